@@ -1,0 +1,26 @@
+/**
+ * What every other module may use: coded errors, seams to time and randomness, bytes and text.
+ * Imports nothing of the project.
+ */
+export {
+  CodedError,
+  errorCode,
+  errorText,
+  type ErrorKind,
+  type ErrorOptionsFor,
+  type ErrorSpec,
+  type ErrorTable,
+  type FieldProblem,
+} from './errors.ts';
+export {
+  createManualClock,
+  silentLog,
+  systemClock,
+  type Clock,
+  type Closable,
+  type Log,
+  type ManualClock,
+  type RandomSource,
+} from './seams.ts';
+export { concatBytes, decodeBase64Strict, equalBytes, equalSecrets, toHex, viewAsBuffer } from './bytes.ts';
+export { foldText, hasLineBreaker } from './text.ts';

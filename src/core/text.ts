@@ -1,0 +1,27 @@
+/** Text rules that more than one module relies on. */
+
+const combiningMarks = /\p{M}+/gu;
+
+/**
+ * Folds text for comparison: canonical decomposition, combining marks removed, lower-cased (Decision 0003).
+ * `É` and `e` are equal; `ß`, `ø` and ligatures stay what they are.
+ */
+export function foldText(text: string): string {
+  if (isPlainAscii(text)) return text.toLowerCase();
+  return text.normalize('NFD').replace(combiningMarks, '').toLowerCase();
+}
+
+function isPlainAscii(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    if (text.charCodeAt(index) > 0x7f) return false;
+  }
+  return true;
+}
+
+// CR, LF and NUL end or split a header line or an SMTP command (CWE-93).
+const lineBreakers = /[\r\n\0]/;
+
+/** True if the text would break out of a header line or a command line. */
+export function hasLineBreaker(text: string): boolean {
+  return lineBreakers.test(text);
+}
