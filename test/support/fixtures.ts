@@ -14,5 +14,7 @@ export function fixturesDir(): string | undefined {
 
 /** Options for a test that reads the reference fixtures: skipped, with the reason printed, where they are missing. */
 export function needsFixtures(): { skip: string | false } {
-  return { skip: fixturesDir() === undefined ? 'the folder of reference fixtures is not on this machine' : false };
+  return {
+    skip: fixturesDir() === undefined ? 'the folder of reference fixtures is not on this machine' : false,
+  };
 }

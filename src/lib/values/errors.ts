@@ -1,0 +1,17 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const valueErrors = {
+  VALUE_DIRECT_ADDRESS_INVALID: { kind: 'invalid-input' },
+  VALUE_NPI_INVALID: { kind: 'invalid-input' },
+  VALUE_ZIP_INVALID: { kind: 'invalid-input' },
+  VALUE_OID_INVALID: { kind: 'invalid-input' },
+  VALUE_MESSAGE_URN_INVALID: { kind: 'invalid-input' },
+  VALUE_MEDIA_TYPE_INVALID: { kind: 'invalid-input' },
+} as const satisfies ErrorTable;
+
+/** A text that is not what it should be. The message names the rule, never the text. */
+export class ValueError extends CodedError<keyof typeof valueErrors> {
+  constructor(code: keyof typeof valueErrors, message: string, options?: ErrorOptionsFor) {
+    super(valueErrors, code, message, options);
+  }
+}
