@@ -1,0 +1,22 @@
+/** Universal tag numbers (X.680 §8.4). */
+export const tags = {
+  boolean: 1,
+  integer: 2,
+  bitString: 3,
+  octetString: 4,
+  null: 5,
+  oid: 6,
+  enumerated: 10,
+  utf8String: 12,
+  sequence: 16,
+  set: 17,
+  numericString: 18,
+  printableString: 19,
+  teletexString: 20,
+  ia5String: 22,
+  utcTime: 23,
+  generalizedTime: 24,
+  visibleString: 26,
+  universalString: 28,
+  bmpString: 30,
+} as const;
