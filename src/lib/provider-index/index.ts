@@ -1,0 +1,28 @@
+/**
+ * The provider directory in memory: filters, sorting, radius and paging over millions of records.
+ *
+ * Answers are exact (counts, order, ties) by Directory spec: Query parameters and Decisions 0002 to 0004; the structure
+ * is described in docs/provider-index.md. An index is immutable and lies in shared buffers: build a new one, then swap.
+ * Knows no parameter names, no gazetteer and no storage; service/directory turns requests into queries.
+ */
+export {
+  textFields,
+  type FilterMatch,
+  type IndexBuilder,
+  type IndexLayout,
+  type PartSize,
+  type ProviderFilter,
+  type ProviderIndex,
+  type ProviderQuery,
+  type ProviderRecord,
+  type RadiusFilter,
+  type SearchResult,
+  type SharedIndexBytes,
+  type SortKey,
+  type TextField,
+} from './types.ts';
+export { ProviderIndexError, providerIndexErrors } from './errors.ts';
+export { createIndexBuilder, type IndexBuilderOptions } from './build/index-builder.ts';
+export { openIndex } from './open-index.ts';
+export { readSnapshot, writeSnapshot } from './snapshot.ts';
+export { createSearchPool, type SearchPage, type SearchPool, type SearchPoolOptions } from './search-pool.ts';

@@ -1,0 +1,27 @@
+import type { Closable } from '../../core/index.ts';
+import type { ProviderIndex, ProviderQuery, SharedIndexBytes } from './types.ts';
+
+export interface SearchPoolOptions {
+  /** Worker threads for heavy queries; 0 answers everything in the calling thread. */
+  readonly threads: number;
+}
+
+/** A page ready to be sent: count and text come from one and the same index. */
+export interface SearchPage {
+  readonly totalCount: number;
+  /** Records on this page. */
+  readonly count: number;
+  /** UTF-8 JSON text of the providers array. */
+  readonly providersJson: Uint8Array;
+}
+
+export interface SearchPool extends Closable {
+  /** Heavy queries run in a worker thread, light ones at once. Throws INDEX_NOT_READY before the first swap. */
+  search(query: ProviderQuery): Promise<SearchPage>;
+  findByNpi(npi: string): SearchPage;
+  /** Later searches use the new index; searches under way finish on the one they started with. */
+  swap(bytes: SharedIndexBytes): void;
+  readonly current: ProviderIndex | undefined;
+}
+
+export declare function createSearchPool(options: SearchPoolOptions): SearchPool;

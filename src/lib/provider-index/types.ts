@@ -1,0 +1,131 @@
+/** One directory entry. Absent text is the empty string; coordinates are decimal degrees. */
+export interface ProviderRecord {
+  readonly id: number;
+  readonly npi: string;
+  readonly firstName: string;
+  readonly middleName: string;
+  readonly lastName: string;
+  readonly suffix: string;
+  readonly directAddress: string;
+  readonly organization: string;
+  readonly specialty: string;
+  readonly street: string;
+  readonly city: string;
+  readonly state: string;
+  readonly zip: string;
+  readonly phone: string;
+  readonly latitude?: number;
+  readonly longitude?: number;
+}
+
+/** The fields of a record that hold text, in the order of the specification. */
+export const textFields = [
+  'npi',
+  'firstName',
+  'middleName',
+  'lastName',
+  'suffix',
+  'directAddress',
+  'organization',
+  'specialty',
+  'street',
+  'city',
+  'state',
+  'zip',
+  'phone',
+] as const;
+
+export type TextField = (typeof textFields)[number];
+
+/**
+ * How a value is compared, always on folded text (Decision 0003).
+ * `zip-prefix` ignores hyphens on both sides; `phone-prefix` accepts the raw text or, for a value made of digits and
+ * telephone punctuation, the digits of both sides (Decision 0002).
+ */
+export type FilterMatch = 'exact' | 'prefix' | 'contains' | 'zip-prefix' | 'phone-prefix';
+
+export interface ProviderFilter {
+  readonly field: TextField;
+  readonly match: FilterMatch;
+  /** As the client wrote it. The empty text matches every record with 'prefix' and 'contains', the blank ones with 'exact'. */
+  readonly value: string;
+}
+
+/** A circle on the earth: records with coordinates at most `miles` from the centre (Decision 0004). */
+export interface RadiusFilter {
+  readonly latitude: number;
+  readonly longitude: number;
+  readonly miles: number;
+}
+
+export interface SortKey {
+  readonly field: TextField | 'distance';
+  readonly isDescending: boolean;
+}
+
+/** All filters must hold. An empty `sort` means by distance with a radius, else by NPI. The last tie-break is the id, ascending. */
+export interface ProviderQuery {
+  readonly filters: readonly ProviderFilter[];
+  readonly radius?: RadiusFilter;
+  readonly sort: readonly SortKey[];
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** One page: rows of the index in order; `distances` (unrounded miles, one per row) only when the query had a radius. */
+export interface SearchResult {
+  readonly totalCount: number;
+  readonly rows: Uint32Array;
+  readonly distances?: Float64Array;
+}
+
+/** Where one array of the index lies. */
+export interface ArraySpec {
+  readonly type: 'u8' | 'u16' | 'u32' | 'f32' | 'f64';
+  readonly part: number;
+  /** Bytes from the start of the part, a multiple of 8. */
+  readonly offset: number;
+  /** Elements. */
+  readonly length: number;
+}
+
+/** What an index consists of: plain data that can be written to a file and shared with worker threads. */
+export interface IndexLayout {
+  readonly version: number;
+  readonly recordCount: number;
+  /** For example `lastName.postings`. */
+  readonly arrays: Readonly<Record<string, ArraySpec>>;
+  readonly partNames: readonly string[];
+}
+
+export interface SharedIndexBytes {
+  readonly layout: IndexLayout;
+  readonly parts: readonly SharedArrayBuffer[];
+}
+
+/** Bytes by part, for example `{ part: 'street', bytes: 104857600 }`. */
+export interface PartSize {
+  readonly part: string;
+  readonly bytes: number;
+}
+
+/** A read-only view over {@link SharedIndexBytes}. Its working memory belongs to one thread. */
+export interface ProviderIndex {
+  readonly recordCount: number;
+  readonly bytes: SharedIndexBytes;
+  search(query: ProviderQuery): SearchResult;
+  /** Rows with that NPI, by id; empty when there is none. */
+  findByNpi(npi: string): Uint32Array;
+  record(row: number): ProviderRecord;
+  /** UTF-8 JSON text of the providers array, with the names and the order of Directory spec: Provider record. */
+  writePageJson(page: Pick<SearchResult, 'rows' | 'distances'>): Uint8Array;
+  /** A rough number of record visits that the query costs; decides whether it runs in a worker. */
+  estimateCost(query: ProviderQuery): number;
+  memory(): readonly PartSize[];
+}
+
+export interface IndexBuilder {
+  add(record: ProviderRecord): void;
+  /** Ends the building; the builder is empty and unusable afterwards. */
+  finish(): SharedIndexBytes;
+}
