@@ -1,0 +1,74 @@
+import { viewAsBuffer } from '../../core/index.ts';
+import {
+  Asn1Error,
+  childAt,
+  encodedBytes,
+  isContext,
+  isUniversal,
+  readAsn1,
+  readOid,
+  tags,
+  type Asn1,
+} from '../asn1/index.ts';
+import { readCertificate, type Certificate } from './certificate.ts';
+import { PkiError } from './errors.ts';
+import { oids } from './oids.ts';
+import { isPem, readPem } from './pem.ts';
+
+/** Most certificates taken from one set. The largest public trust bundles hold a few hundred. */
+export const maxCertificatesInSet = 2_000;
+
+/**
+ * Reads every certificate of a file: PEM with any number of blocks, one DER certificate, or PKCS#7 (p7b, p7c; DER or BER, with or
+ * without text armour). Order is kept; other blocks, CRLs and signatures are passed over.
+ *
+ * Errors: `PKI_CERTIFICATE_SET_MALFORMED` if there is no certificate in it, `PKI_CERTIFICATE_MALFORMED`, `PKI_TOO_MANY_CERTIFICATES`.
+ */
+export function readCertificates(bytes: Uint8Array | string): Certificate[] {
+  const view = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : viewAsBuffer(bytes);
+  const encoded = view[0] !== 0x30 && isPem(view) ? fromPem(view) : fromDer(view);
+  if (encoded.length === 0) throw new PkiError('PKI_CERTIFICATE_SET_MALFORMED', 'no certificate in it');
+  if (encoded.length > maxCertificatesInSet) {
+    throw new PkiError('PKI_TOO_MANY_CERTIFICATES', `more than ${maxCertificatesInSet} certificates`);
+  }
+  return encoded.map((der) => readCertificate(der));
+}
+
+function fromPem(view: Buffer): Uint8Array[] {
+  return readPem(view.toString('latin1')).flatMap(({ label, der }) => {
+    if (label === 'CERTIFICATE' || label === 'X509 CERTIFICATE') return [der];
+    return label === 'PKCS7' || label === 'CMS' ? fromDer(der) : [];
+  });
+}
+
+function fromDer(bytes: Uint8Array): Uint8Array[] {
+  const root = readRoot(bytes);
+  return isUniversal(root.children[0], tags.oid) ? signedDataCertificates(root).map(encodedBytes) : [bytes];
+}
+
+function readRoot(bytes: Uint8Array): Asn1 {
+  try {
+    return readAsn1(bytes);
+  } catch (error) {
+    if (!(error instanceof Asn1Error)) throw error;
+    throw new PkiError('PKI_CERTIFICATE_SET_MALFORMED', `neither PEM nor DER: ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The certificate elements of a ContentInfo that holds SignedData (RFC 5652 §5.1), other kinds of certificates left out. */
+export function signedDataCertificates(root: Asn1): Asn1[] {
+  const set = signedDataOf(root).children.find((part) => isContext(part, 0));
+  return (set?.children ?? []).filter((choice) => isUniversal(choice, tags.sequence));
+}
+
+/** The SignedData inside a ContentInfo. Errors: `PKI_CERTIFICATE_SET_MALFORMED` for any other content. */
+export function signedDataOf(root: Asn1): Asn1 {
+  try {
+    if (readOid(childAt(root, 0)) === oids.pkcs7SignedData) return childAt(childAt(root, 1), 0);
+  } catch (error) {
+    if (!(error instanceof Asn1Error)) throw error;
+  }
+  throw new PkiError('PKI_CERTIFICATE_SET_MALFORMED', 'not a PKCS#7 certificate set');
+}

@@ -1,0 +1,222 @@
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { toHex } from '../../core/index.ts';
+import {
+  Asn1Error,
+  childAt,
+  contentBytes,
+  encodedBytes,
+  isContext,
+  readAsn1,
+  readBitString,
+  readInteger,
+  readOid,
+  readSmallInteger,
+  readTime,
+  sequenceItems,
+  type Asn1,
+} from '../asn1/index.ts';
+import { formatName, nameKey, readRelativeNames, type RelativeNames } from './distinguished-name.ts';
+import { PkiError } from './errors.ts';
+import { readExtensionList, readExtensionValues, type ExtensionValues, type KeyUsage } from './extensions.ts';
+import type { GeneralNames } from './general-names.ts';
+import type { NameConstraints } from './name-constraints.ts';
+import { derOf } from './pem.ts';
+import { readPublicKeyInfo, type KeyType } from './public-key-info.ts';
+
+/** An X.509 certificate as it was received, read but not believed. Immutable; `der` alone carries it to another thread. */
+export interface Certificate {
+  readonly der: Uint8Array;
+  /** SHA-256 of `der`, hex in lower case. */
+  readonly fingerprint: string;
+  readonly version: number;
+  /** Hex in lower case, without a leading zero byte. */
+  readonly serialNumber: string;
+  /** The content bytes of the INTEGER, as CMS and CRLs repeat them. */
+  readonly serialNumberDer: Uint8Array;
+  readonly issuerDer: Uint8Array;
+  readonly subjectDer: Uint8Array;
+  /** For people: `CN=alpha anchor, O=alpha`. Never compared. */
+  readonly issuer: string;
+  readonly subject: string;
+  /** Keys of the names under RFC 5280 §7.1. */
+  readonly issuerKey: string;
+  readonly subjectKey: string;
+  readonly subjectNames: RelativeNames;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  /** Built at first use. Errors then: `PKI_KEY_ALGORITHM` for a key that cannot be used here. */
+  readonly publicKey: KeyObject;
+  readonly publicKeyDer: Uint8Array;
+  readonly publicKeyAlgorithmOid: string;
+  readonly keyType: KeyType;
+  readonly keyBits: number;
+  readonly curve?: string;
+  /** The signature, what it covers, and the AlgorithmIdentifier under it. */
+  readonly signature: Uint8Array;
+  readonly signedBytes: Uint8Array;
+  readonly signatureAlgorithm: Asn1;
+  readonly signatureAlgorithmOid: string;
+  /** Subject and issuer are the same name. Says nothing about whose key signed. */
+  readonly isSelfIssued: boolean;
+  /** Clean names of subjectAltName, in order, case kept. */
+  readonly rfc822Names: readonly string[];
+  readonly dnsNames: readonly string[];
+  readonly alternativeNames: GeneralNames;
+  readonly hasMalformedNames: boolean;
+  readonly keyUsage?: ReadonlySet<KeyUsage>;
+  readonly extendedKeyUsage?: readonly string[];
+  readonly isCa: boolean;
+  readonly pathLength?: number;
+  readonly nameConstraints?: NameConstraints;
+  readonly subjectKeyIdentifier?: Uint8Array;
+  readonly authorityKeyIdentifier?: Uint8Array;
+  readonly crlUrls: readonly string[];
+  readonly crlPointKeys: readonly string[];
+  readonly caIssuerUrls: readonly string[];
+  readonly policyOids: readonly string[];
+  readonly unknownCriticalOids: readonly string[];
+}
+
+/** Largest certificate read. Real ones have 1 to 4 kB; the limit leaves room for long policy texts and name lists. */
+export const maxCertificateBytes = 256 * 1024;
+
+/**
+ * Reads one certificate from DER or from PEM (RFC 5280 §4.1). The encoding must be DER: what is not (an overlong length, bytes
+ * behind the end, an extension given twice) cannot be told apart from a forgery attempt.
+ *
+ * Errors: `PKI_CERTIFICATE_MALFORMED`, `PKI_TOO_LARGE`.
+ */
+export function readCertificate(bytes: Uint8Array | string): Certificate {
+  const encoded = derOf(bytes, 'CERTIFICATE');
+  if (encoded.length > maxCertificateBytes)
+    throw new PkiError('PKI_TOO_LARGE', `a certificate of ${encoded.length} bytes`);
+  try {
+    // A copy, so that a certificate kept for long does not keep the message it came in, and nobody changes it afterwards.
+    return readParts(Buffer.from(encoded));
+  } catch (error) {
+    if (!(error instanceof Asn1Error)) throw error;
+    throw new PkiError('PKI_CERTIFICATE_MALFORMED', `not a certificate: ${error.message}`, { cause: error });
+  }
+}
+
+function readParts(bytes: Uint8Array): Certificate {
+  const root = readAsn1(bytes, { strictDer: true, maxDepth: 32, maxNodes: 20_000 });
+  const [body, signatureAlgorithm, signatureNode, ...rest] = sequenceItems(root);
+  if (
+    body === undefined ||
+    signatureAlgorithm === undefined ||
+    signatureNode === undefined ||
+    rest.length > 0
+  ) {
+    throw malformed('not the three parts of a certificate');
+  }
+  const fields = readBody(body);
+  // RFC 5280 §4.1.1.2: the algorithm outside the signed bytes must repeat the one inside.
+  if (Buffer.compare(encodedBytes(fields.algorithm), encodedBytes(signatureAlgorithm)) !== 0) {
+    throw malformed('two different signature algorithms');
+  }
+  const { unusedBits, bytes: signature } = readBitString(signatureNode);
+  if (unusedBits !== 0) throw malformed('a signature that is not whole bytes');
+  return assemble(bytes, fields, { signature, signedBytes: encodedBytes(body), signatureAlgorithm });
+}
+
+interface BodyFields {
+  readonly version: number;
+  readonly serial: Asn1;
+  readonly algorithm: Asn1;
+  readonly issuer: Asn1;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly subject: Asn1;
+  readonly keyInfo: Asn1;
+  readonly extensions: ExtensionValues;
+}
+
+function readBody(body: Asn1): BodyFields {
+  const items = sequenceItems(body);
+  const hasVersion = isContext(items[0], 0);
+  const version = hasVersion ? readSmallInteger(childAt(childAt(body, 0), 0)) + 1 : 1;
+  if (version < 1 || version > 3) throw malformed(`version ${version}`);
+  const first = hasVersion ? 1 : 0;
+  const validity = childAt(body, first + 3);
+  const trailing = items.slice(first + 6);
+  if (trailing.some((part) => !isContext(part, 1) && !isContext(part, 2) && !isContext(part, 3))) {
+    throw malformed('an unknown field');
+  }
+  const extensionsPart = trailing.find((part) => isContext(part, 3));
+  if (extensionsPart !== undefined && version !== 3) throw malformed('extensions outside version 3');
+  if (validity.children.length !== 2) throw malformed('a validity that is not two times');
+  return {
+    version,
+    serial: childAt(body, first),
+    algorithm: childAt(body, first + 1),
+    issuer: childAt(body, first + 2),
+    notBefore: readTime(childAt(validity, 0)),
+    notAfter: readTime(childAt(validity, 1)),
+    subject: childAt(body, first + 4),
+    keyInfo: childAt(body, first + 5),
+    extensions: readExtensionValues(readExtensionList(extensionsPart && childAt(extensionsPart, 0))),
+  };
+}
+
+type SignedParts = Pick<Certificate, 'signature' | 'signedBytes' | 'signatureAlgorithm'>;
+
+function assemble(bytes: Uint8Array, fields: BodyFields, signed: SignedParts): Certificate {
+  const issuerNames = readRelativeNames(fields.issuer);
+  const subjectNames = readRelativeNames(fields.subject);
+  const issuerKey = nameKey(issuerNames);
+  const subjectKey = nameKey(subjectNames);
+  const keyInfo = readPublicKeyInfo(fields.keyInfo);
+  const { names, ...extensions } = fields.extensions;
+  let publicKey: KeyObject | undefined;
+  return {
+    der: bytes,
+    fingerprint: createHash('sha256').update(bytes).digest('hex'),
+    version: fields.version,
+    serialNumber: readSerial(fields.serial),
+    serialNumberDer: contentBytes(fields.serial),
+    issuerDer: encodedBytes(fields.issuer),
+    subjectDer: encodedBytes(fields.subject),
+    issuer: formatName(issuerNames),
+    subject: formatName(subjectNames),
+    issuerKey,
+    subjectKey,
+    subjectNames,
+    notBefore: fields.notBefore,
+    notAfter: fields.notAfter,
+    get publicKey() {
+      return (publicKey ??= buildPublicKey(keyInfo.der));
+    },
+    publicKeyDer: keyInfo.der,
+    publicKeyAlgorithmOid: keyInfo.algorithmOid,
+    keyType: keyInfo.keyType,
+    keyBits: keyInfo.keyBits,
+    ...(keyInfo.curve !== undefined && { curve: keyInfo.curve }),
+    ...signed,
+    signatureAlgorithmOid: readOid(childAt(signed.signatureAlgorithm, 0)),
+    isSelfIssued: issuerKey === subjectKey,
+    rfc822Names: names.rfc822Names,
+    dnsNames: names.dnsNames,
+    alternativeNames: names,
+    hasMalformedNames: names.malformedCount > 0,
+    ...extensions,
+  };
+}
+
+function readSerial(node: Asn1): string {
+  readInteger(node);
+  const bytes = contentBytes(node);
+  return toHex(bytes.length > 1 && bytes[0] === 0 ? bytes.subarray(1) : bytes);
+}
+
+function buildPublicKey(keyInfo: Uint8Array): KeyObject {
+  try {
+    return createPublicKey({ key: Buffer.from(keyInfo), format: 'der', type: 'spki' });
+  } catch (error) {
+    throw new PkiError('PKI_KEY_ALGORITHM', 'a public key that cannot be used', { cause: error });
+  }
+}
+
+function malformed(what: string): PkiError {
+  return new PkiError('PKI_CERTIFICATE_MALFORMED', what);
+}
