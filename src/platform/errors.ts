@@ -1,0 +1,23 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../core/index.ts';
+
+export const platformErrors = {
+  PLATFORM_CONFIG_INVALID: { kind: 'invalid-input' },
+  PLATFORM_KEY_FILE_UNUSABLE: { kind: 'internal' },
+  PLATFORM_MASTER_KEY_INVALID: { kind: 'internal' },
+  PLATFORM_SEAL_BROKEN: { kind: 'internal' },
+  PLATFORM_SEAL_KEY_UNKNOWN: { kind: 'internal' },
+  PLATFORM_STORAGE_BUSY: { kind: 'unavailable' },
+  PLATFORM_STORAGE_CLOSED: { kind: 'unavailable' },
+  PLATFORM_STORAGE_FAILED: { kind: 'internal' },
+  PLATFORM_STORAGE_NESTED: { kind: 'internal' },
+  PLATFORM_STORAGE_NEWER: { kind: 'internal' },
+} as const satisfies ErrorTable;
+
+export type PlatformErrorCode = keyof typeof platformErrors;
+
+/** What the platform refuses or cannot do. */
+export class PlatformError extends CodedError<PlatformErrorCode> {
+  constructor(code: PlatformErrorCode, message: string, options: ErrorOptionsFor = {}) {
+    super(platformErrors, code, message, options);
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * What a deployment owns: configuration, the database with its migrations, encryption at rest, log, metrics, and the
+ * small machinery of background work (worker loop, node id, token buckets).
+ *
+ * Storage is one seam (Decision 0018): services see typed tables through Kysely, never a driver. Everything durable is
+ * rows; there is no other queue. Encryption follows SEC-05 and SEC-06: AES-256-GCM under data keys, which are wrapped
+ * by a master key from outside the database.
+ *
+ * No business rules here. Called by every service and by the composition root.
+ */
+export { PlatformError, platformErrors, type PlatformErrorCode } from './errors.ts';
+export { openStorage, type StorageOptions } from './storage/open-storage.ts';
+export {
+  tablesOf,
+  type AnyTransaction,
+  type BulkInsert,
+  type Storage,
+  type StorageEngine,
+  type StoredValue,
+} from './storage/storage.ts';
+export type { Migration } from './storage/migrate.ts';
+export { migrations } from './storage/migrations/index.ts';
+export { createVault, type Vault } from './vault/vault.ts';
+export { openVault, type StoredVault, type VaultOptions } from './vault/open-vault.ts';
+export { loadMasterKey, masterKeyId, parseMasterKey, type MasterKey, type MasterKeySource } from './vault/master-key.ts';
+export { createLog, type LogLevel, type LogOptions, type NamedLog } from './log/create-log.ts';
+export { createMetrics, type Metrics, type MetricSpec } from './metrics/create-metrics.ts';
+export { createReport, type EventSpec, type EventTable, type Report } from './metrics/events.ts';
+export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
+export { nodeId } from './work/node-id.ts';
+export { createTokenBuckets, type BucketOptions, type Taken, type TokenBuckets } from './work/token-buckets.ts';

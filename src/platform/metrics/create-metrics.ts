@@ -1,0 +1,55 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+type Labels = Readonly<Record<string, string | number>>;
+
+export interface MetricSpec<Label extends string = string> {
+  /** `openhisp_<what>_<unit>`; counters end in `_total`. */
+  readonly name: string;
+  readonly help: string;
+  /** Few and of few values: never addresses, identifiers or anything from outside. */
+  readonly labels?: readonly Label[];
+}
+
+/** Counters, gauges and histograms of one process, in the text format that Prometheus reads. */
+export interface Metrics {
+  counter(spec: MetricSpec): { add(labels?: Labels, amount?: number): void };
+  gauge(spec: MetricSpec): { set(value: number, labels?: Labels): void };
+  /** A gauge whose value is asked for when the metrics are read. */
+  measured(spec: MetricSpec, read: () => number | Promise<number>): void;
+  histogram(spec: MetricSpec & { readonly buckets: readonly number[] }): { observe(value: number, labels?: Labels): void };
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+export function createMetrics(options: { readonly withProcess?: boolean } = {}): Metrics {
+  const registry = new Registry();
+  if (options.withProcess === true) collectDefaultMetrics({ register: registry });
+  return {
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+    counter(spec) {
+      const counter = new Counter(forProm(spec, registry));
+      return { add: (labels = {}, amount = 1) => counter.inc({ ...labels }, amount) };
+    },
+    gauge(spec) {
+      const gauge = new Gauge(forProm(spec, registry));
+      return { set: (value, labels = {}) => gauge.set({ ...labels }, value) };
+    },
+    measured(spec, read) {
+      new Gauge({
+        ...forProm(spec, registry),
+        async collect() {
+          this.set(await read());
+        },
+      });
+    },
+    histogram(spec) {
+      const histogram = new Histogram({ ...forProm(spec, registry), buckets: [...spec.buckets] });
+      return { observe: (value, labels = {}) => histogram.observe({ ...labels }, value) };
+    },
+  };
+}
+
+function forProm(spec: MetricSpec, registry: Registry): { name: string; help: string; labelNames: string[]; registers: Registry[] } {
+  return { name: spec.name, help: spec.help, labelNames: [...(spec.labels ?? [])], registers: [registry] };
+}

@@ -1,0 +1,39 @@
+import type { Log } from '../../core/index.ts';
+import type { Metrics } from './create-metrics.ts';
+
+/** Something worth counting, defined once: its counter and its line in the log. */
+export interface EventSpec<Label extends string = string> {
+  /** Name of the counter, for example `openhisp_messages_sent_total`. */
+  readonly counter: string;
+  readonly help: string;
+  readonly labels?: readonly Label[];
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly text: string;
+}
+
+export type EventTable = Readonly<Record<string, EventSpec>>;
+
+/** Counts and logs one event. `labels` go to both, `fields` to the log alone. */
+export type Report<Table extends EventTable> = <Name extends keyof Table>(
+  event: Name,
+  labels: Readonly<Record<LabelOf<Table[Name]>, string>>,
+  fields?: Readonly<Record<string, unknown>>,
+) => void;
+
+type LabelOf<Spec> = Spec extends { readonly labels: readonly (infer Label extends string)[] } ? Label : never;
+
+/** Registers the counters of a module's event table and returns the function that reports an event. */
+export function createReport<const Table extends EventTable>(table: Table, parts: { metrics: Metrics; log: Log }): Report<Table> {
+  const counters = new Map(
+    Object.entries(table).map(([name, spec]) => [
+      name,
+      parts.metrics.counter({ name: spec.counter, help: spec.help, labels: spec.labels ?? [] }),
+    ]),
+  );
+  return (event, labels, fields = {}) => {
+    const spec = table[event];
+    if (spec === undefined) throw new TypeError(`no event ${String(event)}`);
+    counters.get(String(event))?.add(labels);
+    parts.log[spec.level]({ event: String(event), ...labels, ...fields }, spec.text);
+  };
+}

@@ -1,0 +1,17 @@
+/** Every step of the schema, in order. An owner adds its file and one line here. */
+import type { Migration } from '../migrate.ts';
+import { platformMigration } from './0001-platform.ts';
+import { oauthMigration } from './0002-oauth.ts';
+import { auditMigration } from './0003-audit.ts';
+import { webhookMigration } from './0020-webhook.ts';
+import { messageMigration } from './0021-message.ts';
+import { inboxMigration } from './0022-inbox.ts';
+
+export const migrations: readonly Migration[] = [
+  platformMigration,
+  oauthMigration,
+  auditMigration,
+  webhookMigration,
+  messageMigration,
+  inboxMigration,
+];

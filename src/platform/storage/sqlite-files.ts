@@ -1,0 +1,48 @@
+import SqliteDatabase, { type Database } from 'better-sqlite3';
+
+/** Statements kept prepared per connection. */
+const preparedStatements = 500;
+/** Pages of the write-ahead log after which SQLite moves it into the main file (4 kB each). */
+const checkpointPages = 4000;
+
+export interface SqliteFile {
+  /** The driver's own handle. */
+  readonly handle: Database;
+  prepare(sql: string): SqliteDatabase.Statement;
+}
+
+/** Opens the one connection that writes: write-ahead log, a commit is on disk before it returns. */
+export function openWriter(file: string): SqliteFile {
+  // The wait for another process's lock is done by us, without holding up the event loop (sqlite-driver.ts).
+  const handle = new SqliteDatabase(file, { timeout: 0 });
+  handle.pragma('busy_timeout = 5000');
+  handle.pragma('journal_mode = WAL');
+  handle.pragma('busy_timeout = 0');
+  handle.pragma('synchronous = FULL');
+  handle.pragma('foreign_keys = ON');
+  handle.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+  handle.pragma('cache_size = -32000');
+  return withStatements(handle);
+}
+
+/** Opens a connection that only reads and never waits for the writer. */
+export function openReader(file: string): SqliteFile {
+  const handle = new SqliteDatabase(file, { readonly: true, timeout: 5000 });
+  handle.pragma('cache_size = -32000');
+  return withStatements(handle);
+}
+
+function withStatements(handle: Database): SqliteFile {
+  const cache = new Map<string, SqliteDatabase.Statement>();
+  return {
+    handle,
+    prepare(sql) {
+      const known = cache.get(sql);
+      if (known !== undefined) return known;
+      const statement = handle.prepare(sql);
+      if (cache.size >= preparedStatements) cache.delete(cache.keys().next().value ?? '');
+      cache.set(sql, statement);
+      return statement;
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { decodeBase64Strict } from '../../core/index.ts';
+import { PlatformError } from '../errors.ts';
+
+declare const brand: unique symbol;
+/** 32 bytes that come from outside the database (SEC-06). */
+export type MasterKey = Uint8Array & { readonly [brand]: 'MasterKey' };
+
+export interface MasterKeySource {
+  /** Base64 of 32 bytes, from the environment. Wins over the file. */
+  readonly base64?: string | undefined;
+  /** A file that holds the same, readable by its owner alone. */
+  readonly file?: string | undefined;
+  /** Make the file if it is missing; otherwise a missing file is an error. */
+  readonly createsFile?: boolean | undefined;
+}
+
+/** Throws PLATFORM_MASTER_KEY_INVALID or PLATFORM_KEY_FILE_UNUSABLE; the key itself is in no message. */
+export function loadMasterKey(source: MasterKeySource): MasterKey {
+  if (source.base64 !== undefined) return parseMasterKey(source.base64);
+  if (source.file === undefined) {
+    throw new PlatformError('PLATFORM_MASTER_KEY_INVALID', 'no master key: set OPENHISP_MASTER_KEY or OPENHISP_MASTER_KEY_FILE');
+  }
+  if (source.createsFile === true) createKeyFile(source.file);
+  return parseMasterKey(readKeyFile(source.file));
+}
+
+export function parseMasterKey(text: string): MasterKey {
+  const bytes = decodeBase64Strict(text.trim());
+  if (bytes?.length === 32) return bytes as Uint8Array as MasterKey;
+  throw new PlatformError('PLATFORM_MASTER_KEY_INVALID', 'the master key is not the base64 of 32 bytes');
+}
+
+/** Names a master key without telling anything about it. */
+export function masterKeyId(key: MasterKey): string {
+  return createHash('sha256').update('openhisp master key id').update(key).digest('hex').slice(0, 16);
+}
+
+function createKeyFile(file: string): void {
+  try {
+    writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
+    throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `cannot make the key file ${file}`, { cause: error });
+  }
+}
+
+function readKeyFile(file: string): string {
+  try {
+    if ((statSync(file).mode & 0o077) === 0) return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `cannot read the key file ${file}`, { cause: error });
+  }
+  throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `the key file ${file} is open to others; its mode must be 0600`);
+}
