@@ -1,0 +1,87 @@
+import { viewAsBuffer } from '../../core/index.ts';
+import { decodeCharset } from './charset.ts';
+import type { MimeEntity } from './mime-entity.ts';
+
+const EQUALS = 0x3d;
+const LF = 0x0a;
+
+/**
+ * The body without its transfer encoding. Never throws: what is not base64 or quoted-printable in such a body is skipped
+ * or kept as it is, and an unknown encoding leaves the bytes alone (AS-81). Zero copy for 7bit, 8bit and binary.
+ */
+export function decodeBody(entity: MimeEntity): Buffer {
+  const body = viewAsBuffer(entity.bodyBytes);
+  if (entity.transferEncoding === 'base64') return decodeBase64(body);
+  if (entity.transferEncoding === 'quoted-printable') return decodeQuotedPrintable(body);
+  return body;
+}
+
+/** The body as text, in the character set of its Content-Type. */
+export function readText(entity: MimeEntity): string {
+  return decodeCharset(decodeBody(entity), entity.contentType.parameters.get('charset'));
+}
+
+/** Decodes base64 and skips everything outside its alphabet (RFC 2045 §6.8); pieces that were padded apart are joined. */
+export function decodeBase64(body: Uint8Array): Buffer {
+  const bytes = viewAsBuffer(body);
+  const padding = bytes.indexOf(EQUALS);
+  if (padding < 0 || !hasMoreBase64(bytes, padding)) return Buffer.from(bytes.toString('latin1'), 'base64');
+  const pieces: Buffer[] = [];
+  for (const piece of bytes.toString('latin1').split(/=[=\s]*/)) pieces.push(Buffer.from(piece, 'base64'));
+  return Buffer.concat(pieces);
+}
+
+function hasMoreBase64(bytes: Buffer, padding: number): boolean {
+  for (let index = padding; index < bytes.length; index++) {
+    const byte = bytes[index] ?? 0;
+    if (byte !== EQUALS && byte > 0x20) return true;
+  }
+  return false;
+}
+
+const hexValues = new Int8Array(256).fill(-1);
+for (let value = 0; value < 16; value++) {
+  const digit = value.toString(16);
+  hexValues[digit.charCodeAt(0)] = value;
+  hexValues[digit.toUpperCase().charCodeAt(0)] = value;
+}
+
+/** RFC 2045 §6.7: soft line ends and trailing blanks go, `=` before anything but two hexadecimal digits stays. */
+export function decodeQuotedPrintable(body: Uint8Array): Buffer {
+  const target = Buffer.allocUnsafe(body.length);
+  let length = 0;
+  let blanksFrom = -1;
+  for (let index = 0; index < body.length; index++) {
+    const byte = body[index] ?? 0;
+    if (byte === EQUALS) {
+      const softEnd = endOfSoftBreak(body, index + 1);
+      const value = ((hexValues[body[index + 1] ?? 0] ?? -1) << 4) | (hexValues[body[index + 2] ?? 0] ?? -1);
+      blanksFrom = -1;
+      if (softEnd > 0) index = softEnd - 1;
+      else if (value >= 0) {
+        target[length++] = value;
+        index += 2;
+      } else target[length++] = byte;
+      continue;
+    }
+    if (byte === LF && blanksFrom >= 0) {
+      const hasCr = target[length - 1] === 0x0d;
+      length = blanksFrom;
+      if (hasCr) target[length++] = 0x0d;
+    }
+    const isBlank = byte === 0x20 || byte === 0x09;
+    if (isBlank && blanksFrom < 0) blanksFrom = length;
+    else if (!isBlank && byte !== 0x0d) blanksFrom = -1;
+    target[length++] = byte;
+  }
+  return target.subarray(0, length);
+}
+
+/** The offset after a soft line end, 0 if there is none at `start`. */
+function endOfSoftBreak(body: Uint8Array, start: number): number {
+  let index = start;
+  while (body[index] === 0x20 || body[index] === 0x09) index++;
+  if (index >= body.length) return body.length;
+  if (body[index] === 0x0d && body[index + 1] === LF) return index + 2;
+  return body[index] === LF ? index + 1 : 0;
+}

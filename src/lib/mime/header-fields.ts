@@ -1,0 +1,115 @@
+import { MimeError } from './errors.ts';
+import type { MimeLimits } from './limits.ts';
+
+/** One header field, for example `Subject: a\r\n b` with name `Subject` and value `a b`. */
+export interface HeaderField {
+  /** As written, without blanks around it. */
+  readonly name: string;
+  /** Unfolded and trimmed; encoded words (RFC 2047) are left as they are. UTF-8, or Latin-1 if it is not valid UTF-8. */
+  readonly value: string;
+  /** The field's exact bytes, its last line end included. */
+  readonly raw: Uint8Array;
+}
+
+export interface HeaderSection {
+  readonly fields: readonly HeaderField[];
+  /** Offset of the first byte after the blank line; the length of the bytes if there is none. */
+  readonly bodyStart: number;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
+const COLON = 0x3a;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Reads the header section at the start of the bytes (RFC 5322 §2.2), leniently: bare LF, blanks before the colon and a
+ * leading mbox line are accepted, and a line that is no field starts the body. Throws MIME_HEADER_TOO_LARGE.
+ */
+export function readHeaderSection(bytes: Buffer, limits: MimeLimits): HeaderSection {
+  const fields: HeaderField[] = [];
+  let offset = 0;
+  while (offset < bytes.length) {
+    const end = endOfField(bytes, offset, limits);
+    if (isBlankLine(bytes, offset, end)) return { fields, bodyStart: end };
+    const field = readField(bytes.subarray(offset, end));
+    if (field !== undefined) fields.push(field);
+    else if (offset > 0 || !isMboxLine(bytes)) return { fields, bodyStart: offset };
+    offset = end;
+    if (offset > limits.maxHeaderBytes || fields.length > limits.maxHeaderFields) {
+      throw new MimeError('MIME_HEADER_TOO_LARGE', 'The header section is too large');
+    }
+  }
+  return { fields, bodyStart: bytes.length };
+}
+
+/** The offset after the line at `start` and its folded continuation lines. */
+function endOfField(bytes: Buffer, start: number, limits: MimeLimits): number {
+  let end = start;
+  for (;;) {
+    const lineStart = end;
+    const lineFeed = bytes.indexOf(LF, end);
+    end = lineFeed < 0 ? bytes.length : lineFeed + 1;
+    const isBlank = isBlankLine(bytes, lineStart, end);
+    // A line without an end, or without a colon, is a body without header section: it may be as long as it likes.
+    if (!isBlank && end - start > limits.maxHeaderFieldBytes && hasFieldName(bytes, start)) {
+      throw new MimeError('MIME_HEADER_TOO_LARGE', 'A header field is too large');
+    }
+    if (isBlank || end >= bytes.length || (bytes[end] !== SPACE && bytes[end] !== TAB)) return end;
+  }
+}
+
+function isBlankLine(bytes: Buffer, start: number, end: number): boolean {
+  return bytes[start] === LF || (bytes[start] === CR && end - start === 2);
+}
+
+function isMboxLine(bytes: Buffer): boolean {
+  const start = bytes.toString('latin1', 0, 6);
+  return start.startsWith('From ') || start === '>From ';
+}
+
+function hasFieldName(bytes: Buffer, start: number): boolean {
+  return findColon(bytes.subarray(start, start + 1000)) > 0;
+}
+
+/** The colon's index if printable characters, then blanks, stand before it (RFC 5322 §3.6.8, §4.5.8); else -1. */
+function findColon(line: Buffer): number {
+  let isPastName = false;
+  for (let index = 0; index < line.length; index++) {
+    const byte = line[index] ?? 0;
+    if (byte === COLON) return index;
+    if (byte === SPACE || byte === TAB) isPastName = true;
+    else if (isPastName || byte < 0x21 || byte > 0x7e) return -1;
+  }
+  return -1;
+}
+
+function readField(raw: Buffer): HeaderField | undefined {
+  const colon = findColon(raw);
+  if (colon <= 0) return undefined;
+  const name = raw.toString('latin1', 0, colon).trim();
+  if (name === '') return undefined;
+  return { name, raw, value: unfold(decodeHeaderBytes(raw.subarray(colon + 1))) };
+}
+
+/** Removes the line ends of folding (RFC 5322 §2.2.3) and blanks at both ends; a stray CR or NUL becomes a blank. */
+function unfold(text: string): string {
+  return text.replace(/\r?\n(?=[ \t])/g, '').replace(/[\r\n\0]/g, ' ').trim();
+}
+
+function decodeHeaderBytes(bytes: Buffer): string {
+  for (const byte of bytes) {
+    if (byte > 0x7f) return decodeEightBit(bytes);
+  }
+  return bytes.toString('latin1');
+}
+
+function decodeEightBit(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return bytes.toString('latin1');
+  }
+}

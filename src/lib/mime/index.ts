@@ -1,0 +1,30 @@
+/**
+ * Reads and writes RFC 5322 messages and MIME entities (RFC 2045, RFC 2046, RFC 2047, RFC 2231, RFC 2183).
+ *
+ * Reading is lenient, lazy and zero copy: every entity is a view on the bytes it came from, so that the exact signed bytes
+ * of a multipart/signed are at hand. Writing is strict: CRLF, 7-bit, ASCII headers, base64 for every payload.
+ * Not supported: message/partial, message/external-body, uuencode, and writing of 8-bit headers (RFC 6532).
+ *
+ * Called by lib/mdn, lib/xdm, lib/smime, lib/direct and service/messaging. Pure and synchronous.
+ */
+export { base64LinesLength, encodeBase64Lines, writeBase64Lines } from './base64-lines.ts';
+export { measureSafety, type BodySafety } from './body-encoding.ts';
+export { buildMessage, deriveBoundary, textPieces, type MessageInput } from './build-message.ts';
+export { canonicalize } from './canonicalize.ts';
+export { decodeCharset } from './charset.ts';
+export { collectParts, findBodyText, readFileName, type MessagePart } from './collect-parts.ts';
+export { formatDate, readDate } from './dates.ts';
+export { decodeBase64, decodeBody, decodeQuotedPrintable, readText } from './decode-body.ts';
+export { decodeWords, encodeWords } from './encoded-words.ts';
+export { attachmentPieces, joinPieces, multipartPieces, type AttachmentInput, type Piece } from './entity-writer.ts';
+export { MimeError, mimeErrors, type MimeErrorCode } from './errors.ts';
+export { formatParameters } from './format-parameters.ts';
+export type { HeaderField } from './header-fields.ts';
+export { formatHeader, formatTextHeader, type HeaderPair } from './header-lines.ts';
+export { defaultMimeLimits, type MimeLimits } from './limits.ts';
+export { formatMailbox, readMailboxes, type Mailbox } from './mailboxes.ts';
+export { formatMessageId, readMessageIds } from './message-ids.ts';
+export { parseEntity, type ContentType, type MimeEntity } from './mime-entity.ts';
+export { parseParameters, stripComments, type ParameterizedValue } from './parameters.ts';
+export { splitParts } from './split-parts.ts';
+export { unwrapEntity, wrapMessage } from './wrap-message.ts';

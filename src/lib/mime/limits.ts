@@ -1,0 +1,26 @@
+/** How much of a foreign message is read before it is refused. */
+export interface MimeLimits {
+  /** Nested multiparts and messages; real mail stays under 8. */
+  readonly maxDepth: number;
+  /** Parts in the whole tree, the root included. */
+  readonly maxParts: number;
+  /** One entity's header section. */
+  readonly maxHeaderBytes: number;
+  /** One field, folded lines included. */
+  readonly maxHeaderFieldBytes: number;
+  /** Fields of one entity. */
+  readonly maxHeaderFields: number;
+}
+
+/**
+ * Wide enough for anything that mail servers let through (they cap header sections at about 256 kB), narrow enough that
+ * a tree costs at most `maxDepth` passes over the bytes. Body lines have no limit: payloads with lines of 59,000
+ * characters are real.
+ */
+export const defaultMimeLimits: MimeLimits = {
+  maxDepth: 24,
+  maxParts: 1000,
+  maxHeaderBytes: 262_144,
+  maxHeaderFieldBytes: 65_536,
+  maxHeaderFields: 1000,
+};

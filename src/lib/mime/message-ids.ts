@@ -1,0 +1,22 @@
+import { MimeError } from './errors.ts';
+
+// RFC 5322 §3.6.4 without quoted forms; ETT's validator refuses anything else (AS-37).
+const messageIdForm = /^<[\w!#$%&'*+/=?^`{|}~.-]+@[\w!#$%&'*+/=?^`{|}~.-]+>$/;
+
+/** Adds missing angle brackets. Throws MIME_MESSAGE_ID_INVALID unless the result has the form `<left@right>`. */
+export function formatMessageId(id: string): string {
+  const bracketed = id.startsWith('<') ? id : `<${id}>`;
+  if (!messageIdForm.test(bracketed) || bracketed.length > 400) throw new MimeError('MIME_MESSAGE_ID_INVALID', 'A Message-ID must look like <left@right>');
+  return bracketed;
+}
+
+/**
+ * The identifiers of a Message-ID, In-Reply-To, References or Original-Message-ID value, each with its angle brackets.
+ * A value without brackets counts as one identifier; brackets are added.
+ */
+export function readMessageIds(headerValue: string): string[] {
+  const ids = headerValue.match(/<[^<>\s]{1,996}>/g);
+  if (ids !== null) return [...ids];
+  const bare = headerValue.trim().replace(/^<|>$/g, '').trim();
+  return bare === '' || /\s/.test(bare) ? [] : [`<${bare}>`];
+}

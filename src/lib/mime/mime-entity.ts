@@ -1,0 +1,141 @@
+import { viewAsBuffer } from '../../core/index.ts';
+import { MimeError } from './errors.ts';
+import { decodeBase64, decodeQuotedPrintable } from './decode-body.ts';
+import { readHeaderSection, type HeaderField, type HeaderSection } from './header-fields.ts';
+import { defaultMimeLimits, type MimeLimits } from './limits.ts';
+import { parseParameters, stripComments, type ParameterizedValue } from './parameters.ts';
+import { splitParts } from './split-parts.ts';
+
+/** `Content-Type: text/plain; charset=utf-8` is type `text`, subtype `plain`, mediaType `text/plain`; all lower-cased. */
+export interface ContentType {
+  readonly type: string;
+  readonly subtype: string;
+  readonly mediaType: string;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** A message or a part of one: header fields and body as views on the bytes that were given. */
+export interface MimeEntity {
+  /** The bytes that the root of this tree was parsed from. */
+  readonly source: Uint8Array;
+  /** This entity's exact bytes, header section included. */
+  readonly bytes: Uint8Array;
+  /** The exact bytes after the blank line, still transfer-encoded. */
+  readonly bodyBytes: Uint8Array;
+  readonly headerFields: readonly HeaderField[];
+  readonly contentType: ContentType;
+  /** Content-Disposition, its value lower-cased (`attachment`, `inline`); undefined if absent. */
+  readonly disposition: ParameterizedValue | undefined;
+  /** Lower-cased; `7bit` if absent. */
+  readonly transferEncoding: string;
+  /** The parts of a multipart, empty for anything else. Reading it may throw MIME_TOO_DEEP and MIME_TOO_MANY_PARTS. */
+  readonly parts: readonly MimeEntity[];
+  /** The unfolded value of the first field of that name, in any case. */
+  header(name: string): string | undefined;
+  /** The unfolded values of all fields of that name, in order. */
+  headers(name: string): string[];
+}
+
+interface Tree {
+  readonly source: Uint8Array;
+  readonly limits: MimeLimits;
+  partCount: number;
+}
+
+/**
+ * Parses a message or MIME entity lazily and without copying; the bytes must not be changed afterwards. Lenient in what
+ * it reads: only the limits make it throw (MIME_HEADER_TOO_LARGE here, the others on the way down the tree).
+ */
+export function parseEntity(bytes: Uint8Array, limits: Partial<MimeLimits> = {}): MimeEntity {
+  const tree: Tree = { source: bytes, limits: { ...defaultMimeLimits, ...limits }, partCount: 1 };
+  return new ParsedEntity(viewAsBuffer(bytes), tree, 1, 'text/plain');
+}
+
+class ParsedEntity implements MimeEntity {
+  readonly bytes: Buffer;
+  readonly #tree: Tree;
+  readonly #depth: number;
+  readonly #defaultMediaType: string;
+  readonly #section: HeaderSection;
+  #contentType: ContentType | undefined;
+  #parts: readonly MimeEntity[] | undefined;
+
+  constructor(bytes: Buffer, tree: Tree, depth: number, defaultMediaType: string) {
+    this.bytes = bytes;
+    this.#tree = tree;
+    this.#depth = depth;
+    this.#defaultMediaType = defaultMediaType;
+    this.#section = readHeaderSection(bytes, tree.limits);
+  }
+
+  get source(): Uint8Array {
+    return this.#tree.source;
+  }
+
+  get headerFields(): readonly HeaderField[] {
+    return this.#section.fields;
+  }
+
+  get bodyBytes(): Buffer {
+    return this.bytes.subarray(this.#section.bodyStart);
+  }
+
+  get contentType(): ContentType {
+    this.#contentType ??= readContentType(this.header('content-type'), this.#defaultMediaType);
+    return this.#contentType;
+  }
+
+  get disposition(): ParameterizedValue | undefined {
+    const value = this.header('content-disposition');
+    return value === undefined ? undefined : parseParameters(value);
+  }
+
+  get transferEncoding(): string {
+    const value = stripComments(this.header('content-transfer-encoding') ?? '').trim().toLowerCase();
+    return value === '' ? '7bit' : value.replace(/;.*$/, '').trim();
+  }
+
+  get parts(): readonly MimeEntity[] {
+    this.#parts ??= this.#readParts();
+    return this.#parts;
+  }
+
+  header(name: string): string | undefined {
+    const key = name.toLowerCase();
+    return this.headerFields.find((field) => field.name.toLowerCase() === key)?.value;
+  }
+
+  headers(name: string): string[] {
+    const key = name.toLowerCase();
+    return this.headerFields.filter((field) => field.name.toLowerCase() === key).map((field) => field.value);
+  }
+
+  #readParts(): readonly MimeEntity[] {
+    const boundary = this.contentType.parameters.get('boundary') ?? '';
+    if (this.contentType.type !== 'multipart' || boundary === '') return [];
+    if (this.#depth >= this.#tree.limits.maxDepth) throw new MimeError('MIME_TOO_DEEP', 'Too many nested parts');
+    const slices = splitParts(this.#multipartBody(), boundary, this.#tree.limits.maxParts);
+    this.#tree.partCount += slices.length;
+    if (this.#tree.partCount > this.#tree.limits.maxParts) throw new MimeError('MIME_TOO_MANY_PARTS', 'Too many parts');
+    const inherited = this.contentType.subtype === 'digest' ? 'message/rfc822' : 'text/plain';
+    return slices.map((slice) => new ParsedEntity(slice, this.#tree, this.#depth + 1, inherited));
+  }
+
+  /** RFC 2045 §6.4 forbids to encode a multipart as a whole; some senders do it nevertheless. */
+  #multipartBody(): Buffer {
+    if (this.transferEncoding === 'base64') return decodeBase64(this.bodyBytes);
+    if (this.transferEncoding === 'quoted-printable') return decodeQuotedPrintable(this.bodyBytes);
+    return this.bodyBytes;
+  }
+}
+
+const mediaTypeForm = /^([!#$%&'*+.^_`|~\w-]+)\/([!#$%&'*+.^_`|~\w-]+)$/;
+
+/** A missing or unreadable Content-Type counts as the default (RFC 2045 §5.2). */
+function readContentType(value: string | undefined, defaultMediaType: string): ContentType {
+  const read = parseParameters(value ?? '');
+  const match = mediaTypeForm.exec(read.value.replaceAll(/\s/g, '')) ?? mediaTypeForm.exec(defaultMediaType);
+  const type = match?.[1] ?? 'text';
+  const subtype = match?.[2] ?? 'plain';
+  return { type, subtype, mediaType: `${type}/${subtype}`, parameters: read.parameters };
+}

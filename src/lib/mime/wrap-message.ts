@@ -1,0 +1,23 @@
+import { concatBytes } from '../../core/index.ts';
+import { measureSafety } from './body-encoding.ts';
+import { canonicalize } from './canonicalize.ts';
+import { decodeBody } from './decode-body.ts';
+import type { MimeEntity } from './mime-entity.ts';
+
+/**
+ * Puts a whole message into a message/rfc822 entity, to be signed (AS-30, AS-34, RFC 8551 §3.1): every header goes inside.
+ * Line ends become CRLF; nothing else is changed. A message that is not 7-bit is labelled as what it is, since RFC 2046
+ * §5.2.1 forbids to encode this type.
+ */
+export function wrapMessage(message: Uint8Array): Buffer {
+  const canonical = canonicalize(message);
+  const safety = measureSafety(canonical);
+  const encoding = safety === '7bit' ? '' : `Content-Transfer-Encoding: ${safety}\r\n`;
+  return concatBytes([Buffer.from(`Content-Type: message/rfc822\r\n${encoding}\r\n`, 'latin1'), canonical]);
+}
+
+/** The message inside a message/rfc822 entity, decoded if a peer encoded it (AS-74); undefined for any other entity. */
+export function unwrapEntity(entity: MimeEntity): Buffer | undefined {
+  const { mediaType } = entity.contentType;
+  return mediaType === 'message/rfc822' || mediaType === 'message/global' ? decodeBody(entity) : undefined;
+}
