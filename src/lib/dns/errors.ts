@@ -1,0 +1,27 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+/** Error codes of `lib/dns`. All but the first are transient: another try, or another server, may answer. */
+export const dnsErrors = {
+  /** The name cannot be written in a DNS message (label over 63 octets, name over 255, empty label). */
+  DNS_NAME_INVALID: { kind: 'invalid-input' },
+  /** No server answered within its time. */
+  DNS_TIMEOUT: { kind: 'unavailable' },
+  /** A server could not be reached (refused port, no route, closed connection). */
+  DNS_UNREACHABLE: { kind: 'unavailable' },
+  /** A server answered with a failure (SERVFAIL, REFUSED, NOTIMP …) or referred elsewhere. */
+  DNS_SERVER_FAILURE: { kind: 'unavailable' },
+  /** An answer could not be read, or does not belong to the question. */
+  DNS_MESSAGE_INVALID: { kind: 'unavailable' },
+  /** Too many CNAME records in a row, or a circle of them. */
+  DNS_ALIAS_LOOP: { kind: 'unavailable' },
+  /** The resolver was closed while the question was under way. */
+  DNS_CLOSED: { kind: 'unavailable' },
+} as const satisfies ErrorTable;
+
+export type DnsErrorCode = keyof typeof dnsErrors;
+
+export class DnsError extends CodedError<DnsErrorCode> {
+  constructor(code: DnsErrorCode, message: string, options?: ErrorOptionsFor) {
+    super(dnsErrors, code, message, options);
+  }
+}

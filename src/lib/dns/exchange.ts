@@ -1,0 +1,157 @@
+import { createSocket } from 'node:dgram';
+import { connect, isIPv6 } from 'node:net';
+import { DnsError } from './errors.ts';
+import { maxStrayDatagrams, maxTcpOctets } from './limits.ts';
+import { readMessage, type DnsMessage } from './message.ts';
+import { nameKey } from './names.ts';
+
+export interface DnsServerAddress {
+  /** An IP address. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ExchangeOptions {
+  readonly server: DnsServerAddress;
+  readonly query: Buffer;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** What UDP brought: an answer, or the reason to ask again over TCP. */
+export type UdpOutcome = DnsMessage | 'use-tcp';
+
+/**
+ * Sends one question from a socket of its own (fresh random source port, RFC 5452 §9.2) and waits for the datagram
+ * that matches it in id and question. A truncated or unreadable answer, a name in other case than sent, and a
+ * rain of strays, which is what forging looks like, all end in `use-tcp`.
+ */
+export function askOverUdp({ server, query, timeoutMs, signal }: ExchangeOptions): Promise<UdpOutcome> {
+  const asked = readMessage(query);
+  const socket = createSocket(isIPv6(server.host) ? 'udp6' : 'udp4');
+  let strays = 0;
+  return settleOnce<UdpOutcome>({ server, timeoutMs, signal }, (finish, fail) => {
+    socket.on('error', (cause) => fail(unreachable(server, cause)));
+    socket.on('message', (bytes) => {
+      const outcome = judge(bytes, asked);
+      if (outcome !== 'stray') finish(outcome);
+      else if (++strays >= maxStrayDatagrams) finish('use-tcp');
+    });
+    // A connected socket takes datagrams from this server alone and hears of closed ports.
+    socket.connect(server.port, server.host, () => {
+      socket.send(query, (cause) => {
+        if (cause) fail(unreachable(server, cause));
+      });
+    });
+    return () => socket.close();
+  });
+}
+
+/** Sends one question over TCP (RFC 7766), with the two length octets and the message in one segment (§8). */
+export function askOverTcp({ server, query, timeoutMs, signal }: ExchangeOptions): Promise<DnsMessage> {
+  const asked = readMessage(query);
+  const chunks: Buffer[] = [];
+  let received = 0;
+  return settleOnce<DnsMessage>({ server, timeoutMs, signal }, (finish, fail) => {
+    const socket = connect({ host: server.host, port: server.port, noDelay: true });
+    socket.on('connect', () => socket.write(Buffer.concat([Buffer.of(query.length >> 8, query.length & 0xff), query])));
+    socket.on('error', (cause) => fail(unreachable(server, cause)));
+    socket.on('close', () => fail(unreachable(server, new Error('The connection was closed before the answer'))));
+    socket.on('data', (chunk) => {
+      chunks.push(chunk);
+      received += chunk.length;
+      if (received > maxTcpOctets + 2) return fail(invalid('more octets than announced'));
+      const bytes = Buffer.concat(chunks);
+      if (received < 2 || received < 2 + bytes.readUInt16BE(0)) return;
+      try {
+        finish(checkTcpAnswer(readMessage(bytes.subarray(2, 2 + bytes.readUInt16BE(0))), asked));
+      } catch (error) {
+        fail(error);
+      }
+    });
+    return () => socket.destroy();
+  });
+}
+
+function judge(bytes: Buffer, asked: DnsMessage): UdpOutcome | 'stray' {
+  if (bytes.length < 12 || bytes.readUInt16BE(0) !== asked.id) return 'stray';
+  const answer = tryRead(bytes);
+  // The id fits but the rest does not read: some servers cut a message off at 512 octets (DISC-05).
+  if (answer === undefined || (answer.isResponse && answer.isTruncated)) return 'use-tcp';
+  if (!isAnswerTo(answer, asked)) return 'stray';
+  const isSameCase = answer.questions.length === 0 || answer.questions[0]?.name === asked.questions[0]?.name;
+  return isSameCase ? answer : 'use-tcp';
+}
+
+function checkTcpAnswer(answer: DnsMessage, asked: DnsMessage): DnsMessage {
+  if (answer.id !== asked.id || !isAnswerTo(answer, asked)) throw invalid('an answer to another question');
+  if (answer.isTruncated) throw invalid('the truncation flag over TCP');
+  return answer;
+}
+
+/** RFC 5452 §9.1. A server that cannot read the query may leave the question out (RFC 6891 §7, FORMERR). */
+function isAnswerTo(answer: DnsMessage, asked: DnsMessage): boolean {
+  const [question] = answer.questions;
+  const [wanted] = asked.questions;
+  if (!answer.isResponse || wanted === undefined) return false;
+  if (question === undefined) return answer.rcode !== 0 && answer.rcode !== 3;
+  return (
+    answer.questions.length === 1 &&
+    question.type === wanted.type &&
+    question.recordClass === wanted.recordClass &&
+    nameKey(question.name) === nameKey(wanted.name)
+  );
+}
+
+function tryRead(bytes: Buffer): DnsMessage | undefined {
+  try {
+    return readMessage(bytes);
+  } catch (error) {
+    if (error instanceof DnsError) return undefined;
+    throw error;
+  }
+}
+
+type Limits = Pick<ExchangeOptions, 'server' | 'timeoutMs' | 'signal'>;
+type Start<T> = (finish: (value: T) => void, fail: (error: unknown) => void) => () => void;
+
+/** Runs `start` until it finishes, fails, times out or is aborted, then calls the stop function it returned, once. */
+function settleOnce<T>({ server, timeoutMs, signal }: Limits, start: Start<T>): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const abort = () => fail(new DnsError('DNS_CLOSED', 'The resolver was closed'));
+  const timer = setTimeout(() => fail(timedOut(server)), timeoutMs);
+  let stop: (() => void) | undefined;
+  let isSettled = false;
+  const settle = () => {
+    isSettled = true;
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+    stop?.();
+    stop = undefined;
+  };
+  const fail = (error: unknown) => {
+    if (isSettled) return;
+    settle();
+    reject(error);
+  };
+  signal.addEventListener('abort', abort);
+  stop = start((value) => {
+    if (isSettled) return;
+    settle();
+    resolve(value);
+  }, fail);
+  if (signal.aborted) abort();
+  return promise;
+}
+
+function timedOut(server: DnsServerAddress): DnsError {
+  return new DnsError('DNS_TIMEOUT', `DNS server ${server.host}:${server.port} did not answer in time`);
+}
+
+function unreachable(server: DnsServerAddress, cause: Error): DnsError {
+  return new DnsError('DNS_UNREACHABLE', `DNS server ${server.host}:${server.port} cannot be reached`, { cause });
+}
+
+function invalid(what: string): DnsError {
+  return new DnsError('DNS_MESSAGE_INVALID', `The DNS message has ${what}`);
+}

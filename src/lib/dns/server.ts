@@ -1,0 +1,139 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
+import type { Closable } from '../../core/index.ts';
+import { maxTcpConnections, maxTcpConnectionsPerPeer, maxUdpQueriesInFlight, tcpIdleMs } from './limits.ts';
+import { respond, type ListZones } from './respond.ts';
+import { serveTcpConnection } from './tcp-connection.ts';
+
+export interface DnsServerOptions {
+  /** Address to listen on, for example `127.0.0.1` or `::`. */
+  readonly host: string;
+  /** 0 takes a free one, the same for UDP and TCP. */
+  readonly port: number;
+  readonly zones: ListZones;
+  readonly limits?: {
+    readonly tcpIdleMs?: number;
+    readonly maxTcpConnections?: number;
+    readonly maxTcpConnectionsPerPeer?: number;
+    readonly maxUdpQueriesInFlight?: number;
+  };
+}
+
+export interface DnsServer extends Closable {
+  readonly port: number;
+}
+
+/** Starts an authoritative server on UDP and TCP (HOST-02). Rejects with the system's error if it cannot listen. */
+export async function createDnsServer(options: DnsServerOptions): Promise<DnsServer> {
+  const tcp = listenForTcp(options);
+  const { udp, port } = await bindBoth(options, tcp.server);
+  serveUdp(udp, options);
+  return {
+    port,
+    close: async () => {
+      await Promise.all([closeUdp(udp), tcp.close()]);
+    },
+  };
+}
+
+// With port 0 the system chooses a TCP port; the same UDP port may be taken, so a few others are tried.
+const maxBindTries = 10;
+
+async function bindBoth({ host, port }: DnsServerOptions, server: Server): Promise<{ udp: Socket; port: number }> {
+  for (let tries = 1; ; tries++) {
+    await listen(server, host, port);
+    const chosen = (server.address() as AddressInfo).port;
+    const udp = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
+    try {
+      await bind(udp, host, chosen);
+      return { udp, port: chosen };
+    } catch (error) {
+      udp.close();
+      await new Promise((resolve) => server.close(resolve));
+      if (port !== 0 || tries >= maxBindTries) throw error;
+    }
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen({ host, port }, () => {
+    server.off('error', reject);
+    resolve();
+  });
+  return promise;
+}
+
+function bind(udp: Socket, host: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  udp.once('error', reject);
+  udp.bind({ address: host, port }, () => {
+    udp.off('error', reject);
+    resolve();
+  });
+  return promise;
+}
+
+function serveUdp(udp: Socket, { zones, limits = {} }: DnsServerOptions): void {
+  let inFlight = 0;
+  // Errors of single datagrams (a peer that is gone) do not concern the others.
+  udp.on('error', () => {});
+  udp.on('message', (bytes, peer) => {
+    // A datagram from port 0 cannot be answered, and one beyond the limit is lost, as datagrams may be.
+    if (peer.port === 0 || inFlight >= (limits.maxUdpQueriesInFlight ?? maxUdpQueriesInFlight)) return;
+    inFlight++;
+    void respond(bytes, 'udp', zones).then((response) => {
+      inFlight--;
+      if (response !== undefined) sendDatagram(udp, response, peer);
+    });
+  });
+}
+
+function sendDatagram(udp: Socket, response: Buffer, peer: RemoteInfo): void {
+  try {
+    udp.send(response, peer.port, peer.address, () => {});
+  } catch {
+    // The socket was closed while the answer was being found.
+  }
+}
+
+function listenForTcp({ zones, limits = {} }: DnsServerOptions): { server: Server; close(): Promise<void> } {
+  const stops = new Set<() => void>();
+  const countsByPeer = new Map<string, number>();
+  const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
+    const peer = socket.remoteAddress ?? '';
+    const count = (countsByPeer.get(peer) ?? 0) + 1;
+    if (count > (limits.maxTcpConnectionsPerPeer ?? maxTcpConnectionsPerPeer)) {
+      socket.destroy();
+      return;
+    }
+    countsByPeer.set(peer, count);
+    const stop = () => socket.destroy();
+    stops.add(stop);
+    socket.on('close', () => {
+      stops.delete(stop);
+      const left = (countsByPeer.get(peer) ?? 1) - 1;
+      if (left > 0) countsByPeer.set(peer, left);
+      else countsByPeer.delete(peer);
+    });
+    serveTcpConnection(socket, { zones, idleMs: limits.tcpIdleMs ?? tcpIdleMs });
+  });
+  server.maxConnections = limits.maxTcpConnections ?? maxTcpConnections;
+  const close = async () => {
+    for (const stop of stops) stop();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  };
+  return { server, close };
+}
+
+function closeUdp(udp: Socket): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  try {
+    udp.close(() => resolve());
+  } catch {
+    // Closed before.
+    resolve();
+  }
+  return promise;
+}
