@@ -6,6 +6,7 @@ import { auditMigration } from './0003-audit.ts';
 import { webhookMigration } from './0020-webhook.ts';
 import { messageMigration } from './0021-message.ts';
 import { inboxMigration } from './0022-inbox.ts';
+import { trustAndDeliveryMigration } from './0030-trust-and-delivery.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -14,4 +15,5 @@ export const migrations: readonly Migration[] = [
   webhookMigration,
   messageMigration,
   inboxMigration,
+  trustAndDeliveryMigration,
 ];

@@ -1,0 +1,95 @@
+import { addressKey, domainOf, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
+import type { Clock } from '../../core/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import { TrustError } from './errors.ts';
+import type { AddressStatus, TrustTables } from './tables.ts';
+
+export interface HostedAddress {
+  readonly address: DirectAddress;
+  readonly status: AddressStatus;
+}
+
+/** Our domains and the addresses under them. */
+export interface Addresses {
+  /** Adds a domain; adding it again changes nothing. Throws TRUST_DOMAIN_INVALID. */
+  addDomain(domain: string): Promise<void>;
+  listDomains(): Promise<readonly string[]>;
+  isHostedDomain(domain: string): Promise<boolean>;
+  /** Adds an address under a hosted domain, or changes its status. Throws TRUST_DOMAIN_UNKNOWN. */
+  putAddress(address: DirectAddress, status?: AddressStatus): Promise<void>;
+  findAddress(address: DirectAddress): Promise<HostedAddress | undefined>;
+  listAddresses(domain: string): Promise<readonly HostedAddress[]>;
+}
+
+export function createAddresses(storage: Storage, clock: Clock): Addresses {
+  const db = storage.tables<TrustTables>();
+
+  async function isHostedDomain(domain: string): Promise<boolean> {
+    const row = await db
+      .selectFrom('hosted_domain')
+      .select('domain')
+      .where('domain', '=', domain.toLowerCase())
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  async function addDomain(domain: string): Promise<void> {
+    if (!isQualifiedDomain(domain)) {
+      throw new TrustError(
+        'TRUST_DOMAIN_INVALID',
+        'A Direct domain is a fully qualified name of letters, digits and hyphens.',
+      );
+    }
+    await db
+      .insertInto('hosted_domain')
+      .values({ domain: domain.toLowerCase(), created_at: clock.now().getTime() })
+      .onConflict((conflict) => conflict.column('domain').doNothing())
+      .execute();
+  }
+
+  async function putAddress(address: DirectAddress, status: AddressStatus = 'active'): Promise<void> {
+    const domain = domainOf(address);
+    if (!(await isHostedDomain(domain)))
+      throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+    await db
+      .insertInto('hosted_address')
+      .values({
+        address_key: addressKey(address),
+        address,
+        domain,
+        status,
+        created_at: clock.now().getTime(),
+      })
+      .onConflict((conflict) => conflict.column('address_key').doUpdateSet({ status }))
+      .execute();
+  }
+
+  async function findAddress(address: DirectAddress): Promise<HostedAddress | undefined> {
+    const row = await db
+      .selectFrom('hosted_address')
+      .select(['address', 'status'])
+      .where('address_key', '=', addressKey(address))
+      .executeTakeFirst();
+    return row === undefined ? undefined : { address: row.address as DirectAddress, status: row.status };
+  }
+
+  return {
+    addDomain,
+    isHostedDomain,
+    putAddress,
+    findAddress,
+    async listDomains() {
+      const rows = await db.selectFrom('hosted_domain').select('domain').orderBy('domain').execute();
+      return rows.map((row) => row.domain);
+    },
+    async listAddresses(domain) {
+      const rows = await db
+        .selectFrom('hosted_address')
+        .select(['address', 'status'])
+        .where('domain', '=', domain.toLowerCase())
+        .orderBy('address_key')
+        .execute();
+      return rows.map((row) => ({ address: row.address as DirectAddress, status: row.status }));
+    },
+  };
+}

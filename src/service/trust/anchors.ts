@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Clock } from '../../core/index.ts';
+import { readCertificate, type Certificate } from '../../lib/pki/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import { TrustError } from './errors.ts';
+import type { AnchorDirection, TrustTables } from './tables.ts';
+
+export interface AnchorEntry {
+  readonly id: string;
+  readonly domain: string;
+  readonly direction: AnchorDirection;
+  readonly certificate: Certificate;
+  /** The bundle that brought it, or empty if the operator added it by hand. */
+  readonly bundleId: string;
+}
+
+/** The certificates that our domains accept as the end of a path. Nothing is built in (TRUST-02). */
+export interface Anchors {
+  /** Adds an anchor for one domain (TRUST-03); the same certificate and direction again changes nothing. */
+  addAnchor(domain: string, certificate: Uint8Array, direction?: AnchorDirection): Promise<string>;
+  removeAnchor(id: string): Promise<void>;
+  listAnchors(domain: string): Promise<readonly AnchorEntry[]>;
+  /** The anchors that decide about a domain's mail in one direction. May be empty: then nothing is trusted. */
+  findAnchors(domain: string, direction: 'incoming' | 'outgoing'): Promise<readonly Certificate[]>;
+}
+
+export function createAnchors(storage: Storage, clock: Clock): Anchors {
+  const db = storage.tables<TrustTables>();
+  const parsed = new Map<string, Certificate>();
+
+  function parse(row: { fingerprint: string; certificate: Uint8Array }): Certificate {
+    const known = parsed.get(row.fingerprint);
+    if (known !== undefined) return known;
+    const certificate = readCertificate(new Uint8Array(row.certificate));
+    parsed.set(row.fingerprint, certificate);
+    return certificate;
+  }
+
+  return {
+    async addAnchor(domain, certificate, direction = 'both') {
+      const known = await db
+        .selectFrom('hosted_domain')
+        .select('domain')
+        .where('domain', '=', domain.toLowerCase())
+        .executeTakeFirst();
+      if (known === undefined)
+        throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+      const [id] = await insertAnchors(db, clock, { domain, direction, bundleId: '' }, [
+        readAnchor(certificate),
+      ]);
+      return id ?? '';
+    },
+    async removeAnchor(id) {
+      const result = await db.deleteFrom('trust_anchor').where('id', '=', id).executeTakeFirst();
+      if (result.numDeletedRows === 0n)
+        throw new TrustError('TRUST_ANCHOR_UNKNOWN', `There is no anchor ${id}.`);
+    },
+    async listAnchors(domain) {
+      const rows = await db
+        .selectFrom('trust_anchor')
+        .selectAll()
+        .where('domain', '=', domain.toLowerCase())
+        .orderBy('created_at')
+        .execute();
+      return rows.map((row) => ({
+        id: row.id,
+        domain: row.domain,
+        direction: row.direction,
+        certificate: parse(row),
+        bundleId: row.bundle_id,
+      }));
+    },
+    async findAnchors(domain, direction) {
+      const rows = await db
+        .selectFrom('trust_anchor')
+        .select(['fingerprint', 'certificate'])
+        .where('domain', '=', domain.toLowerCase())
+        .where('direction', 'in', [direction, 'both'])
+        .execute();
+      return [...new Map(rows.map((row) => [row.fingerprint, parse(row)])).values()];
+    },
+  };
+}
+
+function readAnchor(bytes: Uint8Array): Certificate {
+  try {
+    return readCertificate(bytes);
+  } catch (cause) {
+    throw new TrustError('TRUST_ANCHOR_INVALID', 'The file is not one X.509 certificate in DER or PEM.', {
+      cause,
+    });
+  }
+}
+
+/** Writes anchors inside the caller's transaction or connection; those that are there already are skipped. */
+export async function insertAnchors(
+  db: Kysely<TrustTables>,
+  clock: Clock,
+  place: { readonly domain: string; readonly direction: AnchorDirection; readonly bundleId: string },
+  certificates: readonly Certificate[],
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (const certificate of certificates) {
+    const existing = await db
+      .selectFrom('trust_anchor')
+      .select('id')
+      .where('domain', '=', place.domain.toLowerCase())
+      .where('direction', '=', place.direction)
+      .where('bundle_id', '=', place.bundleId)
+      .where('fingerprint', '=', certificate.fingerprint)
+      .executeTakeFirst();
+    const id = existing?.id ?? randomUUID();
+    ids.push(id);
+    if (existing !== undefined) continue;
+    await db
+      .insertInto('trust_anchor')
+      .values({
+        id,
+        domain: place.domain.toLowerCase(),
+        direction: place.direction,
+        certificate: certificate.der,
+        fingerprint: certificate.fingerprint,
+        bundle_id: place.bundleId,
+        created_at: clock.now().getTime(),
+      })
+      .execute();
+  }
+  return ids;
+}

@@ -1,0 +1,21 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const trustErrors = {
+  TRUST_DOMAIN_UNKNOWN: { kind: 'not-found' },
+  TRUST_DOMAIN_INVALID: { kind: 'invalid-input' },
+  TRUST_ADDRESS_UNKNOWN: { kind: 'not-found' },
+  TRUST_KEY_NOT_BOUND: { kind: 'invalid-input' },
+  TRUST_KEY_MISMATCH: { kind: 'invalid-input' },
+  TRUST_KEY_UNKNOWN: { kind: 'not-found' },
+  TRUST_ANCHOR_INVALID: { kind: 'invalid-input' },
+  TRUST_ANCHOR_UNKNOWN: { kind: 'not-found' },
+  TRUST_BUNDLE_UNKNOWN: { kind: 'not-found' },
+  TRUST_BUNDLE_REFUSED: { kind: 'untrusted' },
+} as const satisfies ErrorTable;
+
+/** Why our own domains, keys or anchors cannot be read or changed. */
+export class TrustError extends CodedError<keyof typeof trustErrors> {
+  constructor(code: keyof typeof trustErrors, message: string, options?: ErrorOptionsFor) {
+    super(trustErrors, code, message, options);
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * What this HISP is and whom it trusts: its domains and addresses, their certificates and private keys (sealed at
+ * rest), and the trust anchors of each domain and direction.
+ *
+ * Standards: AS-10 to AS-18, AS-84 (retired keys), TRUST-02 to TRUST-04, HOST-01 (what is published). Whether a
+ * certificate is trusted is decided in `lib/direct`; this module only says from which anchors.
+ * Called by the agent, delivery and messaging services, the SMTP edge and the CLI.
+ */
+export { createTrust, type Trust, type TrustParts } from './trust.ts';
+export type { Addresses, HostedAddress } from './addresses.ts';
+export type { KeyMaterial, Keys } from './keys.ts';
+export type { AnchorEntry, Anchors } from './anchors.ts';
+export type { AddressStatus, AnchorDirection, TrustTables } from './tables.ts';
+export { TrustError, trustErrors } from './errors.ts';

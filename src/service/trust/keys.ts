@@ -1,0 +1,140 @@
+import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
+import { equalBytes, type Clock } from '../../core/index.ts';
+import { isBoundTo, readCertificate, type Certificate } from '../../lib/pki/index.ts';
+import { addressKey, domainOf, parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
+import type { Storage, Vault } from '../../platform/index.ts';
+import { TrustError } from './errors.ts';
+import type { TrustTables } from './tables.ts';
+
+/** A certificate of ours with its private key, as plain bytes so that a worker thread can take it. */
+export interface KeyMaterial {
+  readonly id: string;
+  /** DER. */
+  readonly certificate: Uint8Array;
+  /** PKCS #8 DER. Never logged, never leaves the process. */
+  readonly privateKey: Uint8Array;
+}
+
+/** The certificates and private keys of our domains and addresses. */
+export interface Keys {
+  /**
+   * Stores a pair for a domain or for one address. Throws TRUST_KEY_NOT_BOUND if the certificate does not name the
+   * owner in its subjectAltName (AS-10, AS-11), TRUST_KEY_MISMATCH if the key is not the certificate's.
+   */
+  addKeyPair(owner: string, certificate: Uint8Array, privateKey: KeyObject): Promise<string>;
+  retireKeyPair(id: string): Promise<void>;
+  listKeyPairs(
+    owner: string,
+  ): Promise<readonly { id: string; status: 'active' | 'retired'; certificate: Certificate }[]>;
+  /** Active pairs that may sign for an address: address-bound ones, or else those of its domain. */
+  findSigningKeys(address: DirectAddress): Promise<readonly KeyMaterial[]>;
+  /** Every pair that a message to these addresses may be encrypted to, retired ones included (AS-83, AS-84). */
+  findDecryptionKeys(addresses: readonly DirectAddress[]): Promise<readonly KeyMaterial[]>;
+  /** What DNS and LDAP publish for an address or a domain: the active certificates (HOST-01). DER. */
+  findPublished(owner: string): Promise<readonly Uint8Array[]>;
+}
+
+type KeyRow = TrustTables['key_pair'];
+
+export function createKeys(storage: Storage, vault: Vault, clock: Clock): Keys {
+  const db = storage.tables<TrustTables>();
+  // Rows never change but for their status, so an opened key stays right for as long as the process lives.
+  const opened = new Map<string, KeyMaterial>();
+
+  function openRow(row: Pick<KeyRow, 'id' | 'certificate' | 'sealed_private_key'>): KeyMaterial {
+    const known = opened.get(row.id);
+    if (known !== undefined) return known;
+    const material: KeyMaterial = {
+      id: row.id,
+      certificate: new Uint8Array(row.certificate),
+      privateKey: new Uint8Array(vault.open(row.sealed_private_key, `private-key:${row.id}`)),
+    };
+    opened.set(row.id, material);
+    return material;
+  }
+
+  async function findRows(owners: readonly string[], onlyActive: boolean): Promise<KeyRow[]> {
+    if (owners.length === 0) return [];
+    let query = db.selectFrom('key_pair').selectAll().where('owner', 'in', owners);
+    if (onlyActive) query = query.where('status', '=', 'active');
+    return query.orderBy('created_at', 'desc').orderBy('id').execute();
+  }
+
+  return {
+    async addKeyPair(owner, certificate, privateKey) {
+      const parsed = readCertificate(certificate);
+      const key = ownerKey(owner);
+      if (!namesOwner(parsed, key)) {
+        throw new TrustError(
+          'TRUST_KEY_NOT_BOUND',
+          `The certificate does not name ${key} in its subjectAltName.`,
+        );
+      }
+      if (!isKeyOf(privateKey, parsed))
+        throw new TrustError('TRUST_KEY_MISMATCH', 'The private key is not the one of the certificate.');
+      const id = randomUUID();
+      const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'der' });
+      await db
+        .insertInto('key_pair')
+        .values({
+          id,
+          owner: key,
+          certificate: parsed.der,
+          fingerprint: parsed.fingerprint,
+          sealed_private_key: vault.seal(pkcs8, `private-key:${id}`),
+          status: 'active',
+          created_at: clock.now().getTime(),
+        })
+        .execute();
+      return id;
+    },
+    async retireKeyPair(id) {
+      const result = await db
+        .updateTable('key_pair')
+        .set({ status: 'retired' })
+        .where('id', '=', id)
+        .executeTakeFirst();
+      if (result.numUpdatedRows === 0n)
+        throw new TrustError('TRUST_KEY_UNKNOWN', `There is no key pair ${id}.`);
+    },
+    async listKeyPairs(owner) {
+      const rows = await findRows([ownerKey(owner)], false);
+      return rows.map((row) => ({
+        id: row.id,
+        status: row.status,
+        certificate: readCertificate(row.certificate),
+      }));
+    },
+    async findSigningKeys(address) {
+      const rows = await findRows([addressKey(address), domainOf(address)], true);
+      const addressBound = rows.filter((row) => row.owner === addressKey(address));
+      return (addressBound.length > 0 ? addressBound : rows).map(openRow);
+    },
+    async findDecryptionKeys(addresses) {
+      const owners = new Set(addresses.flatMap((address) => [addressKey(address), domainOf(address)]));
+      const rows = await findRows([...owners], false);
+      return rows.map(openRow);
+    },
+    async findPublished(owner) {
+      const rows = await findRows([ownerKey(owner)], true);
+      return rows.map((row) => row.certificate);
+    },
+  };
+}
+
+function ownerKey(owner: string): string {
+  return owner.toLowerCase();
+}
+
+function namesOwner(certificate: Certificate, owner: string): boolean {
+  const probe = parseDirectAddress(owner.includes('@') ? owner : `postmaster@${owner}`);
+  return isBoundTo(certificate, probe) === (owner.includes('@') ? 'address' : 'domain');
+}
+
+function isKeyOf(privateKey: KeyObject, certificate: Certificate): boolean {
+  const own = createPublicKey(createPrivateKey(privateKey.export({ type: 'pkcs8', format: 'pem' })));
+  return equalBytes(
+    own.export({ type: 'spki', format: 'der' }),
+    certificate.publicKey.export({ type: 'spki', format: 'der' }),
+  );
+}

@@ -1,0 +1,55 @@
+/** The rows that this module owns. Times are milliseconds since 1970 (UTC). */
+export interface TrustTables {
+  hosted_domain: { domain: string; created_at: number };
+  hosted_address: {
+    /** Lower-cased address, the key of every comparison (AS-02). */
+    address_key: string;
+    address: string;
+    domain: string;
+    status: AddressStatus;
+    created_at: number;
+  };
+  key_pair: {
+    id: string;
+    /** A domain, or a lower-cased address for an address-bound certificate. */
+    owner: string;
+    certificate: Uint8Array;
+    fingerprint: string;
+    /** PKCS #8, sealed by the vault in the context `private-key:<id>`. */
+    sealed_private_key: Uint8Array;
+    /** A retired pair decrypts and never signs (AS-84). */
+    status: 'active' | 'retired';
+    created_at: number;
+  };
+  trust_anchor: {
+    id: string;
+    domain: string;
+    direction: AnchorDirection;
+    certificate: Uint8Array;
+    fingerprint: string;
+    /** Empty for an anchor that the operator added by hand. */
+    bundle_id: string;
+    created_at: number;
+  };
+  trust_bundle: {
+    id: string;
+    domain: string;
+    direction: AnchorDirection;
+    url: string;
+    /** DER of the certificate that must have signed the bundle; null for an unsigned one. */
+    signer: Uint8Array | null;
+    refresh_seconds: number;
+    next_refresh_at: number;
+    refreshed_at: number | null;
+    checksum: string;
+    etag: string;
+    last_error: string;
+    created_at: number;
+  };
+}
+
+/** A disabled address is known but takes no mail: the sender gets a failure notice. */
+export type AddressStatus = 'active' | 'disabled';
+
+/** Which mail an anchor decides about: that which comes in, that which goes out, or both (TRUST-03). */
+export type AnchorDirection = 'incoming' | 'outgoing' | 'both';
