@@ -1,0 +1,164 @@
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, request, type Dispatcher } from 'undici';
+import { FetchError } from './errors.ts';
+import { createTargetGuard, hostOf, type TargetGuard, type TargetOptions } from './target-guard.ts';
+
+export interface GuardedFetchOptions extends TargetOptions {
+  /** For the whole call: look-up, connection, request, redirects, response. */
+  readonly timeoutMs: number;
+  /** Largest response body. It is never decompressed, so this is also its size in memory. */
+  readonly maxBytes: number;
+  /** Redirects followed for GET, each checked like the first URL. Default 0: the redirect is returned as it is. */
+  readonly maxRedirects?: number;
+  /** PEM of certificate authorities to believe instead of the system's. */
+  readonly tlsCa?: string;
+}
+
+export interface FetchInit {
+  readonly method?: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  /** Instead of the general limits, for this call. */
+  readonly timeoutMs?: number;
+  readonly maxBytes?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface FetchResponse {
+  readonly status: number;
+  /** Names in lower case; repeated fields joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/**
+ * Fetches a URL that a stranger may have chosen. Resolves for every status. Rejects with a {@link FetchError}:
+ * `FETCH_REQUEST_INVALID`, `FETCH_TARGET_FORBIDDEN`, `FETCH_HOST_UNKNOWN`, `FETCH_TIMEOUT`, `FETCH_TOO_LARGE`,
+ * `FETCH_REDIRECT_REFUSED`, `FETCH_FAILED`.
+ */
+export type GuardedFetch = (url: string, init?: FetchInit) => Promise<FetchResponse>;
+
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Creates a fetch that only reaches public addresses (HOOK-03, SEC-11). Connections are not kept, so nothing needs closing. */
+export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
+  const guard = createTargetGuard(options);
+  const dispatcher = createDispatcher(guard, options);
+  return async (url, init = {}) => {
+    const timeout = AbortSignal.timeout(init.timeoutMs ?? options.timeoutMs);
+    const signal = init.signal === undefined ? timeout : AbortSignal.any([timeout, init.signal]);
+    try {
+      return await fetchThroughRedirects(guard.parse(url), init, { guard, dispatcher, options, signal });
+    } catch (error) {
+      throw translate(error, timeout);
+    }
+  };
+}
+
+/**
+ * Every new connection asks the guard for the addresses and gets no others: the addresses that were checked are the
+ * ones connected to, so a name that changes between check and use (DNS rebinding) gains nothing.
+ */
+function createDispatcher(guard: TargetGuard, options: GuardedFetchOptions): Dispatcher {
+  const lookup: LookupFunction = (host, _options, callback) => {
+    guard.findTargets(host).then(
+      (addresses) => callback(null, addresses.map((address) => ({ address, family: isIP(address) }))),
+      (error: Error) => callback(error, []),
+    );
+  };
+  const tls = options.tlsCa === undefined ? {} : { ca: options.tlsCa };
+  return new Agent({
+    // Without pipelining the connection is closed after the response.
+    pipelining: 0,
+    connect: { lookup, autoSelectFamily: true, timeout: options.timeoutMs, ...tls },
+    maxHeaderSize: 16_384,
+  });
+}
+
+interface Call {
+  readonly guard: TargetGuard;
+  readonly dispatcher: Dispatcher;
+  readonly options: GuardedFetchOptions;
+  readonly signal: AbortSignal;
+}
+
+async function fetchThroughRedirects(first: URL, init: FetchInit, call: Call): Promise<FetchResponse> {
+  const maxRedirects = init.method === 'POST' ? 0 : (call.options.maxRedirects ?? 0);
+  let url = first;
+  for (let redirects = 0; ; redirects++) {
+    const response = await fetchOnce(url, init, call);
+    const location = response.headers['location'];
+    if (maxRedirects === 0 || !redirectStatuses.has(response.status) || location === undefined) return response;
+    if (redirects >= maxRedirects) throw redirectRefused('too many redirects');
+    const next = call.guard.parse(URL.parse(location, url.href)?.href ?? location);
+    if (url.protocol === 'https:' && next.protocol === 'http:') throw redirectRefused('a redirect away from https');
+    url = next;
+  }
+}
+
+async function fetchOnce(url: URL, init: FetchInit, { dispatcher, options, signal }: Call): Promise<FetchResponse> {
+  const response = await request(url, {
+    dispatcher,
+    signal,
+    method: init.method ?? 'GET',
+    headers: { 'user-agent': 'openhisp', ...init.headers },
+    ...(init.body === undefined ? {} : { body: init.body }),
+  });
+  const headers = flattenHeaders(response.headers);
+  const body = await readBody(response.body, headers['content-length'], init.maxBytes ?? options.maxBytes, url);
+  return { status: response.statusCode, headers, body };
+}
+
+async function readBody(
+  stream: Dispatcher.ResponseData['body'],
+  announced: string | undefined,
+  maxBytes: number,
+  url: URL,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const isTooLarge = Number(announced ?? 0) > maxBytes;
+  if (!isTooLarge) {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBytes) break;
+      chunks.push(chunk);
+    }
+  }
+  if (!isTooLarge && length <= maxBytes) return Buffer.concat(chunks);
+  // Nobody reads the rest; its error on being cut off is ours.
+  stream.on('error', () => {});
+  stream.destroy();
+  throw new FetchError('FETCH_TOO_LARGE', `The response of ${hostOf(url)} exceeds ${maxBytes} bytes`);
+}
+
+function flattenHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return flat;
+}
+
+function redirectRefused(what: string): FetchError {
+  return new FetchError('FETCH_REDIRECT_REFUSED', `The server answered with ${what}`);
+}
+
+function translate(error: unknown, timeout: AbortSignal): FetchError {
+  const own = findOwnError(error);
+  if (own !== undefined) return own;
+  if (timeout.aborted) return new FetchError('FETCH_TIMEOUT', 'The exchange took too long', { cause: error });
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return new FetchError('FETCH_TIMEOUT', 'Connecting took too long', { cause: error });
+  if (code === 'UND_ERR_INVALID_ARG') {
+    return new FetchError('FETCH_REQUEST_INVALID', 'The request cannot be sent', { cause: error });
+  }
+  return new FetchError('FETCH_FAILED', 'The exchange failed', { cause: error });
+}
+
+/** The guard's refusal may come back wrapped, once for each address family that was tried. */
+function findOwnError(error: unknown): FetchError | undefined {
+  if (error instanceof FetchError) return error;
+  if (error instanceof AggregateError) return error.errors.map(findOwnError).find((own) => own !== undefined);
+  return error instanceof Error && error.cause !== undefined ? findOwnError(error.cause) : undefined;
+}
