@@ -6,5 +6,5 @@
  * Used by service/directory for search centres, for missing coordinates and for quality checks of a load.
  */
 export { createGazetteer, loadBuiltInGazetteer, type Gazetteer, type GeoPoint, type ZipPlace } from './gazetteer.ts';
-export { distanceMiles, roundUpMiles, earthRadiusMiles } from './distance.ts';
+export { distanceMiles, haversineMiles, roundUpMiles, earthRadiusMiles } from './distance.ts';
 export { GeoError, geoErrors } from './errors.ts';
