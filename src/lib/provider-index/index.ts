@@ -24,5 +24,5 @@ export {
 export { ProviderIndexError, providerIndexErrors } from './errors.ts';
 export { createIndexBuilder, type IndexBuilderOptions } from './build/index-builder.ts';
 export { openIndex } from './open-index.ts';
-export { readSnapshot, writeSnapshot } from './snapshot.ts';
+export { readSnapshot, snapshotVersion, writeSnapshot } from './snapshot.ts';
 export { createSearchPool, type SearchPage, type SearchPool, type SearchPoolOptions } from './search-pool.ts';

@@ -1,5 +1,7 @@
 import type { Closable } from '../../core/index.ts';
-import type { ProviderIndex, ProviderQuery, SharedIndexBytes } from './types.ts';
+import { ProviderIndexError } from './errors.ts';
+import { openIndex } from './open-index.ts';
+import type { ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes } from './types.ts';
 
 export interface SearchPoolOptions {
   /** Worker threads for heavy queries; 0 answers everything in the calling thread. */
@@ -24,4 +26,31 @@ export interface SearchPool extends Closable {
   readonly current: ProviderIndex | undefined;
 }
 
-export declare function createSearchPool(options: SearchPoolOptions): SearchPool;
+export function createSearchPool(_options: SearchPoolOptions): SearchPool {
+  let current: ProviderIndex | undefined;
+  const needIndex = (): ProviderIndex => {
+    if (current === undefined) throw new ProviderIndexError('INDEX_NOT_READY', 'The directory is not loaded yet.');
+    return current;
+  };
+  const page = (index: ProviderIndex, result: SearchResult): SearchPage => ({
+    totalCount: result.totalCount,
+    count: result.rows.length,
+    providersJson: index.writePageJson(result),
+  });
+  return {
+    search: async (query) => page(needIndex(), needIndex().search(query)),
+    findByNpi: (npi) => {
+      const rows = needIndex().findByNpi(npi);
+      return page(needIndex(), { totalCount: rows.length, rows });
+    },
+    swap: (bytes) => {
+      current = openIndex(bytes);
+    },
+    get current() {
+      return current;
+    },
+    close: async () => {
+      current = undefined;
+    },
+  };
+}

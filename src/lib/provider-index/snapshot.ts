@@ -1,7 +1,124 @@
-import type { SharedIndexBytes } from './types.ts';
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+import { ProviderIndexError } from './errors.ts';
+import type { IndexLayout, SharedIndexBytes } from './types.ts';
+
+/** Raised with every change of the layout, so that a node rebuilds instead of misreading an older file. */
+export const snapshotVersion = 1;
+
+const magic = Buffer.from('OHISPIDX');
+// magic, version, length of the layout text, CRC-32 of the layout text, zeros: all little-endian 32-bit.
+const headerBytes = 24;
+// One call reads or writes at most this much; the operating system refuses more than 2 GiB.
+const chunkBytes = 256 << 20;
+
+interface SnapshotHead {
+  readonly layout: IndexLayout;
+  readonly parts: readonly { readonly bytes: number; readonly checksum: number }[];
+}
 
 /** Writes beside `path`, syncs, then renames, so that `path` is always a whole snapshot. Returns the bytes written. */
-export declare function writeSnapshot(bytes: SharedIndexBytes, path: string): number;
+export function writeSnapshot(bytes: SharedIndexBytes, path: string): number {
+  const temporary = `${path}.${process.pid}.tmp`;
+  try {
+    const size = writeFile(bytes, temporary);
+    renameSync(temporary, path);
+    return size;
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw new ProviderIndexError('INDEX_SNAPSHOT_UNWRITABLE', 'The directory snapshot could not be written.', { cause: error });
+  }
+}
 
-/** Throws INDEX_SNAPSHOT_INVALID for anything that is not a whole snapshot of this version. */
-export declare function readSnapshot(path: string): SharedIndexBytes;
+function writeFile(bytes: SharedIndexBytes, path: string): number {
+  const file = openSync(path, 'w', 0o600);
+  try {
+    const head = Buffer.from(JSON.stringify(headOf(bytes)));
+    let size = writeAll(file, headerFor(head)) + writeAll(file, head);
+    for (const part of bytes.parts) size += writeAll(file, new Uint8Array(part));
+    fsyncSync(file);
+    return size;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function headOf(bytes: SharedIndexBytes): SnapshotHead {
+  const parts = bytes.parts.map((part) => ({ bytes: part.byteLength, checksum: checksumOf(new Uint8Array(part)) }));
+  return { layout: bytes.layout, parts };
+}
+
+function headerFor(head: Uint8Array): Buffer {
+  const header = Buffer.alloc(headerBytes);
+  magic.copy(header);
+  header.writeUInt32LE(snapshotVersion, 8);
+  header.writeUInt32LE(head.length, 12);
+  header.writeUInt32LE(crc32(head), 16);
+  return header;
+}
+
+/** Throws INDEX_SNAPSHOT_INVALID for anything that is not a whole snapshot of this version, also when there is no file. */
+export function readSnapshot(path: string): SharedIndexBytes {
+  const file = openSnapshot(path);
+  try {
+    const head = readHead(file);
+    const parts = head.parts.map((spec) => new SharedArrayBuffer(spec.bytes));
+    for (const [index, part] of parts.entries()) {
+      readAll(file, new Uint8Array(part));
+      if (checksumOf(new Uint8Array(part)) !== head.parts[index]?.checksum) throw invalid('a checksum does not hold');
+    }
+    return { layout: head.layout, parts };
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openSnapshot(path: string): number {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    throw invalid('it cannot be opened', error);
+  }
+}
+
+function readHead(file: number): SnapshotHead {
+  const fileBytes = fstatSync(file).size;
+  if (fileBytes < headerBytes) throw invalid('it is too short');
+  const header = readAll(file, Buffer.alloc(headerBytes));
+  if (!header.subarray(0, magic.length).equals(magic)) throw invalid('it is another kind of file');
+  if (header.readUInt32LE(8) !== snapshotVersion) throw invalid('it is of another version');
+  const headLength = header.readUInt32LE(12);
+  if (headLength > fileBytes - headerBytes) throw invalid('it is too short');
+  const text = readAll(file, Buffer.alloc(headLength));
+  if (crc32(text) !== header.readUInt32LE(16)) throw invalid('the checksum of its head does not hold');
+  const head = JSON.parse(text.toString()) as SnapshotHead;
+  const expectedBytes = head.parts.reduce((sum, part) => sum + part.bytes, headerBytes + headLength);
+  if (expectedBytes !== fileBytes) throw invalid('its size is wrong');
+  return head;
+}
+
+function checksumOf(bytes: Uint8Array): number {
+  let checksum = 0;
+  for (let start = 0; start < bytes.length; start += chunkBytes) checksum = crc32(bytes.subarray(start, start + chunkBytes), checksum);
+  return checksum;
+}
+
+function writeAll(file: number, bytes: Uint8Array): number {
+  let position = 0;
+  while (position < bytes.length) position += writeSync(file, bytes, position, Math.min(chunkBytes, bytes.length - position));
+  return bytes.length;
+}
+
+function readAll<Bytes extends Uint8Array>(file: number, bytes: Bytes): Bytes {
+  let position = 0;
+  while (position < bytes.length) {
+    const read = readSync(file, bytes, position, Math.min(chunkBytes, bytes.length - position), null);
+    if (read === 0) throw invalid('it is cut short');
+    position += read;
+  }
+  return bytes;
+}
+
+function invalid(reason: string, cause?: unknown): ProviderIndexError {
+  return new ProviderIndexError('INDEX_SNAPSHOT_INVALID', `The directory snapshot is not usable: ${reason}.`, { cause });
+}

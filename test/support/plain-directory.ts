@@ -1,0 +1,86 @@
+/**
+ * The directory as plainly as it can be written: filter, sort and slice over an array of records.
+ * The tests of the index and of the service compare with it; it is the meaning of Decisions 0002 to 0004 in forty lines.
+ */
+import { foldText } from '../../src/core/index.ts';
+import { distanceMiles } from '../../src/lib/geo/index.ts';
+import type { ProviderFilter, ProviderQuery, ProviderRecord, SortKey } from '../../src/lib/provider-index/index.ts';
+
+export interface PlainResult {
+  readonly totalCount: number;
+  readonly ids: readonly number[];
+  /** One per id, unrounded, only with a radius. */
+  readonly distances?: readonly number[];
+}
+
+interface Candidate {
+  readonly record: ProviderRecord;
+  readonly distance: number;
+}
+
+export function searchPlainly(records: readonly ProviderRecord[], query: ProviderQuery): PlainResult {
+  const candidates: Candidate[] = [];
+  for (const record of records) {
+    const distance = distanceFromCenter(record, query);
+    if (distance === undefined || !query.filters.every((filter) => matchesPlainly(record, filter))) continue;
+    candidates.push({ record, distance });
+  }
+  candidates.sort((a, b) => compareCandidates(a, b, sortKeysOf(query)));
+  const page = candidates.slice(query.offset, query.offset + query.limit);
+  return {
+    totalCount: candidates.length,
+    ids: page.map((candidate) => candidate.record.id),
+    ...(query.radius === undefined ? {} : { distances: page.map((candidate) => candidate.distance) }),
+  };
+}
+
+export function matchesPlainly(record: ProviderRecord, { field, match, value }: ProviderFilter): boolean {
+  const text = foldText(record[field]);
+  const wanted = foldText(value);
+  switch (match) {
+    case 'exact':
+      return text === wanted;
+    case 'prefix':
+      return text.startsWith(wanted);
+    case 'contains':
+      return text.includes(wanted);
+    case 'zip-prefix':
+      return text.replaceAll('-', '').startsWith(wanted.replaceAll('-', ''));
+    case 'phone-prefix':
+      return text.startsWith(wanted) || (/^[\d\s()+\-./]*\d[\d\s()+\-./]*$/.test(wanted) && digitsOf(text).startsWith(digitsOf(wanted)));
+  }
+}
+
+function digitsOf(text: string): string {
+  return text.replace(/[^0-9]/g, '');
+}
+
+// Undefined leaves the record out: outside the circle, or without coordinates.
+function distanceFromCenter(record: ProviderRecord, { radius }: ProviderQuery): number | undefined {
+  if (radius === undefined) return 0;
+  if (record.latitude === undefined || record.longitude === undefined) return undefined;
+  const miles = distanceMiles(radius, { latitude: record.latitude, longitude: record.longitude });
+  return miles <= radius.miles ? miles : undefined;
+}
+
+function sortKeysOf(query: ProviderQuery): readonly SortKey[] {
+  if (query.sort.length > 0) return query.sort;
+  return [{ field: query.radius === undefined ? 'npi' : 'distance', isDescending: false }];
+}
+
+function compareCandidates(a: Candidate, b: Candidate, keys: readonly SortKey[]): number {
+  for (const { field, isDescending } of keys) {
+    const order = field === 'distance' ? a.distance - b.distance : compareTexts(foldText(a.record[field]), foldText(b.record[field]), isDescending);
+    if (order !== 0) return field === 'distance' && isDescending ? -order : order;
+  }
+  return a.record.id - b.record.id;
+}
+
+// Blank last in both directions (Decision 0003); UTF-8 bytes compare as code points do.
+function compareTexts(a: string, b: string, isDescending: boolean): number {
+  if (a === b) return 0;
+  if (a === '') return 1;
+  if (b === '') return -1;
+  const order = Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return isDescending ? -order : order;
+}
