@@ -29,3 +29,7 @@ export { createReport, type EventSpec, type EventTable, type Report } from './me
 export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
 export { nodeId } from './work/node-id.ts';
 export { createTokenBuckets, type BucketOptions, type Taken, type TokenBuckets } from './work/token-buckets.ts';
+export { loadConfig } from './config/load-config.ts';
+export { configSchema, type Config } from './config/schema.ts';
+export { listSettings, type Setting } from './config/settings.ts';
+export { isLoopback } from './config/check-together.ts';

@@ -8,6 +8,8 @@ export const oauthMigration: Migration = {
       .createTable('oauth_client')
       .addColumn('client_id', 'text', (column) => column.primaryKey())
       .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('secret_salt', 'bytea', (column) => column.notNull())
+      .addColumn('secret_cost', 'integer', (column) => column.notNull())
       .addColumn('scopes', 'text', (column) => column.notNull())
       .addColumn('direct_addresses', 'text', (column) => column.notNull())
       .addColumn('limits', 'text', (column) => column.notNull())
@@ -21,9 +23,7 @@ export const oauthMigration: Migration = {
       .createTable('oauth_secret')
       .addColumn('secret_id', 'text', (column) => column.primaryKey())
       .addColumn('client_id', 'text', (column) => column.notNull().references('oauth_client.client_id').onDelete('cascade'))
-      .addColumn('salt', 'bytea', (column) => column.notNull())
       .addColumn('hash', 'bytea', (column) => column.notNull())
-      .addColumn('cost', 'integer', (column) => column.notNull())
       .addColumn('created_at', 'bigint', (column) => column.notNull())
       .execute();
     await db.schema.createIndex('oauth_secret_client').on('oauth_secret').column('client_id').execute();

@@ -1,9 +1,13 @@
+import { sql } from 'kysely';
 import type { Migration } from '../migrate.ts';
+
+/** Six years (SEC-04); younger rows cannot be deleted. */
+const retentionDays = 2192;
 
 /** The audit chain: append-only, each row naming the hash of the one before (SEC-04). */
 export const auditMigration: Migration = {
   name: '0003-audit',
-  async up(db) {
+  async up(db, engine) {
     await db.schema
       .createTable('audit_event')
       .addColumn('sequence', 'bigint', (column) => column.primaryKey())
@@ -19,5 +23,12 @@ export const auditMigration: Migration = {
       .execute();
     await db.schema.createIndex('audit_event_time').on('audit_event').column('recorded_at').execute();
     await db.schema.createIndex('audit_event_action').on('audit_event').columns(['action', 'recorded_at']).execute();
+    if (engine !== 'sqlite') return;
+    // The program never changes a row; these stop a slip of the hand at a database console.
+    await sql`create trigger audit_event_unchanged before update on audit_event
+      begin select raise(abort, 'the audit chain is append-only'); end`.execute(db);
+    await sql`create trigger audit_event_kept before delete on audit_event
+      when old.recorded_at > (unixepoch() - ${sql.lit(retentionDays * 86_400)}) * 1000
+      begin select raise(abort, 'the audit chain is append-only'); end`.execute(db);
   },
 };

@@ -1,0 +1,159 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { errorText, type FieldProblem } from '../../core/index.ts';
+import { PlatformError } from '../errors.ts';
+import { checkTogether } from './check-together.ts';
+import { configSchema, type Config } from './schema.ts';
+import { aliases, listSettings, type Setting } from './settings.ts';
+
+type Draft = Record<string, unknown>;
+
+/**
+ * Reads the configuration: defaults, then the JSON file, then the environment, then flags (`{ 'http.port': '8080' }`);
+ * the later wins. Throws PLATFORM_CONFIG_INVALID with every problem at once, each naming its setting and where it came from.
+ * This is the only place that reads the environment.
+ */
+export function loadConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  file?: string,
+  flags: Readonly<Record<string, string>> = {},
+): Config {
+  const problems: FieldProblem[] = [];
+  const origins = new Map<string, string>();
+  const draft = readFile(file, problems);
+  applyEnvironment(draft, env, origins, problems);
+  for (const [name, value] of Object.entries(flags)) applyText(draft, name, value, `flag ${name}`, origins, problems);
+  const filled: unknown = Value.Default(configSchema, draft);
+  problems.push(...listProblems(filled, origins));
+  if (problems.length === 0 && Value.Check(configSchema, filled)) {
+    const config = settlePaths(filled);
+    problems.push(...checkTogether(config));
+    if (problems.length === 0) return config;
+  }
+  throw invalid(problems);
+}
+
+function readFile(file: string | undefined, problems: FieldProblem[]): Draft {
+  if (file === undefined) return {};
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (isDraft(parsed)) return parsed;
+    problems.push({ field: file, reason: 'invalid', detail: 'The configuration file is not a JSON object.' });
+  } catch (error) {
+    problems.push({ field: file, reason: 'invalid', detail: `The configuration file cannot be read: ${errorText(error)}` });
+  }
+  return {};
+}
+
+function applyEnvironment(
+  draft: Draft,
+  env: Readonly<Record<string, string | undefined>>,
+  origins: Map<string, string>,
+  problems: FieldProblem[],
+): void {
+  for (const [alias, name] of Object.entries(aliases)) {
+    const value = env[alias];
+    if (value !== undefined && value !== '') applyText(draft, name, value, `environment ${alias}`, origins, problems);
+  }
+  for (const { path: name, variable } of listSettings()) {
+    const value = env[variable];
+    if (value !== undefined && value !== '') applyText(draft, name, value, `environment ${variable}`, origins, problems);
+  }
+}
+
+function applyText(
+  draft: Draft,
+  name: string,
+  value: string,
+  origin: string,
+  origins: Map<string, string>,
+  problems: FieldProblem[],
+): void {
+  const setting = listSettings().find((candidate) => candidate.path === name);
+  if (setting === undefined) {
+    problems.push({ field: name, reason: 'unknown', detail: `There is no setting ${name} (${origin}).` });
+    return;
+  }
+  origins.set(name, origin);
+  assign(draft, name.split('.'), parseText(setting, value));
+}
+
+/** What does not parse stays text, so that the schema reports it. */
+function parseText(setting: Setting, value: string): unknown {
+  switch (setting.kind) {
+    case 'text':
+      return value;
+    case 'integer':
+    case 'number':
+      return parseNumber(value);
+    case 'boolean':
+      return parseFlag(value);
+    case 'texts':
+      return splitList(value);
+    case 'numbers':
+      return splitList(value).map(parseNumber);
+  }
+}
+
+function parseNumber(value: string): unknown {
+  return /^-?\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : value;
+}
+
+function parseFlag(value: string): unknown {
+  if (['true', '1', 'yes', 'on'].includes(value.toLowerCase())) return true;
+  if (['false', '0', 'no', 'off'].includes(value.toLowerCase())) return false;
+  return value;
+}
+
+function splitList(value: string): string[] {
+  return value.split(',').map((item) => item.trim()).filter((item) => item !== '');
+}
+
+function assign(draft: Draft, [name, ...rest]: readonly string[], value: unknown): void {
+  if (name === undefined) return;
+  if (rest.length === 0) {
+    draft[name] = value;
+    return;
+  }
+  const inner = draft[name];
+  const next: Draft = isDraft(inner) ? inner : {};
+  draft[name] = next;
+  assign(next, rest, value);
+}
+
+function listProblems(filled: unknown, origins: ReadonlyMap<string, string>): FieldProblem[] {
+  const byField = new Map<string, FieldProblem>();
+  for (const error of Value.Errors(configSchema, filled)) {
+    // An unknown name is reported twice: once at the name itself, once at its section.
+    if (error.keyword === 'additionalProperties') continue;
+    const field = error.instancePath.slice(1).replaceAll('/', '.');
+    const isUnknown = error.keyword === 'boolean';
+    const origin = origins.get(field) ?? 'configuration file';
+    const detail = isUnknown ? `There is no setting ${field} (${origin}).` : `${field} ${error.message} (${origin}).`;
+    if (!byField.has(field)) byField.set(field, { field, reason: isUnknown ? 'unknown' : 'invalid', detail });
+  }
+  return [...byField.values()];
+}
+
+/** Fills in the settings whose default is a place in the data folder. */
+function settlePaths(config: Static<typeof configSchema>): Config {
+  const dataDir = path.resolve(config.dataDir);
+  return {
+    ...config,
+    dataDir,
+    storage: { ...config.storage, file: config.storage.file ?? path.join(dataDir, 'openhisp.db') },
+    vault: { ...config.vault, masterKeyFile: config.vault.masterKeyFile ?? path.join(dataDir, 'master.key') },
+    directory: { ...config.directory, snapshotDir: config.directory.snapshotDir ?? path.join(dataDir, 'directory') },
+  };
+}
+
+function invalid(problems: readonly FieldProblem[]): PlatformError {
+  const lines = problems.map((problem) => `  ${problem.detail}`).join('\n');
+  return new PlatformError('PLATFORM_CONFIG_INVALID', `The configuration is not valid:\n${lines}`, { problems });
+}
+
+function isDraft(value: unknown): value is Draft {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

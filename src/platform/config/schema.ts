@@ -1,0 +1,160 @@
+import { Type, type Static } from 'typebox';
+import { choice, count, flag, optionalText, port, rate, section, text, texts } from './fields.ts';
+
+const megabyte = 1_000_000;
+const hostAndPort = '^.+:[0-9]{1,5}$';
+
+const http = section('The REST API', {
+  host: text('127.0.0.1', 'Address to listen on.'),
+  port: port(8080, 'Port to listen on; 0 takes any free one.'),
+  tlsKeyFile: optionalText('PEM file of the private key; with it the API speaks HTTPS.'),
+  tlsCertificateFile: optionalText('PEM file of the certificate chain.'),
+  isBehindTlsProxy: flag(false, 'A proxy in front speaks TLS, so plain HTTP may be served beyond loopback (OAUTH-15).'),
+  trustedProxies: texts([], 'Addresses or networks whose X-Forwarded-For is believed.'),
+  publicUrl: optionalText('The address clients use, for metadata and the API document, for example https://hisp.example.org.'),
+  maxBodyBytes: count(40 * megabyte, 'Largest request body: 25 MB of attachments as base64, and a margin.', 1024),
+  maxEventLoopDelayMs: count(1000, 'Above this delay requests are answered 503 until it falls.', 50),
+});
+
+const oauth = section('Tokens and client credentials', {
+  acceptsQueryParameters: flag(false, 'Also take grant_type and scope from the query of the token request (Decision 0006).'),
+  attemptsPerMinute: count(30, 'Refused token requests per client id and per address before 429.'),
+  tokensPerSecond: rate(5, 'Token requests of one client, refill.'),
+  tokensBurst: count(50, 'Token requests of one client at once.'),
+});
+
+const storage = section('The database', {
+  file: optionalText('SQLite file; defaults to openhisp.db in the data folder.'),
+  busyTimeoutMs: count(10_000, 'How long to wait for another process that writes.', 0),
+});
+
+const vault = section('Encryption at rest', {
+  masterKey: optionalText('Base64 of 32 bytes. Give it by the environment, never in the file.'),
+  masterKeyFile: optionalText('File with the same, mode 0600; defaults to master.key in the data folder.'),
+});
+
+const log = section('What the program writes', {
+  level: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info', 'Least level that is written.'),
+});
+
+const audit = section('The audit chain', {
+  flushMs: count(250, 'Longest time that a search event waits to be written with others.', 10),
+  retentionDays: count(2557, 'Kept at least this long: six years is the rule (SEC-04).'),
+});
+
+const dns = section('Name lookups and the zones we publish', {
+  resolvers: texts([], 'Recursive resolvers as host:port, in order of use; empty means those of the system.', hostAndPort),
+  timeoutMs: count(3000, 'Time for one try.', 50),
+  attempts: count(3, 'Tries per lookup over all resolvers.'),
+  isServing: flag(false, 'Answer for the hosted domains ourselves (HOST-02).'),
+  host: text('127.0.0.1', 'Address the name server listens on.'),
+  port: port(5353, 'Port the name server listens on, UDP and TCP.'),
+});
+
+const ldap = section('Certificates by LDAP', {
+  isServing: flag(false, 'Publish the hosted certificates by LDAP.'),
+  host: text('127.0.0.1', 'Address the responder listens on.'),
+  port: port(10_389, 'Port the responder listens on.'),
+  timeoutMs: count(5000, 'Time for one lookup at another responder.', 50),
+});
+
+const smtp = section('Mail between HISPs', {
+  hostname: text('localhost', 'Our name in greetings and in notices.'),
+  host: text('127.0.0.1', 'Address to listen on.'),
+  port: port(2525, 'Port to listen on.'),
+  peerPort: port(25, 'Port that other HISPs listen on.'),
+  tlsKeyFile: optionalText('PEM file of the private key; with it STARTTLS is offered.'),
+  tlsCertificateFile: optionalText('PEM file of the certificate chain.'),
+  maxMessageBytes: count(60 * megabyte, 'Largest message that is taken, as announced by SIZE.', 1024),
+  maxConnections: count(100, 'Connections at the same time.'),
+  timeoutMs: count(60_000, 'Longest silence on a connection, ours or theirs.', 100),
+});
+
+const delivery = section('Outbound mail', {
+  concurrency: count(8, 'Deliveries worked on at the same time.'),
+  leaseSeconds: count(120, 'How long a claimed delivery belongs to a node.'),
+  retryMinutes: Type.Array(Type.Number({ exclusiveMinimum: 0 }), {
+    default: [0.25, 1, 2, 5, 10, 15, 30, 60],
+    minItems: 1,
+    description: 'Waits between tries, in order; the last one repeats.',
+  }),
+  giveUpHours: rate(24, 'After this time an undelivered message fails.'),
+});
+
+const trust = section('Certificates and trust', {
+  failsOnUnknownRevocation: flag(false, 'Refuse a certificate whose revocation state cannot be found out.'),
+  bundleRefreshHours: rate(24, 'How often trust bundles are fetched.'),
+  allowsPrivateTargets: flag(false, 'Fetch issuers, CRLs and bundles from private addresses too: sandbox and tests only.'),
+});
+
+const directory = section('The provider directory', {
+  requestsPerSecond: rate(50, 'Searches of one client, refill (Decision 0007).'),
+  requestsBurst: count(100, 'Searches of one client at once.'),
+  recordsPerDay: count(100_000, 'Records one client may be shown in a day (Decision 0007).'),
+  searchThreads: count(2, 'Worker threads that search.', 0, 64),
+  snapshotDir: optionalText('Folder of the index snapshot; defaults to directory in the data folder.'),
+});
+
+const messaging = section('The messaging API', {
+  sendsPerSecond: rate(20, 'Sends of one client, refill (Decision 0007).'),
+  sendsBurst: count(40, 'Sends of one client at once.'),
+  maxAttachmentBytes: count(25 * megabyte, 'All attachments of one message together, decoded (Decision 0010).'),
+  maxAttachments: count(20, 'Attachments of one message.', 0),
+  maxRecipients: count(50, 'Recipients of one message.'),
+  maxSubjectCharacters: count(255, 'Length of a subject.'),
+  deniedMediaTypes: texts(
+    [
+      'application/x-msdownload',
+      'application/x-msdos-program',
+      'application/x-dosexec',
+      'application/x-sh',
+      'application/x-bat',
+      'application/java-archive',
+      'application/vnd.microsoft.portable-executable',
+    ],
+    'Media types that are never sent (Decision 0010).',
+  ),
+  processedWindowMinutes: rate(60, 'Time for the processed notice before a recipient expires (Decision 0012).'),
+  dispatchedWindowMinutes: rate(60, 'Time for the dispatched notice, when asked for (Decision 0012).'),
+  inboxDays: count(30, 'After this time the operator is told of mail that nobody fetched.'),
+  contentDays: count(90, 'Content is erased this long after the outcome is final; metadata stays (SEC-08).'),
+});
+
+const webhook = section('Notifications to clients', {
+  timeoutMs: count(15_000, 'Time for one call.', 50),
+  giveUpHours: rate(24, 'After this time a notification goes to the dead-letter list.'),
+  disableAfterDays: rate(3, 'A webhook that fails this long is switched off.'),
+  concurrency: count(8, 'Calls at the same time.'),
+  allowsPrivateTargets: flag(false, 'Allow plain HTTP and private addresses: sandbox and tests only.'),
+});
+
+/** Everything that an operator can set. The environment's names follow from it: `OPENHISP_HTTP_PORT` is `http.port`. */
+export const configSchema = Type.Object(
+  {
+    dataDir: text('data', 'Folder of everything that is kept.'),
+    http,
+    oauth,
+    storage,
+    vault,
+    log,
+    audit,
+    dns,
+    ldap,
+    smtp,
+    delivery,
+    trust,
+    directory,
+    messaging,
+    webhook,
+  },
+  { additionalProperties: false },
+);
+
+type Parsed = Static<typeof configSchema>;
+
+/** The checked configuration; places that default to the data folder are filled in. */
+export type Config = Parsed & {
+  readonly storage: { readonly file: string };
+  readonly vault: { readonly masterKeyFile: string };
+  readonly directory: { readonly snapshotDir: string };
+};

@@ -1,0 +1,14 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const auditErrors = {
+  AUDIT_CHAIN_BROKEN: { kind: 'internal' },
+} as const satisfies ErrorTable;
+
+export type AuditErrorCode = keyof typeof auditErrors;
+
+/** The chain of audit events is not what it was when written. */
+export class AuditError extends CodedError<AuditErrorCode> {
+  constructor(code: AuditErrorCode, message: string, options: ErrorOptionsFor = {}) {
+    super(auditErrors, code, message, options);
+  }
+}

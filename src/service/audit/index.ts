@@ -1,0 +1,14 @@
+/**
+ * Who did what to which message, record or setting, when and with what outcome (SEC-02 to SEC-04).
+ *
+ * An append-only chain: each row carries the SHA-256 of its canonical JSON together with the hash of the row before, so
+ * that a change or a gap shows. Rows hold identifiers only: never a subject, a body, patient data, tokens or secrets.
+ * Appending is safe from several processes, because it happens under the database's write lock.
+ *
+ * Not here: what the events of a service are called; each service names its own (`area.verb`).
+ * Called by every service and by the command line.
+ */
+export { createAudit, type Audit, type AuditEvent, type AuditOptions, type AuditOutcome } from './create-audit.ts';
+export { type AuditFilter, type AuditRecord } from './find-events.ts';
+export { type ChainReport } from './verify-chain.ts';
+export { AuditError, auditErrors, type AuditErrorCode } from './errors.ts';
