@@ -12,6 +12,7 @@ const maxLength = 998;
 
 /** One field with ASCII bytes only; text outside ASCII becomes encoded words (RFC 2047). Throws MIME_HEADER_UNSAFE. */
 export function formatTextHeader(name: string, text: string): string {
+  if (hasLineBreaker(text)) throw new MimeError('MIME_HEADER_UNSAFE', `The text of ${fieldName.test(name) ? name : 'a header'} holds a line break`);
   const isPlain = /^[\t -~]*$/.test(text) && !text.includes('=?') && !/\S{900}/.test(text) && text.trim() === text;
   return formatHeader(name, isPlain || text === '' ? text : encodeWords(text));
 }

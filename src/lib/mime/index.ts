@@ -21,6 +21,7 @@ export { MimeError, mimeErrors, type MimeErrorCode } from './errors.ts';
 export { formatParameters } from './format-parameters.ts';
 export type { HeaderField } from './header-fields.ts';
 export { formatHeader, formatTextHeader, type HeaderPair } from './header-lines.ts';
+export { inspectBytes, type ByteTraits } from './inspect-bytes.ts';
 export { defaultMimeLimits, type MimeLimits } from './limits.ts';
 export { formatMailbox, readMailboxes, type Mailbox } from './mailboxes.ts';
 export { formatMessageId, readMessageIds } from './message-ids.ts';

@@ -1,7 +1,8 @@
-import { concatBytes } from '../../core/index.ts';
-import { measureSafety } from './body-encoding.ts';
-import { canonicalize } from './canonicalize.ts';
+import { concatBytes, viewAsBuffer } from '../../core/index.ts';
+import { safetyOf } from './body-encoding.ts';
+import { addLineEnds } from './canonicalize.ts';
 import { decodeBody } from './decode-body.ts';
+import { inspectBytes } from './inspect-bytes.ts';
 import type { MimeEntity } from './mime-entity.ts';
 
 /**
@@ -10,8 +11,9 @@ import type { MimeEntity } from './mime-entity.ts';
  * §5.2.1 forbids to encode this type.
  */
 export function wrapMessage(message: Uint8Array): Buffer {
-  const canonical = canonicalize(message);
-  const safety = measureSafety(canonical);
+  const traits = inspectBytes(message);
+  const canonical = addLineEnds(viewAsBuffer(message), traits.bareLineEnds);
+  const safety = safetyOf({ ...traits, bareLineEnds: 0 });
   const encoding = safety === '7bit' ? '' : `Content-Transfer-Encoding: ${safety}\r\n`;
   return concatBytes([Buffer.from(`Content-Type: message/rfc822\r\n${encoding}\r\n`, 'latin1'), canonical]);
 }

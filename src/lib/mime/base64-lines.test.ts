@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { base64LinesLength, encodeBase64Lines, writeBase64Lines } from './base64-lines.ts';
+import { canonicalize } from './canonicalize.ts';
+import { inspectBytes } from './inspect-bytes.ts';
+
+/** The plain way to do it. */
+function referenceLines(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64').replace(/.{1,76}/g, '$&\r\n');
+}
+
+test('base64 lines equal the plain encoding at every length and alignment', () => {
+  const source = Buffer.from(Array.from({ length: 300 }, (_, index) => (index * 37) % 256));
+  for (let length = 0; length <= source.length; length++) {
+    const bytes = source.subarray(0, length);
+    const expected = referenceLines(bytes);
+    assert.equal(encodeBase64Lines(bytes).toString(), expected);
+    assert.equal(base64LinesLength(length), expected.length);
+    const shifted = Buffer.alloc(expected.length + 3);
+    const shift = length % 4;
+    assert.equal(writeBase64Lines(bytes, shifted, shift), expected.length + shift);
+    assert.equal(shifted.subarray(shift, expected.length + shift).toString(), expected);
+  }
+});
+
+test('base64 lines of a long input cross all batch borders', () => {
+  const source = Buffer.from(Array.from({ length: 57 * 512 * 3 + 11 }, (_, index) => (index * 131) % 251));
+  assert.equal(encodeBase64Lines(source).toString(), referenceLines(source));
+});
+
+test('canonical line ends equal the plain replacement, and inspection counts what it changes', () => {
+  const pieces = fc.array(fc.constantFrom('\r', '\n', '\r\n', 'a', 'é', '\0', '\t', 'some text without an end', '  '), { maxLength: 60 });
+  fc.assert(
+    fc.property(pieces, fc.integer({ min: 0, max: 3 }), (list, shift) => {
+      const text = list.join('');
+      const bytes = Buffer.from(`${'#'.repeat(shift)}${text}`).subarray(shift);
+      const expected = text.replace(/\r\n|\r|\n/g, '\r\n');
+      const traits = inspectBytes(bytes);
+      assert.equal(canonicalize(bytes).toString(), expected);
+      assert.equal(traits.bareLineEnds, expected.length - text.length);
+      assert.equal(traits.hasNul, text.includes('\0'));
+      assert.equal(traits.hasHighBytes, text.includes('é'));
+      const lines = expected.split('\r\n').map((line) => Buffer.byteLength(line));
+      if (!text.replaceAll('\r\n', '').includes('\r')) assert.equal(traits.longestLineBytes, Math.max(...lines));
+    }),
+  );
+});
+
+test('canonical bytes are returned without a copy', () => {
+  const bytes = Buffer.from('a\r\nb');
+  assert.equal(canonicalize(bytes).buffer, bytes.buffer);
+  assert.equal(canonicalize(bytes).byteOffset, bytes.byteOffset);
+});
