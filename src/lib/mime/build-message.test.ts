@@ -64,7 +64,7 @@ test('SEC-12: line breaks and NUL in subject, names, titles and addresses are re
     { attachments: [{ ...attachment, title: 'a\rb' }] }, { attachments: [{ ...attachment, fileName: 'a\nb' }] },
   ];
   for (const input of refused) assert.equal(codeOf(() => buildMessage({ ...base, ...input })), 'MIME_HEADER_UNSAFE');
-  for (const address of ['a@b>\r\nX: y', 'a b@c', 'a', '<a@b>', 'a@b,c@d']) assert.equal(codeOf(() => buildMessage({ ...base, to: [address] })), 'MIME_ADDRESS_INVALID');
+  for (const address of ['a@b>\r\nX: y', 'a b@c', 'a', '<a@b>', 'a@b,c@d', '"a"b"@c', '(a)@b']) assert.equal(codeOf(() => buildMessage({ ...base, to: [address] })), 'MIME_ADDRESS_INVALID');
   assert.equal(codeOf(() => buildMessage({ ...base, to: [] })), 'MIME_ADDRESS_INVALID');
   assert.equal(codeOf(() => buildMessage({ ...base, attachments: [{ ...attachment, mediaType: 'pdf' }] })), 'MIME_MEDIA_TYPE_INVALID');
 });

@@ -89,7 +89,8 @@ function readPhrase(text: string): string {
   return decodeWords(isQuoted ? phrase.slice(1, -1).replace(/\\(.)/g, '$1') : phrase).trim();
 }
 
-const addressForm = /^[!-;=?-~]+@[!-;=?-~]+$/;
+// Atoms with dots, or a quoted local part, at a domain or an address literal (RFC 5322 §3.4.1).
+const addressForm = /^(?:[\w!#$%&'*+/=?^`{|}~.-]+|"(?:[ !#-[\]-~]|\\[ -~])+")@(?:[\w.-]+|\[[\w.:]+\])$/;
 const plainPhrase = /^[\w!#$%&'*+/=?^`{|}~ -]*$/;
 
 /**
