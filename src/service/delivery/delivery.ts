@@ -2,6 +2,7 @@ import { CodedError, errorCode, errorText, type Clock, type Closable, type Log }
 import type { DnsResolver } from '../../lib/dns/index.ts';
 import { startWorker, type AnyTransaction, type Storage, type Vault } from '../../platform/index.ts';
 import type { Agent } from '../agent/index.ts';
+import { defaultRetryWaitsMs } from './schedule.ts';
 import { attemptDelivery, type AttemptParts } from './attempt.ts';
 import {
   createQueue,
@@ -27,8 +28,8 @@ export interface DeliveryOptions {
   readonly leaseMs?: number;
   /** How long trying goes on by default. */
   readonly lifetimeMs?: number;
-  /** Shortens or stretches the waits between attempts; 1 in production. */
-  readonly retryScale?: number;
+  /** Waits between attempts in order; the last one repeats. */
+  readonly retryWaitsMs?: readonly number[];
   /** How often the queue is looked at without being woken. */
   readonly idleMs?: number;
 }
@@ -48,7 +49,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     nodeId: options.nodeId,
     leaseMs: options.leaseMs ?? 5 * 60_000,
     defaultLifetimeMs: options.lifetimeMs ?? 60 * 60_000,
-    retryScale: options.retryScale ?? 1,
+    retryWaitsMs: options.retryWaitsMs ?? defaultRetryWaitsMs,
     onOutcome: options.onOutcome,
   });
   await queue.releaseOwnLeases();

@@ -63,7 +63,7 @@ export interface QueueParts {
   readonly nodeId: string;
   readonly leaseMs: number;
   readonly defaultLifetimeMs: number;
-  readonly retryScale: number;
+  readonly retryWaitsMs: readonly number[];
   readonly onOutcome: OutcomeListener;
 }
 
@@ -174,7 +174,7 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
   ): Promise<void> {
     const now = clock.now();
     const attempts = delivery.attempts + 1;
-    const nextAttemptAt = now.getTime() + retryWaitMs(attempts, Math.random, parts.retryScale);
+    const nextAttemptAt = now.getTime() + retryWaitMs(attempts, parts.retryWaitsMs, Math.random);
     const all =
       nextAttemptAt > delivery.notAfter.getTime()
         ? [...decisions, ...giveUp(delivery, decisions, lastError)]

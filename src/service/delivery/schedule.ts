@@ -2,17 +2,17 @@
 
 const minuteMs = 60_000;
 
-/** Waits between attempts; the last one repeats (RFC 5321 §4.5.4.1, kept inside the notification window, EDGE-07). */
-const waitsMs: readonly number[] = [15_000, minuteMs, 2 * minuteMs, 5 * minuteMs, 10 * minuteMs];
+/** Waits between attempts by default; the last one repeats (RFC 5321 §4.5.4.1, inside the notification window, EDGE-07). */
+export const defaultRetryWaitsMs: readonly number[] = [minuteMs / 4, minuteMs, 2 * minuteMs, 5 * minuteMs, 10 * minuteMs];
 
 // Deliveries that failed together must not come back together.
 const jitterShare = 0.2;
 
 /**
  * The wait in milliseconds after the given number of attempts (1 = the first has just failed).
- * `random` returns a number from 0 up to 1; `scale` shortens all waits, for a sandbox.
+ * `random` returns a number from 0 up to 1.
  */
-export function retryWaitMs(attempts: number, random: () => number, scale = 1): number {
+export function retryWaitMs(attempts: number, waitsMs: readonly number[], random: () => number): number {
   const base = waitsMs[Math.min(attempts, waitsMs.length) - 1] ?? minuteMs;
-  return Math.round(base * scale * (1 - jitterShare / 2 + jitterShare * random()));
+  return Math.round(base * (1 - jitterShare / 2 + jitterShare * random()));
 }

@@ -1,0 +1,118 @@
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { systemClock } from '../../core/index.ts';
+import { readCertificate, readPrivateKey } from '../../lib/pki/index.ts';
+import { parseDirectAddress } from '../../lib/values/index.ts';
+import { createTrust, type AnchorDirection, type Trust } from '../../service/trust/index.ts';
+import type { CliContext } from './context.ts';
+
+/** Adds `domain`, `address`, `key` and `anchor`: what this HISP is and whom it trusts. */
+export function addTrustCommands(program: Command, context: CliContext): void {
+  async function withTrust(work: (trust: Trust) => Promise<void>): Promise<void> {
+    const installation = await context.openInstallation();
+    try {
+      await work(createTrust({ ...installation, clock: systemClock }));
+    } finally {
+      await installation.close();
+    }
+  }
+  addDomainCommands(program, context, withTrust);
+  addAddressCommands(program, context, withTrust);
+  addKeyCommands(program, context, withTrust);
+  addAnchorCommands(program, context, withTrust);
+}
+
+type WithTrust = (work: (trust: Trust) => Promise<void>) => Promise<void>;
+
+function addDomainCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
+  const domain = program.command('domain').description('our Direct domains');
+  domain
+    .command('add <domain>')
+    .description('host a domain')
+    .action((name: string) => withTrust((trust) => trust.addDomain(name)));
+  domain
+    .command('list')
+    .description('list the hosted domains')
+    .action(() => withTrust(async (trust) => (await trust.listDomains()).forEach((name) => context.print(name))));
+}
+
+function addAddressCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
+  const address = program.command('address').description('the Direct addresses under our domains');
+  address
+    .command('add <address>')
+    .description('host an address, or make a disabled one active again')
+    .action((text: string) => withTrust((trust) => trust.putAddress(parseDirectAddress(text))));
+  address
+    .command('disable <address>')
+    .description('keep an address but refuse its mail')
+    .action((text: string) => withTrust((trust) => trust.putAddress(parseDirectAddress(text), 'disabled')));
+  address
+    .command('list <domain>')
+    .description('list the addresses of a domain')
+    .action((domain: string) =>
+      withTrust(async (trust) => {
+        for (const entry of await trust.listAddresses(domain)) context.print(`${entry.address}\t${entry.status}`);
+      }),
+    );
+}
+
+function addKeyCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
+  const key = program.command('key').description('certificates and private keys of our domains and addresses');
+  key
+    .command('import <owner>')
+    .description('take a certificate and its private key for a domain or an address')
+    .requiredOption('--cert <file>', 'certificate, PEM or DER')
+    .requiredOption('--key <file>', 'private key, PEM or DER (PKCS #8), not encrypted')
+    .action((owner: string, options: { cert: string; key: string }) =>
+      withTrust(async (trust) => {
+        const certificate = readCertificate(await readFile(options.cert));
+        const id = await trust.addKeyPair(owner, certificate.der, readPrivateKey(await readFile(options.key)));
+        context.print(`${id}\t${certificate.fingerprint}`);
+      }),
+    );
+  key
+    .command('list <owner>')
+    .description('list the key pairs of a domain or an address')
+    .action((owner: string) =>
+      withTrust(async (trust) => {
+        for (const entry of await trust.listKeyPairs(owner)) {
+          const until = entry.certificate.notAfter.toISOString().slice(0, 10);
+          context.print(`${entry.id}\t${entry.status}\tuntil ${until}\t${entry.certificate.fingerprint}`);
+        }
+      }),
+    );
+  key
+    .command('retire <id>')
+    .description('stop signing with a pair; it still decrypts (AS-84)')
+    .action((id: string) => withTrust((trust) => trust.retireKeyPair(id)));
+}
+
+const directions: readonly string[] = ['incoming', 'outgoing', 'both'];
+
+function addAnchorCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
+  const anchor = program.command('anchor').description('the CA certificates that a domain trusts');
+  anchor
+    .command('add <domain> <file>')
+    .description('trust what this certificate signed, for mail of one domain')
+    .option('--direction <direction>', `one of ${directions.join(', ')}`, 'both')
+    .action((domain: string, file: string, options: { direction: string }) =>
+      withTrust(async (trust) => {
+        if (!directions.includes(options.direction)) anchor.error(`--direction is one of ${directions.join(', ')}`);
+        context.print(await trust.addAnchor(domain, await readFile(file), options.direction as AnchorDirection));
+      }),
+    );
+  anchor
+    .command('list <domain>')
+    .description('list the anchors of a domain')
+    .action((domain: string) =>
+      withTrust(async (trust) => {
+        for (const entry of await trust.listAnchors(domain)) {
+          context.print(`${entry.id}\t${entry.direction}\t${entry.certificate.fingerprint}\t${entry.certificate.subject}`);
+        }
+      }),
+    );
+  anchor
+    .command('remove <id>')
+    .description('stop trusting an anchor')
+    .action((id: string) => withTrust((trust) => trust.removeAnchor(id)));
+}

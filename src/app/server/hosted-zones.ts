@@ -1,0 +1,79 @@
+import type { DnsRecord, DnsZone, ListZones } from '../../lib/dns/index.ts';
+import { certificateTypes } from '../../lib/dns/index.ts';
+import { findDirectAddress } from '../../lib/values/index.ts';
+import type { Trust } from '../../service/trust/index.ts';
+
+export interface HostedZonesOptions {
+  readonly trust: Trust;
+  /** The name of our mail server, which MX records point at. */
+  readonly mailHostname: string;
+  /** Its IPv4 address, answered when its name lies inside a hosted zone; undefined if another server knows it. */
+  readonly mailAddress?: string;
+  /** Where certificates are also published by LDAP (HOST-03). */
+  readonly ldap?: { readonly hostname: string; readonly port: number };
+  readonly ttlSeconds?: number;
+}
+
+/**
+ * The zones of our hosted domains as they stand now: SOA, NS and MX at the apex, CERT for the domain and for each
+ * address-bound certificate, SRV for LDAP (HOST-01, HOST-02, HOST-04).
+ */
+export function createHostedZones(options: HostedZonesOptions): ListZones {
+  return async () => {
+    const domains = await options.trust.listDomains();
+    return domains.map((domain) => createZone(domain, options));
+  };
+}
+
+function createZone(domain: string, options: HostedZonesOptions): DnsZone {
+  const ttlSeconds = options.ttlSeconds ?? 300;
+
+  async function findCertificates(name: string, owner: string): Promise<DnsRecord[]> {
+    const certificates = await options.trust.findPublished(owner);
+    return certificates.map((data) => ({
+      name,
+      type: 'CERT',
+      ttlSeconds,
+      data: { certificateType: certificateTypes.pkix, keyTag: 0, algorithm: 0, data },
+    }));
+  }
+
+  function findApex(): DnsRecord[] {
+    return [
+      {
+        name: domain,
+        type: 'SOA',
+        ttlSeconds,
+        data: {
+          primaryServer: options.mailHostname,
+          mailbox: `hostmaster.${domain}`,
+          serial: 1,
+          refreshSeconds: 3600,
+          retrySeconds: 600,
+          expireSeconds: 86_400,
+          minimumSeconds: Math.min(ttlSeconds, 300),
+        },
+      },
+      { name: domain, type: 'NS', ttlSeconds, data: options.mailHostname },
+      { name: domain, type: 'MX', ttlSeconds, data: { priority: 10, exchange: options.mailHostname } },
+    ];
+  }
+
+  async function findRecords(name: string): Promise<readonly DnsRecord[] | undefined> {
+    if (name === domain) return [...findApex(), ...(await findCertificates(name, domain))];
+    const records: DnsRecord[] = [];
+    if (name === options.mailHostname && options.mailAddress !== undefined) {
+      records.push({ name, type: 'A', ttlSeconds, data: options.mailAddress });
+    }
+    if (name === `_ldap._tcp.${domain}` && options.ldap !== undefined) {
+      const { hostname: target, port } = options.ldap;
+      records.push({ name, type: 'SRV', ttlSeconds, data: { priority: 0, weight: 0, port, target } });
+    }
+    // What stands before the domain is the local part, dots included (DISC-02).
+    const address = findDirectAddress(`${name.slice(0, -domain.length - 1)}@${domain}`);
+    if (address !== undefined) records.push(...(await findCertificates(name, address)));
+    return records.length > 0 ? records : undefined;
+  }
+
+  return { name: domain, findRecords };
+}
