@@ -1,0 +1,26 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+/** Error codes of `lib/smtp`. A recipient refused by a server is no error but an outcome of the call. */
+export const smtpErrors = {
+  /** An address or host name that must not appear in a command line (SEC-12). */
+  SMTP_ADDRESS_INVALID: { kind: 'invalid-input' },
+  /** The domain takes no mail: it does not exist, has no host, or says so by a null MX. */
+  SMTP_NO_MAIL_HOST: { kind: 'not-found' },
+  /** The server could not be reached, or the connection broke. */
+  SMTP_UNREACHABLE: { kind: 'unavailable' },
+  SMTP_TIMEOUT: { kind: 'unavailable' },
+  /** The server turned the session away for now (4xx before the transaction). */
+  SMTP_SESSION_DEFERRED: { kind: 'unavailable' },
+  /** The server turned the session away for good (5xx before the transaction). */
+  SMTP_SESSION_REFUSED: { kind: 'forbidden' },
+  /** What the server said is not SMTP. */
+  SMTP_PROTOCOL: { kind: 'unavailable' },
+} as const satisfies ErrorTable;
+
+export type SmtpErrorCode = keyof typeof smtpErrors;
+
+export class SmtpError extends CodedError<SmtpErrorCode> {
+  constructor(code: SmtpErrorCode, message: string, options?: ErrorOptionsFor) {
+    super(smtpErrors, code, message, options);
+  }
+}

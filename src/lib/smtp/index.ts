@@ -1,0 +1,33 @@
+/**
+ * SMTP: a receiving server, a sending client, and the search for a domain's mail hosts
+ * (RFC 5321, 1870, 2034, 2920, 3207, 3463, 6152, 7505).
+ *
+ * The protocol part comes from `smtp-server` and nodemailer's SMTP connection; what is accepted is decided by the
+ * handlers. The message's octets pass unchanged in both directions (the client turns bare CR and LF into CRLF).
+ * Not here: queues and retries, submission with authentication, SMTPUTF8, DSN parameters, relaying.
+ * Called by `service/delivery` (client), `app/smtp` (server) and the sandbox world.
+ */
+export { isMailbox } from './address.ts';
+export {
+  createSmtpClient,
+  sendMail,
+  type Delivery,
+  type RejectedRecipient,
+  type SendMailOptions,
+  type SendOutcome,
+  type SmtpClient,
+  type SmtpClientOptions,
+} from './client.ts';
+export type { ClientTls } from './connection.ts';
+export { SmtpError, smtpErrors, type SmtpErrorCode } from './errors.ts';
+export { resolveMailHosts, type MailHost } from './mail-hosts.ts';
+export type { SmtpReply } from './reply.ts';
+export {
+  createSmtpServer,
+  type SmtpHandlers,
+  type SmtpMessage,
+  type SmtpRecipientContext,
+  type SmtpServer,
+  type SmtpServerLimits,
+  type SmtpServerOptions,
+} from './server.ts';

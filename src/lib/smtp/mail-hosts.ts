@@ -1,0 +1,72 @@
+import { isIP } from 'node:net';
+import { DnsError, type DnsResolver, type MxRecord } from '../dns/index.ts';
+import { SmtpError } from './errors.ts';
+import { maxAddressesPerHost, maxMailHosts } from './limits.ts';
+
+/** One address to try. Example: `{ name: 'mx.example.org', address: '192.0.2.1', priority: 10 }`. */
+export interface MailHost {
+  /** The exchanger's name; the domain itself when it has no MX. */
+  readonly name: string;
+  readonly address: string;
+  readonly priority: number;
+}
+
+/**
+ * The addresses that take a domain's mail, in the order to try them (RFC 5321 §5.1): MX by priority, equal ones
+ * shuffled, else the domain's own addresses. Throws `SMTP_NO_MAIL_HOST` (permanent) for a domain that does not exist,
+ * has no address or a null MX (RFC 7505); a transient {@link DnsError} when the DNS could not tell.
+ */
+export async function resolveMailHosts(
+  domain: string,
+  dns: Pick<DnsResolver, 'resolveMx' | 'resolveAddresses'>,
+  random: () => number = Math.random,
+): Promise<readonly [MailHost, ...MailHost[]]> {
+  const mx = await dns.resolveMx(domain);
+  if (mx.status === 'nxdomain') throw noMailHost(domain, 'does not exist');
+  if (mx.status === 'nodata') return findAddresses(domain, [{ priority: 0, exchange: domain }], dns);
+  const exchangers = mx.records.filter((record) => record.exchange !== '');
+  if (exchangers.length === 0) throw noMailHost(domain, 'takes no mail (null MX)');
+  return findAddresses(domain, sortExchangers(exchangers, random), dns);
+}
+
+function sortExchangers(records: readonly MxRecord[], random: () => number): MxRecord[] {
+  return records
+    .map((record) => ({ record, lot: random() }))
+    .sort((a, b) => a.record.priority - b.record.priority || a.lot - b.lot)
+    .slice(0, maxMailHosts)
+    .map(({ record }) => record);
+}
+
+async function findAddresses(
+  domain: string,
+  exchangers: readonly MxRecord[],
+  dns: Pick<DnsResolver, 'resolveAddresses'>,
+): Promise<readonly [MailHost, ...MailHost[]]> {
+  const results = await Promise.allSettled(exchangers.map((record) => findHostAddresses(record.exchange, dns)));
+  const hosts = results.flatMap((result, index) => {
+    const exchanger = exchangers[index];
+    if (result.status === 'rejected' || exchanger === undefined) return [];
+    return result.value.map((address) => ({ name: exchanger.exchange, address, priority: exchanger.priority }));
+  });
+  const [first, ...others] = hosts;
+  if (first !== undefined) return [first, ...others];
+  // Nothing found, but not everything answered: that is not yet "no host".
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  throw noMailHost(domain, 'has no mail host with an address');
+}
+
+async function findHostAddresses(name: string, dns: Pick<DnsResolver, 'resolveAddresses'>): Promise<readonly string[]> {
+  // An address in place of a name is against RFC 1035, but met in the field, and harmless to read.
+  if (isIP(name) !== 0) return [name];
+  try {
+    return (await dns.resolveAddresses(name)).records.slice(0, maxAddressesPerHost);
+  } catch (error) {
+    if (error instanceof DnsError && !error.isTransient) return [];
+    throw error;
+  }
+}
+
+function noMailHost(domain: string, what: string): SmtpError {
+  return new SmtpError('SMTP_NO_MAIL_HOST', `${domain} ${what}`, { fields: { domain } });
+}

@@ -1,0 +1,32 @@
+import { maxReplyText } from './limits.ts';
+
+/** Example: `{ code: 550, enhancedCode: '5.1.1', text: 'No such mailbox' }` (RFC 5321 §4.2, RFC 3463). */
+export interface SmtpReply {
+  readonly code: number;
+  readonly enhancedCode?: string;
+  /** One line, printable. */
+  readonly text: string;
+}
+
+export function isTransientReply(reply: SmtpReply): boolean {
+  return reply.code < 500;
+}
+
+/**
+ * Reads a peer's reply, lines joined by blanks: `550 5.1.1 No such mailbox`. Undefined for anything else.
+ * The text is cut and freed of control characters, for it ends up in logs and notices.
+ */
+export function readReply(response: string): SmtpReply | undefined {
+  const lines = response.split(/\r?\n/).filter((line) => line !== '');
+  const code = Number(/^[2-5]\d\d(?=[ -]|$)/.exec(lines[0] ?? '')?.[0]);
+  if (Number.isNaN(code)) return undefined;
+  const texts = lines.map((line) => line.slice(4));
+  const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3}(?=\s|$)/.exec(texts[0] ?? '')?.[0];
+  const text = texts
+    .map((line) => (enhancedCode !== undefined && line.startsWith(enhancedCode) ? line.slice(enhancedCode.length) : line))
+    .join(' ')
+    .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .trim()
+    .slice(0, maxReplyText);
+  return { code, text, ...(enhancedCode === undefined ? {} : { enhancedCode }) };
+}

@@ -1,0 +1,265 @@
+import type { AddressInfo, Socket } from 'node:net';
+import { domainToASCII } from 'node:url';
+import {
+  SMTPServer,
+  type SMTPServerAddress,
+  type SMTPServerDataStream,
+  type SMTPServerOptions,
+  type SMTPServerSession,
+} from 'smtp-server';
+import type { Closable } from '../../core/index.ts';
+import { checkHostname } from './address.ts';
+import * as defaults from './limits.ts';
+import { collectMessage, createByteBudget, type ByteBudget } from './message-collector.ts';
+import type { SmtpReply } from './reply.ts';
+import { SessionConnection } from './session-connection.ts';
+
+export interface SmtpRecipientContext {
+  /** As given in MAIL FROM; '' for the null sender. */
+  readonly mailFrom: string;
+  readonly remoteAddress: string;
+}
+
+export interface SmtpMessage extends SmtpRecipientContext {
+  /** As given, case preserved, without repetitions. */
+  readonly recipients: readonly string[];
+  /** The octets between DATA and its end, dots unstuffed, nothing else changed. */
+  readonly message: Uint8Array;
+  /** What the client called itself. */
+  readonly helo: string;
+  readonly isSecure: boolean;
+}
+
+export interface SmtpHandlers {
+  /** Decides about a recipient; whoever is not hosted here must be refused (EDGE-09). An exception gives 451. */
+  onRecipient(address: string, context: SmtpRecipientContext): Promise<'accept' | SmtpReply>;
+  /**
+   * Takes the message. The client hears 250 only after this resolves without a reply, so it must have made the
+   * message durable by then. An exception gives 451, and the client tries again.
+   */
+  onMessage(message: SmtpMessage): Promise<void | SmtpReply>;
+  /** Hears of exceptions of the other two and of broken connections. */
+  onError?(error: unknown): void;
+}
+
+export interface SmtpServerLimits {
+  readonly maxMessageBytes?: number;
+  readonly maxBytesInFlight?: number;
+  readonly maxRecipients?: number;
+  readonly maxConnections?: number;
+  readonly maxConnectionsPerPeer?: number;
+  readonly idleMs?: number;
+  readonly maxSessionMs?: number;
+  readonly closeGraceMs?: number;
+}
+
+export interface SmtpServerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Our name in the greeting. */
+  readonly hostname: string;
+  readonly handlers: SmtpHandlers;
+  readonly limits?: SmtpServerLimits;
+  /** PEM key and certificate chain. Without them STARTTLS is not offered. */
+  readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
+}
+
+export interface SmtpServer extends Closable {
+  readonly port: number;
+}
+
+/** Starts a receiving SMTP server: no relay of its own accord, no submission, no authentication (EDGE-04, 08, 09). */
+export async function createSmtpServer(options: SmtpServerOptions): Promise<SmtpServer> {
+  checkHostname(options.hostname);
+  const limits = { ...defaults, idleMs: defaults.serverIdleMs, ...options.limits };
+  const busySessions = new Set<string>();
+  const server = new ReceivingServer(libraryOptions(options, limits, busySessions), limits.maxSessionMs);
+  server.on('error', (error: unknown) => options.handlers.onError?.(error));
+  await listen(server, options);
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    close: () => closeGently(server, busySessions),
+  };
+}
+
+class ReceivingServer extends SMTPServer {
+  readonly #maxSessionMs: number;
+
+  constructor(options: SMTPServerOptions, maxSessionMs: number) {
+    super(options);
+    this.#maxSessionMs = maxSessionMs;
+  }
+
+  override connect(socket: Socket): void {
+    const connection = new SessionConnection(this, socket);
+    this.connections.add(connection);
+    connection.on('error', (error: unknown) => this.emit('error', error));
+    connection.endAfter(this.#maxSessionMs);
+    socket.on('close', () => connection.stopTimer());
+    connection.init();
+  }
+}
+
+type Limits = Required<SmtpServerLimits>;
+
+function libraryOptions(options: SmtpServerOptions, limits: Limits, busySessions: Set<string>): SMTPServerOptions {
+  const { handlers, tls } = options;
+  const budget = createByteBudget(limits.maxBytesInFlight);
+  const peers = createPeerCounter(limits.maxConnectionsPerPeer);
+  // The library has a built-in key that everybody knows; without a key of ours there is no STARTTLS at all.
+  const disabledCommands = ['AUTH', 'WIZ', 'SHELL', 'KILL', ...(tls === undefined ? ['STARTTLS'] : [])];
+  return {
+    name: options.hostname,
+    size: limits.maxMessageBytes,
+    maxRecipients: limits.maxRecipients,
+    maxClients: limits.maxConnections,
+    maxCommandLength: defaults.maxCommandOctets,
+    socketTimeout: limits.idleMs,
+    closeTimeout: limits.closeGraceMs,
+    disabledCommands,
+    authOptional: true,
+    disableReverseLookup: true,
+    hideENHANCEDSTATUSCODES: false,
+    hideSMTPUTF8: true,
+    heloResponse: '%s',
+    ...(tls === undefined ? {} : { ...tls, minVersion: 'TLSv1.2' }),
+    onConnect: (session, done) => done(peers.enter(session) ? null : replyError(tooManyConnections)),
+    onClose: (session) => {
+      peers.leave(session);
+      busySessions.delete(session.id);
+    },
+    onMailFrom: (address, _session, done) => done(readPath(address.address) === undefined ? replyError(notAscii) : null),
+    onRcptTo: (address, session, done) => {
+      void decideRecipient(address, session, handlers).then(done);
+    },
+    onData: (stream, session, done) => {
+      busySessions.add(session.id);
+      void takeMessage(stream, session, { handlers, limits, budget }).then((error) => {
+        busySessions.delete(session.id);
+        done(error, '2.0.0 Message accepted');
+      });
+    },
+  };
+}
+
+const tooManyConnections: SmtpReply = { code: 421, enhancedCode: '4.7.0', text: 'Too many connections from your address' };
+const notAscii: SmtpReply = { code: 553, enhancedCode: '5.6.7', text: 'Addresses beyond ASCII are not supported' };
+const failedHere: SmtpReply = { code: 451, enhancedCode: '4.3.0', text: 'Local error, try again later' };
+const noMemory: SmtpReply = { code: 452, enhancedCode: '4.3.1', text: 'Too much mail at once, try again later' };
+const tooLarge: SmtpReply = { code: 552, enhancedCode: '5.3.4', text: 'The message exceeds the size limit' };
+
+async function decideRecipient(
+  { address }: SMTPServerAddress,
+  session: SMTPServerSession,
+  handlers: SmtpHandlers,
+): Promise<Error | null> {
+  const recipient = readPath(address);
+  if (recipient === undefined) return replyError(notAscii);
+  try {
+    const decision = await handlers.onRecipient(recipient, contextOf(session));
+    return decision === 'accept' ? null : replyError(decision);
+  } catch (error) {
+    handlers.onError?.(error);
+    return replyError(failedHere);
+  }
+}
+
+interface Receiving {
+  readonly handlers: SmtpHandlers;
+  readonly limits: Limits;
+  readonly budget: ByteBudget;
+}
+
+async function takeMessage(
+  stream: SMTPServerDataStream,
+  session: SMTPServerSession,
+  { handlers, limits, budget }: Receiving,
+): Promise<Error | null> {
+  const context = contextOf(session);
+  const recipients = session.envelope.rcptTo.map((rcpt) => readPath(rcpt.address) ?? rcpt.address);
+  const helo = typeof session.hostNameAppearsAs === 'string' ? session.hostNameAppearsAs : '';
+  const collected = await collectMessage(stream, limits.maxMessageBytes, budget);
+  try {
+    if (collected.outcome === 'too-large') return replyError(tooLarge);
+    if (collected.outcome !== 'whole') return replyError(noMemory);
+    const { message } = collected;
+    const reply = await handlers.onMessage({ ...context, recipients, message, helo, isSecure: session.secure });
+    return reply === undefined ? null : replyError(reply);
+  } catch (error) {
+    handlers.onError?.(error);
+    return replyError(failedHere);
+  } finally {
+    collected.release();
+  }
+}
+
+function contextOf(session: SMTPServerSession): SmtpRecipientContext {
+  const { mailFrom } = session.envelope;
+  return {
+    mailFrom: mailFrom === false ? '' : (readPath(mailFrom.address) ?? ''),
+    remoteAddress: session.remoteAddress,
+  };
+}
+
+/** The address with its domain as on the wire (the library turns `xn--` into Unicode). Undefined if not ASCII. */
+function readPath(address: string): string | undefined {
+  const at = address.lastIndexOf('@') + 1;
+  const domain = address.slice(at);
+  const wire = address.slice(0, at) + (isAscii(domain) ? domain : domainToASCII(domain));
+  return isAscii(wire) ? wire : undefined;
+}
+
+function isAscii(text: string): boolean {
+  return /^[ -~]*$/.test(text);
+}
+
+function replyError({ code, enhancedCode, text }: SmtpReply): Error {
+  const message = enhancedCode === undefined ? text : `${enhancedCode} ${text}`;
+  return Object.assign(new Error(message), { responseCode: code });
+}
+
+interface PeerCounter {
+  enter(session: SMTPServerSession): boolean;
+  leave(session: SMTPServerSession): void;
+}
+
+function createPeerCounter(maxPerPeer: number): PeerCounter {
+  const counts = new Map<string, number>();
+  const entered = new Set<string>();
+  return {
+    enter({ id, remoteAddress }) {
+      const count = counts.get(remoteAddress) ?? 0;
+      if (count >= maxPerPeer) return false;
+      counts.set(remoteAddress, count + 1);
+      entered.add(id);
+      return true;
+    },
+    leave({ id, remoteAddress }) {
+      if (!entered.delete(id)) return;
+      const left = (counts.get(remoteAddress) ?? 1) - 1;
+      if (left > 0) counts.set(remoteAddress, left);
+      else counts.delete(remoteAddress);
+    },
+  };
+}
+
+function listen(server: ReceivingServer, { host, port }: SmtpServerOptions): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.server.once('error', reject);
+  server.listen({ host, port }, () => {
+    server.server.off('error', reject);
+    resolve();
+  });
+  return promise;
+}
+
+/** Lets messages under way finish within the grace time; everybody else is sent off at once. */
+function closeGently(server: ReceivingServer, busySessions: ReadonlySet<string>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  for (const connection of server.connections) {
+    if (!busySessions.has(connection.id)) connection.send(421, '4.3.2 The server is closing', false);
+  }
+  return promise;
+}
