@@ -1,0 +1,44 @@
+import { parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
+
+/** Who is who in the sandbox. Every name lies under the reserved top-level domain `example` (RFC 2606 §2). */
+export const domains = {
+  /** Hosted by this HISP. */
+  own: 'direct.riverside.example',
+  /** Hosted by the partner HISP, whose authority this HISP trusts. */
+  partner: 'direct.lakeside.example',
+  /** Its mail server takes every message and never answers. */
+  silent: 'direct.silent.example',
+  /** Its certificate is from an authority that nobody here trusts. */
+  stranger: 'direct.stranger.example',
+  /** It has a mail server and no certificate. */
+  uncertified: 'direct.uncertified.example',
+} as const;
+
+export const mailHosts = {
+  own: 'mx.direct.riverside.example',
+  partner: 'mx.direct.lakeside.example',
+  silent: 'mx.direct.silent.example',
+} as const;
+
+/** Each HISP has a loopback address of its own, so that all mail servers can share one port as they do in the world. */
+export const loopbackAddresses = { own: '127.0.0.2', partner: '127.0.0.3', silent: '127.0.0.4' } as const;
+
+/** The edge client's own address. */
+export const demoAddress = parseDirectAddress(`demo@${domains.own}`);
+
+/** What happens to a message is decided by where it is sent. */
+export type PartnerOutcome = 'processed' | 'dispatched' | 'failed' | 'expired' | 'untrusted' | 'noCertificate';
+
+export const partners: Readonly<Record<PartnerOutcome, DirectAddress>> = {
+  processed: parseDirectAddress(`processed@${domains.partner}`),
+  /** Its edge takes its mail at once, so a final-delivery notice comes when one was asked for. */
+  dispatched: parseDirectAddress(`dispatched@${domains.partner}`),
+  /** A disabled mailbox: the partner answers with a failure notice. */
+  failed: parseDirectAddress(`failed@${domains.partner}`),
+  expired: parseDirectAddress(`expired@${domains.silent}`),
+  untrusted: parseDirectAddress(`untrusted@${domains.stranger}`),
+  noCertificate: parseDirectAddress(`no-certificate@${domains.uncertified}`),
+};
+
+/** Answers every message with one of its own, so that there is something in the inbox. */
+export const echoAddress = parseDirectAddress(`echo@${domains.partner}`);
