@@ -1,11 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorCode, type Log } from '../../core/index.ts';
 
-/** Events that may wait; beyond it an adder waits for the database. */
-const maxWaiting = 5000;
+/** Events after which the batch is written without waiting for its time. */
+const fullBatch = 2000;
 
 export interface Batch<Item> {
-  add(item: Item): Promise<void>;
+  /** Never waits: an adder may be inside the very transaction that a write would wait for. */
+  add(item: Item): void;
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -48,9 +49,9 @@ export function createBatch<Item>(options: {
   }
 
   return {
-    async add(item) {
+    add(item) {
       waiting.push(item);
-      if (waiting.length >= maxWaiting) await flush();
+      if (waiting.length === fullBatch) void flush();
       else schedule();
     },
     flush,

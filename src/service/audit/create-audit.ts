@@ -24,7 +24,7 @@ export interface AuditEvent {
 export interface Audit extends Closable {
   /**
    * For frequent events such as searches: returns at once, the row is written with others within `flushMs`. A crash
-   * loses at most that much. Waits only when the database falls far behind.
+   * loses at most that much.
    */
   record(event: AuditEvent): Promise<void>;
   /** For everything that must not get lost: the row is part of the caller's transaction. */
@@ -57,7 +57,7 @@ export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions
     write: (events) => storage.transaction((tx: Kysely<AuditTables>) => append(tx, events)),
   });
   return {
-    record: (event) => batch.add(timed(event)),
+    record: async (event) => batch.add(timed(event)),
     recordIn: (tx, event) => append(tablesOf<AuditTables>(tx), [timed(event)]),
     recordNow: (event) => storage.transaction((tx: Kysely<AuditTables>) => append(tx, [timed(event)])),
     flush: () => batch.flush(),

@@ -1,0 +1,53 @@
+import type { Clock } from '../../core/index.ts';
+import { createTokenBuckets } from '../../platform/index.ts';
+import { readBasicCredentials } from './basic-credentials.ts';
+import { OauthError } from './errors.ts';
+
+export interface AttemptLimits {
+  /** Refused requests per minute before 429, per address and per client id at an address. */
+  readonly attemptsPerMinute: number;
+  /** Granted requests of one client. */
+  readonly tokensPerSecond: number;
+  readonly tokensBurst: number;
+}
+
+/**
+ * Holds back guessing (OAUTH-12). Refusals are counted by remote address, and by client id at that address; never by
+ * client id alone, so that a stranger cannot lock a client out.
+ */
+export interface AttemptGuard {
+  /** Throws OAUTH_ATTEMPTS_EXCEEDED. To be called before any secret is hashed. */
+  check(remoteAddress: string, authorization: string | undefined): void;
+  refused(remoteAddress: string, authorization: string | undefined): void;
+  /** Throws OAUTH_ATTEMPTS_EXCEEDED if a client asks for tokens faster than it can need them. */
+  granted(clientId: string): void;
+}
+
+export function createAttemptGuard(limits: AttemptLimits, clock: Clock): AttemptGuard {
+  const refusals = createTokenBuckets({ ratePerSecond: limits.attemptsPerMinute / 60, burst: limits.attemptsPerMinute, clock });
+  const grants = createTokenBuckets({ ratePerSecond: limits.tokensPerSecond, burst: limits.tokensBurst, clock });
+  return {
+    check(remoteAddress, authorization) {
+      for (const key of keysOf(remoteAddress, authorization)) {
+        const { remaining } = refusals.take(key, 0);
+        if (remaining < 1) throw tooMany('too many failed token requests', Math.ceil(60 / limits.attemptsPerMinute));
+      }
+    },
+    refused(remoteAddress, authorization) {
+      for (const key of keysOf(remoteAddress, authorization)) refusals.take(key);
+    },
+    granted(clientId) {
+      const taken = grants.take(clientId);
+      if (!taken.allowed) throw tooMany('too many token requests of one client', taken.retryAfterSeconds);
+    },
+  };
+}
+
+function keysOf(remoteAddress: string, authorization: string | undefined): readonly string[] {
+  const clientId = authorization === undefined ? undefined : readBasicCredentials(authorization)[0]?.clientId;
+  return clientId === undefined ? [remoteAddress] : [remoteAddress, `${remoteAddress} ${clientId}`];
+}
+
+function tooMany(text: string, retryAfterSeconds: number): OauthError {
+  return new OauthError('OAUTH_ATTEMPTS_EXCEEDED', text, { retryAfterSeconds });
+}

@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Clock } from '../../core/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import type { Audit } from '../audit/index.ts';
+import type { Client } from './client.ts';
+import { checkSettings, type ClientSettings } from './client-settings.ts';
+import { OauthError } from './errors.ts';
+import { createSalt, createSecret, secretCost, type SecretHasher } from './secrets.ts';
+import type { OauthTables } from './tables.ts';
+
+/** Two, so that a client can change from one to the other without a gap (D26). */
+const maxSecrets = 2;
+
+/** What is shown exactly once. */
+export interface IssuedCredentials {
+  readonly clientId: string;
+  readonly secretId: string;
+  readonly clientSecret: string;
+}
+
+export interface NewClient extends ClientSettings {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  /** Chosen by the operator, for a client that moves here from elsewhere; generated if absent. */
+  readonly clientId?: string;
+  /** The same for the secret; at least 16 characters. */
+  readonly clientSecret?: string;
+}
+
+/** The operator's side: who may have tokens (Decision 0006). Every change is audited in its own transaction. */
+export interface ClientStore {
+  /** Throws OAUTH_CLIENT_EXISTS or OAUTH_CLIENT_SETTINGS_INVALID with the fields at fault. */
+  create(client: NewClient): Promise<IssuedCredentials>;
+  list(): Promise<readonly Client[]>;
+  /** Throws OAUTH_CLIENT_UNKNOWN, as do all that follow. */
+  get(clientId: string): Promise<Client>;
+  /** Changes what is given and keeps the rest. */
+  update(clientId: string, settings: ClientSettings): Promise<Client>;
+  /** Issues a further secret; the old one stays valid. Throws OAUTH_SECRETS_EXHAUSTED if there are two already. */
+  rotateSecret(clientId: string): Promise<IssuedCredentials>;
+  /** Ends a secret and the tokens issued to it. */
+  revokeSecret(clientId: string, secretId: string): Promise<void>;
+  /** Ends all tokens at once and refuses new ones. */
+  disable(clientId: string): Promise<void>;
+  enable(clientId: string): Promise<void>;
+}
+
+export interface ClientStoreParts {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly hasher: SecretHasher;
+  /** Told after every change, so that what is remembered in this process is forgotten. */
+  onChange(clientId: string): void;
+}
+
+type Tx = Kysely<OauthTables>;
+
+export function createClientStore(parts: ClientStoreParts): ClientStore {
+  const { storage, clock, audit } = parts;
+  const db = storage.tables<OauthTables>();
+
+  /** One audited change in one transaction. */
+  async function change<R>(action: string, clientId: string, objects: Record<string, string>, work: (tx: Tx) => Promise<R>): Promise<R> {
+    const result = await storage.transaction(async (tx: Tx) => {
+      const done = await work(tx);
+      await audit.recordIn(tx, { action, actor: 'operator', outcome: 'ok', objects: { clientId, ...objects } });
+      return done;
+    });
+    parts.onChange(clientId);
+    return result;
+  }
+
+  const updateRow = (tx: Tx, clientId: string, values: Partial<OauthTables['oauth_client']>): Promise<unknown> =>
+    tx
+      .updateTable('oauth_client')
+      .set({ ...values, updated_at: clock.now().getTime() })
+      .where('client_id', '=', clientId)
+      .execute();
+
+  return {
+    async create(client) {
+      const row = newRow(client, clock.now().getTime());
+      const issued = await issueSecret(parts.hasher, row, client.clientSecret);
+      return change('client.create', row.client_id, { scopes: row.scopes }, async (tx) => {
+        await refuseKnown(tx, row.client_id);
+        await tx.insertInto('oauth_client').values(row).execute();
+        await tx.insertInto('oauth_secret').values({ ...issued.row, created_at: row.created_at }).execute();
+        return issued.credentials;
+      });
+    },
+    async list() {
+      const rows = await db.selectFrom('oauth_client').selectAll().orderBy('created_at').orderBy('client_id').execute();
+      return Promise.all(rows.map((row) => toClient(db, row)));
+    },
+    get: async (clientId) => toClient(db, await requireRow(db, clientId)),
+    async update(clientId, settings) {
+      const values = { ...checkSettings(settings) };
+      await change('client.update', clientId, { settings: Object.keys(settings).sort().join(' ') }, async (tx) => {
+        await requireRow(tx, clientId);
+        await updateRow(tx, clientId, values);
+      });
+      return toClient(db, await requireRow(db, clientId));
+    },
+    async rotateSecret(clientId) {
+      const issued = await issueSecret(parts.hasher, await requireRow(db, clientId));
+      return change('client.rotate-secret', clientId, { secretId: issued.row.secret_id }, async (tx) => {
+        await refuseThird(tx, clientId);
+        await tx.insertInto('oauth_secret').values({ ...issued.row, created_at: clock.now().getTime() }).execute();
+        return issued.credentials;
+      });
+    },
+    revokeSecret: (clientId, secretId) =>
+      change('client.revoke-secret', clientId, { secretId }, async (tx) => {
+        await requireRow(tx, clientId);
+        await deleteSecret(tx, clientId, secretId);
+        await tx.deleteFrom('oauth_token').where('secret_id', '=', secretId).execute();
+      }),
+    disable: (clientId) =>
+      change('client.disable', clientId, {}, async (tx) => {
+        await requireRow(tx, clientId);
+        await updateRow(tx, clientId, { disabled_at: clock.now().getTime() });
+        await tx.deleteFrom('oauth_token').where('client_id', '=', clientId).execute();
+      }),
+    enable: (clientId) =>
+      change('client.enable', clientId, {}, async (tx) => {
+        await requireRow(tx, clientId);
+        await updateRow(tx, clientId, { disabled_at: null });
+      }),
+  };
+}
+
+function newRow(client: NewClient, nowMs: number): OauthTables['oauth_client'] {
+  const { clientId, clientSecret, ...settings } = client;
+  const checked = checkSettings(settings, { clientId, clientSecret, isNew: true });
+  return {
+    client_id: clientId ?? `hisp-${randomBytes(12).toString('hex')}`,
+    name: client.name,
+    secret_salt: createSalt(),
+    secret_cost: secretCost,
+    scopes: client.scopes.join(' '),
+    direct_addresses: '[]',
+    limits: '{}',
+    requests_final_delivery: 0,
+    data_use_accepted_at: null,
+    disabled_at: null,
+    created_at: nowMs,
+    updated_at: nowMs,
+    ...checked,
+  };
+}
+
+async function issueSecret(
+  hasher: SecretHasher,
+  client: OauthTables['oauth_client'],
+  chosen?: string,
+): Promise<{ row: Omit<OauthTables['oauth_secret'], 'created_at'>; credentials: IssuedCredentials }> {
+  const clientSecret = chosen ?? createSecret();
+  const secretId = randomBytes(6).toString('hex');
+  const hash = await hasher.hash(clientSecret, client.secret_salt, client.secret_cost);
+  return {
+    row: { secret_id: secretId, client_id: client.client_id, hash },
+    credentials: { clientId: client.client_id, secretId, clientSecret },
+  };
+}
+
+async function refuseKnown(tx: Tx, clientId: string): Promise<void> {
+  const known = await tx.selectFrom('oauth_client').select('client_id').where('client_id', '=', clientId).executeTakeFirst();
+  if (known !== undefined) throw new OauthError('OAUTH_CLIENT_EXISTS', `there is a client ${clientId} already`);
+}
+
+async function refuseThird(tx: Tx, clientId: string): Promise<void> {
+  const secrets = await tx.selectFrom('oauth_secret').select('secret_id').where('client_id', '=', clientId).execute();
+  if (secrets.length < maxSecrets) return;
+  throw new OauthError('OAUTH_SECRETS_EXHAUSTED', `client ${clientId} has ${maxSecrets} secrets; revoke one first`);
+}
+
+async function deleteSecret(tx: Tx, clientId: string, secretId: string): Promise<void> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('oauth_secret')
+    .where('client_id', '=', clientId)
+    .where('secret_id', '=', secretId)
+    .executeTakeFirstOrThrow();
+  if (numDeletedRows === 0n) throw new OauthError('OAUTH_SECRET_UNKNOWN', `client ${clientId} has no secret ${secretId}`);
+}
+
+async function requireRow(db: Tx, clientId: string): Promise<OauthTables['oauth_client']> {
+  const row = await db.selectFrom('oauth_client').selectAll().where('client_id', '=', clientId).executeTakeFirst();
+  if (row === undefined) throw new OauthError('OAUTH_CLIENT_UNKNOWN', `there is no client ${clientId}`);
+  return row;
+}
+
+async function toClient(db: Tx, row: OauthTables['oauth_client']): Promise<Client> {
+  const secrets = await db.selectFrom('oauth_secret').select(['secret_id', 'created_at']).where('client_id', '=', row.client_id).orderBy('created_at').execute();
+  return {
+    ...readClientRow(row),
+    createdAt: new Date(row.created_at),
+    updatedAt: new Date(row.updated_at),
+    ...(row.disabled_at === null ? {} : { disabledAt: new Date(row.disabled_at) }),
+    secrets: secrets.map((secret) => ({ secretId: secret.secret_id, createdAt: new Date(secret.created_at) })),
+  };
+}
+
+/** The part of a client that its identity shares. */
+export function readClientRow(row: OauthTables['oauth_client']): Omit<Client, 'createdAt' | 'updatedAt' | 'secrets'> {
+  return {
+    clientId: row.client_id,
+    name: row.name,
+    scopes: row.scopes.split(' ').filter((scope) => scope !== ''),
+    directAddresses: JSON.parse(row.direct_addresses) as string[],
+    requestFinalDelivery: row.requests_final_delivery === 1,
+    limits: JSON.parse(row.limits) as Client['limits'],
+    ...(row.data_use_accepted_at === null ? {} : { dataUseAcceptedAt: new Date(row.data_use_accepted_at) }),
+  };
+}

@@ -1,0 +1,41 @@
+import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
+
+/** A client's own limits; what is absent follows the configuration (Decision 0007). */
+export interface ClientLimits {
+  readonly directoryRequestsPerSecond?: number;
+  readonly directoryRequestsBurst?: number;
+  readonly directoryRecordsPerDay?: number;
+  readonly sendsPerSecond?: number;
+  readonly sendsBurst?: number;
+}
+
+/** Who is calling, as proved by a token. */
+export interface ClientIdentity {
+  readonly clientId: string;
+  readonly name: string;
+  /** Of the token, not of the client. */
+  readonly scopes: readonly string[];
+  /** `user@domain` for one address, `@domain` for all of a domain; lower-cased. */
+  readonly directAddresses: readonly string[];
+  /** Whether sends ask for the dispatched notice unless they say otherwise (Decision 0012). */
+  readonly requestFinalDelivery: boolean;
+  readonly limits: ClientLimits;
+  readonly dataUseAcceptedAt?: Date;
+}
+
+/** A client as an operator sees it. Secrets are named by id only. */
+export interface Client extends Omit<ClientIdentity, 'scopes'> {
+  /** All that the client may ask for. */
+  readonly scopes: readonly string[];
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly disabledAt?: Date;
+  readonly secrets: readonly { readonly secretId: string; readonly createdAt: Date }[];
+}
+
+/** Whether the address is one of the client's own (SEC-01, Messaging spec: Send message; M5). */
+export function canSendAs(client: Pick<ClientIdentity, 'directAddresses'>, address: DirectAddress): boolean {
+  const key = addressKey(address);
+  const domain = `@${domainOf(address)}`;
+  return client.directAddresses.some((own) => own === key || own === domain);
+}

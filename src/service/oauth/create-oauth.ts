@@ -1,0 +1,62 @@
+import type { Clock } from '../../core/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import type { Audit } from '../audit/index.ts';
+import { createAttemptGuard, type AttemptLimits } from './attempts.ts';
+import { readBearerToken } from './bearer.ts';
+import type { ClientIdentity } from './client.ts';
+import { createClientStore, type ClientStore } from './client-store.ts';
+import { OauthError } from './errors.ts';
+import type { Scope } from './scopes.ts';
+import { createSecretHasher } from './secrets.ts';
+import type { OauthTables } from './tables.ts';
+import { issueToken, revokeToken, type IssuedToken, type TokenEndpointParts, type TokenRequest } from './token-endpoint.ts';
+import { createTokenStore } from './token-store.ts';
+import { createClientVerifier } from './verify-client.ts';
+
+export interface OauthOptions {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly limits?: AttemptLimits;
+  /** Decision 0006: also take grant_type and scope from the query. */
+  readonly acceptsQueryParameters?: boolean;
+}
+
+export interface Oauth {
+  issueToken(request: TokenRequest): Promise<IssuedToken>;
+  revokeToken(request: TokenRequest): Promise<void>;
+  /**
+   * Who calls, proved by the bearer token of the `Authorization` header, and allowed the scope. Throws OAUTH_TOKEN_MISSING,
+   * OAUTH_TOKEN_MALFORMED, OAUTH_TOKEN_INVALID or OAUTH_SCOPE_INSUFFICIENT.
+   */
+  authenticate(authorization: string | undefined, scope: Scope): Promise<ClientIdentity>;
+  readonly clients: ClientStore;
+}
+
+const usualLimits: AttemptLimits = { attemptsPerMinute: 30, tokensPerSecond: 5, tokensBurst: 50 };
+
+export function createOauth(options: OauthOptions): Oauth {
+  const { storage, clock, audit } = options;
+  const db = storage.tables<OauthTables>();
+  const hasher = createSecretHasher();
+  const tokens = createTokenStore({ db, clock });
+  const parts: TokenEndpointParts = {
+    storage,
+    clock,
+    audit,
+    tokens,
+    verifier: createClientVerifier({ db, hasher, clock }),
+    guard: createAttemptGuard(options.limits ?? usualLimits, clock),
+    acceptsQueryParameters: options.acceptsQueryParameters ?? false,
+  };
+  return {
+    issueToken: (request) => issueToken(parts, request),
+    revokeToken: (request) => revokeToken(parts, request),
+    async authenticate(authorization, scope) {
+      const client = await tokens.find(readBearerToken(authorization));
+      if (client.scopes.includes(scope)) return client;
+      throw new OauthError('OAUTH_SCOPE_INSUFFICIENT', `the token is not for ${scope}`, { fields: { scope } });
+    },
+    clients: createClientStore({ storage, clock, audit, hasher, onChange: (clientId) => tokens.forget(clientId) }),
+  };
+}

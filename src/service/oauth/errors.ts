@@ -1,0 +1,32 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const oauthErrors = {
+  // The token endpoint, answered in OAuth's own form (RFC 6749 §5.2).
+  OAUTH_REQUEST_INVALID: { kind: 'invalid-input' },
+  OAUTH_CLIENT_INVALID: { kind: 'unauthenticated' },
+  OAUTH_CLIENT_UNAUTHORIZED: { kind: 'invalid-input' },
+  OAUTH_GRANT_UNSUPPORTED: { kind: 'invalid-input' },
+  OAUTH_SCOPE_INVALID: { kind: 'invalid-input' },
+  OAUTH_ATTEMPTS_EXCEEDED: { kind: 'rate-limited' },
+  OAUTH_OVERLOADED: { kind: 'unavailable' },
+  // Bearer tokens at a resource, answered as RFC 6750 §3.1 asks.
+  OAUTH_TOKEN_MISSING: { kind: 'unauthenticated', publicMessage: 'A bearer token is needed.' },
+  OAUTH_TOKEN_MALFORMED: { kind: 'invalid-input', publicMessage: 'The Authorization header is not a bearer token.' },
+  OAUTH_TOKEN_INVALID: { kind: 'unauthenticated', publicMessage: 'The token is unknown, expired or revoked.' },
+  OAUTH_SCOPE_INSUFFICIENT: { kind: 'forbidden', publicMessage: 'The token is not for this service.' },
+  // Administration.
+  OAUTH_CLIENT_UNKNOWN: { kind: 'not-found' },
+  OAUTH_CLIENT_EXISTS: { kind: 'conflict' },
+  OAUTH_CLIENT_SETTINGS_INVALID: { kind: 'invalid-input' },
+  OAUTH_SECRET_UNKNOWN: { kind: 'not-found' },
+  OAUTH_SECRETS_EXHAUSTED: { kind: 'conflict' },
+} as const satisfies ErrorTable;
+
+export type OauthErrorCode = keyof typeof oauthErrors;
+
+/** What the authorization server and the bearer check refuse. No message ever repeats a secret or a token. */
+export class OauthError extends CodedError<OauthErrorCode> {
+  constructor(code: OauthErrorCode, message: string, options: ErrorOptionsFor = {}) {
+    super(oauthErrors, code, message, options);
+  }
+}

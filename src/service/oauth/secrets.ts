@@ -1,0 +1,70 @@
+import { randomBytes, scrypt } from 'node:crypto';
+import { equalSecrets } from '../../core/index.ts';
+import { OauthError } from './errors.ts';
+
+/**
+ * scrypt (RFC 7914) with r = 8, p = 1: 16 MB and about 45 ms on one core of the reference machine. Generated secrets
+ * have 256 bits, so the cost guards those that an operator brought along (OAUTH-11, Decision 0006).
+ */
+export const secretCost = 16_384;
+const saltBytes = 16;
+const hashBytes = 32;
+
+/** Hashes at the same time: one core stays free for everything else. */
+const maxRunning = 2;
+/** Hashes that wait before a request is turned away. */
+const maxWaiting = 64;
+
+export interface SecretHasher {
+  /** Throws OAUTH_OVERLOADED when too many wait. */
+  hash(secret: string, salt: Uint8Array, cost: number): Promise<Uint8Array>;
+}
+
+export function createSecretHasher(): SecretHasher {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return {
+    async hash(secret, salt, cost) {
+      if (waiting.length >= maxWaiting) {
+        throw new OauthError('OAUTH_OVERLOADED', 'too many token requests wait for their turn', { retryAfterSeconds: 5 });
+      }
+      if (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
+      else running++;
+      try {
+        return await derive(secret, salt, cost);
+      } finally {
+        const next = waiting.shift();
+        if (next === undefined) running--;
+        else next();
+      }
+    },
+  };
+}
+
+function derive(secret: string, salt: Uint8Array, cost: number): Promise<Uint8Array> {
+  const options = { N: cost, r: 8, p: 1, maxmem: 256 * cost * 8 };
+  return new Promise((resolve, reject) => {
+    scrypt(secret.normalize('NFC'), salt, hashBytes, options, (error, key) => (error === null ? resolve(key) : reject(error)));
+  });
+}
+
+/** 256 bits in base64url, which reads the same form-decoded and raw (OAUTH-02). */
+export function createSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+export function createSalt(): Uint8Array {
+  return randomBytes(saltBytes);
+}
+
+/** The id of the stored hash that equals, or undefined. Looks at all of them, in constant time each. */
+export function findEqualHash(
+  hash: Uint8Array,
+  stored: readonly { readonly secret_id: string; readonly hash: Uint8Array }[],
+): string | undefined {
+  let found: string | undefined;
+  for (const candidate of stored) {
+    if (equalSecrets(hash, candidate.hash)) found = candidate.secret_id;
+  }
+  return found;
+}

@@ -1,0 +1,151 @@
+import type { Kysely } from 'kysely';
+import { errorCode, type Clock } from '../../core/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import type { Audit } from '../audit/index.ts';
+import type { AttemptGuard } from './attempts.ts';
+import { OauthError } from './errors.ts';
+import { chooseScopes } from './scopes.ts';
+import type { OauthTables } from './tables.ts';
+import { readTokenForm, readTokenQuery, type TokenForm } from './token-form.ts';
+import { hashToken, tokenLifetimeSeconds, type TokenStore } from './token-store.ts';
+import type { ClientVerifier, VerifiedClient } from './verify-client.ts';
+
+/** A request to the token or revocation endpoint, as it came. */
+export interface TokenRequest {
+  readonly authorization: string | undefined;
+  readonly contentType: string | undefined;
+  readonly body: Uint8Array;
+  /** Without the question mark. */
+  readonly query: string;
+  readonly remoteAddress: string;
+  readonly requestId: string;
+}
+
+/** RFC 6749 §5.1; there is never a refresh token (OAUTH-06). */
+export interface IssuedToken {
+  readonly accessToken: string;
+  readonly expiresInSeconds: number;
+  readonly scopes: readonly string[];
+}
+
+export interface TokenEndpointParts {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly verifier: ClientVerifier;
+  readonly tokens: TokenStore;
+  readonly guard: AttemptGuard;
+  readonly acceptsQueryParameters: boolean;
+}
+
+/** One grant: read the form, prove the client, check the grant, choose the scopes, issue (RFC 6749 §4.4). */
+export async function issueToken(parts: TokenEndpointParts, request: TokenRequest): Promise<IssuedToken> {
+  let clientId: string | undefined;
+  try {
+    const form = readParameters(parts, request);
+    const client = await proveClient(parts, request, form);
+    clientId = client.row.client_id;
+    requireGrant(form);
+    const scopes = chooseScopes(form.get('scope'), allowedScopes(client));
+    parts.guard.granted(clientId);
+    return await storeToken(parts, request, client, scopes);
+  } catch (error) {
+    await recordRefusal(parts.audit, request, clientId, error);
+    throw error;
+  }
+}
+
+/** RFC 7009: whatever the token was, the answer is the same; only the client's own is ended. */
+export async function revokeToken(parts: TokenEndpointParts, request: TokenRequest): Promise<void> {
+  const form = readTokenForm(request.contentType, request.body);
+  const { row } = await proveClient(parts, request, form);
+  const token = form.get('token');
+  if (token === undefined) throw new OauthError('OAUTH_REQUEST_INVALID', 'the token parameter is missing');
+  await parts.storage.transaction(async (tx: Kysely<OauthTables>) => {
+    const ended = await tx
+      .deleteFrom('oauth_token')
+      .where('token_hash', '=', hashToken(token))
+      .where('client_id', '=', row.client_id)
+      .executeTakeFirstOrThrow();
+    if (ended.numDeletedRows > 0n) await parts.audit.recordIn(tx, event(request, 'token.revoke', 'ok', row.client_id));
+  });
+  parts.tokens.forget(row.client_id);
+}
+
+// OAUTH-07: the body by default; with the switch also the query, but never credentials from there.
+function readParameters(parts: TokenEndpointParts, request: TokenRequest): TokenForm {
+  const query = readTokenQuery(request.query);
+  if (query.has('client_secret')) {
+    throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials must not be in the address of a request');
+  }
+  if (!parts.acceptsQueryParameters) return readTokenForm(request.contentType, request.body);
+  const body = request.body.length === 0 ? new Map<string, string>() : readTokenForm(request.contentType, request.body);
+  if ([...query.keys()].some((name) => body.has(name))) {
+    throw new OauthError('OAUTH_REQUEST_INVALID', 'a parameter is both in the body and in the query');
+  }
+  return new Map([...query, ...body]);
+}
+
+async function proveClient(parts: TokenEndpointParts, request: TokenRequest, form: TokenForm): Promise<VerifiedClient> {
+  // RFC 6749 §2.3: never more than one method; ours is HTTP Basic.
+  if (form.has('client_secret') && request.authorization !== undefined) {
+    throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials are given twice');
+  }
+  parts.guard.check(request.remoteAddress, request.authorization);
+  try {
+    const client = await parts.verifier.verify(request.authorization);
+    requireSameClient(form, client);
+    return client;
+  } catch (error) {
+    if (errorCode(error) === 'OAUTH_CLIENT_INVALID') parts.guard.refused(request.remoteAddress, request.authorization);
+    throw error;
+  }
+}
+
+function requireSameClient(form: TokenForm, client: VerifiedClient): void {
+  const named = form.get('client_id');
+  if (named === undefined || named === client.row.client_id) return;
+  throw new OauthError('OAUTH_REQUEST_INVALID', 'the client_id parameter names another client');
+}
+
+function requireGrant(form: TokenForm): void {
+  const grant = form.get('grant_type');
+  if (grant === undefined) throw new OauthError('OAUTH_REQUEST_INVALID', 'the grant_type parameter is missing');
+  if (grant !== 'client_credentials') throw new OauthError('OAUTH_GRANT_UNSUPPORTED', 'only client_credentials is supported');
+}
+
+function allowedScopes({ row }: VerifiedClient): readonly string[] {
+  const scopes = row.scopes.split(' ').filter((scope) => scope !== '');
+  if (row.disabled_at === null && scopes.length > 0) return scopes;
+  throw new OauthError('OAUTH_CLIENT_UNAUTHORIZED', 'the client is disabled or has no scope');
+}
+
+async function storeToken(
+  parts: TokenEndpointParts,
+  request: TokenRequest,
+  client: VerifiedClient,
+  scopes: readonly string[],
+): Promise<IssuedToken> {
+  const { token, row } = parts.tokens.create(client.row.client_id, client.secretId, scopes);
+  await parts.storage.transaction(async (tx: Kysely<OauthTables>) => {
+    await tx.deleteFrom('oauth_token').where('expires_at', '<=', row.issued_at).execute();
+    await tx.insertInto('oauth_token').values(row).execute();
+    await parts.audit.recordIn(tx, event(request, 'token.issue', 'ok', row.client_id, { scopes: row.scopes }));
+  });
+  return { accessToken: token, expiresInSeconds: tokenLifetimeSeconds, scopes };
+}
+
+// Refusals may come in floods, so they are written with others.
+function recordRefusal(audit: Audit, request: TokenRequest, clientId: string | undefined, error: unknown): Promise<void> {
+  return audit.record(event(request, 'token.issue', 'refused', clientId, { code: errorCode(error) }));
+}
+
+function event(
+  request: TokenRequest,
+  action: string,
+  outcome: 'ok' | 'refused',
+  actor: string | undefined,
+  objects: Readonly<Record<string, string>> = {},
+): Parameters<Audit['record']>[0] {
+  return { action, outcome, actor, objects, requestId: request.requestId, remoteAddress: request.remoteAddress };
+}

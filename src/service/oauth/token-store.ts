@@ -1,0 +1,97 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Clock } from '../../core/index.ts';
+import type { ClientIdentity } from './client.ts';
+import { readClientRow } from './client-store.ts';
+import { OauthError } from './errors.ts';
+import type { OauthTables } from './tables.ts';
+
+/** Directory spec: Limits; Messaging spec: Authentication. Not configurable. */
+export const tokenLifetimeSeconds = 3600;
+/** 256 bits (OAUTH-11). */
+const tokenBytes = 32;
+
+/** How long a checked token is believed without asking the database: the time a revocation takes to work elsewhere. */
+const believedForMs = 5000;
+const maxBelieved = 10_000;
+/** Longer than any token of ours; not worth a hash. */
+const longestToken = 200;
+
+export interface NewToken {
+  readonly token: string;
+  readonly row: OauthTables['oauth_token'];
+}
+
+export interface TokenStore {
+  create(clientId: string, secretId: string, scopes: readonly string[]): NewToken;
+  /** Throws OAUTH_TOKEN_INVALID for an unknown, expired or revoked token. */
+  find(token: string): Promise<ClientIdentity>;
+  /** Forgets what is believed about the tokens of a client, or of all. */
+  forget(clientId?: string): void;
+}
+
+interface Believed {
+  readonly identity: ClientIdentity;
+  readonly expiresAtMs: number;
+  readonly untilMs: number;
+}
+
+export function createTokenStore({ db, clock }: { readonly db: Kysely<OauthTables>; readonly clock: Clock }): TokenStore {
+  const believed = new Map<string, Believed>();
+
+  async function look(hash: Buffer): Promise<Believed | undefined> {
+    const row = await db.selectFrom('oauth_token').selectAll().where('token_hash', '=', hash).executeTakeFirst();
+    if (row === undefined) return undefined;
+    const client = await db.selectFrom('oauth_client').selectAll().where('client_id', '=', row.client_id).executeTakeFirst();
+    if (client === undefined || client.disabled_at !== null) return undefined;
+    const allowed = readClientRow(client);
+    const scopes = row.scopes.split(' ').filter((scope) => allowed.scopes.includes(scope));
+    return { identity: { ...allowed, scopes }, expiresAtMs: row.expires_at, untilMs: clock.now().getTime() + believedForMs };
+  }
+
+  return {
+    create(clientId, secretId, scopes) {
+      const token = randomBytes(tokenBytes).toString('base64url');
+      const nowMs = clock.now().getTime();
+      const row = {
+        token_hash: hashToken(token),
+        client_id: clientId,
+        scopes: scopes.join(' '),
+        secret_id: secretId,
+        issued_at: nowMs,
+        expires_at: nowMs + tokenLifetimeSeconds * 1000,
+      };
+      return { token, row };
+    },
+    async find(token) {
+      if (token.length > longestToken) throw invalidToken();
+      const hash = hashToken(token);
+      const key = hash.toString('base64');
+      const nowMs = clock.now().getTime();
+      let entry = believed.get(key);
+      if (entry === undefined || entry.untilMs <= nowMs) {
+        believed.delete(key);
+        entry = await look(hash);
+        if (entry === undefined) throw invalidToken();
+        if (believed.size >= maxBelieved) believed.clear();
+        believed.set(key, entry);
+      }
+      // Expired at 3600 s sharp (OAUTH-10).
+      if (nowMs >= entry.expiresAtMs) throw invalidToken();
+      return entry.identity;
+    },
+    forget(clientId) {
+      for (const [key, entry] of believed) {
+        if (clientId === undefined || entry.identity.clientId === clientId) believed.delete(key);
+      }
+    },
+  };
+}
+
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token, 'utf8').digest();
+}
+
+function invalidToken(): OauthError {
+  return new OauthError('OAUTH_TOKEN_INVALID', 'the token is unknown, expired or revoked');
+}
