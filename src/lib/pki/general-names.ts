@@ -1,5 +1,7 @@
 import { childAt, contentBytes, encodedBytes, readOid, sequenceItems, type Asn1 } from '../asn1/index.ts';
 
+import { readRelativeNames, type RelativeNames } from './distinguished-name.ts';
+
 /** Tags of GeneralName (RFC 5280 §4.2.1.6). */
 const tagOther = 0;
 const tagRfc822 = 1;
@@ -17,7 +19,7 @@ export interface GeneralNames {
   readonly rfc822Names: readonly string[];
   readonly dnsNames: readonly string[];
   readonly uris: readonly string[];
-  readonly directoryNames: readonly Asn1[];
+  readonly directoryNames: readonly RelativeNames[];
   /** OIDs of otherName values; the values themselves are not read. */
   readonly otherNameOids: readonly string[];
   /** Kinds (tag numbers) that occur, understood here or not. */
@@ -32,7 +34,7 @@ export function readGeneralNames(nodes: readonly Asn1[]): GeneralNames {
     [tagDns, []],
     [tagUri, []],
   ]);
-  const directoryNames: Asn1[] = [];
+  const directoryNames: RelativeNames[] = [];
   const otherNameOids: string[] = [];
   let malformedCount = 0;
   for (const node of nodes) {
@@ -41,7 +43,7 @@ export function readGeneralNames(nodes: readonly Asn1[]): GeneralNames {
       const text = findPlainText(node);
       if (text === undefined) malformedCount++;
       else list.push(text);
-    } else if (node.tagNumber === tagDirectory) directoryNames.push(childAt(node, 0));
+    } else if (node.tagNumber === tagDirectory) directoryNames.push(readRelativeNames(childAt(node, 0)));
     else if (node.tagNumber === tagOther) otherNameOids.push(readOid(childAt(node, 0)));
   }
   return {

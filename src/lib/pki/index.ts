@@ -15,3 +15,36 @@ export { readPrivateKey } from './private-key.ts';
 export { isBoundTo, type Binding } from './binding.ts';
 export type { KeyUsage } from './extensions.ts';
 export type { KeyType } from './public-key-info.ts';
+export type { CertificateUse } from './check-certificate.ts';
+export { provePath, type ProvedPath, type TrustContext } from './prove-path.ts';
+export { defaultTrustPolicy, directTrustPolicy, type TrustPolicy } from './trust-policy.ts';
+export type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
+export {
+  createRevocationChecker,
+  type RevocationChecker,
+  type RevocationCheckerOptions,
+} from './revocation-checker.ts';
+export { createIssuerFetcher, type IssuerFetcher, type IssuerFetcherOptions } from './issuer-fetcher.ts';
+export { readCrl, type Crl, type CrlReason } from './crl.ts';
+export { verifyCrl, type CrlRules } from './verify-crl.ts';
+export {
+  readTrustBundle,
+  type TrustBundle,
+  type TrustBundleOptions,
+  type VerifyBundleSignature,
+} from './trust-bundle.ts';
+export { createKeyPair, type KeyPair, type KeyPairOptions } from './key-pair.ts';
+export {
+  createCertificate,
+  keyIdentifierOf,
+  type CertificateRequest,
+  type Issuer,
+} from './create-certificate.ts';
+export {
+  createAuthority,
+  issueDirectCertificate,
+  type AuthorityRequest,
+  type DirectCertificateRequest,
+} from './issue-certificate.ts';
+export { createCrl, type CrlRequest, type RevokedEntry } from './create-crl.ts';
+export { generalNameDer, nameDer, type NameParts } from './write-names.ts';

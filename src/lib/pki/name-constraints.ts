@@ -139,7 +139,7 @@ function findForbiddenDirectory(
   subject: RelativeNames,
   names: GeneralNames,
 ): string | undefined {
-  const all = [...(subject.length > 0 ? [subject] : []), ...names.directoryNames.map(readRelativeNames)];
+  const all = [...(subject.length > 0 ? [subject] : []), ...names.directoryNames];
   const isForbidden = all.map(relativeKeys).some((keys) => {
     const isUnder = (base: readonly string[]): boolean => base.every((key, index) => keys[index] === key);
     if (excluded.directory.some(isUnder)) return true;

@@ -1,0 +1,17 @@
+import { generateKeyPair, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+
+export interface KeyPair {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+export type KeyPairOptions = { readonly keyBits?: number } | { readonly curve: 'P-256' | 'P-384' | 'P-521' };
+
+const generate = promisify(generateKeyPair);
+
+/** A new RSA key of 2048 bits, or what the options say. An RSA key takes some tenths of a second, outside the event loop. */
+export async function createKeyPair(options: KeyPairOptions = {}): Promise<KeyPair> {
+  if ('curve' in options) return generate('ec', { namedCurve: options.curve });
+  return generate('rsa', { modulusLength: options.keyBits ?? 2048 });
+}

@@ -1,0 +1,137 @@
+import { viewAsBuffer } from '../../core/index.ts';
+import {
+  Asn1Error,
+  childAt,
+  encodedBytes,
+  isContext,
+  readAsn1,
+  readOctetString,
+  readOid,
+  type Asn1,
+} from '../asn1/index.ts';
+import type { Certificate } from './certificate.ts';
+import { readCertificates, signedDataCertificates, signedDataOf } from './certificate-set.ts';
+import { PkiError } from './errors.ts';
+import { oids } from './oids.ts';
+import { isPem, readPem } from './pem.ts';
+
+/** The content of a trust bundle. */
+export interface TrustBundle {
+  /** Without repetitions, in the order of the bundle. */
+  readonly anchors: readonly Certificate[];
+  /** The XML beside the certificates (BUNDLE-02), as text. Not interpreted. */
+  readonly metadata?: string;
+  readonly isSigned: boolean;
+}
+
+/**
+ * Verifies a CMS SignedData with its content inside against one signer and returns the content. Must throw unless a signature of
+ * exactly that certificate's key holds over exactly the returned bytes.
+ */
+export type VerifyBundleSignature = (signedData: Uint8Array, signer: Certificate) => Uint8Array;
+
+export interface TrustBundleOptions {
+  /** The configured signing certificate. With it, an unsigned bundle is refused (BUNDLE-03). */
+  readonly signer?: Certificate;
+  readonly verifySignature?: VerifyBundleSignature;
+}
+
+/**
+ * Reads a trust bundle: PKCS#7 without signers, DER, BER or PEM (BUNDLE-01, BUNDLE-04), with metadata or not (BUNDLE-02), or signed
+ * around such a one (BUNDLE-03).
+ *
+ * Errors: `PKI_BUNDLE_MALFORMED`, `PKI_BUNDLE_UNSIGNED`, `PKI_BUNDLE_SIGNATURE`, those of `readCertificates`.
+ */
+export function readTrustBundle(bytes: Uint8Array, options: TrustBundleOptions = {}): TrustBundle {
+  const encoded = withoutArmour(bytes);
+  if (encoded === undefined) return unsignedOnly(readCertificates(bytes), options);
+  const root = parse(encoded);
+  const signerInfos = signedDataOf(root).children.at(-1)?.children ?? [];
+  if (signerInfos.length === 0) return { ...readUnsigned(encoded, root, options), isSigned: false };
+  const content = verifiedContent(encoded, root, options);
+  return { ...readUnsigned(content, parse(content), {}), isSigned: true };
+}
+
+/** The PKCS#7 bytes; undefined if the armour holds plain certificates instead. */
+function withoutArmour(bytes: Uint8Array): Uint8Array | undefined {
+  if (bytes[0] === 0x30 || !isPem(bytes)) return bytes;
+  return readPem(viewAsBuffer(bytes).toString('latin1')).find(
+    ({ label }) => label === 'PKCS7' || label === 'CMS',
+  )?.der;
+}
+
+function parse(bytes: Uint8Array): Asn1 {
+  try {
+    return readAsn1(bytes);
+  } catch (error) {
+    if (!(error instanceof Asn1Error)) throw error;
+    throw new PkiError('PKI_BUNDLE_MALFORMED', `not a trust bundle: ${error.message}`, { cause: error });
+  }
+}
+
+function readUnsigned(
+  bytes: Uint8Array,
+  root: Asn1,
+  options: TrustBundleOptions,
+): Omit<TrustBundle, 'isSigned'> {
+  if (options.signer !== undefined) throw new PkiError('PKI_BUNDLE_UNSIGNED', 'a signed bundle was expected');
+  if (signedDataCertificates(root).length === 0)
+    throw new PkiError('PKI_BUNDLE_MALFORMED', 'a bundle without certificates');
+  const metadata = findMetadata(root);
+  return { anchors: distinct(readCertificates(bytes)), ...(metadata !== undefined && { metadata }) };
+}
+
+function unsignedOnly(certificates: readonly Certificate[], options: TrustBundleOptions): TrustBundle {
+  if (options.signer !== undefined) throw new PkiError('PKI_BUNDLE_UNSIGNED', 'a signed bundle was expected');
+  return { anchors: distinct(certificates), isSigned: false };
+}
+
+function verifiedContent(
+  bytes: Uint8Array,
+  root: Asn1,
+  { signer, verifySignature }: TrustBundleOptions,
+): Uint8Array {
+  // Without a configured signer the signature proves nothing, and the bundle counts as an unsigned one.
+  if (signer === undefined || verifySignature === undefined) return contentOf(root);
+  try {
+    return verifySignature(bytes, signer);
+  } catch (error) {
+    throw new PkiError('PKI_BUNDLE_SIGNATURE', 'the bundle is not signed by the configured signer', {
+      cause: error,
+    });
+  }
+}
+
+/** The octets inside a SignedData's encapsulated content (RFC 5652 §5.2). */
+function contentOf(root: Asn1): Uint8Array {
+  const content = findContent(root);
+  if (content === undefined) throw new PkiError('PKI_BUNDLE_MALFORMED', 'a signed bundle without content');
+  return content;
+}
+
+function findContent(root: Asn1): Uint8Array | undefined {
+  const holder = childAt(signedDataOf(root), 2);
+  const part = holder.children.find((child) => isContext(child, 0))?.children[0];
+  if (part === undefined) return undefined;
+  // Some writers put the inner structure there as it is, without the OCTET STRING.
+  return readOid(childAt(holder, 0)) === oids.pkcs7Data || part.tagNumber === 4
+    ? readOctetString(part)
+    : encodedBytes(part);
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function findMetadata(root: Asn1): string | undefined {
+  const content = findContent(root);
+  if (content === undefined || content.length === 0) return undefined;
+  try {
+    return utf8.decode(content);
+  } catch {
+    // Nothing depends on it; a bundle with unreadable metadata still has its certificates.
+    return undefined;
+  }
+}
+
+function distinct(certificates: readonly Certificate[]): Certificate[] {
+  return [...new Map(certificates.map((one) => [one.fingerprint, one])).values()];
+}

@@ -1,0 +1,40 @@
+/** What an operator may set about trust (Decision 0016). The defaults are the strict reading of the 2021 edition. */
+export interface TrustPolicy {
+  /** AS-14. */
+  readonly minRsaBits: number;
+  /** AS-20: believe certificates (not anchors) whose own signature is made with SHA-1. */
+  readonly allowSha1Certificates: boolean;
+  /** TRUST-07: whether a path without a usable CRL is proved with a warning or refused. `off` asks for no CRL at all. */
+  readonly revocation: 'soft-fail' | 'hard-fail' | 'off';
+  /** AS-17: accept an end-entity certificate that says it is a CA. */
+  readonly allowCaAsEndEntity: boolean;
+  /** AS-16: refuse an end-entity certificate without the key usage extension. */
+  readonly requireKeyUsage: boolean;
+  /** AS-19: each entry must be met by a policy of the end-entity certificate. `1.2.3.*` is met by any OID below `1.2.3`. */
+  readonly requiredPolicies: readonly string[];
+}
+
+export const defaultTrustPolicy: TrustPolicy = {
+  minRsaBits: 2048,
+  allowSha1Certificates: false,
+  revocation: 'soft-fail',
+  allowCaAsEndEntity: false,
+  requireKeyUsage: false,
+  requiredPolicies: [],
+};
+
+/** The published DirectTrust interoperability policy: key usage, a level of assurance and an entity category (AS-19). */
+export const directTrustPolicy: TrustPolicy = {
+  ...defaultTrustPolicy,
+  requireKeyUsage: true,
+  requiredPolicies: ['1.3.6.1.4.1.41179.1.*', '1.3.6.1.4.1.41179.2.*'],
+};
+
+/** Largest RSA key whose signature is checked: the cost grows with the square of the size, and a stranger picks the key. */
+export const maxRsaBits = 8192;
+/** Certificates in a path, both ends included. Published Direct hierarchies have at most 4. */
+export const maxPathCertificates = 8;
+/** Issuers tried in one search; stops a set of look-alikes from buying time. */
+export const maxIssuersTried = 48;
+/** Times one search may fetch issuers (TRUST-05). */
+export const maxIssuerFetches = 4;
