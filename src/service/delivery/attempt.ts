@@ -1,5 +1,5 @@
 import { errorText, type Log } from '../../core/index.ts';
-import { resolveMailHosts, sendMail, type MailHost, type SendResult } from '../../lib/smtp/index.ts';
+import { resolveMailHosts, type MailHost, type SendOutcome, type SmtpClient } from '../../lib/smtp/index.ts';
 import type { DnsResolver } from '../../lib/dns/index.ts';
 import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import type { Agent, UsableRecipient } from '../agent/index.ts';
@@ -9,13 +9,9 @@ export interface AttemptParts {
   readonly agent: Agent;
   readonly dns: DnsResolver;
   readonly log: Log;
-  readonly smtp: {
-    /** The name that we say in EHLO. */
-    readonly hostname: string;
-    /** The port of every peer's mail server: 25, unless this is a sandbox. */
-    readonly port: number;
-    readonly timeoutMs: number;
-  };
+  readonly smtp: SmtpClient;
+  /** The port of every peer's mail server: 25, unless this is a sandbox. */
+  readonly peerPort: number;
 }
 
 /** What one attempt brought: decisions for some recipients, and the last problem of those that wait. */
@@ -79,24 +75,16 @@ async function carryToDomain(
   }
   let last: AttemptResult = { decisions: [], lastError: `no mail server of ${domain} answered` };
   for (const host of hosts) {
-    for (const address of host.addresses) {
-      try {
-        const result = await sendMail({
-          host: address,
-          port: parts.smtp.port,
-          hostname: parts.smtp.hostname,
-          mailFrom: sender,
-          recipients,
-          message,
-          timeoutMs: parts.smtp.timeoutMs,
-        });
-        return readResult(recipients, result);
-      } catch (error) {
-        parts.log.warn({ host: host.exchange, problem: errorText(error) }, 'a peer could not be reached');
-        last = hostFailure(recipients, error);
-        // A permanent refusal of the whole message is the domain's word; another of its servers is not asked.
-        if (last.decisions.length > 0) return last;
-      }
+    try {
+      return readOutcome(
+        recipients,
+        await parts.smtp.send({ host: host.address, port: parts.peerPort, mailFrom: sender, recipients, message }),
+      );
+    } catch (error) {
+      parts.log.warn({ host: host.name, problem: errorText(error) }, 'a mail server could not be reached');
+      last = hostFailure(recipients, error);
+      // A permanent refusal is the domain's word; another of its servers is not asked.
+      if (last.decisions.length > 0) return last;
     }
   }
   return last;
@@ -123,7 +111,7 @@ function isTransientError(error: unknown): boolean {
   );
 }
 
-function readResult(recipients: readonly DirectAddress[], result: SendResult): AttemptResult {
+function readOutcome(recipients: readonly DirectAddress[], result: SendOutcome): AttemptResult {
   const decisions: RecipientDecision[] = [];
   let lastError = '';
   const rejected = new Map(result.rejected.map((entry) => [entry.address.toLowerCase(), entry]));

@@ -1,9 +1,10 @@
 import { CodedError, errorCode, errorText, type Clock, type Closable, type Log } from '../../core/index.ts';
 import type { DnsResolver } from '../../lib/dns/index.ts';
+import type { SmtpClient } from '../../lib/smtp/index.ts';
 import { startWorker, type AnyTransaction, type Storage, type Vault } from '../../platform/index.ts';
 import type { Agent } from '../agent/index.ts';
 import { defaultRetryWaitsMs } from './schedule.ts';
-import { attemptDelivery, type AttemptParts } from './attempt.ts';
+import { attemptDelivery } from './attempt.ts';
 import {
   createQueue,
   type ClaimedDelivery,
@@ -20,7 +21,9 @@ export interface DeliveryOptions {
   readonly agent: Agent;
   readonly dns: DnsResolver;
   readonly nodeId: string;
-  readonly smtp: AttemptParts['smtp'];
+  readonly smtp: SmtpClient;
+  /** The port of every peer's mail server: 25, unless this is a sandbox. */
+  readonly peerPort: number;
   readonly onOutcome: OutcomeListener;
   /** How many deliveries are worked on at once. */
   readonly concurrency?: number;

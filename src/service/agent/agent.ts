@@ -1,0 +1,57 @@
+import type { Closable } from '../../core/index.ts';
+import type { DirectAddress } from '../../lib/values/index.ts';
+
+/** A recipient whose certificates were found, proved and bound: only such a one can be sealed for. */
+export interface UsableRecipient {
+  readonly address: DirectAddress;
+  /** DER; every usable certificate, so that any of the recipient's keys opens the message (AS-43). */
+  readonly certificates: readonly Uint8Array[];
+}
+
+export interface RefusedRecipient {
+  readonly recipient: DirectAddress;
+  readonly reason: 'no-certificate' | 'untrusted';
+  /** The agent's own code, for example `DIRECT_RECIPIENT_NOT_TRUSTED`. */
+  readonly code: string;
+  /** Enhanced status code (RFC 3463). */
+  readonly statusCode: string;
+  readonly text: string;
+  /** True if the question could not be decided now, for example when DNS did not answer (DISC-11). */
+  readonly isTransient: boolean;
+}
+
+export interface ResolvedRecipients {
+  readonly usable: readonly UsableRecipient[];
+  readonly refused: readonly RefusedRecipient[];
+}
+
+/** A message from another HISP that was opened, verified and trusted. */
+export interface OpenedIncoming {
+  /** The inner RFC 5322 message, exactly as it was signed. */
+  readonly inner: Uint8Array;
+  /** The sender that the proved signer is bound to (AS-79). */
+  readonly sender: DirectAddress;
+  /** Our addresses among the envelope's recipients that trust the sender. */
+  readonly recipients: readonly DirectAddress[];
+  /** SHA-256 of the signer's certificate, lower-case hex. */
+  readonly signerFingerprint: string;
+}
+
+export interface IncomingEnvelope {
+  readonly mailFrom: string;
+  readonly recipients: readonly DirectAddress[];
+  readonly message: Uint8Array;
+}
+
+/** The security and trust agent with our keys and anchors; its cryptography runs in worker threads. */
+export interface Agent extends Closable {
+  /** Finds and proves each recipient's certificates from the anchors of the sender's domain (AS-42, TRUST-09). */
+  resolveRecipients(from: DirectAddress, recipients: readonly DirectAddress[]): Promise<ResolvedRecipients>;
+  /**
+   * Wraps, signs as `from` and encrypts a plain RFC 5322 message once for all recipients (AS-30, AS-41).
+   * Returns the outer RFC 5322 message. Throws AGENT_NO_SIGNING_KEY.
+   */
+  seal(from: DirectAddress, message: Uint8Array, recipients: readonly UsableRecipient[]): Promise<Uint8Array>;
+  /** Opens, verifies and decides trust (AS-70 to AS-79). Throws a DirectError that says why a message is refused. */
+  openIncoming(envelope: IncomingEnvelope): Promise<OpenedIncoming>;
+}
