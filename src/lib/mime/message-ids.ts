@@ -12,11 +12,12 @@ export function formatMessageId(id: string): string {
 
 /**
  * The identifiers of a Message-ID, In-Reply-To, References or Original-Message-ID value, each with its angle brackets.
- * A value without brackets counts as one identifier; brackets are added.
+ * Blanks inside of brackets are removed, since some servers fold there. A value without brackets counts as one
+ * identifier; brackets are added.
  */
 export function readMessageIds(headerValue: string): string[] {
-  const ids = headerValue.match(/<[^<>\s]{1,996}>/g);
-  if (ids !== null) return [...ids];
+  const ids = headerValue.match(/<[^<>]{1,996}>/g)?.map((id) => id.replace(/\s+/g, '')).filter((id) => id !== '<>');
+  if (ids !== undefined) return ids;
   const bare = headerValue.trim().replace(/^<|>$/g, '').trim();
   return bare === '' || /\s/.test(bare) ? [] : [`<${bare}>`];
 }

@@ -1,0 +1,78 @@
+import { formatDate, formatHeader } from '../mime/index.ts';
+import { buildReport, copiedMessageId } from './build-report.ts';
+import { MdnError } from './errors.ts';
+import type { DsnAction } from './notice.ts';
+
+export interface DsnRecipientInput {
+  readonly finalRecipient: string;
+  readonly action: DsnAction;
+  /** RFC 3463, for example `5.1.1`. */
+  readonly status: string;
+  /** What the other server said, or what went wrong here; written as printable ASCII. */
+  readonly diagnostic?: string;
+  /** `smtp` if the diagnostic is an SMTP reply. Default `x-direct`. */
+  readonly diagnosticType?: 'smtp' | 'x-direct';
+  readonly remoteMta?: string;
+  readonly lastAttemptAt?: Date;
+}
+
+export interface DsnInput {
+  /** Host name. */
+  readonly reportingMta: string;
+  readonly from: string;
+  readonly to: string;
+  readonly date: Date;
+  readonly messageId: string;
+  readonly originalMessageId: string | undefined;
+  readonly recipients: readonly DsnRecipientInput[];
+  readonly arrivedAt?: Date;
+  readonly text?: string;
+}
+
+const statusForm = /^[245]\.\d{1,3}\.\d{1,3}$/;
+
+/**
+ * Builds a delivery status notification (RFC 3464) as an RFC 5322 message (DSN-01 to DSN-03). Throws MDN_NO_RECIPIENTS,
+ * MDN_STATUS_CODE_INVALID or MimeError.
+ */
+export function buildDsn(input: DsnInput): Buffer {
+  if (input.recipients.length === 0) throw new MdnError('MDN_NO_RECIPIENTS', 'A delivery status notification needs a recipient');
+  return buildReport({
+    from: input.from,
+    to: input.to,
+    date: input.date,
+    messageId: input.messageId,
+    originalMessageId: input.originalMessageId,
+    subject: input.recipients.some(({ action }) => action === 'failed') ? 'Undeliverable: delivery status notification' : 'Delivery status notification',
+    reportType: 'delivery-status',
+    text: input.text ?? defaultText(input.recipients),
+    fields: [formatMessageFields(input), ...input.recipients.map(formatRecipientFields)].join('\r\n'),
+  });
+}
+
+function defaultText(recipients: readonly DsnRecipientInput[]): string {
+  const lines = recipients.map(({ finalRecipient, action, status, diagnostic }) => `${finalRecipient}: ${action} (${status})${diagnostic === undefined ? '' : `, ${diagnostic}`}`);
+  return ['This is a report on the delivery of your message.', '', ...lines].join('\r\n');
+}
+
+function formatMessageFields(input: DsnInput): string {
+  const originalId = copiedMessageId(input.originalMessageId);
+  const lines = [formatHeader('Reporting-MTA', `dns;${input.reportingMta}`)];
+  if (originalId !== undefined) lines.push(formatHeader('X-Original-Message-ID', originalId));
+  if (input.arrivedAt !== undefined) lines.push(formatHeader('Arrival-Date', formatDate(input.arrivedAt)));
+  return lines.join('');
+}
+
+function formatRecipientFields(recipient: DsnRecipientInput): string {
+  if (!statusForm.test(recipient.status)) throw new MdnError('MDN_STATUS_CODE_INVALID', 'A status code must look like 5.1.1');
+  const lines = [
+    formatHeader('Final-Recipient', `rfc822;${recipient.finalRecipient}`),
+    formatHeader('Action', recipient.action),
+    formatHeader('Status', recipient.status),
+  ];
+  if (recipient.remoteMta !== undefined) lines.push(formatHeader('Remote-MTA', `dns;${recipient.remoteMta}`));
+  const diagnostic = recipient.diagnostic?.replace(/[^ -~]+/g, ' ').replace(/\s+/g, ' ').trim().slice(0, 500) ?? '';
+  if (diagnostic !== '') lines.push(formatHeader('Diagnostic-Code', `${recipient.diagnosticType ?? 'x-direct'};${diagnostic}`));
+  if (recipient.lastAttemptAt !== undefined) lines.push(formatHeader('Last-Attempt-Date', formatDate(recipient.lastAttemptAt)));
+  return lines.join('');
+}

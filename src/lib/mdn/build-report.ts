@@ -1,0 +1,65 @@
+import {
+  buildMessage,
+  deriveBoundary,
+  formatHeader,
+  formatMessageId,
+  joinPieces,
+  multipartPieces,
+  readMessageIds,
+  textPieces,
+  type HeaderPair,
+} from '../mime/index.ts';
+
+export interface ReportInput {
+  readonly from: string;
+  readonly to: string;
+  readonly date: Date;
+  readonly messageId: string;
+  readonly originalMessageId: string | undefined;
+  readonly subject: string;
+  /** `disposition-notification` or `delivery-status`. */
+  readonly reportType: string;
+  readonly text: string;
+  /** The field lines of the machine-readable part, CRLF. */
+  readonly fields: string;
+}
+
+/** A multipart/report message of two parts (RFC 6522); nothing of the original but its identifier goes back (MDN-04, DSN-01). */
+export function buildReport(input: ReportInput): Buffer {
+  const part = `${formatHeader('Content-Type', `message/${input.reportType}`)}${formatHeader('Content-Transfer-Encoding', '7bit')}\r\n${input.fields}`;
+  const parts = [textPieces(input.text), [{ bytes: Buffer.from(part, 'latin1') }]];
+  return buildMessage({
+    from: input.from,
+    to: [input.to],
+    date: input.date,
+    messageId: input.messageId,
+    subject: input.subject,
+    headers: [...threadHeaders(input.originalMessageId), ['Auto-Submitted', 'auto-replied']],
+    body: joinPieces(multipartPieces(`multipart/report; report-type=${input.reportType}`, deriveBoundary(input.messageId), parts)),
+  });
+}
+
+function threadHeaders(originalMessageId: string | undefined): HeaderPair[] {
+  const id = legalMessageId(originalMessageId);
+  return id === undefined ? [] : [['In-Reply-To', id], ['References', id]];
+}
+
+/** Peers also send identifiers that no header of ours may hold; those go into the report's own field alone. */
+function legalMessageId(text: string | undefined): string | undefined {
+  try {
+    return formatMessageId(readMessageIds(text ?? '')[0] ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+/** The identifier as the original's header has it (RFC 8098 §3.2.5); undefined if it cannot stand in a field. */
+export function copiedMessageId(text: string | undefined): string | undefined {
+  const value = text?.trim();
+  return value === undefined || value === '' || value.length > 900 || /[^!-~ ]/.test(value) ? undefined : value;
+}
+
+/** Letters, digits, blank, point, underscore and hyphen: what ETT's validator lets pass in such fields (MDN-06). */
+export function plainFieldText(text: string): string {
+  return text.replace(/[^\w. -]+/g, '-').replace(/\s+/g, ' ').trim().slice(0, 400);
+}

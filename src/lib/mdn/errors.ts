@@ -1,0 +1,17 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const mdnErrors = {
+  /** A delivery status notification without a recipient. */
+  MDN_NO_RECIPIENTS: { kind: 'invalid-input' },
+  /** A status that has not the form of RFC 3463, for example `5.7.1`. */
+  MDN_STATUS_CODE_INVALID: { kind: 'invalid-input' },
+} as const satisfies ErrorTable;
+
+export type MdnErrorCode = keyof typeof mdnErrors;
+
+/** Thrown by the writers of this module; addresses that cannot be written are MimeError. Reading never throws these. */
+export class MdnError extends CodedError<MdnErrorCode> {
+  constructor(code: MdnErrorCode, message: string, options?: ErrorOptionsFor) {
+    super(mdnErrors, code, message, options);
+  }
+}
