@@ -1,0 +1,122 @@
+import { randomBytes, type KeyObject } from 'node:crypto';
+import type { Certificate } from '../pki/index.ts';
+import {
+  decryptCbc,
+  decryptGcm,
+  readContentCipher,
+  type ContentCipher,
+  type ContentCipherName,
+} from './content-cipher.ts';
+import { readEnvelopedData, type EnvelopedData, type Recipient } from './enveloped-data.ts';
+import { SmimeError } from './errors.ts';
+import { readKeyAgreement } from './key-agreement.ts';
+import { readKeyTransport, type KeyOpener } from './key-transport.ts';
+import { defaultCryptoPolicy, limits, type CryptoPolicy } from './policy.ts';
+import { refersTo, type CertificateReference } from './signer-info.ts';
+import { readingCms } from './structure.ts';
+
+/** A certificate that messages can be encrypted to, and the private key of its public key. */
+export interface DecryptionKey {
+  readonly certificate: Certificate;
+  readonly privateKey: KeyObject;
+}
+
+export interface DecryptedCms {
+  readonly content: Buffer;
+  /** The OID of the content's type. */
+  readonly contentType: string;
+  readonly contentAlgorithm: ContentCipherName;
+  /** `oaep-sha256`, `oaep-sha256-mgf1-sha1`, `pkcs1`, `ecdh-sha256` … */
+  readonly keyTransport: string;
+  /** The key that opened it. */
+  readonly key: DecryptionKey;
+  /** Every recipient that the envelope names, those without a certificate reference left out. */
+  readonly recipients: readonly CertificateReference[];
+}
+
+/**
+ * Opens EnvelopedData or AuthEnvelopedData with whichever of the keys it is addressed to (AS-83).
+ *
+ * Wrong keys, wrong padding and altered content all end in `SMIME_DECRYPTION_FAILED` after the same work: a content key that
+ * cannot be had is replaced by a random one (RFC 3218 §2.3.2, AS-56). Other errors depend only on what anybody can see:
+ * `SMIME_NO_RECIPIENT_KEY`, `SMIME_KEY_MANAGEMENT_UNSUPPORTED`, `SMIME_CONTENT_CIPHER_NOT_ALLOWED`,
+ * `SMIME_CONTENT_CIPHER_UNSUPPORTED`, and those of reading.
+ */
+export function decryptCms(
+  cms: Uint8Array,
+  keys: readonly DecryptionKey[],
+  policy: CryptoPolicy = defaultCryptoPolicy,
+): DecryptedCms {
+  const envelope = readEnvelopedData(cms);
+  const { cipher, openers } = readingCms(() => ({
+    cipher: readContentCipher(envelope.contentAlgorithm, envelope.authentication !== undefined, policy),
+    openers: findOpeners(envelope.recipients, keys),
+  }));
+  for (const { key, opener } of openers.slice(0, limits.decryptionAttempts)) {
+    const content = decryptContent(envelope, cipher, contentKeyOf(opener, key, cipher));
+    if (content === undefined) continue;
+    const { contentType } = envelope;
+    const recipients = envelope.recipients.flatMap((recipient) =>
+      recipient.kind === 'other' ? [] : [recipient.reference],
+    );
+    return {
+      content,
+      contentType,
+      contentAlgorithm: cipher.name,
+      keyTransport: opener.keyTransport,
+      key,
+      recipients,
+    };
+  }
+  throw new SmimeError('SMIME_DECRYPTION_FAILED', 'the content could not be decrypted');
+}
+
+interface Opening {
+  readonly key: DecryptionKey;
+  readonly opener: KeyOpener;
+}
+
+function findOpeners(recipients: readonly Recipient[], keys: readonly DecryptionKey[]): Opening[] {
+  const openings: Opening[] = [];
+  let isAddressed = false;
+  for (const recipient of recipients) {
+    if (recipient.kind === 'other') continue;
+    for (const key of keys) {
+      if (!refersTo(recipient.reference, key.certificate)) continue;
+      isAddressed = true;
+      const opener = readOpener(recipient, key);
+      if (opener !== undefined) openings.push({ key, opener });
+    }
+  }
+  if (openings.length > 0) return openings;
+  throw isAddressed
+    ? new SmimeError(
+        'SMIME_KEY_MANAGEMENT_UNSUPPORTED',
+        'the content key travels in a way that is not supported',
+      )
+    : new SmimeError('SMIME_NO_RECIPIENT_KEY', 'the envelope is addressed to none of the keys');
+}
+
+function readOpener(
+  recipient: Exclude<Recipient, { kind: 'other' }>,
+  { certificate }: DecryptionKey,
+): KeyOpener | undefined {
+  if (recipient.kind === 'agreement') return readKeyAgreement(recipient, certificate);
+  return certificate.keyType === 'rsa' ? readKeyTransport(recipient) : undefined;
+}
+
+function contentKeyOf(opener: KeyOpener, { privateKey }: DecryptionKey, cipher: ContentCipher): Uint8Array {
+  const substitute = randomBytes(cipher.keyBytes);
+  const found = opener.open(privateKey);
+  return found?.length === cipher.keyBytes ? found : substitute;
+}
+
+function decryptContent(
+  envelope: EnvelopedData,
+  cipher: ContentCipher,
+  contentKey: Uint8Array,
+): Buffer | undefined {
+  const { encryptedContent, authentication } = envelope;
+  if (authentication === undefined) return decryptCbc(cipher, contentKey, encryptedContent);
+  return decryptGcm(cipher, contentKey, encryptedContent, authentication);
+}

@@ -1,0 +1,34 @@
+import { parseEntity, type MimeEntity } from '../mime/index.ts';
+import { decryptCms, type DecryptedCms, type DecryptionKey } from './decrypt-cms.ts';
+import { SmimeError } from './errors.ts';
+import { oids } from './oids.ts';
+import type { CryptoPolicy } from './policy.ts';
+import { holdsCms, holdsSignature, readCmsBody } from './smime-entity.ts';
+
+/**
+ * Decrypts a message whose body is an envelope (RFC 8551 §3.3), whatever its transfer encoding and with or without smime-type.
+ * The content is a MIME entity that nothing vouches for yet.
+ *
+ * Errors: `SMIME_NOT_ENCRYPTED` for any other entity (AS-71), `SMIME_CONTENT_TYPE_UNEXPECTED` for content that is not plain
+ * data, and those of `decryptCms`; those of lib/mime.
+ */
+export function decryptEntity(
+  message: Uint8Array | MimeEntity,
+  keys: readonly DecryptionKey[],
+  policy?: CryptoPolicy,
+): DecryptedCms {
+  const entity = message instanceof Uint8Array ? parseEntity(message) : message;
+  if (!holdsCms(entity)) {
+    const what =
+      holdsSignature(entity) || entity.contentType.subtype === 'signed' ? 'signed only' : 'in the clear';
+    throw new SmimeError('SMIME_NOT_ENCRYPTED', `the message is ${what}`);
+  }
+  const decrypted = decryptCms(readCmsBody(entity), keys, policy);
+  if (decrypted.contentType !== oids.data) {
+    throw new SmimeError(
+      'SMIME_CONTENT_TYPE_UNEXPECTED',
+      `encrypted content of type ${decrypted.contentType}`,
+    );
+  }
+  return decrypted;
+}

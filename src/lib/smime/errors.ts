@@ -1,0 +1,56 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const smimeErrors = {
+  // Sending: what would give a message without a signer or without a recipient is refused instead.
+  SMIME_NO_SIGNERS: { kind: 'internal' },
+  SMIME_SIGNING_KEY_NOT_ALLOWED: { kind: 'internal' },
+  SMIME_SIGNING_KEY_MISMATCH: { kind: 'internal' },
+  SMIME_SIGNING_KEY_USAGE: { kind: 'internal' },
+  SMIME_NO_RECIPIENTS: { kind: 'untrusted' },
+  SMIME_RECIPIENT_KEY_NOT_ALLOWED: { kind: 'untrusted' },
+  SMIME_RECIPIENT_KEY_USAGE: { kind: 'untrusted' },
+  // Structure.
+  SMIME_CMS_MALFORMED: { kind: 'invalid-input' },
+  SMIME_TRAILING_DATA: { kind: 'invalid-input' },
+  SMIME_CONTENT_TYPE_UNEXPECTED: { kind: 'invalid-input' },
+  SMIME_TOO_MANY_SIGNERS: { kind: 'too-large' },
+  SMIME_TOO_MANY_RECIPIENTS: { kind: 'too-large' },
+  SMIME_TOO_MANY_CERTIFICATES: { kind: 'too-large' },
+  // Decryption. Faults of key, padding and content share one code, so that nobody can tell them apart.
+  SMIME_NOT_ENCRYPTED: { kind: 'untrusted' },
+  SMIME_ENCRYPTED_CONTENT_MISSING: { kind: 'invalid-input' },
+  SMIME_CONTENT_CIPHER_UNSUPPORTED: { kind: 'untrusted' },
+  SMIME_CONTENT_CIPHER_NOT_ALLOWED: { kind: 'untrusted' },
+  SMIME_KEY_MANAGEMENT_UNSUPPORTED: { kind: 'untrusted' },
+  SMIME_NO_RECIPIENT_KEY: { kind: 'untrusted' },
+  SMIME_DECRYPTION_FAILED: { kind: 'untrusted' },
+  // Signed entities as a whole.
+  SMIME_NOT_SIGNED: { kind: 'untrusted' },
+  SMIME_MULTIPART_SIGNED_MALFORMED: { kind: 'invalid-input' },
+  SMIME_SIGNED_CONTENT_MISSING: { kind: 'invalid-input' },
+  SMIME_SIGNED_CONTENT_AMBIGUOUS: { kind: 'untrusted' },
+  SMIME_CERTIFICATES_MISSING: { kind: 'untrusted' },
+  // One signer.
+  SMIME_SIGNER_MALFORMED: { kind: 'untrusted' },
+  SMIME_SIGNER_CERTIFICATE_MISSING: { kind: 'untrusted' },
+  SMIME_SIGNER_KEY_NOT_ALLOWED: { kind: 'untrusted' },
+  SMIME_DIGEST_UNSUPPORTED: { kind: 'untrusted' },
+  SMIME_DIGEST_NOT_ALLOWED: { kind: 'untrusted' },
+  SMIME_SIGNATURE_ALGORITHM_UNSUPPORTED: { kind: 'untrusted' },
+  SMIME_SIGNATURE_ALGORITHM_MISMATCH: { kind: 'untrusted' },
+  SMIME_SIGNED_ATTRIBUTE_MISSING: { kind: 'untrusted' },
+  SMIME_SIGNED_ATTRIBUTE_DUPLICATE: { kind: 'untrusted' },
+  SMIME_SIGNED_ATTRIBUTES_STRIPPED: { kind: 'untrusted' },
+  SMIME_SIGNED_CONTENT_TYPE_MISMATCH: { kind: 'untrusted' },
+  SMIME_ALGORITHM_PROTECTION_MISMATCH: { kind: 'untrusted' },
+  SMIME_DIGEST_MISMATCH: { kind: 'untrusted' },
+  SMIME_SIGNATURE_INVALID: { kind: 'untrusted' },
+} as const satisfies ErrorTable;
+
+export type SmimeErrorCode = keyof typeof smimeErrors;
+
+export class SmimeError extends CodedError<SmimeErrorCode> {
+  constructor(code: SmimeErrorCode, message: string, options?: ErrorOptionsFor) {
+    super(smimeErrors, code, message, options);
+  }
+}

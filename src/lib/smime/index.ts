@@ -1,0 +1,27 @@
+/**
+ * Signs, verifies, encrypts and decrypts S/MIME entities and the CMS structures in them, on node:crypto.
+ *
+ * Standards: RFC 8551 (S/MIME 4.0), RFC 5652 (CMS), RFC 5083 and RFC 5084 (GCM), RFC 5754 (SHA-2), RFC 4055 and RFC 8017 (RSA), RFC 5753
+ * (elliptic curves, read only for encryption), RFC 6211, RFC 1847; Applicability Statement chapter 2; Decision 0015.
+ * Not supported: compressed-data, digested-data, password and shared-key recipients, countersignatures, EdDSA, writing of opaque
+ * signatures, of RSASSA-PSS and of key agreement.
+ * Synchronous and CPU bound, so that worker threads can run it; it knows no trust and no discovery.
+ * Called by lib/direct, service/trust (signed bundles) and the command line.
+ */
+export { smimeErrors, SmimeError, type SmimeErrorCode } from './errors.ts';
+export { defaultCryptoPolicy, type CryptoPolicy } from './policy.ts';
+export { signEntity, signPieces } from './sign-entity.ts';
+export { signCms, type SigningDigest, type SigningKey, type SignOptions } from './sign-cms.ts';
+export { verifyEntity, type VerifiedEntity } from './verify-entity.ts';
+export { verifyCms, type VerifiedCms, type VerifyCmsOptions } from './verify-cms.ts';
+export type { InvalidSigner, SignerResult, ValidSigner } from './verify-signer.ts';
+export { encryptEntity, type EncryptEntityOptions } from './encrypt-entity.ts';
+export { encryptCms, type EncryptOptions } from './encrypt-cms.ts';
+export type { EnvelopeRecipient, KeyTransport } from './key-transport.ts';
+export { decryptEntity } from './decrypt-entity.ts';
+export { decryptCms, type DecryptedCms, type DecryptionKey } from './decrypt-cms.ts';
+export type { ContentCipherName, SendingCipher } from './content-cipher.ts';
+export type { CertificateReference } from './signer-info.ts';
+export type { DigestName } from './algorithms.ts';
+export { readSignedData, type SignedData } from './signed-data.ts';
+export type { Pieces } from './structure.ts';

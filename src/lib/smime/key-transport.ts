@@ -1,0 +1,119 @@
+import { constants, privateDecrypt, publicEncrypt, type KeyObject } from 'node:crypto';
+import { der } from '../asn1/index.ts';
+import type { Certificate } from '../pki/index.ts';
+import { readOaep, writeOaep, type OaepParameters } from './algorithms.ts';
+import type { TransportRecipient } from './enveloped-data.ts';
+import { SmimeError } from './errors.ts';
+import { oids } from './oids.ts';
+import { minimumSendingRsaBits } from './policy.ts';
+import { writeIssuerAndSerial } from './sign-cms.ts';
+import { unwrapOaep } from './unwrap-oaep.ts';
+
+/** How the content key travels to one recipient: RSAES-OAEP with one hash for both uses, or RSAES-PKCS1-v1_5. */
+export type KeyTransport = 'oaep-sha256' | 'oaep-sha1' | 'pkcs1';
+
+export interface EnvelopeRecipient {
+  readonly certificate: Certificate;
+  /** Default `oaep-sha256` (AS-57). */
+  readonly keyTransport?: KeyTransport;
+}
+
+/** A way to get at a content key: a name for reports, and the operation. */
+export interface KeyOpener {
+  readonly keyTransport: string;
+  /** The content key, or undefined or any bytes at all if something is wrong. */
+  open(privateKey: KeyObject): Uint8Array | undefined;
+}
+
+/** Undefined for algorithms that are not supported. Errors: those of lib/asn1. */
+export function readKeyTransport({ algorithm, encryptedKey }: TransportRecipient): KeyOpener | undefined {
+  if (algorithm.oid === oids.rsaEncryption) {
+    return {
+      keyTransport: 'pkcs1',
+      // OpenSSL answers bad padding with pseudo-random bytes that depend on the ciphertext alone (implicit rejection).
+      open: (key) => decryptQuietly({ key, padding: constants.RSA_PKCS1_PADDING }, encryptedKey),
+    };
+  }
+  const parameters = algorithm.oid === oids.rsaOaep ? readOaep(algorithm.parameters) : undefined;
+  return (
+    parameters && { keyTransport: nameOf(parameters), open: (key) => openOaep(key, parameters, encryptedKey) }
+  );
+}
+
+function nameOf({ digest, maskDigest }: OaepParameters): string {
+  return digest === maskDigest ? `oaep-${digest}` : `oaep-${digest}-mgf1-${maskDigest}`;
+}
+
+function openOaep(
+  key: KeyObject,
+  parameters: OaepParameters,
+  encryptedKey: Uint8Array,
+): Uint8Array | undefined {
+  const { digest, maskDigest, label } = parameters;
+  if (digest === maskDigest) return decryptQuietly({ key, oaepHash: digest, oaepLabel: label }, encryptedKey);
+  const encoded = decryptQuietly({ key, padding: constants.RSA_NO_PADDING }, encryptedKey);
+  return encoded && unwrapOaep(encoded, parameters);
+}
+
+/** Whatever is wrong looks the same to the caller. */
+function decryptQuietly(
+  options: Parameters<typeof privateDecrypt>[0],
+  bytes: Uint8Array,
+): Buffer | undefined {
+  try {
+    return privateDecrypt(options, bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * KeyTransRecipientInfo for one certificate, by issuer and serial number.
+ * Errors: `SMIME_RECIPIENT_KEY_NOT_ALLOWED` (not RSA, or below 2048 bits), `SMIME_RECIPIENT_KEY_USAGE`.
+ */
+export function writeTransportRecipient(
+  { certificate, keyTransport }: EnvelopeRecipient,
+  contentKey: Uint8Array,
+): Buffer {
+  checkRecipient(certificate);
+  const { algorithm, encryptedKey } = transport(
+    certificate.publicKey,
+    keyTransport ?? 'oaep-sha256',
+    contentKey,
+  );
+  return der.sequence(
+    der.integer(0),
+    writeIssuerAndSerial(certificate),
+    algorithm,
+    der.octetString(encryptedKey),
+  );
+}
+
+function checkRecipient({ publicKeyAlgorithmOid, keyBits, keyUsage, subject }: Certificate): void {
+  if (publicKeyAlgorithmOid !== oids.rsaEncryption || keyBits < minimumSendingRsaBits) {
+    throw new SmimeError(
+      'SMIME_RECIPIENT_KEY_NOT_ALLOWED',
+      `the key of ${subject} is not RSA of at least 2048 bits`,
+    );
+  }
+  if (keyUsage !== undefined && !keyUsage.has('keyEncipherment')) {
+    throw new SmimeError('SMIME_RECIPIENT_KEY_USAGE', `the certificate of ${subject} is not for encryption`);
+  }
+}
+
+function transport(
+  key: KeyObject,
+  name: KeyTransport,
+  contentKey: Uint8Array,
+): { algorithm: Buffer; encryptedKey: Buffer } {
+  if (name === 'pkcs1') {
+    const algorithm = der.sequence(der.oid(oids.rsaEncryption), der.null());
+    return {
+      algorithm,
+      encryptedKey: publicEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, contentKey),
+    };
+  }
+  const digest = name === 'oaep-sha1' ? 'sha1' : 'sha256';
+  const algorithm = Buffer.from(writeOaep(digest));
+  return { algorithm, encryptedKey: publicEncrypt({ key, oaepHash: digest }, contentKey) };
+}

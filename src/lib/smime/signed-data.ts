@@ -1,0 +1,77 @@
+import { isUniversal, encodedBytes, readOid, setItems, tags, type Asn1 } from '../asn1/index.ts';
+import { PkiError, readCertificate, type Certificate } from '../pki/index.ts';
+import { SmimeError } from './errors.ts';
+import { oids } from './oids.ts';
+import { limits } from './policy.ts';
+import { malformed, readContentInfo, readFields, readingCms, readPieces, type Pieces } from './structure.ts';
+
+/** SignedData (RFC 5652 §5.1), read but not believed. */
+export interface SignedData {
+  /** The OID of the encapsulated content's type. */
+  readonly contentType: string;
+  /** Undefined for a detached signature. */
+  readonly content: Pieces | undefined;
+  /** Those that could be read, in order; the rest cannot have signed anything here. */
+  readonly certificates: readonly Certificate[];
+  readonly signerInfos: readonly Asn1[];
+}
+
+/**
+ * Reads a ContentInfo that holds SignedData, BER or DER. No signers and no certificates are legal: that is what a bare
+ * certificate set looks like.
+ *
+ * Errors: `SMIME_CMS_MALFORMED`, `SMIME_TRAILING_DATA`, `SMIME_CONTENT_TYPE_UNEXPECTED`, `SMIME_TOO_MANY_SIGNERS`,
+ * `SMIME_TOO_MANY_CERTIFICATES`.
+ */
+export function readSignedData(bytes: Uint8Array): SignedData {
+  const { contentType, content } = readContentInfo(bytes);
+  if (contentType !== oids.signedData) {
+    throw new SmimeError(
+      'SMIME_CONTENT_TYPE_UNEXPECTED',
+      `content type ${contentType} instead of signed-data`,
+    );
+  }
+  return readingCms(() => readBody(content));
+}
+
+function readBody(node: Asn1): SignedData {
+  const fields = readFields(node);
+  fields.take(); // version: follows from the rest
+  setItems(fields.take()); // digestAlgorithms: each signer names its own
+  const encapsulated = readEncapsulated(fields.take());
+  const certificates = readCertificateSet(fields.takeContext(0));
+  fields.takeContext(1); // CRLs: revocation is not decided by what the sender encloses
+  const signerInfos = setItems(fields.take());
+  fields.finish();
+  if (signerInfos.length > limits.signers) {
+    throw new SmimeError('SMIME_TOO_MANY_SIGNERS', `more than ${limits.signers} signers`);
+  }
+  return { ...encapsulated, certificates, signerInfos };
+}
+
+function readEncapsulated(node: Asn1): { contentType: string; content: Pieces | undefined } {
+  const fields = readFields(node);
+  const contentType = readOid(fields.take());
+  const wrapper = fields.takeContext(0);
+  fields.finish();
+  if (wrapper === undefined) return { contentType, content: undefined };
+  const [content, ...rest] = wrapper.children;
+  if (content === undefined || rest.length > 0)
+    throw malformed('encapsulated content of other than one value');
+  return { contentType, content: readPieces(content) };
+}
+
+function readCertificateSet(set: Asn1 | undefined): readonly Certificate[] {
+  const nodes = (set?.children ?? []).filter((choice) => isUniversal(choice, tags.sequence));
+  if (nodes.length > limits.certificates) {
+    throw new SmimeError('SMIME_TOO_MANY_CERTIFICATES', `more than ${limits.certificates} certificates`);
+  }
+  return nodes.flatMap((node) => {
+    try {
+      return [readCertificate(encodedBytes(node))];
+    } catch (error) {
+      if (error instanceof PkiError) return [];
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,29 @@
+import { decodeBody, type MimeEntity } from '../mime/index.ts';
+import { decodeBase64Lines } from './decode-base64-lines.ts';
+
+const cmsTypes: ReadonlySet<string> = new Set(['application/pkcs7-mime', 'application/x-pkcs7-mime']);
+const signatureTypes: ReadonlySet<string> = new Set([
+  'application/pkcs7-signature',
+  'application/x-pkcs7-signature',
+]);
+
+/**
+ * A part that holds CMS content: by its media type (RFC 8551 §3.2; the x- forms are those of older agents, AS-72), or by the
+ * file name of a part without a telling type (RFC 8551 §3.2.1).
+ */
+export function holdsCms(entity: MimeEntity): boolean {
+  const { mediaType, parameters } = entity.contentType;
+  if (cmsTypes.has(mediaType)) return true;
+  const name = entity.disposition?.parameters.get('filename') ?? parameters.get('name') ?? '';
+  return mediaType === 'application/octet-stream' && name.toLowerCase().endsWith('.p7m');
+}
+
+/** A part that holds a detached signature. */
+export function holdsSignature(entity: MimeEntity): boolean {
+  return signatureTypes.has(entity.contentType.mediaType);
+}
+
+/** Without its transfer encoding; a view on the body where there is none. */
+export function readCmsBody(entity: MimeEntity): Uint8Array {
+  return entity.transferEncoding === 'base64' ? decodeBase64Lines(entity.bodyBytes) : decodeBody(entity);
+}

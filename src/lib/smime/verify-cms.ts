@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import type { Certificate } from '../pki/index.ts';
+import type { DigestName } from './algorithms.ts';
+import { SmimeError } from './errors.ts';
+import { oids } from './oids.ts';
+import { defaultCryptoPolicy, type CryptoPolicy } from './policy.ts';
+import { readSignedData } from './signed-data.ts';
+import { piecesOf, type Pieces } from './structure.ts';
+import { verifySigner, type SignerResult, type ValidSigner } from './verify-signer.ts';
+
+export interface VerifyCmsOptions {
+  /** The signed bytes of a detached signature. Left out for content that is inside the CMS. */
+  readonly content?: Uint8Array | Pieces;
+  /** The OID that the content must have. Default id-data. */
+  readonly contentType?: string;
+  readonly policy?: CryptoPolicy;
+}
+
+export interface VerifiedCms {
+  /** What was signed: views on the given bytes. */
+  readonly content: Pieces;
+  /** Every readable certificate in it, none of them trusted. */
+  readonly certificates: readonly Certificate[];
+  /** In the order of the message; at least one is valid. */
+  readonly signers: readonly SignerResult[];
+}
+
+/**
+ * Proves that at least one signer signed the content (RFC 5652 §5.6), each signer being judged by itself (AS-76).
+ *
+ * Errors: with no valid signer the code of the first one's fault; `SMIME_NOT_SIGNED` without any signer,
+ * `SMIME_CERTIFICATES_MISSING` (AS-73), `SMIME_CONTENT_TYPE_UNEXPECTED`, `SMIME_SIGNED_CONTENT_MISSING`,
+ * `SMIME_SIGNED_CONTENT_AMBIGUOUS`, and those of reading CMS. The error's `fields.signers` lists every signer's code.
+ */
+export function verifyCms(cms: Uint8Array, options: VerifyCmsOptions = {}): VerifiedCms {
+  const signed = readSignedData(cms);
+  const { contentType, certificates, signerInfos } = signed;
+  if (contentType !== (options.contentType ?? oids.data)) {
+    throw new SmimeError('SMIME_CONTENT_TYPE_UNEXPECTED', `signed content of type ${contentType}`);
+  }
+  const content = chooseContent(signed.content, options.content && piecesOf(options.content));
+  if (signerInfos.length === 0) throw new SmimeError('SMIME_NOT_SIGNED', 'signed-data without a signer');
+  if (certificates.length === 0) {
+    throw new SmimeError('SMIME_CERTIFICATES_MISSING', 'signed-data without a readable certificate');
+  }
+  const policy = options.policy ?? defaultCryptoPolicy;
+  const context = { contentType, content, certificates, policy, digestOf: createDigester(content) };
+  const signers = signerInfos.map((node) => verifySigner(node, context));
+  if (!signers.some(isValid)) throw refusalOf(signers);
+  return { content, certificates, signers };
+}
+
+export function isValid(signer: SignerResult): signer is ValidSigner {
+  return signer.outcome === 'valid';
+}
+
+function chooseContent(inside: Pieces | undefined, outside: Pieces | undefined): Pieces {
+  // Two contents would leave open which of them the signature speaks for.
+  if (inside !== undefined && outside !== undefined) {
+    throw new SmimeError(
+      'SMIME_SIGNED_CONTENT_AMBIGUOUS',
+      'a detached signature that carries content of its own',
+    );
+  }
+  const content = inside ?? outside;
+  if (content === undefined)
+    throw new SmimeError('SMIME_SIGNED_CONTENT_MISSING', 'signed-data without content');
+  return content;
+}
+
+function createDigester(content: Pieces): (digest: DigestName) => Uint8Array {
+  const known = new Map<DigestName, Uint8Array>();
+  return (digest) => {
+    const value = known.get(digest) ?? digestPieces(digest, content);
+    known.set(digest, value);
+    return value;
+  };
+}
+
+export function digestPieces(digest: DigestName, pieces: Pieces): Buffer {
+  const hash = createHash(digest);
+  for (const piece of pieces) hash.update(piece);
+  return hash.digest();
+}
+
+function refusalOf(signers: readonly SignerResult[]): SmimeError {
+  const refusals = signers.filter((signer) => signer.outcome === 'invalid');
+  const { code, text } = refusals[0] ?? { code: 'SMIME_NOT_SIGNED' as const, text: 'no signer' };
+  return new SmimeError(code, text, { fields: { signers: refusals.map((refusal) => refusal.code) } });
+}
