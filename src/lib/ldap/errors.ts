@@ -1,0 +1,15 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+/** Error codes of `lib/ldap`. An unreachable server is an outcome of a look-up, not an error. */
+export const ldapErrors = {
+  /** What a peer sent is not an LDAP message, or one over the limits. The responder ends the connection. */
+  LDAP_MESSAGE_INVALID: { kind: 'invalid-input' },
+} as const satisfies ErrorTable;
+
+export type LdapErrorCode = keyof typeof ldapErrors;
+
+export class LdapError extends CodedError<LdapErrorCode> {
+  constructor(code: LdapErrorCode, message: string, options?: ErrorOptionsFor) {
+    super(ldapErrors, code, message, options);
+  }
+}

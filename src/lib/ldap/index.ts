@@ -1,0 +1,19 @@
+/**
+ * LDAP for certificates: the client side of Direct discovery and a small responder that publishes hosted
+ * certificates (RFC 4511, 4512, 4514, 4515, 4523; DISC-06…08, HOST-03).
+ *
+ * The client runs on `ldapts`, with limits on time and octets and no private targets; the responder on `lib/asn1`.
+ * Not here: authentication, writing, StartTLS, referrals, paging, browsing: a search has to name the address it wants.
+ * Called by `lib/direct` (client), the server and the sandbox world (responder).
+ */
+export {
+  createLdapClient,
+  type CertificateLookup,
+  type LdapAnswer,
+  type LdapAttempt,
+  type LdapClient,
+  type LdapClientOptions,
+} from './client.ts';
+export { LdapError, ldapErrors, type LdapErrorCode } from './errors.ts';
+export { createLdapResponder, type LdapResponder, type LdapResponderOptions } from './responder.ts';
+export { findLdapTargets, type LdapTarget } from './targets.ts';

@@ -1,0 +1,27 @@
+/** Limits of `lib/ldap`, each with its unit, source and reason. */
+
+/** DISC-11: for one server, from connecting to the last entry. */
+export const lookupTimeoutMs = 10_000;
+/** Connecting alone; a host that drops packets shall not use up the time of those after it. */
+export const connectTimeoutMs = 4_000;
+/** Octets taken from one server in one look-up. */
+export const maxResponseOctets = 4 * 1024 * 1024;
+export const maxTargets = 8;
+export const maxAddressesPerTarget = 2;
+export const maxNamingContexts = 20;
+export const maxEntries = 100;
+export const maxCertificates = 100;
+/** No certificate in the field comes near. */
+export const maxCertificateOctets = 64 * 1024;
+
+/** Of the responder. A search request takes a few hundred octets. */
+export const maxRequestOctets = 16 * 1024;
+export const maxFilterDepth = 32;
+export const maxRequestElements = 1_000;
+/** Addresses named by one search. */
+export const maxMailValues = 20;
+export const maxConnections = 256;
+export const maxConnectionsPerPeer = 32;
+export const idleMs = 60_000;
+/** Requests of one connection that wait for their turn before reading pauses. */
+export const maxWaitingRequests = 16;

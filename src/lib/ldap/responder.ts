@@ -1,0 +1,115 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import type { Closable } from '../../core/index.ts';
+import { LdapError } from './errors.ts';
+import { messageLength } from './framing.ts';
+import * as defaults from './limits.ts';
+import { resultCodes, writeDisconnection } from './message.ts';
+import { respond, type Directory, type FindPublished } from './respond.ts';
+
+export interface LdapResponderOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** DER certificates published under a mail value in lower case: a Direct address or a domain (HOST-01, HOST-03). */
+  readonly findCertificates: FindPublished;
+  /** The naming context. Default `o=openhisp`. */
+  readonly base?: string;
+  readonly limits?: {
+    readonly maxConnections?: number;
+    readonly maxConnectionsPerPeer?: number;
+    readonly idleMs?: number;
+  };
+  /** Hears of failures of `findCertificates`. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface LdapResponder extends Closable {
+  readonly port: number;
+}
+
+/** Starts a read-only LDAPv3 server for published certificates. Rejects with the system's error if it cannot listen. */
+export async function createLdapResponder(options: LdapResponderOptions): Promise<LdapResponder> {
+  const { base = 'o=openhisp', findCertificates, onError } = options;
+  const limits = { ...defaults, ...options.limits };
+  const directory: Directory = { base, findCertificates, ...(onError && { onError }) };
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    const isCrowd = [...sockets].filter((other) => other.remoteAddress === socket.remoteAddress).length;
+    if (isCrowd >= limits.maxConnectionsPerPeer) return void socket.destroy();
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    serveConnection(socket, directory, limits.idleMs);
+  });
+  server.maxConnections = limits.maxConnections;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen({ host: options.host, port: options.port }, resolve);
+  await promise;
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((closed) => server.close(() => closed()));
+    },
+  };
+}
+
+/** A peer that was told good-bye has this long to hang up. */
+const closeAfterMs = 1_000;
+
+/** Answers the requests of one connection in their order; reads on only as fast as the peer takes the answers. */
+function serveConnection(socket: Socket, directory: Directory, idleMs: number): void {
+  let received: Buffer = Buffer.alloc(0);
+  const waiting: Buffer[] = [];
+  let isWorking = false;
+
+  const work = async () => {
+    if (isWorking) return;
+    isWorking = true;
+    for (let bytes = waiting.shift(); bytes !== undefined && socket.writable; bytes = waiting.shift()) {
+      const reply = await respond(bytes, directory);
+      if (!socket.writable) break;
+      for (const message of reply.messages) socket.write(message);
+      if (reply.isLast) {
+        socket.end();
+        break;
+      }
+      if (socket.writableNeedDrain) await drained(socket);
+      takeMessages();
+    }
+    isWorking = false;
+    if (!socket.destroyed) socket.resume();
+  };
+  const takeMessages = () => {
+    try {
+      while (waiting.length < defaults.maxWaitingRequests) {
+        const length = messageLength(received, defaults.maxRequestOctets);
+        if (length === undefined || received.length < length) return;
+        waiting.push(received.subarray(0, length));
+        received = received.subarray(length);
+      }
+      socket.pause();
+    } catch (error) {
+      if (!(error instanceof LdapError)) throw error;
+      received = Buffer.alloc(0);
+      socket.end(writeDisconnection(resultCodes.protocolError, error.message));
+      socket.setTimeout(closeAfterMs);
+    }
+  };
+
+  // A failing connection concerns its peer alone; 'close' follows.
+  socket.on('error', () => {});
+  socket.on('data', (chunk) => {
+    received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+    takeMessages();
+    void work();
+  });
+  socket.setTimeout(idleMs, () => socket.destroy());
+}
+
+function drained(socket: Socket): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  socket.once('drain', resolve);
+  socket.once('close', resolve);
+  return promise;
+}
