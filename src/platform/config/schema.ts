@@ -13,6 +13,7 @@ const http = section('The REST API', {
   trustedProxies: texts([], 'Addresses or networks whose X-Forwarded-For is believed.'),
   publicUrl: optionalText('The address clients use, for metadata and the API document, for example https://hisp.example.org.'),
   maxBodyBytes: count(40 * megabyte, 'Largest request body: 25 MB of attachments as base64, and a margin.', 1024),
+  exposesMetrics: flag(false, 'Answer /metrics to everybody, not only to this machine.'),
   maxEventLoopDelayMs: count(1000, 'Above this delay requests are answered 503 until it falls.', 50),
 });
 

@@ -137,7 +137,9 @@ async function storeToken(
 
 // Refusals may come in floods, so they are written with others.
 function recordRefusal(audit: Audit, request: TokenRequest, clientId: string | undefined, error: unknown): Promise<void> {
-  return audit.record(event(request, 'token.issue', 'refused', clientId, { code: errorCode(error) }));
+  const meant = error instanceof OauthError ? error.fields['clientId'] : undefined;
+  const objects = { code: errorCode(error), ...(typeof meant === 'string' ? { clientId: meant } : {}) };
+  return audit.record(event(request, 'token.issue', 'refused', clientId, objects));
 }
 
 function event(

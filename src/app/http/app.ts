@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import helmet from '@fastify/helmet';
+import underPressure from '@fastify/under-pressure';
+import fastify, { type FastifyServerOptions } from 'fastify';
+import type { Log } from '../../core/index.ts';
+import type { Config, Metrics } from '../../platform/index.ts';
+import type { Audit } from '../../service/audit/index.ts';
+import type { Oauth } from '../../service/oauth/index.ts';
+import { addDocument } from './document.ts';
+import { sendRefusal } from './error-map.ts';
+import { HttpError } from './errors.ts';
+import { healthRoutes, type ReadinessChecks } from './health-routes.ts';
+import { metricsRoute } from './metrics-route.ts';
+import { addObservation } from './observe.ts';
+import { addRequestId, chooseRequestId } from './request-id.ts';
+import { addScopeCheck } from './require-scope.ts';
+import { tokenRoutes } from './token-route.ts';
+import type { HispFastify, RouteModule } from './types.ts';
+import { addUnknownAddress } from './unknown-address.ts';
+import { compileValidator } from './validation.ts';
+
+export interface HttpAppOptions {
+  readonly config: Config['http'];
+  readonly log: Log;
+  readonly oauth: Oauth;
+  readonly metrics: Metrics;
+  readonly audit?: Audit;
+  /** Shown in the API document. */
+  readonly version?: string;
+  readonly checks?: ReadinessChecks;
+  readonly routes: readonly RouteModule[];
+}
+
+/** Time for a whole request to come in: 40 MB over a slow line. */
+const requestTimeoutMs = 300_000;
+
+/**
+ * The REST API without its services: everything that all routes share, and the routes handed in. Listen with
+ * `app.listen({ host, port })`, end with `app.close()`, which lets running requests finish.
+ */
+export async function createHttpApp(options: HttpAppOptions): Promise<HispFastify> {
+  const { config, log, oauth, metrics, audit, checks = {} } = options;
+  const app = fastify(serverOptions(options)) as unknown as HispFastify;
+  app.setValidatorCompiler(compileValidator);
+  app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, log));
+  addRequestId(app);
+  addObservation(app, { log, metrics });
+  addUnknownAddress(app, log);
+  await addHeaders(app, config);
+  await addOverloadGuard(app, config);
+  addScopeCheck(app, { oauth, audit });
+  await addDocument(app, { version: options.version ?? '0.1.0', publicUrl: config.publicUrl });
+  const own = [tokenRoutes({ oauth, log, publicUrl: config.publicUrl }), healthRoutes({ checks, log }), metricsRoute({ metrics, isPublic: config.exposesMetrics })];
+  for (const routes of [...own, ...options.routes]) {
+    await app.register(async (scope) => routes(scope as unknown as HispFastify));
+  }
+  await app.ready();
+  return app;
+}
+
+function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {
+  const tls = readTls(config);
+  return {
+    ...(tls === undefined ? {} : { https: tls }),
+    logger: false,
+    genReqId: chooseRequestId,
+    trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
+    bodyLimit: config.maxBodyBytes,
+    requestTimeout: requestTimeoutMs,
+    return503OnClosing: true,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
+    frameworkErrors: (error, request, reply) => sendRefusal(error, request, reply, log),
+  } as FastifyServerOptions;
+}
+
+/** TLS 1.2 at least (OAUTH-15). */
+function readTls({ tlsKeyFile, tlsCertificateFile }: Config['http']): { key: Buffer; cert: Buffer; minVersion: 'TLSv1.2' } | undefined {
+  if (tlsKeyFile === undefined || tlsCertificateFile === undefined) return undefined;
+  return { key: readFileSync(tlsKeyFile), cert: readFileSync(tlsCertificateFile), minVersion: 'TLSv1.2' };
+}
+
+async function addHeaders(app: HispFastify, config: Config['http']): Promise<void> {
+  const speaksTls = config.tlsKeyFile !== undefined || config.isBehindTlsProxy;
+  await app.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    strictTransportSecurity: speaksTls ? { maxAge: 31_536_000, includeSubDomains: false } : false,
+  });
+}
+
+async function addOverloadGuard(app: HispFastify, config: Config['http']): Promise<void> {
+  await app.register(underPressure, {
+    maxEventLoopDelay: config.maxEventLoopDelayMs,
+    pressureHandler: (request) => {
+      // Health stays readable under load; it is how an operator sees the load.
+      if (request.url.startsWith('/health/') || request.url.startsWith('/metrics')) return;
+      throw new HttpError('HTTP_OVERLOADED', 'the event loop is held up', { retryAfterSeconds: 5 });
+    },
+  });
+}

@@ -1,0 +1,66 @@
+import { STATUS_CODES } from 'node:http';
+import { Type, type Static } from 'typebox';
+import type { ErrorKind, FieldProblem } from '../../core/index.ts';
+
+/** The body of every refusal of both services (Decision 0005). */
+export const errorEnvelope = Type.Object(
+  {
+    status: Type.Literal('Error'),
+    code: Type.Integer({ description: 'The HTTP status again.' }),
+    message: Type.String({ description: 'The response key of the directory specification, or the plain name of the status.' }),
+    errors: Type.Array(
+      Type.Object({
+        field: Type.String({ description: 'The parameter or body field at fault; empty if it is none.' }),
+        reason: Type.String({ description: 'A stable word for programs.' }),
+        detail: Type.String({ description: 'A sentence for people.' }),
+      }),
+    ),
+    requestId: Type.String({ description: 'The X-Request-Id of the answer.' }),
+  },
+  { title: 'Error', description: 'What a refusal looks like.' },
+);
+
+export type ErrorEnvelope = Static<typeof errorEnvelope>;
+
+/** One status per kind of error: the only place where a status is chosen. */
+export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
+  'invalid-input': 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  'not-found': 404,
+  conflict: 409,
+  'too-large': 413,
+  untrusted: 422,
+  'rate-limited': 429,
+  internal: 500,
+  unavailable: 503,
+};
+
+/** Directory spec: Errors, word for word; further statuses have their plain name. */
+const responseKeys: Readonly<Record<number, string>> = {
+  400: 'Required Params Missing',
+  401: 'Authentication fail',
+  403: 'Forbidden',
+  404: 'Not Found',
+  413: 'Content Too Large',
+  422: 'Unprocessable Content',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+export function responseKey(status: number): string {
+  return responseKeys[status] ?? STATUS_CODES[status] ?? 'Error';
+}
+
+export function buildErrorEnvelope(status: number, problems: readonly FieldProblem[], requestId: string): ErrorEnvelope {
+  return { status: 'Error', code: status, message: responseKey(status), errors: [...problems], requestId };
+}
+
+/**
+ * Response schemas for the refusals of a route, to be spread into its `response`: `...errorResponses(400, 401, 403)`.
+ * 429, 500 and 503 are always among them.
+ */
+export function errorResponses(...statuses: readonly number[]): Record<number, typeof errorEnvelope> {
+  const all = [...new Set([...statuses, 429, 500, 503])];
+  return Object.fromEntries(all.map((status) => [status, { ...errorEnvelope, description: responseKey(status) }]));
+}

@@ -1,0 +1,98 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { CodedError, type FieldProblem, type Log } from '../../core/index.ts';
+import { tokenLifetimeSeconds } from '../../service/oauth/index.ts';
+import { buildErrorEnvelope, statusOfKind } from './envelope.ts';
+import { readValidationProblems } from './validation.ts';
+
+/** What a client is told about an error. */
+export interface HttpRefusal {
+  readonly status: number;
+  readonly problems: readonly FieldProblem[];
+  readonly retryAfterSeconds: number | undefined;
+  /** The challenge that goes with it, if it is about a token (RFC 6750 §3). */
+  readonly challenge: string | undefined;
+}
+
+/** The one map from errors to answers of the REST API (Decision 0005). Nothing of `message` or `cause` gets out. */
+export function toRefusal(error: unknown): HttpRefusal {
+  if (error instanceof CodedError) return fromCoded(error);
+  const validation = readValidationProblems(error);
+  if (validation !== undefined) return refusal(400, validation);
+  const status = frameworkStatus(error);
+  return refusal(status, [{ field: '', reason: frameworkReasons[status] ?? 'invalid', detail: frameworkDetails[status] ?? 'The request is not valid.' }]);
+}
+
+function fromCoded(error: CodedError): HttpRefusal {
+  const status = statusOfKind[error.kind];
+  const own = [{ field: '', reason: error.code.toLowerCase(), detail: error.publicMessage }];
+  return {
+    status,
+    problems: error.problems.length > 0 ? error.problems : own,
+    retryAfterSeconds: error.retryAfterSeconds ?? (status === 503 ? usualRetrySeconds : undefined),
+    challenge: challengeOf(error),
+  };
+}
+
+/** Told with a 503 that knows nothing better. */
+const usualRetrySeconds = 10;
+
+// RFC 6750 §3.1: no error word if the request carried no token at all.
+function challengeOf(error: CodedError): string | undefined {
+  const realm = 'Bearer realm="openhisp"';
+  switch (error.code) {
+    case 'OAUTH_TOKEN_MISSING':
+      return realm;
+    case 'OAUTH_TOKEN_MALFORMED':
+      return `${realm}, error="invalid_request", error_description="The Authorization header is malformed"`;
+    case 'OAUTH_TOKEN_INVALID':
+      return `${realm}, error="invalid_token", error_description="The token is unknown, revoked or older than ${tokenLifetimeSeconds} seconds"`;
+    case 'OAUTH_SCOPE_INSUFFICIENT':
+      return `${realm}, error="insufficient_scope", scope="${String(error.fields['scope'])}"`;
+    default:
+      return undefined;
+  }
+}
+
+const frameworkReasons: Readonly<Record<number, string>> = {
+  400: 'malformed',
+  404: 'unknown_address',
+  413: 'too_large',
+  415: 'unsupported_media_type',
+  500: 'internal',
+  503: 'unavailable',
+};
+
+const frameworkDetails: Readonly<Record<number, string>> = {
+  400: 'The request or its body is malformed.',
+  404: 'There is nothing at this address.',
+  413: 'The request body is larger than the service takes.',
+  415: 'The Content-Type of the request is not one that this address takes.',
+  500: 'The service failed; the request may be tried again.',
+  503: 'The service is closing or over capacity.',
+};
+
+/** Of an error of the framework; anything that does not say 4xx or 503 is our fault. */
+function frameworkStatus(error: unknown): number {
+  const status = error instanceof Error ? (error as Partial<FastifyError>).statusCode : undefined;
+  if (status === undefined) return 500;
+  if (status === 503 || (status >= 400 && status < 500)) return status;
+  return 500;
+}
+
+function refusal(status: number, problems: readonly FieldProblem[]): HttpRefusal {
+  return { status, problems, retryAfterSeconds: status === 503 ? usualRetrySeconds : undefined, challenge: undefined };
+}
+
+/** Writes the refusal, and what the operator must know about it. */
+export function sendRefusal(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
+  const { status, problems, retryAfterSeconds, challenge } = toRefusal(error);
+  if (status >= 500) log.error({ requestId: request.id, route: request.routeOptions.url, error }, 'a request failed');
+  if (challenge !== undefined) reply.header('WWW-Authenticate', challenge);
+  if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds));
+  return reply
+    .code(status)
+    .header('X-Request-Id', request.id)
+    .type('application/json; charset=utf-8')
+    .serializer((body: unknown) => JSON.stringify(body))
+    .send(buildErrorEnvelope(status, problems, request.id));
+}

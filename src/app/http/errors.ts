@@ -1,0 +1,17 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const httpErrors = {
+  HTTP_REQUEST_INVALID: { kind: 'invalid-input' },
+  HTTP_ROUTE_UNKNOWN: { kind: 'not-found', publicMessage: 'There is nothing at this address.' },
+  HTTP_OVERLOADED: { kind: 'unavailable', publicMessage: 'The service is over capacity; try again shortly.' },
+  HTTP_NOT_READY: { kind: 'unavailable', publicMessage: 'The service is starting or a part it needs is down.' },
+} as const satisfies ErrorTable;
+
+export type HttpErrorCode = keyof typeof httpErrors;
+
+/** What the HTTP edge itself refuses. */
+export class HttpError extends CodedError<HttpErrorCode> {
+  constructor(code: HttpErrorCode, message: string, options: ErrorOptionsFor = {}) {
+    super(httpErrors, code, message, options);
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * The REST edge: one Fastify application with what all routes share (tokens, error envelope, request ids, headers, limits,
+ * overload, API document, health, metrics) and the routes of each service in its own folder.
+ *
+ * Standards: RFC 9110, RFC 6750 §3, RFC 6749 §5; Directory spec: Errors; Decision 0005 for bodies and statuses.
+ * Handlers parse, call one service function and format; a status is chosen in `envelope.ts` and nowhere else.
+ * Called by the composition root, which hands in the services.
+ */
+export { createHttpApp, type HttpAppOptions } from './app.ts';
+export { toRefusal, type HttpRefusal } from './error-map.ts';
+export { HttpError, httpErrors, type HttpErrorCode } from './errors.ts';
+export { buildErrorEnvelope, errorEnvelope, errorResponses, responseKey, statusOfKind, type ErrorEnvelope } from './envelope.ts';
+export { setRateLimitHeaders } from './rate-limit-headers.ts';
+export type { ReadinessChecks } from './health-routes.ts';
+export type { HispFastify, RouteModule, ScopeCheck } from './types.ts';

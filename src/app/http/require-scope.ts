@@ -1,0 +1,40 @@
+import type { FastifyRequest } from 'fastify';
+import { errorCode } from '../../core/index.ts';
+import type { Audit } from '../../service/audit/index.ts';
+import type { ClientIdentity, Oauth } from '../../service/oauth/index.ts';
+import type { HispFastify, ScopeCheck } from './types.ts';
+
+const clients = new WeakMap<FastifyRequest, ClientIdentity>();
+
+/** Adds `app.requireScope` and `request.client`. */
+export function addScopeCheck(app: HispFastify, { oauth, audit }: { readonly oauth: Oauth; readonly audit: Audit | undefined }): void {
+  app.decorateRequest('client', { getter: clientOf });
+  app.decorate('requireScope', (scope): ScopeCheck => {
+    const check = async (request: FastifyRequest): Promise<void> => {
+      try {
+        clients.set(request, await oauth.authenticate(request.headers.authorization, scope));
+      } catch (error) {
+        await audit?.record({
+          action: 'access.refuse',
+          outcome: 'refused',
+          objects: { code: errorCode(error), scope },
+          requestId: request.requestId,
+          remoteAddress: request.ip,
+        });
+        throw error;
+      }
+    };
+    return Object.assign(check, { scope });
+  });
+}
+
+/** The caller of a request, if it has been checked. */
+export function findClient(request: FastifyRequest): ClientIdentity | undefined {
+  return clients.get(request);
+}
+
+function clientOf(this: FastifyRequest): ClientIdentity {
+  const client = clients.get(this);
+  if (client === undefined) throw new TypeError('this route has no scope check');
+  return client;
+}

@@ -1,0 +1,34 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Log } from '../../core/index.ts';
+import { buildErrorEnvelope } from './envelope.ts';
+import { sendRefusal } from './error-map.ts';
+import { HttpError } from './errors.ts';
+import type { HispFastify } from './types.ts';
+
+/** Answers what no route takes: 405 with `Allow` if the address exists for another method, else 404. */
+export function addUnknownAddress(app: HispFastify, log: Log): void {
+  const known: { readonly form: RegExp; readonly methods: readonly string[] }[] = [];
+  app.addHook('onRoute', ({ url, method }) => {
+    known.push({ form: toForm(url), methods: [method].flat() });
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    const methods = new Set(known.filter(({ form }) => form.test(path)).flatMap((route) => route.methods));
+    if (methods.size > 0) return refuseMethod(request, reply, [...methods].sort());
+    return sendRefusal(new HttpError('HTTP_ROUTE_UNKNOWN', 'no such route'), request, reply, log);
+  });
+}
+
+function refuseMethod(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): FastifyReply {
+  const allow = methods.join(', ');
+  const problem = { field: '', reason: 'method_not_allowed', detail: `This address takes ${allow}.` };
+  return reply.code(405).header('Allow', allow).send(buildErrorEnvelope(405, [problem], request.id));
+}
+
+function toForm(url: string): RegExp {
+  const source = url
+    .split('/')
+    .map((part) => (part.startsWith(':') ? '[^/]+' : part === '*' ? '.*' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+    .join('/');
+  return new RegExp(`^${source}/?$`);
+}

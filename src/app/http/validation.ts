@@ -1,0 +1,83 @@
+import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Value } from 'typebox/value';
+import type { FieldProblem } from '../../core/index.ts';
+
+/**
+ * Makes validators of the very schemas that the API document shows. Bodies are taken as they are; query and path
+ * parameters, which are text by nature, are converted to what the schema asks for. Defaults are filled in.
+ */
+export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  const validator = Compile(schema);
+  return (value: unknown) => {
+    const filled = Value.Default(schema, value);
+    const converted = httpPart === 'body' ? filled : Value.Convert(schema, filled);
+    if (validator.Check(converted)) return { value: converted };
+    return { error: validator.Errors(converted).map((error): FastifySchemaValidationError => ({ ...error, params: { ...error.params } })) };
+  };
+};
+
+/** The faulty fields of a failed validation, or undefined if the error is of another kind. */
+export function readValidationProblems(error: unknown): readonly FieldProblem[] | undefined {
+  if (!(error instanceof Error) || !('validation' in error) || !Array.isArray(error.validation)) return undefined;
+  const problems = new Map<string, FieldProblem>();
+  for (const found of error.validation as FastifySchemaValidationError[]) {
+    for (const problem of toProblems(found)) {
+      if (!problems.has(problem.field)) problems.set(problem.field, problem);
+    }
+  }
+  return [...problems.values()];
+}
+
+function toProblems(error: FastifySchemaValidationError): FieldProblem[] {
+  const at = fieldName(error.instancePath);
+  switch (error.keyword) {
+    case 'required':
+      return namesIn(error.params['requiredProperties']).map((name) => ({
+        field: join(at, name),
+        reason: 'required',
+        detail: `${join(at, name)} is missing.`,
+      }));
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return namesIn(error.params['additionalProperties'] ?? error.params['unevaluatedProperties']).map((name) => ({
+        field: join(at, name),
+        reason: 'unknown',
+        detail: `${join(at, name)} is not known here.`,
+      }));
+    // An unknown property is reported at its own place too, as failing a schema that nothing satisfies.
+    case 'boolean':
+      return [{ field: at, reason: 'unknown', detail: `${at} is not known here.` }];
+    default:
+      return [{ field: at, reason: reasons[error.keyword] ?? 'invalid', detail: `${at === '' ? 'The value' : at} ${error.message ?? 'is not valid'}.` }];
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  type: 'wrong_type',
+  maxLength: 'too_long',
+  minLength: 'too_short',
+  maxItems: 'too_many',
+  minItems: 'too_few',
+  maximum: 'out_of_range',
+  minimum: 'out_of_range',
+};
+
+/** `/emailAttachmentList/0/attachmentContent` → `emailAttachmentList[0].attachmentContent`. */
+function fieldName(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((name, part) => (/^\d+$/.test(part) ? `${name}[${part}]` : join(name, part)), '');
+}
+
+function join(parent: string, name: string): string {
+  return parent === '' ? name : `${parent}.${name}`;
+}
+
+// Names come from the caller; only a few, and only short ones, are repeated.
+function namesIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.slice(0, 10).map((name) => String(name).slice(0, 100)) : [];
+}
