@@ -7,8 +7,8 @@ const withoutContext = AsyncLocalStorage.snapshot();
 export interface WorkerOptions<Item> {
   /** For the log. */
   readonly name: string;
-  /** Takes due items, by lease; an empty list means that nothing is due. */
-  claim(): Promise<readonly Item[]>;
+  /** Takes due items by lease, at best no more than `limit`; an empty list means that nothing is due. */
+  claim(limit: number): Promise<readonly Item[]>;
   /** Works on one item and stores the result itself. What it throws is logged; the lease then runs out. */
   handle(item: Item): Promise<void>;
   /** How long to sleep when nothing is due, unless woken. */
@@ -25,8 +25,12 @@ export interface Worker {
   close(): Promise<void>;
 }
 
-/** Pulls due items until none is left, then sleeps until woken or `idleMs` have passed. */
+/**
+ * Pulls due items until none is left, then sleeps until woken or `idleMs` have passed. A slow item holds one hand and
+ * no other item: the next ones are claimed as soon as another hand is free.
+ */
 export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
+  const inHand = new Set<Promise<void>>();
   let isClosing = false;
   let isWoken = false;
   let endSleep = (): void => {};
@@ -34,10 +38,27 @@ export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
   async function run(): Promise<void> {
     while (!isClosing) {
       isWoken = false;
-      const items = await claimSafely(options);
-      if (items.length > 0) await handleAll(options, items);
-      else await sleep();
+      const items = await claimSafely(options, options.concurrency - inHand.size);
+      for (const item of items) await give(item);
+      if (items.length === 0) await sleep();
+      else await whenFree();
     }
+    await Promise.all(inHand);
+  }
+
+  /** A claim may bring more than there are hands; the rest wait here. */
+  async function give(item: Item): Promise<void> {
+    await whenFree();
+    const work = handleSafely(options, item).then(() => {
+      inHand.delete(work);
+      // What the item left behind, or what waited for its hand, may be due.
+      wake();
+    });
+    inHand.add(work);
+  }
+
+  async function whenFree(): Promise<void> {
+    while (inHand.size >= options.concurrency) await Promise.race(inHand);
   }
 
   function sleep(): Promise<void> {
@@ -51,12 +72,14 @@ export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
     });
   }
 
+  function wake(): void {
+    isWoken = true;
+    endSleep();
+  }
+
   const done = withoutContext(run);
   return {
-    wake() {
-      isWoken = true;
-      endSleep();
-    },
+    wake,
     async close() {
       isClosing = true;
       endSleep();
@@ -65,21 +88,13 @@ export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
   };
 }
 
-async function claimSafely<Item>({ name, claim, log }: WorkerOptions<Item>): Promise<readonly Item[]> {
+async function claimSafely<Item>({ name, claim, log }: WorkerOptions<Item>, limit: number): Promise<readonly Item[]> {
   try {
-    return await claim();
+    return await claim(limit);
   } catch (error) {
     log.error({ worker: name, code: errorCode(error), error }, 'a worker could not claim');
     return [];
   }
-}
-
-async function handleAll<Item>(options: WorkerOptions<Item>, items: readonly Item[]): Promise<void> {
-  const queue = items.values();
-  const hands = Array.from({ length: Math.min(options.concurrency, items.length) }, async () => {
-    for (const item of queue) await handleSafely(options, item);
-  });
-  await Promise.all(hands);
 }
 
 async function handleSafely<Item>({ name, handle, log }: WorkerOptions<Item>, item: Item): Promise<void> {

@@ -73,7 +73,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
 
   const worker = startWorker<ClaimedDelivery>({
     name: 'delivery',
-    claim: () => queue.claim(concurrency),
+    claim: queue.claim,
     handle,
     idleMs: options.idleMs ?? 1_000,
     concurrency,

@@ -1,0 +1,185 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { silentLog, systemClock, type Closable, type Clock, type Log } from '../../core/index.ts';
+import { createDnsServer, type DnsServer, type DnsZone } from '../../lib/dns/index.ts';
+import { createSmtpServer } from '../../lib/smtp/index.ts';
+import type { DirectAddress } from '../../lib/values/index.ts';
+import { loadConfig } from '../../platform/index.ts';
+import { createHostedZones, startHisp, type Hisp } from '../server/index.ts';
+import { openAuthority, type SandboxAuthority } from './authority.ts';
+import { choosePort } from './ports.ts';
+import { domains, loopbackAddresses, mailHosts } from './sandbox-names.ts';
+import { createOutsideZone } from './sandbox-zones.ts';
+import { startSideServer, type SideServer } from './side-server.ts';
+
+export interface WorldOptions {
+  /** Everything that is made is kept under this folder and found again. */
+  readonly folder: string;
+  /** Port of our API; 0 takes any free one. */
+  readonly httpPort: number;
+  readonly clock?: Clock;
+  readonly log?: Log;
+  /** Settings for both HISPs, as for `loadConfig`: `{ 'messaging.processedWindowMinutes': '0.1' }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Settings for ours alone. */
+  readonly ownSettings?: Readonly<Record<string, string>>;
+}
+
+/** Two HISPs, the DNS that both ask, their authorities, a silent mail server and a webhook receiver, all on loopback. */
+export interface World extends Closable {
+  readonly hisp: Hisp;
+  readonly partner: Hisp;
+  readonly dns: DnsServer;
+  readonly side: SideServer;
+  /** The authority that both HISPs trust. */
+  readonly authority: SandboxAuthority;
+  /** The port of every mail server; each has an address of its own. */
+  readonly smtpPort: number;
+  /** Publishes another domain, or replaces one. */
+  publish(zone: DnsZone): void;
+  /** Envelopes that the silent mail server took. */
+  readonly silentMail: readonly { readonly mailFrom: string; readonly recipients: readonly string[]; readonly message: Uint8Array }[];
+}
+
+const preferred = { side: 8081, dns: 8053, smtp: 8025 } as const;
+
+/** Starts the world of a folder; what is made at the first start is found again at the next. */
+export async function startWorld(options: WorldOptions): Promise<World> {
+  await mkdir(options.folder, { recursive: true, mode: 0o700 });
+  const parts: Closable[] = [];
+  try {
+    return await buildWorld(options, parts);
+  } catch (error) {
+    await closeAll(parts);
+    throw error;
+  }
+}
+
+async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<World> {
+  const clock = options.clock ?? systemClock;
+  const log = options.log ?? silentLog;
+  const isFixed = options.httpPort !== 0;
+  const side = keep(parts, await startSideServer(await choosePort(['127.0.0.1'], isFixed ? preferred.side : 0)));
+  const authorities = await openAuthorities(options.folder, side, clock);
+
+  const outside = new Map<string, DnsZone>();
+  const hosted: { list(): Promise<readonly DnsZone[]> }[] = [];
+  const dns = keep(
+    parts,
+    await createDnsServer({
+      host: '127.0.0.1',
+      port: await choosePort(['127.0.0.1'], isFixed ? preferred.dns : 0),
+      zones: async () => [...outside.values(), ...(await Promise.all(hosted.map((source) => source.list()))).flat()],
+    }),
+  );
+  const smtpPort = await choosePort(Object.values(loopbackAddresses), isFixed ? preferred.smtp : 0);
+  const silentMail = await startSilentServer(parts, smtpPort);
+  await publishOutside(outside, authorities);
+
+  async function startOne(who: 'own' | 'partner', extra: Readonly<Record<string, string>>): Promise<Hisp> {
+    const config = loadConfig({}, undefined, {
+      'dataDir': path.join(options.folder, who === 'own' ? 'hisp' : 'partner'),
+      'smtp.host': loopbackAddresses[who],
+      'smtp.port': String(smtpPort),
+      'smtp.peerPort': String(smtpPort),
+      'smtp.hostname': mailHosts[who],
+      'dns.resolvers': `127.0.0.1:${dns.port}`,
+      'trust.allowsPrivateTargets': 'true',
+      'webhook.allowsPrivateTargets': 'true',
+      ...options.settings,
+      ...extra,
+    });
+    const hisp = keep(parts, await startHisp({ config, clock, log }));
+    await provision(hisp, domains[who], authorities.shared);
+    const mail = { mailHostname: mailHosts[who], mailAddress: loopbackAddresses[who] };
+    const listZones = createHostedZones({ trust: hisp.trust, ttlSeconds: 60, ...mail });
+    hosted.push({ list: async () => listZones() });
+    return hisp;
+  }
+
+  const partner = await startOne('partner', { 'http.port': '0' });
+  const hisp = await startOne('own', { 'http.port': String(options.httpPort), ...options.ownSettings });
+  return {
+    hisp,
+    partner,
+    dns,
+    side,
+    authority: authorities.shared,
+    smtpPort,
+    silentMail,
+    publish: (zone) => void outside.set(zone.name, zone),
+    close: () => closeAll(parts),
+  };
+}
+
+async function openAuthorities(folder: string, side: SideServer, clock: Clock) {
+  const place = { folder: path.join(folder, 'pki'), baseUrl: `${side.baseUrl}/ca`, clock };
+  const shared = await openAuthority({ ...place, name: 'sandbox' });
+  const stranger = await openAuthority({ ...place, name: 'stranger' });
+  side.serveAuthority(shared);
+  side.serveAuthority(stranger);
+  return { shared, stranger };
+}
+
+async function publishOutside(
+  outside: Map<string, DnsZone>,
+  authorities: { readonly shared: SandboxAuthority; readonly stranger: SandboxAuthority },
+): Promise<void> {
+  const mailHost = mailHosts.silent;
+  const stranger = await authorities.stranger.issue({ domain: domains.stranger });
+  const silent = await authorities.shared.issue({ domain: domains.silent });
+  for (const zone of [
+    createOutsideZone({ domain: domains.stranger, mailHost, certificate: stranger.certificate }),
+    createOutsideZone({ domain: domains.uncertified, mailHost }),
+    createOutsideZone({
+      domain: domains.silent,
+      mailHost,
+      mailAddress: loopbackAddresses.silent,
+      certificate: silent.certificate,
+    }),
+  ]) {
+    outside.set(zone.name, zone);
+  }
+}
+
+/** Makes the domain, its certificate and its anchor at the first start. */
+async function provision(hisp: Hisp, domain: string, authority: SandboxAuthority): Promise<void> {
+  if (await hisp.trust.isHostedDomain(domain)) return;
+  const pair = await authority.issue({ domain });
+  await hisp.trust.addDomain(domain);
+  await hisp.trust.addKeyPair(domain, pair.certificate.der, pair.privateKey);
+  await hisp.trust.addAnchor(domain, authority.certificate.der);
+}
+
+async function startSilentServer(parts: Closable[], port: number) {
+  const taken: { mailFrom: string; recipients: readonly string[]; message: Uint8Array }[] = [];
+  keep(
+    parts,
+    await createSmtpServer({
+      host: loopbackAddresses.silent,
+      port,
+      hostname: mailHosts.silent,
+      handlers: {
+        onRecipient: async () => 'accept',
+        onMessage: async ({ mailFrom, recipients, message }) => {
+          if (taken.push({ mailFrom, recipients, message }) > 100) taken.shift();
+        },
+      },
+    }),
+  );
+  return taken;
+}
+
+/** Adds an address to a HISP unless it is there. */
+export async function ensureAddress(hisp: Hisp, address: DirectAddress, status: 'active' | 'disabled' = 'active'): Promise<void> {
+  if ((await hisp.trust.findAddress(address)) === undefined) await hisp.trust.putAddress(address, status);
+}
+
+function keep<Part extends Closable>(parts: Closable[], part: Part): Part {
+  parts.unshift(part);
+  return part;
+}
+
+async function closeAll(parts: readonly Closable[]): Promise<void> {
+  for (const part of parts) await part.close();
+}
