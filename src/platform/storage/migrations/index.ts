@@ -3,6 +3,7 @@ import type { Migration } from '../migrate.ts';
 import { platformMigration } from './0001-platform.ts';
 import { oauthMigration } from './0002-oauth.ts';
 import { auditMigration } from './0003-audit.ts';
+import { directoryMigration } from './0010-directory.ts';
 import { webhookMigration } from './0020-webhook.ts';
 import { messageMigration } from './0021-message.ts';
 import { inboxMigration } from './0022-inbox.ts';
@@ -12,6 +13,7 @@ export const migrations: readonly Migration[] = [
   platformMigration,
   oauthMigration,
   auditMigration,
+  directoryMigration,
   webhookMigration,
   messageMigration,
   inboxMigration,

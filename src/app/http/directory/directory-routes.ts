@@ -1,0 +1,71 @@
+import type { FastifyRequest, FastifySchema } from 'fastify';
+import type { Directory, DirectoryCaller } from '../../../service/directory/index.ts';
+import { errorResponses } from '../envelope.ts';
+import { setRateLimitHeaders } from '../rate-limit-headers.ts';
+import type { RouteModule } from '../types.ts';
+import { byNpiResponse, npiParameter, searchQuery, searchResponse } from './schemas.ts';
+
+export interface DirectoryRoutesOptions {
+  readonly directory: Pick<Directory, 'search' | 'findByNpi'>;
+}
+
+const basePath = '/provider-directory/v2/providers';
+const json = 'application/json; charset=utf-8';
+
+/** The routes of the provider directory, for tokens of the scope `provider-directory`. */
+export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteModule {
+  return (app) => {
+    const onRequest = app.requireScope('provider-directory');
+    // The service judges the parameters itself, so that every message follows from its one table.
+    const validatorCompiler = (): (() => true) => () => true;
+
+    app.get(basePath, { onRequest, validatorCompiler, schema: searchSchema }, async (request, reply) => {
+      const answer = await directory.search(readParameters(request), callerOf(request), (taken) => setRateLimitHeaders(reply, taken));
+      return reply.type(json).send(frame(answer.providersJson, `,"totalCount":"${answer.totalCount}"}`));
+    });
+
+    app.get<{ Params: { npi: string } }>(
+      `${basePath}/prov_npi/:npi`,
+      { onRequest, validatorCompiler, schema: byNpiSchema },
+      async (request, reply) => {
+        const answer = await directory.findByNpi(request.params.npi, callerOf(request), (taken) => setRateLimitHeaders(reply, taken));
+        return reply.type(json).send(frame(answer.providersJson, '}'));
+      },
+    );
+  };
+}
+
+const searchSchema: FastifySchema = {
+  summary: 'Search providers',
+  description:
+    'Filters are combined with AND. Unknown, repeated or malformed parameters are refused; empty ones count as absent ' +
+    '(except radius). With radius the center no longer filters and the nearest come first. Data may be shared only ' +
+    "within the client's organization and with holders of a Direct address of the operator.",
+  tags: ['directory'],
+  querystring: searchQuery,
+  response: { 200: searchResponse, ...errorResponses(400, 401, 403) },
+};
+
+const byNpiSchema: FastifySchema = {
+  summary: 'Get providers by NPI',
+  description: 'All records with this NPI, one for each Direct address, by id.',
+  tags: ['directory'],
+  params: npiParameter,
+  response: { 200: byNpiResponse, ...errorResponses(400, 401, 403, 404) },
+};
+
+const opening = Buffer.from('{"status":"OK","providers":');
+
+function frame(providersJson: Uint8Array, ending: string): Buffer {
+  return Buffer.concat([opening, providersJson, Buffer.from(ending)]);
+}
+
+/** The parameters in the order and number in which they were sent. */
+function readParameters(request: FastifyRequest): [string, string][] {
+  const at = request.url.indexOf('?');
+  return at < 0 ? [] : [...new URLSearchParams(request.url.slice(at + 1))];
+}
+
+function callerOf(request: FastifyRequest): DirectoryCaller {
+  return { client: request.client, requestId: request.requestId, remoteAddress: request.ip };
+}

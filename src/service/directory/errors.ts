@@ -1,0 +1,40 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable, type FieldProblem } from '../../core/index.ts';
+
+export const directoryErrors = {
+  DIRECTORY_QUERY_INVALID: { kind: 'invalid-input' },
+  DIRECTORY_CENTER_NOT_FOUND: { kind: 'invalid-input' },
+  DIRECTORY_NPI_NOT_FOUND: {
+    kind: 'not-found',
+    publicMessage: 'No provider record carries this NPI.',
+  },
+  DIRECTORY_DATA_USE_NOT_ACCEPTED: {
+    kind: 'forbidden',
+    publicMessage: 'The operator has not recorded that this client accepts the data-use rule of the directory.',
+  },
+  DIRECTORY_RATE_LIMITED: { kind: 'rate-limited', publicMessage: 'Too many directory requests in a short time.' },
+  DIRECTORY_QUOTA_USED: { kind: 'rate-limited', publicMessage: 'The daily number of directory records is used up.' },
+  DIRECTORY_NOT_READY: { kind: 'unavailable', publicMessage: 'The directory is being loaded.' },
+  DIRECTORY_LOAD_RUNNING: { kind: 'conflict', publicMessage: 'Another load of the directory is running.' },
+  DIRECTORY_FILE_UNREADABLE: { kind: 'invalid-input' },
+  DIRECTORY_FORMAT_UNKNOWN: { kind: 'invalid-input' },
+  DIRECTORY_FILE_BROKEN: { kind: 'invalid-input' },
+  DIRECTORY_TOO_MANY_REFUSED: { kind: 'invalid-input' },
+  DIRECTORY_NOTHING_TO_ROLL_BACK: { kind: 'conflict' },
+  DIRECTORY_LOAD_UNKNOWN: { kind: 'not-found' },
+  DIRECTORY_RECORD_INVALID: { kind: 'invalid-input' },
+} as const satisfies ErrorTable;
+
+export type DirectoryErrorCode = keyof typeof directoryErrors;
+
+/** What the directory refuses. A query's problems name the parameter on the wire. */
+export class DirectoryError extends CodedError<DirectoryErrorCode> {
+  constructor(code: DirectoryErrorCode, message: string, options?: ErrorOptionsFor) {
+    super(directoryErrors, code, message, options);
+  }
+}
+
+/** The error for a query with one or more faulty parameters. */
+export function invalidQuery(problems: readonly FieldProblem[]): DirectoryError {
+  const names = [...new Set(problems.map((problem) => problem.field))].join(', ');
+  return new DirectoryError('DIRECTORY_QUERY_INVALID', `Invalid parameters: ${names}`, { problems });
+}

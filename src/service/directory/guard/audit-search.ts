@@ -1,0 +1,50 @@
+import { createHmac } from 'node:crypto';
+import { foldText } from '../../../core/index.ts';
+import type { Audit, AuditEvent } from '../../audit/index.ts';
+import type { DirectoryCaller } from './guard-client.ts';
+
+/** What a query was answered with. */
+export interface QueryOutcome {
+  readonly outcome: AuditEvent['outcome'];
+  readonly shown?: number;
+  readonly totalCount?: number;
+  /** The code of a refusal. */
+  readonly code?: string;
+}
+
+/**
+ * The audit row of a query (DIR-04): client, request, which parameters, how many records; values only as keyed hashes,
+ * by which equal searches can be recognised but not read.
+ */
+export function auditQuery(
+  audit: Audit,
+  secret: Uint8Array,
+  caller: DirectoryCaller,
+  parameters: Iterable<readonly [string, string]>,
+  result: QueryOutcome,
+): Promise<void> {
+  const objects: Record<string, string | number> = {};
+  for (const [name, value] of parameters) {
+    if (auditedPlainly.has(name)) objects[name] = value.slice(0, 40);
+    else if (/^[a-z_0-9]{1,32}$/.test(name)) objects[name] = hashValue(secret, value);
+  }
+  if (result.shown !== undefined) objects['shown'] = result.shown;
+  if (result.totalCount !== undefined) objects['total'] = result.totalCount;
+  if (result.code !== undefined) objects['code'] = result.code;
+  return audit.record({
+    action: 'directory.search',
+    actor: caller.client.clientId,
+    outcome: result.outcome,
+    objects,
+    requestId: caller.requestId,
+    remoteAddress: caller.remoteAddress,
+  });
+}
+
+/** Parameters that say nothing about whom the client looks for. */
+const auditedPlainly: ReadonlySet<string> = new Set(['offset', 'limit', 'sort_by', 'sort_order', 'radius']);
+
+/** 64 bits of HMAC-SHA-256 over the folded value; the key never leaves the database. */
+function hashValue(secret: Uint8Array, value: string): string {
+  return createHmac('sha256', secret).update(foldText(value)).digest('hex').slice(0, 16);
+}

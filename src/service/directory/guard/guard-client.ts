@@ -1,0 +1,69 @@
+import type { Clock } from '../../../core/index.ts';
+import { createTokenBuckets, type Storage, type Taken } from '../../../platform/index.ts';
+import type { ClientIdentity } from '../../oauth/index.ts';
+import { DirectoryError } from '../errors.ts';
+import { createQuotaLedger } from './quota-ledger.ts';
+
+/** Who is asking: the client, and what the audit row says about the request. */
+export interface DirectoryCaller {
+  readonly client: Pick<ClientIdentity, 'clientId' | 'limits' | 'dataUseAcceptedAt'>;
+  readonly requestId?: string | undefined;
+  readonly remoteAddress?: string | undefined;
+}
+
+/** Limits of every client that has none of its own (Decision 0007). */
+export interface DirectoryLimits {
+  readonly requestsPerSecond: number;
+  readonly requestsBurst: number;
+  readonly recordsPerDay: number;
+}
+
+/** Holds back clients that ask too much or have not accepted the rule (Directory spec: What the service does; D13, D27). */
+export interface ClientGuard {
+  /** Takes one request from the client's bucket. */
+  take(caller: DirectoryCaller): Taken;
+  /** Throws DIRECTORY_DATA_USE_NOT_ACCEPTED or DIRECTORY_QUOTA_USED. */
+  admit(caller: DirectoryCaller): Promise<void>;
+  /** Books what the client was shown. */
+  book(caller: DirectoryCaller, recordCount: number): void;
+  /** Stores what was booked. */
+  close(): Promise<void>;
+}
+
+export function createClientGuard(options: {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly limits: DirectoryLimits;
+  readonly flushMs: number;
+}): ClientGuard {
+  const { clock, limits } = options;
+  const buckets = createTokenBuckets({ ratePerSecond: limits.requestsPerSecond, burst: limits.requestsBurst, clock });
+  const ledger = createQuotaLedger(options);
+  return {
+    take({ client }) {
+      const own = {
+        ratePerSecond: client.limits.directoryRequestsPerSecond ?? limits.requestsPerSecond,
+        burst: client.limits.directoryRequestsBurst ?? limits.requestsBurst,
+      };
+      return buckets.take(client.clientId, 1, own);
+    },
+    async admit({ client }) {
+      if (client.dataUseAcceptedAt === undefined) {
+        throw new DirectoryError('DIRECTORY_DATA_USE_NOT_ACCEPTED', `Client ${client.clientId} has not accepted the data-use rule`);
+      }
+      const quota = client.limits.directoryRecordsPerDay ?? limits.recordsPerDay;
+      const used = await ledger.used(client.clientId);
+      if (used < quota) return;
+      throw new DirectoryError('DIRECTORY_QUOTA_USED', `Client ${client.clientId} has been shown ${used} of ${quota} records today`, {
+        retryAfterSeconds: ledger.secondsToNextDay(),
+      });
+    },
+    book: ({ client }, recordCount) => ledger.add(client.clientId, recordCount),
+    close: () => ledger.close(),
+  };
+}
+
+/** The error for a client whose bucket is empty. */
+export function rateLimited(caller: DirectoryCaller, retryAfterSeconds: number): DirectoryError {
+  return new DirectoryError('DIRECTORY_RATE_LIMITED', `Client ${caller.client.clientId} asks too often`, { retryAfterSeconds });
+}

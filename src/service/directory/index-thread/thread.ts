@@ -1,0 +1,49 @@
+/** Runs in a worker thread: builds an index from blocks, or reads one from its snapshot. */
+import { rmSync } from 'node:fs';
+import { parentPort } from 'node:worker_threads';
+import { errorCode, errorText } from '../../../core/index.ts';
+import { createIndexBuilder, readSnapshot, writeSnapshot, type IndexBuilder } from '../../../lib/provider-index/index.ts';
+import { readKeys, readLines, readRecord } from '../load/block.ts';
+import type { LiveBlock } from '../store/generation.ts';
+import type { IndexReply, IndexRequest } from './protocol.ts';
+
+let builder: IndexBuilder | undefined;
+
+parentPort?.on('message', (request: IndexRequest) => {
+  parentPort?.postMessage(answer(request));
+});
+
+function answer(request: IndexRequest): IndexReply {
+  try {
+    switch (request.kind) {
+      case 'block':
+        addBlock((builder ??= createIndexBuilder()), request.block);
+        return { kind: 'taken' };
+      case 'finish':
+        return finish(request.snapshotPath);
+      case 'load':
+        return { kind: 'index', bytes: readSnapshot(request.snapshotPath) };
+    }
+  } catch (error) {
+    return { kind: 'failed', code: errorCode(error), text: errorText(error) };
+  }
+}
+
+function addBlock(target: IndexBuilder, block: LiveBlock): void {
+  const keys = readKeys(block);
+  const lines = readLines(block);
+  for (let entry = 0; entry < block.recordCount; entry++) {
+    const id = keys[entry * 4 + 2] ?? 0;
+    if (id !== 0 && block.skip?.[entry] !== 1) target.add(readRecord(id, lines[entry] ?? ''));
+  }
+}
+
+function finish(snapshotPath: string | undefined): IndexReply {
+  const bytes = (builder ?? createIndexBuilder()).finish();
+  builder = undefined;
+  if (snapshotPath !== undefined) {
+    rmSync(snapshotPath, { force: true });
+    writeSnapshot(bytes, snapshotPath);
+  }
+  return { kind: 'index', bytes };
+}

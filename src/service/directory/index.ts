@@ -1,0 +1,25 @@
+/**
+ * The provider directory: search parameters, loads of data with their quality reports, hosted records, and the guard
+ * over who may ask how much (Directory spec; DIR-01 to DIR-05, DIR-07; Decisions 0002 to 0005, 0007, 0008).
+ *
+ * The database holds every generation in blocks and says which is active; each node answers from an index in memory
+ * that it derives from there (lib/provider-index). Queries are refused, counted and audited here.
+ * Not here: the wire envelope and statuses (app/http), how searching works (lib/provider-index), FHIR (DIR-06).
+ * Called by app/http, app/server, app/dev and app/cli.
+ */
+export { createDirectory, type Directory, type DirectoryAnswer, type DirectoryOptions } from './create-directory.ts';
+export { DirectoryError, directoryErrors, type DirectoryErrorCode } from './errors.ts';
+export { type DirectoryCaller, type DirectoryLimits } from './guard/guard-client.ts';
+export { defaultPageSize, maxPageSize, maxRadiusMiles, maxValueLength } from './limits.ts';
+export { directoryParameters, type ControlParameter, type DirectoryParameter, type FilterParameter } from './parameters.ts';
+export { parseQuery } from './parse-query.ts';
+export { recordFields, type RecordField, type WireName } from './record-fields.ts';
+export { type HostedRecord } from './provision.ts';
+export { importDirectory, type ImportRequest } from './load/import-directory.ts';
+export { type ImportContext } from './load/context.ts';
+export { openInput, openStream, type InputFile } from './load/open-input.ts';
+export { readTaxonomy, type TaxonomyNames } from './load/formats/taxonomy.ts';
+export { formatReport, type LoadReport } from './load/quality-report.ts';
+export { type ImportPhase, type ImportProgress } from './load/progress.ts';
+export { readReport, readStatus, type DirectoryStatus, type LoadSummary } from './status.ts';
+export { rollBack } from './store/loads.ts';

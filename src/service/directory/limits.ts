@@ -1,0 +1,35 @@
+/** The numbers of the directory, each with its source. */
+
+/** Directory spec: Limits. */
+export const defaultPageSize = 10;
+/** Directory spec: Limits; larger values are clamped (Decision 0002). */
+export const maxPageSize = 1000;
+/** Directory spec: Limits; also the size when the radius is empty (Decision 0004). */
+export const maxRadiusMiles = 1000;
+/** Longest filter value accepted, in UTF-16 units; no stored value is longer (Decision 0002). */
+export const maxValueLength = 500;
+
+/** Directory requests a second and client in the long run (Decision 0007). */
+export const defaultRequestsPerSecond = 50;
+/** Directory requests that a rested client may send at once (Decision 0007). */
+export const defaultRequestBurst = 100;
+/** Records that a client may receive in one UTC day (Decision 0007). */
+export const defaultDailyRecordQuota = 100_000;
+
+/** How often a running server looks for a directory that another process has activated. */
+export const defaultPollIntervalMs = 1000;
+
+/** Longest text kept in one field of a record; longer ones refuse the row. */
+export const maxFieldLength = 500;
+/** Longest row of an input file, in UTF-16 units; NPPES rows have 330 columns and about 1,500 characters. */
+export const maxRowLength = 256 * 1024;
+/** Records in one stored block: about one megabyte before compression. */
+export const blockRecordCount = 4096;
+/** Line numbers kept for each reason in a quality report; the counts go on. */
+export const maxReportedLines = 100;
+/** Generations that stay for `rollback` beside the active one. */
+export const keptGenerations = 2;
+/** Increments after which the next one copies the whole directory, so that chains stay short. */
+export const maxChainLength = 24;
+/** A load that has not shown a sign of life for so long is dead and may be cleared away. */
+export const loadLeaseMs = 15_000;

@@ -1,0 +1,13 @@
+import type { Clock, Log } from '../../../core/index.ts';
+import type { Gazetteer } from '../../../lib/geo/index.ts';
+import type { Storage } from '../../../platform/index.ts';
+
+/** What an import works with. */
+export interface ImportContext {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly gazetteer: Gazetteer;
+  /** The node's folder for snapshots of the index. */
+  readonly snapshotDir: string;
+}

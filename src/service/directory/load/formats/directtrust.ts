@@ -1,0 +1,68 @@
+import { textFields, type TextField } from '../../../../lib/provider-index/index.ts';
+import { findColumn, wantedColumns, type RowFormat } from './format.ts';
+import { isPatientCategory } from './patient.ts';
+
+/** Column names of the aggregated directory for each field of the record; later ones stand in for blank values. */
+const columnNames: Readonly<Record<TextField, readonly string[]>> = {
+  npi: ['provider_npi'],
+  firstName: ['provider_first_name'],
+  middleName: ['provider_middle_name'],
+  lastName: ['provider_last_name'],
+  suffix: ['provider_suffix', 'provider_name_suffix'],
+  directAddress: ['service_direct_address', 'direct_address'],
+  organization: ['organization_name'],
+  specialty: ['provider_specialty', 'organization_specialty', 'service_description'],
+  street: ['organization_address_line_1', 'organization_address_line1', 'organization_address_1', 'organization_address'],
+  city: ['organization_city'],
+  state: ['organization_state'],
+  zip: ['organization_postal_code', 'organization_zip'],
+  phone: ['organization_phone', 'organization_phone_number'],
+};
+
+const categoryNames = [
+  'entity_category',
+  'provider_healthcare_service_class',
+  'organization_healthcare_service_class',
+  'healthcare_service_class',
+  'provider_role',
+  'role',
+];
+
+/** True if the header is that of the aggregated directory (DIR-01). */
+export function isDirectTrustHeader(header: readonly string[]): boolean {
+  return columnNames.directAddress.some((name) => header.includes(name));
+}
+
+/**
+ * The aggregated directory of a trust organization (DIR-01): one row for each Direct address. `N/A` counts as blank.
+ * The organization's NPI is not the provider's and is not used; an organization's own address has a blank NPI.
+ */
+export function createDirectTrustFormat(header: readonly string[]): RowFormat {
+  const texts = textFields.map((field) => columnNames[field].map((name) => header.indexOf(name)).filter((at) => at >= 0));
+  const categories = categoryNames.map((name) => header.indexOf(name)).filter((at) => at >= 0);
+  const [latitude, longitude] = [findColumn(header, 'latitude', 'lat'), findColumn(header, 'longitude', 'lng')];
+  const action = findColumn(header, 'action');
+  return {
+    name: 'directtrust',
+    wanted: wantedColumns(header.length, [...texts.flat(), ...categories, latitude, longitude, action]),
+    read: (fields, line) => [
+      {
+        line,
+        texts: texts.map((columns) => firstValue(fields, columns)),
+        latitude: fields[latitude] ?? '',
+        longitude: fields[longitude] ?? '',
+        key: '',
+        action: (fields[action] ?? '').trim().toLowerCase(),
+        isPatient: categories.some((column) => isPatientCategory(fields[column] ?? '')),
+      },
+    ],
+  };
+}
+
+function firstValue(fields: readonly string[], columns: readonly number[]): string {
+  for (const column of columns) {
+    const value = fields[column] ?? '';
+    if (value !== '' && value !== 'N/A') return value;
+  }
+  return '';
+}

@@ -1,0 +1,35 @@
+import type { RowDraft } from '../row.ts';
+
+/** A way to read rows of one kind of file. */
+export interface RowFormat {
+  readonly name: 'own' | 'directtrust' | 'nppes';
+  /** Columns that are read, by position; the others need not be cut out. */
+  readonly wanted: readonly boolean[];
+  /** None for a row that is passed over, several where one row stands for several records. */
+  read(fields: readonly string[], line: number): readonly RowDraft[];
+}
+
+/** Column names as they are compared: lower case, everything but letters and digits as one underscore. */
+export function normalizeColumn(name: string): string {
+  return name
+    .replace(/^\ufeff/, '')
+    .trim()
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_|_$/g, '');
+}
+
+/** The place of the first of the given names in the header, or -1. */
+export function findColumn(header: readonly string[], ...names: readonly string[]): number {
+  for (const name of names) {
+    const at = header.indexOf(name);
+    if (at >= 0) return at;
+  }
+  return -1;
+}
+
+export function wantedColumns(count: number, columns: readonly number[]): boolean[] {
+  const wanted = new Array<boolean>(count).fill(false);
+  for (const column of columns) if (column >= 0) wanted[column] = true;
+  return wanted;
+}

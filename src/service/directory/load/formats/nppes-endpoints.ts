@@ -1,0 +1,70 @@
+import { DirectoryError } from '../../errors.ts';
+import { findColumn, wantedColumns } from './format.ts';
+
+/** One Direct address of a provider, with the affiliation's place if the file tells one. */
+export interface NppesEndpoint {
+  readonly directAddress: string;
+  readonly organization: string;
+  readonly place?: { readonly street: string; readonly city: string; readonly state: string; readonly zip: string };
+}
+
+/** The Direct addresses of the NPPES endpoint file, by NPI. */
+export interface NppesEndpoints {
+  readonly count: number;
+  find(npi: string): readonly NppesEndpoint[];
+}
+
+/** True if the header is that of the NPPES endpoint file. */
+export function isNppesEndpointHeader(header: readonly string[]): boolean {
+  return header.includes('endpoint_type') && header.includes('endpoint');
+}
+
+const none: readonly NppesEndpoint[] = [];
+
+/** Collects the entries of type DIRECT; other endpoints (FHIR, web sites, …) are passed over. */
+export function createEndpointCollector(header: readonly string[]): NppesEndpoints & {
+  readonly wanted: readonly boolean[];
+  add(fields: readonly string[]): void;
+} {
+  const npi = findColumn(header, 'npi');
+  const type = findColumn(header, 'endpoint_type');
+  const endpoint = findColumn(header, 'endpoint');
+  const organization = findColumn(header, 'affiliation_legal_business_name');
+  const street = findColumn(header, 'affiliation_address_line_one');
+  const city = findColumn(header, 'affiliation_address_city');
+  const state = findColumn(header, 'affiliation_address_state');
+  const zip = findColumn(header, 'affiliation_address_postal_code');
+  if (npi < 0) throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES endpoint file has no NPI column');
+  const byNpi = new Map<string, NppesEndpoint[]>();
+  let count = 0;
+  return {
+    wanted: wantedColumns(header.length, [npi, type, endpoint, organization, street, city, state, zip]),
+    get count() {
+      return count;
+    },
+    find: (key) => byNpi.get(key) ?? none,
+    add(fields) {
+      if ((fields[type] ?? '').trim().toUpperCase() !== 'DIRECT') return;
+      const place = {
+        street: fields[street] ?? '',
+        city: fields[city] ?? '',
+        state: fields[state] ?? '',
+        zip: fields[zip] ?? '',
+      };
+      const entry: NppesEndpoint = {
+        directAddress: (fields[endpoint] ?? '').trim(),
+        organization: (fields[organization] ?? '').trim(),
+        ...(place.city !== '' && place.state !== '' ? { place } : {}),
+      };
+      const key = fields[npi] ?? '';
+      const entries = byNpi.get(key);
+      if (entries === undefined) byNpi.set(key, [entry]);
+      else if (!entries.some((other) => isSame(other, entry))) entries.push(entry);
+      count++;
+    },
+  };
+}
+
+function isSame(a: NppesEndpoint, b: NppesEndpoint): boolean {
+  return a.directAddress.toLowerCase() === b.directAddress.toLowerCase();
+}

@@ -1,0 +1,119 @@
+import { DirectoryError } from '../../errors.ts';
+import { textFields, type TextField } from '../../../../lib/provider-index/index.ts';
+import type { RowDraft } from '../row.ts';
+import { findColumn, wantedColumns, type RowFormat } from './format.ts';
+import type { NppesEndpoint, NppesEndpoints } from './nppes-endpoints.ts';
+
+/** Display names of provider taxonomy codes, if the operator has the code set. */
+export type TaxonomyNames = ReadonlyMap<string, string>;
+
+/** The Health Care Provider Taxonomy code system (NUCC). */
+const taxonomyOid = '2.16.840.1.113883.6.101';
+
+/** True if the header is that of the main file of the National Plan and Provider Enumeration System. */
+export function isNppesHeader(header: readonly string[]): boolean {
+  return header.includes('npi') && header.includes('entity_type_code');
+}
+
+/**
+ * The public NPPES main file: one record for each Direct address that the endpoint file lists under the row's NPI.
+ * Providers without a Direct address and deactivated ones are passed over; the address is that of the practice, or
+ * that of the endpoint's affiliation where it has one.
+ */
+export function createNppesFormat(
+  header: readonly string[],
+  endpoints: NppesEndpoints,
+  taxonomy: TaxonomyNames,
+): RowFormat {
+  const columns = findColumns(header);
+  if (columns.npi < 0) throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES file has no NPI column');
+  return {
+    name: 'nppes',
+    wanted: wantedColumns(header.length, Object.values(columns)),
+    read(fields, line) {
+      const found = endpoints.find(fields[columns.npi] ?? '');
+      if (found.length === 0) return [];
+      const isDeactivated = textAt(fields, columns.deactivated) !== '' && textAt(fields, columns.reactivated) === '';
+      const base = readProvider(fields, columns, taxonomy);
+      return found.map((endpoint) => toDraft(base, endpoint, line, isDeactivated));
+    },
+  };
+}
+
+type Columns = ReturnType<typeof findColumns>;
+
+function findColumns(header: readonly string[]) {
+  const practice = 'provider_business_practice_location_address';
+  return {
+    npi: findColumn(header, 'npi'),
+    organization: findColumn(header, 'provider_organization_name_legal_business_name'),
+    lastName: findColumn(header, 'provider_last_name_legal_name'),
+    firstName: findColumn(header, 'provider_first_name'),
+    middleName: findColumn(header, 'provider_middle_name'),
+    suffix: findColumn(header, 'provider_name_suffix_text'),
+    credential: findColumn(header, 'provider_credential_text'),
+    street: findColumn(header, 'provider_first_line_business_practice_location_address'),
+    city: findColumn(header, `${practice}_city_name`),
+    state: findColumn(header, `${practice}_state_name`),
+    zip: findColumn(header, `${practice}_postal_code`),
+    phone: findColumn(header, `${practice}_telephone_number`),
+    taxonomy: findColumn(header, 'healthcare_provider_taxonomy_code_1'),
+    deactivated: findColumn(header, 'npi_deactivation_date'),
+    reactivated: findColumn(header, 'npi_reactivation_date'),
+  };
+}
+
+function readProvider(fields: readonly string[], columns: Columns, taxonomy: TaxonomyNames): Record<TextField, string> {
+  return {
+    npi: textAt(fields, columns.npi),
+    firstName: textAt(fields, columns.firstName),
+    middleName: textAt(fields, columns.middleName),
+    lastName: textAt(fields, columns.lastName),
+    suffix: textAt(fields, columns.suffix) || textAt(fields, columns.credential),
+    directAddress: '',
+    organization: textAt(fields, columns.organization),
+    specialty: formatTaxonomy(textAt(fields, columns.taxonomy), taxonomy),
+    street: textAt(fields, columns.street),
+    city: textAt(fields, columns.city),
+    state: textAt(fields, columns.state),
+    zip: textAt(fields, columns.zip),
+    phone: textAt(fields, columns.phone),
+  };
+}
+
+function formatTaxonomy(code: string, names: TaxonomyNames): string {
+  return code === '' ? '' : `${taxonomyOid}:NUCC:${code}:${names.get(code) ?? ''}`;
+}
+
+function toDraft(
+  base: Readonly<Record<TextField, string>>,
+  endpoint: NppesEndpoint,
+  line: number,
+  isDeactivated: boolean,
+): RowDraft {
+  const place = endpoint.place ?? base;
+  const texts: Record<TextField, string> = {
+    ...base,
+    directAddress: endpoint.directAddress,
+    organization: endpoint.organization || base.organization,
+    street: place.street,
+    city: place.city,
+    state: place.state,
+    zip: place.zip,
+  };
+  return {
+    line,
+    texts: textFields.map((field) => texts[field]),
+    latitude: '',
+    longitude: '',
+    key: '',
+    action: isDeactivated ? 'remove' : '',
+    isPatient: false,
+  };
+}
+
+// NPPES writes `<UNAVAIL>` for values that it withholds.
+function textAt(fields: readonly string[], column: number): string {
+  const text = fields[column] ?? '';
+  return text === '<UNAVAIL>' ? '' : text.trim();
+}

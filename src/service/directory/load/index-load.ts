@@ -1,0 +1,123 @@
+import { startIndexThread } from '../index-thread/start-index-thread.ts';
+import { maxChainLength } from '../limits.ts';
+import { readGeneration, withSkips } from '../store/generation.ts';
+import { storeBlock, type BegunLoad } from '../store/loads.ts';
+import { readProvisioned } from '../store/provisioned.ts';
+import type { DirectoryTables, LoadRow } from '../store/tables.ts';
+import { BlockWriter, readKeys, readLines, type Block } from './block.ts';
+import type { ImportContext } from './context.ts';
+import { KeyTable } from './key-table.ts';
+import type { LoadedRows } from './load-rows.ts';
+
+export interface IndexTarget {
+  readonly snapshotPath: string;
+}
+
+/** What an activation must know of the stored blocks. */
+export interface StoredLoad {
+  readonly parentId: number | null;
+  readonly blockCount: number;
+}
+
+export interface IndexStream {
+  readonly add: (block: Block) => Promise<void>;
+  finish(result: LoadedRows): Promise<StoredLoad>;
+  close(): Promise<void>;
+}
+
+/** Indexes a full load while it is read: two threads work on the same blocks. */
+export function indexStream(context: ImportContext, load: BegunLoad, target: IndexTarget): IndexStream {
+  const thread = startIndexThread();
+  const replaced = new KeyTable();
+  const ready = readProvisioned(context.storage, load.secret).then(async (overlay) => {
+    if (overlay !== undefined) await thread.add(withSkips(overlay, replaced, true));
+  });
+  // Met by the first `add` or by `finish`; until then it is not an unhandled failure.
+  ready.catch(() => {});
+  return {
+    async add(block) {
+      await ready;
+      await thread.add(withSkips(block, replaced, false));
+    },
+    async finish(result) {
+      await ready;
+      await thread.finish(target.snapshotPath);
+      return { parentId: null, blockCount: result.blockCount };
+    },
+    close: () => thread.close(),
+  };
+}
+
+/** Indexes a generation that an increment has made, after its last row is stored. */
+export async function indexGeneration(
+  context: ImportContext,
+  load: BegunLoad,
+  target: IndexTarget,
+  result: LoadedRows,
+): Promise<StoredLoad> {
+  const db = context.storage.tables<DirectoryTables>();
+  const chain: LoadRow[] = [asRow(load, result.blockCount), ...load.chain];
+  const stored = isWorthCopying(load, result)
+    ? await copyGeneration(context, load, result)
+    : { parentId: load.chain[0]?.id ?? null, blockCount: result.blockCount };
+  const thread = startIndexThread();
+  try {
+    const overlay = await readProvisioned(context.storage, load.secret);
+    for await (const block of readGeneration(db, chain, overlay)) await thread.add(block);
+    await thread.finish(target.snapshotPath);
+    return stored;
+  } finally {
+    await thread.close();
+  }
+}
+
+/** Long chains and large increments are copied into one load, so that old blocks do not pile up. */
+function isWorthCopying(load: BegunLoad, result: LoadedRows): boolean {
+  return load.chain.length >= maxChainLength || result.entryCount * 2 > (load.chain[0]?.record_count ?? 0);
+}
+
+/** Appends what the older loads still contribute, so that this load holds every record itself. */
+async function copyGeneration(context: ImportContext, load: BegunLoad, result: LoadedRows): Promise<StoredLoad> {
+  const db = context.storage.tables<DirectoryTables>();
+  const chain = [asRow(load, result.blockCount), ...load.chain];
+  let sequence = result.blockCount;
+  let blocksRead = 0;
+  for await (const block of readGeneration(db, chain)) {
+    if (blocksRead++ < result.blockCount) continue;
+    const live = dropSkipped(block, block.skip);
+    if (live !== undefined) await storeBlock(context.storage, context.clock, load.id, sequence++, live);
+  }
+  return { parentId: null, blockCount: sequence };
+}
+
+function dropSkipped(block: Block, skip: Uint8Array | undefined): Block | undefined {
+  if (skip === undefined) return block;
+  const writer = new BlockWriter(block.recordCount);
+  const keys = readKeys(block);
+  const lines = readLines(block);
+  for (let entry = 0; entry < block.recordCount; entry++) {
+    if (skip[entry] === 1) continue;
+    const at = entry * 4;
+    writer.add(keys[at] ?? 0, keys[at + 1] ?? 0, keys[at + 2] ?? 0, keys[at + 3] ?? 0, lines[entry] ?? '');
+  }
+  return writer.take();
+}
+
+/** The load as it will be once it is active. */
+function asRow(load: BegunLoad, blockCount: number): LoadRow {
+  return {
+    id: load.id,
+    parent_id: load.chain[0]?.id ?? null,
+    previous_id: null,
+    kind: 'incremental',
+    format: '',
+    source: '',
+    state: 'loading',
+    record_count: 0,
+    block_count: blockCount,
+    report: '{}',
+    started_at: 0,
+    heartbeat_at: 0,
+    finished_at: null,
+  };
+}

@@ -1,0 +1,174 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { DirectoryError } from '../errors.ts';
+import { blockRecordCount } from '../limits.ts';
+import { readKeyTable } from '../store/generation.ts';
+import { reserveIds, storeBlock, type BegunLoad } from '../store/loads.ts';
+import { seedOf } from '../store/provisioned.ts';
+import type { DirectoryTables, LoadKind } from '../store/tables.ts';
+import { BlockWriter, type Block } from './block.ts';
+import { createRowChecker, type RowChecker } from './check-row.ts';
+import type { CsvRow } from './csv-reader.ts';
+import { hashText, type TextHash } from './hash-text.ts';
+import type { ImportContext } from './context.ts';
+import type { KeyTable } from './key-table.ts';
+import type { InputPlan } from './plan-input.ts';
+import type { ProgressMeter } from './progress.ts';
+import type { ReportBuilder } from './quality-report.ts';
+import type { RefusalReason, RowDraft } from './row.ts';
+
+export interface LoadRowsOptions {
+  readonly context: ImportContext;
+  readonly load: BegunLoad;
+  readonly plan: InputPlan;
+  readonly kind: LoadKind;
+  readonly report: ReportBuilder;
+  readonly progress: ProgressMeter;
+  /** Hears of every block after it is stored. */
+  readonly onBlock?: ((block: Block) => Promise<void>) | undefined;
+}
+
+export interface LoadedRows {
+  readonly blockCount: number;
+  /** Entries in the blocks, removals included. */
+  readonly entryCount: number;
+  /** Records of the generation. */
+  readonly recordCount: number;
+  readonly unusedIds: { readonly first: number; readonly end: number };
+}
+
+/** Ids are reserved in portions; what is left over at the end goes back. */
+const idsPerReservation = 65_536;
+
+/** Reads, checks and stores all rows of the file in blocks. One portion of rows is in memory at a time. */
+export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
+  const { plan, report, progress, context, load } = options;
+  const known = await readKeyTable(context.storage.tables<DirectoryTables>(), load.chain);
+  const entries = new EntryWriter(options, known);
+  for await (const rows of plan.table.rows(plan.format.wanted)) {
+    for (const row of rows) {
+      report.rowsRead++;
+      const refusal = findRowFault(row, plan);
+      if (refusal !== undefined) report.refuse(refusal, row.line);
+      else await entries.addRow(row);
+    }
+    progress.rows(rows.length);
+    await nextTurn();
+  }
+  await entries.flush();
+  if (options.kind === 'full') report.removed = entries.knownCount - entries.metCount;
+  const recordCount =
+    options.kind === 'full' ? report.loaded : entries.knownCount + report.added - report.removed;
+  return { blockCount: entries.blockCount, entryCount: entries.entryCount, recordCount, unusedIds: entries.unusedIds };
+}
+
+/** A row cut short at the very end of the file means that the file itself was cut short. */
+function findRowFault(row: CsvRow, plan: InputPlan): RefusalReason | undefined {
+  if (row.isMisquoted === true) return 'quoting';
+  if (row.fields.length === plan.table.header.length) return undefined;
+  if (row.isUnended === true && row.fields.length < plan.table.header.length) {
+    throw new DirectoryError('DIRECTORY_FILE_BROKEN', `The file ends within line ${row.line}`);
+  }
+  return 'columns';
+}
+
+/** Turns checked rows into entries of blocks and keeps count of what they change. */
+class EntryWriter {
+  readonly #options: LoadRowsOptions;
+  readonly #known: KeyTable;
+  readonly #checker: RowChecker;
+  readonly #writer = new BlockWriter(blockRecordCount);
+  readonly #seed: { readonly low: number; readonly high: number };
+  readonly #hash: TextHash = { low: 0, high: 0 };
+  readonly #sum: TextHash = { low: 0, high: 0 };
+  #nextId = 0;
+  #endId = 0;
+  readonly knownCount: number;
+  /** Known records that the file names. */
+  metCount = 0;
+  blockCount = 0;
+  entryCount = 0;
+
+  constructor(options: LoadRowsOptions, known: KeyTable) {
+    this.#options = options;
+    this.#known = known;
+    this.knownCount = known.size;
+    this.#seed = seedOf(options.load.secret);
+    this.#checker = createRowChecker(options.context.gazetteer, (reason, line) => options.report.warn(reason, line));
+  }
+
+  get unusedIds(): { readonly first: number; readonly end: number } {
+    return { first: this.#nextId, end: this.#endId };
+  }
+
+  async addRow(row: CsvRow): Promise<void> {
+    const { plan, report } = this.#options;
+    const drafts = plan.format.read(row.fields, row.line);
+    if (drafts.length === 0) report.passedOver++;
+    for (const draft of drafts) {
+      if (this.#nextId >= this.#endId) await this.#reserveIds();
+      const refusal = isRemoval(draft) ? this.#remove(draft) : this.#put(draft);
+      if (refusal !== undefined) report.refuse(refusal, draft.line);
+      if (this.#writer.isFull) await this.flush();
+    }
+  }
+
+  async flush(): Promise<void> {
+    const block = this.#writer.take();
+    if (block === undefined) return;
+    const { context, load, onBlock } = this.#options;
+    await storeBlock(context.storage, context.clock, load.id, this.blockCount++, block);
+    this.entryCount += block.recordCount;
+    await onBlock?.(block);
+  }
+
+  async #reserveIds(): Promise<void> {
+    this.#nextId = await reserveIds(this.#options.context.storage, idsPerReservation);
+    this.#endId = this.#nextId + idsPerReservation;
+  }
+
+  #put(draft: RowDraft): RefusalReason | undefined {
+    if (!putActions.has(draft.action)) return 'action_unknown';
+    const checked = this.#checker.check(draft);
+    if (typeof checked === 'string') return checked;
+    const { low: seedLow, high: seedHigh } = this.#seed;
+    hashText(checked.key, seedLow, seedHigh, this.#hash);
+    hashText(checked.line, seedLow, seedHigh, this.#sum);
+    const { report } = this.#options;
+    const { low, high } = this.#hash;
+    const sum = this.#sum.low;
+    const slot = this.#known.find(low, high);
+    if (slot < 0) {
+      const id = this.#nextId++;
+      this.#known.add(low, high, id, sum, true);
+      this.#writer.add(low, high, id, sum, checked.line);
+      report.added++;
+      return undefined;
+    }
+    if (this.#known.isSeenAt(slot)) return 'duplicate';
+    this.#known.markSeen(slot);
+    this.metCount++;
+    if (this.#known.sumAt(slot) === sum) report.unchanged++;
+    else report.changed++;
+    this.#writer.add(low, high, this.#known.idAt(slot), sum, checked.line);
+    return undefined;
+  }
+
+  #remove(draft: RowDraft): RefusalReason | undefined {
+    if (this.#options.kind === 'full') return 'removal_in_full_load';
+    hashText(this.#checker.keyOf(draft), this.#seed.low, this.#seed.high, this.#hash);
+    const { low, high } = this.#hash;
+    const slot = this.#known.find(low, high);
+    if (slot < 0) return 'removal_unknown';
+    if (this.#known.isSeenAt(slot)) return 'duplicate';
+    this.#known.markSeen(slot);
+    this.#writer.add(low, high, 0, 0, '');
+    this.#options.report.removed++;
+    return undefined;
+  }
+}
+
+const putActions: ReadonlySet<string> = new Set(['', 'add', 'change', 'update', 'upsert']);
+
+function isRemoval(draft: RowDraft): boolean {
+  return draft.action === 'remove' || draft.action === 'delete';
+}

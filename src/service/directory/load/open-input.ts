@@ -1,0 +1,145 @@
+import { createReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { PassThrough, Transform, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import yauzl, { type Entry, type ZipFile } from 'yauzl';
+import { DirectoryError } from '../errors.ts';
+
+/** One file of text to be read, possibly unpacked on the way. */
+export interface InputFile {
+  /** The name without folders. */
+  readonly name: string;
+  /** Bytes to be read from disk, if known; for the progress bar. */
+  readonly sizeBytes: number | undefined;
+  /** Opens the file from its start. `onBytes` hears how many bytes have been taken from disk. */
+  open(onBytes?: (count: number) => void): Promise<Readable>;
+}
+
+const gzipMagic = Buffer.from([0x1f, 0x8b]);
+const zipMagic = Buffer.from('PK');
+
+/**
+ * The text files in `file`: itself, the content of a .gz, or every .csv in a .zip; told apart by content, not by name.
+ * Throws DIRECTORY_FILE_UNREADABLE.
+ */
+export async function openInput(file: string): Promise<InputFile[]> {
+  try {
+    const { size } = await stat(file);
+    const magic = await readMagic(file);
+    if (magic.equals(zipMagic)) return await listZip(file);
+    const isGzip = magic.equals(gzipMagic);
+    return [{ name: path.basename(file), sizeBytes: size, open: (onBytes) => openFile(file, isGzip, onBytes) }];
+  } catch (error) {
+    if (error instanceof DirectoryError) throw error;
+    throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', `${path.basename(file)} cannot be read`, { cause: error });
+  }
+}
+
+/** Standard input, plain or gzip-compressed. A .zip needs a file, because its table of contents is at its end. */
+export function openStream(stream: Readable): InputFile[] {
+  return [{ name: 'standard input', sizeBytes: undefined, open: (onBytes) => unpackStream(stream, onBytes) }];
+}
+
+async function readMagic(file: string): Promise<Buffer> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openFile(file: string, isGzip: boolean, onBytes?: (count: number) => void): Promise<Readable> {
+  const raw = counted(createReadStream(file, { highWaterMark: 1 << 20 }), onBytes);
+  return isGzip ? connect(raw, createGunzip({ chunkSize: 1 << 18 })) : raw;
+}
+
+async function unpackStream(stream: Readable, onBytes?: (count: number) => void): Promise<Readable> {
+  const raw = counted(stream, onBytes);
+  const first = await new Promise<Buffer>((resolve, reject) => {
+    raw.once('error', reject);
+    raw.once('end', () => resolve(Buffer.alloc(0)));
+    raw.once('data', (chunk: Buffer) => {
+      raw.pause();
+      resolve(chunk);
+    });
+  });
+  if (first.subarray(0, 2).equals(zipMagic)) {
+    raw.destroy();
+    throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', 'A .zip cannot be read from standard input; name the file');
+  }
+  if (first.length === 0) return raw;
+  raw.unshift(first);
+  return first.subarray(0, 2).equals(gzipMagic) ? connect(raw, createGunzip()) : raw;
+}
+
+/** Counts bytes as they pass; a plain pass-through if nobody wants to know. */
+function counted(stream: Readable, onBytes?: (count: number) => void): Readable {
+  if (onBytes === undefined && !(stream instanceof PassThrough)) return stream;
+  const counter = new Transform({
+    highWaterMark: 1 << 20,
+    transform(chunk: Buffer, _encoding, done) {
+      onBytes?.(chunk.length);
+      done(null, chunk);
+    },
+  });
+  return connect(stream, counter);
+}
+
+/** Pipes and hands errors on, which `pipe` alone does not. */
+function connect(from: Readable, to: Transform): Readable {
+  from.once('error', (error) => to.destroy(error));
+  to.once('close', () => from.destroy());
+  return from.pipe(to);
+}
+
+async function listZip(file: string): Promise<InputFile[]> {
+  const zip = await openZip(file);
+  const entries = await readEntries(zip);
+  zip.close();
+  const texts = entries.filter(({ fileName }) => /\.(csv|txt)$/i.test(fileName) && !/fileheader/i.test(fileName));
+  if (texts.length === 0) throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', 'The .zip holds no .csv file');
+  return texts.map((entry) => ({
+    name: path.posix.basename(entry.fileName),
+    sizeBytes: entry.compressedSize,
+    open: async (onBytes) => openEntry(file, entry, onBytes),
+  }));
+}
+
+function openZip(file: string): Promise<ZipFile> {
+  return new Promise((resolve, reject) => {
+    yauzl.open(file, { lazyEntries: true, autoClose: false }, (error, zip) => {
+      if (error) reject(error);
+      else resolve(zip);
+    });
+  });
+}
+
+function readEntries(zip: ZipFile): Promise<Entry[]> {
+  return new Promise((resolve, reject) => {
+    const entries: Entry[] = [];
+    zip.on('entry', (entry: Entry) => {
+      entries.push(entry);
+      zip.readEntry();
+    });
+    zip.once('end', () => resolve(entries));
+    zip.once('error', reject);
+    zip.readEntry();
+  });
+}
+
+async function openEntry(file: string, entry: Entry, onBytes?: (count: number) => void): Promise<Readable> {
+  const zip = await openZip(file);
+  const stream = await new Promise<Readable>((resolve, reject) => {
+    zip.openReadStream(entry, (error, opened) => {
+      if (error) reject(error);
+      else resolve(opened);
+    });
+  });
+  stream.once('close', () => zip.close());
+  // What is read from disk is not seen here; the uncompressed bytes are scaled to the compressed size.
+  const scale = entry.uncompressedSize > 0 ? entry.compressedSize / entry.uncompressedSize : 1;
+  return counted(stream, onBytes === undefined ? undefined : (count) => onBytes(count * scale));
+}

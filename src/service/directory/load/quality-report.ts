@@ -1,0 +1,131 @@
+import { maxReportedLines } from '../limits.ts';
+import type { LoadKind } from '../store/tables.ts';
+import { refusalReasons, warningReasons, type RefusalReason, type WarningReason } from './row.ts';
+
+/** How often something happened, and the first lines where. */
+export interface Finding {
+  readonly count: number;
+  /** Line numbers in the input, at most 100. */
+  readonly lines: readonly number[];
+}
+
+/**
+ * The quality report of a load. Example:
+ * `{ "format": "own", "kind": "full", "rowsRead": 3, "loaded": 2, "refused": { "patient_address": { "count": 1, "lines": [4] } }, … }`
+ */
+export interface LoadReport {
+  readonly format: string;
+  readonly kind: LoadKind;
+  readonly source: string;
+  readonly rowsRead: number;
+  /** Rows of the file that became or changed a record, or said the same again. */
+  readonly loaded: number;
+  readonly added: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  /** Records of the previous directory that are gone. */
+  readonly removed: number;
+  /** Records of the whole directory afterwards. */
+  readonly recordCount: number;
+  readonly refusedRows: number;
+  readonly refused: Readonly<Partial<Record<RefusalReason, Finding>>>;
+  readonly warnings: Readonly<Partial<Record<WarningReason, Finding>>>;
+  /** Rows passed over on purpose, for example NPPES entries without a Direct address. */
+  readonly passedOver: number;
+  readonly seconds: number;
+  /** Why the load was given up; absent if it was activated. */
+  readonly failure?: string;
+}
+
+interface MutableFinding {
+  count: number;
+  lines: number[];
+}
+
+/** Counts what a load meets. */
+export class ReportBuilder {
+  rowsRead = 0;
+  added = 0;
+  changed = 0;
+  unchanged = 0;
+  removed = 0;
+  passedOver = 0;
+  readonly #refused = new Map<RefusalReason, MutableFinding>();
+  readonly #warnings = new Map<WarningReason, MutableFinding>();
+
+  refuse(reason: RefusalReason, line: number): void {
+    note(this.#refused, reason, line);
+  }
+
+  warn(reason: WarningReason, line: number): void {
+    note(this.#warnings, reason, line);
+  }
+
+  get loaded(): number {
+    return this.added + this.changed + this.unchanged;
+  }
+
+  get refusedRows(): number {
+    let rows = 0;
+    for (const finding of this.#refused.values()) rows += finding.count;
+    return rows;
+  }
+
+  build(
+    rest: Pick<LoadReport, 'format' | 'kind' | 'source' | 'recordCount' | 'seconds'> & { failure?: string },
+  ): LoadReport {
+    const { rowsRead, loaded, added, changed, unchanged, removed, refusedRows, passedOver } = this;
+    return {
+      ...rest,
+      rowsRead,
+      loaded,
+      added,
+      changed,
+      unchanged,
+      removed,
+      refusedRows,
+      passedOver,
+      refused: Object.fromEntries(this.#refused),
+      warnings: Object.fromEntries(this.#warnings),
+    };
+  }
+}
+
+function note<Reason>(findings: Map<Reason, MutableFinding>, reason: Reason, line: number): void {
+  let finding = findings.get(reason);
+  if (finding === undefined) {
+    finding = { count: 0, lines: [] };
+    findings.set(reason, finding);
+  }
+  finding.count++;
+  if (finding.lines.length < maxReportedLines) finding.lines.push(line);
+}
+
+/** The report as lines for a person. */
+export function formatReport(report: LoadReport): string[] {
+  const counts =
+    `${report.rowsRead} rows read, ${report.loaded} loaded ` +
+    `(${report.added} added, ${report.changed} changed, ${report.unchanged} unchanged), ` +
+    `${report.removed} removed, ${report.refusedRows} refused` +
+    (report.passedOver > 0 ? `, ${report.passedOver} passed over` : '');
+  return [
+    `${report.kind} load of ${report.source} (format ${report.format}), ${report.seconds.toFixed(1)} s`,
+    ...(report.failure === undefined ? [] : [`GIVEN UP: ${report.failure}`]),
+    counts,
+    `${report.recordCount} records in the directory`,
+    ...formatFindings('refused', report.refused, refusalReasons),
+    ...formatFindings('warning', report.warnings, warningReasons),
+  ];
+}
+
+function formatFindings<Reason extends string>(
+  title: string,
+  findings: Readonly<Partial<Record<Reason, Finding>>>,
+  texts: Readonly<Record<Reason, string>>,
+): string[] {
+  return Object.entries<Finding | undefined>(findings).map(([reason, finding]) => {
+    const lines = finding?.lines.slice(0, 10).join(', ') ?? '';
+    const more = (finding?.count ?? 0) > 10 ? ', …' : '';
+    return `  ${title} ${reason}: ${finding?.count ?? 0}. ${texts[reason as Reason]} Lines ${lines}${more}`;
+  });
+}

@@ -1,0 +1,48 @@
+/** What a format makes of one row of a file, before it is checked. */
+export interface RowDraft {
+  readonly line: number;
+  /** In the order of `textFields`, as in the file. */
+  readonly texts: readonly string[];
+  readonly latitude: string;
+  readonly longitude: string;
+  /** The stable key if the file has a column for it, else ''. */
+  readonly key: string;
+  /** What an incremental file wants done, in lower case; '' means add or change. */
+  readonly action: string;
+  /** True if the row is marked as a patient's address (DIR-03). */
+  readonly isPatient: boolean;
+}
+
+/** Why a row is not loaded. */
+export const refusalReasons = {
+  columns: 'The row has another number of columns than the header.',
+  quoting: 'Quotes are misplaced.',
+  not_utf8: 'The text is not UTF-8.',
+  too_long: 'A value is longer than any field may be.',
+  direct_address_missing: 'There is no Direct address.',
+  direct_address_invalid: 'The address is no Direct address.',
+  patient_address: 'The address belongs to a patient and must not be published (DIR-03).',
+  npi_invalid: 'The NPI does not have ten digits.',
+  action_unknown: 'The action is neither add, change nor remove.',
+  duplicate: 'The key stood in an earlier row of the same file.',
+  removal_in_full_load: 'A full load has nothing to remove.',
+  removal_unknown: 'The record to be removed does not exist.',
+} as const;
+
+export type RefusalReason = keyof typeof refusalReasons;
+
+/** What a reader of the report may want to correct although the row was loaded. */
+export const warningReasons = {
+  npi_check_digit: 'The NPI fails its check digit (DIR-05).',
+  state_unknown: 'There is no such state.',
+  zip_unknown: 'The ZIP code is not in the gazetteer.',
+  zip_invalid: 'The ZIP code is not ##### or #####-#### and was left out.',
+  zip_repaired: 'The ZIP code had lost its leading zero or its hyphen.',
+  state_zip_disagree: 'The ZIP code lies in another state.',
+  coordinates_invalid: 'The coordinates are no point on earth and were replaced.',
+  coordinates_missing: 'No place was found; the record is left out of radius searches.',
+  not_ascii: 'The row has characters outside ASCII (DIR-02).',
+  phone_form: 'The telephone number is neither empty nor a number of ten digits (DIR-02).',
+} as const;
+
+export type WarningReason = keyof typeof warningReasons;

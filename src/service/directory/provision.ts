@@ -1,0 +1,30 @@
+import type { Gazetteer } from '../../lib/geo/index.ts';
+import { textFields, type ProviderRecord } from '../../lib/provider-index/index.ts';
+import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
+import { DirectoryError } from './errors.ts';
+import { createRowChecker } from './load/check-row.ts';
+import { refusalReasons } from './load/row.ts';
+import type { ProvisionedRecord } from './store/provisioned.ts';
+
+/** What an operator tells about an address that it hosts; everything but the address may be left out. */
+export type HostedRecord = Partial<Omit<ProviderRecord, 'id'>> & Pick<ProviderRecord, 'directAddress'>;
+
+/** Checks the record like a row of a load and fills in its coordinates. Throws DIRECTORY_RECORD_INVALID. */
+export function provisionedLine(record: HostedRecord, gazetteer: Gazetteer): ProvisionedRecord {
+  const checked = createRowChecker(gazetteer, () => {}).check({
+    line: 0,
+    texts: textFields.map((field) => record[field] ?? ''),
+    latitude: record.latitude === undefined ? '' : String(record.latitude),
+    longitude: record.longitude === undefined ? '' : String(record.longitude),
+    key: '',
+    action: '',
+    isPatient: false,
+  });
+  if (typeof checked === 'string') throw new DirectoryError('DIRECTORY_RECORD_INVALID', refusalReasons[checked]);
+  return { addressKey: addressKeyOf(record.directAddress.trim()), line: checked.line };
+}
+
+/** Throws VALUE_DIRECT_ADDRESS_INVALID. */
+export function addressKeyOf(directAddress: string): string {
+  return addressKey(parseDirectAddress(directAddress));
+}

@@ -1,0 +1,80 @@
+import { readKeys, type Block } from '../load/block.ts';
+import { KeyTable } from '../load/key-table.ts';
+import type { LoadRow } from './tables.ts';
+import type { DirectoryDb } from './state.ts';
+
+/** A block of a generation with the entries that a newer load, or an earlier entry, has replaced. */
+export interface LiveBlock extends Block {
+  /** 1 for each entry that does not count; undefined if all count. */
+  readonly skip?: Uint8Array;
+}
+
+/**
+ * The blocks of a generation, newest load first: `chain` as from `readChain`, `overlay` before all of it. An entry is
+ * skipped when a newer block has one for the same key, and when it stands for a removal. Reads one block at a time.
+ */
+export async function* readGeneration(
+  db: DirectoryDb,
+  chain: readonly LoadRow[],
+  overlay?: Block,
+): AsyncGenerator<LiveBlock> {
+  const replaced = new KeyTable();
+  if (overlay !== undefined) yield withSkips(overlay, replaced, true);
+  for (const [depth, load] of chain.entries()) {
+    const hasOlder = depth < chain.length - 1;
+    for (let sequence = 0; sequence < load.block_count; sequence++) {
+      yield withSkips(await readBlock(db, load.id, sequence), replaced, hasOlder);
+    }
+  }
+}
+
+export async function readBlock(db: DirectoryDb, loadId: number, sequence: number): Promise<Block> {
+  const row = await db
+    .selectFrom('directory_block')
+    .select(['keys', 'records', 'record_count'])
+    .where('load_id', '=', loadId)
+    .where('sequence', '=', sequence)
+    .executeTakeFirst();
+  if (row === undefined) throw new Error(`block ${sequence} of directory load ${loadId} is missing`);
+  return { keys: row.keys, records: row.records, recordCount: row.record_count };
+}
+
+/** Marks what newer blocks replace; remembers this block's keys if older blocks follow. */
+export function withSkips(block: Block, replaced: KeyTable, remembers: boolean): LiveBlock {
+  if (replaced.size === 0 && !remembers) return block;
+  const keys = readKeys(block);
+  const skip = new Uint8Array(block.recordCount);
+  for (let entry = 0; entry < block.recordCount; entry++) {
+    const low = keys[entry * 4] ?? 0;
+    const high = keys[entry * 4 + 1] ?? 0;
+    const isReplaced = replaced.find(low, high) >= 0;
+    if (isReplaced || keys[entry * 4 + 2] === 0) skip[entry] = 1;
+    if (!isReplaced && remembers) replaced.add(low, high, 1, 0, true);
+  }
+  return { ...block, skip };
+}
+
+/** The keys, ids and check sums of every record of a generation. */
+export async function readKeyTable(db: DirectoryDb, chain: readonly LoadRow[]): Promise<KeyTable> {
+  const table = new KeyTable(chain[0]?.record_count ?? 0);
+  const removed = new KeyTable();
+  for (const load of chain) {
+    const rows = db.selectFrom('directory_block').select(['keys', 'record_count']).where('load_id', '=', load.id);
+    for (let sequence = 0; sequence < load.block_count; sequence++) {
+      const row = await rows.where('sequence', '=', sequence).executeTakeFirstOrThrow();
+      addKeys(table, removed, readKeys({ keys: row.keys, records: row.keys, recordCount: row.record_count }));
+    }
+  }
+  return table;
+}
+
+function addKeys(table: KeyTable, removed: KeyTable, keys: Uint32Array): void {
+  for (let at = 0; at < keys.length; at += 4) {
+    const low = keys[at] ?? 0;
+    const high = keys[at + 1] ?? 0;
+    if (table.find(low, high) >= 0 || removed.find(low, high) >= 0) continue;
+    const id = keys[at + 2] ?? 0;
+    if (id === 0) removed.add(low, high, 1, 0, true);
+    else table.add(low, high, id, keys[at + 3] ?? 0, false);
+  }
+}

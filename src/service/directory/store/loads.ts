@@ -1,0 +1,204 @@
+import type { Clock } from '../../../core/index.ts';
+import type { Storage } from '../../../platform/index.ts';
+import { DirectoryError } from '../errors.ts';
+import { keptGenerations, loadLeaseMs } from '../limits.ts';
+import type { Block } from '../load/block.ts';
+import type { LoadReport } from '../load/quality-report.ts';
+import { findLoad, getState, loadState, readChain, updateState, type DirectoryDb } from './state.ts';
+import type { DirectoryTables, LoadKind, LoadRow } from './tables.ts';
+
+/** What a load is begun with. */
+export interface LoadStart {
+  readonly kind: LoadKind;
+  readonly format: string;
+  readonly source: string;
+}
+
+/** A load that has been begun: its number and what it builds upon. */
+export interface BegunLoad {
+  readonly id: number;
+  /** The active generation at the beginning, newest load first; empty if there is none. */
+  readonly chain: readonly LoadRow[];
+  readonly revision: number;
+  readonly secret: Uint8Array;
+}
+
+/** Begins a load, unless another one is alive. Throws DIRECTORY_LOAD_RUNNING. */
+export async function beginLoad(storage: Storage, clock: Clock, start: LoadStart): Promise<BegunLoad> {
+  await loadState(storage);
+  await clearDeadLoads(storage, clock);
+  return storage.transaction(async (tx: DirectoryDb) => {
+    const running = await tx.selectFrom('directory_load').select('id').where('state', '=', 'loading').executeTakeFirst();
+    if (running !== undefined) throw new DirectoryError('DIRECTORY_LOAD_RUNNING', `Load ${running.id} is running`);
+    const state = await getState(tx);
+    const now = clock.now().getTime();
+    const id = state.next_load_id;
+    await updateState(tx, { next_load_id: id + 1 });
+    await tx
+      .insertInto('directory_load')
+      .values({
+        ...start,
+        id,
+        parent_id: start.kind === 'incremental' ? state.active_load_id : null,
+        previous_id: state.active_load_id,
+        state: 'loading',
+        record_count: 0,
+        block_count: 0,
+        report: '{}',
+        started_at: now,
+        heartbeat_at: now,
+        finished_at: null,
+      })
+      .execute();
+    const chain = state.active_load_id === null ? [] : await readChain(tx, state.active_load_id);
+    return { id, chain, revision: state.revision, secret: state.secret };
+  });
+}
+
+/** Stores a block durably; also the sign of life that keeps the load from being cleared away. */
+export async function storeBlock(
+  storage: Storage,
+  clock: Clock,
+  loadId: number,
+  sequence: number,
+  block: Block,
+): Promise<void> {
+  await storage.transaction(async (tx: DirectoryDb) => {
+    await showLife(tx, clock, loadId);
+    const { keys, records, recordCount } = block;
+    await tx.insertInto('directory_block').values({ load_id: loadId, sequence, record_count: recordCount, keys, records }).execute();
+  });
+}
+
+/** Renews the lease. Throws DIRECTORY_LOAD_UNKNOWN if the load was cleared away in the meantime. */
+export async function showLife(tx: DirectoryDb, clock: Clock, loadId: number): Promise<void> {
+  const result = await tx
+    .updateTable('directory_load')
+    .set({ heartbeat_at: clock.now().getTime() })
+    .where('id', '=', loadId)
+    .where('state', '=', 'loading')
+    .executeTakeFirst();
+  if (result.numUpdatedRows === 1n) return;
+  throw new DirectoryError('DIRECTORY_LOAD_UNKNOWN', `Load ${loadId} was cleared away while it ran`);
+}
+
+/** Takes a range of record ids that nobody else will get. Returns the first. */
+export function reserveIds(storage: Storage, count: number): Promise<number> {
+  return storage.transaction(async (tx: DirectoryDb) => {
+    const { next_record_id: first } = await getState(tx);
+    await updateState(tx, { next_record_id: first + count });
+    return first;
+  });
+}
+
+export interface Activation {
+  readonly load: BegunLoad;
+  readonly parentId: number | null;
+  readonly blockCount: number;
+  readonly report: LoadReport;
+  /** Reserved ids that were not used: `[first, end)`. */
+  readonly unusedIds: { readonly first: number; readonly end: number };
+}
+
+/** Makes a load the active generation, in one transaction. Throws DIRECTORY_LOAD_RUNNING if another one got there first. */
+export async function activateLoad(storage: Storage, clock: Clock, activation: Activation): Promise<void> {
+  const { load, report, unusedIds } = activation;
+  await storage.transaction(async (tx: DirectoryDb) => {
+    await showLife(tx, clock, load.id);
+    const state = await getState(tx);
+    const expected = load.chain[0]?.id ?? null;
+    if (state.active_load_id !== expected) {
+      throw new DirectoryError('DIRECTORY_LOAD_RUNNING', 'The active directory was changed while this load ran');
+    }
+    await tx
+      .updateTable('directory_load')
+      .set({
+        state: 'ready',
+        parent_id: activation.parentId,
+        previous_id: expected,
+        record_count: report.recordCount,
+        block_count: activation.blockCount,
+        report: JSON.stringify(report),
+        finished_at: clock.now().getTime(),
+      })
+      .where('id', '=', load.id)
+      .execute();
+    // Ids at the end of the range go back if nobody has taken later ones.
+    const nextId = state.next_record_id === unusedIds.end ? unusedIds.first : state.next_record_id;
+    await updateState(tx, { active_load_id: load.id, revision: state.revision + 1, next_record_id: nextId });
+  });
+}
+
+/** Gives a load up: its blocks go, its report stays. */
+export async function failLoad(storage: Storage, clock: Clock, loadId: number, report: LoadReport): Promise<void> {
+  await storage
+    .tables<DirectoryTables>()
+    .updateTable('directory_load')
+    .set({ state: 'failed', report: JSON.stringify(report), finished_at: clock.now().getTime() })
+    .where('id', '=', loadId)
+    .execute();
+  await removeBlocks(storage, loadId);
+}
+
+/** Clears away loads whose process died, and what is left of failed ones. */
+export async function clearDeadLoads(storage: Storage, clock: Clock): Promise<void> {
+  const db = storage.tables<DirectoryTables>();
+  await db
+    .updateTable('directory_load')
+    .set({ state: 'failed', finished_at: clock.now().getTime() })
+    .where('state', '=', 'loading')
+    .where('heartbeat_at', '<', clock.now().getTime() - loadLeaseMs)
+    .execute();
+  const failed = await db.selectFrom('directory_load').select('id').where('state', '=', 'failed').execute();
+  for (const { id } of failed) await removeBlocks(storage, id);
+}
+
+/** Goes back to the generation before the active one. Throws DIRECTORY_NOTHING_TO_ROLL_BACK. */
+export function rollBack(storage: Storage): Promise<LoadRow> {
+  return storage.transaction(async (tx: DirectoryDb) => {
+    const state = await getState(tx);
+    const active = state.active_load_id === null ? undefined : await findLoad(tx, state.active_load_id);
+    const previous = active?.previous_id == null ? undefined : await findLoad(tx, active.previous_id);
+    if (previous?.state !== 'ready') {
+      throw new DirectoryError('DIRECTORY_NOTHING_TO_ROLL_BACK', 'There is no earlier directory to go back to');
+    }
+    await updateState(tx, { active_load_id: previous.id, revision: state.revision + 1 });
+    return previous;
+  });
+}
+
+/** Removes the generations that neither serve nor can be rolled back to; their reports stay. */
+export async function retireGenerations(storage: Storage): Promise<void> {
+  const db = storage.tables<DirectoryTables>();
+  const { active_load_id: activeId } = await getState(db);
+  const kept = new Set<number>();
+  for (let id = activeId, left = keptGenerations; id !== null && left >= 0; left--) {
+    const load = await findLoad(db, id);
+    if (load?.state !== 'ready') break;
+    for (const part of await readChain(db, id)) kept.add(part.id);
+    id = load.previous_id;
+  }
+  const ready = await db.selectFrom('directory_load').select('id').where('state', '=', 'ready').execute();
+  for (const { id } of ready) {
+    if (kept.has(id)) continue;
+    await db.updateTable('directory_load').set({ state: 'retired' }).where('id', '=', id).execute();
+  }
+  const retired = await db.selectFrom('directory_load').select('id').where('state', '=', 'retired').execute();
+  for (const { id } of retired) await removeBlocks(storage, id);
+}
+
+/** In portions, so that the write lock is never held for long. */
+async function removeBlocks(storage: Storage, loadId: number): Promise<void> {
+  const db = storage.tables<DirectoryTables>();
+  for (;;) {
+    const rows = await db.selectFrom('directory_block').select('sequence').where('load_id', '=', loadId).limit(blocksPerDeletion).execute();
+    if (rows.length === 0) return;
+    await db
+      .deleteFrom('directory_block')
+      .where('load_id', '=', loadId)
+      .where('sequence', 'in', rows.map((row) => row.sequence))
+      .execute();
+  }
+}
+
+const blocksPerDeletion = 32;

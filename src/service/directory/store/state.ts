@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Storage } from '../../../platform/index.ts';
+import type { DirectoryTables, LoadRow, StateRow } from './tables.ts';
+
+export type DirectoryDb = Kysely<DirectoryTables>;
+
+const stateId = 1;
+
+/** The one state row; made at the first call, in a transaction of its own. */
+export async function loadState(storage: Storage): Promise<StateRow> {
+  const found = await findState(storage.tables<DirectoryTables>());
+  if (found !== undefined) return found;
+  return storage.transaction(async (tx: DirectoryDb) => {
+    await tx
+      .insertInto('directory_state')
+      .values({ id: stateId, active_load_id: null, revision: 0, next_load_id: 1, next_record_id: 1, secret: randomBytes(32) })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute();
+    return getState(tx);
+  });
+}
+
+export function findState(db: DirectoryDb): Promise<StateRow | undefined> {
+  return db.selectFrom('directory_state').selectAll().where('id', '=', stateId).executeTakeFirst();
+}
+
+export function getState(db: DirectoryDb): Promise<StateRow> {
+  return db.selectFrom('directory_state').selectAll().where('id', '=', stateId).executeTakeFirstOrThrow();
+}
+
+export async function updateState(tx: DirectoryDb, change: Partial<Omit<StateRow, 'id'>>): Promise<void> {
+  await tx.updateTable('directory_state').set(change).where('id', '=', stateId).execute();
+}
+
+export function findLoad(db: DirectoryDb, id: number): Promise<LoadRow | undefined> {
+  return db.selectFrom('directory_load').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** The loads that make up a generation, newest first, down to one that holds every record itself. */
+export async function readChain(db: DirectoryDb, loadId: number): Promise<LoadRow[]> {
+  const chain: LoadRow[] = [];
+  for (let id: number | null = loadId; id !== null; ) {
+    const load: LoadRow | undefined = await findLoad(db, id);
+    if (load === undefined) throw new Error(`generation ${loadId} lacks its load ${id}`);
+    chain.push(load);
+    id = load.parent_id;
+  }
+  return chain;
+}

@@ -1,0 +1,70 @@
+/** The directory's tables (migration 0010). Times are milliseconds since 1970. */
+export interface DirectoryTables {
+  directory_load: LoadRow;
+  directory_block: BlockRow;
+  directory_state: StateRow;
+  directory_provisioned: ProvisionedRow;
+  directory_quota: QuotaRow;
+}
+
+export type LoadKind = 'full' | 'incremental';
+
+/** `loading` until activated; `failed` and `retired` keep the report of a load, without its blocks. */
+export type LoadState = 'loading' | 'ready' | 'failed' | 'retired';
+
+export interface LoadRow {
+  id: number;
+  /** The generation that this one changes; null if it holds every record itself. */
+  parent_id: number | null;
+  /** The generation that was active before this one; `rollback` goes there. */
+  previous_id: number | null;
+  kind: LoadKind;
+  format: string;
+  /** The input's file name without its folder, or `standard input`. */
+  source: string;
+  state: LoadState;
+  /** Records of the whole generation. */
+  record_count: number;
+  /** Blocks of this load alone. */
+  block_count: number;
+  /** JSON of a LoadReport. */
+  report: string;
+  started_at: number;
+  heartbeat_at: number;
+  finished_at: number | null;
+}
+
+export interface BlockRow {
+  load_id: number;
+  sequence: number;
+  record_count: number;
+  keys: Uint8Array;
+  records: Uint8Array;
+}
+
+/** One row, id 1. */
+export interface StateRow {
+  id: number;
+  active_load_id: number | null;
+  /** Counts every change of what is served: a load, a rollback, a provisioned record. */
+  revision: number;
+  next_load_id: number;
+  next_record_id: number;
+  /** 32 random bytes: seeds key hashes and keys the hashes of audited values. */
+  secret: Uint8Array;
+}
+
+export interface ProvisionedRow {
+  address_key: string;
+  record_id: number;
+  /** A record line as in a block. */
+  record: string;
+  updated_at: number;
+}
+
+export interface QuotaRow {
+  client_id: string;
+  /** UTC, `2026-11-21`. */
+  day: string;
+  record_count: number;
+}
