@@ -1,0 +1,193 @@
+/** Starts and stops the programs that tests talk to: everything on loopback, in folders of its own, ended by its pid. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { accessSync, constants, globSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+
+// Debian keeps servers outside an ordinary user's PATH.
+const furtherFolders = ['/usr/sbin', '/usr/local/sbin', '/sbin', '/usr/lib/postfix/sbin', '/usr/lib/postgresql/*/bin'];
+
+/** The full path of a program, or undefined when it is not installed. */
+export function findProgram(name: string): string | undefined {
+  const folders = [...(process.env['PATH'] ?? '').split(':'), ...furtherFolders.flatMap((folder) => globSync(folder))];
+  return folders.map((folder) => path.join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Options for a test that needs programs: skipped, with the reason printed, when one is missing. */
+export function needsPrograms(...names: readonly string[]): { skip: string | false } {
+  const missing = names.filter((name) => findProgram(name) === undefined);
+  return { skip: missing.length > 0 ? `not installed here: ${missing.join(', ')}` : false };
+}
+
+/** Options for a test of a server that only runs as root. */
+export function needsRootAndPrograms(...names: readonly string[]): { skip: string | false } {
+  return process.getuid?.() === 0 ? needsPrograms(...names) : { skip: 'needs root' };
+}
+
+/** A port that is free on 127.0.0.1 for TCP and UDP at this moment. */
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < 20; tries++) {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const isFree = await isUdpPortFree(port);
+    await new Promise((resolve) => server.close(resolve));
+    if (isFree) return port;
+  }
+  throw new Error('No port is free for both TCP and UDP');
+}
+
+function isUdpPortFree(port: number): Promise<boolean> {
+  const socket = createSocket('udp4');
+  return new Promise((resolve) => {
+    socket.once('error', () => resolve(false));
+    socket.bind(port, '127.0.0.1', () => socket.close(() => resolve(true)));
+  });
+}
+
+export interface TemporaryFolder {
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/** A new folder that servers under another user may enter. */
+export async function createTemporaryFolder(name = 'test'): Promise<TemporaryFolder> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), `openhisp-${name}-`));
+  await chmod(folder, 0o755);
+  return { path: folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+export interface ProgramResult {
+  readonly status: number | null;
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+}
+
+export interface RunOptions {
+  readonly input?: Uint8Array | string;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
+/** Runs a program to its end. Throws when it is not installed or does not end in time. */
+export async function runProgram(name: string, args: readonly string[], options: RunOptions = {}): Promise<ProgramResult> {
+  const child = launch(name, args, options);
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk));
+  child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
+  // A program that does not read its input closes the pipe; that is its right.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(options.input);
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    child.kill('SIGKILL');
+  }, options.timeoutMs ?? 30_000);
+  const status = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  clearTimeout(timer);
+  if (isLate) throw new Error(`${name} did not end in time`);
+  return { status, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) };
+}
+
+export interface RunningProgram {
+  readonly pid: number;
+  /** What it has written so far, both streams. */
+  output(): string;
+  /** Ends it by its pid, at first gently. Stopping twice is harmless. */
+  stop(): Promise<void>;
+}
+
+export interface StartOptions extends RunOptions {
+  /** Called again and again until it is true. A port on 127.0.0.1 stands for "takes connections". */
+  readonly isReady: number | (() => boolean | Promise<boolean>);
+}
+
+/** Starts a server and waits until it is ready. Throws with its output when it ends early or takes too long. */
+export async function startProgram(name: string, args: readonly string[], options: StartOptions): Promise<RunningProgram> {
+  const child = launch(name, args, options);
+  let output = '';
+  const collect = (chunk: Buffer) => {
+    // Enough to tell what went wrong.
+    output = (output + chunk.toString('utf8')).slice(-200_000);
+  };
+  child.stdout?.on('data', collect);
+  child.stderr?.on('data', collect);
+  child.stdin?.end();
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  child.once('error', (error) => collect(Buffer.from(String(error))));
+  const program: RunningProgram = { pid: child.pid ?? 0, output: () => output, stop: () => stop(child, ended) };
+  const { isReady, timeoutMs = 20_000 } = options;
+  const check = typeof isReady === 'number' ? () => takesConnections(isReady) : isReady;
+  try {
+    await waitUntil(async () => {
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} ended early:\n${output}`);
+      return check();
+    }, { timeoutMs, what: `${name} to be ready` });
+  } catch (error) {
+    await program.stop();
+    throw new Error(`${name} did not start:\n${output}`, { cause: error });
+  }
+  return program;
+}
+
+function launch(name: string, args: readonly string[], { cwd, env }: RunOptions): ChildProcess {
+  const file = findProgram(name);
+  if (file === undefined) throw new Error(`${name} is not installed`);
+  return spawn(file, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env: { ...process.env, ...env } }),
+  });
+}
+
+async function stop(child: ChildProcess, ended: Promise<void>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5_000);
+  await ended;
+  clearTimeout(timer);
+}
+
+/** True if something takes TCP connections on that port of 127.0.0.1. */
+export function takesConnections(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+export interface WaitOptions {
+  readonly timeoutMs?: number;
+  readonly what?: string;
+}
+
+/** Waits until the check is true; an exception in it ends the waiting. */
+export async function waitUntil(check: () => boolean | Promise<boolean>, options: WaitOptions = {}): Promise<void> {
+  const { timeoutMs = 10_000, what = 'a condition' } = options;
+  const deadline = Date.now() + timeoutMs;
+  while (!(await check())) {
+    if (Date.now() > deadline) throw new Error(`Waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
