@@ -1,0 +1,147 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { silentLog, systemClock } from '../../core/index.ts';
+import { createAudit } from '../../service/audit/index.ts';
+import {
+  createOauth,
+  scopeNames,
+  type Client,
+  type ClientLimits,
+  type ClientSettings,
+  type ClientStore,
+  type IssuedCredentials,
+} from '../../service/oauth/index.ts';
+import type { CliContext } from './context.ts';
+
+/** Adds `client`: who may call the REST API (Decision 0006). A secret is shown once, when it is made. */
+export function addClientCommands(program: Command, context: CliContext): void {
+  const client = program.command('client').description('the systems that may call the REST API');
+  addCreate(client, context);
+  addUpdate(client, context);
+  addSecretCommands(client, context);
+  client
+    .command('list')
+    .description('list all clients')
+    .option('--json', 'as JSON')
+    .action((options: { json?: true }) =>
+      withClients(context, async (clients) => {
+        const all = await clients.list();
+        if (options.json === true) context.print(JSON.stringify(all, undefined, 2));
+        else all.forEach((one) => context.print(formatLine(one)));
+      }),
+    );
+  client
+    .command('show <clientId>')
+    .description('show one client as JSON')
+    .action((clientId: string) =>
+      withClients(context, async (clients) => context.print(JSON.stringify(await clients.get(clientId), undefined, 2))),
+    );
+  client
+    .command('disable <clientId>')
+    .description('end its tokens and refuse new ones')
+    .action((clientId: string) => withClients(context, (clients) => clients.disable(clientId)));
+  client
+    .command('enable <clientId>')
+    .description('let a disabled client in again')
+    .action((clientId: string) => withClients(context, (clients) => clients.enable(clientId)));
+}
+
+interface SettingOptions {
+  readonly name?: string;
+  readonly scope?: string[];
+  readonly address?: string[];
+  readonly limit?: Record<string, number>;
+  readonly finalDelivery?: boolean;
+  readonly dataUseAccepted?: true;
+}
+
+function addCreate(client: Command, context: CliContext): void {
+  withSettings(client.command('create <name>').description('make a client and show its id and secret, once'))
+    .option('--client-id <id>', 'an id of your choice')
+    .option('--json', 'as JSON')
+    .action((name: string, options: SettingOptions & { clientId?: string; json?: true }) =>
+      withClients(context, async (clients) => {
+        const issued = await clients.create({
+          ...toSettings(options),
+          name,
+          scopes: options.scope ?? [...scopeNames],
+          ...(options.clientId === undefined ? {} : { clientId: options.clientId }),
+        });
+        printCredentials(context, issued, options.json === true);
+      }),
+    );
+}
+
+function addUpdate(client: Command, context: CliContext): void {
+  withSettings(client.command('update <clientId>').description('change what is given, keep the rest'))
+    .option('--name <name>', 'a new name')
+    .action((clientId: string, options: SettingOptions) =>
+      withClients(context, async (clients) => context.print(formatLine(await clients.update(clientId, toSettings(options))))),
+    );
+}
+
+function addSecretCommands(client: Command, context: CliContext): void {
+  client
+    .command('rotate-secret <clientId>')
+    .description('make a second secret and show it once; the first stays valid until revoked')
+    .option('--json', 'as JSON')
+    .action((clientId: string, options: { json?: true }) =>
+      withClients(context, async (clients) => printCredentials(context, await clients.rotateSecret(clientId), options.json === true)),
+    );
+  client
+    .command('revoke-secret <clientId> <secretId>')
+    .description('end a secret and the tokens issued to it')
+    .action((clientId: string, secretId: string) => withClients(context, (clients) => clients.revokeSecret(clientId, secretId)));
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option('--scope <scope...>', `one or more of ${scopeNames.join(', ')}`)
+    .option('--address <address...>', 'own Direct addresses; @domain stands for all of a domain')
+    .option('--limit <name=number...>', 'own limits, for example sendsPerSecond=50', collectLimit)
+    .option('--final-delivery', 'sends ask for the dispatched notice by default')
+    .option('--no-final-delivery', 'sends do not ask for it by default')
+    .option('--data-use-accepted', 'the client accepted the data-use rule of the directory today');
+}
+
+function collectLimit(text: string, limits: Record<string, number> = {}): Record<string, number> {
+  const [name = '', value = ''] = text.split('=', 2);
+  const number = Number(value);
+  if (name === '' || value === '' || Number.isNaN(number)) throw new InvalidArgumentError('write name=number');
+  return { ...limits, [name]: number };
+}
+
+function toSettings(options: SettingOptions): ClientSettings {
+  return {
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(options.scope === undefined ? {} : { scopes: options.scope }),
+    ...(options.address === undefined ? {} : { directAddresses: options.address }),
+    ...(options.limit === undefined ? {} : { limits: options.limit as ClientLimits }),
+    ...(options.finalDelivery === undefined ? {} : { requestFinalDelivery: options.finalDelivery }),
+    ...(options.dataUseAccepted === undefined ? {} : { dataUseAcceptedAt: systemClock.now() }),
+  };
+}
+
+async function withClients(context: CliContext, work: (clients: ClientStore) => Promise<void>): Promise<void> {
+  const installation = await context.openInstallation();
+  const audit = createAudit({ storage: installation.storage, clock: systemClock, log: silentLog });
+  try {
+    await work(createOauth({ storage: installation.storage, clock: systemClock, audit }).clients);
+  } finally {
+    await audit.close();
+    await installation.close();
+  }
+}
+
+function printCredentials(context: CliContext, issued: IssuedCredentials, asJson: boolean): void {
+  if (asJson) return context.print(JSON.stringify(issued));
+  context.print(`client_id      ${issued.clientId}`);
+  context.print(`client_secret  ${issued.clientSecret}`);
+  context.print(`secret id      ${issued.secretId}`);
+  context.note('The secret is stored as a hash only: note it now.');
+}
+
+function formatLine(client: Client): string {
+  const state = client.disabledAt === undefined ? 'active' : 'disabled';
+  const secrets = client.secrets.map((secret) => secret.secretId).join(',');
+  return [client.clientId, state, client.name, client.scopes.join(' '), client.directAddresses.join(' '), secrets].join('\t');
+}
