@@ -3,7 +3,6 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 export const trustErrors = {
   TRUST_DOMAIN_UNKNOWN: { kind: 'not-found' },
   TRUST_DOMAIN_INVALID: { kind: 'invalid-input' },
-  TRUST_ADDRESS_UNKNOWN: { kind: 'not-found' },
   TRUST_KEY_NOT_BOUND: { kind: 'invalid-input' },
   TRUST_KEY_MISMATCH: { kind: 'invalid-input' },
   TRUST_KEY_UNKNOWN: { kind: 'not-found' },

@@ -2,9 +2,10 @@ import type { Clock } from '../../core/index.ts';
 import type { Storage, Vault } from '../../platform/index.ts';
 import { createAddresses, type Addresses } from './addresses.ts';
 import { createAnchors, type Anchors } from './anchors.ts';
+import { createBundles, type Bundles } from './bundles.ts';
 import { createKeys, type Keys } from './keys.ts';
 
-export type Trust = Addresses & Keys & Anchors;
+export type Trust = Addresses & Keys & Anchors & Bundles;
 
 export interface TrustParts {
   readonly storage: Storage;
@@ -18,5 +19,6 @@ export function createTrust({ storage, vault, clock }: TrustParts): Trust {
     ...createAddresses(storage, clock),
     ...createKeys(storage, vault, clock),
     ...createAnchors(storage, clock),
+    ...createBundles(storage, clock),
   };
 }

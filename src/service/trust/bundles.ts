@@ -1,0 +1,229 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { concatBytes, errorText, type Clock, type Log } from '../../core/index.ts';
+import type { FetchResponse, GuardedFetch } from '../../lib/fetch/index.ts';
+import { readCertificate, readTrustBundle, type Certificate, type TrustBundle } from '../../lib/pki/index.ts';
+import { verifyCms } from '../../lib/smime/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import { insertAnchors } from './anchors.ts';
+import { TrustError } from './errors.ts';
+import type { AnchorDirection, TrustTables } from './tables.ts';
+
+export interface BundleRequest {
+  readonly domain: string;
+  readonly url: string;
+  readonly direction?: AnchorDirection;
+  /** The certificate that must have signed the bundle (BUNDLE-03); without it the bundle is unsigned. DER or PEM. */
+  readonly signer?: Uint8Array;
+  readonly refreshSeconds?: number;
+}
+
+export interface BundleStatus {
+  readonly id: string;
+  readonly domain: string;
+  readonly direction: AnchorDirection;
+  readonly url: string;
+  readonly anchorCount: number;
+  readonly refreshedAt: Date | undefined;
+  readonly checksum: string;
+  /** Empty after a good refresh. */
+  readonly lastError: string;
+}
+
+/** Published sets of anchors that are fetched again and again (BUNDLE-05, BUNDLE-07). */
+export interface Bundles {
+  addBundle(request: BundleRequest): Promise<string>;
+  removeBundle(id: string): Promise<void>;
+  listBundles(): Promise<readonly BundleStatus[]>;
+  /**
+   * Fetches every bundle that is due (or the one named) and swaps its anchors in one transaction. After a failure the
+   * last good set stays. Returns what changed, by bundle.
+   */
+  refreshBundles(
+    fetch: GuardedFetch,
+    log: Log,
+    onlyId?: string,
+  ): Promise<readonly { id: string; outcome: 'changed' | 'unchanged' | 'failed' }[]>;
+}
+
+type BundleRow = TrustTables['trust_bundle'];
+
+const dayMs = 86_400_000;
+// After a failure a bundle is asked for again sooner than its usual interval.
+const retryAfterFailureMs = 15 * 60_000;
+
+export function createBundles(storage: Storage, clock: Clock): Bundles {
+  const db = storage.tables<TrustTables>();
+
+  async function refreshOne(
+    row: BundleRow,
+    fetch: GuardedFetch,
+    log: Log,
+  ): Promise<'changed' | 'unchanged' | 'failed'> {
+    try {
+      const response = await fetch(row.url, {
+        headers: row.etag === '' ? {} : { 'if-none-match': row.etag },
+      });
+      const checksum = checksumOf(response);
+      if (response.status === 304 || (response.status === 200 && checksum === row.checksum)) {
+        await noteRefresh(row, {});
+        return 'unchanged';
+      }
+      await swap(row, readBundle(row, response), checksum, response.headers['etag'] ?? '');
+      return 'changed';
+    } catch (error) {
+      log.error(
+        { bundle: row.id, domain: row.domain, problem: errorText(error) },
+        'a trust bundle could not be refreshed; the last good set stays',
+      );
+      await db
+        .updateTable('trust_bundle')
+        .set({ last_error: errorText(error), next_refresh_at: clock.now().getTime() + retryAfterFailureMs })
+        .where('id', '=', row.id)
+        .execute();
+      return 'failed';
+    }
+  }
+
+  async function noteRefresh(row: BundleRow, changes: Partial<BundleRow>, on = db): Promise<void> {
+    const now = clock.now().getTime();
+    await on
+      .updateTable('trust_bundle')
+      .set({
+        refreshed_at: now,
+        next_refresh_at: now + row.refresh_seconds * 1000,
+        last_error: '',
+        ...changes,
+      })
+      .where('id', '=', row.id)
+      .execute();
+  }
+
+  /** Anchors that left the bundle stop being trusted in the same transaction in which new ones start. */
+  async function swap(row: BundleRow, bundle: TrustBundle, checksum: string, etag: string): Promise<void> {
+    await storage.transaction<TrustTables, void>(async (tx) => {
+      await tx
+        .deleteFrom('trust_anchor')
+        .where('bundle_id', '=', row.id)
+        .where(
+          'fingerprint',
+          'not in',
+          bundle.anchors.map((anchor) => anchor.fingerprint),
+        )
+        .execute();
+      await insertAnchors(
+        tx,
+        clock,
+        { domain: row.domain, direction: row.direction, bundleId: row.id },
+        bundle.anchors,
+      );
+      await noteRefresh(row, { checksum, etag }, tx);
+    });
+  }
+
+  return {
+    async addBundle(request) {
+      const domain = request.domain.toLowerCase();
+      const known = await db
+        .selectFrom('hosted_domain')
+        .select('domain')
+        .where('domain', '=', domain)
+        .executeTakeFirst();
+      if (known === undefined)
+        throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+      const id = randomUUID();
+      const now = clock.now().getTime();
+      await db
+        .insertInto('trust_bundle')
+        .values({
+          id,
+          domain,
+          direction: request.direction ?? 'both',
+          url: request.url,
+          signer: request.signer === undefined ? null : readCertificate(request.signer).der,
+          refresh_seconds: request.refreshSeconds ?? dayMs / 1000,
+          next_refresh_at: now,
+          refreshed_at: null,
+          checksum: '',
+          etag: '',
+          last_error: '',
+          created_at: now,
+        })
+        .execute();
+      return id;
+    },
+    async removeBundle(id) {
+      await storage.transaction<TrustTables, void>(async (tx) => {
+        await tx.deleteFrom('trust_anchor').where('bundle_id', '=', id).execute();
+        const result = await tx.deleteFrom('trust_bundle').where('id', '=', id).executeTakeFirst();
+        if (result.numDeletedRows === 0n)
+          throw new TrustError('TRUST_BUNDLE_UNKNOWN', `There is no trust bundle ${id}.`);
+      });
+    },
+    async listBundles() {
+      const rows = await db
+        .selectFrom('trust_bundle')
+        .leftJoin('trust_anchor', 'trust_anchor.bundle_id', 'trust_bundle.id')
+        .select((select) => [
+          'trust_bundle.id',
+          'trust_bundle.domain',
+          'trust_bundle.direction',
+          'trust_bundle.url',
+          'trust_bundle.refreshed_at',
+          'trust_bundle.checksum',
+          'trust_bundle.last_error',
+          select.fn.count<number>('trust_anchor.id').as('anchor_count'),
+        ])
+        .groupBy('trust_bundle.id')
+        .orderBy('trust_bundle.created_at')
+        .execute();
+      return rows.map((row) => ({
+        id: row.id,
+        domain: row.domain,
+        direction: row.direction,
+        url: row.url,
+        anchorCount: Number(row.anchor_count),
+        refreshedAt: row.refreshed_at === null ? undefined : new Date(row.refreshed_at),
+        checksum: row.checksum,
+        lastError: row.last_error,
+      }));
+    },
+    async refreshBundles(fetch, log, onlyId) {
+      let query = db.selectFrom('trust_bundle').selectAll();
+      query =
+        onlyId === undefined
+          ? query.where('next_refresh_at', '<=', clock.now().getTime())
+          : query.where('id', '=', onlyId);
+      const results: { id: string; outcome: 'changed' | 'unchanged' | 'failed' }[] = [];
+      for (const row of await query.execute())
+        results.push({ id: row.id, outcome: await refreshOne(row, fetch, log) });
+      return results;
+    },
+  };
+}
+
+function checksumOf(response: FetchResponse): string {
+  return createHash('sha256').update(response.body).digest('hex');
+}
+
+function readBundle(row: BundleRow, response: FetchResponse): TrustBundle {
+  if (response.status !== 200)
+    throw new TrustError('TRUST_BUNDLE_REFUSED', `${row.url} answered ${response.status}`);
+  const bundle = readTrustBundle(response.body, {
+    ...(row.signer === null ? {} : { signer: readCertificate(row.signer) }),
+    verifySignature: verifyBundleSignature,
+  });
+  // A bundle without a single anchor would switch all trust off by somebody else's slip.
+  if (bundle.anchors.length === 0)
+    throw new TrustError('TRUST_BUNDLE_REFUSED', `${row.url} holds no certificate`);
+  return bundle;
+}
+
+function verifyBundleSignature(signedData: Uint8Array, signer: Certificate): Uint8Array {
+  const verified = verifyCms(signedData);
+  const isBySigner = verified.signers.some(
+    (result) => result.outcome === 'valid' && result.certificate.fingerprint === signer.fingerprint,
+  );
+  if (!isBySigner)
+    throw new TrustError('TRUST_BUNDLE_REFUSED', 'the bundle is not signed by the configured certificate');
+  return concatBytes(verified.content);
+}

@@ -1,0 +1,306 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createManualClock, silentLog } from '../../core/index.ts';
+import { createGuardedFetch } from '../../lib/fetch/index.ts';
+import {
+  createAuthority,
+  createKeyPair,
+  formatPem,
+  issueDirectCertificate,
+  type Certificate,
+  type KeyPair,
+} from '../../lib/pki/index.ts';
+import { der } from '../../lib/asn1/index.ts';
+import { parseDirectAddress } from '../../lib/values/index.ts';
+import { loadMasterKey, openStorage, openVault, type Storage } from '../../platform/index.ts';
+import { createTrust, trustErrors, TrustError, type Trust } from './index.ts';
+
+const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
+const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2028-01-01T00:00:00Z') };
+const bob = parseDirectAddress('Bob@direct.example.org');
+const domain = 'direct.example.org';
+
+let folder: string;
+let storage: Storage;
+let trust: Trust;
+let caKeys: KeyPair;
+let authority: Certificate;
+const provoked = new Set<string>();
+const needsOpenssl = {
+  skip: spawnSync('openssl', ['version']).status === 0 ? false : 'openssl is not installed',
+};
+
+async function signWithOpenssl(
+  content: Uint8Array,
+  certificate: Certificate,
+  keys: KeyPair,
+): Promise<Uint8Array> {
+  const file = (name: string) => path.join(folder, name);
+  await writeFile(file('content'), content);
+  await writeFile(file('signer.pem'), formatPem('CERTIFICATE', certificate.der));
+  await writeFile(file('signer.key'), keys.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const names = [
+    '-in',
+    file('content'),
+    '-signer',
+    file('signer.pem'),
+    '-inkey',
+    file('signer.key'),
+    '-out',
+    file('signed'),
+  ];
+  const result = spawnSync('openssl', ['cms', '-sign', '-binary', '-nodetach', '-outform', 'DER', ...names], {
+    encoding: 'utf8',
+  });
+  assert.equal(result.status, 0, result.stderr);
+  return readFile(file('signed'));
+}
+
+async function refuses(code: keyof typeof trustErrors, work: () => Promise<unknown>): Promise<void> {
+  await assert.rejects(work, (error) => error instanceof TrustError && error.code === code);
+  provoked.add(code);
+}
+
+async function issue(boundTo: Parameters<typeof issueDirectCertificate>[0]['boundTo']) {
+  const keys = await createKeyPair();
+  const certificate = issueDirectCertificate({
+    boundTo,
+    publicKey: keys.publicKey,
+    issuer: { certificate: authority, privateKey: caKeys.privateKey },
+    ...validity,
+  });
+  return { certificate, keys };
+}
+
+before(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'openhisp-trust-'));
+  storage = await openStorage({ file: path.join(folder, 'test.db') });
+  await storage.migrate();
+  const vault = await openVault({
+    storage,
+    masterKey: loadMasterKey({ file: path.join(folder, 'master.key'), createsFile: true }),
+    clock,
+  });
+  trust = createTrust({ storage, vault, clock });
+  caKeys = await createKeyPair();
+  authority = createAuthority({
+    subject: [['CN', 'Test CA']],
+    publicKey: caKeys.publicKey,
+    privateKey: caKeys.privateKey,
+    ...validity,
+  });
+});
+
+after(async () => {
+  await storage.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('domains and addresses', () => {
+  it('AS-04: knows only what was added, in any case', async () => {
+    await trust.addDomain('Direct.Example.ORG');
+    await trust.addDomain(domain);
+    assert.deepEqual(await trust.listDomains(), [domain]);
+    assert.equal(await trust.isHostedDomain('DIRECT.example.org'), true);
+    assert.equal(await trust.isHostedDomain('example.org'), false);
+    assert.equal(await trust.findAddress(bob), undefined);
+    await trust.putAddress(bob);
+    assert.deepEqual(await trust.findAddress(parseDirectAddress('BOB@DIRECT.example.org')), {
+      address: bob,
+      status: 'active',
+    });
+    await trust.putAddress(bob, 'disabled');
+    assert.equal((await trust.findAddress(bob))?.status, 'disabled');
+    assert.equal((await trust.listAddresses(domain)).length, 1);
+  });
+  it('refuses what is no domain and an address under a foreign one', async () => {
+    await refuses('TRUST_DOMAIN_INVALID', () => trust.addDomain('localhost'));
+    await refuses('TRUST_DOMAIN_UNKNOWN', () => trust.putAddress(parseDirectAddress('a@other.example')));
+  });
+});
+
+describe('keys', () => {
+  it('AS-10, AS-11: takes a pair only if the certificate names its owner and the key is its own', async () => {
+    const wrong = await issue({ domain: 'other.example' });
+    await refuses('TRUST_KEY_NOT_BOUND', () =>
+      trust.addKeyPair(domain, wrong.certificate.der, wrong.keys.privateKey),
+    );
+    const right = await issue({ domain });
+    await refuses('TRUST_KEY_NOT_BOUND', () =>
+      trust.addKeyPair(bob, right.certificate.der, right.keys.privateKey),
+    );
+    await refuses('TRUST_KEY_MISMATCH', () =>
+      trust.addKeyPair(domain, right.certificate.der, wrong.keys.privateKey),
+    );
+  });
+
+  it('AS-83, AS-84: signs with the address-bound pair, decrypts with all, never signs with a retired one', async () => {
+    const forDomain = await issue({ domain });
+    const forBob = await issue({ address: bob });
+    await trust.addKeyPair(domain, forDomain.certificate.der, forDomain.keys.privateKey);
+    const bobId = await trust.addKeyPair(bob, forBob.certificate.der, forBob.keys.privateKey);
+    assert.deepEqual(
+      (await trust.findSigningKeys(bob)).map((key) => key.id),
+      [bobId],
+    );
+    assert.equal((await trust.findDecryptionKeys([bob])).length, 2);
+    await trust.retireKeyPair(bobId);
+    const signing = await trust.findSigningKeys(bob);
+    assert.equal(signing.length, 1);
+    assert.deepEqual(Buffer.from(signing[0]?.certificate ?? []), Buffer.from(forDomain.certificate.der));
+    assert.equal((await trust.findDecryptionKeys([bob])).length, 2);
+    assert.equal((await trust.findPublished(bob)).length, 0);
+    assert.equal((await trust.findPublished(domain)).length, 1);
+    await refuses('TRUST_KEY_UNKNOWN', () => trust.retireKeyPair('none'));
+  });
+
+  it('SEC-06: the private key is not readable in the database', async () => {
+    const row = await storage
+      .tables<{ key_pair: { sealed_private_key: Uint8Array } }>()
+      .selectFrom('key_pair')
+      .selectAll()
+      .executeTakeFirstOrThrow();
+    assert.equal(
+      Buffer.from(row.sealed_private_key).includes(
+        Buffer.from([0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01]),
+      ),
+      false,
+    );
+  });
+});
+
+describe('anchors', () => {
+  it('TRUST-02, TRUST-03: none until one is added, and then for that domain and direction alone', async () => {
+    assert.deepEqual(await trust.findAnchors(domain, 'incoming'), []);
+    const id = await trust.addAnchor(domain, authority.der, 'incoming');
+    assert.equal(await trust.addAnchor(domain, authority.der, 'incoming'), id);
+    assert.equal((await trust.findAnchors(domain, 'incoming')).length, 1);
+    assert.deepEqual(await trust.findAnchors(domain, 'outgoing'), []);
+    await trust.addDomain('second.example');
+    assert.deepEqual(await trust.findAnchors('second.example', 'incoming'), []);
+    await trust.removeAnchor(id);
+    assert.deepEqual(await trust.listAnchors(domain), []);
+  });
+  it('refuses what is no certificate, no domain of ours, no anchor', async () => {
+    await refuses('TRUST_ANCHOR_INVALID', () => trust.addAnchor(domain, new Uint8Array([1, 2, 3])));
+    await refuses('TRUST_DOMAIN_UNKNOWN', () => trust.addAnchor('other.example', authority.der));
+    await refuses('TRUST_ANCHOR_UNKNOWN', () => trust.removeAnchor('none'));
+  });
+});
+
+describe('trust bundles', () => {
+  let server: Server;
+  let baseUrl: string;
+  let body: Uint8Array = new Uint8Array();
+  let status = 200;
+  let requests = 0;
+  const fetch = createGuardedFetch({ timeoutMs: 2000, maxBytes: 100_000, allowPrivate: true });
+  const refresh = (id: string) => trust.refreshBundles(fetch, silentLog, id);
+
+  const plainBundle = (...certificates: Certificate[]): Buffer =>
+    Buffer.from(
+      der.sequence(
+        der.oid('1.2.840.113549.1.7.2'),
+        der.explicit(
+          0,
+          der.sequence(
+            der.integer(1),
+            der.set(),
+            der.sequence(der.oid('1.2.840.113549.1.7.1')),
+            der.implicit(0, true, Buffer.concat(certificates.map((one) => one.der))),
+            der.set(),
+          ),
+        ),
+      ),
+    );
+
+  before(async () => {
+    server = createServer((request, response) => {
+      requests++;
+      if (request.headers['if-none-match'] === '"same"') response.writeHead(304).end();
+      else
+        response.writeHead(status, { etag: status === 200 && requests < 3 ? '"same"' : '"new"' }).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  after(() => new Promise<void>((resolve) => server.close(() => resolve())));
+
+  it('BUNDLE-05: what left the bundle is trusted no more; BUNDLE-07: a failure keeps the last good set', async () => {
+    const other = createAuthority({
+      subject: [['CN', 'Other CA']],
+      publicKey: caKeys.publicKey,
+      privateKey: caKeys.privateKey,
+      ...validity,
+    });
+    body = plainBundle(authority, other);
+    const id = await trust.addBundle({ domain, url: `${baseUrl}/bundle.p7b` });
+    assert.deepEqual(await refresh(id), [{ id, outcome: 'changed' }]);
+    assert.equal((await trust.findAnchors(domain, 'outgoing')).length, 2);
+    assert.deepEqual(await refresh(id), [{ id, outcome: 'unchanged' }]);
+    await storage
+      .tables<{ trust_bundle: { etag: string } }>()
+      .updateTable('trust_bundle')
+      .set({ etag: '' })
+      .execute();
+    body = plainBundle(other);
+    assert.deepEqual(await refresh(id), [{ id, outcome: 'changed' }]);
+    assert.deepEqual(
+      (await trust.findAnchors(domain, 'outgoing')).map((one) => one.fingerprint),
+      [other.fingerprint],
+    );
+    for (const broken of [new Uint8Array([0x30, 0x03, 1]), plainBundle()]) {
+      body = broken;
+      assert.deepEqual(await refresh(id), [{ id, outcome: 'failed' }]);
+    }
+    status = 500;
+    assert.deepEqual(await refresh(id), [{ id, outcome: 'failed' }]);
+    status = 200;
+    assert.equal((await trust.findAnchors(domain, 'outgoing')).length, 1);
+    const [entry] = await trust.listBundles();
+    assert.equal(entry?.anchorCount, 1);
+    assert.match(entry?.lastError ?? '', /500/);
+    await trust.removeBundle(id);
+    assert.deepEqual(await trust.findAnchors(domain, 'outgoing'), []);
+    await refuses('TRUST_BUNDLE_UNKNOWN', () => trust.removeBundle(id));
+  });
+
+  it(
+    'BUNDLE-03: a signed bundle counts only if the configured certificate signed it',
+    needsOpenssl,
+    async () => {
+      const signer = await issue({ domain: 'bundles.example' });
+      const stranger = await issue({ domain: 'bundles.example' });
+      const inner = plainBundle(authority);
+      body = await signWithOpenssl(inner, signer.certificate, signer.keys);
+      const good = await trust.addBundle({
+        domain,
+        url: `${baseUrl}/signed.p7m`,
+        signer: signer.certificate.der,
+      });
+      const bad = await trust.addBundle({
+        domain,
+        url: `${baseUrl}/signed.p7m`,
+        signer: stranger.certificate.der,
+      });
+      assert.deepEqual(await refresh(good), [{ id: good, outcome: 'changed' }]);
+      assert.deepEqual(await refresh(bad), [{ id: bad, outcome: 'failed' }]);
+      assert.equal((await trust.listAnchors(domain)).filter((entry) => entry.bundleId === bad).length, 0);
+      body = inner;
+      assert.deepEqual(await refresh(good), [{ id: good, outcome: 'failed' }]);
+      assert.equal((await trust.findAnchors(domain, 'incoming')).length, 1);
+      await refuses('TRUST_DOMAIN_UNKNOWN', () => trust.addBundle({ domain: 'other.example', url: baseUrl }));
+    },
+  );
+});
+
+it('every refusal code of this module was provoked', () => {
+  // A bundle's refusal is kept as its last error, so that the good set stays and nothing is thrown.
+  assert.deepEqual([...provoked, 'TRUST_BUNDLE_REFUSED'].sort(), Object.keys(trustErrors).sort());
+});
