@@ -39,7 +39,10 @@ export async function installPeers(): Promise<readonly MissingPeer[]> {
   if (wanted.length === 0) return [];
   const obstacle = findObstacle();
   const failure = obstacle ?? install(wanted);
-  const missing = findMissing().map((peer) => ({ ...peer, reason: failure ?? 'its package does not bring it' }));
+  const missing = findMissing().map((peer) => ({
+    ...peer,
+    reason: failure ?? 'its package does not bring it',
+  }));
   for (const peer of missing) {
     console.log(`peer missing: ${peer.program} (${peer.debianPackage}), ${peer.purpose}: ${peer.reason}`);
   }
@@ -70,7 +73,9 @@ function install(wanted: readonly Peer[]): string | undefined {
     const all = installPackages(wanted.map((peer) => peer.debianPackage));
     if (all === undefined) return undefined;
     // One package that cannot be had must not take the others along.
-    const failures = wanted.map((peer) => installPackages([peer.debianPackage])).filter((text) => text !== undefined);
+    const failures = wanted
+      .map((peer) => installPackages([peer.debianPackage]))
+      .filter((text) => text !== undefined);
     return failures.length === 0 ? undefined : `apt-get failed: ${update ?? failures[0]}`;
   } finally {
     allowServices();
@@ -92,7 +97,9 @@ function run(command: string, args: readonly string[], input = ''): string | und
   });
   if (result.status === 0) return undefined;
   const lines = `${result.stdout ?? ''}\n${result.stderr ?? ''}`.trim().split('\n');
-  return result.error?.message ?? lines.findLast((line) => line.startsWith('E:')) ?? lines.at(-1) ?? 'no output';
+  return (
+    result.error?.message ?? lines.findLast((line) => line.startsWith('E:')) ?? lines.at(-1) ?? 'no output'
+  );
 }
 
 const policyFile = '/usr/sbin/policy-rc.d';

@@ -8,11 +8,20 @@ import os from 'node:os';
 import path from 'node:path';
 
 // Debian keeps servers outside an ordinary user's PATH.
-const furtherFolders = ['/usr/sbin', '/usr/local/sbin', '/sbin', '/usr/lib/postfix/sbin', '/usr/lib/postgresql/*/bin'];
+const furtherFolders = [
+  '/usr/sbin',
+  '/usr/local/sbin',
+  '/sbin',
+  '/usr/lib/postfix/sbin',
+  '/usr/lib/postgresql/*/bin',
+];
 
 /** The full path of a program, or undefined when it is not installed. */
 export function findProgram(name: string): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(':'), ...furtherFolders.flatMap((folder) => globSync(folder))];
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(':'),
+    ...furtherFolders.flatMap((folder) => globSync(folder)),
+  ];
   return folders.map((folder) => path.join(folder, name)).find(isExecutable);
 }
 
@@ -83,7 +92,11 @@ export interface RunOptions {
 }
 
 /** Runs a program to its end. Throws when it is not installed or does not end in time. */
-export async function runProgram(name: string, args: readonly string[], options: RunOptions = {}): Promise<ProgramResult> {
+export async function runProgram(
+  name: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<ProgramResult> {
   const child = launch(name, args, options);
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
@@ -120,7 +133,11 @@ export interface StartOptions extends RunOptions {
 }
 
 /** Starts a server and waits until it is ready. Throws with its output when it ends early or takes too long. */
-export async function startProgram(name: string, args: readonly string[], options: StartOptions): Promise<RunningProgram> {
+export async function startProgram(
+  name: string,
+  args: readonly string[],
+  options: StartOptions,
+): Promise<RunningProgram> {
   const child = launch(name, args, options);
   let output = '';
   const collect = (chunk: Buffer) => {
@@ -132,14 +149,22 @@ export async function startProgram(name: string, args: readonly string[], option
   child.stdin?.end();
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   child.once('error', (error) => collect(Buffer.from(String(error))));
-  const program: RunningProgram = { pid: child.pid ?? 0, output: () => output, stop: () => stop(child, ended) };
+  const program: RunningProgram = {
+    pid: child.pid ?? 0,
+    output: () => output,
+    stop: () => stop(child, ended),
+  };
   const { isReady, timeoutMs = 20_000 } = options;
   const check = typeof isReady === 'number' ? () => takesConnections(isReady) : isReady;
   try {
-    await waitUntil(async () => {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} ended early:\n${output}`);
-      return check();
-    }, { timeoutMs, what: `${name} to be ready` });
+    await waitUntil(
+      async () => {
+        if (child.exitCode !== null || child.signalCode !== null)
+          throw new Error(`${name} ended early:\n${output}`);
+        return check();
+      },
+      { timeoutMs, what: `${name} to be ready` },
+    );
   } catch (error) {
     await program.stop();
     throw new Error(`${name} did not start:\n${output}`, { cause: error });
@@ -183,7 +208,10 @@ export interface WaitOptions {
 }
 
 /** Waits until the check is true; an exception in it ends the waiting. */
-export async function waitUntil(check: () => boolean | Promise<boolean>, options: WaitOptions = {}): Promise<void> {
+export async function waitUntil(
+  check: () => boolean | Promise<boolean>,
+  options: WaitOptions = {},
+): Promise<void> {
   const { timeoutMs = 10_000, what = 'a condition' } = options;
   const deadline = Date.now() + timeoutMs;
   while (!(await check())) {

@@ -36,10 +36,13 @@ export function readAnswer<Type extends RecordType>(
   const chain = followAliases(message, name, type);
   if (chain.records.length > 0) {
     const ttlSeconds = Math.min(chain.ttlSeconds, ...chain.records.map((record) => record.ttlSeconds));
-    const records = chain.records.map((record) => readRdata(type, message.bytes, record.dataStart, record.dataEnd));
+    const records = chain.records.map((record) =>
+      readRdata(type, message.bytes, record.dataStart, record.dataEnd),
+    );
     return { answer: { status: 'found', records, ttlSeconds, transport } };
   }
-  if (message.rcode === rcodes.nxDomain) return { answer: absence('nxdomain', message, chain.ttlSeconds, transport) };
+  if (message.rcode === rcodes.nxDomain)
+    return { answer: absence('nxdomain', message, chain.ttlSeconds, transport) };
   const answer = absence('nodata', message, chain.ttlSeconds, transport);
   if (chain.name !== nameKey(name)) {
     return { answer, alias: { target: chain.name, ttlSeconds: chain.ttlSeconds } };
@@ -83,13 +86,20 @@ function absence(
   const [soa] = dataOf(message, soaRecord === undefined ? [] : [soaRecord], 'SOA');
   // RFC 2308 §5: without SOA, absence is not to be cached.
   const soaSeconds = soa && soaRecord ? Math.min(soa.minimumSeconds, soaRecord.ttlSeconds) : 0;
-  return { status, records: [], ttlSeconds: Math.min(chainTtlSeconds, soaSeconds, maxNegativeCacheSeconds), transport };
+  return {
+    status,
+    records: [],
+    ttlSeconds: Math.min(chainTtlSeconds, soaSeconds, maxNegativeCacheSeconds),
+    transport,
+  };
 }
 
 /** No answer, not its own zone, only NS records: a server that leaves the search to us (RFC 2308 §2.2, type 4). */
 function isReferral(message: DnsMessage): boolean {
   const has = (type: number) => message.authorities.some((record) => record.type === type);
-  return !message.isAuthoritative && !message.isRecursionAvailable && has(typeCodes.NS) && !has(typeCodes.SOA);
+  return (
+    !message.isAuthoritative && !message.isRecursionAvailable && has(typeCodes.NS) && !has(typeCodes.SOA)
+  );
 }
 
 function serverFailure(message: DnsMessage): DnsError {

@@ -31,7 +31,10 @@ const entryOverheadOctets = 300;
 export function createAnswerCache(clock: Clock, limits: CacheLimits = {}): AnswerCache {
   const { maxEntries = maxCacheEntries, maxOctets = maxCacheOctets } = limits;
   const maxSeconds = Math.min(limits.maxSeconds ?? maxCacheSeconds, maxCacheSeconds);
-  const maxNegativeSeconds = Math.min(limits.maxNegativeSeconds ?? maxNegativeCacheSeconds, maxNegativeCacheSeconds);
+  const maxNegativeSeconds = Math.min(
+    limits.maxNegativeSeconds ?? maxNegativeCacheSeconds,
+    maxNegativeCacheSeconds,
+  );
   // A Map iterates in the order of insertion, so the first key is the one unused for longest.
   const entries = new Map<string, Entry>();
   let octetsKept = 0;

@@ -54,9 +54,13 @@ export function askOverTcp({ server, query, timeoutMs, signal }: ExchangeOptions
   let received = 0;
   return settleOnce<DnsMessage>({ server, timeoutMs, signal }, (finish, fail) => {
     const socket = connect({ host: server.host, port: server.port, noDelay: true });
-    socket.on('connect', () => socket.write(Buffer.concat([Buffer.of(query.length >> 8, query.length & 0xff), query])));
+    socket.on('connect', () =>
+      socket.write(Buffer.concat([Buffer.of(query.length >> 8, query.length & 0xff), query])),
+    );
     socket.on('error', (cause) => fail(unreachable(server, cause)));
-    socket.on('close', () => fail(unreachable(server, new Error('The connection was closed before the answer'))));
+    socket.on('close', () =>
+      fail(unreachable(server, new Error('The connection was closed before the answer'))),
+    );
     socket.on('data', (chunk) => {
       chunks.push(chunk);
       received += chunk.length;
@@ -149,7 +153,9 @@ function timedOut(server: DnsServerAddress): DnsError {
 }
 
 function unreachable(server: DnsServerAddress, cause: Error): DnsError {
-  return new DnsError('DNS_UNREACHABLE', `DNS server ${server.host}:${server.port} cannot be reached`, { cause });
+  return new DnsError('DNS_UNREACHABLE', `DNS server ${server.host}:${server.port} cannot be reached`, {
+    cause,
+  });
 }
 
 function invalid(what: string): DnsError {

@@ -5,7 +5,15 @@ import { readRdata, writeRdata } from './rdata.ts';
 import { typeCodes, type DnsRecord, type RecordData, type RecordType } from './records.ts';
 
 /** Response codes of RFC 1035 §4.1.1, RFC 6891 §9. */
-export const rcodes = { noError: 0, formErr: 1, servFail: 2, nxDomain: 3, notImp: 4, refused: 5, badVers: 16 } as const;
+export const rcodes = {
+  noError: 0,
+  formErr: 1,
+  servFail: 2,
+  nxDomain: 3,
+  notImp: 4,
+  refused: 5,
+  badVers: 16,
+} as const;
 
 const classIn = 1;
 const optType = 41;
@@ -141,15 +149,31 @@ function assemble(query: DnsMessage, parts: ResponseParts, sections: Sections, i
     (query.isRecursionDesired ? 0x0100 : 0) |
     (parts.rcode & 0xf);
   const opt = query.edns === undefined ? [] : [writeOpt(parts.rcode >>> 4)];
-  const counts = [sections.answers.length, sections.authorities.length, sections.additionals.length + opt.length];
+  const counts = [
+    sections.answers.length,
+    sections.authorities.length,
+    sections.additionals.length + opt.length,
+  ];
   const records = [...sections.answers, ...sections.authorities, ...sections.additionals].map(writeRecord);
   const question = query.bytes.subarray(headerOctets, query.questionsEnd);
-  return Buffer.concat([uint16s(query.id, flags, query.questions.length, ...counts), question, ...records, ...opt]);
+  return Buffer.concat([
+    uint16s(query.id, flags, query.questions.length, ...counts),
+    question,
+    ...records,
+    ...opt,
+  ]);
 }
 
 /** The few octets of a response that can be given to a query whose body cannot be read. */
 export function writeFormatError(bytes: Buffer): Buffer {
-  return uint16s(bytes.readUInt16BE(0), 0x8000 | (bytes.readUInt16BE(2) & 0x7900) | rcodes.formErr, 0, 0, 0, 0);
+  return uint16s(
+    bytes.readUInt16BE(0),
+    0x8000 | (bytes.readUInt16BE(2) & 0x7900) | rcodes.formErr,
+    0,
+    0,
+    0,
+    0,
+  );
 }
 
 function writeRecord(record: DnsRecord): Buffer {
@@ -163,7 +187,11 @@ function writeRecord(record: DnsRecord): Buffer {
 }
 
 function writeOpt(extendedRcode: number): Buffer {
-  return Buffer.concat([Buffer.of(0), uint16s(optType, ednsUdpOctets), Buffer.of(extendedRcode, 0, 0, 0, 0, 0)]);
+  return Buffer.concat([
+    Buffer.of(0),
+    uint16s(optType, ednsUdpOctets),
+    Buffer.of(extendedRcode, 0, 0, 0, 0, 0),
+  ]);
 }
 
 function readHeader(bytes: Buffer) {

@@ -49,7 +49,8 @@ export function readName(message: Uint8Array, offset: number): { name: string; e
     }
     if (length > maxLabelOctets) throw invalidMessage('a label of unknown form');
     octets += length + 1;
-    if (octets > maxNameOctets || at + 1 + length > message.length) throw invalidMessage('a name that is too long');
+    if (octets > maxNameOctets || at + 1 + length > message.length)
+      throw invalidMessage('a name that is too long');
     labels.push(escapeLabel(message.subarray(at + 1, at + 1 + length)));
     at += length + 1;
   }
@@ -123,5 +124,7 @@ function invalidMessage(what: string): DnsError {
 }
 
 function invalidName(name: string, what: string): DnsError {
-  return new DnsError('DNS_NAME_INVALID', `The DNS name has ${what}`, { fields: { name: name.slice(0, 300) } });
+  return new DnsError('DNS_NAME_INVALID', `The DNS name has ${what}`, {
+    fields: { name: name.slice(0, 300) },
+  });
 }

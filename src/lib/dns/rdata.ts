@@ -118,7 +118,7 @@ function writeSoa(soa: SoaRecord): Buffer {
 
 function readStrings(message: Buffer, start: number, end: number): string[] {
   const texts: string[] = [];
-  for (let at = start; at < end; ) {
+  for (let at = start; at < end;) {
     const next = at + 1 + (message[at] ?? 0);
     expectLength(next <= end);
     texts.push(message.toString('latin1', at + 1, next));
@@ -144,7 +144,7 @@ function parseIpv6(text: string): Buffer {
   const [head = '', tail] = short.split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = new Array<string>(8 - left.length - right.length).fill('0');
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0');
   return Buffer.concat([...left, ...zeros, ...right].map((group) => uint16(Number.parseInt(group, 16))));
 }
 

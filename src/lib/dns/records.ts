@@ -1,7 +1,17 @@
 /** Record types and the shapes of their data. */
 
 /** RFC 1035 §3.2.2, RFC 3596 §2.1, RFC 2782, RFC 4398 §2. */
-export const typeCodes = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28, SRV: 33, CERT: 37 } as const;
+export const typeCodes = {
+  A: 1,
+  NS: 2,
+  CNAME: 5,
+  SOA: 6,
+  MX: 15,
+  TXT: 16,
+  AAAA: 28,
+  SRV: 33,
+  CERT: 37,
+} as const;
 
 export type RecordType = keyof typeof typeCodes;
 

@@ -59,7 +59,8 @@ export function createDnsResolver(options: DnsResolverOptions): DnsResolver & Cl
     attempts: options.attempts ?? 2,
     isCaseMixed: options.isCaseMixed ?? true,
     random: options.random ?? { bytes: randomBytes },
-    cache: options.cache === false ? undefined : createAnswerCache(options.clock ?? systemClock, options.cache),
+    cache:
+      options.cache === false ? undefined : createAnswerCache(options.clock ?? systemClock, options.cache),
     pending: new Map(),
     closing: new AbortController(),
   };
@@ -79,7 +80,10 @@ export function createDnsResolver(options: DnsResolverOptions): DnsResolver & Cl
 }
 
 async function resolveAddresses(resolver: Resolver, name: string): Promise<DnsAnswer<string>> {
-  const [ipv4, ipv6] = await Promise.allSettled([resolve(resolver, name, 'A'), resolve(resolver, name, 'AAAA')]);
+  const [ipv4, ipv6] = await Promise.allSettled([
+    resolve(resolver, name, 'A'),
+    resolve(resolver, name, 'AAAA'),
+  ]);
   const answers = [ipv4, ipv6].flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const found = answers.filter((answer) => answer.status === 'found');
   // One family suffices to go on; absence, though, is only certain when both questions were answered.
@@ -183,7 +187,12 @@ async function exchange(
   isEdns: boolean,
 ): Promise<{ message: DnsMessage; transport: 'udp' | 'tcp' }> {
   const id = Buffer.from(resolver.random.bytes(2)).readUInt16BE(0);
-  const query = writeQuery({ id, name: resolver.isCaseMixed ? mixCase(name, resolver.random) : name, type, isEdns });
+  const query = writeQuery({
+    id,
+    name: resolver.isCaseMixed ? mixCase(name, resolver.random) : name,
+    type,
+    isEdns,
+  });
   const options = { server, query, timeoutMs: resolver.timeoutMs, signal: resolver.closing.signal };
   const outcome = await askOverUdp(options);
   if (outcome !== 'use-tcp') return { message: outcome, transport: 'udp' };

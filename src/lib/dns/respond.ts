@@ -1,5 +1,12 @@
 import { ednsUdpOctets, maxAliases, maxTcpOctets, plainUdpOctets } from './limits.ts';
-import { rcodes, readMessage, writeFormatError, writeResponse, type DnsMessage, type ResponseParts } from './message.ts';
+import {
+  rcodes,
+  readMessage,
+  writeFormatError,
+  writeResponse,
+  type DnsMessage,
+  type ResponseParts,
+} from './message.ts';
 import { DnsError } from './errors.ts';
 import { isWithin, nameKey } from './names.ts';
 import { typeCodes, type DnsRecord } from './records.ts';
@@ -80,7 +87,12 @@ function asNamed(records: readonly DnsRecord[], name: string): DnsRecord[] {
 }
 
 async function presence(zone: DnsZone, answers: readonly DnsRecord[]): Promise<ResponseParts> {
-  return { rcode: rcodes.noError, isAuthoritative: true, answers, additionals: await findHostAddresses(zone, answers) };
+  return {
+    rcode: rcodes.noError,
+    isAuthoritative: true,
+    answers,
+    additionals: await findHostAddresses(zone, answers),
+  };
 }
 
 async function absence(zone: DnsZone, answers: readonly DnsRecord[], rcode: number): Promise<ResponseParts> {
@@ -95,7 +107,9 @@ async function absence(zone: DnsZone, answers: readonly DnsRecord[], rcode: numb
 /** Addresses of our own hosts named in MX, SRV and NS records, to spare the asker a question (RFC 1035 §3.3.9). */
 async function findHostAddresses(zone: DnsZone, answers: readonly DnsRecord[]): Promise<DnsRecord[]> {
   const apex = nameKey(zone.name);
-  const hosts = new Set(answers.map(hostOf).filter((host) => host !== undefined && isWithin(nameKey(host), apex)));
+  const hosts = new Set(
+    answers.map(hostOf).filter((host) => host !== undefined && isWithin(nameKey(host), apex)),
+  );
   const found: DnsRecord[] = [];
   for (const host of hosts) {
     const records = (await zone.findRecords(nameKey(host ?? ''))) ?? [];

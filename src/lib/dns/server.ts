@@ -39,7 +39,10 @@ export async function createDnsServer(options: DnsServerOptions): Promise<DnsSer
 // With port 0 the system chooses a TCP port; the same UDP port may be taken, so a few others are tried.
 const maxBindTries = 10;
 
-async function bindBoth({ host, port }: DnsServerOptions, server: Server): Promise<{ udp: Socket; port: number }> {
+async function bindBoth(
+  { host, port }: DnsServerOptions,
+  server: Server,
+): Promise<{ udp: Socket; port: number }> {
   for (let tries = 1; ; tries++) {
     await listen(server, host, port);
     const chosen = (server.address() as AddressInfo).port;

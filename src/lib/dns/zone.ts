@@ -20,7 +20,11 @@ export function createStaticZone(name: string, records: readonly DnsRecord[]): D
     const key = nameKey(record.name);
     if (!isWithin(key, apex)) throw new TypeError(`A record of another zone than ${apex}`);
     recordsByName.set(key, [...(recordsByName.get(key) ?? []), record]);
-    for (let above = parentName(key); isWithin(above, apex) && !recordsByName.has(above); above = parentName(above)) {
+    for (
+      let above = parentName(key);
+      isWithin(above, apex) && !recordsByName.has(above);
+      above = parentName(above)
+    ) {
       recordsByName.set(above, []);
     }
   }

@@ -61,10 +61,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
  */
 function createDispatcher(guard: TargetGuard, options: GuardedFetchOptions): Dispatcher {
   const lookup: LookupFunction = (host, _options, callback) => {
-    guard.findTargets(host).then(
-      (addresses) => callback(null, addresses.map((address) => ({ address, family: isIP(address) }))),
-      (error: Error) => callback(error, []),
-    );
+    void lookUp(guard, host, callback);
   };
   const tls = options.tlsCa === undefined ? {} : { ca: options.tlsCa };
   return new Agent({
@@ -73,6 +70,22 @@ function createDispatcher(guard: TargetGuard, options: GuardedFetchOptions): Dis
     connect: { lookup, autoSelectFamily: true, timeout: options.timeoutMs, ...tls },
     maxHeaderSize: 16_384,
   });
+}
+
+async function lookUp(
+  guard: TargetGuard,
+  host: string,
+  callback: Parameters<LookupFunction>[2],
+): Promise<void> {
+  try {
+    const addresses = await guard.findTargets(host);
+    callback(
+      null,
+      addresses.map((address) => ({ address, family: isIP(address) })),
+    );
+  } catch (error) {
+    callback(error instanceof Error ? error : new Error(String(error)), []);
+  }
 }
 
 interface Call {
@@ -88,15 +101,21 @@ async function fetchThroughRedirects(first: URL, init: FetchInit, call: Call): P
   for (let redirects = 0; ; redirects++) {
     const response = await fetchOnce(url, init, call);
     const location = response.headers['location'];
-    if (maxRedirects === 0 || !redirectStatuses.has(response.status) || location === undefined) return response;
+    if (maxRedirects === 0 || !redirectStatuses.has(response.status) || location === undefined)
+      return response;
     if (redirects >= maxRedirects) throw redirectRefused('too many redirects');
     const next = call.guard.parse(URL.parse(location, url.href)?.href ?? location);
-    if (url.protocol === 'https:' && next.protocol === 'http:') throw redirectRefused('a redirect away from https');
+    if (url.protocol === 'https:' && next.protocol === 'http:')
+      throw redirectRefused('a redirect away from https');
     url = next;
   }
 }
 
-async function fetchOnce(url: URL, init: FetchInit, { dispatcher, options, signal }: Call): Promise<FetchResponse> {
+async function fetchOnce(
+  url: URL,
+  init: FetchInit,
+  { dispatcher, options, signal }: Call,
+): Promise<FetchResponse> {
   const response = await request(url, {
     dispatcher,
     signal,
@@ -105,7 +124,12 @@ async function fetchOnce(url: URL, init: FetchInit, { dispatcher, options, signa
     ...(init.body === undefined ? {} : { body: init.body }),
   });
   const headers = flattenHeaders(response.headers);
-  const body = await readBody(response.body, headers['content-length'], init.maxBytes ?? options.maxBytes, url);
+  const body = await readBody(
+    response.body,
+    headers['content-length'],
+    init.maxBytes ?? options.maxBytes,
+    url,
+  );
   return { status: response.statusCode, headers, body };
 }
 
@@ -132,7 +156,9 @@ async function readBody(
   throw new FetchError('FETCH_TOO_LARGE', `The response of ${hostOf(url)} exceeds ${maxBytes} bytes`);
 }
 
-function flattenHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+function flattenHeaders(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string> {
   const flat: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
@@ -149,7 +175,8 @@ function translate(error: unknown, timeout: AbortSignal): FetchError {
   if (own !== undefined) return own;
   if (timeout.aborted) return new FetchError('FETCH_TIMEOUT', 'The exchange took too long', { cause: error });
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return new FetchError('FETCH_TIMEOUT', 'Connecting took too long', { cause: error });
+  if (code === 'UND_ERR_CONNECT_TIMEOUT')
+    return new FetchError('FETCH_TIMEOUT', 'Connecting took too long', { cause: error });
   if (code === 'UND_ERR_INVALID_ARG') {
     return new FetchError('FETCH_REQUEST_INVALID', 'The request cannot be sent', { cause: error });
   }

@@ -16,4 +16,9 @@ export {
   type GuardedFetchOptions,
 } from './guarded-fetch.ts';
 export { isPublicAddress } from './public-address.ts';
-export { createTargetGuard, type FindAddresses, type TargetGuard, type TargetOptions } from './target-guard.ts';
+export {
+  createTargetGuard,
+  type FindAddresses,
+  type TargetGuard,
+  type TargetOptions,
+} from './target-guard.ts';

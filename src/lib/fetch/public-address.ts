@@ -40,7 +40,9 @@ export function isPublicAddress(address: string): boolean {
     case 4:
       return !refusedIpv4.check(address, 'ipv4');
     case 6:
-      return !address.includes('%') && globalIpv6.check(address, 'ipv6') && !refusedIpv6.check(address, 'ipv6');
+      return (
+        !address.includes('%') && globalIpv6.check(address, 'ipv6') && !refusedIpv6.check(address, 'ipv6')
+      );
     default:
       return false;
   }

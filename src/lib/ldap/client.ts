@@ -67,7 +67,11 @@ interface TargetResult {
   readonly certificates: readonly Uint8Array[];
 }
 
-async function tryTarget(target: LdapTarget, mail: string, options: LdapClientOptions): Promise<TargetResult> {
+async function tryTarget(
+  target: LdapTarget,
+  mail: string,
+  options: LdapClientOptions,
+): Promise<TargetResult> {
   let detail = 'the host has no address';
   try {
     for (const address of await findAddresses(target.host, options)) {
@@ -84,14 +88,22 @@ async function tryTarget(target: LdapTarget, mail: string, options: LdapClientOp
   return { attempt: { target, outcome: 'unreachable', detail: detail.slice(0, 200) }, certificates: [] };
 }
 
-async function findAddresses(host: string, { dns, allowPrivate }: LdapClientOptions): Promise<readonly string[]> {
+async function findAddresses(
+  host: string,
+  { dns, allowPrivate }: LdapClientOptions,
+): Promise<readonly string[]> {
   const addresses = isIP(host) !== 0 ? [host] : (await dns.resolveAddresses(host)).records;
   const refused = addresses.find((address) => allowPrivate !== true && !isPublicAddress(address));
   if (refused !== undefined) throw new Error(`${refused} is not a public address`);
   return addresses.slice(0, limits.maxAddressesPerTarget);
 }
 
-async function askServer(host: string, port: number, mail: string, options: LdapClientOptions): Promise<Uint8Array[]> {
+async function askServer(
+  host: string,
+  port: number,
+  mail: string,
+  options: LdapClientOptions,
+): Promise<Uint8Array[]> {
   const timeoutMs = options.timeoutMs ?? limits.lookupTimeoutMs;
   const { promise: failure, reject } = Promise.withResolvers<never>();
   failure.catch(() => {});
@@ -119,8 +131,14 @@ function createLimitedSocket(
   fail: (error: Error) => void,
 ): Socket {
   const socket = connect({ host, port, noDelay: true });
-  const timeoutMs = Math.min(options.connectTimeoutMs ?? limits.connectTimeoutMs, options.timeoutMs ?? Infinity);
-  const timer = setTimeout(() => fail(new Error('The server did not take the connection in time')), timeoutMs);
+  const timeoutMs = Math.min(
+    options.connectTimeoutMs ?? limits.connectTimeoutMs,
+    options.timeoutMs ?? Infinity,
+  );
+  const timer = setTimeout(
+    () => fail(new Error('The server did not take the connection in time')),
+    timeoutMs,
+  );
   let octets = 0;
   socket.on('connect', () => clearTimeout(timer));
   socket.on('close', () => {
@@ -176,12 +194,18 @@ async function searchContext(client: Client, base: string, mail: string): Promis
     filter: new AndFilter({
       filters: [
         new EqualityFilter({ attribute: 'mail', value: mail }),
-        new OrFilter({ filters: certificateAttributes.map((attribute) => new PresenceFilter({ attribute })) }),
+        new OrFilter({
+          filters: certificateAttributes.map((attribute) => new PresenceFilter({ attribute })),
+        }),
       ],
     }),
     attributes: certificateAttributes,
     // The library decodes what it takes for text, and compares names with case.
-    explicitBufferAttributes: certificateAttributes.flatMap((name) => [name, name.toLowerCase(), name.toUpperCase()]),
+    explicitBufferAttributes: certificateAttributes.flatMap((name) => [
+      name,
+      name.toLowerCase(),
+      name.toUpperCase(),
+    ]),
   });
   return searchEntries
     .flatMap((entry) => [...valuesOf(entry, 'usercertificate;binary'), ...valuesOf(entry, 'usercertificate')])

@@ -2,7 +2,10 @@
 
 /** A name for comparison: lower case, no blanks round separators (RFC 4514 §2.1, RFC 4518). */
 export function nameKey(dn: string): string {
-  return dn.trim().toLowerCase().replaceAll(/\s*(?<!\\)([,=])\s*/g, '$1');
+  return dn
+    .trim()
+    .toLowerCase()
+    .replaceAll(/\s*(?<!\\)([,=])\s*/g, '$1');
 }
 
 /** Example: `mail=bob@direct.example.org,o=openhisp`. */

@@ -18,7 +18,8 @@ export function readFilter(node: Asn1): LdapFilter {
 }
 
 function readNode(node: Asn1, depthLeft: number): LdapFilter {
-  if (node.tagClass !== 2 || depthLeft === 0) throw new LdapError('LDAP_MESSAGE_INVALID', 'Not a search filter');
+  if (node.tagClass !== 2 || depthLeft === 0)
+    throw new LdapError('LDAP_MESSAGE_INVALID', 'Not a search filter');
   const readAll = () => node.children.map((child) => readNode(child, depthLeft - 1));
   switch (node.tagNumber) {
     case 0:
@@ -28,7 +29,11 @@ function readNode(node: Asn1, depthLeft: number): LdapFilter {
     case 2:
       return { kind: 'not', filter: readNode(childAt(node, 0), depthLeft - 1) };
     case 3:
-      return { kind: 'equals', attribute: attributeKey(readString(childAt(node, 0))), value: readString(childAt(node, 1)) };
+      return {
+        kind: 'equals',
+        attribute: attributeKey(readString(childAt(node, 0))),
+        value: readString(childAt(node, 1)),
+      };
     case 7:
       return { kind: 'present', attribute: attributeKey(viewAsBuffer(contentBytes(node)).toString('utf8')) };
     default:
@@ -77,7 +82,9 @@ function combine(
 }
 
 function valuesOf(key: string, attributes: readonly Attribute[]): readonly Uint8Array[] {
-  return attributes.filter((attribute) => attributeKey(attribute.name) === key).flatMap((attribute) => attribute.values);
+  return attributes
+    .filter((attribute) => attributeKey(attribute.name) === key)
+    .flatMap((attribute) => attribute.values);
 }
 
 // Direct compares addresses without case (AS-02), and so do the matching rules of the other attributes here.
@@ -97,7 +104,9 @@ export function mailValues(filter: LdapFilter): readonly string[] | undefined {
       return filter.filters.map(mailValues).find((values) => values !== undefined);
     case 'or': {
       const all = filter.filters.map(mailValues);
-      return all.length > 0 && all.every((values) => values !== undefined) ? [...new Set(all.flat())] : undefined;
+      return all.length > 0 && all.every((values) => values !== undefined)
+        ? [...new Set(all.flat())]
+        : undefined;
     }
     default:
       return undefined;

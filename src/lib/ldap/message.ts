@@ -157,7 +157,8 @@ export function refusing<T>(read: () => T): T {
   try {
     return read();
   } catch (cause) {
-    if (cause instanceof Asn1Error) throw new LdapError('LDAP_MESSAGE_INVALID', 'Not an LDAP message', { cause });
+    if (cause instanceof Asn1Error)
+      throw new LdapError('LDAP_MESSAGE_INVALID', 'Not an LDAP message', { cause });
     throw cause;
   }
 }

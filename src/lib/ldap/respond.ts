@@ -75,7 +75,8 @@ function bind(request: LdapRequest): Reply {
 
 /** The response that belongs to the request, with a code and nothing else. */
 function refuse(request: LdapRequest, code: number, message = ''): Reply {
-  const operation = request.operation === operations.searchRequest ? operations.searchResultDone : request.operation + 1;
+  const operation =
+    request.operation === operations.searchRequest ? operations.searchResultDone : request.operation + 1;
   return { messages: [writeResult(request.id, operation, code, message)], isLast: false };
 }
 
@@ -131,7 +132,10 @@ async function findCandidates(
   return scope === 'one' ? [] : [entry];
 }
 
-async function findEntriesByFilter(filter: LdapFilter, directory: Directory): Promise<readonly Entry[] | number> {
+async function findEntriesByFilter(
+  filter: LdapFilter,
+  directory: Directory,
+): Promise<readonly Entry[] | number> {
   const mails = mailValues(filter);
   if (mails === undefined) return resultCodes.unwillingToPerform;
   if (mails.length > maxMailValues) return resultCodes.adminLimitExceeded;
@@ -172,7 +176,10 @@ function rootEntry(base: string): Entry {
 
 function baseEntry(base: string): Entry {
   const organization = /^\s*o\s*=\s*([^,]+)/i.exec(base)?.[1] ?? base;
-  return { dn: base, attributes: [attribute('objectClass', 'top', 'organization'), attribute('o', organization)] };
+  return {
+    dn: base,
+    attributes: [attribute('objectClass', 'top', 'organization'), attribute('o', organization)],
+  };
 }
 
 function attribute(name: string, ...values: readonly string[]): Attribute {

@@ -1,11 +1,13 @@
 import { isIPv4, isIPv6 } from 'node:net';
+import { domainToASCII } from 'node:url';
 import { SmtpError } from './errors.ts';
 import { maxDomainOctets, maxLocalPartOctets, maxPathOctets } from './limits.ts';
 
 const dotString = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 // qtextSMTP and quoted pairs, without the angle brackets that would end the path for a careless reader.
 const quotedString = /^"(?:[ !#-;=?-[\]-~]|\\[ -;=?-~])*"$/;
-const domainName = /^(?=.{1,255}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
+const domainName =
+  /^(?=.{1,255}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 
 /** True if the text can stand between the brackets of MAIL FROM or RCPT TO (RFC 5321 §4.1.2), ASCII only. */
 export function isMailbox(text: string): boolean {
@@ -31,13 +33,27 @@ export function isHostOrLiteral(text: string): boolean {
 
 /** Refuses addresses that could smuggle commands or parameters (SEC-12). '' is the null sender, allowed as `mailFrom` only. */
 export function checkEnvelope(mailFrom: string, recipients: readonly string[]): void {
-  if (mailFrom !== '' && !isMailbox(mailFrom)) throw invalid('The sender is not an address that SMTP can carry');
+  if (mailFrom !== '' && !isMailbox(mailFrom))
+    throw invalid('The sender is not an address that SMTP can carry');
   if (recipients.length === 0) throw invalid('There are no recipients');
   if (!recipients.every(isMailbox)) throw invalid('A recipient is not an address that SMTP can carry');
 }
 
 export function checkHostname(hostname: string): void {
-  if (!isHostOrLiteral(hostname)) throw invalid('The name for EHLO is neither a host name nor an address literal');
+  if (!isHostOrLiteral(hostname))
+    throw invalid('The name for EHLO is neither a host name nor an address literal');
+}
+
+/** A received address with its domain as on the wire (the library turns `xn--` into Unicode). Undefined if not ASCII. */
+export function readPath(address: string): string | undefined {
+  const at = address.lastIndexOf('@') + 1;
+  const domain = address.slice(at);
+  const wire = address.slice(0, at) + (isAscii(domain) ? domain : domainToASCII(domain));
+  return isAscii(wire) ? wire : undefined;
+}
+
+function isAscii(text: string): boolean {
+  return /^[ -~]*$/.test(text);
 }
 
 function invalid(what: string): SmtpError {

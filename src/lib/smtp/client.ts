@@ -1,6 +1,11 @@
 import type { Closable } from '../../core/index.ts';
 import { checkEnvelope, checkHostname } from './address.ts';
-import { openConnection, type ClientTls, type SmtpClientConnection, type TransactionReplies } from './connection.ts';
+import {
+  openConnection,
+  type ClientTls,
+  type SmtpClientConnection,
+  type TransactionReplies,
+} from './connection.ts';
 import { SmtpError } from './errors.ts';
 import { isTransientReply } from './reply.ts';
 
@@ -76,7 +81,10 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
     if (isClosed || !connection.isReusable() || entries.length >= maxIdlePerServer) return connection.close();
     const timer = setTimeout(() => {
       const kept = idle.get(key) ?? [];
-      idle.set(key, kept.filter((entry) => entry.connection !== connection));
+      idle.set(
+        key,
+        kept.filter((entry) => entry.connection !== connection),
+      );
       connection.close();
     }, idleMs);
     // A connection that nobody needs must not keep the process alive.
@@ -89,7 +97,13 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       checkEnvelope(mailFrom, recipients);
       const key = `${host}:${port}`;
       const open = () =>
-        openConnection({ host, port, hostname: options.hostname, timeoutMs, ...(options.tls && { tls: options.tls }) });
+        openConnection({
+          host,
+          port,
+          hostname: options.hostname,
+          timeoutMs,
+          ...(options.tls && { tls: options.tls }),
+        });
       const transact = async (connection: SmtpClientConnection): Promise<SendOutcome> => {
         try {
           return readOutcome(await connection.transact({ mailFrom, recipients }, message));
@@ -134,6 +148,10 @@ export async function sendMail(options: SendMailOptions): Promise<SendOutcome> {
 function readOutcome({ accepted, rejected }: TransactionReplies): SendOutcome {
   return {
     accepted,
-    rejected: rejected.map(({ address, reply }) => ({ address, ...reply, isTransient: isTransientReply(reply) })),
+    rejected: rejected.map(({ address, reply }) => ({
+      address,
+      ...reply,
+      isTransient: isTransientReply(reply),
+    })),
   };
 }

@@ -129,7 +129,11 @@ function wrap(connection: SMTPConnection, options: ConnectOptions): SmtpClientCo
     async transact(envelope, message) {
       isClean = hasSentData = false;
       const source = Readable.from(chunksOf(message, () => (hasSentData = true)));
-      const replies = await send(connection, { ...envelope, size: message.length, is8Bit: !isAscii(message), source }, options);
+      const replies = await send(
+        connection,
+        { ...envelope, size: message.length, is8Bit: !isAscii(message), source },
+        options,
+      );
       // After anything but success the state of the session is not certain; a new one costs little.
       isClean = replies.accepted.length > 0;
       return replies;
@@ -163,7 +167,10 @@ function send(
   connection.send(envelope, source, (error, info) => {
     try {
       if (error) return resolve(readFailure(error, recipients, options));
-      resolve({ accepted: info.accepted, rejected: (info.rejectedErrors ?? []).map((one) => readRejection(one, options)) });
+      resolve({
+        accepted: info.accepted,
+        rejected: (info.rejectedErrors ?? []).map((one) => readRejection(one, options)),
+      });
     } catch (failure) {
       reject(failure);
     }
@@ -175,11 +182,16 @@ function send(
 function* chunksOf(message: Uint8Array, onStart: () => void): Generator<Buffer> {
   const bytes = viewAsBuffer(message);
   onStart();
-  for (let start = 0; start < bytes.length; start += sendChunkBytes) yield bytes.subarray(start, start + sendChunkBytes);
+  for (let start = 0; start < bytes.length; start += sendChunkBytes)
+    yield bytes.subarray(start, start + sendChunkBytes);
 }
 
 /** A refusal by the server decides for all recipients; anything else is thrown. */
-function readFailure(error: LibraryError, recipients: readonly string[], options: ConnectOptions): TransactionReplies {
+function readFailure(
+  error: LibraryError,
+  recipients: readonly string[],
+  options: ConnectOptions,
+): TransactionReplies {
   if (error.rejectedErrors !== undefined && error.rejectedErrors.length > 0) {
     return { accepted: [], rejected: error.rejectedErrors.map((one) => readRejection(one, options)) };
   }
@@ -207,8 +219,10 @@ function translate(error: LibraryError, { host, port }: ConnectOptions): Error {
   const failure = (code: ConstructorParameters<typeof SmtpError>[0], what: string) =>
     new SmtpError(code, `SMTP server ${host}:${port} ${what}`, { cause: error, fields });
   if (error.code === 'ETLS') return new TlsFailure(failure('SMTP_UNREACHABLE', 'failed to set up TLS'));
-  if (reply !== undefined && reply.code >= 500) return failure('SMTP_SESSION_REFUSED', `refused the session: ${reply.text}`);
-  if (reply !== undefined && reply.code >= 400) return failure('SMTP_SESSION_DEFERRED', `deferred: ${reply.text}`);
+  if (reply !== undefined && reply.code >= 500)
+    return failure('SMTP_SESSION_REFUSED', `refused the session: ${reply.text}`);
+  if (reply !== undefined && reply.code >= 400)
+    return failure('SMTP_SESSION_DEFERRED', `deferred: ${reply.text}`);
   if (error.code === 'ETIMEDOUT') return failure('SMTP_TIMEOUT', 'did not answer in time');
   if (error.code === 'EPROTOCOL') return failure('SMTP_PROTOCOL', 'does not speak SMTP');
   return failure('SMTP_UNREACHABLE', 'cannot be reached or hung up');

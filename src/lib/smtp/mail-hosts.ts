@@ -42,11 +42,17 @@ async function findAddresses(
   exchangers: readonly MxRecord[],
   dns: Pick<DnsResolver, 'resolveAddresses'>,
 ): Promise<readonly [MailHost, ...MailHost[]]> {
-  const results = await Promise.allSettled(exchangers.map((record) => findHostAddresses(record.exchange, dns)));
+  const results = await Promise.allSettled(
+    exchangers.map((record) => findHostAddresses(record.exchange, dns)),
+  );
   const hosts = results.flatMap((result, index) => {
     const exchanger = exchangers[index];
     if (result.status === 'rejected' || exchanger === undefined) return [];
-    return result.value.map((address) => ({ name: exchanger.exchange, address, priority: exchanger.priority }));
+    return result.value.map((address) => ({
+      name: exchanger.exchange,
+      address,
+      priority: exchanger.priority,
+    }));
   });
   const [first, ...others] = hosts;
   if (first !== undefined) return [first, ...others];
@@ -56,7 +62,10 @@ async function findAddresses(
   throw noMailHost(domain, 'has no mail host with an address');
 }
 
-async function findHostAddresses(name: string, dns: Pick<DnsResolver, 'resolveAddresses'>): Promise<readonly string[]> {
+async function findHostAddresses(
+  name: string,
+  dns: Pick<DnsResolver, 'resolveAddresses'>,
+): Promise<readonly string[]> {
   // An address in place of a name is against RFC 1035, but met in the field, and harmless to read.
   if (isIP(name) !== 0) return [name];
   try {

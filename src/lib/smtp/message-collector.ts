@@ -29,7 +29,11 @@ export type CollectedMessage =
  * Reads a message to its end, keeping nothing once it is over the limit or the budget: the rest is read and dropped,
  * because SMTP has no other way to get to the reply. `release` gives back what was taken from the budget.
  */
-export async function collectMessage(stream: Readable, maxBytes: number, budget: ByteBudget): Promise<CollectedMessage> {
+export async function collectMessage(
+  stream: Readable,
+  maxBytes: number,
+  budget: ByteBudget,
+): Promise<CollectedMessage> {
   let chunks: Buffer[] = [];
   let kept = 0;
   let failure: 'too-large' | 'no-memory' | 'broken-off' | undefined;

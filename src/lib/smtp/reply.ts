@@ -23,9 +23,11 @@ export function readReply(response: string): SmtpReply | undefined {
   const texts = lines.map((line) => line.slice(4));
   const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3}(?=\s|$)/.exec(texts[0] ?? '')?.[0];
   const text = texts
-    .map((line) => (enhancedCode !== undefined && line.startsWith(enhancedCode) ? line.slice(enhancedCode.length) : line))
+    .map((line) =>
+      enhancedCode !== undefined && line.startsWith(enhancedCode) ? line.slice(enhancedCode.length) : line,
+    )
     .join(' ')
-    .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .replace(/\p{Cc}+/gu, ' ')
     .trim()
     .slice(0, maxReplyText);
   return { code, text, ...(enhancedCode === undefined ? {} : { enhancedCode }) };

@@ -1,5 +1,4 @@
 import type { AddressInfo, Socket } from 'node:net';
-import { domainToASCII } from 'node:url';
 import {
   SMTPServer,
   type SMTPServerAddress,
@@ -8,9 +7,10 @@ import {
   type SMTPServerSession,
 } from 'smtp-server';
 import type { Closable } from '../../core/index.ts';
-import { checkHostname } from './address.ts';
+import { checkHostname, readPath } from './address.ts';
 import * as defaults from './limits.ts';
 import { collectMessage, createByteBudget, type ByteBudget } from './message-collector.ts';
+import { createPeerCounter } from './peer-counter.ts';
 import type { SmtpReply } from './reply.ts';
 import { SessionConnection } from './session-connection.ts';
 
@@ -103,7 +103,11 @@ class ReceivingServer extends SMTPServer {
 
 type Limits = Required<SmtpServerLimits>;
 
-function libraryOptions(options: SmtpServerOptions, limits: Limits, busySessions: Set<string>): SMTPServerOptions {
+function libraryOptions(
+  options: SmtpServerOptions,
+  limits: Limits,
+  busySessions: Set<string>,
+): SMTPServerOptions {
   const { handlers, tls } = options;
   const budget = createByteBudget(limits.maxBytesInFlight);
   const peers = createPeerCounter(limits.maxConnectionsPerPeer);
@@ -129,13 +133,14 @@ function libraryOptions(options: SmtpServerOptions, limits: Limits, busySessions
       peers.leave(session);
       busySessions.delete(session.id);
     },
-    onMailFrom: (address, _session, done) => done(readPath(address.address) === undefined ? replyError(notAscii) : null),
+    onMailFrom: (address, _session, done) =>
+      done(readPath(address.address) === undefined ? replyError(notAscii) : null),
     onRcptTo: (address, session, done) => {
-      void decideRecipient(address, session, handlers).then(done);
+      void answer(decideRecipient(address, session, handlers), done);
     },
     onData: (stream, session, done) => {
       busySessions.add(session.id);
-      void takeMessage(stream, session, { handlers, limits, budget }).then((error) => {
+      void answer(takeMessage(stream, session, { handlers, limits, budget }), (error) => {
         busySessions.delete(session.id);
         done(error, '2.0.0 Message accepted');
       });
@@ -143,10 +148,26 @@ function libraryOptions(options: SmtpServerOptions, limits: Limits, busySessions
   };
 }
 
-const tooManyConnections: SmtpReply = { code: 421, enhancedCode: '4.7.0', text: 'Too many connections from your address' };
-const notAscii: SmtpReply = { code: 553, enhancedCode: '5.6.7', text: 'Addresses beyond ASCII are not supported' };
+async function answer(decision: Promise<Error | null>, done: (error: Error | null) => void): Promise<void> {
+  done(await decision);
+}
+
+const tooManyConnections: SmtpReply = {
+  code: 421,
+  enhancedCode: '4.7.0',
+  text: 'Too many connections from your address',
+};
+const notAscii: SmtpReply = {
+  code: 553,
+  enhancedCode: '5.6.7',
+  text: 'Addresses beyond ASCII are not supported',
+};
 const failedHere: SmtpReply = { code: 451, enhancedCode: '4.3.0', text: 'Local error, try again later' };
-const noMemory: SmtpReply = { code: 452, enhancedCode: '4.3.1', text: 'Too much mail at once, try again later' };
+const noMemory: SmtpReply = {
+  code: 452,
+  enhancedCode: '4.3.1',
+  text: 'Too much mail at once, try again later',
+};
 const tooLarge: SmtpReply = { code: 552, enhancedCode: '5.3.4', text: 'The message exceeds the size limit' };
 
 async function decideRecipient(
@@ -184,7 +205,13 @@ async function takeMessage(
     if (collected.outcome === 'too-large') return replyError(tooLarge);
     if (collected.outcome !== 'whole') return replyError(noMemory);
     const { message } = collected;
-    const reply = await handlers.onMessage({ ...context, recipients, message, helo, isSecure: session.secure });
+    const reply = await handlers.onMessage({
+      ...context,
+      recipients,
+      message,
+      helo,
+      isSecure: session.secure,
+    });
     return reply === undefined ? null : replyError(reply);
   } catch (error) {
     handlers.onError?.(error);
@@ -202,46 +229,9 @@ function contextOf(session: SMTPServerSession): SmtpRecipientContext {
   };
 }
 
-/** The address with its domain as on the wire (the library turns `xn--` into Unicode). Undefined if not ASCII. */
-function readPath(address: string): string | undefined {
-  const at = address.lastIndexOf('@') + 1;
-  const domain = address.slice(at);
-  const wire = address.slice(0, at) + (isAscii(domain) ? domain : domainToASCII(domain));
-  return isAscii(wire) ? wire : undefined;
-}
-
-function isAscii(text: string): boolean {
-  return /^[ -~]*$/.test(text);
-}
-
 function replyError({ code, enhancedCode, text }: SmtpReply): Error {
   const message = enhancedCode === undefined ? text : `${enhancedCode} ${text}`;
   return Object.assign(new Error(message), { responseCode: code });
-}
-
-interface PeerCounter {
-  enter(session: SMTPServerSession): boolean;
-  leave(session: SMTPServerSession): void;
-}
-
-function createPeerCounter(maxPerPeer: number): PeerCounter {
-  const counts = new Map<string, number>();
-  const entered = new Set<string>();
-  return {
-    enter({ id, remoteAddress }) {
-      const count = counts.get(remoteAddress) ?? 0;
-      if (count >= maxPerPeer) return false;
-      counts.set(remoteAddress, count + 1);
-      entered.add(id);
-      return true;
-    },
-    leave({ id, remoteAddress }) {
-      if (!entered.delete(id)) return;
-      const left = (counts.get(remoteAddress) ?? 1) - 1;
-      if (left > 0) counts.set(remoteAddress, left);
-      else counts.delete(remoteAddress);
-    },
-  };
 }
 
 function listen(server: ReceivingServer, { host, port }: SmtpServerOptions): Promise<void> {

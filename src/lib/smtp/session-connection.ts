@@ -27,7 +27,10 @@ export class SessionConnection extends SMTPConnection {
   }
 
   endAfter(milliseconds: number): void {
-    this.#timer = setTimeout(() => this.send(421, '4.4.2 This session has lasted too long', false), milliseconds);
+    this.#timer = setTimeout(
+      () => this.send(421, '4.4.2 This session has lasted too long', false),
+      milliseconds,
+    );
     this.#timer.unref();
   }
 
