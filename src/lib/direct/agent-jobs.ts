@@ -1,0 +1,87 @@
+import { createHash, type KeyObject } from 'node:crypto';
+import { readCertificate, readPrivateKey, type Certificate } from '../pki/index.ts';
+import type { KeyTransport, SendingCipher, SigningKey } from '../smime/index.ts';
+import type { DirectAddress } from '../values/index.ts';
+import { openMessage, type OpenedMessage } from './open-message.ts';
+import type { MessagePolicy } from './policy.ts';
+import { sealMessage, type SealedMessage } from './seal-message.ts';
+
+/** A key pair as bytes, as it crosses to another thread. */
+export interface KeyBytes {
+  /** DER. */
+  readonly certificate: Uint8Array;
+  /** PKCS#8 DER. */
+  readonly privateKey: Uint8Array;
+}
+
+/** `sealMessage` in plain data. */
+export interface SealJob {
+  readonly kind: 'seal';
+  readonly message: Uint8Array;
+  readonly signers: readonly KeyBytes[];
+  readonly recipients: readonly {
+    readonly address: DirectAddress;
+    /** DER. */
+    readonly certificates: readonly Uint8Array[];
+    readonly keyTransport?: KeyTransport;
+  }[];
+  readonly atMs: number;
+  readonly extraCertificates?: readonly Uint8Array[];
+  readonly contentCipher?: SendingCipher;
+}
+
+/** `openMessage` in plain data. */
+export interface OpenJob {
+  readonly kind: 'open';
+  readonly message: Uint8Array;
+  readonly keys: readonly KeyBytes[];
+  readonly policy?: Partial<MessagePolicy>;
+}
+
+/** Runs jobs in whatever thread it was created in. */
+export interface AgentJobRunner {
+  seal(job: SealJob): SealedMessage;
+  open(job: OpenJob): OpenedMessage;
+}
+
+/** Keys remembered: reading one costs a tenth of a signature. */
+const maxRememberedKeys = 500;
+
+/**
+ * Creates the CPU half of the agent for a worker thread: jobs and results are plain data, and keys read once are remembered by the
+ * hash of their bytes. Errors: those of `sealMessage` and `openMessage`, `PKI_CERTIFICATE_MALFORMED`, `PKI_KEY_MALFORMED`.
+ */
+export function createAgentJobRunner(): AgentJobRunner {
+  const certificates = remember((bytes) => readCertificate(bytes));
+  const privateKeys = remember((bytes): KeyObject => readPrivateKey(bytes));
+  const toKey = ({ certificate, privateKey }: KeyBytes): SigningKey => ({
+    certificate: certificates(certificate),
+    privateKey: privateKeys(privateKey),
+  });
+  return {
+    seal: ({ atMs, signers, recipients, extraCertificates, ...rest }) =>
+      sealMessage({
+        ...rest,
+        at: new Date(atMs),
+        signers: signers.map(toKey),
+        recipients: recipients.map((one) => ({ ...one, certificates: one.certificates.map(certificates) })),
+        ...(extraCertificates && { extraCertificates: extraCertificates.map(certificates) }),
+      }),
+    open: ({ keys, ...rest }) => openMessage({ ...rest, keys: keys.map(toKey) }),
+  };
+}
+
+function remember<T extends Certificate | KeyObject>(
+  read: (bytes: Uint8Array) => T,
+): (bytes: Uint8Array) => T {
+  const known = new Map<string, T>();
+  return (bytes) => {
+    const key = createHash('sha256').update(bytes).digest('base64');
+    const found = known.get(key) ?? read(bytes);
+    known.delete(key);
+    known.set(key, found);
+    const [oldest] = known.keys();
+    if (known.size > maxRememberedKeys && oldest !== undefined) known.delete(oldest);
+    return found;
+  };
+}

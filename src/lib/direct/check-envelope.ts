@@ -1,0 +1,39 @@
+import type { MimeEntity } from '../mime/index.ts';
+import { addressKey, findDirectAddress, type DirectAddress } from '../values/index.ts';
+import { DirectError } from './errors.ts';
+import type { MessageParties } from './message-parties.ts';
+
+/** What SMTP said. */
+export interface Envelope {
+  /** The reverse path without brackets; empty for the null path. */
+  readonly mailFrom: string;
+  /** The recipients it is opened for. */
+  readonly recipients: readonly DirectAddress[];
+}
+
+/**
+ * Holds the SMTP envelope against the signed header (AS-39). A null reverse path is a notice's (MDN-08), and only a
+ * notice's.
+ *
+ * Errors: `DIRECT_ENVELOPE_SENDER_MISMATCH`, `DIRECT_ENVELOPE_RECIPIENT_MISMATCH`.
+ */
+export function checkEnvelope(envelope: Envelope, parties: MessageParties, inner: MimeEntity): void {
+  if (!isSenderNamed(envelope.mailFrom, parties, inner)) {
+    throw new DirectError(
+      'DIRECT_ENVELOPE_SENDER_MISMATCH',
+      'MAIL FROM is neither From nor Sender of the message',
+    );
+  }
+  if (!envelope.recipients.every((address) => parties.recipientKeys.has(addressKey(address)))) {
+    throw new DirectError(
+      'DIRECT_ENVELOPE_RECIPIENT_MISMATCH',
+      'a recipient that is neither in To nor in Cc of the message',
+    );
+  }
+}
+
+function isSenderNamed(mailFrom: string, parties: MessageParties, inner: MimeEntity): boolean {
+  if (mailFrom === '') return inner.contentType.mediaType === 'multipart/report';
+  const address = findDirectAddress(mailFrom);
+  return address !== undefined && parties.senderKeys.has(addressKey(address));
+}

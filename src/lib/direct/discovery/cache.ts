@@ -1,0 +1,45 @@
+import type { DiscoveryResult } from './discovery.ts';
+
+/** Remembers discoveries for as long as their sources allow (DISC-12). */
+export interface DiscoveryCache {
+  find(key: string, nowMs: number): DiscoveryResult | undefined;
+  keep(key: string, result: DiscoveryResult, nowMs: number): void;
+}
+
+const maxPositiveSeconds = 24 * 3600;
+const maxNegativeSeconds = 300;
+
+export function createDiscoveryCache(maxEntries: number): DiscoveryCache {
+  const entries = new Map<string, { result: DiscoveryResult; expiresMs: number }>();
+  return {
+    find: (key, nowMs) => {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      if (nowMs < entry.expiresMs) return entry.result;
+      entries.delete(key);
+      return undefined;
+    },
+    keep: (key, result, nowMs) => {
+      entries.delete(key);
+      const seconds = lifetimeSeconds(result);
+      if (seconds <= 0 || maxEntries <= 0) return;
+      entries.set(key, { result, expiresMs: nowMs + seconds * 1000 });
+      const [oldest] = entries.keys();
+      if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
+    },
+  };
+}
+
+/**
+ * What was found lives as long as its record; but an earlier place may get a record sooner, so that the absences passed on the
+ * way count as well. What could not be asked is not remembered.
+ */
+function lifetimeSeconds({ outcome, steps }: DiscoveryResult): number {
+  if (steps.some((step) => step.outcome === 'unavailable')) return 0;
+  const last = steps.at(-1);
+  if (outcome === 'found') return Math.min(maxPositiveSeconds, last?.ttlSeconds ?? 0);
+  return Math.min(
+    maxNegativeSeconds,
+    ...steps.map((step) => (step.ttlSeconds > 0 ? step.ttlSeconds : maxNegativeSeconds)),
+  );
+}

@@ -1,0 +1,110 @@
+import type { Clock } from '../../../core/index.ts';
+import type { Certificate } from '../../pki/index.ts';
+import { addressDnsName, addressKey, domainOf, type DirectAddress } from '../../values/index.ts';
+import { createDiscoveryCache } from './cache.ts';
+import { askDns, type DnsSource } from './dns-source.ts';
+import { createLdapSource, type LdapParts } from './ldap-source.ts';
+import type { DiscoverySource, DiscoveryStep, SourceAnswer } from './steps.ts';
+import { withinBudget } from './time-budget.ts';
+
+export interface DiscoveryOptions extends DnsSource, Partial<Pick<LdapParts, 'ldap'>> {
+  readonly dns: DnsSource['dns'] & LdapParts['dns'];
+  readonly clock: Clock;
+  /** For one address, all places together (DISC-11). Default 25 s: two rounds of DNS and one of LDAP. */
+  readonly budgetMs?: number;
+  /** Addresses remembered. Default 10,000; 0 switches the cache off. */
+  readonly maxCached?: number;
+}
+
+/** What discovery found, before any question of trust. */
+export interface DiscoveryResult {
+  /** `found`: `source` has something, though `certificates` may be empty if nothing of it could be read. */
+  readonly outcome: 'found' | 'absent';
+  readonly source?: DiscoverySource;
+  /** Not validated: dates, binding, path and revocation are checked at each use (DISC-12). */
+  readonly certificates: readonly Certificate[];
+  readonly steps: readonly DiscoveryStep[];
+  /** A place could not be asked, so that another try can end otherwise (DISC-11). */
+  readonly isTransient: boolean;
+  readonly isFromCache: boolean;
+}
+
+export interface Discovery {
+  /** Never throws for what servers do. `isFresh` asks again although an answer is remembered. */
+  discover(address: DirectAddress, options?: { readonly isFresh?: boolean }): Promise<DiscoveryResult>;
+}
+
+/**
+ * Finds the certificates of a Direct address: DNS at the address, DNS at the domain, LDAP for the address, LDAP for the domain
+ * (DISC-01). The first place that has anything ends the search, even if what it has is unusable (DISC-09); absence moves on. A
+ * place that cannot be asked moves on too, and makes a result without certificates transient.
+ */
+export function createDiscovery(options: DiscoveryOptions): Discovery {
+  const cache = createDiscoveryCache(options.maxCached ?? 10_000);
+  const pending = new Map<string, Promise<DiscoveryResult>>();
+  return {
+    async discover(address, { isFresh = false } = {}) {
+      const key = addressKey(address);
+      const nowMs = options.clock.now().getTime();
+      const known = isFresh ? undefined : cache.find(key, nowMs);
+      if (known !== undefined) return { ...known, isFromCache: true };
+      const running = pending.get(key) ?? search(address, options);
+      pending.set(key, running);
+      try {
+        const result = await running;
+        cache.keep(key, result, nowMs);
+        return result;
+      } finally {
+        pending.delete(key);
+      }
+    },
+  };
+}
+
+async function search(address: DirectAddress, options: DiscoveryOptions): Promise<DiscoveryResult> {
+  const steps: DiscoveryStep[] = [];
+  const deadlineMs = options.clock.now().getTime() + (options.budgetMs ?? 25_000);
+  for (const { source, ask } of listSources(address, options)) {
+    const startedMs = options.clock.now().getTime();
+    const answer = await withinBudget(ask, deadlineMs - startedMs);
+    steps.push(stepOf(source, answer, options.clock.now().getTime() - startedMs));
+    if (answer.outcome === 'found') return resultOf(steps, { source, certificates: answer.certificates });
+  }
+  return resultOf(steps);
+}
+
+interface Place {
+  readonly source: DiscoverySource;
+  ask(): Promise<SourceAnswer>;
+}
+
+function listSources(address: DirectAddress, options: DiscoveryOptions): Place[] {
+  const domain = domainOf(address);
+  const places: Place[] = [
+    { source: 'dns-address', ask: () => askDns(addressDnsName(address), options) },
+    { source: 'dns-domain', ask: () => askDns(domain, options) },
+  ];
+  if (options.ldap === undefined) return places;
+  const ldap = createLdapSource(domain, { dns: options.dns, ldap: options.ldap });
+  return [
+    ...places,
+    { source: 'ldap-address', ask: () => ldap.ask(addressKey(address)) },
+    { source: 'ldap-domain', ask: () => ldap.ask(domain) },
+  ];
+}
+
+function stepOf(source: DiscoverySource, answer: SourceAnswer, elapsedMs: number): DiscoveryStep {
+  const { certificates, ...rest } = answer;
+  return { source, ...rest, certificateCount: certificates.length, elapsedMs };
+}
+
+function resultOf(
+  steps: readonly DiscoveryStep[],
+  found?: { readonly source: DiscoverySource; readonly certificates: readonly Certificate[] },
+): DiscoveryResult {
+  const isTransient = found === undefined && steps.some((step) => step.outcome === 'unavailable');
+  const base = { steps, isTransient, isFromCache: false };
+  return found === undefined
+    ? { outcome: 'absent', certificates: [], ...base }
+    : { outcome: 'found', ...found, ...base };
+}

@@ -1,0 +1,39 @@
+import type { Certificate } from '../../pki/index.ts';
+
+/** Where certificates for an address can be (DISC-01), in the order of asking. */
+export type DiscoverySource = 'dns-address' | 'dns-domain' | 'ldap-address' | 'ldap-domain';
+
+/**
+ * What one place said. `found`: there is something, good or bad, so that no other place is asked (DISC-09); `absent`: definitely
+ * nothing; `unavailable`: it could not be asked, so that nothing is known.
+ */
+export type StepOutcome = 'found' | 'absent' | 'unavailable';
+
+/** One step of a discovery, for people and for `agent discover`. */
+export interface DiscoveryStep {
+  readonly source: DiscoverySource;
+  /** What was asked, for example `bob.direct.example.org CERT` or `mail=bob@direct.example.org`. */
+  readonly query: string;
+  readonly outcome: StepOutcome;
+  /** How it was asked: `udp`, `tcp`, or `host:port` of the LDAP server that answered. */
+  readonly via?: string;
+  /** Certificates that could be read, and records that could not. */
+  readonly certificateCount: number;
+  readonly unreadableCount: number;
+  /** How long the answer may be kept. */
+  readonly ttlSeconds: number;
+  /** Why it was not available, or which servers were tried. */
+  readonly detail?: string;
+  readonly elapsedMs: number;
+}
+
+/** What a source gives back to the search. */
+export interface SourceAnswer {
+  readonly outcome: StepOutcome;
+  readonly certificates: readonly Certificate[];
+  readonly unreadableCount: number;
+  readonly ttlSeconds: number;
+  readonly query: string;
+  readonly via?: string;
+  readonly detail?: string;
+}

@@ -1,0 +1,53 @@
+/** Why the agent refuses a message, a sender or a recipient. `cause` keeps the finding of the module beneath. */
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const directErrors = {
+  // The message to be sent, or the one inside.
+  DIRECT_NO_SENDER: { kind: 'invalid-input' },
+  DIRECT_SENDER_AMBIGUOUS: { kind: 'untrusted' },
+  DIRECT_NO_RECIPIENTS: { kind: 'invalid-input' },
+  DIRECT_HEADER_MISSING: { kind: 'invalid-input' },
+  DIRECT_BLIND_COPY: { kind: 'invalid-input' },
+  DIRECT_MESSAGE_MALFORMED: { kind: 'invalid-input' },
+  // Sending.
+  DIRECT_SENDER_CERTIFICATE_UNUSABLE: { kind: 'internal' },
+  DIRECT_RECIPIENT_NOT_VISIBLE: { kind: 'invalid-input' },
+  DIRECT_NO_TRUSTED_RECIPIENTS: { kind: 'untrusted' },
+  DIRECT_RECIPIENT_CERTIFICATE_MISSING: { kind: 'not-found' },
+  DIRECT_RECIPIENT_CERTIFICATES_INVALID: { kind: 'untrusted' },
+  DIRECT_RECIPIENT_UNTRUSTED: { kind: 'untrusted' },
+  DIRECT_RECIPIENT_UNDECIDED: { kind: 'unavailable' },
+  DIRECT_SEAL_FAILED: { kind: 'internal' },
+  // Receiving.
+  DIRECT_NOT_ENCRYPTED: { kind: 'untrusted' },
+  DIRECT_UNKNOWN_RECIPIENT: { kind: 'untrusted' },
+  DIRECT_ENCRYPTION_INVALID: { kind: 'untrusted' },
+  DIRECT_ENCRYPTION_NOT_ALLOWED: { kind: 'untrusted' },
+  DIRECT_NOT_SIGNED: { kind: 'untrusted' },
+  DIRECT_SENDER_CERTIFICATE_MISSING: { kind: 'untrusted' },
+  DIRECT_SIGNATURE_INVALID: { kind: 'untrusted' },
+  DIRECT_SIGNATURE_NOT_ALLOWED: { kind: 'untrusted' },
+  DIRECT_NOT_WRAPPED: { kind: 'untrusted' },
+  DIRECT_SENDER_SIGNATURE_MISSING: { kind: 'untrusted' },
+  DIRECT_SENDER_UNTRUSTED: { kind: 'untrusted' },
+  DIRECT_SENDER_UNDECIDED: { kind: 'unavailable' },
+  DIRECT_ENVELOPE_SENDER_MISMATCH: { kind: 'untrusted' },
+  DIRECT_ENVELOPE_RECIPIENT_MISMATCH: { kind: 'untrusted' },
+  // Configuration.
+  DIRECT_POLICY_INVALID: { kind: 'invalid-input' },
+} as const satisfies ErrorTable;
+
+export type DirectErrorCode = keyof typeof directErrors;
+
+export class DirectError extends CodedError<DirectErrorCode> {
+  constructor(code: DirectErrorCode, message: string, options?: ErrorOptionsFor) {
+    super(directErrors, code, message, options);
+  }
+
+  /** The most exact reason known: the code of the innermost coded cause, or this error's own code. */
+  get reason(): string {
+    let reason: string = this.code;
+    for (let cause = this.cause; cause instanceof CodedError; cause = cause.cause) reason = cause.code;
+    return reason;
+  }
+}

@@ -1,0 +1,62 @@
+import { readMailboxes, type MimeEntity } from '../mime/index.ts';
+import { addressKey, findDirectAddress, type DirectAddress } from '../values/index.ts';
+import { DirectError } from './errors.ts';
+
+/** Who a message says it is from and to. Claims, until a signature is bound to them. */
+export interface MessageParties {
+  /** The address that must have signed: Sender if there is one, else From (AS-79). */
+  readonly sender: DirectAddress;
+  readonly from: readonly DirectAddress[];
+  /** To and Cc, in order; what is no Direct address is left out. */
+  readonly recipients: readonly DirectAddress[];
+  /** Keys of From and Sender, any of which MAIL FROM may be (AS-39). */
+  readonly senderKeys: ReadonlySet<string>;
+  readonly recipientKeys: ReadonlySet<string>;
+}
+
+/**
+ * Reads the parties from the header of the inner message. Display names play no part (AS-03).
+ *
+ * Errors: `DIRECT_NO_SENDER`; `DIRECT_SENDER_AMBIGUOUS` for two From or Sender fields, or for several From mailboxes without Sender
+ * (RFC 5322 §3.6.2); `DIRECT_NO_RECIPIENTS`.
+ */
+export function readParties(message: MimeEntity): MessageParties {
+  const from = readSingleField(message, 'from');
+  const senders = readSingleField(message, 'sender');
+  const sender = chooseSender(from, senders);
+  const recipients = [...message.headers('to'), ...message.headers('cc')].flatMap(readAddresses);
+  if (recipients.length === 0)
+    throw new DirectError('DIRECT_NO_RECIPIENTS', 'neither To nor Cc names a Direct address');
+  return {
+    sender,
+    from,
+    recipients,
+    senderKeys: keysOf([...from, ...senders]),
+    recipientKeys: keysOf(recipients),
+  };
+}
+
+/** A second field of a kind that may stand once is how two readers are made to see two senders. */
+function readSingleField(message: MimeEntity, name: string): DirectAddress[] {
+  const values = message.headers(name);
+  if (values.length > 1) throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `${values.length} ${name} fields`);
+  return values.flatMap(readAddresses);
+}
+
+function chooseSender(from: readonly DirectAddress[], senders: readonly DirectAddress[]): DirectAddress {
+  const [sender, ...rest] = senders.length > 0 ? senders : from;
+  if (sender === undefined)
+    throw new DirectError('DIRECT_NO_SENDER', 'neither From nor Sender names a Direct address');
+  if (rest.length > 0)
+    throw new DirectError('DIRECT_SENDER_AMBIGUOUS', 'several mailboxes, and no Sender to tell which');
+  return sender;
+}
+
+/** The Direct addresses in one header value. */
+export function readAddresses(value: string): DirectAddress[] {
+  return readMailboxes(value).flatMap(({ address }) => findDirectAddress(address) ?? []);
+}
+
+function keysOf(addresses: readonly DirectAddress[]): ReadonlySet<string> {
+  return new Set(addresses.map(addressKey));
+}

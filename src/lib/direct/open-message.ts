@@ -1,0 +1,161 @@
+import { concatBytes, errorText, viewAsBuffer } from '../../core/index.ts';
+import { MimeError, parseEntity, unwrapEntity, type MimeEntity } from '../mime/index.ts';
+import {
+  decryptEntity,
+  SmimeError,
+  verifyEntity,
+  type DecryptionKey,
+  type SignerResult,
+  type SmimeErrorCode,
+  type VerifiedEntity,
+} from '../smime/index.ts';
+import { DirectError, type DirectErrorCode } from './errors.ts';
+import { completePolicy, type MessagePolicy } from './policy.ts';
+
+export interface OpenRequest {
+  /** The outer message as SMTP delivered it. */
+  readonly message: Uint8Array;
+  /** Keys of the local recipients, address-bound ones first, retired ones last (AS-83, AS-84). */
+  readonly keys: readonly DecryptionKey[];
+  readonly policy?: Partial<MessagePolicy>;
+}
+
+/** One signature on the message; whose certificate it is, nobody has vouched for yet. */
+export type OpenedSigner =
+  | {
+      readonly outcome: 'valid';
+      /** DER. */
+      readonly certificate: Uint8Array;
+      readonly digestAlgorithm: string;
+      readonly signatureAlgorithm: string;
+      readonly signingTime?: Date;
+    }
+  | { readonly outcome: 'invalid'; readonly code: string; readonly text: string };
+
+/** A message whose signature holds over `inner`, by at least one signer. Plain data: it can be sent to another thread. */
+export interface OpenedMessage {
+  /** The plain message (RFC 5322). Its header is the authoritative one (AS-75). */
+  readonly inner: Uint8Array;
+  /** False if the signed entity had no wrapper, so that the header fields come from outside the signature. */
+  readonly wasWrapped: boolean;
+  readonly signers: readonly OpenedSigner[];
+  /** DER of every certificate in the message: candidates for path building, never more. */
+  readonly certificates: readonly Uint8Array[];
+  readonly algorithms: {
+    readonly contentAlgorithm: string;
+    readonly keyTransport: string;
+    readonly signatureForm: 'detached' | 'opaque';
+  };
+  /** Fingerprint of the certificate whose key opened it. */
+  readonly decryptedBy: string;
+}
+
+/**
+ * Decrypts, verifies the signature and unwraps (AS-70 to AS-77). CPU only; whether the signer may speak for the sender is decided by
+ * `verifySender`, and until then nothing of the message may be used (AS-78, SEC-14).
+ *
+ * Errors: `DIRECT_NOT_ENCRYPTED`, `DIRECT_UNKNOWN_RECIPIENT`, `DIRECT_ENCRYPTION_INVALID`, `DIRECT_ENCRYPTION_NOT_ALLOWED`,
+ * `DIRECT_NOT_SIGNED`, `DIRECT_SENDER_CERTIFICATE_MISSING`, `DIRECT_SIGNATURE_INVALID`, `DIRECT_SIGNATURE_NOT_ALLOWED`,
+ * `DIRECT_NOT_WRAPPED`, `DIRECT_MESSAGE_MALFORMED`, `DIRECT_POLICY_INVALID`; `reason` names the finding beneath.
+ */
+export function openMessage(request: OpenRequest): OpenedMessage {
+  const policy = completePolicy(request.policy);
+  return translating(() => {
+    const outer = parseEntity(request.message);
+    const decrypted = decryptEntity(outer, request.keys, policy.crypto);
+    const verified = verifyEntity(decrypted.content, policy.crypto);
+    const { inner, wasWrapped } = unwrap(verified, outer, policy);
+    return {
+      inner,
+      wasWrapped,
+      signers: verified.signers.map(openedSigner),
+      certificates: verified.certificates.map(({ der }) => der),
+      algorithms: {
+        contentAlgorithm: decrypted.contentAlgorithm,
+        keyTransport: decrypted.keyTransport,
+        signatureForm: verified.form,
+      },
+      decryptedBy: decrypted.key.certificate.fingerprint,
+    };
+  });
+}
+
+function unwrap(
+  verified: VerifiedEntity,
+  outer: MimeEntity,
+  policy: MessagePolicy,
+): Pick<OpenedMessage, 'inner' | 'wasWrapped'> {
+  const signed = parseEntity(verified.entity);
+  const inner = unwrapEntity(signed);
+  if (inner !== undefined) return { inner, wasWrapped: true };
+  if (!policy.acceptUnwrapped)
+    throw new DirectError('DIRECT_NOT_WRAPPED', 'the signed entity is not message/rfc822');
+  // Some agents sign a whole message without saying so; its own header is then the signed one.
+  const hasOwnHeader = signed.header('from') !== undefined;
+  return {
+    inner: hasOwnHeader ? verified.entity : withOuterHeader(outer, verified.entity),
+    wasWrapped: false,
+  };
+}
+
+/** Before the 2021 edition the header stood outside, unsigned; the entity brought its MIME fields only (RFC 8551 §3.1). */
+function withOuterHeader(outer: MimeEntity, entity: Uint8Array): Buffer {
+  const isOfMessage = (name: string): boolean => !/^(content-|mime-version$)/i.test(name);
+  const fields = outer.headerFields
+    .filter((field) => isOfMessage(field.name))
+    .map((field) => fieldBytes(field.raw));
+  return concatBytes([...fields, Buffer.from('MIME-Version: 1.0\r\n', 'latin1'), viewAsBuffer(entity)]);
+}
+
+function fieldBytes(raw: Uint8Array | string): Buffer {
+  const bytes = typeof raw === 'string' ? Buffer.from(raw, 'latin1') : viewAsBuffer(raw);
+  return bytes.at(-1) === 0x0a ? bytes : concatBytes([bytes, Buffer.from('\r\n', 'latin1')]);
+}
+
+function openedSigner(signer: SignerResult): OpenedSigner {
+  if (signer.outcome === 'invalid') return { outcome: 'invalid', code: signer.code, text: signer.text };
+  const { digestAlgorithm, signatureAlgorithm, signingTime } = signer;
+  return {
+    outcome: 'valid',
+    certificate: signer.certificate.der,
+    digestAlgorithm,
+    signatureAlgorithm,
+    ...(signingTime && { signingTime }),
+  };
+}
+
+/** Findings of lib/smime in the agent's terms; all others mean that the signature does not hold. */
+const codes: Partial<Record<SmimeErrorCode, DirectErrorCode>> = {
+  SMIME_NOT_ENCRYPTED: 'DIRECT_NOT_ENCRYPTED',
+  SMIME_NO_RECIPIENT_KEY: 'DIRECT_UNKNOWN_RECIPIENT',
+  SMIME_DECRYPTION_FAILED: 'DIRECT_ENCRYPTION_INVALID',
+  SMIME_ENCRYPTED_CONTENT_MISSING: 'DIRECT_ENCRYPTION_INVALID',
+  SMIME_TOO_MANY_RECIPIENTS: 'DIRECT_ENCRYPTION_INVALID',
+  SMIME_CONTENT_TYPE_UNEXPECTED: 'DIRECT_ENCRYPTION_INVALID',
+  SMIME_CONTENT_CIPHER_UNSUPPORTED: 'DIRECT_ENCRYPTION_NOT_ALLOWED',
+  SMIME_CONTENT_CIPHER_NOT_ALLOWED: 'DIRECT_ENCRYPTION_NOT_ALLOWED',
+  SMIME_KEY_MANAGEMENT_UNSUPPORTED: 'DIRECT_ENCRYPTION_NOT_ALLOWED',
+  SMIME_NOT_SIGNED: 'DIRECT_NOT_SIGNED',
+  SMIME_CERTIFICATES_MISSING: 'DIRECT_SENDER_CERTIFICATE_MISSING',
+  SMIME_SIGNER_CERTIFICATE_MISSING: 'DIRECT_SENDER_CERTIFICATE_MISSING',
+  SMIME_SIGNER_KEY_NOT_ALLOWED: 'DIRECT_SIGNATURE_NOT_ALLOWED',
+  SMIME_DIGEST_UNSUPPORTED: 'DIRECT_SIGNATURE_NOT_ALLOWED',
+  SMIME_DIGEST_NOT_ALLOWED: 'DIRECT_SIGNATURE_NOT_ALLOWED',
+  SMIME_SIGNATURE_ALGORITHM_UNSUPPORTED: 'DIRECT_SIGNATURE_NOT_ALLOWED',
+  SMIME_CMS_MALFORMED: 'DIRECT_MESSAGE_MALFORMED',
+  SMIME_TRAILING_DATA: 'DIRECT_MESSAGE_MALFORMED',
+};
+
+function translating<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof MimeError)
+      throw new DirectError('DIRECT_MESSAGE_MALFORMED', errorText(error), { cause: error });
+    if (!(error instanceof SmimeError)) throw error;
+    throw new DirectError(codes[error.code] ?? 'DIRECT_SIGNATURE_INVALID', errorText(error), {
+      cause: error,
+      fields: error.fields,
+    });
+  }
+}

@@ -1,0 +1,151 @@
+import { PkiError, provePath, type Certificate, type ProvedPath, type TrustContext } from '../pki/index.ts';
+import type { DirectAddress } from '../values/index.ts';
+import type { Discovery, DiscoveryResult } from './discovery/discovery.ts';
+import type { DiscoverySource, DiscoveryStep } from './discovery/steps.ts';
+import type { DirectErrorCode } from './errors.ts';
+
+/** Trust for messages that go out from one local domain or address (TRUST-03); `anchors` are those of that direction. */
+export interface RecipientTrust extends Omit<TrustContext, 'address'> {
+  readonly discovery: Discovery;
+}
+
+/** Why one discovered certificate is not used. */
+export interface RefusedCertificate {
+  readonly fingerprint: string;
+  readonly subject: string;
+  /** A `PKI_*` code. */
+  readonly code: string;
+  readonly text: string;
+  readonly isTransient: boolean;
+}
+
+interface Findings {
+  readonly address: DirectAddress;
+  readonly source?: DiscoverySource;
+  readonly steps: readonly DiscoveryStep[];
+  readonly refused: readonly RefusedCertificate[];
+}
+
+export interface UsableRecipient extends Findings {
+  readonly outcome: 'usable';
+  /** At least one, all proved for encryption and bound to the address. */
+  readonly certificates: readonly [ProvedPath, ...ProvedPath[]];
+}
+
+export interface RefusedRecipient extends Findings {
+  readonly outcome: 'refused';
+  readonly code: DirectErrorCode;
+  /** The stable word of the API. */
+  readonly reason: 'no-certificate' | 'untrusted';
+  /** Enhanced status (RFC 3463) that goes with the reason. */
+  readonly statusCode: '5.7.31' | '5.7.11';
+  /** One sentence for operators and senders; names no certificate content. */
+  readonly text: string;
+  /** Trying again later can end otherwise. */
+  readonly isTransient: boolean;
+}
+
+/**
+ * Finds out whether a message can be encrypted to the address, and to which certificates: discovery, then for each certificate
+ * found the proof of TRUST-01 at this moment (DISC-09, DISC-10, DISC-12, TRUST-09). Refusal is a normal outcome, not an error.
+ */
+export async function resolveRecipient(
+  address: DirectAddress,
+  trust: RecipientTrust,
+): Promise<UsableRecipient | RefusedRecipient> {
+  const first = await trust.discovery.discover(address);
+  const resolved = await judge(address, first, trust);
+  // A remembered certificate may have been replaced before its time; ask once more before refusing.
+  if (resolved.outcome === 'usable' || !first.isFromCache || first.outcome === 'absent') return resolved;
+  return judge(address, await trust.discovery.discover(address, { isFresh: true }), trust);
+}
+
+async function judge(
+  address: DirectAddress,
+  found: DiscoveryResult,
+  trust: RecipientTrust,
+): Promise<UsableRecipient | RefusedRecipient> {
+  const proofs = await Promise.all(
+    found.certificates.map((certificate) => tryProve(certificate, address, trust)),
+  );
+  const [usable, ...others] = proofs.filter((proof) => 'path' in proof).map(({ path }) => path);
+  const refused = proofs.flatMap((proof) => ('refusal' in proof ? [proof.refusal] : []));
+  const findings = { address, ...(found.source && { source: found.source }), steps: found.steps, refused };
+  if (usable !== undefined) return { outcome: 'usable', certificates: [usable, ...others], ...findings };
+  return { outcome: 'refused', ...refusalOf(found, refused), ...findings };
+}
+
+type Proof = { readonly path: ProvedPath } | { readonly refusal: RefusedCertificate };
+
+async function tryProve(
+  certificate: Certificate,
+  address: DirectAddress,
+  trust: RecipientTrust,
+): Promise<Proof> {
+  try {
+    return { path: await provePath(certificate, 'encryption', { ...trust, address }) };
+  } catch (error) {
+    if (!(error instanceof PkiError)) throw error;
+    const { fingerprint, subject } = certificate;
+    return {
+      refusal: {
+        fingerprint,
+        subject,
+        code: error.code,
+        text: error.message,
+        isTransient: error.isTransient,
+      },
+    };
+  }
+}
+
+type Verdict = Pick<RefusedRecipient, 'code' | 'reason' | 'statusCode' | 'text' | 'isTransient'>;
+
+const noCertificate = { reason: 'no-certificate', statusCode: '5.7.31' } as const;
+const untrusted = { reason: 'untrusted', statusCode: '5.7.11' } as const;
+
+/** Findings about the way up to an anchor; all others are about the certificate itself. */
+const pathCodes: ReadonlySet<string> = new Set([
+  'PKI_NO_ANCHORS',
+  'PKI_ISSUER_NOT_FOUND',
+  'PKI_SIGNATURE_INVALID',
+  'PKI_ISSUER_NOT_CA',
+  'PKI_ISSUER_KEY_USAGE',
+  'PKI_PATH_LENGTH',
+  'PKI_PATH_TOO_LONG',
+  'PKI_PATH_TOO_BROAD',
+  'PKI_NAME_CONSTRAINT',
+]);
+
+function refusalOf(found: DiscoveryResult, refused: readonly RefusedCertificate[]): Verdict {
+  if (found.outcome === 'absent') {
+    const { isTransient } = found;
+    const code = isTransient ? 'DIRECT_RECIPIENT_UNDECIDED' : 'DIRECT_RECIPIENT_CERTIFICATE_MISSING';
+    const text = isTransient
+      ? 'The places where a certificate could be did not all answer.'
+      : 'No certificate is published for the address.';
+    return { code, ...noCertificate, text, isTransient };
+  }
+  if (refused.some(({ isTransient }) => isTransient)) {
+    return {
+      code: 'DIRECT_RECIPIENT_UNDECIDED',
+      ...untrusted,
+      text: 'Trust could not be decided at present.',
+      isTransient: true,
+    };
+  }
+  if (refused.some(({ code }) => pathCodes.has(code))) {
+    return {
+      code: 'DIRECT_RECIPIENT_UNTRUSTED',
+      ...untrusted,
+      text: 'The certificate does not lead to a trusted anchor.',
+      isTransient: false,
+    };
+  }
+  return {
+    code: 'DIRECT_RECIPIENT_CERTIFICATES_INVALID',
+    ...untrusted,
+    text: 'The published certificate is not valid for the address.',
+    isTransient: false,
+  };
+}

@@ -1,0 +1,130 @@
+import { CodedError, errorText } from '../../core/index.ts';
+import { MimeError, parseEntity, wrapMessage, type MimeEntity } from '../mime/index.ts';
+import { isBoundTo, type Certificate } from '../pki/index.ts';
+import {
+  encryptEntity,
+  signPieces,
+  type KeyTransport,
+  type SendingCipher,
+  type SigningKey,
+} from '../smime/index.ts';
+import { addressKey, type DirectAddress } from '../values/index.ts';
+import { DirectError } from './errors.ts';
+import { readParties, type MessageParties } from './message-parties.ts';
+import { buildOuterHeader } from './outer-header.ts';
+
+/** A recipient that was found usable: the certificates are those of proved paths, nothing else. */
+export interface SealRecipient {
+  readonly address: DirectAddress;
+  /** At least one; each gets the content key (AS-43). */
+  readonly certificates: readonly Certificate[];
+  /** For peers that cannot read the default, RSAES-OAEP with SHA-256 (AS-57). */
+  readonly keyTransport?: KeyTransport;
+}
+
+export interface SealRequest {
+  /** The full plain message (RFC 5322), all headers included. It is not changed but for bare line ends. */
+  readonly message: Uint8Array;
+  /** Keys whose certificates are bound to the sender. Each signs. */
+  readonly signers: readonly SigningKey[];
+  readonly recipients: readonly SealRecipient[];
+  readonly at: Date;
+  /** Intermediate certificates to enclose. */
+  readonly extraCertificates?: readonly Certificate[];
+  /** Default AES-256-CBC (AS-53). */
+  readonly contentCipher?: SendingCipher;
+}
+
+export interface SealedMessage {
+  /** The outer message, ready for SMTP, with CRLF line ends and 7-bit bytes only. */
+  readonly message: Uint8Array;
+  readonly sender: DirectAddress;
+  /** RCPT TO: exactly the recipients that it was encrypted to. */
+  readonly recipients: readonly DirectAddress[];
+}
+
+/**
+ * Turns a plain message into a Direct message: wrap, sign, encrypt, and an outer header without content (AS-30 to AS-44). CPU only.
+ *
+ * Nothing is ever sent unsigned or to nobody: what cannot be done for every given signer and recipient is an error.
+ *
+ * Errors: `DIRECT_NO_SENDER`, `DIRECT_SENDER_AMBIGUOUS`, `DIRECT_NO_RECIPIENTS`, `DIRECT_HEADER_MISSING`, `DIRECT_BLIND_COPY`,
+ * `DIRECT_MESSAGE_MALFORMED`, `DIRECT_SENDER_CERTIFICATE_UNUSABLE`, `DIRECT_RECIPIENT_NOT_VISIBLE`, `DIRECT_NO_TRUSTED_RECIPIENTS`,
+ * `DIRECT_SEAL_FAILED`.
+ */
+export function sealMessage(request: SealRequest): SealedMessage {
+  const { inner, parties } = readPlain(request.message);
+  const recipients = request.recipients.map(({ address }) => address);
+  checkSigners(request.signers, parties.sender);
+  checkRecipients(request.recipients, parties);
+  return translating(() => {
+    const prefix = buildOuterHeader(inner, recipients);
+    const { at, extraCertificates, contentCipher } = request;
+    const signed = signPieces(wrapMessage(request.message), request.signers, {
+      at,
+      ...(extraCertificates && { extraCertificates }),
+    });
+    const keys = request.recipients.flatMap(({ certificates, keyTransport }) =>
+      certificates.map((certificate) => ({ certificate, ...(keyTransport && { keyTransport }) })),
+    );
+    const message = encryptEntity(signed, keys, { prefix, ...(contentCipher && { contentCipher }) });
+    return { message, sender: parties.sender, recipients };
+  });
+}
+
+function readPlain(message: Uint8Array): { inner: MimeEntity; parties: MessageParties } {
+  try {
+    const inner = parseEntity(message);
+    checkHeader(inner);
+    return { inner, parties: readParties(inner) };
+  } catch (error) {
+    if (!(error instanceof MimeError)) throw error;
+    throw new DirectError('DIRECT_MESSAGE_MALFORMED', errorText(error), { cause: error });
+  }
+}
+
+/** AS-36; From and To are checked by reading them. AS-38: a blind copy would be a recipient that others do not see. */
+function checkHeader(inner: MimeEntity): void {
+  const missing = ['Date', 'Message-ID', 'MIME-Version'].find(
+    (name) => (inner.header(name) ?? '').trim() === '',
+  );
+  if (missing !== undefined) throw new DirectError('DIRECT_HEADER_MISSING', `the message has no ${missing}`);
+  if (inner.header('bcc') !== undefined)
+    throw new DirectError('DIRECT_BLIND_COPY', 'the message has a Bcc field');
+}
+
+/** A signature that is not bound to the sender is refused by every receiver, so it is refused here first. */
+function checkSigners(signers: readonly SigningKey[], sender: DirectAddress): void {
+  const isUsable =
+    signers.length > 0 && signers.every(({ certificate }) => isBoundTo(certificate, sender) !== undefined);
+  if (!isUsable) {
+    throw new DirectError(
+      'DIRECT_SENDER_CERTIFICATE_UNUSABLE',
+      `${signers.length} signing keys, not all bound to the sender`,
+    );
+  }
+}
+
+function checkRecipients(recipients: readonly SealRecipient[], parties: MessageParties): void {
+  if (recipients.length === 0)
+    throw new DirectError('DIRECT_NO_TRUSTED_RECIPIENTS', 'no recipient to encrypt to');
+  for (const { address, certificates } of recipients) {
+    if (!parties.recipientKeys.has(addressKey(address))) {
+      throw new DirectError('DIRECT_RECIPIENT_NOT_VISIBLE', 'a recipient that is neither in To nor in Cc');
+    }
+    const isUsable =
+      certificates.length > 0 && certificates.every((one) => isBoundTo(one, address) !== undefined);
+    if (!isUsable)
+      throw new DirectError('DIRECT_NO_TRUSTED_RECIPIENTS', 'a recipient without a certificate bound to it');
+  }
+}
+
+function translating<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof DirectError || !(error instanceof CodedError)) throw error;
+    const code = error instanceof MimeError ? 'DIRECT_MESSAGE_MALFORMED' : 'DIRECT_SEAL_FAILED';
+    throw new DirectError(code, errorText(error), { cause: error });
+  }
+}
