@@ -1,0 +1,162 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createHttpApp } from '../../src/app/http/index.ts';
+import { directoryRoutes } from '../../src/app/http/directory/index.ts';
+import { createManualClock, silentLog, type Closable, type ManualClock } from '../../src/core/index.ts';
+import { loadBuiltInGazetteer, type Gazetteer } from '../../src/lib/geo/index.ts';
+import { createMetrics, loadConfig, openStorage, type Storage } from '../../src/platform/index.ts';
+import { createAudit, type Audit } from '../../src/service/audit/index.ts';
+import { createDirectory, openInput, recordFields, type Directory, type DirectoryLimits, type LoadReport } from '../../src/service/directory/index.ts';
+import { createOauth, type ClientLimits, type Oauth } from '../../src/service/oauth/index.ts';
+
+/** What a directory answer looks like to a test. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: {
+    status?: string;
+    providers?: Record<string, unknown>[];
+    totalCount?: string;
+    code?: number;
+    message?: string;
+    errors?: { field: string; reason: string; detail: string }[];
+    requestId?: string;
+  };
+}
+
+/** A directory behind real HTTP on loopback, with real tokens and an empty database in a folder of its own. */
+export interface TestDirectory extends Closable {
+  readonly directory: Directory;
+  readonly storage: Storage;
+  readonly audit: Audit;
+  readonly oauth: Oauth;
+  readonly clock: ManualClock;
+  readonly baseUrl: string;
+  readonly folder: string;
+  readonly snapshotDir: string;
+  readonly token: string;
+  /** GET of the search with these parameters, a text being a raw query string. */
+  search(query: Record<string, string | number> | string, headers?: Record<string, string>): Promise<Reply>;
+  get(path: string, headers?: Record<string, string>): Promise<Reply>;
+  /** Imports CSV text in our own columns. */
+  load(csv: string, kind?: 'full' | 'incremental'): Promise<LoadReport>;
+  createToken(settings?: { scopes?: string[]; limits?: ClientLimits; acceptsDataUse?: boolean; clientId?: string }): Promise<string>;
+}
+
+export interface TestDirectoryOptions {
+  readonly limits?: Partial<DirectoryLimits>;
+  readonly gazetteer?: Gazetteer;
+  readonly pollIntervalMs?: number;
+  readonly searchThreads?: number;
+}
+
+let gazetteer: Gazetteer | undefined;
+
+/** The built-in gazetteer, read once. */
+export function testGazetteer(): Gazetteer {
+  return (gazetteer ??= loadBuiltInGazetteer());
+}
+
+/** Limits that no test meets by accident. */
+const wideLimits: DirectoryLimits = { requestsPerSecond: 1e6, requestsBurst: 1e6, recordsPerDay: 1e9 };
+
+export async function startTestDirectory(options: TestDirectoryOptions = {}): Promise<TestDirectory> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-directory-'));
+  const snapshotDir = path.join(folder, 'directory');
+  const clock = createManualClock(new Date());
+  const storage = await openStorage({ file: path.join(folder, 'openhisp.db') });
+  await storage.migrate();
+  const audit = createAudit({ storage, clock, log: silentLog });
+  const oauth = createOauth({ storage, clock, audit });
+  const directory = await createDirectory({
+    storage,
+    clock,
+    log: silentLog,
+    audit,
+    gazetteer: options.gazetteer ?? testGazetteer(),
+    snapshotDir,
+    limits: { ...wideLimits, ...options.limits },
+    pollIntervalMs: options.pollIntervalMs ?? 50,
+    searchThreads: options.searchThreads ?? 1,
+  });
+  await directory.refresh();
+  const app = await createHttpApp({
+    config: loadConfig({}, undefined, { dataDir: folder }).http,
+    log: silentLog,
+    oauth,
+    audit,
+    metrics: createMetrics(),
+    routes: [directoryRoutes({ directory })],
+  });
+  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+
+  async function get(pathAndQuery: string, headers: Record<string, string> = {}): Promise<Reply> {
+    const response = await fetch(`${baseUrl}${pathAndQuery}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Reply['body'] };
+  }
+
+  const createToken: TestDirectory['createToken'] = async (settings = {}) => {
+    const scopes = settings.scopes ?? ['provider-directory'];
+    const credentials = await oauth.clients.create({
+      name: 'test client',
+      scopes,
+      ...(settings.clientId === undefined ? {} : { clientId: settings.clientId }),
+      ...(settings.limits === undefined ? {} : { limits: settings.limits }),
+      ...(settings.acceptsDataUse === false ? {} : { dataUseAcceptedAt: clock.now() }),
+    });
+    const basic = Buffer.from(`${credentials.clientId}:${credentials.clientSecret}`).toString('base64');
+    const response = await fetch(`${baseUrl}/oauth2/direct/v1/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${basic}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', scope: scopes.join(' ') }),
+    });
+    return ((await response.json()) as { access_token: string }).access_token;
+  };
+  const token = await createToken();
+
+  return {
+    directory,
+    storage,
+    audit,
+    oauth,
+    clock,
+    baseUrl,
+    folder,
+    snapshotDir,
+    token,
+    get,
+    createToken,
+    search: (query, headers) => get(`/provider-directory/v2/providers${toQuery(query)}`, headers),
+    async load(csv, kind = 'full') {
+      const file = path.join(folder, 'input.csv');
+      await writeFile(file, csv);
+      return directory.importFiles({ files: await openInput(file), kind });
+    },
+    async close() {
+      await app.close();
+      await directory.close();
+      await audit.close();
+      await storage.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function toQuery(query: Record<string, string | number> | string): string {
+  if (typeof query === 'string') return query === '' ? '' : `?${query}`;
+  const entries = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries).toString()}`;
+}
+
+/** CSV in our own columns from records that name only what matters; the Direct address is made up if missing. */
+export function toCsv(records: readonly Readonly<Record<string, string | number>>[], extraColumns: readonly string[] = []): string {
+  const columns = [...recordFields.map((field) => field.wireName as string), 'lat', 'lng', ...extraColumns];
+  const rows = records.map((record, index) => {
+    const full: Record<string, string | number> = { serv_direct_addr: `p${index + 1}@direct.test.example`, ...record };
+    return columns.map((column) => `"${String(full[column] ?? '').replaceAll('"', '""')}"`).join(',');
+  });
+  return `${columns.join(',')}\n${rows.join('\n')}\n`;
+}
