@@ -73,12 +73,19 @@ function checkSigningKey({ certificate, privateKey }: SigningKey): void {
       `the certificate of ${certificate.subject} is not for signatures`,
     );
   }
-  if (privateKey.type !== 'private' || !createPublicKey(privateKey).equals(certificate.publicKey)) {
+  if (!isKeyOf(privateKey, certificate.publicKey)) {
     throw new SmimeError(
       'SMIME_SIGNING_KEY_MISMATCH',
       `the key is not that of the certificate of ${certificate.subject}`,
     );
   }
+}
+
+function isKeyOf(privateKey: KeyObject, publicKey: KeyObject): boolean {
+  // Comparing keys of different types would leave an error in OpenSSL's queue that makes the next key import fail.
+  if (privateKey.type !== 'private' || privateKey.asymmetricKeyType !== publicKey.asymmetricKeyType)
+    return false;
+  return createPublicKey(privateKey).equals(publicKey);
 }
 
 function writeSigner(
