@@ -23,6 +23,6 @@ export {
 } from './types.ts';
 export { ProviderIndexError, providerIndexErrors } from './errors.ts';
 export { createIndexBuilder, type IndexBuilderOptions } from './build/index-builder.ts';
-export { openIndex } from './open-index.ts';
+export { openIndex, type OpenIndexOptions } from './open-index.ts';
 export { readSnapshot, snapshotVersion, writeSnapshot } from './snapshot.ts';
 export { createSearchPool, type SearchPage, type SearchPool, type SearchPoolOptions } from './search-pool.ts';

@@ -1,47 +1,143 @@
-import { searchPlainly } from '../../../test/support/plain-directory.ts';
-import { roundUpMiles } from '../geo/index.ts';
-import type { ProviderIndex, ProviderRecord, SharedIndexBytes } from './types.ts';
+import { createArrayReader } from './arrays.ts';
+import { wordCount } from './bits.ts';
+import { columnNames, type ColumnName } from './columns.ts';
+import { compileFilter, type FilterContext } from './compile-filter.ts';
+import { ProviderIndexError } from './errors.ts';
+import { groupsEqualTo } from './find-groups.ts';
+import { openGramIndex, type GramIndex } from './grams.ts';
+import { createBitsPool, intersect, type IntersectContext, type Matches } from './intersect.ts';
+import { orderPage } from './order/order-page.ts';
+import { orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
+import { createPageWriter } from './page-json.ts';
+import { circleOf, milesToPoint, openPointMap, selectCircle, type Circle } from './points.ts';
+import { readRecord } from './read-record.ts';
+import type { Selector } from './selector.ts';
+import { openTextColumn, type TextColumn } from './text-column.ts';
+import type { PartSize, ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes, SortKey } from './types.ts';
 
-/** Makes an index usable in this thread. TODO(3): interim body over plain records until the columns are in. */
-export function openIndex(bytes: SharedIndexBytes): ProviderIndex {
-  const records = JSON.parse(Buffer.from(new Uint8Array(bytes.parts[0] as SharedArrayBuffer)).toString()) as ProviderRecord[];
-  const rowOf = new Map(records.map((record, row) => [record.id, row]));
-  const wire = (record: ProviderRecord, distance?: number) => ({
-    id: record.id,
-    prov_npi: record.npi,
-    prov_first_name: record.firstName,
-    prov_mid_name: record.middleName,
-    prov_last_name: record.lastName,
-    prov_suffix: record.suffix,
-    serv_direct_addr: record.directAddress,
-    org_name: record.organization,
-    prov_spec_text: record.specialty,
-    org_addr_1: record.street,
-    org_city: record.city,
-    org_state: record.state,
-    org_zip: record.zip,
-    org_phone: record.phone,
-    lat: record.latitude,
-    lng: record.longitude,
-    ...(distance === undefined ? {} : { distance: roundUpMiles(distance) }),
-  });
+type Context = FilterContext & OrderContext & IntersectContext;
+
+export interface OpenIndexOptions {
+  /** Results of up to so many rows are kept as lists, longer ones as sets; tests lower it. */
+  readonly shortResult?: number;
+}
+
+/** Makes an index usable in this thread. Cheap: nothing is copied or computed. */
+export function openIndex(bytes: SharedIndexBytes, { shortResult = 4096 }: OpenIndexOptions = {}): ProviderIndex {
+  const context = openContext(bytes, shortResult);
+  const writePageJson = createPageWriter(context);
   return {
-    recordCount: records.length,
+    recordCount: context.rowCount,
     bytes,
     search(query) {
-      const found = searchPlainly(records, query);
-      const rows = Uint32Array.from(found.ids, (id) => rowOf.get(id) ?? 0);
-      return { totalCount: found.totalCount, rows, ...(found.distances === undefined ? {} : { distances: Float64Array.from(found.distances) }) };
+      try {
+        return search(query, context);
+      } finally {
+        context.pool.releaseAll();
+      }
     },
-    findByNpi: (npi) =>
-      Uint32Array.from(
-        records.flatMap((record, row) => (record.npi === npi ? [{ row, id: record.id }] : [])).sort((a, b) => a.id - b.id),
-        (hit) => hit.row,
-      ),
-    record: (row) => records[row] as ProviderRecord,
-    writePageJson: (page) =>
-      Buffer.from(JSON.stringify([...page.rows].map((row, index) => wire(records[row] as ProviderRecord, page.distances?.[index])))),
-    estimateCost: () => records.length,
-    memory: () => [{ part: 'json', bytes: bytes.parts[0]?.byteLength ?? 0 }],
+    findByNpi: (npi) => findByNpi(npi, context),
+    record: (row) => readRecord(row, context),
+    writePageJson,
+    estimateCost: (query) => estimateCost(query, context),
+    memory: () => memoryOf(bytes),
   };
+}
+
+function openContext(bytes: SharedIndexBytes, shortResult: number): Context {
+  const arrays = createArrayReader(bytes);
+  const rowCount = bytes.layout.recordCount;
+  const columns = new Map(columnNames.map((name) => [name, openTextColumn(name, arrays)]));
+  const grams = new Map<ColumnName, GramIndex>();
+  for (const [name, column] of columns) {
+    const index = openGramIndex(column, arrays);
+    if (index !== undefined) grams.set(name, index);
+  }
+  return {
+    rowCount,
+    shortResult,
+    columns,
+    grams,
+    points: openPointMap(arrays),
+    ids: arrays.find('ids', bytes.layout.arrays.find((spec) => spec.name === 'ids')?.type === 'f64' ? 'f64' : 'u32') ?? [],
+    address: { local: columns.get('addressLocal') as TextColumn, domain: columns.get('addressDomain') as TextColumn },
+    pool: createBitsPool(wordCount(rowCount)),
+  };
+}
+
+function search(query: ProviderQuery, context: Context): SearchResult {
+  checkQuery(query);
+  const circle = query.radius === undefined ? undefined : circleOf(query.radius);
+  const selectors = compileSelectors(query, circle, context);
+  const steps = orderSteps(sortOf(query), context).filter((step) => step.kind === 'text' || circle !== undefined);
+  const { matches, groupRange } = matchesFor(selectors, steps, context);
+  const from = Math.min(query.offset, matches.count);
+  const to = Math.min(query.offset + query.limit, matches.count);
+  const rows = orderPage({ matches, steps, circle, groupRange, from, to }, context);
+  if (circle === undefined) return { totalCount: matches.count, rows };
+  const { points } = context;
+  return { totalCount: matches.count, rows, distances: Float64Array.from(rows, (row) => milesToPoint(points, circle, points.codes[row] as number)) };
+}
+
+function checkQuery({ offset, limit, radius }: ProviderQuery): void {
+  const isPage = Number.isSafeInteger(offset) && offset >= 0 && Number.isSafeInteger(limit) && limit >= 0;
+  const isCircle = radius === undefined || (Math.abs(radius.latitude) <= 90 && Math.abs(radius.longitude) <= 180 && radius.miles >= 0);
+  if (!isPage || !isCircle) throw new ProviderIndexError('INDEX_QUERY_INVALID', 'The page or the radius of a query is faulty.');
+}
+
+function compileSelectors(query: ProviderQuery, circle: Circle | undefined, context: Context): Selector[] {
+  const selectors = query.filters.map((filter) => compileFilter(filter, context));
+  if (circle !== undefined) selectors.push(selectCircle(context.points, circle));
+  return selectors.filter((selector) => selector !== undefined);
+}
+
+function sortOf({ sort, radius }: ProviderQuery): readonly SortKey[] {
+  return sort.length > 0 ? sort : [{ field: radius === undefined ? 'npi' : 'distance', isDescending: false }];
+}
+
+// Where the order is walked over the very column that the only condition is about, no set of rows is needed at all.
+function matchesFor(
+  selectors: readonly Selector[],
+  steps: readonly OrderStep[],
+  context: Context,
+): { matches: Matches; groupRange: readonly [number, number] | undefined } {
+  const [first] = steps;
+  const groupRange = first?.kind === 'text' ? rangeOn(first.column, selectors) : undefined;
+  const [only] = selectors;
+  const isWalkable = selectors.length === 1 && only !== undefined && only.kind === 'groups' && only.count > context.shortResult;
+  if (isWalkable && (groupRange !== undefined || (first?.kind === 'distance' && only.column === context.points))) {
+    return { matches: { count: only.count }, groupRange };
+  }
+  return { matches: intersect(selectors, context), groupRange };
+}
+
+// The groups of a column to which a condition confines the result, if they lie side by side.
+function rangeOn(column: TextColumn, selectors: readonly Selector[]): readonly [number, number] | undefined {
+  for (const selector of selectors) {
+    if (selector.kind !== 'groups' || selector.column !== column || selector.ranges.length !== 2) continue;
+    return [selector.ranges[0] as number, selector.ranges[1] as number];
+  }
+  return undefined;
+}
+
+function findByNpi(npi: string, { columns }: Context): Uint32Array {
+  const column = columns.get('npi') as TextColumn;
+  const [first, end] = npi === '' ? [0, 0] : groupsEqualTo(column, Buffer.from(npi));
+  const start = column.starts[first] as number;
+  return Uint32Array.from({ length: (column.starts[end] as number) - start }, (_, index) => start + index);
+}
+
+// One condition that selects many rows costs what it selects; without any, only deep groups cost something.
+function estimateCost(query: ProviderQuery, context: Context): number {
+  const hasBroadFilter = query.filters.some(({ value, match }) => match === 'contains' || value.length <= 2);
+  return hasBroadFilter || query.sort.length > 1 ? context.rowCount : Math.sqrt(context.rowCount);
+}
+
+function memoryOf({ layout, parts }: SharedIndexBytes): PartSize[] {
+  const sizes = new Map<string, number>();
+  for (const [index, { name }] of layout.arrays.entries()) {
+    const part = name.replace(/\.hot\.\d+$/, '.hot');
+    sizes.set(part, (sizes.get(part) ?? 0) + (parts[index]?.byteLength ?? 0));
+  }
+  return [...sizes].map(([part, bytes]) => ({ part, bytes }));
 }

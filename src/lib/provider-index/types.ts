@@ -79,23 +79,19 @@ export interface SearchResult {
   readonly distances?: Float64Array;
 }
 
-/** Where one array of the index lies. */
+/** One array of the index; it fills the part of the same number. */
 export interface ArraySpec {
+  /** For example `lastName.postings`. */
+  readonly name: string;
   readonly type: 'u8' | 'u16' | 'u32' | 'f32' | 'f64';
-  readonly part: number;
-  /** Bytes from the start of the part, a multiple of 8. */
-  readonly offset: number;
   /** Elements. */
   readonly length: number;
 }
 
 /** What an index consists of: plain data that can be written to a file and shared with worker threads. */
 export interface IndexLayout {
-  readonly version: number;
   readonly recordCount: number;
-  /** For example `lastName.postings`. */
-  readonly arrays: Readonly<Record<string, ArraySpec>>;
-  readonly partNames: readonly string[];
+  readonly arrays: readonly ArraySpec[];
 }
 
 export interface SharedIndexBytes {

@@ -1,0 +1,82 @@
+import type { ArraySpec, SharedIndexBytes } from './types.ts';
+
+/** The typed arrays that an index is made of, all over shared memory. */
+export interface ArrayTypes {
+  u8: Uint8Array<SharedArrayBuffer>;
+  u16: Uint16Array<SharedArrayBuffer>;
+  u32: Uint32Array<SharedArrayBuffer>;
+  f32: Float32Array<SharedArrayBuffer>;
+  f64: Float64Array<SharedArrayBuffer>;
+}
+
+export type AnyArray = ArrayTypes[keyof ArrayTypes];
+/** Codes in the narrowest type that holds them. */
+export type CodeArray = Uint8Array | Uint16Array | Uint32Array;
+
+const elementBytes = { u8: 1, u16: 2, u32: 4, f32: 4, f64: 8 } as const;
+
+/** Collects named arrays while an index is built. */
+export interface ArrayStore {
+  allocate<Type extends keyof ArrayTypes>(name: string, type: Type, length: number): ArrayTypes[Type];
+  /** Codes below `limit`. */
+  allocateCodes(name: string, limit: number, length: number): CodeArray;
+  finish(recordCount: number): SharedIndexBytes;
+}
+
+export function createArrayStore(): ArrayStore {
+  const arrays: ArraySpec[] = [];
+  const parts: SharedArrayBuffer[] = [];
+  const allocate = <Type extends keyof ArrayTypes>(name: string, type: Type, length: number): ArrayTypes[Type] => {
+    const part = new SharedArrayBuffer(length * elementBytes[type]);
+    arrays.push({ name, type, length });
+    parts.push(part);
+    return viewOf(type, part);
+  };
+  return {
+    allocate,
+    allocateCodes: (name, limit, length) => allocate(name, limit <= 0x100 ? 'u8' : limit <= 0x10000 ? 'u16' : 'u32', length),
+    finish: (recordCount) => ({ layout: { recordCount, arrays }, parts }),
+  };
+}
+
+/** Finds arrays of a finished index by name. */
+export interface ArrayReader {
+  get<Type extends keyof ArrayTypes>(name: string, type: Type): ArrayTypes[Type];
+  find<Type extends keyof ArrayTypes>(name: string, type: Type): ArrayTypes[Type] | undefined;
+  getCodes(name: string): CodeArray;
+  findCodes(name: string): CodeArray | undefined;
+}
+
+export function createArrayReader(bytes: SharedIndexBytes): ArrayReader {
+  const found = new Map(bytes.layout.arrays.map((spec, part) => [spec.name, { spec, buffer: bytes.parts[part] }]));
+  const find = <Type extends keyof ArrayTypes>(name: string, type: Type): ArrayTypes[Type] | undefined => {
+    const entry = found.get(name);
+    return entry?.buffer === undefined ? undefined : viewOf(type, entry.buffer);
+  };
+  const findCodes = (name: string): CodeArray | undefined => {
+    const type = found.get(name)?.spec.type;
+    return type === 'u8' || type === 'u16' || type === 'u32' ? find(name, type) : undefined;
+  };
+  return {
+    find,
+    findCodes,
+    get: (name, type) => present(find(name, type), name),
+    getCodes: (name) => present(findCodes(name), name),
+  };
+}
+
+function viewOf<Type extends keyof ArrayTypes>(type: Type, part: SharedArrayBuffer): ArrayTypes[Type] {
+  const makers: { [Key in keyof ArrayTypes]: (part: SharedArrayBuffer) => ArrayTypes[Key] } = {
+    u8: (buffer) => new Uint8Array(buffer),
+    u16: (buffer) => new Uint16Array(buffer),
+    u32: (buffer) => new Uint32Array(buffer),
+    f32: (buffer) => new Float32Array(buffer),
+    f64: (buffer) => new Float64Array(buffer),
+  };
+  return makers[type](part);
+}
+
+function present<Value>(value: Value | undefined, name: string): Value {
+  if (value === undefined) throw new TypeError(`The index has no array ${name}.`);
+  return value;
+}

@@ -1,0 +1,73 @@
+/** Sets of row numbers, one bit a row. */
+
+export function wordCount(rowCount: number): number {
+  return (rowCount + 31) >>> 5;
+}
+
+export function setBit(bits: Uint32Array, row: number): void {
+  const word = row >>> 5;
+  bits[word] = (bits[word] as number) | (1 << (row & 31));
+}
+
+export function clearBit(bits: Uint32Array, row: number): void {
+  const word = row >>> 5;
+  bits[word] = (bits[word] as number) & ~(1 << (row & 31));
+}
+
+export function hasBit(bits: Uint32Array, row: number): boolean {
+  return (((bits[row >>> 5] as number) >>> (row & 31)) & 1) !== 0;
+}
+
+export function fillAll(bits: Uint32Array, rowCount: number): void {
+  bits.fill(0xffffffff);
+  if ((rowCount & 31) !== 0) bits[bits.length - 1] = (1 << (rowCount & 31)) - 1;
+}
+
+function countOnes(word: number): number {
+  let ones = word - ((word >>> 1) & 0x55555555);
+  ones = (ones & 0x33333333) + ((ones >>> 2) & 0x33333333);
+  return Math.imul((ones + (ones >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
+
+export function countBits(bits: Uint32Array): number {
+  let count = 0;
+  for (let word = 0; word < bits.length; word++) count += countOnes(bits[word] as number);
+  return count;
+}
+
+/** Leaves in `bits` what is also in `other`; returns how many rows that is. */
+export function intersectBits(bits: Uint32Array, other: Uint32Array): number {
+  let count = 0;
+  for (let word = 0; word < bits.length; word++) {
+    const both = (bits[word] as number) & (other[word] as number);
+    bits[word] = both;
+    count += countOnes(both);
+  }
+  return count;
+}
+
+/** Rows of the set in ascending order, from the one of rank `offset`, at most `limit`. */
+export function pageOfBits(bits: Uint32Array, offset: number, limit: number): Uint32Array {
+  const rows = new Uint32Array(limit);
+  let found = 0;
+  let skip = offset;
+  for (let word = 0; word < bits.length && found < limit; word++) {
+    let left = bits[word] as number;
+    if (left === 0) continue;
+    if (skip > 0) {
+      const ones = countOnes(left);
+      if (ones <= skip) {
+        skip -= ones;
+        continue;
+      }
+      for (; skip > 0; skip--) left &= left - 1;
+    }
+    for (; left !== 0 && found < limit; left &= left - 1) rows[found++] = (word << 5) + (31 - Math.clz32(left & -left));
+  }
+  return rows.subarray(0, found);
+}
+
+/** All rows of the set, ascending. */
+export function rowsOfBits(bits: Uint32Array, count: number): Uint32Array {
+  return pageOfBits(bits, 0, count);
+}

@@ -1,0 +1,77 @@
+import { foldText } from '../../core/index.ts';
+import { alternateKeys, type ColumnName } from './columns.ts';
+import { findInAddress, type AddressColumns } from './find-address.ts';
+import { groupsEqualTo, groupsWithAlternatePrefix, groupsWithPrefix } from './find-groups.ts';
+import { keepContaining, type GramIndex } from './grams.ts';
+import type { BitsPool } from './intersect.ts';
+import { selectGroups, selectRanges, type Selector } from './selector.ts';
+import type { TextColumn } from './text-column.ts';
+import type { ProviderFilter } from './types.ts';
+
+export interface FilterContext {
+  readonly columns: ReadonlyMap<ColumnName, TextColumn>;
+  readonly grams: ReadonlyMap<ColumnName, GramIndex>;
+  readonly address: AddressColumns;
+  readonly rowCount: number;
+  readonly pool: BitsPool;
+}
+
+/** The rows that fit a filter; undefined if it fits every row. */
+export function compileFilter({ field, match, value }: ProviderFilter, context: FilterContext): Selector | undefined {
+  const folded = foldText(value);
+  const wanted = Buffer.from(folded);
+  if (field === 'directAddress') return findInAddress(match, wanted, context);
+  const column = context.columns.get(field) as TextColumn;
+  switch (match) {
+    case 'exact':
+      return selectRanges(column, Uint32Array.from(groupsEqualTo(column, wanted)));
+    case 'prefix':
+      return wanted.length === 0 ? undefined : selectRanges(column, Uint32Array.from(groupsWithPrefix(column, wanted)));
+    case 'contains':
+      return wanted.length === 0 ? undefined : selectContaining(column, wanted, context.grams.get(field));
+    case 'zip-prefix':
+      return selectAlternate(column, wanted, alternateKeys.zip);
+    case 'phone-prefix':
+      return selectPhone(column, folded, wanted);
+  }
+}
+
+/** Rows whose text in the column holds `wanted`, by grams or, in a column without them, by reading every text. */
+export function selectContaining(column: TextColumn, wanted: Uint8Array, grams: GramIndex | undefined): Selector {
+  if (grams !== undefined) return grams.find(wanted);
+  return selectGroups(column, keepContaining(column, allGroups(column), wanted));
+}
+
+function allGroups(column: TextColumn): Uint32Array {
+  return Uint32Array.from({ length: column.groupCount }, (_, group) => group);
+}
+
+type IsKept = (foldedByte: number) => boolean;
+
+function selectAlternate(column: TextColumn, wanted: Uint8Array, isKept: IsKept = () => true): Selector | undefined {
+  const kept = wanted.filter(isKept);
+  return kept.length === 0 ? undefined : selectGroups(column, groupsWithAlternatePrefix(column, kept, isKept));
+}
+
+// A telephone number as people write it: digits, and only what stands between digits.
+const phoneText = /^[\d\s()+\-./]*\d[\d\s()+\-./]*$/;
+
+function selectPhone(column: TextColumn, folded: string, wanted: Uint8Array): Selector | undefined {
+  if (wanted.length === 0) return undefined;
+  const [first, end] = groupsWithPrefix(column, wanted);
+  const raw = Uint32Array.from({ length: end - first }, (_, index) => first + index);
+  if (!phoneText.test(folded)) return selectGroups(column, raw);
+  const isDigit = alternateKeys.phone as IsKept;
+  const byDigits = groupsWithAlternatePrefix(column, wanted.filter(isDigit), isDigit);
+  return selectGroups(column, mergeAscending(raw, byDigits));
+}
+
+function mergeAscending(a: Uint32Array, b: Uint32Array): Uint32Array {
+  if (a.length === 0) return b;
+  if (b.length === 0) return a;
+  const both = new Uint32Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  both.sort();
+  return both.filter((group, index) => index === 0 || group !== both[index - 1]);
+}

@@ -1,0 +1,90 @@
+/**
+ * Filters on the Direct address, which is kept as two columns: the local part with its `@` (the whole text if there is
+ * none), and the domain. Both dictionaries are small against the number of addresses, above all the domains.
+ */
+import { selectContaining, type FilterContext } from './compile-filter.ts';
+import { groupsEqualTo, groupsWithPrefix } from './find-groups.ts';
+import { intersectBits } from './bits.ts';
+import { selectBits } from './intersect.ts';
+import { addGroups, filterRows, gatherRows, selectRanges, writeBits, type Selector } from './selector.ts';
+import type { TextColumn } from './text-column.ts';
+import type { FilterMatch } from './types.ts';
+
+export interface AddressColumns {
+  readonly local: TextColumn;
+  readonly domain: TextColumn;
+}
+
+const at = 0x40;
+
+/** Undefined if every row fits. */
+export function findInAddress(match: FilterMatch, wanted: Uint8Array, context: FilterContext): Selector | undefined {
+  if (match === 'exact') return findExact(wanted, context);
+  if (wanted.length === 0) return undefined;
+  return match === 'contains' ? findPart(wanted, context) : findStart(wanted, context);
+}
+
+function findExact(wanted: Uint8Array, context: FilterContext): Selector {
+  const { local, domain } = context.address;
+  const split = wanted.indexOf(at) + 1;
+  const head = split === 0 ? wanted : wanted.subarray(0, split);
+  const heads = selectRanges(local, Uint32Array.from(groupsEqualTo(local, head)));
+  return both(heads, selectRanges(domain, Uint32Array.from(groupsEqualTo(domain, wanted.subarray(head.length)))), context);
+}
+
+function findStart(wanted: Uint8Array, context: FilterContext): Selector {
+  const { local, domain } = context.address;
+  const split = wanted.indexOf(at) + 1;
+  if (split === 0) return selectRanges(local, Uint32Array.from(groupsWithPrefix(local, wanted)));
+  const heads = selectRanges(local, Uint32Array.from(groupsEqualTo(local, wanted.subarray(0, split))));
+  return both(heads, selectRanges(domain, Uint32Array.from(groupsWithPrefix(domain, wanted.subarray(split)))), context);
+}
+
+// The text lies in the local part, in the domain, or across the first `@`.
+function findPart(wanted: Uint8Array, context: FilterContext): Selector {
+  const { local, domain } = context.address;
+  const split = wanted.indexOf(at) + 1;
+  const parts = [selectContaining(domain, wanted, context.grams.get('addressDomain'))];
+  if (split === 0 || split === wanted.length) {
+    parts.push(selectContaining(local, wanted, context.grams.get('addressLocal')));
+  } else {
+    const heads = selectContaining(local, wanted.subarray(0, split), context.grams.get('addressLocal'));
+    const tails = selectRanges(domain, Uint32Array.from(groupsWithPrefix(domain, wanted.subarray(split))));
+    parts.push(both(heads, tails, context));
+  }
+  return either(parts.filter((part) => part.count > 0), context);
+}
+
+function both(a: Selector, b: Selector, { rowCount, pool }: FilterContext): Selector {
+  const [fewer, more] = a.count <= b.count ? [a, b] : [b, a];
+  if (fewer.count <= rowCount / 16) {
+    const rows = gatherRows(fewer);
+    const count = filterRows(more, rows, rows.length, rowCount);
+    return { kind: 'rows', rows: rows.subarray(0, count), count };
+  }
+  const bits = pool.take();
+  writeBits(fewer, bits, rowCount);
+  const others = pool.take();
+  writeBits(more, others, rowCount);
+  return { kind: 'bits', bits, count: intersectBits(bits, others) };
+}
+
+function either(parts: readonly Selector[], { rowCount, pool }: FilterContext): Selector {
+  const [most, ...others] = parts.toSorted((a, b) => b.count - a.count);
+  if (most === undefined) return { kind: 'rows', rows: new Uint32Array(0), count: 0 };
+  if (others.length === 0 || most.count === rowCount) return most;
+  const bits = pool.take();
+  writeBits(most, bits, rowCount);
+  for (const other of others) addRows(other, bits);
+  return selectBits(bits);
+}
+
+function addRows(selector: Selector, bits: Uint32Array): void {
+  if (selector.kind === 'groups') {
+    addGroups(selector.column, selector.ranges, bits);
+  } else if (selector.kind === 'bits') {
+    for (let word = 0; word < bits.length; word++) bits[word] = (bits[word] as number) | (selector.bits[word] as number);
+  } else {
+    for (const row of selector.rows) bits[row >>> 5] = (bits[row >>> 5] as number) | (1 << (row & 31));
+  }
+}

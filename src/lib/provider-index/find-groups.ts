@@ -1,0 +1,63 @@
+/** Which groups of a column fit a text: by binary search for whole texts and beginnings, by lists of grams for parts. */
+import type { TextColumn } from './text-column.ts';
+
+/** Groups [first, end) whose folded text starts with `wanted` (UTF-8). The blank group only for the empty text. */
+export function groupsWithPrefix(column: TextColumn, wanted: Uint8Array): readonly [number, number] {
+  if (wanted.length === 0) return [0, column.groupCount];
+  const first = search(column.blankGroup, (position) => compareStart(column, position, wanted) < 0);
+  const end = first + search(column.blankGroup - first, (position) => compareStart(column, first + position, wanted) <= 0);
+  return [first, end];
+}
+
+/** Groups [first, end) whose folded text is `wanted`: one or none. */
+export function groupsEqualTo(column: TextColumn, wanted: Uint8Array): readonly [number, number] {
+  if (wanted.length === 0) return [column.blankGroup, column.groupCount];
+  const [first, end] = groupsWithPrefix(column, wanted);
+  // The shortest text with that beginning comes first.
+  return first < end && column.loadFolded(first) === wanted.length ? [first, first + 1] : [first, first];
+}
+
+/** Groups, ascending, whose folded text without the bytes that `isKept` refuses starts with `wanted`. */
+export function groupsWithAlternatePrefix(column: TextColumn, wanted: Uint8Array, isKept: (byte: number) => boolean): Uint32Array {
+  const order = column.alternate;
+  const groupAt = (position: number): number => (order === undefined ? position : (order[position] as number));
+  const compare = (position: number): number => compareKept(column, groupAt(position), wanted, isKept);
+  const first = search(column.blankGroup, (position) => compare(position) < 0);
+  const count = search(column.blankGroup - first, (position) => compare(first + position) <= 0);
+  const groups = Uint32Array.from({ length: count }, (_, index) => groupAt(first + index));
+  return order === undefined ? groups : groups.sort();
+}
+
+// The number of leading positions for which the condition holds.
+function search(length: number, isBefore: (position: number) => boolean): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBefore(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// Zero if the group's text starts with `wanted`.
+function compareStart(column: TextColumn, group: number, wanted: Uint8Array): number {
+  return compareBytes(column.scratch, column.loadFolded(group), wanted);
+}
+
+function compareKept(column: TextColumn, group: number, wanted: Uint8Array, isKept: (byte: number) => boolean): number {
+  const length = column.loadFolded(group);
+  const { scratch } = column;
+  let kept = 0;
+  for (let at = 0; at < length; at++) if (isKept(scratch[at] as number)) scratch[kept++] = scratch[at] as number;
+  return compareBytes(scratch, kept, wanted);
+}
+
+function compareBytes(text: Uint8Array, length: number, wanted: Uint8Array): number {
+  for (let at = 0; at < wanted.length; at++) {
+    if (at === length) return -1;
+    const difference = (text[at] as number) - (wanted[at] as number);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

@@ -1,0 +1,45 @@
+/** A list of ascending group numbers as differences, seven bits a byte, the last byte of each below 0x80. */
+export interface GramList {
+  readonly lists: Uint8Array;
+  /** First byte. */
+  readonly start: number;
+  /** Group numbers in the list. */
+  readonly count: number;
+}
+
+export function readGramList({ lists, start, count }: GramList): Uint32Array {
+  const groups = new Uint32Array(count);
+  let group = -1;
+  let at = start;
+  for (let index = 0; index < count; index++) {
+    let byte = lists[at++] as number;
+    let step = byte & 0x7f;
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      byte = lists[at++] as number;
+      step |= (byte & 0x7f) << shift;
+    }
+    group += step;
+    groups[index] = group;
+  }
+  return groups;
+}
+
+/** The members of `groups`, ascending, that are in the list too; written over the front of `groups`. */
+export function intersectGramList(groups: Uint32Array, { lists, start, count }: GramList): Uint32Array {
+  let kept = 0;
+  let index = 0;
+  let group = -1;
+  let at = start;
+  for (let left = count; left > 0 && index < groups.length; left--) {
+    let byte = lists[at++] as number;
+    let step = byte & 0x7f;
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      byte = lists[at++] as number;
+      step |= (byte & 0x7f) << shift;
+    }
+    group += step;
+    while (index < groups.length && (groups[index] as number) < group) index++;
+    if (groups[index] === group) groups[kept++] = groups[index++] as number;
+  }
+  return groups.subarray(0, kept);
+}

@@ -1,0 +1,76 @@
+import { countBits, intersectBits } from './bits.ts';
+import { filterRows, gatherRows, writeBits, type Selector } from './selector.ts';
+
+/** What all conditions together select: short results as a list, long ones as a set; neither means every row. */
+export interface Matches {
+  readonly count: number;
+  /** In any order. */
+  readonly rows?: Uint32Array;
+  readonly bits?: Uint32Array;
+}
+
+
+/** Sets of row numbers to write to; they are used again by later queries. */
+export interface BitsPool {
+  take(): Uint32Array;
+  releaseAll(): void;
+}
+
+export function createBitsPool(words: number): BitsPool {
+  const all: Uint32Array[] = [];
+  let taken = 0;
+  return {
+    take() {
+      const bits = all[taken] ?? new Uint32Array(words);
+      all[taken++] = bits;
+      return bits;
+    },
+    releaseAll() {
+      taken = 0;
+    },
+  };
+}
+
+export interface IntersectContext {
+  readonly rowCount: number;
+  /** Up to so many rows a list is cheaper than a set of all row numbers. */
+  readonly shortResult: number;
+  readonly pool: BitsPool;
+}
+
+/** Starts with the rarest condition, so that the others are only asked about its rows. */
+export function intersect(selectors: readonly Selector[], { rowCount, shortResult, pool }: IntersectContext): Matches {
+  const [first, ...others] = selectors.toSorted((a, b) => a.count - b.count);
+  if (first === undefined) return { count: rowCount };
+  // A list is worth it while testing its rows one by one costs less than writing whole sets.
+  if (first.count <= Math.max(shortResult, rowCount / 24)) return intersectLists(first, others, { rowCount, shortResult, pool });
+  const bits = pool.take();
+  writeBits(first, bits, rowCount);
+  let count = first.count;
+  for (const other of others) {
+    if (other.count === rowCount) continue;
+    if (other.kind === 'bits') {
+      count = intersectBits(bits, other.bits);
+    } else {
+      const otherBits = pool.take();
+      writeBits(other, otherBits, rowCount);
+      count = intersectBits(bits, otherBits);
+    }
+  }
+  return count <= shortResult ? { count, rows: gatherRows({ kind: 'bits', bits, count }) } : { count, bits };
+}
+
+function intersectLists(first: Selector, others: readonly Selector[], { rowCount, shortResult, pool }: IntersectContext): Matches {
+  const rows = gatherRows(first);
+  let count = first.count;
+  for (const other of others) if (count > 0) count = filterRows(other, rows, count, rowCount);
+  if (count <= shortResult) return { count, rows: rows.subarray(0, count) };
+  const bits = pool.take();
+  writeBits({ kind: 'rows', rows: rows.subarray(0, count), count }, bits, rowCount);
+  return { count, bits };
+}
+
+/** A selector over a set whose size is not known yet. */
+export function selectBits(bits: Uint32Array): Selector {
+  return { kind: 'bits', bits, count: countBits(bits) };
+}

@@ -1,0 +1,60 @@
+import type { ColumnName } from '../columns.ts';
+import { milesToPoint, type PointMap } from '../points.ts';
+import type { TextColumn } from '../text-column.ts';
+import type { RadiusFilter, SortKey } from '../types.ts';
+
+/** A number for each row, smaller first. */
+export type RowKey = (row: number) => number;
+
+/** One criterion of an order. */
+export type OrderStep =
+  | { readonly kind: 'text'; readonly column: TextColumn; readonly isDescending: boolean; readonly blank: 'last' | 'first' }
+  | { readonly kind: 'distance'; readonly isDescending: boolean };
+
+export interface OrderContext {
+  readonly columns: ReadonlyMap<ColumnName, TextColumn>;
+  readonly points: PointMap;
+  readonly ids: ArrayLike<number>;
+  readonly rowCount: number;
+}
+
+/** The criteria of a query without the last one, the id; repeated fields count once. */
+export function orderSteps(sort: readonly SortKey[], context: OrderContext): OrderStep[] {
+  const seen = new Set<string>();
+  return sort.flatMap(({ field, isDescending }): OrderStep[] => {
+    if (seen.has(field)) return [];
+    seen.add(field);
+    if (field === 'distance') return [{ kind: 'distance', isDescending }];
+    if (field !== 'directAddress') return [textStep(field, isDescending, context)];
+    // `a@` comes before `a@x`: an empty domain is no blank address, so it has no place of its own.
+    const domain = { ...textStep('addressDomain', isDescending, context), blank: 'first' as const };
+    return [textStep('addressLocal', isDescending, context), domain];
+  });
+}
+
+type TextStep = OrderStep & { readonly kind: 'text' };
+
+function textStep(name: ColumnName, isDescending: boolean, { columns }: OrderContext): TextStep {
+  return { kind: 'text', column: columns.get(name) as TextColumn, isDescending, blank: 'last' };
+}
+
+export function rowKeyOf(step: OrderStep, radius: RadiusFilter | undefined, { points }: OrderContext): RowKey {
+  if (step.kind === 'text') return textKey(step);
+  if (radius === undefined) return () => 0;
+  const sign = step.isDescending ? -1 : 1;
+  return (row) => sign * milesToPoint(points, radius, points.codes[row] as number);
+}
+
+export function idKey({ ids }: OrderContext): RowKey {
+  return (row) => ids[row] as number;
+}
+
+function textKey({ column, isDescending, blank }: TextStep): RowKey {
+  const { codes, blankGroup } = column;
+  if (blank === 'first') {
+    const sign = isDescending ? -1 : 1;
+    return (row) => (codes[row] === blankGroup ? -sign : sign * (codes[row] as number));
+  }
+  if (!isDescending) return (row) => codes[row] as number;
+  return (row) => (codes[row] === blankGroup ? blankGroup : blankGroup - 1 - (codes[row] as number));
+}

@@ -1,0 +1,98 @@
+import { hasBit } from '../bits.ts';
+import type { TextColumn } from '../text-column.ts';
+import type { RowKey } from './row-key.ts';
+import { selectWindow } from './select-window.ts';
+
+/** A page found by going through a column's rows in order instead of sorting the result. */
+export interface ColumnWalk {
+  readonly column: TextColumn;
+  readonly isDescending: boolean;
+  /** Only groups [first, end) hold matching rows. */
+  readonly first: number;
+  readonly end: number;
+  /** The matching rows; absent if all rows of those groups match. */
+  readonly bits: Uint32Array | undefined;
+  /** Matching rows in all. */
+  readonly count: number;
+  /** What orders the rows of one group; empty if the postings are in that order already. */
+  readonly restKeys: readonly RowKey[];
+  /** Places [from, to) of the order are wanted. */
+  readonly from: number;
+  readonly to: number;
+  /** Gives up after looking at so many rows. */
+  readonly maxSteps: number;
+}
+
+/** The rows of the page, or undefined if the walk got too long. Starts at the nearer end. */
+export function walkColumn(walk: ColumnWalk): Uint32Array | undefined {
+  const { count, from, to } = walk;
+  const isFromEnd = count - to < from;
+  const page = new Uint32Array(to - from);
+  const groupTotal = walk.end - walk.first;
+  let steps = 0;
+  let place = isFromEnd ? count : 0;
+  for (let index = 0; index < groupTotal; index++) {
+    if (isFromEnd ? place <= from : place >= to) break;
+    const group = groupAt(walk, isFromEnd ? groupTotal - 1 - index : index);
+    const size = (walk.column.starts[group + 1] as number) - (walk.column.starts[group] as number);
+    if (size === 0) continue;
+    steps += size;
+    if (steps > walk.maxSteps) return undefined;
+    place = isFromEnd ? place - takeGroup(walk, group, page, place, true) : place + takeGroup(walk, group, page, place, false);
+  }
+  return page;
+}
+
+// Groups in the order of the walk; the blank one stays last in both directions.
+function groupAt({ column, isDescending, first, end }: ColumnWalk, index: number): number {
+  if (!isDescending) return first + index;
+  const hasBlank = end === column.groupCount;
+  if (!hasBlank) return end - 1 - index;
+  return index === end - first - 1 ? column.blankGroup : end - 2 - index;
+}
+
+// Puts those rows of the group that belong to the page there; returns how many rows of the group match.
+function takeGroup(walk: ColumnWalk, group: number, page: Uint32Array, place: number, isBefore: boolean): number {
+  const { column, bits, from, to } = walk;
+  const start = column.starts[group] as number;
+  const end = column.starts[group + 1] as number;
+  const matching = bits === undefined ? end - start : countMatching(column.postings, bits, start, end);
+  const firstPlace = isBefore ? place - matching : place;
+  const low = Math.max(0, from - firstPlace);
+  const high = Math.min(matching, to - firstPlace);
+  if (low < high) copyWindow(walk, start, end, matching, low, high, page.subarray(firstPlace + low - from));
+  return matching;
+}
+
+function countMatching(postings: Uint32Array | undefined, bits: Uint32Array, start: number, end: number): number {
+  let count = 0;
+  for (let index = start; index < end; index++) {
+    const row = postings === undefined ? index : (postings[index] as number);
+    count += ((bits[row >>> 5] as number) >>> (row & 31)) & 1;
+  }
+  return count;
+}
+
+// Rows `low` to `high` of the group's matching rows, in order.
+function copyWindow(walk: ColumnWalk, start: number, end: number, matching: number, low: number, high: number, target: Uint32Array): void {
+  const { column, bits, restKeys } = walk;
+  const { postings } = column;
+  if (restKeys.length === 0) {
+    let rank = 0;
+    for (let index = start + (bits === undefined ? low : 0), left = high - low; left > 0 && index < end; index++) {
+      const row = postings === undefined ? index : (postings[index] as number);
+      if (bits !== undefined && (!hasBit(bits, row) || rank++ < low)) continue;
+      target[high - low - left] = row;
+      left--;
+    }
+    return;
+  }
+  const rows = new Uint32Array(matching);
+  let found = 0;
+  for (let index = start; index < end; index++) {
+    const row = postings === undefined ? index : (postings[index] as number);
+    if (bits === undefined || hasBit(bits, row)) rows[found++] = row;
+  }
+  selectWindow(rows, restKeys, low, high);
+  target.set(rows.subarray(low, high));
+}

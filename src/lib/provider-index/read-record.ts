@@ -1,0 +1,34 @@
+import type { ColumnName } from './columns.ts';
+import type { JsonContext } from './page-json.ts';
+import type { TextColumn } from './text-column.ts';
+import type { ProviderRecord } from './types.ts';
+
+/** The record as it was put in. */
+export function readRecord(row: number, { columns, points, ids }: JsonContext): ProviderRecord {
+  const text = (name: ColumnName): string => readText(columns.get(name) as TextColumn, row);
+  const point = points.codes[row] as number;
+  return {
+    id: ids[row] as number,
+    npi: text('npi'),
+    firstName: text('firstName'),
+    middleName: text('middleName'),
+    lastName: text('lastName'),
+    suffix: text('suffix'),
+    directAddress: text('addressLocal') + text('addressDomain'),
+    organization: text('organization'),
+    specialty: text('specialty'),
+    street: text('street'),
+    city: text('city'),
+    state: text('state'),
+    zip: text('zip'),
+    phone: text('phone'),
+    ...(point < points.count ? { latitude: points.latitudes[point] as number, longitude: points.longitudes[point] as number } : {}),
+  };
+}
+
+function readText(column: TextColumn, row: number): string {
+  const value = column.valueOf(row);
+  const start = column.offsets[value] as number;
+  const bytes = Buffer.from(column.values.slice(start, column.offsets[value + 1]));
+  return bytes.includes(0x5c) ? (JSON.parse(`"${bytes.toString()}"`) as string) : bytes.toString();
+}

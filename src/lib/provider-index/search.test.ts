@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { searchPlainly } from '../../../test/support/plain-directory.ts';
+import { randomDirectory, randomQuery, seededRandom } from '../../../test/support/random-directory.ts';
+import { createIndexBuilder, openIndex, type OpenIndexOptions, type ProviderIndex, type ProviderQuery, type ProviderRecord } from './index.ts';
+
+function buildIndex(records: readonly ProviderRecord[], options?: OpenIndexOptions): ProviderIndex {
+  const builder = createIndexBuilder({ frequentRows: 8 });
+  for (const record of records) builder.add(record);
+  return openIndex(builder.finish(), options);
+}
+
+function assertSameAnswer(index: ProviderIndex, records: readonly ProviderRecord[], query: ProviderQuery): void {
+  const expected = searchPlainly(records, query);
+  const found = index.search(query);
+  const page = {
+    totalCount: found.totalCount,
+    ids: [...found.rows].map((row) => index.record(row).id),
+    ...(found.distances === undefined ? {} : { distances: [...found.distances] }),
+  };
+  assert.deepEqual(page, expected, JSON.stringify(query));
+}
+
+// Lists for every result, sets for every result, and a mixture.
+const shapes: readonly (readonly [records: number, queries: number, shortResult: number])[] = [
+  [0, 50, 4096],
+  [1, 100, 4096],
+  [33, 300, 0],
+  [700, 500, 4096],
+  [700, 1500, 4],
+  [3000, 300, 40],
+];
+
+for (const [recordCount, queryCount, shortResult] of shapes) {
+  test(`${queryCount} random queries over ${recordCount} records equal a plain filter and sort (short results up to ${shortResult})`, () => {
+    const records = randomDirectory(recordCount + shortResult, recordCount);
+    const index = buildIndex(records, { shortResult });
+    const random = seededRandom(queryCount);
+    for (let count = 0; count < queryCount; count++) assertSameAnswer(index, records, randomQuery(random, records));
+  });
+}

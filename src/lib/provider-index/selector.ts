@@ -1,0 +1,164 @@
+import { clearBit, fillAll, hasBit, setBit, wordCount } from './bits.ts';
+import type { CodeArray } from './arrays.ts';
+
+/** Rows put into groups: a text column, or the points of the map. */
+export interface GroupedRows {
+  readonly codes: CodeArray;
+  readonly starts: Uint32Array;
+  readonly postings: Uint32Array | undefined;
+}
+
+/** The rows that one condition selects, in the form that came cheapest. */
+export type Selector =
+  /** Groups of a column: `ranges` holds pairs [first, end), ascending and apart. */
+  | { readonly kind: 'groups'; readonly column: GroupedRows; readonly ranges: Uint32Array; readonly count: number }
+  /** A set that must not be written to. */
+  | { readonly kind: 'bits'; readonly bits: Uint32Array; readonly count: number }
+  /** Row numbers in any order. */
+  | { readonly kind: 'rows'; readonly rows: Uint32Array; readonly count: number };
+
+export function selectRanges(column: GroupedRows, ranges: Uint32Array): Selector {
+  let count = 0;
+  for (let at = 0; at < ranges.length; at += 2) {
+    count += (column.starts[ranges[at + 1] as number] as number) - (column.starts[ranges[at] as number] as number);
+  }
+  return { kind: 'groups', column, ranges, count };
+}
+
+/** Single groups, ascending, as ranges. */
+export function selectGroups(column: GroupedRows, groups: Uint32Array): Selector {
+  const ranges = new Uint32Array(groups.length * 2);
+  let end = 0;
+  for (let index = 0; index < groups.length; index++) {
+    const group = groups[index] as number;
+    if (end > 0 && ranges[end - 1] === group) {
+      ranges[end - 1] = group + 1;
+    } else {
+      ranges[end++] = group;
+      ranges[end++] = group + 1;
+    }
+  }
+  return selectRanges(column, ranges.subarray(0, end));
+}
+
+/** All rows of a selector, in any order; the array may be written to. */
+export function gatherRows(selector: Selector): Uint32Array {
+  switch (selector.kind) {
+    case 'rows':
+      return selector.rows.slice();
+    case 'bits':
+      return gatherBits(selector.bits, selector.count);
+    case 'groups':
+      return gatherGroups(selector.column, selector.ranges, selector.count);
+  }
+}
+
+function gatherBits(bits: Uint32Array, count: number): Uint32Array {
+  const rows = new Uint32Array(count);
+  let found = 0;
+  for (let word = 0; word < bits.length; word++) {
+    for (let left = bits[word] as number; left !== 0; left &= left - 1) rows[found++] = (word << 5) + (31 - Math.clz32(left & -left));
+  }
+  return rows;
+}
+
+function gatherGroups({ starts, postings }: GroupedRows, ranges: Uint32Array, count: number): Uint32Array {
+  const rows = new Uint32Array(count);
+  let found = 0;
+  for (let at = 0; at < ranges.length; at += 2) {
+    const end = starts[ranges[at + 1] as number] as number;
+    for (let index = starts[ranges[at] as number] as number; index < end; index++) {
+      rows[found++] = postings === undefined ? index : (postings[index] as number);
+    }
+  }
+  return rows;
+}
+
+/** Overwrites `bits` with the rows of the selector. */
+export function writeBits(selector: Selector, bits: Uint32Array, rowCount: number): void {
+  switch (selector.kind) {
+    case 'bits':
+      bits.set(selector.bits);
+      return;
+    case 'rows':
+      bits.fill(0);
+      for (let index = 0; index < selector.rows.length; index++) setBit(bits, selector.rows[index] as number);
+      return;
+    case 'groups':
+      // Of a set and its complement the smaller one is touched row by row.
+      if (selector.count * 2 > rowCount) writeComplement(selector.column, selector.ranges, bits, rowCount);
+      else writeGroups(selector.column, selector.ranges, bits);
+  }
+}
+
+function writeGroups({ starts, postings }: GroupedRows, ranges: Uint32Array, bits: Uint32Array): void {
+  bits.fill(0);
+  addGroups({ starts, postings }, ranges, bits);
+}
+
+/** Adds the rows of the groups to the set. */
+export function addGroups({ starts, postings }: Omit<GroupedRows, 'codes'>, ranges: Uint32Array, bits: Uint32Array): void {
+  for (let at = 0; at < ranges.length; at += 2) {
+    const end = starts[ranges[at + 1] as number] as number;
+    const start = starts[ranges[at] as number] as number;
+    if (postings === undefined) for (let row = start; row < end; row++) setBit(bits, row);
+    else for (let index = start; index < end; index++) setBit(bits, postings[index] as number);
+  }
+}
+
+function writeComplement({ starts, postings }: GroupedRows, ranges: Uint32Array, bits: Uint32Array, rowCount: number): void {
+  fillAll(bits, rowCount);
+  let group = 0;
+  for (let at = 0; at <= ranges.length; at += 2) {
+    const end = at < ranges.length ? (starts[ranges[at] as number] as number) : rowCount;
+    for (let index = starts[group] as number; index < end; index++) clearBit(bits, postings === undefined ? index : (postings[index] as number));
+    group = at < ranges.length ? (ranges[at + 1] as number) : group;
+  }
+}
+
+/** Keeps those of the first `count` rows that the selector has too, at the front; returns how many. */
+export function filterRows(selector: Selector, rows: Uint32Array, count: number, rowCount: number): number {
+  if (selector.kind === 'groups') {
+    const { column, ranges } = selector;
+    if (ranges.length === 2) return filterByRange(column.codes, ranges[0] as number, ranges[1] as number, rows, count);
+    return filterByMask(column.codes, maskOf(ranges, column.starts.length - 1), rows, count);
+  }
+  const bits = selector.kind === 'bits' ? selector.bits : new Uint32Array(wordCount(rowCount));
+  if (selector.kind === 'rows') writeBits(selector, bits, rowCount);
+  let kept = 0;
+  for (let index = 0; index < count; index++) {
+    const row = rows[index] as number;
+    rows[kept] = row;
+    if (hasBit(bits, row)) kept++;
+  }
+  return kept;
+}
+
+function filterByRange(codes: CodeArray, first: number, end: number, rows: Uint32Array, count: number): number {
+  let kept = 0;
+  for (let index = 0; index < count; index++) {
+    const row = rows[index] as number;
+    const code = codes[row] as number;
+    rows[kept] = row;
+    if (code >= first && code < end) kept++;
+  }
+  return kept;
+}
+
+function filterByMask(codes: CodeArray, mask: Uint32Array, rows: Uint32Array, count: number): number {
+  let kept = 0;
+  for (let index = 0; index < count; index++) {
+    const row = rows[index] as number;
+    rows[kept] = row;
+    if (hasBit(mask, codes[row] as number)) kept++;
+  }
+  return kept;
+}
+
+function maskOf(ranges: Uint32Array, groupCount: number): Uint32Array {
+  const mask = new Uint32Array(wordCount(groupCount));
+  for (let at = 0; at < ranges.length; at += 2) {
+    for (let group = ranges[at] as number; group < (ranges[at + 1] as number); group++) setBit(mask, group);
+  }
+  return mask;
+}

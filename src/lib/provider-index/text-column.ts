@@ -1,0 +1,95 @@
+import type { ArrayReader, CodeArray } from './arrays.ts';
+
+/** One column of texts, read-only. Rows with equal folded text share a group; groups are in code-point order, the blank one last. */
+export interface TextColumn {
+  readonly name: string;
+  readonly groupCount: number;
+  /** Group of each row. */
+  readonly codes: CodeArray;
+  /** Rows of group `g`: `postings[starts[g]]` up to `postings[starts[g + 1]]`, by id. Without postings: those row numbers themselves. */
+  readonly starts: Uint32Array;
+  readonly postings: Uint32Array | undefined;
+  /** Groups, without the blank one, ordered by their text without punctuation; absent if that is the same order. */
+  readonly alternate: Uint32Array | undefined;
+  /** Bytes between the quotes of a JSON string. */
+  readonly values: Uint8Array;
+  readonly offsets: Uint32Array;
+  /** The text of a row is value number `valueOf(row)`. */
+  valueOf(row: number): number;
+  /** Puts the folded text of a group into `scratch` and returns its length. */
+  loadFolded(group: number): number;
+  readonly scratch: Uint8Array;
+  readonly blankGroup: number;
+}
+
+// A text has at most this many UTF-16 units, each at most nine bytes once it is decomposed.
+export const maxTextLength = 4000;
+const maxFoldedBytes = maxTextLength * 9;
+
+const upperA = 0x41;
+const upperZ = 0x5a;
+
+export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
+  const starts = arrays.get(`${name}.starts`, 'u32');
+  const values = arrays.get(`${name}.values`, 'u8');
+  const offsets = arrays.get(`${name}.offsets`, 'u32');
+  const codes = arrays.getCodes(`${name}.codes`);
+  const firsts = arrays.find(`${name}.firsts`, 'u32');
+  const variants = arrays.findCodes(`${name}.variants`);
+  const exceptions = arrays.get(`${name}.exceptions`, 'u32');
+  const exceptionOffsets = arrays.get(`${name}.exceptionOffsets`, 'u32');
+  const exceptionTexts = arrays.get(`${name}.exceptionTexts`, 'u8');
+  const groupCount = starts.length - 1;
+
+  const scratch = new Uint8Array(maxFoldedBytes);
+
+  function loadException(group: number): number {
+    const index = lowerBound(exceptions, group);
+    const start = exceptionOffsets[index] as number;
+    const length = (exceptionOffsets[index + 1] as number) - start;
+    for (let at = 0; at < length; at++) scratch[at] = exceptionTexts[start + at] as number;
+    return length;
+  }
+
+  return {
+    name,
+    groupCount,
+    blankGroup: groupCount - 1,
+    codes,
+    starts,
+    postings: arrays.find(`${name}.postings`, 'u32'),
+    alternate: arrays.find(`${name}.alternate`, 'u32'),
+    values,
+    offsets,
+    valueOf: (row) => {
+      const group = codes[row] as number;
+      return firsts === undefined || variants === undefined ? group : (firsts[group] as number) + (variants[row] as number);
+    },
+    scratch,
+    loadFolded(group) {
+      if (group === groupCount - 1) return 0;
+      const value = firsts === undefined ? group : (firsts[group] as number);
+      const start = offsets[value] as number;
+      const length = (offsets[value + 1] as number) - start;
+      for (let at = 0; at < length; at++) {
+        const byte = values[start + at] as number;
+        // Backslashes stand for JSON escapes, bytes above ASCII for letters that may fold: both are kept apart.
+        if (byte > 0x7f || byte === 0x5c) return loadException(group);
+        scratch[at] = byte >= upperA && byte <= upperZ ? byte | 0x20 : byte;
+      }
+      return length;
+    },
+  };
+}
+
+/** The first index whose value is not below `wanted`, in an ascending array. */
+export function lowerBound(ascending: Uint32Array, wanted: number): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ascending[middle] as number) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
