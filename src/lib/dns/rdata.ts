@@ -56,7 +56,7 @@ export function readCertRdata(rdata: Uint8Array): CertRecord {
     keyTag: view.getUint16(2),
     algorithm: view.getUint8(4),
     // A copy, so that a cached certificate does not keep the whole answer alive.
-    data: Uint8Array.prototype.slice.call(rdata, 5),
+    data: new Uint8Array(rdata.subarray(5)),
   };
 }
 

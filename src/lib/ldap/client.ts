@@ -211,7 +211,7 @@ async function searchContext(client: Client, base: string, mail: string): Promis
     .flatMap((entry) => [...valuesOf(entry, 'usercertificate;binary'), ...valuesOf(entry, 'usercertificate')])
     .filter((value) => Buffer.isBuffer(value))
     .filter((value) => value.length > 0 && value.length <= limits.maxCertificateOctets)
-    .map((value) => viewAsBuffer(Uint8Array.prototype.slice.call(value)));
+    .map((value) => viewAsBuffer(new Uint8Array(value)));
 }
 
 function valuesOf(entry: Entry, lowerCaseName: string): (string | Buffer)[] {

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { DnsError } from './errors.ts';
+import { isDnsName, isWithin, nameKey, parentName, readName, writeName } from './names.ts';
+
+test('RFC 1035 §3.1: a name of any octets survives writing and reading', () => {
+  const label = fc.uint8Array({ minLength: 1, maxLength: 20 });
+  fc.assert(
+    fc.property(fc.array(label, { maxLength: 8 }), (labels) => {
+      const wire = Buffer.concat([...labels.flatMap((one) => [Buffer.of(one.length), one]), Buffer.of(0)]);
+      const { name, end } = readName(wire, 0);
+      assert.equal(end, wire.length);
+      assert.deepEqual(writeName(name), wire);
+    }),
+  );
+});
+
+test('DISC-02: local parts of addresses are legal names, whatever characters they have', () => {
+  for (const name of ["o'brien.direct.example.org", 'a+b=c.direct.example.org', '#!$%.x.org', 'ü.x.org']) {
+    assert.ok(isDnsName(name), name);
+  }
+  assert.equal(writeName('bob.smith.x.org').toString('latin1'), '\x03bob\x05smith\x01x\x03org\0');
+});
+
+test('RFC 1035 §2.3.4: labels over 63 octets, names over 255 and empty labels are refused', () => {
+  const label = 'a'.repeat(63);
+  assert.ok(isDnsName(`${label}.org`));
+  for (const name of [`${label}a.org`, 'a..org', '.org', `${`${label}.`.repeat(4)}x`, 'a\\']) {
+    assert.throws(() => writeName(name), { code: 'DNS_NAME_INVALID' }, name);
+  }
+  // 255 octets with all length octets: three labels of 63, one of 61.
+  assert.equal(writeName(`${label}.${label}.${label}.${'a'.repeat(61)}`).length, 255);
+  assert.throws(() => writeName(`${label}.${label}.${label}.${'a'.repeat(62)}`), {
+    code: 'DNS_NAME_INVALID',
+  });
+});
+
+test('RFC 1035 §4.1.4: a pointer leads back, and the name ends behind it', () => {
+  const message = Buffer.from('\x03org\0\x01x\xc0\x00rest', 'latin1');
+  assert.deepEqual(readName(message, 5), { name: 'x.org', end: 9 });
+});
+
+test('SEC-11: pointers forward, to themselves or in a circle, cut names and odd labels are refused', () => {
+  const cases = ['\xc0\x00', '\xc0\x05', '\x01a\xc0\x00', '\x05ab', '', '\xc0', '\x41a\0', '\x80a\0'];
+  for (const wire of cases) {
+    assert.throws(
+      () => readName(Buffer.from(wire, 'latin1'), 0),
+      { code: 'DNS_MESSAGE_INVALID' },
+      JSON.stringify(wire),
+    );
+  }
+  // A chain of pointers each leading one label back, longer than any name.
+  const chain = Buffer.concat(
+    Array.from({ length: 200 }, (_, n) => Buffer.of(1, 0x61, 0xc0, Math.max(0, n - 1) * 4)),
+  );
+  assert.throws(() => readName(chain, 4 * 150), DnsError);
+});
+
+test('RFC 4343 §3: names compare without ASCII case and without a closing dot', () => {
+  assert.equal(nameKey('Bob.Direct.Example.ORG.'), 'bob.direct.example.org');
+  assert.equal(nameKey('a\\.'), 'a\\.');
+  assert.ok(isWithin('x.example.org', 'example.org'));
+  assert.ok(isWithin('example.org', 'example.org'));
+  assert.ok(!isWithin('badexample.org', 'example.org'));
+  assert.ok(!isWithin('x\\.example.org', 'example.org'));
+  assert.equal(parentName('a\\.b.c.org'), 'c.org');
+  assert.equal(parentName('org'), '');
+});
