@@ -8,6 +8,8 @@ import { loadBuiltInGazetteer, type Gazetteer } from '../../src/lib/geo/index.ts
 import { createMetrics, loadConfig, openStorage, type Storage } from '../../src/platform/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import { createDirectory, openInput, recordFields, type Directory, type DirectoryLimits, type LoadReport } from '../../src/service/directory/index.ts';
+import { loadState, updateState } from '../../src/service/directory/store/state.ts';
+import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { createOauth, type ClientLimits, type Oauth } from '../../src/service/oauth/index.ts';
 
 /** What a directory answer looks like to a test. */
@@ -50,6 +52,8 @@ export interface TestDirectoryOptions {
   readonly gazetteer?: Gazetteer;
   readonly pollIntervalMs?: number;
   readonly searchThreads?: number;
+  /** False leaves the directory as it is before its first index is there: the active generation is missing. */
+  readonly isServing?: boolean;
 }
 
 let gazetteer: Gazetteer | undefined;
@@ -70,6 +74,7 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
   await storage.migrate();
   const audit = createAudit({ storage, clock, log: silentLog });
   const oauth = createOauth({ storage, clock, audit });
+  if (options.isServing === false) await breakState(storage);
   const directory = await createDirectory({
     storage,
     clock,
@@ -81,7 +86,7 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     pollIntervalMs: options.pollIntervalMs ?? 50,
     searchThreads: options.searchThreads ?? 1,
   });
-  await directory.refresh();
+  if (options.isServing !== false) await directory.refresh();
   const app = await createHttpApp({
     config: loadConfig({}, undefined, { dataDir: folder }).http,
     log: silentLog,
@@ -143,6 +148,11 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function breakState(storage: Storage): Promise<void> {
+  await loadState(storage);
+  await updateState(storage.tables<DirectoryTables>(), { active_load_id: 99 });
 }
 
 function toQuery(query: Record<string, string | number> | string): string {
