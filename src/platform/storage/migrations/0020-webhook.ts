@@ -27,7 +27,9 @@ export const webhookMigration: Migration = {
     await db.schema
       .createTable('webhook_notification')
       .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('webhook_id', 'text', (column) => column.notNull().references('webhook.id').onDelete('cascade'))
+      .addColumn('webhook_id', 'text', (column) =>
+        column.notNull().references('webhook.id').onDelete('cascade'),
+      )
       .addColumn('event_type', 'text', (column) => column.notNull())
       .addColumn('subject', 'text', (column) => column.notNull())
       .addColumn('payload', 'text', (column) => column.notNull())

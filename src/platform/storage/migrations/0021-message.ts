@@ -25,7 +25,9 @@ export const messageMigration: Migration = {
     await db.schema
       .createTable('message_recipient')
       .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('message_id', 'text', (column) => column.notNull().references('message.id').onDelete('cascade'))
+      .addColumn('message_id', 'text', (column) =>
+        column.notNull().references('message.id').onDelete('cascade'),
+      )
       .addColumn('position', 'integer', (column) => column.notNull())
       .addColumn('address', 'text', (column) => column.notNull())
       .addColumn('address_key', 'text', (column) => column.notNull())
@@ -37,7 +39,11 @@ export const messageMigration: Migration = {
       .addColumn('deadline_at', 'bigint')
       .addUniqueConstraint('message_recipient_once', ['message_id', 'address_key'])
       .execute();
-    await db.schema.createIndex('message_recipient_deadline').on('message_recipient').column('deadline_at').execute();
+    await db.schema
+      .createIndex('message_recipient_deadline')
+      .on('message_recipient')
+      .column('deadline_at')
+      .execute();
     await db.schema
       .createTable('recipient_event')
       .addColumn('id', 'text', (column) => column.primaryKey())

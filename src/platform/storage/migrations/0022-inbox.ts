@@ -53,8 +53,16 @@ export const inboxMigration: Migration = {
       .on('inbox_copy')
       .columns(['address_key', 'received_at', 'id'])
       .execute();
-    await db.schema.createIndex('inbox_copy_domain').on('inbox_copy').columns(['domain', 'received_at', 'id']).execute();
+    await db.schema
+      .createIndex('inbox_copy_domain')
+      .on('inbox_copy')
+      .columns(['domain', 'received_at', 'id'])
+      .execute();
     await db.schema.createIndex('inbox_copy_message').on('inbox_copy').column('message_id').execute();
-    await db.schema.createIndex('inbox_copy_age').on('inbox_copy').columns(['acknowledged_at', 'received_at']).execute();
+    await db.schema
+      .createIndex('inbox_copy_age')
+      .on('inbox_copy')
+      .columns(['acknowledged_at', 'received_at'])
+      .execute();
   },
 };

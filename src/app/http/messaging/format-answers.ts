@@ -1,0 +1,88 @@
+import type { AddressCheck, InboxPage, StatusReport } from '../../../service/messaging/index.ts';
+import type { DeadNotification, Webhook } from '../../../service/webhook/index.ts';
+
+/** Names on the wire for what the services answer; nothing else in the program knows them. */
+export function formatStatus(report: StatusReport) {
+  return {
+    messageId: report.messageId,
+    messageStatus: report.status,
+    fromDirectAddress: report.sender,
+    acceptedTime: report.acceptedAt.toISOString(),
+    xdm: report.isXdm,
+    asmEnabled: report.isAsmEnabled,
+    requestFinalDelivery: report.requestsFinalDelivery,
+    result: report.recipients.map((recipient) => ({
+      toDirectAddress: recipient.address,
+      status: recipient.state,
+      statusTime: recipient.at.toISOString(),
+      final: recipient.isFinal,
+      reason: recipient.reason,
+      statusCode: recipient.statusCode,
+      statusText: recipient.text,
+      history: recipient.history.map(({ event, time, status, isLate, reason, statusCode, diagnostic }) => ({
+        event,
+        time: time.toISOString(),
+        status,
+        late: isLate,
+        reason,
+        statusCode,
+        diagnostic,
+      })),
+    })),
+  };
+}
+
+export function formatInbox({ messages, nextCursor }: InboxPage) {
+  return {
+    status: 'OK' as const,
+    messages: messages.map((message) => ({
+      messageId: message.messageId,
+      fromDirectAddress: message.sender,
+      toDirectAddress: message.recipient,
+      receivedTime: message.receivedAt.toISOString(),
+      attachmentCount: message.attachmentCount,
+      sizeBytes: message.sizeBytes,
+    })),
+    ...(nextCursor === undefined ? {} : { nextCursor }),
+  };
+}
+
+export function formatCheck(check: AddressCheck) {
+  return {
+    directAddress: check.text,
+    syntax: check.isWellFormed,
+    certificate: check.hasCertificate ?? null,
+    trusted: check.isTrusted ?? null,
+    listed: check.isListed ?? null,
+    reason: check.reason,
+    statusCode: check.statusCode,
+  };
+}
+
+export function formatWebhook(webhook: Webhook) {
+  return {
+    id: webhook.id,
+    kind: webhook.kind,
+    url: webhook.url,
+    description: webhook.description,
+    eventTypes: [...webhook.eventTypes],
+    xdm: webhook.isXdm,
+    enabled: webhook.isEnabled,
+    disabledReason: webhook.disabledReason,
+    basicAuth: webhook.hasBasicAuth,
+    ...(webhook.failingSince === undefined ? {} : { failingSince: webhook.failingSince.toISOString() }),
+    createdTime: webhook.createdAt.toISOString(),
+  };
+}
+
+export function formatDead(dead: DeadNotification) {
+  return {
+    eventId: dead.eventId,
+    eventType: dead.eventType,
+    messageId: dead.messageId,
+    attempts: dead.attempts,
+    ...(dead.lastStatus === undefined ? {} : { lastStatus: dead.lastStatus }),
+    lastError: dead.lastError,
+    createdTime: dead.createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,148 @@
+import type { FastifyReply } from 'fastify';
+import type { InboundDocument, Messaging } from '../../../service/messaging/index.ts';
+import { errorResponses } from '../envelope.ts';
+import type { RouteModule } from '../types.ts';
+import { formatInbox } from './format-answers.ts';
+import { originOf } from './request-parts.ts';
+import {
+  acknowledgeAnswer,
+  attachmentParameters,
+  inboundPayload,
+  inboxAnswer,
+  inboxQuery,
+  messageIdParameter,
+  xdmQuery,
+} from './schemas.ts';
+
+const inbox = '/messaging/dirmsg/inbox';
+
+/** Received messages: list, fetch, acknowledge (Decision 0014). */
+export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): RouteModule {
+  return (app) => {
+    const onRequest = app.requireScope('messaging.api');
+    app.get(
+      inbox,
+      {
+        onRequest,
+        schema: {
+          summary: 'List received messages',
+          description: 'Unacknowledged messages to your addresses, oldest first, without content.',
+          tags: ['messaging'],
+          querystring: inboxQuery,
+          response: { 200: inboxAnswer, ...errorResponses(400, 401, 403) },
+        },
+      },
+      async (request) => formatInbox(await messaging.listInbox(request.client, request.query)),
+    );
+    app.get(
+      `${inbox}/:messageId`,
+      {
+        onRequest,
+        schema: {
+          summary: 'Fetch a received message',
+          description: 'May be fetched again; it stays in the list until it is acknowledged.',
+          tags: ['messaging'],
+          params: messageIdParameter,
+          querystring: xdmQuery,
+          response: { 200: inboundPayload, ...errorResponses(400, 401, 403, 404) },
+        },
+      },
+      async (request, reply) => {
+        const { messageId } = request.params;
+        const payload = await messaging.readInbox(
+          request.client,
+          messageId,
+          request.query.xdm ?? false,
+          originOf(request),
+        );
+        return reply.header('Cache-Control', 'no-store').send({ status: 'OK', ...payload } as never);
+      },
+    );
+    app.get(
+      `${inbox}/:messageId/attachments/:position`,
+      {
+        onRequest,
+        schema: {
+          summary: 'Fetch the bytes of one attachment',
+          tags: ['messaging'],
+          params: attachmentParameters,
+          querystring: xdmQuery,
+          response: { ...errorResponses(400, 401, 403, 404) },
+        },
+      },
+      async (request, reply) => {
+        const { messageId, position } = request.params;
+        const document = await messaging.readAttachment(
+          request.client,
+          messageId,
+          position,
+          request.query.xdm ?? false,
+          originOf(request),
+        );
+        return sendDocument(reply as unknown as FastifyReply, document);
+      },
+    );
+    app.post(
+      `${inbox}/:messageId/ack`,
+      {
+        onRequest,
+        schema: {
+          summary: 'Acknowledge a received message',
+          description:
+            'It leaves the list, and its sender gets the dispatched notice if it asked for one. Acknowledging again changes nothing.',
+          tags: ['messaging'],
+          params: messageIdParameter,
+          response: { 200: acknowledgeAnswer, ...errorResponses(401, 403, 404) },
+        },
+      },
+      async (request) => {
+        const at = await messaging.acknowledge(request.client, request.params.messageId, originOf(request));
+        return {
+          status: 'OK' as const,
+          messageId: formatUrn(request.params.messageId),
+          acknowledgedTime: at.toISOString(),
+        };
+      },
+    );
+  };
+}
+
+function formatUrn(messageId: string): string {
+  const id = messageId.toLowerCase();
+  return id.startsWith('urn:uuid:') ? id : `urn:uuid:${id}`;
+}
+
+/** Types that a browser may be told; everything else goes as plain bytes, so that it never runs anything. */
+const harmlessTypes = new Set([
+  'text/plain',
+  'text/xml',
+  'application/xml',
+  'application/pdf',
+  'application/zip',
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/tiff',
+]);
+
+function sendDocument(reply: FastifyReply, document: InboundDocument): FastifyReply {
+  return reply
+    .header(
+      'Content-Type',
+      harmlessTypes.has(document.mediaType) ? document.mediaType : 'application/octet-stream',
+    )
+    .header('Content-Disposition', formatDisposition(document.fileName))
+    .header('X-Content-Type-Options', 'nosniff')
+    .header('Cache-Control', 'no-store')
+    .send(document.content);
+}
+
+// RFC 6266 §4.3 with RFC 8187: an ASCII fallback, and the real name encoded where it differs.
+function formatDisposition(fileName: string): string {
+  const plain = fileName.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
+  const encoded = encodeURIComponent(fileName.toWellFormed()).replaceAll(
+    /['()*]/g,
+    (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `attachment; filename="${plain}"${plain === fileName ? '' : `; filename*=UTF-8''${encoded}`}`;
+}

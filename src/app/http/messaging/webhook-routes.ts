@@ -1,0 +1,175 @@
+import type { Webhooks } from '../../../service/webhook/index.ts';
+import { errorResponses } from '../envelope.ts';
+import type { RouteModule } from '../types.ts';
+import { formatDead, formatWebhook } from './format-answers.ts';
+import { acceptAnyBody } from './request-parts.ts';
+import {
+  deadListAnswer,
+  replayAnswer,
+  replayBody,
+  secretAnswer,
+  webhookAnswer,
+  webhookChangeBody,
+  webhookCreateBody,
+  webhookCreatedAnswer,
+  webhookListAnswer,
+  webhookParameter,
+} from './webhook-schemas.ts';
+
+const base = '/messaging/webhooks';
+const one = `${base}/:webhookId`;
+const tags = ['webhooks'];
+
+/** Where a client wants to be told (Decision 0013). */
+export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): RouteModule {
+  return (app) => {
+    const onRequest = app.requireScope('messaging.api');
+    const ok = { status: 'OK' as const };
+    app.post(
+      base,
+      {
+        onRequest,
+        validatorCompiler: acceptAnyBody,
+        schema: {
+          summary: 'Register a webhook',
+          description:
+            'Notifications are signed as Standard Webhooks does, under the secret that is shown here once. They come at least once and in no promised order.',
+          tags,
+          body: webhookCreateBody,
+          response: { 201: webhookCreatedAnswer, ...errorResponses(400, 401, 403, 409, 415) },
+        },
+      },
+      async (request, reply) => {
+        const { webhook, secret } = await webhooks.create(request.client.clientId, request.body);
+        return reply
+          .code(201)
+          .header('Cache-Control', 'no-store')
+          .send({ ...ok, webhook: formatWebhook(webhook), secret });
+      },
+    );
+    app.get(
+      base,
+      {
+        onRequest,
+        schema: {
+          summary: 'List your webhooks',
+          tags,
+          response: { 200: webhookListAnswer, ...errorResponses(401, 403) },
+        },
+      },
+      async (request) => ({
+        ...ok,
+        webhooks: (await webhooks.hooks.list(request.client.clientId)).map(formatWebhook),
+      }),
+    );
+    app.get(
+      one,
+      {
+        onRequest,
+        schema: {
+          summary: 'Show a webhook',
+          tags,
+          params: webhookParameter,
+          response: { 200: webhookAnswer, ...errorResponses(401, 403, 404) },
+        },
+      },
+      async (request) => ({
+        ...ok,
+        webhook: formatWebhook(await webhooks.hooks.get(request.client.clientId, request.params.webhookId)),
+      }),
+    );
+    app.patch(
+      one,
+      {
+        onRequest,
+        validatorCompiler: acceptAnyBody,
+        schema: {
+          summary: 'Change a webhook',
+          description: 'Changes what is given and keeps the rest.',
+          tags,
+          params: webhookParameter,
+          body: webhookChangeBody,
+          response: { 200: webhookAnswer, ...errorResponses(400, 401, 403, 404, 415) },
+        },
+      },
+      async (request) => ({
+        ...ok,
+        webhook: formatWebhook(
+          await webhooks.update(request.client.clientId, request.params.webhookId, request.body),
+        ),
+      }),
+    );
+    app.delete(
+      one,
+      {
+        onRequest,
+        schema: {
+          summary: 'Remove a webhook',
+          tags,
+          params: webhookParameter,
+          response: { 204: { type: 'null', description: 'Removed.' }, ...errorResponses(401, 403, 404) },
+        },
+      },
+      async (request, reply) => {
+        await webhooks.hooks.remove(
+          request.client.clientId,
+          (request.params as { webhookId: string }).webhookId,
+        );
+        return reply.code(204).send(null as never);
+      },
+    );
+    app.post(
+      `${one}/rotate-secret`,
+      {
+        onRequest,
+        schema: {
+          summary: 'Make a new signing secret',
+          description: 'For a day both the new and the previous secret sign each notification.',
+          tags,
+          params: webhookParameter,
+          response: { 200: secretAnswer, ...errorResponses(401, 403, 404) },
+        },
+      },
+      async (request, reply) => {
+        const secret = await webhooks.hooks.rotateSecret(request.client.clientId, request.params.webhookId);
+        return reply.header('Cache-Control', 'no-store').send({ ...ok, secret });
+      },
+    );
+    app.get(
+      `${one}/dead-letters`,
+      {
+        onRequest,
+        schema: {
+          summary: 'List notifications that could not be delivered',
+          tags,
+          params: webhookParameter,
+          response: { 200: deadListAnswer, ...errorResponses(401, 403, 404) },
+        },
+      },
+      async (request) => ({
+        ...ok,
+        notifications: (await webhooks.listDead(request.client.clientId, request.params.webhookId)).map(
+          formatDead,
+        ),
+      }),
+    );
+    app.post(
+      `${one}/replay`,
+      {
+        onRequest,
+        validatorCompiler: acceptAnyBody,
+        schema: {
+          summary: 'Send undelivered notifications again',
+          tags,
+          params: webhookParameter,
+          body: replayBody,
+          response: { 200: replayAnswer, ...errorResponses(400, 401, 403, 404, 415) },
+        },
+      },
+      async (request) => ({
+        ...ok,
+        replayed: await webhooks.replay(request.client.clientId, request.params.webhookId, request.body),
+      }),
+    );
+  };
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '../../core/index.ts';
+import { buildMessage, type AttachmentInput } from '../../lib/mime/index.ts';
+import { finalDeliveryHeaders } from '../../lib/mdn/index.ts';
+import type { MessageUrn } from '../../lib/values/index.ts';
+import { packAttachments } from './pack-attachments.ts';
+import type { Attachment } from './read-attachments.ts';
+import type { SendRequest } from './read-send-request.ts';
+import type { ServiceIdentity } from './seams.ts';
+
+/** What IHE asks of the subject of a mail that carries an XDM package (XDM-07). */
+const xdmSubjectMark = 'XDM/1.0/DDM';
+
+export interface ComposeInput {
+  readonly request: SendRequest;
+  readonly messageId: MessageUrn;
+  /** `<uuid@sender-domain>`. */
+  readonly wireId: string;
+  readonly requestsFinalDelivery: boolean;
+  readonly identity: ServiceIdentity;
+  readonly clock: Clock;
+}
+
+/**
+ * Builds the plain RFC 5322 message of a send request (standards §4.3): text first, then loose attachments or one XDM
+ * package. Nothing of the patient gets into a header.
+ */
+export async function composeMessage(input: ComposeInput): Promise<Buffer> {
+  const { request } = input;
+  const isXdm = request.flags.xdm === true;
+  const text = composeText(request, isXdm);
+  const attachments = isXdm ? await packAttachments(input) : request.attachments.map(toPart);
+  const subject = composeSubject(request.texts.messageSubject, isXdm);
+  return buildMessage({
+    from: request.from,
+    to: request.to,
+    date: input.clock.now(),
+    messageId: input.wireId,
+    attachments,
+    ...(subject === '' ? {} : { subject }),
+    ...(text === '' && attachments.length > 0 ? {} : { text }),
+    ...(input.requestsFinalDelivery ? { headers: finalDeliveryHeaders(request.from) } : {}),
+  });
+}
+
+function composeSubject(subject: string, isXdm: boolean): string {
+  if (!isXdm || subject.includes(xdmSubjectMark)) return subject;
+  return `${subject} ${xdmSubjectMark}`.trim();
+}
+
+// Inside a package the summary has a place of its own; without one the text is the only place that is no header.
+function composeText({ texts }: SendRequest, isXdm: boolean): string {
+  const parts = isXdm ? [texts.messageBody] : [texts.messageBody, texts.patient_summary];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function toPart(attachment: Attachment): AttachmentInput {
+  return {
+    mediaType: attachment.mediaType,
+    content: attachment.content,
+    fileName: attachment.fileName,
+    ...(attachment.title === '' ? {} : { title: attachment.title }),
+  };
+}

@@ -1,0 +1,182 @@
+import type { Kysely } from 'kysely';
+import type { Closable } from '../../core/index.ts';
+import type { Worker } from '../../platform/index.ts';
+import type { DeliveryOutcome } from '../delivery/index.ts';
+import type { ClientIdentity } from '../oauth/index.ts';
+import { acknowledge } from './acknowledge.ts';
+import { checkAddresses, type AddressCheck } from './check-addresses.ts';
+import { startWindowTimer } from './close-windows.ts';
+import { MessagingError } from './errors.ts';
+import { getStatus, listStatus, type StatusReport } from './find-status.ts';
+import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
+import { buildInboundPayload, type InboundPayload } from './inbound-payload.ts';
+import { findEntry, getEntry } from './inbox-access.ts';
+import { defaultSendLimits, type SendLimits } from './limits.ts';
+import { listInbox, type InboxPage, type InboxQuery } from './list-inbox.ts';
+import { openDocuments, type InboundDocument } from './open-documents.ts';
+import { startMailWorker } from './process-mail.ts';
+import { recordOutcome } from './record-outcome.ts';
+import type { MessagingParts, RequestOrigin } from './seams.ts';
+import { sendMessage, type SendAnswer } from './send-message.ts';
+import { releaseMailLeases, spoolMail, type IncomingMail } from './spool-mail.ts';
+import { defaultNoticeWindows, type NoticeWindows } from './states.ts';
+import type { MessagingTables } from './tables.ts';
+
+export interface MessagingOptions extends Omit<MessagingParts, 'limits' | 'windows'> {
+  readonly limits?: SendLimits;
+  readonly windows?: NoticeWindows;
+  readonly retention?: Retention;
+  /** How often the queues are looked at without being woken. */
+  readonly idleMs?: number;
+}
+
+/** The messaging service as the edges see it. */
+export interface Messaging extends Closable {
+  readonly limits: SendLimits;
+  /** Throws MESSAGING_REQUEST_INVALID, _TOO_LARGE, _SENDER_NOT_OWNED, _SENDER_NOT_HOSTED, _ID_REUSED. */
+  send(client: ClientIdentity, body: unknown, origin: RequestOrigin): Promise<SendAnswer>;
+  /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  getStatus(client: ClientIdentity, messageId: string): Promise<StatusReport>;
+  /** Takes `{ messageIds: […] }`. */
+  listStatus(client: ClientIdentity, body: unknown): ReturnType<typeof listStatus>;
+  checkAddresses(client: ClientIdentity, body: unknown): Promise<readonly AddressCheck[]>;
+  listInbox(client: ClientIdentity, query: InboxQuery): Promise<InboxPage>;
+  /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  readInbox(
+    client: ClientIdentity,
+    messageId: string,
+    isXdm: boolean,
+    origin: RequestOrigin,
+  ): Promise<InboundPayload>;
+  /** `position` counts from 0, as in `emailAttachmentList`. Throws MESSAGING_ATTACHMENT_NOT_FOUND. */
+  readAttachment(
+    client: ClientIdentity,
+    messageId: string,
+    position: number,
+    isXdm: boolean,
+    origin: RequestOrigin,
+  ): Promise<InboundDocument>;
+  acknowledge(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<Date>;
+  /** Stores mail durably before the SMTP edge says 250; it is worked on afterwards. */
+  acceptInbound(mail: IncomingMail): Promise<void>;
+  /** What delivery calls inside the transaction that stores an outcome. */
+  onDeliveryOutcome(tx: Kysely<unknown>, outcome: DeliveryOutcome): Promise<void>;
+  /** Starts working on spooled mail and on timers. Leases of a former run of this node are taken back. */
+  start(): Promise<void>;
+  /** Looks at the queues at once. */
+  wake(): void;
+}
+
+/** Time for a transaction to be committed. */
+const wakeAfterMs = 20;
+
+export function createMessaging(options: MessagingOptions): Messaging {
+  const parts: MessagingParts = {
+    ...options,
+    limits: options.limits ?? defaultSendLimits,
+    windows: options.windows ?? defaultNoticeWindows,
+  };
+  const db = parts.storage.tables<MessagingTables>();
+  const workers: Worker[] = [];
+  const wake = (): void => {
+    for (const worker of workers) worker.wake();
+  };
+  serveInboundHooks(parts, db);
+  return {
+    limits: parts.limits,
+    send: (client, body, origin) => sendMessage(parts, client, body, origin),
+    getStatus: (client, messageId) => getStatus(db, client, messageId),
+    listStatus: (client, body) => listStatus(db, client, body),
+    checkAddresses: (client, body) => checkAddresses(parts, client, body),
+    listInbox: (client, query) => listInbox(db, client, query),
+    readInbox: (client, messageId, isXdm, origin) =>
+      readInbox(parts, db, { client, messageId, isXdm, origin }),
+    readAttachment: (client, messageId, position, isXdm, origin) =>
+      readAttachment(parts, db, { client, messageId, isXdm, origin }, position),
+    acknowledge: (client, messageId, origin) => acknowledge(parts, client, messageId, origin),
+    async acceptInbound(mail) {
+      await spoolMail(parts, mail);
+      wake();
+    },
+    async onDeliveryOutcome(tx, outcome) {
+      await recordOutcome(tx, parts, outcome);
+      // The notification can be seen only after the caller's transaction has ended.
+      setTimeout(parts.webhooks.wake, wakeAfterMs).unref();
+    },
+    async start() {
+      await releaseMailLeases(parts);
+      const idleMs = options.idleMs ?? 1000;
+      workers.push(startMailWorker(parts, idleMs), startWindowTimer(parts, idleMs));
+      workers.push(startHousekeeping(parts, options.retention ?? defaultRetention));
+    },
+    wake,
+    async close() {
+      await Promise.all(workers.map((worker) => worker.close()));
+    },
+  };
+}
+
+interface ReadRequest {
+  readonly client: ClientIdentity;
+  readonly messageId: string;
+  readonly isXdm: boolean;
+  readonly origin: RequestOrigin;
+}
+
+async function readInbox(
+  parts: MessagingParts,
+  db: Kysely<MessagingTables>,
+  request: ReadRequest,
+): Promise<InboundPayload> {
+  const entry = await getEntry(db, request.client, request.messageId);
+  await auditFetch(parts, request, entry.copy.id);
+  return buildInboundPayload(entry, await openDocuments(parts, entry, request.isXdm));
+}
+
+async function readAttachment(
+  parts: MessagingParts,
+  db: Kysely<MessagingTables>,
+  request: ReadRequest,
+  position: number,
+): Promise<InboundDocument> {
+  const entry = await getEntry(db, request.client, request.messageId);
+  const document = (await openDocuments(parts, entry, request.isXdm)).documents[position];
+  if (document === undefined)
+    throw new MessagingError('MESSAGING_ATTACHMENT_NOT_FOUND', `there is no attachment ${position}`);
+  await auditFetch(parts, request, entry.copy.id);
+  return document;
+}
+
+async function auditFetch(
+  { audit }: MessagingParts,
+  { client, origin }: ReadRequest,
+  copyId: string,
+): Promise<void> {
+  await audit.recordNow({
+    action: 'message.fetch',
+    actor: client.clientId,
+    outcome: 'ok',
+    objects: { copyId },
+    ...origin,
+  });
+}
+
+// Inbound hooks push the same payload that the inbox serves; their 2xx acknowledges (Decision 0014).
+function serveInboundHooks(parts: MessagingParts, db: Kysely<MessagingTables>): void {
+  parts.webhooks.serveInbound({
+    async buildPayload(copyId, clientId, { isXdm }) {
+      const entry = await findEntry(db, await parts.clients.get(clientId), copyId);
+      if (entry === undefined || entry.copy.acknowledged_at !== null) return undefined;
+      await parts.audit.recordNow({
+        action: 'message.push',
+        actor: clientId,
+        outcome: 'ok',
+        objects: { copyId },
+      });
+      return JSON.stringify(buildInboundPayload(entry, await openDocuments(parts, entry, isXdm)));
+    },
+    async acknowledge(copyId, clientId) {
+      await acknowledge(parts, await parts.clients.get(clientId), copyId, {});
+    },
+  });
+}

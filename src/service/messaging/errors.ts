@@ -1,0 +1,34 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const messagingErrors = {
+  MESSAGING_REQUEST_INVALID: { kind: 'invalid-input' },
+  MESSAGING_TOO_LARGE: { kind: 'too-large' },
+  MESSAGING_SENDER_NOT_OWNED: {
+    kind: 'forbidden',
+    publicMessage: 'The sender address does not belong to this client.',
+  },
+  MESSAGING_SENDER_NOT_HOSTED: {
+    kind: 'forbidden',
+    publicMessage: 'The sender address is not an active address of this service.',
+  },
+  MESSAGING_ADDRESS_NOT_OWNED: {
+    kind: 'forbidden',
+    publicMessage: 'The address does not belong to this client.',
+  },
+  MESSAGING_ID_REUSED: {
+    kind: 'conflict',
+    publicMessage: 'This messageId was already used for another message.',
+  },
+  MESSAGING_MESSAGE_NOT_FOUND: { kind: 'not-found', publicMessage: 'There is no such message.' },
+  MESSAGING_ATTACHMENT_NOT_FOUND: { kind: 'not-found', publicMessage: 'There is no such attachment.' },
+  MESSAGING_RATE_LIMITED: { kind: 'rate-limited', publicMessage: 'Too many messages were sent.' },
+  MESSAGING_TRANSITION_IMPOSSIBLE: { kind: 'internal' },
+  MESSAGING_NOTICE_UNBOUND: { kind: 'untrusted' },
+} as const satisfies ErrorTable;
+
+/** A refusal by the messaging service. Messages name fields and identifiers, never content. */
+export class MessagingError extends CodedError<keyof typeof messagingErrors> {
+  constructor(code: keyof typeof messagingErrors, message: string, options?: ErrorOptionsFor) {
+    super(messagingErrors, code, message, options);
+  }
+}

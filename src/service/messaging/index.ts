@@ -1,0 +1,50 @@
+/**
+ * Direct messages between edge clients and other HISPs: accepts and composes sends, keeps each recipient's state,
+ * correlates notices, keeps the inbox, and tells clients by webhook.
+ *
+ * Specification: Messaging spec (all of it) with Decisions 0009 to 0014. Standards: RFC 5322, RFC 8098, RFC 3464,
+ * MDN-01 to MDN-30, DSN-01 to DSN-05, XDM-12, AS-70 to AS-82. State changes go through one pure table (`states.ts`)
+ * and one function that stores them (`record-event.ts`). What must survive is rows with a time and a lease.
+ * Not here: cryptography and trust (service/agent), carrying mail (service/delivery), HTTP and SMTP (app).
+ * Called by the HTTP and SMTP edges; delivery reports to `onDeliveryOutcome`.
+ */
+export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.ts';
+export type { AddressCheck } from './check-addresses.ts';
+export { MessagingError, messagingErrors } from './errors.ts';
+export type { HistoryEntry, MessageStatus, RecipientStatus, StatusReport } from './find-status.ts';
+export { defaultRetention, type Retention } from './housekeeping.ts';
+export type { InboundAttachmentPayload, InboundPayload } from './inbound-payload.ts';
+export {
+  defaultInboxPage,
+  defaultSendLimits,
+  maxBodyBytes,
+  maxInboxPage,
+  maxStatusIds,
+  maxValidateAddresses,
+  type SendLimits,
+} from './limits.ts';
+export type { InboxPage, InboxQuery, InboxSummary } from './list-inbox.ts';
+export type { InboundDocument } from './open-documents.ts';
+export { failureReasons, type FailureReason } from './reasons.ts';
+export type {
+  AddressBook,
+  ClientBook,
+  DirectoryLookup,
+  IncomingAgent,
+  OpenedMail,
+  OutgoingQueue,
+  RequestOrigin,
+  ServiceIdentity,
+} from './seams.ts';
+export { flagFields, textFields } from './send-fields.ts';
+export type { SendAnswer } from './send-message.ts';
+export type { IncomingMail } from './spool-mail.ts';
+export {
+  defaultNoticeWindows,
+  deliveryModes,
+  recipientStates,
+  transitions,
+  type NoticeWindows,
+  type RecipientState,
+} from './states.ts';
+export type { MessagingTables } from './tables.ts';

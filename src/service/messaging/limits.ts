@@ -1,0 +1,34 @@
+/** What one message may hold (Decision 0010). */
+export interface SendLimits {
+  /** Decoded bytes of all attachments together. */
+  readonly attachmentBytes: number;
+  readonly attachments: number;
+  readonly recipients: number;
+  readonly subjectLength: number;
+  /** Characters of `messageBody`, and of `patient_summary`. */
+  readonly textLength: number;
+}
+
+export const defaultSendLimits: SendLimits = {
+  attachmentBytes: 25 * 1024 * 1024,
+  attachments: 20,
+  recipients: 50,
+  subjectLength: 255,
+  textLength: 1_000_000,
+};
+
+/**
+ * Bytes of the JSON body that hold a message at the limit: base64 takes four characters for three bytes, line breaks
+ * every 76 characters are allowed, and texts and field names come on top.
+ */
+export function maxBodyBytes(limits: SendLimits): number {
+  return Math.ceil(limits.attachmentBytes * 1.4) + 2 * 4 * limits.textLength + 1_000_000;
+}
+
+/** Ids in one status question (Decision 0012). */
+export const maxStatusIds = 100;
+/** Addresses in one validation question. */
+export const maxValidateAddresses = 100;
+/** Entries on one page of the inbox. */
+export const maxInboxPage = 100;
+export const defaultInboxPage = 25;

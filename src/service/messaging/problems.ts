@@ -1,0 +1,51 @@
+import { hasLineBreaker, type FieldProblem } from '../../core/index.ts';
+import { MessagingError } from './errors.ts';
+
+/** Gathers all that is wrong with a request, so that the caller learns everything at once. */
+export interface Problems {
+  report(field: string, reason: string, detail: string): void;
+  readonly found: readonly FieldProblem[];
+  /** Throws MESSAGING_REQUEST_INVALID if anything was reported. */
+  refuseIfAny(): void;
+}
+
+/** More problems than this say no more. */
+const maxReported = 100;
+
+export function createProblems(): Problems {
+  const found: FieldProblem[] = [];
+  return {
+    found,
+    report(field, reason, detail) {
+      if (found.length < maxReported) found.push({ field, reason, detail });
+    },
+    refuseIfAny() {
+      if (found.length === 0) return;
+      const names = found.map((problem) => `${problem.field} ${problem.reason}`).join(', ');
+      throw new MessagingError('MESSAGING_REQUEST_INVALID', `faulty fields: ${names.slice(0, 500)}`, {
+        problems: found,
+      });
+    },
+  };
+}
+
+// Control characters other than tab and line ends have no place in texts, and XML 1.0 cannot carry them.
+const controls = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
+const singleLineControls = /[\x00-\x1f\x7f]/;
+
+/** What is wrong with the characters of a text, as reason and detail, or undefined. */
+export function findTextProblem(
+  text: string,
+  isMultiLine: boolean,
+): { readonly reason: string; readonly detail: string } | undefined {
+  if (!isMultiLine && hasLineBreaker(text))
+    return { reason: 'line_break', detail: 'Line breaks and NUL are not allowed here.' };
+  if ((isMultiLine ? controls : singleLineControls).test(text))
+    return { reason: 'control_character', detail: 'Control characters are not allowed here.' };
+  if (!text.isWellFormed()) return { reason: 'invalid', detail: 'This is no well-formed Unicode text.' };
+  return undefined;
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,197 @@
+import type { Kysely } from 'kysely';
+import { CodedError, errorCode } from '../../core/index.ts';
+import { readNotice, type Notice } from '../../lib/mdn/index.ts';
+import { MimeError, parseEntity, readMessageIds, type MimeEntity } from '../../lib/mime/index.ts';
+import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
+import { startWorker, type Worker } from '../../platform/index.ts';
+import { canSendAs } from '../oauth/index.ts';
+import { applyNotice } from './apply-notice.ts';
+import type { MessagingParts, OpenedMail } from './seams.ts';
+import { enqueueFailure } from './send-notice.ts';
+import { claimMail, maxInboundAttempts, postponeMail, removeMail, type ClaimedMail } from './spool-mail.ts';
+import { storeReceived, type Received } from './store-received.ts';
+import type { MessagingTables } from './tables.ts';
+
+/** Works on one spooled mail: open, classify, then store or correlate (AS-70). Never throws for what is in the mail. */
+export async function processMail(parts: MessagingParts, mail: ClaimedMail): Promise<void> {
+  try {
+    if (mail.attempts > maxInboundAttempts) throw new RangeError('the attempts are used up');
+    await acceptOpened(parts, mail, await openMail(parts, mail));
+  } catch (error) {
+    if (isRejection(error)) await rejectMail(parts, mail, errorCode(error));
+    else await postpone(parts, mail, error);
+  }
+  parts.delivery.wake();
+  parts.webhooks.wake();
+}
+
+async function openMail(parts: MessagingParts, mail: ClaimedMail): Promise<OpenedMail> {
+  const recipients = mail.recipients.flatMap((text) => findDirectAddress(text) ?? []);
+  return parts.agent.openIncoming({ message: mail.openMessage(), mailFrom: mail.mailFrom, recipients });
+}
+
+async function acceptOpened(parts: MessagingParts, mail: ClaimedMail, opened: OpenedMail): Promise<void> {
+  const entity = parseEntity(opened.inner);
+  const notice = readNotice(entity);
+  if (notice === undefined) await acceptMessage(parts, mail, opened, entity);
+  else await acceptNotice(parts, mail, opened, notice);
+}
+
+async function acceptNotice(
+  parts: MessagingParts,
+  mail: ClaimedMail,
+  opened: OpenedMail,
+  notice: Notice,
+): Promise<void> {
+  await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+    const { applied, ignored } = await applyNotice(tx, parts, opened, notice);
+    await parts.audit.recordIn(tx, {
+      action: `${notice.kind}.receive`,
+      actor: 'system',
+      outcome: ignored === undefined ? 'ok' : 'refused',
+      objects: {
+        from: opened.sender,
+        messageId: notice.originalMessageIds[0]?.slice(0, 255) ?? '',
+        applied,
+        reason: ignored ?? '',
+      },
+    });
+    await removeMail(tx, mail.id);
+  });
+}
+
+async function acceptMessage(
+  parts: MessagingParts,
+  mail: ClaimedMail,
+  opened: OpenedMail,
+  entity: MimeEntity,
+): Promise<void> {
+  const { active, unknown } = await sortRecipients(parts, mail, opened);
+  const received: Received = {
+    opened,
+    entity,
+    recipients: active,
+    receivedAt: mail.receivedAt,
+    receivers: await findReceivers(parts),
+  };
+  await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+    await storeReceived(tx, parts, received);
+    await reportUnknown(tx, parts, { mail, opened, entity, unknown });
+    await removeMail(tx, mail.id);
+  });
+}
+
+interface Sorted {
+  /** Ours, active, and the message was opened for them. */
+  readonly active: readonly DirectAddress[];
+  /** In a domain of ours, but no such address, or a disabled one. */
+  readonly unknown: readonly DirectAddress[];
+}
+
+async function sortRecipients(
+  { trust }: MessagingParts,
+  mail: ClaimedMail,
+  opened: OpenedMail,
+): Promise<Sorted> {
+  const openedFor = new Set(opened.recipients.map(addressKey));
+  const active: DirectAddress[] = [];
+  const unknown: DirectAddress[] = [];
+  const addresses = new Map(
+    mail.recipients
+      .flatMap((text) => findDirectAddress(text) ?? [])
+      .map((address) => [addressKey(address), address]),
+  );
+  for (const [key, address] of addresses) {
+    const hosted = await trust.findAddress(address);
+    if (hosted?.status === 'active') active.push(...(openedFor.has(key) ? [hosted.address] : []));
+    else if (await trust.isHostedDomain(domainOf(address))) unknown.push(address);
+  }
+  return { active, unknown };
+}
+
+async function findReceivers({ webhooks, clients }: MessagingParts): Promise<Received['receivers']> {
+  const found = await Promise.allSettled(
+    (await webhooks.listReceivers()).map((clientId) => clients.get(clientId)),
+  );
+  return found
+    .flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    .filter((client) => client.disabledAt === undefined)
+    .map((client) => ({ clientId: client.clientId, owns: (address) => canSendAs(client, address) }));
+}
+
+interface Undeliverable {
+  readonly mail: ClaimedMail;
+  readonly opened: OpenedMail;
+  readonly entity: MimeEntity;
+  readonly unknown: readonly DirectAddress[];
+}
+
+// The mail was taken with a 250, so its sender must be told that nobody of that name is here (MDN-12, DSN-05).
+async function reportUnknown(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  { mail, opened, entity, unknown }: Undeliverable,
+): Promise<void> {
+  const isAnswerable = mail.mailFrom !== '' && entity.contentType.mediaType !== 'multipart/report';
+  if (unknown.length === 0 || !isAnswerable) return;
+  const [wireId] = readMessageIds(entity.header('message-id') ?? '');
+  for (const addresses of Map.groupBy(unknown, domainOf).values())
+    await enqueueFailure(tx, parts, addresses, { sender: opened.sender, wireId });
+}
+
+// What the agent refuses for good is dropped without any notice (AS-78); limits of the MIME reader count as such.
+function isRejection(error: unknown): boolean {
+  if (error instanceof MimeError) return true;
+  return (
+    error instanceof CodedError &&
+    !error.isTransient &&
+    error.kind !== 'internal' &&
+    error.kind !== 'unavailable'
+  );
+}
+
+async function rejectMail(parts: MessagingParts, mail: ClaimedMail, reason: string): Promise<void> {
+  await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+    await parts.audit.recordIn(tx, {
+      action: 'message.reject',
+      actor: 'system',
+      outcome: 'refused',
+      objects: {
+        mailId: mail.id,
+        from: mail.mailFrom.slice(0, 320),
+        to: mail.recipients.join(' ').slice(0, 2000),
+        reason,
+      },
+    });
+    await removeMail(tx, mail.id);
+  });
+  parts.log.warn({ mailId: mail.id, code: reason }, 'an incoming message was rejected');
+}
+
+async function postpone(parts: MessagingParts, mail: ClaimedMail, error: unknown): Promise<void> {
+  const code = errorCode(error);
+  const isSetAside = await postponeMail(parts, mail, code);
+  const fields = { mailId: mail.id, code, attempts: mail.attempts };
+  if (!isSetAside)
+    return parts.log.warn(fields, 'incoming mail could not be worked on and will be tried again');
+  parts.log.error(fields, 'incoming mail could not be worked on and was set aside for an operator');
+  await parts.audit.recordNow({
+    action: 'message.set-aside',
+    actor: 'system',
+    outcome: 'failed',
+    objects: { mailId: mail.id, reason: code },
+  });
+}
+
+/** Works on spooled mail until it is closed. */
+export function startMailWorker(parts: MessagingParts, idleMs: number): Worker {
+  const concurrency = 4;
+  return startWorker<ClaimedMail>({
+    name: 'inbound',
+    claim: () => claimMail(parts, concurrency),
+    handle: (mail) => processMail(parts, mail),
+    idleMs,
+    concurrency,
+    log: parts.log,
+  });
+}

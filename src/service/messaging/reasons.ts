@@ -1,0 +1,67 @@
+import type { RecipientState } from './states.ts';
+
+/** Why a recipient failed or expired: stable words that clients may compare (Decision 0012). */
+export type FailureReason =
+  | 'no-certificate'
+  | 'untrusted'
+  | 'unknown-recipient'
+  | 'smtp-rejected'
+  | 'remote-failed'
+  | 'no-processed-mdn'
+  | 'no-dispatched-mdn'
+  | 'internal';
+
+export interface ReasonText {
+  /** Enhanced status code (RFC 3463 §2) used when the far side gave none. */
+  readonly statusCode: string;
+  readonly text: string;
+}
+
+export const failureReasons: Readonly<Record<FailureReason, ReasonText>> = {
+  'no-certificate': { statusCode: '5.7.31', text: 'No certificate was found for the recipient.' },
+  untrusted: { statusCode: '5.7.11', text: "The recipient's certificate is not trusted." },
+  'unknown-recipient': { statusCode: '5.1.1', text: 'The recipient does not exist there.' },
+  'smtp-rejected': { statusCode: '5.5.0', text: "The recipient's mail server refused the message." },
+  'remote-failed': { statusCode: '5.2.0', text: 'The receiving service could not deliver the message.' },
+  'no-processed-mdn': {
+    statusCode: '5.4.71',
+    text: 'No processed notice came in time; the outcome is unknown.',
+  },
+  'no-dispatched-mdn': {
+    statusCode: '5.4.72',
+    text: 'No dispatched notice came in time; the outcome is unknown.',
+  },
+  internal: { statusCode: '5.3.0', text: 'This service could not send the message.' },
+};
+
+export function isFailureReason(text: string): text is FailureReason {
+  return Object.hasOwn(failureReasons, text);
+}
+
+const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3}$/;
+const maxStatusTextLength = 300;
+
+/** The code to report: the far side's own if it is one, else the reason's. */
+export function statusCodeFor(reason: FailureReason, remoteCode: string | undefined): string {
+  return remoteCode !== undefined && enhancedCode.test(remoteCode)
+    ? remoteCode
+    : failureReasons[reason].statusCode;
+}
+
+/** Text from a far side made safe to store and show: printable, one line, bounded. */
+export function cleanStatusText(text: string): string {
+  return text
+    .replaceAll(/[^\x20-\x7e]+/g, ' ')
+    .trim()
+    .slice(0, maxStatusTextLength);
+}
+
+/** Text and code of the states that are not failures. */
+export const stateTexts: Readonly<Record<RecipientState, ReasonText>> = {
+  queued: { statusCode: '2.0.0', text: 'Stored; not sent yet.' },
+  sent: { statusCode: '2.0.0', text: "The recipient's mail server took the message." },
+  processed: { statusCode: '2.0.0', text: 'The receiving service accepted the message.' },
+  dispatched: { statusCode: '2.0.0', text: 'The message reached its final destination.' },
+  failed: { statusCode: '5.0.0', text: 'The message was not delivered.' },
+  expired: { statusCode: '5.4.7', text: 'No notice came in time.' },
+};

@@ -1,0 +1,76 @@
+import type { Kysely } from 'kysely';
+import type { Clock, Log } from '../../core/index.ts';
+import type { DirectAddress } from '../../lib/values/index.ts';
+import type { Storage, Vault } from '../../platform/index.ts';
+import type { Agent, IncomingEnvelope, OpenedIncoming } from '../agent/index.ts';
+import type { Audit } from '../audit/index.ts';
+import type { DeliveryRequest } from '../delivery/index.ts';
+import type { ClientStore } from '../oauth/index.ts';
+import type { Trust } from '../trust/index.ts';
+import type { Webhooks } from '../webhook/index.ts';
+import type { SendLimits } from './limits.ts';
+import type { NoticeWindows } from './states.ts';
+
+/** What messaging asks the trust service. */
+export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain'>;
+
+/** What messaging asks the delivery service. */
+export interface OutgoingQueue {
+  enqueue(tx: Kysely<unknown>, request: DeliveryRequest): Promise<void>;
+  wake(): void;
+}
+
+/** Mail after the security and trust agent: decrypted, verified, trusted and unwrapped. */
+export type OpenedMail = Omit<OpenedIncoming, 'signerFingerprint'>;
+
+/** What messaging asks the security and trust agent. */
+export interface IncomingAgent {
+  /** Throws a coded error; a refused message is neither transient nor internal. */
+  openIncoming(envelope: IncomingEnvelope): Promise<OpenedMail>;
+  /** For checking addresses before a send. */
+  resolveRecipients: Agent['resolveRecipients'];
+}
+
+/** Whether the directory lists an address. */
+export type DirectoryLookup = (address: DirectAddress) => Promise<boolean>;
+
+/** What messaging asks about clients: whose an address is. */
+export type ClientBook = Pick<ClientStore, 'get'>;
+
+/** What messaging writes about this installation into what it sends. */
+export interface ServiceIdentity {
+  /** Host name for Reporting-UA and Reporting-MTA. */
+  readonly hostname: string;
+  /** OID of this installation: the XDM submission's sourceId (META-03). */
+  readonly sourceOid: string;
+}
+
+/** The parts that every function of this module works with. */
+export interface MessagingParts {
+  readonly storage: Storage;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly audit: Audit;
+  readonly trust: AddressBook;
+  readonly delivery: OutgoingQueue;
+  readonly webhooks: Webhooks;
+  readonly clients: ClientBook;
+  readonly agent: IncomingAgent;
+  /** Without it no address counts as listed. */
+  readonly isListed?: DirectoryLookup | undefined;
+  /** Owner of the leases. */
+  readonly nodeId: string;
+  /** Our name in notices, and the OID that we sign documents' origin with. */
+  readonly identity: ServiceIdentity;
+  /** Media types that sends may not carry; by default those of Decision 0010. */
+  readonly deniedMediaTypes?: ReadonlySet<string> | undefined;
+  readonly limits: SendLimits;
+  readonly windows: NoticeWindows;
+}
+
+/** Where a request came from, for the audit trail. */
+export interface RequestOrigin {
+  readonly requestId?: string | undefined;
+  readonly remoteAddress?: string | undefined;
+}

@@ -1,0 +1,178 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { MessagingParts } from './seams.ts';
+import type { InboundMailRow, MessagingTables } from './tables.ts';
+
+/** Mail as the SMTP edge took it. */
+export interface IncomingMail {
+  /** Of the envelope; empty for the null sender. */
+  readonly mailFrom: string;
+  readonly recipients: readonly string[];
+  /** The outer RFC 5322 message. */
+  readonly message: Uint8Array;
+}
+
+/** Waits between attempts on mail that could not be worked on: nine attempts over about half a day. */
+const retryDelaysMs: readonly number[] = [
+  5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 28_800_000,
+];
+export const maxInboundAttempts = retryDelaysMs.length + 1;
+/** How long a node may work on one mail before another may take it. */
+const leaseMs = 5 * 60_000;
+
+/**
+ * Stores mail durably; the SMTP edge says 250 only after the promise is fulfilled. A peer that did not hear the 250
+ * sends again: while the first copy still waits, the second is dropped. Returns the id of the waiting mail.
+ */
+export async function spoolMail(parts: MessagingParts, mail: IncomingMail): Promise<string> {
+  const contentHash = hashMail(mail);
+  return parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+    const waiting = await tx
+      .selectFrom('inbound_mail')
+      .select('id')
+      .where('content_hash', '=', contentHash)
+      .where('state', '=', 'waiting')
+      .executeTakeFirst();
+    if (waiting !== undefined) return waiting.id;
+    const id = randomUUID();
+    await tx
+      .insertInto('inbound_mail')
+      .values(newRow(parts, id, mail, contentHash))
+      .execute();
+    return id;
+  });
+}
+
+function newRow(
+  { vault, clock }: MessagingParts,
+  id: string,
+  mail: IncomingMail,
+  contentHash: string,
+): InboundMailRow {
+  const nowMs = clock.now().getTime();
+  return {
+    id,
+    mail_from: mail.mailFrom,
+    recipients: JSON.stringify(mail.recipients),
+    sealed_mail: vault.seal(mail.message, sealContext(id)),
+    content_hash: contentHash,
+    state: 'waiting',
+    attempts: 0,
+    next_attempt_at: nowMs,
+    lease_owner: null,
+    lease_until: null,
+    last_error: '',
+    received_at: nowMs,
+  };
+}
+
+// The envelope counts too: the same message may come once for each recipient.
+function hashMail({ mailFrom, recipients, message }: IncomingMail): string {
+  const envelope = JSON.stringify([
+    mailFrom.toLowerCase(),
+    recipients.map((address) => address.toLowerCase()).toSorted(),
+  ]);
+  return createHash('sha256').update(envelope).update(message).digest('hex');
+}
+
+/** Mail that this node holds a lease on. */
+export interface ClaimedMail extends Omit<IncomingMail, 'message'> {
+  readonly id: string;
+  /** Unseals it; a broken seal must not stop the claiming of other mail. */
+  openMessage(): Uint8Array;
+  /** This attempt included; counted before the work begins, so that mail which kills the process is counted too. */
+  readonly attempts: number;
+  readonly receivedAt: Date;
+}
+
+/** Takes due mail under a lease. */
+export async function claimMail(parts: MessagingParts, limit: number): Promise<readonly ClaimedMail[]> {
+  const nowMs = parts.clock.now().getTime();
+  const due = await dueMail(parts.storage.tables<MessagingTables>(), nowMs).select('id').limit(1).execute();
+  if (due.length === 0) return [];
+  const rows = await parts.storage.transaction((tx: Kysely<MessagingTables>) =>
+    takeLeases(tx, parts, nowMs, limit),
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    mailFrom: row.mail_from,
+    recipients: JSON.parse(row.recipients) as string[],
+    openMessage: () => parts.vault.open(row.sealed_mail, sealContext(row.id)),
+    attempts: row.attempts + 1,
+    receivedAt: new Date(row.received_at),
+  }));
+}
+
+async function takeLeases(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  nowMs: number,
+  limit: number,
+): Promise<readonly InboundMailRow[]> {
+  const query = dueMail(tx, nowMs).selectAll().orderBy('next_attempt_at').limit(limit);
+  const rows = await (
+    parts.storage.engine === 'postgresql' ? query.forUpdate().skipLocked() : query
+  ).execute();
+  if (rows.length === 0) return [];
+  await tx
+    .updateTable('inbound_mail')
+    .set((eb) => ({
+      lease_owner: parts.nodeId,
+      lease_until: nowMs + leaseMs,
+      attempts: eb('attempts', '+', 1),
+    }))
+    .where(
+      'id',
+      'in',
+      rows.map((row) => row.id),
+    )
+    .execute();
+  return rows;
+}
+
+function dueMail(db: Kysely<MessagingTables>, nowMs: number) {
+  return db
+    .selectFrom('inbound_mail')
+    .where('state', '=', 'waiting')
+    .where('next_attempt_at', '<=', nowMs)
+    .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<=', nowMs)]));
+}
+
+/** Removes mail whose work is done, in the transaction that stores what came of it. */
+export async function removeMail(tx: Kysely<MessagingTables>, id: string): Promise<void> {
+  await tx.deleteFrom('inbound_mail').where('id', '=', id).execute();
+}
+
+/** Lets mail wait for the next attempt, or sets it aside for an operator when they are used up. Returns true if set aside. */
+export async function postponeMail(
+  parts: MessagingParts,
+  mail: ClaimedMail,
+  errorCode: string,
+): Promise<boolean> {
+  const delayMs = retryDelaysMs[mail.attempts - 1];
+  await parts.storage
+    .tables<MessagingTables>()
+    .updateTable('inbound_mail')
+    .set({
+      state: delayMs === undefined ? 'failed' : 'waiting',
+      next_attempt_at: parts.clock.now().getTime() + (delayMs ?? 0),
+      lease_owner: null,
+      lease_until: null,
+      last_error: errorCode,
+    })
+    .where('id', '=', mail.id)
+    .execute();
+  return delayMs === undefined;
+}
+
+/** Gives back the leases that this node held before it was restarted. */
+export async function releaseMailLeases(parts: MessagingParts): Promise<void> {
+  await parts.storage
+    .tables<MessagingTables>()
+    .updateTable('inbound_mail')
+    .set({ lease_owner: null, lease_until: null })
+    .where('lease_owner', '=', parts.nodeId)
+    .execute();
+}
+
+const sealContext = (id: string): string => `inbound:${id}`;

@@ -1,0 +1,102 @@
+import type { RecipientEvent, RecipientState } from './states.ts';
+
+export interface MessageRow {
+  /** Internal; also the id of the delivery. */
+  id: string;
+  client_id: string;
+  /** The API's name without `urn:uuid:`. */
+  uuid: string;
+  /** `<uuid@sender-domain>`, as in the Message-ID field. */
+  wire_id: string;
+  sender: string;
+  sender_key: string;
+  request_hash: string;
+  /** The first answer, byte for byte. */
+  response: string;
+  is_xdm: number;
+  is_asm_enabled: number;
+  requests_final_delivery: number;
+  /** The fields of the request except attachment contents, as JSON, sealed for `message:<id>`. */
+  sealed_details: Uint8Array | null;
+  created_at: number;
+}
+
+export interface RecipientRow {
+  id: string;
+  message_id: string;
+  position: number;
+  address: string;
+  address_key: string;
+  state: RecipientState;
+  has_dispatched_notice: number;
+  reason: string;
+  status_code: string;
+  status_at: number;
+  /** When the wait for a notice ends. */
+  deadline_at: number | null;
+}
+
+export interface RecipientEventRow {
+  id: string;
+  recipient_id: string;
+  position: number;
+  event: RecipientEvent | 'accepted';
+  from_state: string;
+  to_state: RecipientState;
+  reason: string;
+  status_code: string;
+  diagnostic: string;
+  at: number;
+}
+
+/** `waiting` mail is worked on when due; `failed` mail could not be worked on and waits for an operator. */
+export type InboundState = 'waiting' | 'failed';
+
+export interface InboundMailRow {
+  id: string;
+  mail_from: string;
+  /** JSON list of the envelope's recipients. */
+  recipients: string;
+  sealed_mail: Uint8Array;
+  content_hash: string;
+  state: InboundState;
+  attempts: number;
+  next_attempt_at: number;
+  lease_owner: string | null;
+  lease_until: number | null;
+  last_error: string;
+  received_at: number;
+}
+
+export interface InboxMessageRow {
+  id: string;
+  sender: string;
+  wire_id: string;
+  sealed_message: Uint8Array;
+  requests_final_delivery: number;
+  attachment_count: number;
+  size_bytes: number;
+  received_at: number;
+}
+
+export interface InboxCopyRow {
+  /** The API's name of this recipient's copy, without `urn:uuid:`. */
+  id: string;
+  message_id: string;
+  address: string;
+  address_key: string;
+  domain: string;
+  duplicate_key: string;
+  acknowledged_at: number | null;
+  warned_at: number | null;
+  received_at: number;
+}
+
+export interface MessagingTables {
+  message: MessageRow;
+  message_recipient: RecipientRow;
+  recipient_event: RecipientEventRow;
+  inbound_mail: InboundMailRow;
+  inbox_message: InboxMessageRow;
+  inbox_copy: InboxCopyRow;
+}

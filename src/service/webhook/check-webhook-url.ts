@@ -1,0 +1,42 @@
+import { BlockList, isIP } from 'node:net';
+import { isPublicAddress } from '../../lib/fetch/index.ts';
+
+const maxUrlLength = 2048;
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/**
+ * What is wrong with a target, in one sentence, or undefined (HOOK-03). Names are resolved and checked again at each
+ * attempt by the guarded fetch; this refuses early what can never be right.
+ */
+export function findUrlProblem(text: string, isLoopbackAllowed: boolean): string | undefined {
+  if (text.length > maxUrlLength) return `The URL is longer than ${maxUrlLength} characters.`;
+  if (!URL.canParse(text)) return 'This is no absolute URL.';
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '')
+    return 'Credentials do not belong into the URL; use basicAuth.';
+  if (url.hash !== '') return 'A fragment does not belong into the URL.';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isLoopbackHost(host))
+    return isLoopbackAllowed ? findSchemeProblem(url, true) : 'The host is not public.';
+  return isPublicHost(host) ? findSchemeProblem(url, false) : 'The host is not public.';
+}
+
+function findSchemeProblem(url: URL, isHttpAllowed: boolean): string | undefined {
+  if (url.protocol === 'https:' || (isHttpAllowed && url.protocol === 'http:')) return undefined;
+  return 'The URL must begin with https://.';
+}
+
+function isLoopbackHost(host: string): boolean {
+  const version = isIP(host);
+  if (version === 0) return host === 'localhost' || host.endsWith('.localhost');
+  return loopback.check(host, version === 4 ? 'ipv4' : 'ipv6');
+}
+
+function isPublicHost(host: string): boolean {
+  const version = isIP(host);
+  if (version !== 0) return isPublicAddress(host);
+  return host.includes('.') && !/\.(?:local|internal|home|lan|localdomain)$/.test(host);
+}

@@ -1,0 +1,17 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const webhookErrors = {
+  WEBHOOK_REQUEST_INVALID: { kind: 'invalid-input' },
+  WEBHOOK_NOT_FOUND: { kind: 'not-found', publicMessage: 'There is no such webhook.' },
+  WEBHOOK_LIMIT_REACHED: {
+    kind: 'conflict',
+    publicMessage: 'This client has as many webhooks as it may have.',
+  },
+} as const satisfies ErrorTable;
+
+/** A refusal by the webhook service. */
+export class WebhookError extends CodedError<keyof typeof webhookErrors> {
+  constructor(code: keyof typeof webhookErrors, message: string, options?: ErrorOptionsFor) {
+    super(webhookErrors, code, message, options);
+  }
+}

@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Clock } from '../../core/index.ts';
+import type { Storage, Vault } from '../../platform/index.ts';
+import { WebhookError } from './errors.ts';
+import type { EventType } from './events.ts';
+import type { BasicCredentials, WebhookChanges, WebhookRequest } from './read-request.ts';
+import { createSigningSecret } from './sign-notification.ts';
+import type { WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
+
+/** More hooks than this for one client are a mistake or a misuse. */
+const maxHooksPerClient = 20;
+/** How long the previous secret signs beside the new one after a rotation. */
+const secretOverlapMs = 24 * 3_600_000;
+
+/** A webhook as its owner sees it; secrets are never shown again. */
+export interface Webhook {
+  readonly id: string;
+  readonly kind: WebhookKind;
+  readonly url: string;
+  readonly description: string;
+  readonly eventTypes: readonly EventType[];
+  readonly isXdm: boolean;
+  readonly isEnabled: boolean;
+  /** Empty, or why it is off: `client`, `gone` (the target answered 410) or `failing` (three days of failure). */
+  readonly disabledReason: string;
+  readonly hasBasicAuth: boolean;
+  readonly failingSince: Date | undefined;
+  readonly createdAt: Date;
+}
+
+export interface HookParts {
+  readonly storage: Storage;
+  readonly vault: Vault;
+  readonly clock: Clock;
+}
+
+/** The clients' webhooks. Every function takes the client's id first: a hook of another client does not exist. */
+export interface Hooks {
+  create(
+    clientId: string,
+    request: WebhookRequest,
+  ): Promise<{ readonly webhook: Webhook; readonly secret: string }>;
+  list(clientId: string): Promise<readonly Webhook[]>;
+  get(clientId: string, id: string): Promise<Webhook>;
+  update(clientId: string, id: string, changes: WebhookChanges): Promise<Webhook>;
+  rotateSecret(clientId: string, id: string): Promise<string>;
+  remove(clientId: string, id: string): Promise<void>;
+}
+
+export function createHooks(parts: HookParts): Hooks {
+  const { storage, vault, clock } = parts;
+  const db = storage.tables<WebhookTables>();
+
+  async function getRow(clientId: string, id: string): Promise<WebhookRow> {
+    const row = await ownHook(db, clientId, id).executeTakeFirst();
+    if (row === undefined) throw notFound();
+    return row;
+  }
+
+  return {
+    async create(clientId, request) {
+      const secret = createSigningSecret();
+      const row = newRow(parts, clientId, request, secret);
+      await storage.transaction(async (tx: Kysely<WebhookTables>) => {
+        await refuseTooMany(tx, clientId);
+        await tx.insertInto('webhook').values(row).execute();
+      });
+      return { webhook: toWebhook(row), secret };
+    },
+    async list(clientId) {
+      const rows = await db
+        .selectFrom('webhook')
+        .selectAll()
+        .where('client_id', '=', clientId)
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute();
+      return rows.map(toWebhook);
+    },
+    async get(clientId, id) {
+      return toWebhook(await getRow(clientId, id));
+    },
+    async update(clientId, id, changes) {
+      await getRow(clientId, id);
+      const set = { ...changedColumns(vault, id, changes), updated_at: clock.now().getTime() };
+      await db
+        .updateTable('webhook')
+        .set(set)
+        .where('id', '=', id)
+        .where('client_id', '=', clientId)
+        .execute();
+      return toWebhook(await getRow(clientId, id));
+    },
+    async rotateSecret(clientId, id) {
+      const row = await getRow(clientId, id);
+      const secret = createSigningSecret();
+      const nowMs = clock.now().getTime();
+      await db
+        .updateTable('webhook')
+        .set({
+          sealed_secret: sealText(vault, secret, secretContext(id)),
+          sealed_previous_secret: row.sealed_secret,
+          previous_secret_until: nowMs + secretOverlapMs,
+          updated_at: nowMs,
+        })
+        .where('id', '=', id)
+        .execute();
+      return secret;
+    },
+    async remove(clientId, id) {
+      const result = await db
+        .deleteFrom('webhook')
+        .where('id', '=', id)
+        .where('client_id', '=', clientId)
+        .executeTakeFirst();
+      if (result.numDeletedRows === 0n) throw notFound();
+    },
+  };
+}
+
+/** The secrets that sign now: the current one first, then the previous one while the rotation lasts. */
+export function openSecrets(vault: Vault, row: WebhookRow, nowMs: number): readonly string[] {
+  const secrets = [openText(vault, row.sealed_secret, secretContext(row.id))];
+  if (row.sealed_previous_secret !== null && (row.previous_secret_until ?? 0) > nowMs)
+    secrets.push(openText(vault, row.sealed_previous_secret, secretContext(row.id)));
+  return secrets;
+}
+
+/** The value of the Authorization header, or undefined. */
+export function openBasic(vault: Vault, row: WebhookRow): string | undefined {
+  if (row.sealed_basic === null) return undefined;
+  return `Basic ${Buffer.from(vault.open(row.sealed_basic, basicContext(row.id))).toString('base64')}`;
+}
+
+function newRow(parts: HookParts, clientId: string, request: WebhookRequest, secret: string): WebhookRow {
+  const id = randomUUID();
+  const nowMs = parts.clock.now().getTime();
+  return {
+    id,
+    client_id: clientId,
+    kind: request.kind,
+    url: request.url,
+    description: request.description,
+    event_types: request.eventTypes.join(','),
+    is_xdm: request.isXdm ? 1 : 0,
+    is_enabled: 1,
+    disabled_reason: '',
+    sealed_secret: sealText(parts.vault, secret, secretContext(id)),
+    sealed_previous_secret: null,
+    previous_secret_until: null,
+    sealed_basic: request.basic === undefined ? null : sealBasic(parts.vault, id, request.basic),
+    failing_since: null,
+    created_at: nowMs,
+    updated_at: nowMs,
+  };
+}
+
+function changedColumns(vault: Vault, id: string, changes: WebhookChanges): Partial<WebhookRow> {
+  return {
+    ...(changes.url === undefined ? {} : { url: changes.url }),
+    ...(changes.description === undefined ? {} : { description: changes.description }),
+    ...(changes.eventTypes === undefined ? {} : { event_types: changes.eventTypes.join(',') }),
+    ...(changes.isXdm === undefined ? {} : { is_xdm: changes.isXdm ? 1 : 0 }),
+    ...(changes.basic === undefined
+      ? {}
+      : { sealed_basic: changes.basic === null ? null : sealBasic(vault, id, changes.basic) }),
+    // Switching a hook on again forgives its past.
+    ...(changes.isEnabled === true ? { is_enabled: 1, disabled_reason: '', failing_since: null } : {}),
+    ...(changes.isEnabled === false ? { is_enabled: 0, disabled_reason: 'client' } : {}),
+  };
+}
+
+async function refuseTooMany(tx: Kysely<WebhookTables>, clientId: string): Promise<void> {
+  const rows = await tx.selectFrom('webhook').select('id').where('client_id', '=', clientId).execute();
+  if (rows.length >= maxHooksPerClient)
+    throw new WebhookError('WEBHOOK_LIMIT_REACHED', `client ${clientId} has ${rows.length} webhooks`);
+}
+
+function ownHook(db: Kysely<WebhookTables>, clientId: string, id: string) {
+  return db.selectFrom('webhook').selectAll().where('id', '=', id).where('client_id', '=', clientId);
+}
+
+function toWebhook(row: WebhookRow): Webhook {
+  return {
+    id: row.id,
+    kind: row.kind,
+    url: row.url,
+    description: row.description,
+    eventTypes: row.event_types.split(',') as EventType[],
+    isXdm: row.is_xdm === 1,
+    isEnabled: row.is_enabled === 1,
+    disabledReason: row.disabled_reason,
+    hasBasicAuth: row.sealed_basic !== null,
+    failingSince: row.failing_since === null ? undefined : new Date(row.failing_since),
+    createdAt: new Date(row.created_at),
+  };
+}
+
+function notFound(): WebhookError {
+  return new WebhookError('WEBHOOK_NOT_FOUND', 'no webhook of this client has that id');
+}
+
+const secretContext = (id: string): string => `webhook-secret:${id}`;
+const basicContext = (id: string): string => `webhook-basic:${id}`;
+
+function sealBasic(vault: Vault, id: string, basic: BasicCredentials): Uint8Array {
+  return sealText(vault, `${basic.username}:${basic.password}`, basicContext(id));
+}
+
+function sealText(vault: Vault, text: string, context: string): Uint8Array {
+  return vault.seal(Buffer.from(text, 'utf8'), context);
+}
+
+function openText(vault: Vault, sealed: Uint8Array, context: string): string {
+  return Buffer.from(vault.open(sealed, context)).toString('utf8');
+}

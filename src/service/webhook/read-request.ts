@@ -1,0 +1,189 @@
+import type { FieldProblem } from '../../core/index.ts';
+import { findUrlProblem } from './check-webhook-url.ts';
+import { WebhookError } from './errors.ts';
+import { eventTypes, isEventType, type EventType } from './events.ts';
+import type { WebhookKind } from './tables.ts';
+
+const maxDescriptionLength = 200;
+const maxCredentialLength = 200;
+
+export interface BasicCredentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** What a client asks for. */
+export interface WebhookRequest {
+  readonly url: string;
+  readonly kind: WebhookKind;
+  readonly description: string;
+  readonly eventTypes: readonly EventType[];
+  readonly isXdm: boolean;
+  readonly basic: BasicCredentials | undefined;
+}
+
+/** What a client changes; absent members stay, `basic: null` removes the credentials. */
+export interface WebhookChanges {
+  readonly url?: string;
+  readonly description?: string;
+  readonly eventTypes?: readonly EventType[];
+  readonly isXdm?: boolean;
+  readonly basic?: BasicCredentials | null;
+  readonly isEnabled?: boolean;
+}
+
+const createFields = new Set(['url', 'kind', 'description', 'eventTypes', 'xdm', 'basicAuth']);
+const changeFields = new Set(['url', 'description', 'eventTypes', 'xdm', 'basicAuth', 'enabled']);
+
+/** Reads the body of a registration. Throws WEBHOOK_REQUEST_INVALID with all problems. */
+export function readWebhookRequest(body: unknown, isLoopbackAllowed: boolean): WebhookRequest {
+  const reader = createReader(body, createFields, isLoopbackAllowed);
+  const kind = reader.kind();
+  const request: WebhookRequest = {
+    url: reader.url() ?? reader.missing('url'),
+    kind,
+    description: reader.description() ?? '',
+    eventTypes: reader.eventTypes() ?? (kind === 'inbound' ? ['message.received'] : eventTypes),
+    isXdm: reader.flag('xdm') ?? false,
+    basic: reader.basic() ?? undefined,
+  };
+  if (kind === 'inbound' && request.eventTypes.some((type) => type !== 'message.received'))
+    reader.report('eventTypes', 'invalid', 'An inbound webhook takes message.received only.');
+  reader.finish();
+  return request;
+}
+
+/** Reads the body of a change. Throws WEBHOOK_REQUEST_INVALID with all problems. */
+export function readWebhookChanges(body: unknown, isLoopbackAllowed: boolean): WebhookChanges {
+  const reader = createReader(body, changeFields, isLoopbackAllowed);
+  const changes = {
+    url: reader.url(),
+    description: reader.description(),
+    eventTypes: reader.eventTypes(),
+    isXdm: reader.flag('xdm'),
+    basic: reader.basic(),
+    isEnabled: reader.flag('enabled'),
+  };
+  reader.finish();
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}
+
+const maxReplayIds = 200;
+
+/** Reads the body of a replay: the events named, or undefined for all. Throws WEBHOOK_REQUEST_INVALID. */
+export function readReplayRequest(body: unknown): readonly string[] | undefined {
+  const values = isRecord(body) ? body : {};
+  const eventIds = values['eventIds'];
+  if (body === undefined || body === null || (isRecord(body) && Object.keys(body).length === 0))
+    return undefined;
+  const isList =
+    Array.isArray(eventIds) &&
+    eventIds.length <= maxReplayIds &&
+    eventIds.every((id) => typeof id === 'string');
+  if (isList && Object.keys(values).length === 1) return eventIds;
+  const problems = [
+    {
+      field: 'eventIds',
+      reason: 'invalid',
+      detail: `This must be a list of at most ${maxReplayIds} event ids, and the only field.`,
+    },
+  ];
+  throw new WebhookError('WEBHOOK_REQUEST_INVALID', 'the replay request is faulty', { problems });
+}
+
+interface Reader {
+  url(): string | undefined;
+  kind(): WebhookKind;
+  description(): string | undefined;
+  eventTypes(): readonly EventType[] | undefined;
+  flag(field: string): boolean | undefined;
+  basic(): BasicCredentials | null | undefined;
+  report(field: string, reason: string, detail: string): void;
+  missing(field: string): string;
+  finish(): void;
+}
+
+function createReader(body: unknown, known: ReadonlySet<string>, isLoopbackAllowed: boolean): Reader {
+  const problems: FieldProblem[] = [];
+  const report = (field: string, reason: string, detail: string): void => {
+    problems.push({ field, reason, detail });
+  };
+  const values = isRecord(body) ? body : {};
+  if (!isRecord(body)) report('body', 'invalid', 'The body must be a JSON object.');
+  for (const field of Object.keys(values)) {
+    if (!known.has(field)) report(field, 'unknown', 'There is no such field here.');
+  }
+  return {
+    report,
+    url: () => readUrl(values['url'], isLoopbackAllowed, report),
+    kind: () => readKind(values['kind'], report),
+    description: () => readDescription(values['description'], report),
+    eventTypes: () => readEventTypes(values['eventTypes'], report),
+    flag: (field) => readFlag(field, values[field], report),
+    basic: () => readBasic(values['basicAuth'], report),
+    missing(field) {
+      if (values[field] === undefined) report(field, 'required', 'This field is required.');
+      return '';
+    },
+    finish() {
+      if (problems.length > 0)
+        throw new WebhookError('WEBHOOK_REQUEST_INVALID', 'the webhook request has faulty fields', {
+          problems,
+        });
+    },
+  };
+}
+
+type Report = Reader['report'];
+
+function readUrl(value: unknown, isLoopbackAllowed: boolean, report: Report): string | undefined {
+  if (value === undefined) return undefined;
+  const problem =
+    typeof value === 'string' ? findUrlProblem(value, isLoopbackAllowed) : 'This must be a text.';
+  if (problem !== undefined) report('url', 'invalid', problem);
+  return String(value);
+}
+
+function readKind(value: unknown, report: Report): WebhookKind {
+  if (value === 'inbound') return 'inbound';
+  if (value !== undefined && value !== 'status') report('kind', 'invalid', 'This must be status or inbound.');
+  return 'status';
+}
+
+function readDescription(value: unknown, report: Report): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' && value.length <= maxDescriptionLength) return value;
+  report('description', 'invalid', `This must be a text of at most ${maxDescriptionLength} characters.`);
+  return '';
+}
+
+function readEventTypes(value: unknown, report: Report): readonly EventType[] | undefined {
+  if (value === undefined) return undefined;
+  if (Array.isArray(value) && value.length > 0 && value.every(isEventType)) return [...new Set(value)];
+  report('eventTypes', 'invalid', `This must be a list of some of: ${eventTypes.join(', ')}.`);
+  return [];
+}
+
+function readFlag(field: string, value: unknown, report: Report): boolean | undefined {
+  if (value === undefined || typeof value === 'boolean') return value;
+  report(field, 'invalid', 'This must be true or false.');
+  return undefined;
+}
+
+function readBasic(value: unknown, report: Report): BasicCredentials | null | undefined {
+  if (value === undefined || value === null) return value;
+  if (isRecord(value) && isCredential(value['username']) && isCredential(value['password'])) {
+    // A colon would end the user name early (RFC 7617 §2).
+    if (!value['username'].includes(':')) return { username: value['username'], password: value['password'] };
+  }
+  report('basicAuth', 'invalid', 'This must have a username without colon and a password.');
+  return undefined;
+}
+
+function isCredential(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= maxCredentialLength;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

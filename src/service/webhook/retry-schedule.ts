@@ -1,0 +1,32 @@
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** Waits before each further attempt: eleven attempts over about 24 hours (Decision 0013). */
+export const retryDelaysMs: readonly number[] = [
+  5 * second,
+  30 * second,
+  2 * minute,
+  10 * minute,
+  30 * minute,
+  hour,
+  2 * hour,
+  4 * hour,
+  8 * hour,
+  8 * hour,
+];
+
+// Each wait is lengthened or shortened by up to a tenth, so that a hook that comes back is not hit by all at once.
+const jitterShare = 0.1;
+
+/** The wait after `attempts` failed attempts, in milliseconds, or undefined if they are used up. `random` is in [0, 1). */
+export function retryDelay(attempts: number, random: number): number | undefined {
+  const delay = retryDelaysMs[attempts - 1];
+  return delay === undefined ? undefined : Math.round(delay * (1 + jitterShare * (2 * random - 1)));
+}
+
+/** A hook that has only failed for this long is switched off (Decision 0013). */
+export const disableAfterMs = 3 * 24 * hour;
+
+/** How long one attempt may take. */
+export const attemptTimeoutMs = 15 * second;

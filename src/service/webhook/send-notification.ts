@@ -1,0 +1,95 @@
+import { CodedError, errorText } from '../../core/index.ts';
+import type { Vault } from '../../platform/index.ts';
+import { openBasic, openSecrets } from './hooks.ts';
+import type { AttemptResult, ClaimedNotification } from './notifications.ts';
+import { signNotification } from './sign-notification.ts';
+
+/**
+ * Posts one body and answers with the HTTP status. It follows no redirects, gives up after the attempt's timeout, and
+ * refuses private targets after name resolution (HOOK-03); `lib/fetch` makes such a function.
+ */
+export type PostNotification = (
+  url: string,
+  init: {
+    readonly method: 'POST';
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string | Uint8Array;
+  },
+) => Promise<{ readonly status: number }>;
+
+/** Where the content of received messages comes from; the messaging service is one. */
+export interface InboundSource {
+  /** The whole message as JSON, or undefined if it needs no delivery any more. */
+  buildPayload(
+    copyId: string,
+    clientId: string,
+    options: { readonly isXdm: boolean },
+  ): Promise<string | undefined>;
+  /** The client has it: its hook answered 2xx. */
+  acknowledge(copyId: string, clientId: string): Promise<void>;
+}
+
+export interface SendParts {
+  readonly vault: Vault;
+  readonly post: PostNotification;
+  readonly inbound: InboundSource | undefined;
+  readonly now: Date;
+}
+
+const maxErrorLength = 200;
+const gone = 410;
+
+/** One attempt. Never throws for what the target does; what the target says is not kept, only its status. */
+export async function sendNotification(
+  claimed: ClaimedNotification,
+  parts: SendParts,
+): Promise<AttemptResult> {
+  try {
+    const body = await buildBody(claimed, parts.inbound);
+    if (body === undefined) return { outcome: 'delivered', httpStatus: null };
+    const { status } = await parts.post(claimed.hook.url, {
+      method: 'POST',
+      headers: buildHeaders(claimed, body, parts),
+      body,
+    });
+    if (status < 200 || status > 299)
+      return { outcome: status === gone ? 'gone' : 'failed', httpStatus: status, error: `HTTP ${status}` };
+    if (claimed.hook.kind === 'inbound')
+      await parts.inbound?.acknowledge(claimed.row.subject, claimed.hook.client_id);
+    return { outcome: 'delivered', httpStatus: status };
+  } catch (error) {
+    return { outcome: 'failed', httpStatus: null, error: describe(error) };
+  }
+}
+
+async function buildBody(
+  { row, hook }: ClaimedNotification,
+  inbound: InboundSource | undefined,
+): Promise<string | undefined> {
+  if (hook.kind === 'inbound')
+    return inbound?.buildPayload(row.subject, hook.client_id, { isXdm: hook.is_xdm === 1 });
+  const event: unknown = JSON.parse(row.payload);
+  return JSON.stringify({ ...(event as object), attempt: row.attempts + 1 });
+}
+
+function buildHeaders(
+  { row, hook }: ClaimedNotification,
+  body: string,
+  { vault, now }: SendParts,
+): Record<string, string> {
+  const timestamp = Math.floor(now.getTime() / 1000);
+  const secrets = openSecrets(vault, hook, now.getTime());
+  const basic = openBasic(vault, hook);
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'openhisp',
+    'webhook-id': row.id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signNotification(secrets, { id: row.id, timestamp, body }),
+    ...(basic === undefined ? {} : { authorization: basic }),
+  };
+}
+
+function describe(error: unknown): string {
+  return (error instanceof CodedError ? error.code : errorText(error)).slice(0, maxErrorLength);
+}
