@@ -114,7 +114,7 @@ test('SEC-11: an asker that fetches no answers does not fill the memory, and end
   // The server gives up on the connection; what the client then finds is what the kernel had taken, not all answers.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   socket.resume();
-  await once(socket, 'close');
+  await new Promise((resolve) => socket.once('close', resolve));
   assert.ok(socket.bytesRead < (20 * 1_000 * 3_000) / 2, `${socket.bytesRead} octets`);
 });
 
@@ -129,7 +129,7 @@ test('SEC-11: connections are limited for each peer; others are served again whe
   const second = await open();
   const third = await open();
   third.on('error', () => {});
-  await once(third, 'close');
+  await new Promise((resolve) => third.once('close', resolve));
   first.destroy();
   second.write(framed(query(9)));
   assert.equal((await readMessages(second, 1))[0]?.id, 9);
@@ -155,7 +155,7 @@ test('SEC-11: hostile packets over UDP and TCP do not stop the service', async (
     socket.on('error', () => {});
     socket.end(framed(bytes));
     socket.resume();
-    await once(socket, 'close');
+    await new Promise((resolve) => socket.once('close', resolve));
   }
   const resolver = createDnsResolver({ servers: [{ host: '127.0.0.1', port }] });
   t.after(() => resolver.close());
