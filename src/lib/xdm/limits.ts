@@ -1,0 +1,20 @@
+/** How much of a foreign package is unpacked before it is refused. */
+export interface XdmLimits {
+  readonly maxEntries: number;
+  /** Unpacked size of one entry. */
+  readonly maxEntryBytes: number;
+  /** Unpacked size of all entries that are read. */
+  readonly maxTotalBytes: number;
+  /** Unpacked to packed size, for entries over a megabyte; deflate reaches about 1030, documents stay under 100. */
+  readonly maxRatio: number;
+  readonly maxMetadataBytes: number;
+}
+
+/** A message holds 25 MB at most (Decision 0010), of which text unpacks to several times as much. */
+export const defaultXdmLimits: XdmLimits = {
+  maxEntries: 1000,
+  maxEntryBytes: 104_857_600,
+  maxTotalBytes: 209_715_200,
+  maxRatio: 300,
+  maxMetadataBytes: 4_194_304,
+};

@@ -1,0 +1,85 @@
+import { SaxesParser } from 'saxes';
+
+/** An object of ebRS 3.0 with what hangs on it, as far as IHE's metadata use it. */
+export interface RegistryObject {
+  /** Local name: ExtrinsicObject, RegistryPackage, Classification, ExternalIdentifier or Association. */
+  readonly kind: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly slots: Map<string, string[]>;
+  name: string | undefined;
+  description: string | undefined;
+  readonly children: RegistryObject[];
+}
+
+const objectKinds = new Set(['ExtrinsicObject', 'RegistryPackage', 'Classification', 'ExternalIdentifier', 'Association']);
+const maxElements = 100_000;
+const maxDepth = 50;
+
+interface Reader {
+  readonly roots: RegistryObject[];
+  readonly open: RegistryObject[];
+  readonly path: string[];
+  slotName: string;
+  value: string | undefined;
+  elements: number;
+}
+
+/**
+ * Reads the registry objects of a metadata document, by local names, so that any prefix and any envelope will do. Undefined
+ * if it is not well-formed, has a DOCTYPE (SEC-11) or is out of all proportion.
+ */
+export function readRegistryObjects(xml: string): RegistryObject[] | undefined {
+  const reader: Reader = { roots: [], open: [], path: [], slotName: '', value: undefined, elements: 0 };
+  const parser = new SaxesParser({ xmlns: true });
+  parser.on('error', (error) => {
+    throw error;
+  });
+  parser.on('doctype', () => {
+    throw new RangeError('a DOCTYPE is refused');
+  });
+  parser.on('opentag', (tag) => {
+    if (++reader.elements > maxElements || reader.path.length >= maxDepth) throw new RangeError('too many elements');
+    const attributes = Object.fromEntries(Object.values(tag.attributes).map((attribute) => [attribute.local, attribute.value]));
+    openElement(reader, tag.local, attributes);
+  });
+  parser.on('text', (text) => {
+    if (reader.value !== undefined) reader.value += text;
+  });
+  parser.on('cdata', (text) => {
+    if (reader.value !== undefined) reader.value += text;
+  });
+  parser.on('closetag', (tag) => closeElement(reader, tag.local));
+  try {
+    parser.write(xml).close();
+    return reader.roots;
+  } catch {
+    return undefined;
+  }
+}
+
+function openElement(reader: Reader, name: string, attributes: Readonly<Record<string, string>>): void {
+  const current = reader.open.at(-1);
+  if (objectKinds.has(name)) {
+    const object: RegistryObject = { kind: name, attributes, slots: new Map(), name: undefined, description: undefined, children: [] };
+    if (current === undefined) reader.roots.push(object);
+    else current.children.push(object);
+    reader.open.push(object);
+  } else if (name === 'Slot') reader.slotName = attributes['name'] ?? '';
+  else if (name === 'Value') reader.value = '';
+  else if (name === 'LocalizedString' && current !== undefined) {
+    if (reader.path.at(-1) === 'Name') current.name ??= attributes['value'];
+    if (reader.path.at(-1) === 'Description') current.description ??= attributes['value'];
+  }
+  reader.path.push(name);
+}
+
+function closeElement(reader: Reader, name: string): void {
+  reader.path.pop();
+  if (objectKinds.has(name)) reader.open.pop();
+  if (name !== 'Value' || reader.value === undefined) return;
+  const slots = reader.open.at(-1)?.slots;
+  const values = slots?.get(reader.slotName);
+  if (values !== undefined) values.push(reader.value.trim());
+  else slots?.set(reader.slotName, [reader.value.trim()]);
+  reader.value = undefined;
+}

@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+import type { DocumentEntry, SubmissionSet, XdmMetadata } from './entries.ts';
+import { mediaTypeOfName } from './file-names.ts';
+import { defaultXdmLimits, type XdmLimits } from './limits.ts';
+import { readMetadata } from './read-metadata.ts';
+import type { XdmDocument, XdmPackage, XdmWarning } from './xdm-package.ts';
+import { readZip, type ZipEntry } from './zip-reader.ts';
+
+/** A directory with documents and, mostly, a METADATA.XML. */
+interface Subset {
+  readonly path: string;
+  readonly metadata: ZipEntry | undefined;
+  readonly files: readonly ZipEntry[];
+}
+
+/**
+ * Reads a package safely and forgivingly (XDM-11, AS-81): lower-case names, a directory around it, the layout of the Java
+ * reference implementation that lacks a slash, missing or broken index, read-me and metadata, files too many. A document
+ * whose metadata are lost is delivered nevertheless. Throws XdmError only for archives that cannot or must not be unpacked.
+ */
+export async function readXdm(zip: Uint8Array, limits: Partial<XdmLimits> = {}): Promise<XdmPackage> {
+  const allLimits = { ...defaultXdmLimits, ...limits };
+  const warnings = new Set<XdmWarning>();
+  const entries = (await readZip(zip, allLimits)).map((entry) => repairName(entry, warnings)).filter((entry) => !isJunk(entry.name));
+  for (const name of ['INDEX.HTM', 'README.TXT']) {
+    if (!entries.some((entry) => baseName(entry.name).toUpperCase() === name)) warnings.add(name === 'INDEX.HTM' ? 'index-missing' : 'readme-missing');
+  }
+  if (entries.some((entry) => !entry.isIntact)) warnings.add('checksum-mismatch');
+  const read = findSubsets(entries).map((subset) => readSubset(subset, allLimits, warnings));
+  const documents = read.flatMap((subset) => subset.documents);
+  return {
+    documents: documents.length > 0 ? documents : strayDocuments(entries, warnings),
+    submissionSets: read.flatMap((subset) => subset.metadata?.submissionSet ?? []),
+    metadataLevel: levelOf(read.flatMap((subset) => subset.metadata ?? [])),
+    warnings: [...warnings].toSorted(),
+  };
+}
+
+/** In a package without any document in its place, every other file is one. */
+function strayDocuments(entries: readonly ZipEntry[], warnings: Set<XdmWarning>): XdmDocument[] {
+  const files = entries.filter((entry) => !isMetadata(entry.name) && !isCover(entry.name));
+  if (files.length > 0) warnings.add('document-without-metadata');
+  return files.map((file) => toDocument(file, undefined, directoryOf(file.name)));
+}
+
+const slashlessName = /^(.*\/)?(IHE_XDM\/SUBSET\d\d)([^/]+)$/i;
+
+/** The Java reference implementation writes `IHE_XDM/SUBSET01METADATA.xml`. */
+function repairName(entry: ZipEntry, warnings: Set<XdmWarning>): ZipEntry {
+  const match = slashlessName.exec(entry.name);
+  if (match === null) return entry;
+  warnings.add('layout-repaired');
+  return { ...entry, name: `${match[1] ?? ''}${match[2]}/${match[3]}` };
+}
+
+function isJunk(name: string): boolean {
+  return /(?:^|\/)(?:__MACOSX\/.*|\.DS_Store|Thumbs\.db|desktop\.ini)$/i.test(name);
+}
+
+function findSubsets(entries: readonly ZipEntry[]): Subset[] {
+  const paths = new Set<string>();
+  for (const { name } of entries) {
+    const path = /^(?:.*\/)?IHE_XDM\/[^/]+(?=\/)/i.exec(name)?.[0] ?? (isMetadata(name) ? directoryOf(name) : undefined);
+    if (path !== undefined) paths.add(path);
+  }
+  if (paths.size === 0) paths.add('');
+  return [...paths].toSorted().map((path) => {
+    const inside = entries.filter((entry) => (path === '' ? true : entry.name.startsWith(`${path}/`)));
+    const files = inside.filter((entry) => !isMetadata(entry.name) && !isCover(entry.name));
+    return { path, metadata: inside.find((entry) => isMetadata(entry.name)), files };
+  });
+}
+
+function isMetadata(name: string): boolean {
+  return baseName(name).toUpperCase() === 'METADATA.XML';
+}
+
+/** Cover files stand at the root of a package; inside a subset those names would be documents. */
+function isCover(name: string): boolean {
+  return /^(?:INDEX\.HTML?|README\.TXT)$/i.test(baseName(name)) && !/IHE_XDM\//i.test(name);
+}
+
+interface ReadSubset {
+  readonly metadata: XdmMetadata | undefined;
+  readonly documents: readonly XdmDocument[];
+}
+
+function readSubset(subset: Subset, limits: XdmLimits, warnings: Set<XdmWarning>): ReadSubset {
+  const bytes = subset.metadata?.content;
+  const metadata = bytes === undefined || bytes.length > limits.maxMetadataBytes ? undefined : readMetadata(bytes);
+  if (metadata === undefined) warnings.add(bytes === undefined ? 'metadata-missing' : 'metadata-unreadable');
+  const entries = metadata?.documents.slice(0, limits.maxEntries) ?? [];
+  const files = createFileIndex(subset);
+  const members = new Set(metadata?.memberIds);
+  const described: XdmDocument[] = [];
+  for (const entry of entries) {
+    const file = files.take(entry, entries.length === 1);
+    if (file === undefined) {
+      warnings.add('document-missing');
+      continue;
+    }
+    if (entry.hash !== undefined && entry.hash !== files.hashOf(file)) warnings.add('hash-mismatch');
+    if (entry.sizeBytes !== undefined && entry.sizeBytes !== file.content.length) warnings.add('size-mismatch');
+    if (!members.has(entry.entryId)) warnings.add('association-missing');
+    described.push(toDocument(file, entry, subset.path));
+  }
+  const rest = files.rest();
+  if (rest.length > 0) warnings.add('document-without-metadata');
+  return { metadata, documents: [...described, ...rest.map((file) => toDocument(file, undefined, subset.path))] };
+}
+
+interface FileIndex {
+  /** The file of an entry, once: by URI, in any case and percent-encoded or not; else by hash; else the one file there is. */
+  take(entry: DocumentEntry, isOnly: boolean): ZipEntry | undefined;
+  /** SHA-1, computed once for each file, since hostile metadata may name files thousands of times. */
+  hashOf(file: ZipEntry): string;
+  /** What was not taken. */
+  rest(): ZipEntry[];
+}
+
+function createFileIndex({ path, files }: Subset): FileIndex {
+  const left = new Set(files);
+  const prefixLength = path === '' ? 0 : path.length + 1;
+  const byName = new Map(files.toReversed().map((file) => [file.name.slice(prefixLength).toLowerCase(), file]));
+  const byBaseName = new Map(files.toReversed().map((file) => [baseName(file.name).toLowerCase(), file]));
+  const hashes = new Map<ZipEntry, string>();
+  const hashOf = (file: ZipEntry): string => {
+    const hash = hashes.get(file) ?? createHash('sha1').update(file.content).digest('hex');
+    hashes.set(file, hash);
+    return hash;
+  };
+  let byHash: Map<string, ZipEntry> | undefined;
+  const candidates = function* (entry: DocumentEntry, isOnly: boolean): Generator<ZipEntry | undefined> {
+    const uri = plainUri(entry.uri ?? '');
+    yield byName.get(uri);
+    yield byBaseName.get(baseName(uri));
+    byHash ??= new Map(files.map((file) => [hashOf(file), file]));
+    yield byHash.get(entry.hash ?? '');
+    if (isOnly && left.size === 1) yield [...left][0];
+  };
+  return {
+    hashOf,
+    rest: () => [...left],
+    take: (entry, isOnly) => {
+      for (const file of candidates(entry, isOnly)) {
+        if (file !== undefined && left.delete(file)) return file;
+      }
+      return undefined;
+    },
+  };
+}
+
+function plainUri(uri: string): string {
+  const text = uri.replaceAll('\\', '/').replace(/^(?:\.?\/)+/, '').toLowerCase();
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function toDocument(file: ZipEntry, entry: DocumentEntry | undefined, subset: string): XdmDocument {
+  const fileName = baseName(file.name).replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '').slice(0, 255);
+  const mimeType = entry?.mimeType ?? '';
+  return {
+    mediaType: /^[\w.+-]+\/[\w.+-]+$/.test(mimeType) ? mimeType : mediaTypeOfName(fileName),
+    fileName: fileName === '' ? 'document' : fileName,
+    title: entry?.title ?? fileName,
+    content: file.content,
+    typeCode: entry?.typeCode,
+    subset,
+    entry,
+  };
+}
+
+function levelOf(metadata: readonly XdmMetadata[]): XdmPackage['metadataLevel'] {
+  if (metadata.length === 0) return undefined;
+  const objects: (DocumentEntry | SubmissionSet)[] = metadata.flatMap((one) => [...one.documents, ...(one.submissionSet === undefined ? [] : [one.submissionSet])]);
+  return objects.some((object) => object.isLimited) ? 'limited' : 'full';
+}
+
+function baseName(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
+}
+
+function directoryOf(name: string): string {
+  return name.slice(0, Math.max(name.lastIndexOf('/'), 0));
+}

@@ -1,0 +1,42 @@
+import type { CodedValue, DocumentEntry, SubmissionSet } from './entries.ts';
+
+/** One document of a package, ready to be an attachment (XDM-12). */
+export interface XdmDocument {
+  /** Of the metadata, else by the file's name. Lower-cased. */
+  readonly mediaType: string;
+  /** The file's own name without directories. */
+  readonly fileName: string;
+  /** The metadata's title, else the file name. */
+  readonly title: string;
+  readonly content: Buffer;
+  readonly typeCode: CodedValue | undefined;
+  /** Directory within the package, for example `IHE_XDM/SUBSET01`. */
+  readonly subset: string;
+  /** Undefined for a file that no metadata speak of. */
+  readonly entry: DocumentEntry | undefined;
+}
+
+/** What was odd about a package that could be read nevertheless (AS-81). */
+export type XdmWarning =
+  | 'metadata-missing'
+  | 'metadata-unreadable'
+  | 'document-missing'
+  | 'document-without-metadata'
+  | 'association-missing'
+  | 'hash-mismatch'
+  | 'size-mismatch'
+  | 'checksum-mismatch'
+  | 'index-missing'
+  | 'readme-missing'
+  | 'layout-repaired';
+
+export interface XdmPackage {
+  /** Documents in the order of the metadata, then files of the subsets that no metadata name. */
+  readonly documents: readonly XdmDocument[];
+  /** One for each subset with readable metadata. */
+  readonly submissionSets: readonly SubmissionSet[];
+  /** `limited` if any object is marked so; undefined without metadata. */
+  readonly metadataLevel: 'full' | 'limited' | undefined;
+  /** Each at most once, sorted. */
+  readonly warnings: readonly XdmWarning[];
+}

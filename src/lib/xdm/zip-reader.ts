@@ -1,0 +1,95 @@
+import { crc32 } from 'node:zlib';
+import { fromBufferPromise, type Entry, type ZipFile } from 'yauzl';
+import { viewAsBuffer } from '../../core/index.ts';
+import { XdmError } from './errors.ts';
+import type { XdmLimits } from './limits.ts';
+
+/** A file of an archive, unpacked. */
+export interface ZipEntry {
+  /** Relative, with slashes, without `.` and `..`; never to be used as a path on a disk. */
+  readonly name: string;
+  readonly content: Buffer;
+  /** False if the checksum in the archive is another. */
+  readonly isIntact: boolean;
+}
+
+/**
+ * Unpacks an archive into memory within the limits. Nothing in it is trusted: names that climb out, encryption, unknown
+ * methods, lying sizes and bombs are refused (XDM-11). Throws XdmError of every code but the writer's.
+ */
+export async function readZip(zip: Uint8Array, limits: XdmLimits): Promise<ZipEntry[]> {
+  const archive = await openArchive(zip);
+  try {
+    return await readEntries(archive, limits);
+  } catch (error) {
+    throw error instanceof XdmError ? error : unreadable(error);
+  } finally {
+    archive.close();
+  }
+}
+
+async function openArchive(zip: Uint8Array): Promise<ZipFile> {
+  try {
+    return await fromBufferPromise(viewAsBuffer(zip), { lazyEntries: true, autoClose: false, decodeStrings: false, validateEntrySizes: true });
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+async function readEntries(archive: ZipFile, limits: XdmLimits): Promise<ZipEntry[]> {
+  // The archive may emit an error when nobody waits for an entry any more.
+  archive.on('error', () => {});
+  const entries: ZipEntry[] = [];
+  let count = 0;
+  let total = 0;
+  for await (const entry of archive.eachEntry()) {
+    if (++count > limits.maxEntries) throw new XdmError('XDM_TOO_LARGE', 'The package has too many entries');
+    const name = safeName(decodeName(entry));
+    if (name.endsWith('/') || name === '') continue;
+    const content = await readContent(archive, entry, Math.min(limits.maxEntryBytes, limits.maxTotalBytes - total), limits.maxRatio);
+    total += content.length;
+    entries.push({ name, content, isIntact: crc32(content) === entry.crc32 });
+  }
+  return entries;
+}
+
+/** UTF-8 if the archive says so or the bytes are valid, else Latin-1, which is near enough to the old code page. */
+function decodeName(entry: Entry): string {
+  const bytes = entry.fileNameRaw;
+  const text = bytes.toString('utf8');
+  return text.includes('\ufffd') ? bytes.toString('latin1') : text;
+}
+
+function safeName(text: string): string {
+  const name = text.replaceAll('\\', '/');
+  const components = name.split('/');
+  if (name.startsWith('/') || /^[a-z]:/i.test(name) || name.includes('\0') || components.includes('..')) {
+    throw new XdmError('XDM_UNSAFE_NAME', 'An entry of the package has an unsafe name');
+  }
+  return components.filter((component, index) => component !== '.' && (component !== '' || index === components.length - 1)).join('/');
+}
+
+async function readContent(archive: ZipFile, entry: Entry, maxBytes: number, maxRatio: number): Promise<Buffer> {
+  if (entry.isEncrypted() || !entry.canDecodeFileData()) throw new XdmError('XDM_ENTRY_UNSUPPORTED', 'An entry of the package is encrypted or packed in an unknown way');
+  const isBomb = entry.uncompressedSize > 1_048_576 && entry.uncompressedSize > entry.compressedSize * maxRatio;
+  if (entry.uncompressedSize > maxBytes || isBomb) throw tooLarge();
+  const stream = await archive.openReadStreamPromise(entry);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // The stream itself refuses more or fewer bytes than the header tells; this is the second guard.
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    size += bytes.length;
+    if (size > maxBytes) throw tooLarge();
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+function tooLarge(): XdmError {
+  return new XdmError('XDM_TOO_LARGE', 'The package unpacks to too many bytes');
+}
+
+function unreadable(cause: unknown): XdmError {
+  return new XdmError('XDM_UNREADABLE', 'The package is no readable ZIP archive', { cause });
+}
