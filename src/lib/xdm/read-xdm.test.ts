@@ -155,15 +155,16 @@ test('XDM-11: the twelve sample packages of the ETT open with their metadata', n
   for (const name of names) {
     const zip = readFileSync(join(folder, name));
     assert.equal(isXdm(zip, 'application/octet-stream', name), true, name);
-    const { documents, submissionSets, metadataLevel } = await readXdm(zip);
+    const { documents, submissionSets, metadataLevel, warnings } = await readXdm(zip);
+    assert.deepEqual(warnings, [], name);
     assert.equal(documents.length, 1, name);
     assert.equal(submissionSets.length, 1, name);
     const [document] = documents;
     assert.equal(document?.mediaType, 'text/xml', name);
     assert.equal(document.entry?.uri, document.fileName, name);
-    assert.ok(document.entry.uniqueId !== undefined && document.typeCode !== undefined && document.entry.sourcePatientId !== undefined, name);
+    assert.ok(document.entry.uniqueId !== undefined && document.entry.sourcePatientId !== undefined, name);
     assert.ok(submissionSets[0]?.sourceId !== undefined && submissionSets[0].uniqueId !== undefined && submissionSets[0].submissionTime !== undefined, name);
-    assert.ok(metadataLevel !== undefined, name);
+    assert.equal(metadataLevel, /LIM/.test(name) ? 'limited' : 'full', name);
   }
 });
 

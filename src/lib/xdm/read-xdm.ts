@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DocumentEntry, SubmissionSet, XdmMetadata } from './entries.ts';
+import type { DocumentEntry, XdmMetadata } from './entries.ts';
 import { mediaTypeOfName } from './file-names.ts';
 import { defaultXdmLimits, type XdmLimits } from './limits.ts';
 import { readMetadata } from './read-metadata.ts';
@@ -173,10 +173,13 @@ function toDocument(file: ZipEntry, entry: DocumentEntry | undefined, subset: st
   };
 }
 
+/** Limited if marked so, or if a document lacks one of the attributes that even careless senders of full metadata give. */
 function levelOf(metadata: readonly XdmMetadata[]): XdmPackage['metadataLevel'] {
   if (metadata.length === 0) return undefined;
-  const objects: (DocumentEntry | SubmissionSet)[] = metadata.flatMap((one) => [...one.documents, ...(one.submissionSet === undefined ? [] : [one.submissionSet])]);
-  return objects.some((object) => object.isLimited) ? 'limited' : 'full';
+  const documents = metadata.flatMap((one) => one.documents);
+  const isMarked = documents.some((entry) => entry.isLimited) || metadata.some((one) => one.submissionSet?.isLimited === true);
+  const isLacking = documents.some((entry) => entry.patientId === undefined || entry.creationTime === undefined || entry.typeCode === undefined);
+  return isMarked || isLacking ? 'limited' : 'full';
 }
 
 function baseName(name: string): string {
