@@ -5,8 +5,8 @@ import type { MessageParties } from './message-parties.ts';
 
 /** What SMTP said. */
 export interface Envelope {
-  /** The reverse path without brackets; empty for the null path. */
-  readonly mailFrom: string;
+  /** The reverse path without brackets; empty for the null path, absent if it is not known. */
+  readonly mailFrom?: string;
   /** The recipients it is opened for. */
   readonly recipients: readonly DirectAddress[];
 }
@@ -18,7 +18,7 @@ export interface Envelope {
  * Errors: `DIRECT_ENVELOPE_SENDER_MISMATCH`, `DIRECT_ENVELOPE_RECIPIENT_MISMATCH`.
  */
 export function checkEnvelope(envelope: Envelope, parties: MessageParties, inner: MimeEntity): void {
-  if (!isSenderNamed(envelope.mailFrom, parties, inner)) {
+  if (envelope.mailFrom !== undefined && !isSenderNamed(envelope.mailFrom, parties, inner)) {
     throw new DirectError(
       'DIRECT_ENVELOPE_SENDER_MISMATCH',
       'MAIL FROM is neither From nor Sender of the message',

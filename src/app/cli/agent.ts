@@ -1,0 +1,72 @@
+import { createInterface } from 'node:readline';
+import type { Command } from 'commander';
+import { addDiscoverCommand } from './agent/discover.ts';
+import { addMdnCommands } from './agent/mdn.ts';
+import { addOpenCommand } from './agent/open.ts';
+import { describeFailure, type AgentOutput } from './agent/output.ts';
+import { addSealCommand } from './agent/seal.ts';
+import { addXdmCommands } from './agent/xdm.ts';
+import type { CliContext } from './context.ts';
+
+/**
+ * Adds `agent`: the security and trust agent as a tool, without installation or database. Every command prints one JSON object and
+ * ends with 0 (done, accepted), 1 (refused) or 2 (could not be tried).
+ */
+export function addAgentCommands(program: Command, context: CliContext): void {
+  const agent = program
+    .command('agent')
+    .description('seal, open and discover as any HISP could use it; one JSON object each')
+    .option('--stdin', 'read one JSON array of arguments a line, write one JSON object a line')
+    .action(async (options: { stdin?: boolean }) => {
+      if (options.stdin !== true) agent.help();
+      await runLines(agent, context);
+    });
+  addCommands(agent, (result, exitCode) => {
+    context.print(JSON.stringify(result));
+    context.setExitCode(exitCode);
+  });
+}
+
+function addCommands(agent: Command, output: AgentOutput): void {
+  addOpenCommand(agent, output);
+  addSealCommand(agent, output);
+  addDiscoverCommand(agent, output);
+  addXdmCommands(agent, output);
+  addMdnCommands(agent, output);
+}
+
+/** One after the other, so that answers come in the order of the questions. */
+async function runLines(agent: Command, context: CliContext): Promise<void> {
+  for await (const line of createInterface({ input: process.stdin })) {
+    if (line.trim() !== '') context.print(JSON.stringify(await runLine(agent, line)));
+  }
+}
+
+async function runLine(agent: Command, line: string): Promise<unknown> {
+  let answer: unknown;
+  // A tree of its own, since a parsed command keeps the options of the line before.
+  const command = agent.createCommand('agent').exitOverride();
+  command.configureOutput({ writeOut: () => {}, writeErr: () => {} });
+  addCommands(command, (result) => {
+    answer = result;
+  });
+  for (const child of allCommands(command)) child.copyInheritedSettings(command);
+  try {
+    await command.parseAsync(readArguments(line), { from: 'user' });
+  } catch (error) {
+    return describeFailure(error);
+  }
+  return answer;
+}
+
+function allCommands(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...allCommands(child)]);
+}
+
+function readArguments(line: string): string[] {
+  const value: unknown = JSON.parse(line);
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
+    throw new TypeError('a line must be a JSON array of strings');
+  }
+  return value[0] === 'agent' ? value.slice(1) : value;
+}

@@ -1,0 +1,13 @@
+import { CodedError, type ErrorTable } from '../../../core/index.ts';
+
+const agentCommandErrors = {
+  AGENT_KEYS_UNPAIRED: { kind: 'invalid-input' },
+  AGENT_OPTION_INVALID: { kind: 'invalid-input' },
+  AGENT_NOT_A_NOTICE: { kind: 'invalid-input' },
+} as const satisfies ErrorTable;
+
+export class AgentCommandError extends CodedError<keyof typeof agentCommandErrors> {
+  constructor(code: keyof typeof agentCommandErrors, message: string) {
+    super(agentCommandErrors, code, message);
+  }
+}

@@ -1,0 +1,84 @@
+import { getServers } from 'node:dns';
+import type { Command } from 'commander';
+import { systemClock } from '../../../core/index.ts';
+import { createDiscovery, resolveRecipient } from '../../../lib/direct/index.ts';
+import { createDnsResolver, type DnsServerAddress } from '../../../lib/dns/index.ts';
+import { createLdapClient } from '../../../lib/ldap/index.ts';
+import { parseDirectAddress } from '../../../lib/values/index.ts';
+import { AgentCommandError } from './command-error.ts';
+import { describeCertificate, describePath } from './describe-certificate.ts';
+import { collect } from './files.ts';
+import { answering, type AgentOutput } from './output.ts';
+import { addTrustOptions, createToolFetch, readTrust, type TrustOptions } from './trust-options.ts';
+
+interface DiscoverOptions extends TrustOptions {
+  readonly dns?: readonly string[];
+  readonly timeoutMs?: string;
+}
+
+/** `agent discover`: where the certificates of an address were looked for, what was there, and whether it is trusted. */
+export function addDiscoverCommand(agent: Command, output: AgentOutput): void {
+  const command = agent
+    .command('discover <address>')
+    .description("find a recipient's certificates and decide whether they can be used")
+    .option('--dns <host:port>', "DNS server to ask; may be repeated; default the system's", collect)
+    .option('--timeout-ms <number>', 'for one exchange with one DNS server', '2500');
+  addTrustOptions(command).action((address: string, options: DiscoverOptions) =>
+    answering(output, () => runDiscover(address, options, output)),
+  );
+}
+
+async function runDiscover(text: string, options: DiscoverOptions, output: AgentOutput): Promise<void> {
+  const address = parseDirectAddress(text);
+  const servers = (options.dns ?? getServers()).map(readServer);
+  const resolver = createDnsResolver({ servers, timeoutMs: Number(options.timeoutMs) });
+  try {
+    const ldap = createLdapClient({ dns: resolver, allowPrivate: options.allowPrivate === true });
+    const fetch = createToolFetch(options);
+    const discovery = createDiscovery({ dns: resolver, ldap, fetch, clock: systemClock });
+    const resolved = await resolveRecipient(address, { ...(await readTrust(options)), discovery });
+    const common = {
+      address,
+      source: resolved.source ?? null,
+      steps: resolved.steps,
+      refused: resolved.refused,
+    };
+    if (resolved.outcome === 'usable') {
+      const certificates = resolved.certificates.map((path) => ({
+        ...describeCertificate(path.certificates[0]),
+        ...describePath(path),
+      }));
+      output({ verdict: 'accept', reason: null, ...common, certificates }, 0);
+    } else {
+      const { code, reason, statusCode, text: sentence, isTransient } = resolved;
+      const cause = resolved.refused[0]?.code ?? code;
+      output(
+        {
+          verdict: 'reject',
+          reason: cause,
+          code,
+          word: reason,
+          statusCode,
+          text: sentence,
+          isTransient,
+          ...common,
+          certificates: [],
+        },
+        1,
+      );
+    }
+  } finally {
+    await resolver.close();
+  }
+}
+
+/** `192.0.2.1`, `192.0.2.1:53`, `[2001:db8::1]:53` or a bare IPv6 address. */
+function readServer(text: string): DnsServerAddress {
+  const bracketed = /^\[([^\]]+)\](?::(\d+))?$/.exec(text);
+  const plain = /^([^:]+)(?::(\d+))?$/.exec(text);
+  const [, host = text, portText = '53'] = bracketed ?? plain ?? [];
+  const port = Number(portText);
+  if (!(port >= 1 && port <= 65_535))
+    throw new AgentCommandError('AGENT_OPTION_INVALID', '--dns has no possible port');
+  return { host, port };
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { systemClock } from '../../../core/index.ts';
+import { buildMdn, readNotice, requestsFinalDelivery } from '../../../lib/mdn/index.ts';
+import { parseEntity } from '../../../lib/mime/index.ts';
+import { domainOf, parseDirectAddress } from '../../../lib/values/index.ts';
+import { AgentCommandError } from './command-error.ts';
+import { answering, type AgentOutput } from './output.ts';
+
+interface MakeOptions {
+  readonly disposition: string;
+  readonly finalRecipient: string;
+  readonly originalSender: string;
+  readonly originalMessageId?: string;
+  readonly finalDelivery?: boolean;
+  readonly failure?: string;
+  readonly host?: string;
+  readonly product: string;
+  readonly out?: string;
+}
+
+/** `agent mdn make` and `agent mdn read`: notices in plain form, to be sealed or as opened. */
+export function addMdnCommands(agent: Command, output: AgentOutput): void {
+  const mdn = agent.command('mdn').description('write and read disposition notifications');
+  mdn
+    .command('make')
+    .description('write a notice as a plain message')
+    .requiredOption('--final-recipient <address>', 'the recipient that the notice speaks for')
+    .requiredOption('--original-sender <address>', 'where it goes')
+    .option('--original-message-id <id>', 'Message-ID of the original')
+    .option('--disposition <name>', 'processed, dispatched or failed', 'processed')
+    .option('--final-delivery', 'confirm delivery to the final destination')
+    .option('--failure <text>', 'why it failed')
+    .option('--host <name>', "reporting host; default the recipient's domain")
+    .option('--product <name>', 'reporting product', 'openhisp')
+    .option('--out <file>', 'where to write it; otherwise it stands in the answer')
+    .action((options: MakeOptions) => answering(output, () => runMake(options, output)));
+  mdn
+    .command('read')
+    .description('read a notice (or a delivery status notification) out of a plain message')
+    .requiredOption('--in <file>', 'the plain message')
+    .action((options: { in: string }) => answering(output, () => runRead(options.in, output)));
+}
+
+const dispositions = ['processed', 'dispatched', 'failed'] as const;
+
+async function runMake(options: MakeOptions, output: AgentOutput): Promise<void> {
+  const disposition = dispositions.find((name) => name === options.disposition);
+  if (disposition === undefined) {
+    throw new AgentCommandError('AGENT_OPTION_INVALID', `--disposition is one of ${dispositions.join(', ')}`);
+  }
+  const finalRecipient = parseDirectAddress(options.finalRecipient);
+  const messageId = `<${randomUUID()}@${domainOf(finalRecipient)}>`;
+  const message = buildMdn({
+    disposition,
+    finalRecipient,
+    originalSender: parseDirectAddress(options.originalSender),
+    originalMessageId: options.originalMessageId,
+    reportingUa: { host: options.host ?? domainOf(finalRecipient), product: options.product },
+    date: systemClock.now(),
+    messageId,
+    ...(options.finalDelivery === true && { isFinalDelivery: true }),
+    ...(options.failure !== undefined && { failureText: options.failure }),
+  });
+  if (options.out !== undefined) await writeFile(options.out, message);
+  const text = options.out === undefined ? { message: message.toString('latin1') } : {};
+  output({ verdict: 'accept', reason: null, messageId, sizeBytes: message.length, ...text }, 0);
+}
+
+async function runRead(file: string, output: AgentOutput): Promise<void> {
+  const entity = parseEntity(await readFile(file));
+  const notice = readNotice(entity);
+  if (notice === undefined) {
+    const asksForFinalDelivery = requestsFinalDelivery(entity);
+    output(
+      {
+        verdict: 'reject',
+        reason: 'AGENT_NOT_A_NOTICE',
+        text: 'the message is no notice',
+        asksForFinalDelivery,
+      },
+      1,
+    );
+    return;
+  }
+  output({ verdict: 'accept', reason: null, ...toPlain(notice) }, 0);
+}
+
+function toPlain(notice: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(notice).map(([name, value]) => [
+      name,
+      value instanceof Map ? Object.fromEntries(value) : value,
+    ]),
+  );
+}

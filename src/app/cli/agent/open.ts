@@ -1,0 +1,93 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { CodedError } from '../../../core/index.ts';
+import {
+  openMessage,
+  verifySender,
+  type Envelope,
+  type OpenedMessage,
+  type VerifiedSender,
+} from '../../../lib/direct/index.ts';
+import { readCertificate } from '../../../lib/pki/index.ts';
+import { parseDirectAddress } from '../../../lib/values/index.ts';
+import { describeCertificate, describePath } from './describe-certificate.ts';
+import { collect, readKeyPairs, type KeyOptions } from './files.ts';
+import { answering, describeRefusal, type AgentOutput } from './output.ts';
+import { addTrustOptions, readTrust, type TrustOptions } from './trust-options.ts';
+
+interface OpenOptions extends TrustOptions, KeyOptions {
+  readonly in: string;
+  readonly rcpt?: readonly string[];
+  readonly mailFrom?: string;
+  readonly out?: string;
+  readonly requireWrapped?: boolean;
+}
+
+/** `agent open`: decrypts, verifies and proves the sender of one message. */
+export function addOpenCommand(agent: Command, output: AgentOutput): void {
+  const command = agent
+    .command('open')
+    .description('open a received message and decide whether to believe it')
+    .requiredOption('--in <file>', 'the message as received (RFC 5322)')
+    .requiredOption('--key <file>', "a recipient's private key; may be repeated", collect)
+    .requiredOption(
+      '--cert <file>',
+      'the certificate to the key; may be repeated, in the same order',
+      collect,
+    )
+    .option('--rcpt <address>', 'RCPT TO, to be found in the message; may be repeated', collect)
+    .option('--mail-from <address>', 'MAIL FROM, to be found in the message; empty for the null path')
+    .option('--out <file>', 'write the message inside to this file if it is accepted')
+    .option('--require-wrapped', 'refuse messages without the message/rfc822 wrapper');
+  addTrustOptions(command).action((options: OpenOptions) =>
+    answering(output, () => runOpen(options, output)),
+  );
+}
+
+async function runOpen(options: OpenOptions, output: AgentOutput): Promise<void> {
+  const message = await readFile(options.in);
+  const keys = await readKeyPairs(options);
+  const trust = await readTrust(options);
+  const envelope = readEnvelope(options);
+  try {
+    const opened = openMessage({
+      message,
+      keys,
+      policy: { acceptUnwrapped: options.requireWrapped !== true },
+    });
+    const verified = await verifySender(opened, envelope, trust);
+    if (options.out !== undefined) await writeFile(options.out, opened.inner);
+    output(describeAccepted(opened, verified), 0);
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    output(describeRefusal(error), 1);
+  }
+}
+
+function readEnvelope(options: OpenOptions): Envelope {
+  return {
+    ...(options.mailFrom !== undefined && { mailFrom: options.mailFrom.replace(/^<(.*)>$/, '$1') }),
+    recipients: (options.rcpt ?? []).map(parseDirectAddress),
+  };
+}
+
+function describeAccepted(opened: OpenedMessage, verified: VerifiedSender): Record<string, unknown> {
+  const { signer, path } = verified;
+  return {
+    verdict: 'accept',
+    reason: null,
+    sender: verified.sender,
+    recipients: verified.recipients,
+    signer: {
+      ...describeCertificate(readCertificate(signer.certificate)),
+      digestAlgorithm: signer.digestAlgorithm,
+      signatureAlgorithm: signer.signatureAlgorithm,
+      signingTime: signer.signingTime?.toISOString(),
+    },
+    ...describePath(path),
+    algorithms: opened.algorithms,
+    wasWrapped: opened.wasWrapped,
+    signerCount: opened.signers.length,
+    sizeBytes: opened.inner.length,
+  };
+}

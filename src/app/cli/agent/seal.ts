@@ -1,0 +1,161 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { CodedError, errorText } from '../../../core/index.ts';
+import { sealMessage } from '../../../lib/direct/index.ts';
+import { parseEntity, readMailboxes } from '../../../lib/mime/index.ts';
+import { isBoundTo, provePath, type Certificate, type ProvedPath } from '../../../lib/pki/index.ts';
+import type { KeyTransport, SendingCipher } from '../../../lib/smime/index.ts';
+import {
+  addressKey,
+  findDirectAddress,
+  parseDirectAddress,
+  type DirectAddress,
+} from '../../../lib/values/index.ts';
+import { AgentCommandError } from './command-error.ts';
+import { collect, readCertificateFiles, readKeyPairs, type KeyOptions } from './files.ts';
+import { answering, describeRefusal, type AgentOutput } from './output.ts';
+import { addTrustOptions, readTrust, type ToolTrust, type TrustOptions } from './trust-options.ts';
+
+interface SealOptions extends TrustOptions, KeyOptions {
+  readonly in: string;
+  readonly recipientCert: readonly string[];
+  readonly rcpt?: readonly string[];
+  readonly out: string;
+  readonly keyTransport?: string;
+  readonly cipher?: string;
+}
+
+/** `agent seal`: wraps, signs and encrypts one message to those recipients that can be trusted. */
+export function addSealCommand(agent: Command, output: AgentOutput): void {
+  const command = agent
+    .command('seal')
+    .description('make a Direct message out of a plain one')
+    .requiredOption('--in <file>', 'the plain message (RFC 5322)')
+    .requiredOption('--key <file>', "a sender's private key; may be repeated", collect)
+    .requiredOption(
+      '--cert <file>',
+      'the certificate to the key; may be repeated, in the same order',
+      collect,
+    )
+    .requiredOption('--recipient-cert <file>', "recipients' certificates; may be repeated", collect)
+    .requiredOption('--out <file>', 'where to write the sealed message')
+    .option(
+      '--rcpt <address>',
+      'seal for this recipient only, not for all of To and Cc; may be repeated',
+      collect,
+    )
+    .option('--key-transport <name>', 'oaep-sha256 (default), oaep-sha1 or pkcs1')
+    .option('--cipher <name>', 'aes-256-cbc (default), aes-128-cbc, aes-128-gcm or aes-256-gcm');
+  addTrustOptions(command).action((options: SealOptions) =>
+    answering(output, () => runSeal(options, output)),
+  );
+}
+
+async function runSeal(options: SealOptions, output: AgentOutput): Promise<void> {
+  const message = await readFile(options.in);
+  const signers = await readKeyPairs(options);
+  const trust = await readTrust(options);
+  const certificates = await readCertificateFiles(options.recipientCert);
+  const { keyTransport, contentCipher } = readAlgorithms(options);
+  const addresses = options.rcpt?.map(parseDirectAddress) ?? recipientsOf(message);
+  const outcomes = await Promise.all(addresses.map((address) => judge(address, certificates, trust)));
+  const described = outcomes.map((outcome) => outcome.described);
+  try {
+    const usable = outcomes.filter(({ paths }) => paths.length > 0);
+    const sealed = sealMessage({
+      message,
+      signers,
+      recipients: usable.map(({ address, paths }) => ({
+        address,
+        certificates: paths.map((path) => path.certificates[0]),
+        ...(keyTransport && { keyTransport }),
+      })),
+      at: trust.at,
+      ...(trust.candidates && { extraCertificates: trust.candidates }),
+      ...(contentCipher && { contentCipher }),
+    });
+    await writeFile(options.out, sealed.message);
+    output(
+      {
+        verdict: 'accept',
+        reason: null,
+        sender: sealed.sender,
+        recipients: described,
+        sizeBytes: sealed.message.length,
+      },
+      0,
+    );
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    output({ ...describeRefusal(error), recipients: described }, 1);
+  }
+}
+
+function recipientsOf(message: Uint8Array): DirectAddress[] {
+  const entity = parseEntity(message);
+  const all = [...entity.headers('to'), ...entity.headers('cc')]
+    .flatMap(readMailboxes)
+    .flatMap(({ address }) => findDirectAddress(address) ?? []);
+  return [...new Map(all.map((address) => [addressKey(address), address])).values()];
+}
+
+interface RecipientOutcome {
+  readonly address: DirectAddress;
+  /** Empty if refused. */
+  readonly paths: readonly ProvedPath[];
+  /** For the answer: `outcome` usable or refused, with reason. */
+  readonly described: Readonly<Record<string, unknown>>;
+}
+
+async function judge(
+  address: DirectAddress,
+  all: readonly Certificate[],
+  trust: ToolTrust,
+): Promise<RecipientOutcome> {
+  const bound = all.filter((certificate) => isBoundTo(certificate, address) !== undefined);
+  const paths: ProvedPath[] = [];
+  let refusal: CodedError | undefined;
+  for (const certificate of bound) {
+    try {
+      paths.push(await provePath(certificate, 'encryption', { ...trust, address }));
+    } catch (error) {
+      if (!(error instanceof CodedError)) throw error;
+      refusal ??= error;
+    }
+  }
+  const certificates = paths.map((path) => path.certificates[0].fingerprint);
+  if (paths.length > 0) {
+    return { address, paths, described: { address, outcome: 'usable', reason: null, certificates } };
+  }
+  const reason = refusal?.code ?? 'DIRECT_RECIPIENT_CERTIFICATE_MISSING';
+  const text =
+    refusal === undefined ? 'none of the certificates is bound to the address' : errorText(refusal);
+  return { address, paths, described: { address, outcome: 'refused', reason, text, certificates } };
+}
+
+const keyTransports: readonly string[] = ['oaep-sha256', 'oaep-sha1', 'pkcs1'] satisfies KeyTransport[];
+const ciphers: readonly string[] = [
+  'aes-128-cbc',
+  'aes-192-cbc',
+  'aes-256-cbc',
+  'aes-128-gcm',
+  'aes-256-gcm',
+];
+
+function readAlgorithms(options: SealOptions): {
+  keyTransport?: KeyTransport;
+  contentCipher?: SendingCipher;
+} {
+  const { keyTransport, cipher } = options;
+  if (keyTransport !== undefined && !keyTransports.includes(keyTransport))
+    throw invalid('--key-transport', keyTransports);
+  if (cipher !== undefined && !ciphers.includes(cipher)) throw invalid('--cipher', ciphers);
+  return {
+    ...(keyTransport !== undefined && { keyTransport: keyTransport as KeyTransport }),
+    ...(cipher !== undefined && { contentCipher: cipher as SendingCipher }),
+  };
+}
+
+function invalid(option: string, names: readonly string[]): AgentCommandError {
+  return new AgentCommandError('AGENT_OPTION_INVALID', `${option} is one of ${names.join(', ')}`);
+}

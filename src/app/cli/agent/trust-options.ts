@@ -1,0 +1,58 @@
+import type { Command } from 'commander';
+import { systemClock } from '../../../core/index.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../../lib/fetch/index.ts';
+import { createIssuerFetcher, createRevocationChecker, type TrustContext } from '../../../lib/pki/index.ts';
+import { AgentCommandError } from './command-error.ts';
+import { collect, readCertificateFiles } from './files.ts';
+
+export interface TrustOptions {
+  readonly anchor?: readonly string[];
+  readonly intermediate?: readonly string[];
+  readonly at?: string;
+  readonly offline?: boolean;
+  readonly allowPrivate?: boolean;
+  readonly hardFail?: boolean;
+  readonly allowSha1Certificates?: boolean;
+}
+
+export function addTrustOptions(command: Command): Command {
+  return command
+    .option('--anchor <file>', 'a trust anchor; may be repeated; without one nothing is trusted', collect)
+    .option('--intermediate <file>', 'an intermediate certificate to try; may be repeated', collect)
+    .option('--at <time>', 'judge as of this time (ISO 8601) instead of now')
+    .option('--offline', 'fetch neither missing issuers (AIA) nor CRLs')
+    .option('--allow-private', 'fetch also from private and loopback addresses')
+    .option('--hard-fail', 'refuse what has no usable CRL')
+    .option('--allow-sha1-certificates', 'believe certificates that are themselves signed with SHA-1');
+}
+
+export type ToolTrust = Omit<TrustContext, 'address'>;
+
+/** What the options say about trust, with the network behind it unless they forbid it. */
+export async function readTrust(options: TrustOptions): Promise<ToolTrust> {
+  const fetch = options.offline === true ? undefined : createToolFetch(options);
+  return {
+    at: readTime(options.at),
+    anchors: await readCertificateFiles(options.anchor),
+    candidates: await readCertificateFiles(options.intermediate),
+    policy: {
+      revocation: options.hardFail === true ? 'hard-fail' : 'soft-fail',
+      allowSha1Certificates: options.allowSha1Certificates === true,
+    },
+    ...(fetch && {
+      fetchIssuers: createIssuerFetcher({ fetch, now: () => systemClock.now() }),
+      checkRevocation: createRevocationChecker({ fetch }),
+    }),
+  };
+}
+
+export function createToolFetch({ allowPrivate = false }: TrustOptions): GuardedFetch {
+  return createGuardedFetch({ allowPrivate, timeoutMs: 10_000, maxBytes: 32 * 1024 * 1024 });
+}
+
+function readTime(text: string | undefined): Date {
+  if (text === undefined) return systemClock.now();
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime())) throw new AgentCommandError('AGENT_OPTION_INVALID', '--at is no time');
+  return at;
+}
