@@ -36,14 +36,17 @@ const statusForm = /^[245]\.\d{1,3}\.\d{1,3}$/;
  * MDN_STATUS_CODE_INVALID or MimeError.
  */
 export function buildDsn(input: DsnInput): Buffer {
-  if (input.recipients.length === 0) throw new MdnError('MDN_NO_RECIPIENTS', 'A delivery status notification needs a recipient');
+  if (input.recipients.length === 0)
+    throw new MdnError('MDN_NO_RECIPIENTS', 'A delivery status notification needs a recipient');
   return buildReport({
     from: input.from,
     to: input.to,
     date: input.date,
     messageId: input.messageId,
     originalMessageId: input.originalMessageId,
-    subject: input.recipients.some(({ action }) => action === 'failed') ? 'Undeliverable: delivery status notification' : 'Delivery status notification',
+    subject: input.recipients.some(({ action }) => action === 'failed')
+      ? 'Undeliverable: delivery status notification'
+      : 'Delivery status notification',
     reportType: 'delivery-status',
     text: input.text ?? defaultText(input.recipients),
     fields: [formatMessageFields(input), ...input.recipients.map(formatRecipientFields)].join('\r\n'),
@@ -51,7 +54,10 @@ export function buildDsn(input: DsnInput): Buffer {
 }
 
 function defaultText(recipients: readonly DsnRecipientInput[]): string {
-  const lines = recipients.map(({ finalRecipient, action, status, diagnostic }) => `${finalRecipient}: ${action} (${status})${diagnostic === undefined ? '' : `, ${diagnostic}`}`);
+  const lines = recipients.map(
+    ({ finalRecipient, action, status, diagnostic }) =>
+      `${finalRecipient}: ${action} (${status})${diagnostic === undefined ? '' : `, ${diagnostic}`}`,
+  );
   return ['This is a report on the delivery of your message.', '', ...lines].join('\r\n');
 }
 
@@ -64,15 +70,23 @@ function formatMessageFields(input: DsnInput): string {
 }
 
 function formatRecipientFields(recipient: DsnRecipientInput): string {
-  if (!statusForm.test(recipient.status)) throw new MdnError('MDN_STATUS_CODE_INVALID', 'A status code must look like 5.1.1');
+  if (!statusForm.test(recipient.status))
+    throw new MdnError('MDN_STATUS_CODE_INVALID', 'A status code must look like 5.1.1');
   const lines = [
     formatHeader('Final-Recipient', `rfc822;${recipient.finalRecipient}`),
     formatHeader('Action', recipient.action),
     formatHeader('Status', recipient.status),
   ];
   if (recipient.remoteMta !== undefined) lines.push(formatHeader('Remote-MTA', `dns;${recipient.remoteMta}`));
-  const diagnostic = recipient.diagnostic?.replace(/[^ -~]+/g, ' ').replace(/\s+/g, ' ').trim().slice(0, 500) ?? '';
-  if (diagnostic !== '') lines.push(formatHeader('Diagnostic-Code', `${recipient.diagnosticType ?? 'x-direct'};${diagnostic}`));
-  if (recipient.lastAttemptAt !== undefined) lines.push(formatHeader('Last-Attempt-Date', formatDate(recipient.lastAttemptAt)));
+  const diagnostic =
+    recipient.diagnostic
+      ?.replace(/[^ -~]+/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim()
+      .slice(0, 500) ?? '';
+  if (diagnostic !== '')
+    lines.push(formatHeader('Diagnostic-Code', `${recipient.diagnosticType ?? 'x-direct'};${diagnostic}`));
+  if (recipient.lastAttemptAt !== undefined)
+    lines.push(formatHeader('Last-Attempt-Date', formatDate(recipient.lastAttemptAt)));
   return lines.join('');
 }

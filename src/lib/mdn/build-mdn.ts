@@ -54,8 +54,10 @@ function formatFields(input: MdnInput): string {
     formatHeader('Final-Recipient', `rfc822;${input.finalRecipient}`),
   ];
   if (originalId !== undefined) lines.push(formatHeader('Original-Message-ID', originalId));
-  if (input.disposition === 'dispatched' && input.isFinalDelivery === true) lines.push(`${finalDeliveryField}:\r\n`);
+  if (input.disposition === 'dispatched' && input.isFinalDelivery === true)
+    lines.push(`${finalDeliveryField}:\r\n`);
   lines.push(formatHeader('Disposition', `automatic-action/MDN-sent-automatically;${input.disposition}`));
-  if (input.disposition === 'failed' && input.failureText !== undefined) lines.push(formatHeader('Failure', plainFieldText(input.failureText)));
+  if (input.disposition === 'failed' && input.failureText !== undefined)
+    lines.push(formatHeader('Failure', plainFieldText(input.failureText)));
   return lines.join('');
 }

@@ -26,18 +26,34 @@ const dsn: DsnInput = {
   messageId: '<3@direct.beta.example>',
   originalMessageId: '<1@direct.alpha.example>',
   recipients: [
-    { finalRecipient: 'bob@direct.beta.example', action: 'failed', status: '5.1.1', diagnostic: '550 5.1.1 unknown\r\nmailbox é', diagnosticType: 'smtp', lastAttemptAt: new Date(1000) },
-    { finalRecipient: 'carol@direct.beta.example', action: 'failed', status: '5.7.31', diagnostic: 'no certificate' },
+    {
+      finalRecipient: 'bob@direct.beta.example',
+      action: 'failed',
+      status: '5.1.1',
+      diagnostic: '550 5.1.1 unknown\r\nmailbox é',
+      diagnosticType: 'smtp',
+      lastAttemptAt: new Date(1000),
+    },
+    {
+      finalRecipient: 'carol@direct.beta.example',
+      action: 'failed',
+      status: '5.7.31',
+      diagnostic: 'no certificate',
+    },
   ],
   arrivedAt: new Date(500),
 };
-const partText = (bytes: Uint8Array, index: number): string => Buffer.from(parseEntity(bytes).parts[index]?.bodyBytes ?? []).toString('latin1');
+const partText = (bytes: Uint8Array, index: number): string =>
+  Buffer.from(parseEntity(bytes).parts[index]?.bodyBytes ?? []).toString('latin1');
 
 test('MDN-04: multipart/report with a text and a disposition-notification, no part of the original', () => {
   const entity = parseEntity(buildMdn(mdn));
   assert.equal(entity.contentType.mediaType, 'multipart/report');
   assert.equal(entity.contentType.parameters.get('report-type'), 'disposition-notification');
-  assert.deepEqual(entity.parts.map((part) => part.contentType.mediaType), ['text/plain', 'message/disposition-notification']);
+  assert.deepEqual(
+    entity.parts.map((part) => part.contentType.mediaType),
+    ['text/plain', 'message/disposition-notification'],
+  );
 });
 
 test('MDN-05: the fields of a processed notice, word for word', () => {
@@ -65,41 +81,68 @@ test('MDN-07: a notice asks for no notice', () => {
 test('MDN-08: From is the recipient, To the sender, threaded, with an identifier of its own and a neutral subject', () => {
   const entity = parseEntity(buildMdn(mdn));
   assert.deepEqual(
-    ['from', 'to', 'in-reply-to', 'references', 'message-id', 'subject', 'mime-version'].map((name) => entity.header(name)),
-    ['bob@direct.beta.example', 'alice@direct.alpha.example', '<1@direct.alpha.example>', '<1@direct.alpha.example>', '<2@direct.beta.example>', 'Processed: message disposition notification', '1.0'],
+    ['from', 'to', 'in-reply-to', 'references', 'message-id', 'subject', 'mime-version'].map((name) =>
+      entity.header(name),
+    ),
+    [
+      'bob@direct.beta.example',
+      'alice@direct.alpha.example',
+      '<1@direct.alpha.example>',
+      '<1@direct.alpha.example>',
+      '<2@direct.beta.example>',
+      'Processed: message disposition notification',
+      '1.0',
+    ],
   );
 });
 
 test('MDN-08: an original identifier that is no msg-id is copied into the report but not into headers', () => {
   const entity = parseEntity(buildMdn({ ...mdn, originalMessageId: '0c796d0e-4c76 strange' }));
   assert.equal(entity.header('in-reply-to'), undefined);
-  assert.match(partText(buildMdn({ ...mdn, originalMessageId: '0c796d0e-4c76 strange' }), 1), /Original-Message-ID: 0c796d0e-4c76 strange\r\n/);
-  assert.doesNotMatch(partText(buildMdn({ ...mdn, originalMessageId: 'a\r\nX: y' }), 1), /Original-Message-ID/);
+  assert.match(
+    partText(buildMdn({ ...mdn, originalMessageId: '0c796d0e-4c76 strange' }), 1),
+    /Original-Message-ID: 0c796d0e-4c76 strange\r\n/,
+  );
+  assert.doesNotMatch(
+    partText(buildMdn({ ...mdn, originalMessageId: 'a\r\nX: y' }), 1),
+    /Original-Message-ID/,
+  );
 });
 
 test('MDN-10: a dispatched notice confirms final delivery by an empty field, if it was asked for', () => {
   const asked = buildMdn({ ...mdn, disposition: 'dispatched', isFinalDelivery: true });
-  assert.match(partText(asked, 1), /\r\nX-DIRECT-FINAL-DESTINATION-DELIVERY:\r\nDisposition: automatic-action\/MDN-sent-automatically;dispatched\r\n$/);
+  assert.match(
+    partText(asked, 1),
+    /\r\nX-DIRECT-FINAL-DESTINATION-DELIVERY:\r\nDisposition: automatic-action\/MDN-sent-automatically;dispatched\r\n$/,
+  );
   assert.doesNotMatch(partText(buildMdn({ ...mdn, disposition: 'dispatched' }), 1), /X-DIRECT/);
   assert.doesNotMatch(partText(buildMdn({ ...mdn, isFinalDelivery: true }), 1), /X-DIRECT/);
 });
 
 test('MDN-12: a failed notice is read as a failure', () => {
-  const notice = readNotice(parseEntity(buildMdn({ ...mdn, disposition: 'failed', failureText: 'mailbox gone' })));
+  const notice = readNotice(
+    parseEntity(buildMdn({ ...mdn, disposition: 'failed', failureText: 'mailbox gone' })),
+  );
   assert.ok(notice?.kind === 'mdn' && notice.isFailure);
   assert.equal(notice.explanation, 'mailbox gone');
 });
 
 test('AS-33: notices are seven-bit with CRLF and no blanks at line ends', () => {
-  for (const bytes of [buildMdn({ ...mdn, disposition: 'dispatched', isFinalDelivery: true, text: 'Grüße' }), buildDsn(dsn)]) {
-    assert.doesNotMatch(bytes.toString('latin1'), /[^\r]\n|\r[^\n]|[ \t]\r\n|[^\x00-\x7f]/);
+  for (const bytes of [
+    buildMdn({ ...mdn, disposition: 'dispatched', isFinalDelivery: true, text: 'Grüße' }),
+    buildDsn(dsn),
+  ]) {
+    assert.doesNotMatch(bytes.toString('latin1'), /[^\r]\n|\r[^\n]|[ \t]\r\n|[^\p{ASCII}]/u);
   }
 });
 
 test('DSN-01: multipart/report with a text and a delivery-status', () => {
   const entity = parseEntity(buildDsn(dsn));
   assert.equal(entity.contentType.parameters.get('report-type'), 'delivery-status');
-  assert.deepEqual(entity.parts.map((part) => part.contentType.mediaType), ['text/plain', 'message/delivery-status']);
+  assert.deepEqual(
+    entity.parts.map((part) => part.contentType.mediaType),
+    ['text/plain', 'message/delivery-status'],
+  );
 });
 
 test('DSN-02, DSN-03: the fields per message and per recipient, and the identifiers to correlate by', () => {
@@ -115,14 +158,27 @@ test('DSN-02, DSN-03: the fields per message and per recipient, and the identifi
 
 test('DSN-04: each reason has a status code of the right class', () => {
   assert.deepEqual(failureStatusCodes, {
-    'no-certificate': '5.7.31', untrusted: '5.7.11', 'unknown-recipient': '5.1.1', 'smtp-rejected': '5.0.0',
-    'no-processed-mdn': '5.4.71', 'no-dispatched-mdn': '5.4.72', 'remote-failed': '5.2.0', internal: '5.3.0',
+    'no-certificate': '5.7.31',
+    untrusted: '5.7.11',
+    'unknown-recipient': '5.1.1',
+    'smtp-rejected': '5.0.0',
+    'no-processed-mdn': '5.4.71',
+    'no-dispatched-mdn': '5.4.72',
+    'remote-failed': '5.2.0',
+    internal: '5.3.0',
   });
 });
 
 test('MDN_NO_RECIPIENTS, MDN_STATUS_CODE_INVALID and illegal addresses are refused', () => {
-  assert.throws(() => buildDsn({ ...dsn, recipients: [] }), (error) => error instanceof MdnError && error.code === 'MDN_NO_RECIPIENTS');
-  assert.throws(() => buildDsn({ ...dsn, recipients: [{ finalRecipient: 'a@b.example', action: 'failed', status: 'x' }] }), (error) => error instanceof MdnError && error.code === 'MDN_STATUS_CODE_INVALID');
+  assert.throws(
+    () => buildDsn({ ...dsn, recipients: [] }),
+    (error) => error instanceof MdnError && error.code === 'MDN_NO_RECIPIENTS',
+  );
+  assert.throws(
+    () =>
+      buildDsn({ ...dsn, recipients: [{ finalRecipient: 'a@b.example', action: 'failed', status: 'x' }] }),
+    (error) => error instanceof MdnError && error.code === 'MDN_STATUS_CODE_INVALID',
+  );
   assert.throws(() => buildMdn({ ...mdn, finalRecipient: 'a@b\r\nBcc: c@d' }), MimeError);
   assert.throws(() => buildDsn({ ...dsn, reportingMta: 'a\r\nb' }), MimeError);
 });
@@ -130,21 +186,31 @@ test('MDN_NO_RECIPIENTS, MDN_STATUS_CODE_INVALID and illegal addresses are refus
 test('what is written is read back', () => {
   const id = fc.stringMatching(/^[a-z0-9.]{1,40}$/).map((left) => `<${left}@direct.alpha.example>`);
   fc.assert(
-    fc.property(fc.constantFrom('processed', 'dispatched', 'failed'), id, fc.boolean(), (disposition, originalMessageId, isFinalDelivery) => {
-      const notice = readNotice(parseEntity(buildMdn({ ...mdn, disposition, originalMessageId, isFinalDelivery })));
-      assert.ok(notice?.kind === 'mdn');
-      assert.equal(notice.disposition, disposition);
-      assert.deepEqual(notice.originalMessageIds, [originalMessageId]);
-      assert.equal(notice.finalRecipient, mdn.finalRecipient);
-      assert.equal(notice.confirmsFinalDelivery, disposition === 'dispatched' && isFinalDelivery);
-    }),
+    fc.property(
+      fc.constantFrom('processed', 'dispatched', 'failed'),
+      id,
+      fc.boolean(),
+      (disposition, originalMessageId, isFinalDelivery) => {
+        const notice = readNotice(
+          parseEntity(buildMdn({ ...mdn, disposition, originalMessageId, isFinalDelivery })),
+        );
+        assert.ok(notice?.kind === 'mdn');
+        assert.equal(notice.disposition, disposition);
+        assert.deepEqual(notice.originalMessageIds, [originalMessageId]);
+        assert.equal(notice.finalRecipient, mdn.finalRecipient);
+        assert.equal(notice.confirmsFinalDelivery, disposition === 'dispatched' && isFinalDelivery);
+      },
+    ),
   );
   const notice = readNotice(parseEntity(buildDsn(dsn)));
   assert.ok(notice?.kind === 'dsn');
-  assert.deepEqual(notice.recipients.map(({ finalRecipient, status, isFailure }) => [finalRecipient, status, isFailure]), [
-    ['bob@direct.beta.example', '5.1.1', true],
-    ['carol@direct.beta.example', '5.7.31', true],
-  ]);
+  assert.deepEqual(
+    notice.recipients.map(({ finalRecipient, status, isFailure }) => [finalRecipient, status, isFailure]),
+    [
+      ['bob@direct.beta.example', '5.1.1', true],
+      ['carol@direct.beta.example', '5.7.31', true],
+    ],
+  );
 });
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
@@ -155,9 +221,27 @@ r = m.get_payload()[1]
 print(json.dumps(dict(type=m.get_content_type(), report=m.get_param('report-type'), defects=len(m.defects), blocks=[dict(b.items()) for b in r.get_payload()])))
 `;
 
-test('an independent parser (Python email) reads both reports', { skip: hasPython ? false : 'python3 is missing' }, () => {
-  const read = (input: Buffer): { report: string; defects: number; blocks: Record<string, string>[] } => JSON.parse(spawnSync('python3', ['-c', pythonReader], { input }).stdout.toString());
-  const seen = read(buildMdn({ ...mdn, disposition: 'dispatched', isFinalDelivery: true }));
-  assert.deepEqual([seen.report, seen.defects, seen.blocks[0]?.['Final-Recipient'], seen.blocks[0]?.['X-DIRECT-FINAL-DESTINATION-DELIVERY']], ['disposition-notification', 0, 'rfc822;bob@direct.beta.example', '']);
-  assert.deepEqual(read(buildDsn(dsn)).blocks.map((block) => block['Status']).filter((status) => status !== undefined), ['5.1.1', '5.7.31']);
-});
+test(
+  'an independent parser (Python email) reads both reports',
+  { skip: hasPython ? false : 'python3 is missing' },
+  () => {
+    const read = (input: Buffer): { report: string; defects: number; blocks: Record<string, string>[] } =>
+      JSON.parse(spawnSync('python3', ['-c', pythonReader], { input }).stdout.toString());
+    const seen = read(buildMdn({ ...mdn, disposition: 'dispatched', isFinalDelivery: true }));
+    assert.deepEqual(
+      [
+        seen.report,
+        seen.defects,
+        seen.blocks[0]?.['Final-Recipient'],
+        seen.blocks[0]?.['X-DIRECT-FINAL-DESTINATION-DELIVERY'],
+      ],
+      ['disposition-notification', 0, 'rfc822;bob@direct.beta.example', ''],
+    );
+    assert.deepEqual(
+      read(buildDsn(dsn))
+        .blocks.map((block) => block['Status'])
+        .filter((status) => status !== undefined),
+      ['5.1.1', '5.7.31'],
+    );
+  },
+);

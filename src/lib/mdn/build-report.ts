@@ -35,13 +35,24 @@ export function buildReport(input: ReportInput): Buffer {
     messageId: input.messageId,
     subject: input.subject,
     headers: [...threadHeaders(input.originalMessageId), ['Auto-Submitted', 'auto-replied']],
-    body: joinPieces(multipartPieces(`multipart/report; report-type=${input.reportType}`, deriveBoundary(input.messageId), parts)),
+    body: joinPieces(
+      multipartPieces(
+        `multipart/report; report-type=${input.reportType}`,
+        deriveBoundary(input.messageId),
+        parts,
+      ),
+    ),
   });
 }
 
 function threadHeaders(originalMessageId: string | undefined): HeaderPair[] {
   const id = legalMessageId(originalMessageId);
-  return id === undefined ? [] : [['In-Reply-To', id], ['References', id]];
+  return id === undefined
+    ? []
+    : [
+        ['In-Reply-To', id],
+        ['References', id],
+      ];
 }
 
 /** Peers also send identifiers that no header of ours may hold; those go into the report's own field alone. */
@@ -56,10 +67,16 @@ function legalMessageId(text: string | undefined): string | undefined {
 /** The identifier as the original's header has it (RFC 8098 §3.2.5); undefined if it cannot stand in a field. */
 export function copiedMessageId(text: string | undefined): string | undefined {
   const value = text?.trim();
-  return value === undefined || value === '' || value.length > 900 || /[^!-~ ]/.test(value) ? undefined : value;
+  return value === undefined || value === '' || value.length > 900 || /[^!-~ ]/.test(value)
+    ? undefined
+    : value;
 }
 
 /** Letters, digits, blank, point, underscore and hyphen: what ETT's validator lets pass in such fields (MDN-06). */
 export function plainFieldText(text: string): string {
-  return text.replace(/[^\w. -]+/g, '-').replace(/\s+/g, ' ').trim().slice(0, 400);
+  return text
+    .replace(/[^\w. -]+/g, '-')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, 400);
 }

@@ -1,5 +1,12 @@
 /** What kind of processing a disposition notification tells of; `failed`, `denied` and `error` come from older texts. */
-export type Disposition = 'processed' | 'dispatched' | 'displayed' | 'deleted' | 'failed' | 'denied' | 'error';
+export type Disposition =
+  | 'processed'
+  | 'dispatched'
+  | 'displayed'
+  | 'deleted'
+  | 'failed'
+  | 'denied'
+  | 'error';
 
 /** A message disposition notification as read, for example of `Disposition: automatic-action/MDN-sent-automatically;processed`. */
 export interface MdnNotice {

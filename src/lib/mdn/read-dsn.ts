@@ -5,17 +5,29 @@ import { readRecipientField } from './recipient-field.ts';
 import { mergeBlocks, type FieldBlock } from './report-fields.ts';
 import { threadIds } from './thread-ids.ts';
 
-const actions: ReadonlySet<string> = new Set<DsnAction>(['failed', 'delayed', 'delivered', 'relayed', 'expanded']);
+const actions: ReadonlySet<string> = new Set<DsnAction>([
+  'failed',
+  'delayed',
+  'delivered',
+  'relayed',
+  'expanded',
+]);
 
 /** Reads a delivery status notification (RFC 3464 §2); `parts` are those of the report. */
-export function readDsn({ message, reporter, blocks }: ReportSource, parts: readonly MimeEntity[]): DsnNotice {
+export function readDsn(
+  { message, reporter, blocks }: ReportSource,
+  parts: readonly MimeEntity[],
+): DsnNotice {
   const [perMessage, recipientBlocks] = separateBlocks(blocks);
   return {
     kind: 'dsn',
     recipients: recipientBlocks.map(readRecipient),
     reporter,
     originalMessageIds: originalIds(message, perMessage, parts),
-    reportingMta: perMessage.get('reporting-mta')?.replace(/^\s*dns\s*;\s*/i, '').trim(),
+    reportingMta: perMessage
+      .get('reporting-mta')
+      ?.replace(/^\s*dns\s*;\s*/i, '')
+      .trim(),
   };
 }
 
@@ -25,7 +37,9 @@ function separateBlocks(blocks: readonly FieldBlock[]): [FieldBlock, FieldBlock[
   const perMessage: FieldBlock[] = [];
   for (const block of blocks) {
     const last = recipients.at(-1);
-    const begins = block.has('final-recipient') ? last === undefined || last.has('final-recipient') : block.has('original-recipient');
+    const begins = block.has('final-recipient')
+      ? last === undefined || last.has('final-recipient')
+      : block.has('original-recipient');
     if (begins) recipients.push(block);
     else if (last === undefined) perMessage.push(block);
     else recipients.splice(-1, 1, mergeBlocks([last, block]));
@@ -38,7 +52,9 @@ function readRecipient(fields: FieldBlock): DsnRecipient {
   const action = isAction(name) ? name : undefined;
   const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(fields.get('status') ?? '')?.[0];
   return {
-    finalRecipient: readRecipientField(fields.get('final-recipient')) ?? readRecipientField(fields.get('original-recipient')),
+    finalRecipient:
+      readRecipientField(fields.get('final-recipient')) ??
+      readRecipientField(fields.get('original-recipient')),
     originalRecipient: readRecipientField(fields.get('original-recipient')),
     action,
     status,
@@ -52,7 +68,9 @@ function isAction(name: string): name is DsnAction {
 }
 
 function originalIds(message: MimeEntity, fields: FieldBlock, parts: readonly MimeEntity[]): string[] {
-  const named = [...fields].filter(([name]) => name.endsWith('original-message-id')).flatMap(([, value]) => readMessageIds(value));
+  const named = [...fields]
+    .filter(([name]) => name.endsWith('original-message-id'))
+    .flatMap(([, value]) => readMessageIds(value));
   const threaded = named.length > 0 ? named : threadIds(message);
   const best = threaded.length > 0 ? threaded : returnedIds(parts);
   return [...new Set([...best, ...readMessageIds(fields.get('original-envelope-id') ?? '')])];

@@ -6,7 +6,15 @@ import { readRecipientField } from './recipient-field.ts';
 import { mergeBlocks, type FieldBlock } from './report-fields.ts';
 import { threadIds } from './thread-ids.ts';
 
-const dispositions: ReadonlySet<string> = new Set<Disposition>(['processed', 'dispatched', 'displayed', 'deleted', 'failed', 'denied', 'error']);
+const dispositions: ReadonlySet<string> = new Set<Disposition>([
+  'processed',
+  'dispatched',
+  'displayed',
+  'deleted',
+  'failed',
+  'denied',
+  'error',
+]);
 const failures: ReadonlySet<string | undefined> = new Set(['failed', 'denied', 'error']);
 
 /** Reads a disposition notification; blank lines between its fields do not matter. */
@@ -31,7 +39,12 @@ export function readMdn({ message, reporter, blocks }: ReportSource): MdnNotice 
 
 /** `automatic-action/MDN-sent-automatically; processed/error` (RFC 8098 §3.2.6), in any case and with any blanks. */
 function readDisposition(value: string): Pick<MdnNotice, 'disposition' | 'modifiers'> {
-  const type = stripComments(value).split(';').map((piece) => piece.trim()).filter((piece) => piece !== '').at(-1) ?? '';
+  const type =
+    stripComments(value)
+      .split(';')
+      .map((piece) => piece.trim())
+      .filter((piece) => piece !== '')
+      .at(-1) ?? '';
   const [name = '', rest = ''] = type.toLowerCase().replace(/\s+/g, '').split('/', 2);
   const modifiers = rest.split(',').filter((modifier) => modifier !== '');
   return isDisposition(name) ? { disposition: name, modifiers } : { disposition: undefined, modifiers: [] };

@@ -45,7 +45,8 @@ function sourceOf(message: MimeEntity, part: MimeEntity | undefined): ReportSour
 /** Old agents forget the blank line, so that the fields stand among the part's own header fields. */
 function readPartBlocks(message: MimeEntity, part: MimeEntity): FieldBlock[] {
   const blocks = readFieldBlocks(decodeBody(part));
-  if (part === message || blocks.some((block) => block.has('disposition') || block.has('final-recipient'))) return blocks;
+  if (part === message || blocks.some((block) => block.has('disposition') || block.has('final-recipient')))
+    return blocks;
   const head = new Map(part.headerFields.map((field) => [field.name.toLowerCase(), field.value]));
   return head.has('disposition') || head.has('final-recipient') ? [head, ...blocks] : blocks;
 }

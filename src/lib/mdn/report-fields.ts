@@ -14,7 +14,9 @@ const knownField =
  * lines; more than 128 kB or 2000 fields are not looked at.
  */
 export function readFieldBlocks(body: Uint8Array): FieldBlock[] {
-  const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, maxReportBytes)).toString('utf8');
+  const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, maxReportBytes)).toString(
+    'utf8',
+  );
   const blocks: FieldBlock[] = [];
   let fields = new Map<string, string>();
   let lastName = '';
@@ -47,7 +49,8 @@ function isContinuation(line: string): boolean {
 
 function appendLine(fields: FieldBlock | undefined, name: string, line: string): void {
   const value = fields?.get(name);
-  if (fields instanceof Map && value !== undefined && value.length < 4000) fields.set(name, `${value} ${line.trim()}`.trim());
+  if (fields instanceof Map && value !== undefined && value.length < 4000)
+    fields.set(name, `${value} ${line.trim()}`.trim());
 }
 
 /** All blocks as one; earlier fields win. */

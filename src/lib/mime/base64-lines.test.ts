@@ -7,7 +7,9 @@ import { inspectBytes } from './inspect-bytes.ts';
 
 /** The plain way to do it. */
 function referenceLines(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64').replace(/.{1,76}/g, '$&\r\n');
+  return Buffer.from(bytes)
+    .toString('base64')
+    .replace(/.{1,76}/g, '$&\r\n');
 }
 
 test('base64 lines equal the plain encoding at every length and alignment', () => {
@@ -30,7 +32,10 @@ test('base64 lines of a long input cross all batch borders', () => {
 });
 
 test('canonical line ends equal the plain replacement, and inspection counts what it changes', () => {
-  const pieces = fc.array(fc.constantFrom('\r', '\n', '\r\n', 'a', 'é', '\0', '\t', 'some text without an end', '  '), { maxLength: 60 });
+  const pieces = fc.array(
+    fc.constantFrom('\r', '\n', '\r\n', 'a', 'é', '\0', '\t', 'some text without an end', '  '),
+    { maxLength: 60 },
+  );
   fc.assert(
     fc.property(pieces, fc.integer({ min: 0, max: 3 }), (list, shift) => {
       const text = list.join('');
@@ -42,7 +47,8 @@ test('canonical line ends equal the plain replacement, and inspection counts wha
       assert.equal(traits.hasNul, text.includes('\0'));
       assert.equal(traits.hasHighBytes, text.includes('é'));
       const lines = expected.split('\r\n').map((line) => Buffer.byteLength(line));
-      if (!text.replaceAll('\r\n', '').includes('\r')) assert.equal(traits.longestLineBytes, Math.max(...lines));
+      if (!text.replaceAll('\r\n', '').includes('\r'))
+        assert.equal(traits.longestLineBytes, Math.max(...lines));
     }),
   );
 });

@@ -51,13 +51,20 @@ function writeLinePairs(source: Buffer, pairs: number, target: Buffer, offset: n
   }
 }
 
-function copyLinePairs(words: Uint32Array, halves: Uint16Array, view: Uint32Array, start: number, count: number): number {
+function copyLinePairs(
+  words: Uint32Array,
+  halves: Uint16Array,
+  view: Uint32Array,
+  start: number,
+  count: number,
+): number {
   let to = start;
   for (let pair = 0, word = 0; pair < count; pair++, word += 19) {
     for (const end = word + 19; word < end; word++) view[to++] = words[word] as number;
     let half = word * 2;
     view[to++] = lineEnd | ((halves[half++] as number) << 16);
-    for (const end = half + 36; half < end; half += 2) view[to++] = (halves[half] as number) | ((halves[half + 1] as number) << 16);
+    for (const end = half + 36; half < end; half += 2)
+      view[to++] = (halves[half] as number) | ((halves[half + 1] as number) << 16);
     view[to++] = (halves[half] as number) | (lineEnd << 16);
   }
   return to;
@@ -66,7 +73,11 @@ function copyLinePairs(words: Uint32Array, halves: Uint16Array, view: Uint32Arra
 function writeLineByLine(source: Buffer, target: Buffer, offset: number): number {
   let to = offset;
   for (let from = 0; from < source.length; from += lineBytes) {
-    to += target.write(source.toString('base64', from, Math.min(from + lineBytes, source.length)), to, 'latin1');
+    to += target.write(
+      source.toString('base64', from, Math.min(from + lineBytes, source.length)),
+      to,
+      'latin1',
+    );
     target[to++] = 0x0d;
     target[to++] = 0x0a;
   }

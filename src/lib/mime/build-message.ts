@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { isPlainText } from './body-encoding.ts';
 import { formatDate } from './dates.ts';
-import { attachmentPieces, joinPieces, multipartPieces, type AttachmentInput, type Piece } from './entity-writer.ts';
+import {
+  attachmentPieces,
+  joinPieces,
+  multipartPieces,
+  type AttachmentInput,
+  type Piece,
+} from './entity-writer.ts';
 import { MimeError } from './errors.ts';
 import { formatHeader, formatTextHeader, type HeaderPair } from './header-lines.ts';
 import { formatMailbox, type Mailbox } from './mailboxes.ts';
@@ -50,7 +56,8 @@ export function deriveBoundary(seed: string): string {
 }
 
 function formatHead(input: MessageInput): string {
-  if (input.to.length === 0) throw new MimeError('MIME_ADDRESS_INVALID', 'A message needs at least one recipient in To');
+  if (input.to.length === 0)
+    throw new MimeError('MIME_ADDRESS_INVALID', 'A message needs at least one recipient in To');
   const lines = [
     formatHeader('From', formatMailbox(input.from)),
     formatHeader('To', input.to.map(formatMailbox).join(', ')),
@@ -58,7 +65,8 @@ function formatHead(input: MessageInput): string {
     formatHeader('Message-ID', formatMessageId(input.messageId)),
     formatHeader('MIME-Version', '1.0'),
   ];
-  if (input.cc !== undefined && input.cc.length > 0) lines.splice(2, 0, formatHeader('Cc', input.cc.map(formatMailbox).join(', ')));
+  if (input.cc !== undefined && input.cc.length > 0)
+    lines.splice(2, 0, formatHeader('Cc', input.cc.map(formatMailbox).join(', ')));
   if (input.subject !== undefined) lines.push(formatTextHeader('Subject', input.subject));
   for (const [name, value] of input.headers ?? []) lines.push(formatExtraHeader(name, value));
   return lines.join('');
@@ -67,7 +75,10 @@ function formatHead(input: MessageInput): string {
 function formatExtraHeader(name: string, value: string): string {
   const key = name.toLowerCase();
   if (ownFields.has(key) || key.startsWith('content-') || key === 'bcc' || key === 'resent-bcc') {
-    throw new MimeError('MIME_HEADER_FORBIDDEN', `The header ${/^[\w-]{1,40}$/.test(name) ? name : '(illegal name)'} cannot be given`);
+    throw new MimeError(
+      'MIME_HEADER_FORBIDDEN',
+      `The header ${/^[\w-]{1,40}$/.test(name) ? name : '(illegal name)'} cannot be given`,
+    );
   }
   return formatTextHeader(name, value);
 }
@@ -78,7 +89,9 @@ function contentPieces(input: MessageInput, boundary: string): Piece[] {
   if (input.text !== undefined || attachments.length === 0) parts.push(textPieces(input.text ?? ''));
   for (const attachment of attachments) parts.push(attachmentPieces(attachment));
   const [only] = parts;
-  return parts.length === 1 && only !== undefined ? only : multipartPieces('multipart/mixed', boundary, parts);
+  return parts.length === 1 && only !== undefined
+    ? only
+    : multipartPieces('multipart/mixed', boundary, parts);
 }
 
 /** A text/plain entity: unencoded where every mail server leaves it alone, else base64 over UTF-8. */

@@ -1,7 +1,17 @@
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const latin = new TextDecoder('windows-1252');
 // Names that say nothing certain about bytes above 127: valid UTF-8 is the better guess then.
-const vagueNames = new Set(['', 'us-ascii', 'ascii', 'ansi_x3.4-1968', 'utf8', 'utf-8', 'unknown-8bit', 'x-unknown', 'binary']);
+const vagueNames = new Set([
+  '',
+  'us-ascii',
+  'ascii',
+  'ansi_x3.4-1968',
+  'utf8',
+  'utf-8',
+  'unknown-8bit',
+  'x-unknown',
+  'binary',
+]);
 
 /**
  * Bytes to text in the named character set. Never throws: an unknown name, or bytes that are not what the name says, are

@@ -49,11 +49,23 @@ function describePart(entity: MimeEntity): MessagePart {
   };
 }
 
-/** The sender's file name without directories and control characters; empty if there is none. */
-export function readFileName(entity: MimeEntity): string {
-  const name = entity.disposition?.parameters.get('filename') ?? entity.contentType.parameters.get('name') ?? '';
+/** The sender's file name, cleaned; empty if there is none. */
+function readFileName(entity: MimeEntity): string {
+  return cleanFileName(
+    entity.disposition?.parameters.get('filename') ?? entity.contentType.parameters.get('name') ?? '',
+  );
+}
+
+/**
+ * A foreign file name without directories, control characters and marks that turn the direction of writing; 255 characters
+ * at most. Empty if nothing is left.
+ */
+export function cleanFileName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
-  const clean = last.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '').trim().slice(0, 255);
+  const clean = last
+    .replace(/[\p{Cc}\p{Bidi_Control}]/gu, '')
+    .trim()
+    .slice(0, 255);
   return clean === '.' || clean === '..' ? '' : clean;
 }
 

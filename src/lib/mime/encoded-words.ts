@@ -34,7 +34,9 @@ function joinWords(value: string): string {
 
 function decodeWordText(encoding: string, text: string): Buffer {
   if (encoding.toLowerCase() === 'b') return Buffer.from(text, 'base64');
-  const plain = text.replaceAll('_', ' ').replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  const plain = text
+    .replaceAll('_', ' ')
+    .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(plain, 'latin1');
 }
 

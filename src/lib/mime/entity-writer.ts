@@ -26,12 +26,19 @@ export function attachmentPieces(attachment: AttachmentInput): Piece[] {
 }
 
 function attachmentHeader({ mediaType, fileName, title, contentId }: AttachmentInput): string {
-  if (!mediaTypeForm.test(mediaType)) throw new MimeError('MIME_MEDIA_TYPE_INVALID', 'A media type is not legal');
+  if (!mediaTypeForm.test(mediaType))
+    throw new MimeError('MIME_MEDIA_TYPE_INVALID', 'A media type is not legal');
   const name: readonly (readonly [string, string])[] = fileName === undefined ? [] : [['name', fileName]];
   const lines = [
     formatHeader('Content-Type', formatParameters(mediaType, name)),
     formatHeader('Content-Transfer-Encoding', 'base64'),
-    formatHeader('Content-Disposition', formatParameters('attachment', name.map(([, text]) => ['filename', text]))),
+    formatHeader(
+      'Content-Disposition',
+      formatParameters(
+        'attachment',
+        name.map(([, text]) => ['filename', text]),
+      ),
+    ),
   ];
   if (title !== undefined && title !== '') lines.push(formatTextHeader('Content-Description', title));
   if (contentId !== undefined) lines.push(formatHeader('Content-ID', `<${contentId.replace(/^<|>$/g, '')}>`));
@@ -39,8 +46,15 @@ function attachmentHeader({ mediaType, fileName, title, contentId }: AttachmentI
 }
 
 /** Header section and body of a multipart with the given parts; each part is the pieces of a whole entity. */
-export function multipartPieces(contentType: string, boundary: string, parts: readonly (readonly Piece[])[]): Piece[] {
-  const pieces: Piece[] = [text(formatHeader('Content-Type', formatParameters(contentType, [['boundary', boundary]]))), text('\r\n')];
+export function multipartPieces(
+  contentType: string,
+  boundary: string,
+  parts: readonly (readonly Piece[])[],
+): Piece[] {
+  const pieces: Piece[] = [
+    text(formatHeader('Content-Type', formatParameters(contentType, [['boundary', boundary]]))),
+    text('\r\n'),
+  ];
   for (const [index, part] of parts.entries()) {
     // The line end before a delimiter belongs to it, so parts keep their own last line end or the lack of one.
     pieces.push(text(`${index === 0 ? '' : '\r\n'}--${boundary}\r\n`), ...part);

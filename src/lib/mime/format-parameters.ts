@@ -9,14 +9,19 @@ const segmentLength = 60;
  * Writes `value; name=value…` (RFC 2045 §5.1): quoted where needed, and by RFC 2231 if the text is not ASCII or long.
  * Throws MIME_MEDIA_TYPE_INVALID or MIME_HEADER_UNSAFE.
  */
-export function formatParameters(value: string, parameters: readonly (readonly [name: string, value: string])[]): string {
+export function formatParameters(
+  value: string,
+  parameters: readonly (readonly [name: string, value: string])[],
+): string {
   return [value, ...parameters.flatMap(([name, text]) => formatParameter(name, text))].join('; ');
 }
 
 function formatParameter(name: string, text: string): string[] {
   if (!tokenForm.test(name)) throw new MimeError('MIME_MEDIA_TYPE_INVALID', 'A parameter name is not legal');
-  if (hasLineBreaker(text)) throw new MimeError('MIME_HEADER_UNSAFE', `The parameter ${name} holds a line break`);
-  if (/[^ -~]/.test(text) || text.length > segmentLength + 18) return formatExtended(name, text.toWellFormed());
+  if (hasLineBreaker(text))
+    throw new MimeError('MIME_HEADER_UNSAFE', `The parameter ${name} holds a line break`);
+  if (/[^ -~]/.test(text) || text.length > segmentLength + 18)
+    return formatExtended(name, text.toWellFormed());
   return [`${name}=${tokenForm.test(text) ? text : `"${text.replace(/[\\"]/g, '\\$&')}"`}`];
 }
 

@@ -96,7 +96,10 @@ function readField(raw: Buffer): HeaderField | undefined {
 
 /** Removes the line ends of folding (RFC 5322 §2.2.3) and blanks at both ends; a stray CR or NUL becomes a blank. */
 function unfold(text: string): string {
-  return text.replace(/\r?\n(?=[ \t])/g, '').replace(/[\r\n\0]/g, ' ').trim();
+  return text
+    .replace(/\r?\n(?=[ \t])/g, '')
+    .replace(/[\r\n\0]/g, ' ')
+    .trim();
 }
 
 function decodeHeaderBytes(bytes: Buffer): string {

@@ -12,15 +12,21 @@ const maxLength = 998;
 
 /** One field with ASCII bytes only; text outside ASCII becomes encoded words (RFC 2047). Throws MIME_HEADER_UNSAFE. */
 export function formatTextHeader(name: string, text: string): string {
-  if (hasLineBreaker(text)) throw new MimeError('MIME_HEADER_UNSAFE', `The text of ${fieldName.test(name) ? name : 'a header'} holds a line break`);
-  const isPlain = /^[\t -~]*$/.test(text) && !text.includes('=?') && !/\S{900}/.test(text) && text.trim() === text;
+  if (hasLineBreaker(text))
+    throw new MimeError(
+      'MIME_HEADER_UNSAFE',
+      `The text of ${fieldName.test(name) ? name : 'a header'} holds a line break`,
+    );
+  const isPlain =
+    /^[\t -~]*$/.test(text) && !text.includes('=?') && !/\S{900}/.test(text) && text.trim() === text;
   return formatHeader(name, isPlain || text === '' ? text : encodeWords(text));
 }
 
 /** One field whose value is already in its wire form; folded at blanks (RFC 5322 §2.2.3). Throws MIME_HEADER_UNSAFE. */
 export function formatHeader(name: string, value: string): string {
   if (!fieldName.test(name)) throw new MimeError('MIME_HEADER_UNSAFE', 'A header name is not legal');
-  if (hasLineBreaker(value) || /[^\t -~]/.test(value)) throw new MimeError('MIME_HEADER_UNSAFE', `The value of ${name} is not legal`);
+  if (hasLineBreaker(value) || /[^\t -~]/.test(value))
+    throw new MimeError('MIME_HEADER_UNSAFE', `The value of ${name} is not legal`);
   const line = `${name}: ${value}`;
   return `${line.length <= preferredLength ? line : foldLine(line, name.length + 2)}\r\n`;
 }
@@ -45,7 +51,8 @@ function foldLine(line: string, valueStart: number): string {
     start = lastBlank;
   }
   lines.push(line.slice(start));
-  if (lines.some((part) => part.length > maxLength)) throw new MimeError('MIME_HEADER_UNSAFE', 'A header line cannot be folded');
+  if (lines.some((part) => part.length > maxLength))
+    throw new MimeError('MIME_HEADER_UNSAFE', 'A header line cannot be folded');
   return lines.join('\r\n');
 }
 

@@ -12,11 +12,17 @@ export { measureSafety, type BodySafety } from './body-encoding.ts';
 export { buildMessage, deriveBoundary, textPieces, type MessageInput } from './build-message.ts';
 export { canonicalize } from './canonicalize.ts';
 export { decodeCharset } from './charset.ts';
-export { collectParts, findBodyText, readFileName, type MessagePart } from './collect-parts.ts';
+export { cleanFileName, collectParts, findBodyText, type MessagePart } from './collect-parts.ts';
 export { formatDate, readDate } from './dates.ts';
 export { decodeBase64, decodeBody, decodeQuotedPrintable, readText } from './decode-body.ts';
 export { decodeWords, encodeWords } from './encoded-words.ts';
-export { attachmentPieces, joinPieces, multipartPieces, type AttachmentInput, type Piece } from './entity-writer.ts';
+export {
+  attachmentPieces,
+  joinPieces,
+  multipartPieces,
+  type AttachmentInput,
+  type Piece,
+} from './entity-writer.ts';
 export { MimeError, mimeErrors, type MimeErrorCode } from './errors.ts';
 export { formatParameters } from './format-parameters.ts';
 export type { HeaderField } from './header-fields.ts';

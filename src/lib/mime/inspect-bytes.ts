@@ -20,7 +20,10 @@ const CR = 0x0d;
 export function inspectBytes(input: Uint8Array): ByteTraits {
   const bytes = viewAsBuffer(input);
   const head = Math.min((4 - (bytes.byteOffset % 4)) % 4, bytes.length);
-  const words = bytes.length < 8 ? new Uint32Array(0) : new Uint32Array(bytes.buffer, bytes.byteOffset + head, (bytes.length - head) >> 2);
+  const words =
+    bytes.length < 8
+      ? new Uint32Array(0)
+      : new Uint32Array(bytes.buffer, bytes.byteOffset + head, (bytes.length - head) >> 2);
   const counts: Counts = { lineFeeds: 0, returns: 0, pairs: 0, nuls: 0, lineStart: 0, longest: 0, high: 0 };
   inspectRange(bytes, 0, head, counts);
   let high = 0;
@@ -28,7 +31,8 @@ export function inspectBytes(input: Uint8Array): ByteTraits {
     const word = words[index] as number;
     high |= word;
     // True if any of the four bytes is below 0x20 (and at times if a neighbour is, which costs only a closer look).
-    if (((word - 0x20202020) & ~word & 0x80808080) !== 0) inspectRange(bytes, head + index * 4, head + index * 4 + 4, counts);
+    if (((word - 0x20202020) & ~word & 0x80808080) !== 0)
+      inspectRange(bytes, head + index * 4, head + index * 4 + 4, counts);
   }
   inspectRange(bytes, head + words.length * 4, bytes.length, counts);
   return {

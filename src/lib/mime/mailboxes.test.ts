@@ -8,24 +8,37 @@ import { formatDate, readDate } from './dates.ts';
 const addresses = (value: string): string[] => readMailboxes(value).map((mailbox) => mailbox.address);
 
 test('AS-03: display names, comments, groups and routes are told apart from addresses', () => {
-  assert.deepEqual(readMailboxes('"Dr, A <x@y>" <a@d.example>, b@d.example (Bob; B), Group: c@d.example, <d@d.example>;'), [
-    { displayName: 'Dr, A <x@y>', address: 'a@d.example' },
-    { displayName: 'Bob; B', address: 'b@d.example' },
-    { address: 'c@d.example' },
-    { address: 'd@d.example' },
-  ]);
+  assert.deepEqual(
+    readMailboxes('"Dr, A <x@y>" <a@d.example>, b@d.example (Bob; B), Group: c@d.example, <d@d.example>;'),
+    [
+      { displayName: 'Dr, A <x@y>', address: 'a@d.example' },
+      { displayName: 'Bob; B', address: 'b@d.example' },
+      { address: 'c@d.example' },
+      { address: 'd@d.example' },
+    ],
+  );
   assert.deepEqual(addresses('<@relay.example,@two.example:a@d.example>'), ['a@d.example']);
   assert.deepEqual(addresses('undisclosed-recipients:;'), []);
-  assert.deepEqual(addresses('"a,b"@d.example, =?utf-8?q?J=C3=BC?= <j@d.example>'), ['"a,b"@d.example', 'j@d.example']);
+  assert.deepEqual(addresses('"a,b"@d.example, =?utf-8?q?J=C3=BC?= <j@d.example>'), [
+    '"a,b"@d.example',
+    'j@d.example',
+  ]);
   assert.deepEqual(addresses(' , ,, no address, <>'), []);
 });
 
 test('what is written is read back', () => {
-  const name = fc.string({ unit: 'grapheme', maxLength: 120 }).map((text) => text.replace(/\p{Cc}|\ufeff/gu, '').trim());
+  const name = fc
+    .string({ unit: 'grapheme', maxLength: 120 })
+    .map((text) => text.replace(/\p{Cc}|\ufeff/gu, '').trim());
   fc.assert(
     fc.property(name, (displayName) => {
       const [mailbox] = readMailboxes(formatMailbox({ displayName, address: 'a@d.example' }));
-      assert.deepEqual(mailbox, displayName === '' ? { address: 'a@d.example' } : { displayName: displayName.toWellFormed(), address: 'a@d.example' });
+      assert.deepEqual(
+        mailbox,
+        displayName === ''
+          ? { address: 'a@d.example' }
+          : { displayName: displayName.toWellFormed(), address: 'a@d.example' },
+      );
     }),
   );
 });

@@ -56,7 +56,8 @@ function readMailbox(item: string): Mailbox | undefined {
   const close = plain.indexOf('>', open);
   const inner = plain.slice(open + 1, close < 0 ? undefined : close).trim();
   // An obsolete source route: `<@relay.example:a@b.example>` (RFC 5322 §4.4).
-  const address = inner.startsWith('@') && inner.includes(':') ? inner.slice(inner.indexOf(':') + 1).trim() : inner;
+  const address =
+    inner.startsWith('@') && inner.includes(':') ? inner.slice(inner.indexOf(':') + 1).trim() : inner;
   return address === '' ? undefined : withName(readPhrase(plain.slice(0, open)), address);
 }
 
@@ -75,7 +76,8 @@ function openAngle(text: string): number {
 function bareMailbox(item: string, address: string): Mailbox | undefined {
   if (!address.includes('@')) return undefined;
   const comment = item.slice(item.lastIndexOf('('));
-  const name = item.includes('(') && comment.trimEnd().endsWith(')') ? comment.slice(1, comment.lastIndexOf(')')) : '';
+  const name =
+    item.includes('(') && comment.trimEnd().endsWith(')') ? comment.slice(1, comment.lastIndexOf(')')) : '';
   return withName(decodeWords(name.trim()), address);
 }
 
@@ -99,8 +101,10 @@ const plainPhrase = /^[\w!#$%&'*+/=?^`{|}~ -]*$/;
  */
 export function formatMailbox(mailbox: Mailbox | string): string {
   const { address, displayName = '' } = typeof mailbox === 'string' ? { address: mailbox } : mailbox;
-  if (!addressForm.test(address) || address.length > 320) throw new MimeError('MIME_ADDRESS_INVALID', 'An address cannot stand in a header');
-  if (hasLineBreaker(displayName)) throw new MimeError('MIME_HEADER_UNSAFE', 'A display name holds a line break');
+  if (!addressForm.test(address) || address.length > 320)
+    throw new MimeError('MIME_ADDRESS_INVALID', 'An address cannot stand in a header');
+  if (hasLineBreaker(displayName))
+    throw new MimeError('MIME_HEADER_UNSAFE', 'A display name holds a line break');
   return displayName === '' ? address : `${formatPhrase(displayName)} <${address}>`;
 }
 

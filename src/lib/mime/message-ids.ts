@@ -6,7 +6,8 @@ const messageIdForm = /^<[\w!#$%&'*+/=?^`{|}~.-]+@[\w!#$%&'*+/=?^`{|}~.-]+>$/;
 /** Adds missing angle brackets. Throws MIME_MESSAGE_ID_INVALID unless the result has the form `<left@right>`. */
 export function formatMessageId(id: string): string {
   const bracketed = id.startsWith('<') ? id : `<${id}>`;
-  if (!messageIdForm.test(bracketed) || bracketed.length > 400) throw new MimeError('MIME_MESSAGE_ID_INVALID', 'A Message-ID must look like <left@right>');
+  if (!messageIdForm.test(bracketed) || bracketed.length > 400)
+    throw new MimeError('MIME_MESSAGE_ID_INVALID', 'A Message-ID must look like <left@right>');
   return bracketed;
 }
 
@@ -16,7 +17,10 @@ export function formatMessageId(id: string): string {
  * identifier; brackets are added.
  */
 export function readMessageIds(headerValue: string): string[] {
-  const ids = headerValue.match(/<[^<>]{1,996}>/g)?.map((id) => id.replace(/\s+/g, '')).filter((id) => id !== '<>');
+  const ids = headerValue
+    .match(/<[^<>]{1,996}>/g)
+    ?.map((id) => id.replace(/\s+/g, ''))
+    .filter((id) => id !== '<>');
   if (ids !== undefined) return ids;
   const bare = headerValue.trim().replace(/^<|>$/g, '').trim();
   return bare === '' || /\s/.test(bare) ? [] : [`<${bare}>`];

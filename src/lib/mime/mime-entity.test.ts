@@ -5,7 +5,8 @@ import { decodeBody, readText } from './decode-body.ts';
 import { MimeError } from './errors.ts';
 import { splitParts } from './split-parts.ts';
 
-const entityOf = (...lines: string[]): ReturnType<typeof parseEntity> => parseEntity(Buffer.from(lines.join('\r\n')));
+const entityOf = (...lines: string[]): ReturnType<typeof parseEntity> =>
+  parseEntity(Buffer.from(lines.join('\r\n')));
 const codeOf = (work: () => unknown): string => {
   try {
     work();
@@ -28,7 +29,10 @@ test('bare LF, a missing body, a missing header section and an mbox line are rea
   assert.equal(parseEntity(Buffer.from('A: 1')).header('a'), '1');
   assert.equal(parseEntity(Buffer.from('A: 1')).bodyBytes.length, 0);
   assert.equal(Buffer.from(parseEntity(Buffer.from('\r\nplain')).bodyBytes).toString(), 'plain');
-  assert.equal(Buffer.from(parseEntity(Buffer.from('no header here\r\nplain')).bodyBytes).toString(), 'no header here\r\nplain');
+  assert.equal(
+    Buffer.from(parseEntity(Buffer.from('no header here\r\nplain')).bodyBytes).toString(),
+    'no header here\r\nplain',
+  );
   assert.equal(parseEntity(Buffer.from('From a@b Sat Nov 21\nA: 1\n\nx')).header('a'), '1');
 });
 
@@ -38,7 +42,11 @@ test('header bytes above 127 are read as UTF-8, else as Latin-1', () => {
 });
 
 test('Content-Type: odd capitals, comments, missing quotes and RFC 2231 parameters', () => {
-  const type = entityOf('content-TYPE: Text/PLAIN (plain); Charset = "utf-8" ; name*0*=UTF-8\'\'%C3%A9; name*1=".txt"', '', '').contentType;
+  const type = entityOf(
+    'content-TYPE: Text/PLAIN (plain); Charset = "utf-8" ; name*0*=UTF-8\'\'%C3%A9; name*1=".txt"',
+    '',
+    '',
+  ).contentType;
   assert.equal(type.mediaType, 'text/plain');
   assert.equal(type.parameters.get('charset'), 'utf-8');
   assert.equal(type.parameters.get('name'), 'é.txt');
@@ -47,14 +55,19 @@ test('Content-Type: odd capitals, comments, missing quotes and RFC 2231 paramete
 
 test('parts are the exact bytes between the delimiters, whatever is in them', () => {
   const first = 'X: 1\r\n\r\n--almost\r\n --b\r\n--bb\r\n--b-\r\ntrailing blank \r\n\r\n';
-  const entity = parseEntity(Buffer.from(`Content-Type: multipart/mixed; boundary=b\r\n\r\npreamble\r\n--b \r\n${first}\r\n--b\r\n\r\n\r\n--b--\r\nepilogue\r\n--b\r\nno part`));
+  const entity = parseEntity(
+    Buffer.from(
+      `Content-Type: multipart/mixed; boundary=b\r\n\r\npreamble\r\n--b \r\n${first}\r\n--b\r\n\r\n\r\n--b--\r\nepilogue\r\n--b\r\nno part`,
+    ),
+  );
   assert.equal(entity.parts.length, 2);
   assert.equal(Buffer.from(entity.parts[0]?.bytes ?? []).toString(), first);
   assert.equal(Buffer.from(entity.parts[1]?.bytes ?? []).toString(), '\r\n');
 });
 
 test('a missing last delimiter, bare LF and empty parts are tolerated', () => {
-  const texts = (body: string): string[] => splitParts(Buffer.from(body), 'b', 10).map((part) => part.toString());
+  const texts = (body: string): string[] =>
+    splitParts(Buffer.from(body), 'b', 10).map((part) => part.toString());
   assert.deepEqual(texts('--b\n1\n--b\n2\n'), ['1', '2\n']);
   assert.deepEqual(texts('--b\r\n--b\r\nx\r\n--b--'), ['', 'x']);
   assert.deepEqual(texts('--b--\r\n'), []);
@@ -70,38 +83,84 @@ test('views share memory with the source', () => {
 
 test('a multipart that was encoded as a whole is still opened', () => {
   const inner = Buffer.from('--b\r\n\r\nab\r\n--b--').toString('base64');
-  assert.equal(readText(entityOf('Content-Type: multipart/mixed; boundary=b', 'Content-Transfer-Encoding: base64', '', inner).parts[0] ?? entityOf()), 'ab');
+  assert.equal(
+    readText(
+      entityOf('Content-Type: multipart/mixed; boundary=b', 'Content-Transfer-Encoding: base64', '', inner)
+        .parts[0] ?? entityOf(),
+    ),
+    'ab',
+  );
 });
 
 test('MIME_TOO_DEEP, MIME_TOO_MANY_PARTS and MIME_HEADER_TOO_LARGE refuse hostile trees', () => {
-  const nested = (depth: number): string => (depth === 0 ? '\r\nx' : `Content-Type: multipart/mixed; boundary=b${depth}\r\n\r\n--b${depth}\r\n${nested(depth - 1)}\r\n--b${depth}--\r\n`);
-  const walk = (entity: ReturnType<typeof parseEntity>): number => entity.parts.reduce((sum, part) => sum + walk(part), 1);
-  assert.equal(codeOf(() => walk(parseEntity(Buffer.from(nested(30))))), 'MIME_TOO_DEEP');
+  const nested = (depth: number): string =>
+    depth === 0
+      ? '\r\nx'
+      : `Content-Type: multipart/mixed; boundary=b${depth}\r\n\r\n--b${depth}\r\n${nested(depth - 1)}\r\n--b${depth}--\r\n`;
+  const walk = (entity: ReturnType<typeof parseEntity>): number =>
+    entity.parts.reduce((sum, part) => sum + walk(part), 1);
+  assert.equal(
+    codeOf(() => walk(parseEntity(Buffer.from(nested(30))))),
+    'MIME_TOO_DEEP',
+  );
   assert.equal(walk(parseEntity(Buffer.from(nested(20)))), 21);
-  assert.equal(codeOf(() => walk(parseEntity(Buffer.from(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\n'.repeat(5000)}`)))), 'MIME_TOO_MANY_PARTS');
-  assert.equal(codeOf(() => parseEntity(Buffer.from(`A: ${'x'.repeat(70_000)}\r\n\r\n`))), 'MIME_HEADER_TOO_LARGE');
-  assert.equal(codeOf(() => parseEntity(Buffer.from('A: x\r\n'.repeat(2000)))), 'MIME_HEADER_TOO_LARGE');
-  assert.equal(codeOf(() => parseEntity(Buffer.from(`A: ${'x\r\n '.repeat(40_000)}\r\n\r\n`))), 'MIME_HEADER_TOO_LARGE');
+  assert.equal(
+    codeOf(() =>
+      walk(
+        parseEntity(
+          Buffer.from(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\n'.repeat(5000)}`),
+        ),
+      ),
+    ),
+    'MIME_TOO_MANY_PARTS',
+  );
+  assert.equal(
+    codeOf(() => parseEntity(Buffer.from(`A: ${'x'.repeat(70_000)}\r\n\r\n`))),
+    'MIME_HEADER_TOO_LARGE',
+  );
+  assert.equal(
+    codeOf(() => parseEntity(Buffer.from('A: x\r\n'.repeat(2000)))),
+    'MIME_HEADER_TOO_LARGE',
+  );
+  assert.equal(
+    codeOf(() => parseEntity(Buffer.from(`A: ${'x\r\n '.repeat(40_000)}\r\n\r\n`))),
+    'MIME_HEADER_TOO_LARGE',
+  );
 });
 
 test('the limit on parts holds for the whole tree', () => {
   const inner = `Content-Type: multipart/mixed; boundary=i\r\n\r\n${'--i\r\n\r\n\r\n'.repeat(20)}--i--`;
-  const entity = parseEntity(Buffer.from(`Content-Type: multipart/mixed; boundary=o\r\n\r\n${`--o\r\n${inner}\r\n`.repeat(20)}--o--`), { maxParts: 100 });
-  assert.equal(codeOf(() => entity.parts.map((part) => part.parts.length)), 'MIME_TOO_MANY_PARTS');
+  const entity = parseEntity(
+    Buffer.from(`Content-Type: multipart/mixed; boundary=o\r\n\r\n${`--o\r\n${inner}\r\n`.repeat(20)}--o--`),
+    { maxParts: 100 },
+  );
+  assert.equal(
+    codeOf(() => entity.parts.map((part) => part.parts.length)),
+    'MIME_TOO_MANY_PARTS',
+  );
 });
 
 test('bodies: base64 with noise, pieces padded apart, quoted-printable with faults, unknown encodings (AS-81)', () => {
-  const bodyOf = (encoding: string, body: string): string => decodeBody(entityOf(`Content-Transfer-Encoding: ${encoding}`, '', body)).toString('latin1');
+  const bodyOf = (encoding: string, body: string): string =>
+    decodeBody(entityOf(`Content-Transfer-Encoding: ${encoding}`, '', body)).toString('latin1');
   assert.equal(bodyOf('BASE64 ', 'aGVs\r\n bG8=\r\n'), 'hello');
   assert.equal(bodyOf('base64', 'aGVsbG8=\r\naGVsbG8='), 'hellohello');
   assert.equal(bodyOf('base64', 'a*G?Vs!bG8'), 'hello');
-  assert.equal(bodyOf('Quoted-Printable', 'a=3Db=\r\nc= \n=C3=a9=ZZ= x \t\r\nend='), 'a=bc\u00c3\u00a9=ZZ= x\r\nend');
+  assert.equal(
+    bodyOf('Quoted-Printable', 'a=3Db=\r\nc= \n=C3=a9=ZZ= x \t\r\nend='),
+    'a=bc\u00c3\u00a9=ZZ= x\r\nend',
+  );
   assert.equal(bodyOf('x-unknown', 'a=3D'), 'a=3D');
   assert.equal(bodyOf('8bit', 'a\0b'), 'a\0b');
 });
 
 test('text is decoded in its character set, with a guess where the name is wrong', () => {
-  const textOf = (charset: string, bytes: Buffer): string => readText(parseEntity(Buffer.concat([Buffer.from(`Content-Type: text/plain; charset=${charset}\r\n\r\n`), bytes])));
+  const textOf = (charset: string, bytes: Buffer): string =>
+    readText(
+      parseEntity(
+        Buffer.concat([Buffer.from(`Content-Type: text/plain; charset=${charset}\r\n\r\n`), bytes]),
+      ),
+    );
   assert.equal(textOf('iso-8859-1', Buffer.from([0xe9])), 'é');
   assert.equal(textOf('us-ascii', Buffer.from('é')), 'é');
   assert.equal(textOf('utf-8', Buffer.from([0xe9])), 'é');

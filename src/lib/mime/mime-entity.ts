@@ -91,7 +91,9 @@ class ParsedEntity implements MimeEntity {
   }
 
   get transferEncoding(): string {
-    const value = stripComments(this.header('content-transfer-encoding') ?? '').trim().toLowerCase();
+    const value = stripComments(this.header('content-transfer-encoding') ?? '')
+      .trim()
+      .toLowerCase();
     return value === '' ? '7bit' : value.replace(/;.*$/, '').trim();
   }
 
@@ -113,10 +115,12 @@ class ParsedEntity implements MimeEntity {
   #readParts(): readonly MimeEntity[] {
     const boundary = this.contentType.parameters.get('boundary') ?? '';
     if (this.contentType.type !== 'multipart' || boundary === '') return [];
-    if (this.#depth >= this.#tree.limits.maxDepth) throw new MimeError('MIME_TOO_DEEP', 'Too many nested parts');
+    if (this.#depth >= this.#tree.limits.maxDepth)
+      throw new MimeError('MIME_TOO_DEEP', 'Too many nested parts');
     const slices = splitParts(this.#multipartBody(), boundary, this.#tree.limits.maxParts);
     this.#tree.partCount += slices.length;
-    if (this.#tree.partCount > this.#tree.limits.maxParts) throw new MimeError('MIME_TOO_MANY_PARTS', 'Too many parts');
+    if (this.#tree.partCount > this.#tree.limits.maxParts)
+      throw new MimeError('MIME_TOO_MANY_PARTS', 'Too many parts');
     const inherited = this.contentType.subtype === 'digest' ? 'message/rfc822' : 'text/plain';
     return slices.map((slice) => new ParsedEntity(slice, this.#tree, this.#depth + 1, inherited));
   }

@@ -33,7 +33,11 @@ function addSegment(segments: Map<string, Segment[]>, item: string): void {
   if (equals <= 0) return;
   const match = segmentName.exec(item.slice(0, equals).trim().toLowerCase());
   if (match?.[1] === undefined) return;
-  const segment: Segment = { index: Number(match[2] ?? 0), isEncoded: match[3] !== undefined, text: unquote(item.slice(equals + 1).trim()) };
+  const segment: Segment = {
+    index: Number(match[2] ?? 0),
+    isEncoded: match[3] !== undefined,
+    text: unquote(item.slice(equals + 1).trim()),
+  };
   const list = segments.get(match[1]);
   if (list === undefined) segments.set(match[1], [segment]);
   else list.push(segment);
@@ -50,7 +54,11 @@ function joinSegments(list: readonly Segment[]): string {
   for (const segment of list.toSorted((a, b) => a.index - b.index)) {
     if (seen.has(segment.index) || (segment.index === 0 && segment !== first)) continue;
     seen.add(segment.index);
-    bytes.push(segment.isEncoded ? decodePercent(segment === first ? afterLanguage(segment.text) : segment.text) : Buffer.from(segment.text));
+    bytes.push(
+      segment.isEncoded
+        ? decodePercent(segment === first ? afterLanguage(segment.text) : segment.text)
+        : Buffer.from(segment.text),
+    );
   }
   return decodeCharset(Buffer.concat(bytes), charset);
 }
@@ -62,7 +70,9 @@ function afterLanguage(text: string): string {
 
 function decodePercent(text: string): Buffer {
   return Buffer.from(
-    Buffer.from(text).toString('latin1').replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    Buffer.from(text)
+      .toString('latin1')
+      .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
     'latin1',
   );
 }

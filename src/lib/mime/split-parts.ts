@@ -25,14 +25,16 @@ export function splitParts(body: Uint8Array, boundary: string, maxParts: number)
     if (line === undefined) {
       misses++;
     } else {
-      if (partStart >= 0) parts.push(bytes.subarray(partStart, Math.max(partStart, endOfPart(bytes, position))));
+      if (partStart >= 0)
+        parts.push(bytes.subarray(partStart, Math.max(partStart, endOfPart(bytes, position))));
       if (line.isLast) return parts;
       partStart = line.next;
     }
     // An empty part's delimiter begins right where the last one ended: its line feed is that line's own.
     position = nextDashedLine(bytes, line === undefined ? position + 1 : line.next - 1, misses);
   }
-  if (partStart >= 0 && partStart < bytes.length && parts.length <= maxParts) parts.push(bytes.subarray(partStart));
+  if (partStart >= 0 && partStart < bytes.length && parts.length <= maxParts)
+    parts.push(bytes.subarray(partStart));
   return parts;
 }
 
@@ -53,7 +55,11 @@ function nextDashedLine(bytes: Buffer, from: number, misses: number): number {
 }
 
 /** A delimiter line: the delimiter, perhaps two dashes, blanks, a line end. Anything else is content. */
-function readDelimiter(bytes: Buffer, start: number, delimiter: Buffer): { readonly isLast: boolean; readonly next: number } | undefined {
+function readDelimiter(
+  bytes: Buffer,
+  start: number,
+  delimiter: Buffer,
+): { readonly isLast: boolean; readonly next: number } | undefined {
   let index = start + delimiter.length;
   if (!startsWithAt(bytes, start, delimiter)) return undefined;
   const isLast = bytes[index] === DASH && bytes[index + 1] === DASH;

@@ -18,7 +18,10 @@ export async function buildXdm(request: XdmRequest): Promise<Buffer> {
   checkRequest(request);
   const documents = describeDocuments(request);
   const set = describeSubmission(request, documents);
-  const text = (name: string, content: string): { name: string; content: Buffer } => ({ name, content: Buffer.from(content) });
+  const text = (name: string, content: string): { name: string; content: Buffer } => ({
+    name,
+    content: Buffer.from(content),
+  });
   return writeZip(
     [
       text('INDEX.HTM', writeIndex(request, set, documents)),
@@ -26,23 +29,33 @@ export async function buildXdm(request: XdmRequest): Promise<Buffer> {
       { name: 'IHE_XDM/' },
       { name: subset },
       text(`${subset}METADATA.XML`, writeMetadata(set, documents)),
-      ...request.documents.map(({ content }, index) => ({ name: `${subset}${documents[index]?.uri ?? ''}`, content })),
+      ...request.documents.map(({ content }, index) => ({
+        name: `${subset}${documents[index]?.uri ?? ''}`,
+        content,
+      })),
     ],
     request.at,
   );
 }
 
 function checkRequest(request: XdmRequest): void {
-  if (request.documents.length === 0) throw new XdmError('XDM_NO_DOCUMENTS', 'A package needs at least one document');
+  if (request.documents.length === 0)
+    throw new XdmError('XDM_NO_DOCUMENTS', 'A package needs at least one document');
   const checks: [name: string, isValid: boolean][] = [
     ['sourceId', isOid(request.sourceId)],
-    ['assigningAuthority', request.assigningAuthority === undefined || request.assigningAuthority === '' || isOid(request.assigningAuthority)],
+    [
+      'assigningAuthority',
+      request.assigningAuthority === undefined ||
+        request.assigningAuthority === '' ||
+        isOid(request.assigningAuthority),
+    ],
     ['messageUuid', uuidForm.test(request.messageUuid)],
     ['birthDate', request.patient?.birthDate === undefined || /^(?:\d{8})?$/.test(request.patient.birthDate)],
     ['gender', request.patient?.gender === undefined || /^[MFOUAN]?$/i.test(request.patient.gender)],
   ];
   for (const [name, isValid] of checks) {
-    if (!isValid) throw new XdmError('XDM_VALUE_INVALID', `The value of ${name} cannot stand in XDM metadata`);
+    if (!isValid)
+      throw new XdmError('XDM_VALUE_INVALID', `The value of ${name} cannot stand in XDM metadata`);
   }
 }
 

@@ -5,7 +5,13 @@ import { shortFileNames } from './file-names.ts';
 import { formatCx, formatXcn, formatXon, normalizeDtm } from './hl7-values.ts';
 import { sourcePatientInfo } from './patient-info.ts';
 import { sniffCcda, type CcdaHeader } from './sniff-ccda.ts';
-import { defaultXdmCodes, formatCodeScheme, loincScheme, type XdmDocumentInput, type XdmRequest } from './xdm-request.ts';
+import {
+  defaultXdmCodes,
+  formatCodeScheme,
+  loincScheme,
+  type XdmDocumentInput,
+  type XdmRequest,
+} from './xdm-request.ts';
 
 /** The metadata of all documents of a request, with full or limited metadata alike for all (META-01). */
 export function describeDocuments(request: XdmRequest): DocumentEntry[] {
@@ -16,19 +22,36 @@ export function describeDocuments(request: XdmRequest): DocumentEntry[] {
     taken.add(entry.uniqueId ?? '');
     return entry;
   });
-  return entries.every(isComplete) ? entries : entries.map((entry) => ({ ...entry, patientId: undefined, isLimited: true }));
+  return entries.every(isComplete)
+    ? entries
+    : entries.map((entry) => ({ ...entry, patientId: undefined, isLimited: true }));
 }
 
 /** True if every attribute that full metadata require is known (IHE ITI TF-3 §4.3.1); nothing is ever made up. */
 function isComplete(entry: DocumentEntry): boolean {
   const required = [
-    entry.patientId, entry.sourcePatientId, entry.sourcePatientInfo[0], entry.creationTime, entry.languageCode,
-    entry.classCode, entry.typeCode, entry.formatCode, entry.confidentialityCode, entry.facilityTypeCode, entry.practiceSettingCode,
+    entry.patientId,
+    entry.sourcePatientId,
+    entry.sourcePatientInfo[0],
+    entry.creationTime,
+    entry.languageCode,
+    entry.classCode,
+    entry.typeCode,
+    entry.formatCode,
+    entry.confidentialityCode,
+    entry.facilityTypeCode,
+    entry.practiceSettingCode,
   ];
   return required.every((value) => value !== undefined);
 }
 
-function describeDocument(request: XdmRequest, document: XdmDocumentInput, index: number, uri: string, taken: ReadonlySet<string>): DocumentEntry {
+function describeDocument(
+  request: XdmRequest,
+  document: XdmDocumentInput,
+  index: number,
+  uri: string,
+  taken: ReadonlySet<string>,
+): DocumentEntry {
   const header = sniffCcda(document.content);
   const codes = { ...defaultXdmCodes, ...request.codes };
   const typeCode = document.typeCode ?? requestedType(request) ?? header?.code;
@@ -60,12 +83,16 @@ function describeDocument(request: XdmRequest, document: XdmDocumentInput, index
 }
 
 export function requestedType({ loinc }: XdmRequest): CodedValue | undefined {
-  return loinc === undefined ? undefined : { code: loinc.value, codingScheme: loincScheme, displayName: firstText(loinc.name) ?? loinc.value };
+  return loinc === undefined
+    ? undefined
+    : { code: loinc.value, codingScheme: loincScheme, displayName: firstText(loinc.name) ?? loinc.value };
 }
 
 /** Identifier and authority together or not at all. */
 export function patientCx({ patientId = '', assigningAuthority = '' }: XdmRequest): string | undefined {
-  return patientId.trim() === '' || assigningAuthority === '' ? undefined : formatCx(patientId, assigningAuthority);
+  return patientId.trim() === '' || assigningAuthority === ''
+    ? undefined
+    : formatCx(patientId, assigningAuthority);
 }
 
 export function documentAuthors({ author }: XdmRequest): XdmAuthor[] {
@@ -80,13 +107,26 @@ const ccdaTemplate = '2.16.840.1.113883.10.20.22.1.1';
 /** C-CDA R2.1 has a format code of its own; of any other document the media type says enough (IHE ITI TF-3 §4.2.3.2.9). */
 function formatCodeOf(header: CcdaHeader | undefined): CodedValue {
   if (header?.templateIds.includes(ccdaTemplate) === true) {
-    return { code: 'urn:hl7-org:sdwg:ccda-structuredBody:2.1', codingScheme: formatCodeScheme, displayName: 'C-CDA R2.1 with a structured body' };
+    return {
+      code: 'urn:hl7-org:sdwg:ccda-structuredBody:2.1',
+      codingScheme: formatCodeScheme,
+      displayName: 'C-CDA R2.1 with a structured body',
+    };
   }
-  return { code: 'urn:ihe:iti:xds:2017:mimeTypeSufficient', codingScheme: formatCodeScheme, displayName: 'Media type sufficient' };
+  return {
+    code: 'urn:ihe:iti:xds:2017:mimeTypeSufficient',
+    codingScheme: formatCodeScheme,
+    displayName: 'Media type sufficient',
+  };
 }
 
 /** The document's own identifier, else one derived from message and position; always an OID, with a short extension at most (META-02). */
-function uniqueIdOf(request: XdmRequest, header: CcdaHeader | undefined, index: number, taken: ReadonlySet<string>): string {
+function uniqueIdOf(
+  request: XdmRequest,
+  header: CcdaHeader | undefined,
+  index: number,
+  taken: ReadonlySet<string>,
+): string {
   const own = header?.id === undefined ? undefined : ownId(header.id.root, header.id.extension);
   return own === undefined || taken.has(own) ? oidOfText(`${request.messageUuid}/${index}`) : own;
 }

@@ -1,9 +1,26 @@
 /** Extensions of ISO 9660 level 1 by media type; `BIN` for all others. */
 const extensions: Readonly<Record<string, string>> = {
-  'text/xml': 'XML', 'application/xml': 'XML', 'application/hl7-v3+xml': 'XML', 'text/plain': 'TXT', 'text/html': 'HTM', 'text/csv': 'CSV',
-  'application/pdf': 'PDF', 'image/jpeg': 'JPG', 'image/png': 'PNG', 'image/gif': 'GIF', 'image/tiff': 'TIF', 'application/rtf': 'RTF', 'text/rtf': 'RTF',
-  'application/zip': 'ZIP', 'application/json': 'JSN', 'application/fhir+json': 'JSN', 'application/fhir+xml': 'XML', 'application/hl7-v2': 'HL7',
-  'x-application/hl7-v2+er7': 'HL7', 'application/dicom': 'DCM', 'application/msword': 'DOC',
+  'text/xml': 'XML',
+  'application/xml': 'XML',
+  'application/hl7-v3+xml': 'XML',
+  'text/plain': 'TXT',
+  'text/html': 'HTM',
+  'text/csv': 'CSV',
+  'application/pdf': 'PDF',
+  'image/jpeg': 'JPG',
+  'image/png': 'PNG',
+  'image/gif': 'GIF',
+  'image/tiff': 'TIF',
+  'application/rtf': 'RTF',
+  'text/rtf': 'RTF',
+  'application/zip': 'ZIP',
+  'application/json': 'JSN',
+  'application/fhir+json': 'JSN',
+  'application/fhir+xml': 'XML',
+  'application/hl7-v2': 'HL7',
+  'x-application/hl7-v2+er7': 'HL7',
+  'application/dicom': 'DCM',
+  'application/msword': 'DOC',
 };
 const reserved = new Set(['METADATA.XML', 'INDEX.HTM', 'README.TXT']);
 // Names that old systems take for devices.
@@ -13,7 +30,9 @@ const devices = /^(?:CON|PRN|AUX|NUL|COM\d|LPT\d)$/;
  * Names of at most 8.3 characters, A-Z, 0-9 and underscore (XDM-03), one for each document, all different, made from the
  * senders' names; paths are dropped. The order of the documents decides, so that equal input gives equal names.
  */
-export function shortFileNames(documents: readonly { readonly fileName?: string | undefined; readonly mediaType: string }[]): string[] {
+export function shortFileNames(
+  documents: readonly { readonly fileName?: string | undefined; readonly mediaType: string }[],
+): string[] {
   const taken = new Set(reserved);
   return documents.map((document, index) => {
     const name = freeName(splitName(document.fileName ?? '', document.mediaType), index, taken);
@@ -27,7 +46,12 @@ function splitName(fileName: string, mediaType: string): { base: string; extensi
   const dot = last.lastIndexOf('.');
   const extension = dot > 0 ? clean(last.slice(dot + 1)).slice(0, 3) : '';
   const known = extensions[mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? ''] ?? 'BIN';
-  return { base: clean(dot > 0 ? last.slice(0, dot) : last).slice(0, 8).replace(/_+$/, ''), extension: extension === '' ? known : extension };
+  return {
+    base: clean(dot > 0 ? last.slice(0, dot) : last)
+      .slice(0, 8)
+      .replace(/_+$/, ''),
+    extension: extension === '' ? known : extension,
+  };
 }
 
 function clean(text: string): string {
@@ -39,7 +63,11 @@ function clean(text: string): string {
     .replace(/^_+|_+$/g, '');
 }
 
-function freeName({ base, extension }: { base: string; extension: string }, index: number, taken: ReadonlySet<string>): string {
+function freeName(
+  { base, extension }: { base: string; extension: string },
+  index: number,
+  taken: ReadonlySet<string>,
+): string {
   const first = base === '' || devices.test(base) ? `DOC${String(index + 1).padStart(5, '0')}` : base;
   if (!taken.has(`${first}.${extension}`)) return `${first}.${extension}`;
   for (let number = 1; ; number++) {
@@ -52,6 +80,17 @@ function freeName({ base, extension }: { base: string; extension: string }, inde
 /** The media type that a file name speaks of, for documents without metadata. */
 export function mediaTypeOfName(fileName: string): string {
   const extension = fileName.split('.').at(-1)?.toUpperCase() ?? '';
-  const byLongName: Readonly<Record<string, string>> = { XSL: 'text/xml', HTML: 'text/html', JPEG: 'image/jpeg', JSON: 'application/json', TIFF: 'image/tiff', CDA: 'text/xml' };
-  return byLongName[extension] ?? Object.entries(extensions).find(([, known]) => known === extension)?.[0] ?? 'application/octet-stream';
+  const byLongName: Readonly<Record<string, string>> = {
+    XSL: 'text/xml',
+    HTML: 'text/html',
+    JPEG: 'image/jpeg',
+    JSON: 'application/json',
+    TIFF: 'image/tiff',
+    CDA: 'text/xml',
+  };
+  return (
+    byLongName[extension] ??
+    Object.entries(extensions).find(([, known]) => known === extension)?.[0] ??
+    'application/octet-stream'
+  );
 }

@@ -1,13 +1,33 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { escapeHl7, formatCx, formatDtm, formatXcn, formatXon, formatXtn, normalizeDtm } from './hl7-values.ts';
+import {
+  escapeHl7,
+  formatCx,
+  formatDtm,
+  formatXcn,
+  formatXon,
+  formatXtn,
+  normalizeDtm,
+} from './hl7-values.ts';
 import { sniffCcda } from './sniff-ccda.ts';
 
 test('META-04: times are UTC with 4 to 14 digits, an even number, no zone', () => {
   assert.equal(formatDtm(new Date('2026-11-21T10:36:55.999Z')), '20261121103655');
   const cases: [string, string | undefined][] = [
-    ['20120915', '20120915'], ['201209151030-0500', '201209151530'], ['20120915233000.123-0530', '20120916050000'], ['2012', '2012'], ['201209', '201209'], ['201209150', '20120915'],
-    ['2012091510+0530', '2012091510'], ['20120915+0500', '20120915'], ['2012091510-0500', '2012091515'], ['20121331', undefined], ['20120230', undefined], ['', undefined], ['yesterday', undefined], ['20120915T10', undefined],
+    ['20120915', '20120915'],
+    ['201209151030-0500', '201209151530'],
+    ['20120915233000.123-0530', '20120916050000'],
+    ['2012', '2012'],
+    ['201209', '201209'],
+    ['201209150', '20120915'],
+    ['2012091510+0530', '2012091510'],
+    ['20120915+0500', '20120915'],
+    ['2012091510-0500', '2012091515'],
+    ['20121331', undefined],
+    ['20120230', undefined],
+    ['', undefined],
+    ['yesterday', undefined],
+    ['20120915T10', undefined],
   ];
   for (const [text, expected] of cases) assert.equal(normalizeDtm(text), expected, text);
 });
@@ -37,11 +57,23 @@ test('META-07: delimiters are escaped and XTN holds the address', () => {
   assert.equal(formatXtn('a@b.example'), '^^Internet^a@b.example');
 });
 
-const cda = (inside: string): Buffer => Buffer.from(`<ClinicalDocument xmlns="urn:hl7-org:v3">${inside}</ClinicalDocument>`);
+const cda = (inside: string): Buffer =>
+  Buffer.from(`<ClinicalDocument xmlns="urn:hl7-org:v3">${inside}</ClinicalDocument>`);
 
 test('a C-CDA header is read; anything else, a DOCTYPE included, is not (SEC-11)', () => {
-  assert.equal(sniffCcda(cda('<title>A <b>B</b></title><effectiveTime value="20120915"/>'))?.effectiveTime, '20120915');
-  assert.equal(sniffCcda(Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(cda('<effectiveTime value="2012"/>').toString(), 'utf16le')]))?.effectiveTime, '2012');
+  assert.equal(
+    sniffCcda(cda('<title>A <b>B</b></title><effectiveTime value="20120915"/>'))?.effectiveTime,
+    '20120915',
+  );
+  assert.equal(
+    sniffCcda(
+      Buffer.concat([
+        Buffer.from([0xff, 0xfe]),
+        Buffer.from(cda('<effectiveTime value="2012"/>').toString(), 'utf16le'),
+      ]),
+    )?.effectiveTime,
+    '2012',
+  );
   assert.equal(sniffCcda(Buffer.from(`<!DOCTYPE a [<!ENTITY x "y">]>${cda('').toString()}`)), undefined);
   assert.equal(sniffCcda(Buffer.from('<ClinicalDocument xmlns="urn:other"/>')), undefined);
   assert.equal(sniffCcda(Buffer.from('<a><ClinicalDocument xmlns="urn:hl7-org:v3"/></a>')), undefined);
@@ -50,7 +82,14 @@ test('a C-CDA header is read; anything else, a DOCTYPE included, is not (SEC-11)
 });
 
 test('a broken or huge C-CDA is read as far as it goes', () => {
-  assert.equal(sniffCcda(cda('<effectiveTime value="2012"/><recordTarget><broken').subarray(0, 110))?.effectiveTime, '2012');
-  assert.equal(sniffCcda(cda(`<effectiveTime value="2012"/><recordTarget/>${'<x>é</x>'.repeat(200_000)}`))?.effectiveTime, '2012');
+  assert.equal(
+    sniffCcda(cda('<effectiveTime value="2012"/><recordTarget><broken').subarray(0, 110))?.effectiveTime,
+    '2012',
+  );
+  assert.equal(
+    sniffCcda(cda(`<effectiveTime value="2012"/><recordTarget/>${'<x>é</x>'.repeat(200_000)}`))
+      ?.effectiveTime,
+    '2012',
+  );
   assert.equal(sniffCcda(cda('&undefined;<effectiveTime value="2012"/>'))?.effectiveTime, undefined);
 });

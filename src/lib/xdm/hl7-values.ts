@@ -1,6 +1,12 @@
 import { isOid } from '../values/index.ts';
 
-const escapes: Readonly<Record<string, string>> = { '|': '\\F\\', '^': '\\S\\', '&': '\\T\\', '~': '\\R\\', '\\': '\\E\\' };
+const escapes: Readonly<Record<string, string>> = {
+  '|': '\\F\\',
+  '^': '\\S\\',
+  '&': '\\T\\',
+  '~': '\\R\\',
+  '\\': '\\E\\',
+};
 
 /** Escapes the delimiters of HL7 version 2 (META-07) and drops what no XML document may hold. */
 export function escapeHl7(text: string): string {
@@ -23,7 +29,10 @@ export function formatXcn(text: string): string | undefined {
   if (!person.includes('^')) return person === '' ? undefined : `^${escapeHl7(person)}`;
   const [id = '', familyName = ''] = person.split('^');
   if (id.trim() !== '' || familyName.trim() !== '') return person;
-  const words = person.split('^').filter((word) => word.trim() !== '').join(' ');
+  const words = person
+    .split('^')
+    .filter((word) => word.trim() !== '')
+    .join(' ');
   return words === '' ? undefined : `^${escapeHl7(words)}`;
 }
 
@@ -53,7 +62,16 @@ export function normalizeDtm(text: string): string | undefined {
   const match = timeForm.exec(text.trim());
   if (match?.[1] === undefined) return undefined;
   const digits = match[1].slice(0, match[1].length - (match[1].length % 2));
-  const at = new Date(Date.UTC(Number(digits.slice(0, 4)), Number(digits.slice(4, 6) || 1) - 1, Number(digits.slice(6, 8) || 1), Number(digits.slice(8, 10)), Number(digits.slice(10, 12)), Number(digits.slice(12, 14))));
+  const at = new Date(
+    Date.UTC(
+      Number(digits.slice(0, 4)),
+      Number(digits.slice(4, 6) || 1) - 1,
+      Number(digits.slice(6, 8) || 1),
+      Number(digits.slice(8, 10)),
+      Number(digits.slice(10, 12)),
+      Number(digits.slice(12, 14)),
+    ),
+  );
   // A month 13 or a February 30 rolls over: such a time is none.
   if (Number.isNaN(at.getTime()) || formatDtm(at).slice(0, digits.length) !== digits) return undefined;
   // A zone means nothing for a time that is not known to the hour.

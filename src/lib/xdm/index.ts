@@ -19,4 +19,11 @@ export { readMetadata } from './read-metadata.ts';
 export { readXdm } from './read-xdm.ts';
 export { sniffCcda, type CcdaHeader } from './sniff-ccda.ts';
 export type { XdmDocument, XdmPackage, XdmWarning } from './xdm-package.ts';
-export { defaultXdmCodes, loincScheme, type XdmCodes, type XdmDocumentInput, type XdmPatient, type XdmRequest } from './xdm-request.ts';
+export {
+  defaultXdmCodes,
+  loincScheme,
+  type XdmCodes,
+  type XdmDocumentInput,
+  type XdmPatient,
+  type XdmRequest,
+} from './xdm-request.ts';

@@ -1,6 +1,14 @@
 import { viewAsBuffer } from '../../core/index.ts';
 
-const zipTypes = new Set(['application/zip', 'application/x-zip-compressed', 'application/x-zip', 'application/x-compressed', 'application/octet-stream', 'multipart/x-zip', '']);
+const zipTypes = new Set([
+  'application/zip',
+  'application/x-zip-compressed',
+  'application/x-zip',
+  'application/x-compressed',
+  'application/octet-stream',
+  'multipart/x-zip',
+  '',
+]);
 const endOfDirectory = Buffer.from([0x50, 0x4b, 0x05, 0x06]);
 /** The record itself and a comment of at most 65,535 bytes. */
 const maxTailBytes = 65_557;
@@ -16,7 +24,9 @@ export function isXdm(bytes: Uint8Array, mediaType?: string, fileName?: string):
   const zip = viewAsBuffer(bytes);
   if (zip[0] !== 0x50 || zip[1] !== 0x4b) return false;
   const directory = centralDirectory(zip)?.toString('latin1').toUpperCase() ?? '';
-  return directory.includes('IHE_XDM/') || directory.includes('IHE_XDM\\') || directory.includes('METADATA.XML');
+  return (
+    directory.includes('IHE_XDM/') || directory.includes('IHE_XDM\\') || directory.includes('METADATA.XML')
+  );
 }
 
 function centralDirectory(zip: Buffer): Buffer | undefined {

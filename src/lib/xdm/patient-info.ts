@@ -15,7 +15,10 @@ export function sourcePatientInfo(patient: XdmPatient, cx: string | undefined): 
 }
 
 function joinComponents(...components: readonly (string | undefined)[]): string {
-  return components.map((component) => escapeHl7(component ?? '')).join('^').replace(/\^+$/, '');
+  return components
+    .map((component) => escapeHl7(component ?? ''))
+    .join('^')
+    .replace(/\^+$/, '');
 }
 
 /** The last caret stands before an empty country, as the test tools' samples have it. */
@@ -27,6 +30,14 @@ function joinAddress(...components: readonly (string | undefined)[]): string {
 /** What a receiver needs to find the patient and this request lacks, by field name (META-10); empty if nothing is missing. */
 export function missingPatientFields(request: XdmRequest): string[] {
   const { lastName, firstName, birthDate, gender } = request.patient ?? {};
-  const wanted = { lastName, firstName, birthDate, gender, patientId: request.assigningAuthority === undefined ? undefined : request.patientId };
-  return Object.entries(wanted).flatMap(([name, value]) => (value === undefined || value.trim() === '' ? [name] : []));
+  const wanted = {
+    lastName,
+    firstName,
+    birthDate,
+    gender,
+    patientId: request.assigningAuthority === undefined ? undefined : request.patientId,
+  };
+  return Object.entries(wanted).flatMap(([name, value]) =>
+    value === undefined || value.trim() === '' ? [name] : [],
+  );
 }

@@ -16,8 +16,13 @@ export function readMetadata(bytes: Uint8Array): XdmMetadata | undefined {
     const target = root.attributes['classifiedObject'] ?? '';
     if (root.kind === 'Classification') classified.set(target, [...(classified.get(target) ?? []), root]);
   }
-  const all = (object: RegistryObject): RegistryObject[] => [...object.children, ...(classified.get(object.attributes['id'] ?? '') ?? [])];
-  const set = packages.find((object) => all(object).some((child) => hasScheme(child, submissionSchemes.uniqueId))) ?? packages[0];
+  const all = (object: RegistryObject): RegistryObject[] => [
+    ...object.children,
+    ...(classified.get(object.attributes['id'] ?? '') ?? []),
+  ];
+  const set =
+    packages.find((object) => all(object).some((child) => hasScheme(child, submissionSchemes.uniqueId))) ??
+    packages[0];
   return {
     submissionSet: set === undefined ? undefined : readSubmissionSet(set, all(set)),
     documents: documents.map((object) => readDocument(object, all(object))),
@@ -35,7 +40,12 @@ function decodeMetadata(bytes: Uint8Array): string {
 function memberIds(roots: readonly RegistryObject[], set: RegistryObject | undefined): string[] {
   const source = set?.attributes['id'];
   return roots
-    .filter((root) => root.kind === 'Association' && root.attributes['sourceObject'] === source && root.attributes['associationType']?.endsWith('HasMember') === true)
+    .filter(
+      (root) =>
+        root.kind === 'Association' &&
+        root.attributes['sourceObject'] === source &&
+        root.attributes['associationType']?.endsWith('HasMember') === true,
+    )
     .flatMap((root) => root.attributes['targetObject'] ?? []);
 }
 
@@ -71,7 +81,12 @@ function readDocument(object: RegistryObject, children: readonly RegistryObject[
 function joinUri(values: readonly string[]): string | undefined {
   const numbered = values.map((value) => /^(\d{1,3})\|(.*)$/.exec(value));
   if (values.length === 1 || numbered.some((match) => match === null)) return known(values[0]);
-  return known(numbered.toSorted((a, b) => Number(a?.[1]) - Number(b?.[1])).map((match) => match?.[2] ?? '').join(''));
+  return known(
+    numbered
+      .toSorted((a, b) => Number(a?.[1]) - Number(b?.[1]))
+      .map((match) => match?.[2] ?? '')
+      .join(''),
+  );
 }
 
 function readSubmissionSet(object: RegistryObject, children: readonly RegistryObject[]): SubmissionSet {
@@ -101,14 +116,24 @@ function readAuthors(children: readonly RegistryObject[], scheme: string): XdmAu
 }
 
 function readCode(children: readonly RegistryObject[], scheme: string): CodedValue | undefined {
-  const child = children.find((candidate) => candidate.kind === 'Classification' && hasScheme(candidate, scheme));
+  const child = children.find(
+    (candidate) => candidate.kind === 'Classification' && hasScheme(candidate, scheme),
+  );
   const code = known(child?.attributes['nodeRepresentation']);
   if (child === undefined || code === undefined) return undefined;
-  return { code, codingScheme: child.slots.get('codingScheme')?.[0] ?? '', displayName: known(child.name) ?? code };
+  return {
+    code,
+    codingScheme: child.slots.get('codingScheme')?.[0] ?? '',
+    displayName: known(child.name) ?? code,
+  };
 }
 
 function externalId(children: readonly RegistryObject[], scheme: string): string | undefined {
-  return known(children.find((child) => child.kind === 'ExternalIdentifier' && hasScheme(child, scheme))?.attributes['value']);
+  return known(
+    children.find((child) => child.kind === 'ExternalIdentifier' && hasScheme(child, scheme))?.attributes[
+      'value'
+    ],
+  );
 }
 
 function hasScheme({ attributes }: RegistryObject, scheme: string): boolean {
@@ -116,7 +141,10 @@ function hasScheme({ attributes }: RegistryObject, scheme: string): boolean {
 }
 
 function hasNode(children: readonly RegistryObject[], node: string): boolean {
-  return children.some((child) => child.kind === 'Classification' && child.attributes['classificationNode']?.toLowerCase() === node);
+  return children.some(
+    (child) =>
+      child.kind === 'Classification' && child.attributes['classificationNode']?.toLowerCase() === node,
+  );
 }
 
 function known(text: string | undefined): string | undefined {

@@ -11,7 +11,13 @@ export interface RegistryObject {
   readonly children: RegistryObject[];
 }
 
-const objectKinds = new Set(['ExtrinsicObject', 'RegistryPackage', 'Classification', 'ExternalIdentifier', 'Association']);
+const objectKinds = new Set([
+  'ExtrinsicObject',
+  'RegistryPackage',
+  'Classification',
+  'ExternalIdentifier',
+  'Association',
+]);
 const maxElements = 100_000;
 const maxDepth = 50;
 
@@ -38,8 +44,11 @@ export function readRegistryObjects(xml: string): RegistryObject[] | undefined {
     throw new RangeError('a DOCTYPE is refused');
   });
   parser.on('opentag', (tag) => {
-    if (++reader.elements > maxElements || reader.path.length >= maxDepth) throw new RangeError('too many elements');
-    const attributes = Object.fromEntries(Object.values(tag.attributes).map((attribute) => [attribute.local, attribute.value]));
+    if (++reader.elements > maxElements || reader.path.length >= maxDepth)
+      throw new RangeError('too many elements');
+    const attributes = Object.fromEntries(
+      Object.values(tag.attributes).map((attribute) => [attribute.local, attribute.value]),
+    );
     openElement(reader, tag.local, attributes);
   });
   parser.on('text', (text) => {
@@ -60,7 +69,14 @@ export function readRegistryObjects(xml: string): RegistryObject[] | undefined {
 function openElement(reader: Reader, name: string, attributes: Readonly<Record<string, string>>): void {
   const current = reader.open.at(-1);
   if (objectKinds.has(name)) {
-    const object: RegistryObject = { kind: name, attributes, slots: new Map(), name: undefined, description: undefined, children: [] };
+    const object: RegistryObject = {
+      kind: name,
+      attributes,
+      slots: new Map(),
+      name: undefined,
+      description: undefined,
+      children: [],
+    };
     if (current === undefined) reader.roots.push(object);
     else current.children.push(object);
     reader.open.push(object);

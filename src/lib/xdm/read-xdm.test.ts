@@ -12,17 +12,30 @@ import { writeZip, type ZipItem } from './zip-writer.ts';
 
 const at = new Date('2026-11-21T10:36:55Z');
 const request = {
-  from: 'alice@direct.alpha.example', to: ['bob@direct.beta.example'], messageUuid: '6f1c2c5e-8a43-4d5e-9c0b-0d6f3f1f2a11', sourceId: '1.3.6.1.4.1.99999.1', at,
-  documents: [{ mediaType: 'text/plain', content: Buffer.from('one'), fileName: 'ONE.TXT' }, { mediaType: 'application/pdf', content: Buffer.from('two'), fileName: 'TWO.PDF' }],
+  from: 'alice@direct.alpha.example',
+  to: ['bob@direct.beta.example'],
+  messageUuid: '6f1c2c5e-8a43-4d5e-9c0b-0d6f3f1f2a11',
+  sourceId: '1.3.6.1.4.1.99999.1',
+  at,
+  documents: [
+    { mediaType: 'text/plain', content: Buffer.from('one'), fileName: 'ONE.TXT' },
+    { mediaType: 'application/pdf', content: Buffer.from('two'), fileName: 'TWO.PDF' },
+  ],
 };
-const items = (...list: [name: string, content: string | Uint8Array][]): ZipItem[] => list.map(([name, content]) => ({ name, content: Buffer.from(content as string) }));
-const zipOf = (...list: [name: string, content: string | Uint8Array][]): Promise<Buffer> => writeZip(items(...list), at);
+const items = (...list: [name: string, content: string | Uint8Array][]): ZipItem[] =>
+  list.map(([name, content]) => ({ name, content: Buffer.from(content as string) }));
+const zipOf = (...list: [name: string, content: string | Uint8Array][]): Promise<Buffer> =>
+  writeZip(items(...list), at);
 const subset = 'IHE_XDM/SUBSET01/';
 
 async function metadataText(): Promise<string> {
   const { readZip } = await import('./zip-reader.ts');
   const { defaultXdmLimits } = await import('./limits.ts');
-  return (await readZip(await buildXdm(request), defaultXdmLimits)).find(({ name }) => name.endsWith('METADATA.XML'))?.content.toString() ?? '';
+  return (
+    (await readZip(await buildXdm(request), defaultXdmLimits))
+      .find(({ name }) => name.endsWith('METADATA.XML'))
+      ?.content.toString() ?? ''
+  );
 }
 
 const refusedWith = (code: string) => (error: unknown) => error instanceof XdmError && error.code === code;
@@ -34,7 +47,13 @@ function rename(zip: Buffer, from: string, to: string): Buffer {
 
 test('XDM-11: names that climb out of the package are refused', async () => {
   const zip = await zipOf([`${subset}EVILEVILEV.TXT`, 'x']);
-  for (const name of ['../../../../../../../etc/p.TXT', '/IHE_XDM/SUBSET01/VILEVI.TX', 'C:\\E_XDM\\SUBSET01\\VILEVI.TX', 'IHE_XDM\\..\\..\\..\\..\\EV.TXT', 'IHE_XDM/SUBSET01/../../../EVIL']) {
+  for (const name of [
+    '../../../../../../../etc/p.TXT',
+    '/IHE_XDM/SUBSET01/VILEVI.TX',
+    'C:\\E_XDM\\SUBSET01\\VILEVI.TX',
+    'IHE_XDM\\..\\..\\..\\..\\EV.TXT',
+    'IHE_XDM/SUBSET01/../../../EVIL',
+  ]) {
     const hostile = rename(zip, `${subset}EVILEVILEV.TXT`, name.padEnd(31, 'T').slice(0, 31));
     await assert.rejects(readXdm(hostile), refusedWith('XDM_UNSAFE_NAME'), name);
   }
@@ -53,9 +72,25 @@ test('XDM-11: encrypted entries and unknown methods are refused', async () => {
 test('XDM-11: bombs, entries without number and lying sizes are refused', async () => {
   const bomb = await zipOf([`${subset}A.TXT`, Buffer.alloc(30_000_000)]);
   await assert.rejects(readXdm(bomb), refusedWith('XDM_TOO_LARGE'));
-  await assert.rejects(readXdm(bomb, { maxRatio: 1e9, maxEntryBytes: 1_000_000 }), refusedWith('XDM_TOO_LARGE'));
-  await assert.rejects(readXdm(await zipOf([`${subset}A.TXT`, 'x'.repeat(60)], [`${subset}B.TXT`, 'x'.repeat(60)]), { maxTotalBytes: 100 }), refusedWith('XDM_TOO_LARGE'));
-  await assert.rejects(readXdm(await zipOf(...Array.from({ length: 1001 }, (_, index): [string, string] => [`${subset}${index}.TXT`, ''])), {}), refusedWith('XDM_TOO_LARGE'));
+  await assert.rejects(
+    readXdm(bomb, { maxRatio: 1e9, maxEntryBytes: 1_000_000 }),
+    refusedWith('XDM_TOO_LARGE'),
+  );
+  await assert.rejects(
+    readXdm(await zipOf([`${subset}A.TXT`, 'x'.repeat(60)], [`${subset}B.TXT`, 'x'.repeat(60)]), {
+      maxTotalBytes: 100,
+    }),
+    refusedWith('XDM_TOO_LARGE'),
+  );
+  await assert.rejects(
+    readXdm(
+      await zipOf(
+        ...Array.from({ length: 1001 }, (_, index): [string, string] => [`${subset}${index}.TXT`, '']),
+      ),
+      {},
+    ),
+    refusedWith('XDM_TOO_LARGE'),
+  );
   for (const size of [10, 1000]) {
     const lying = await zipOf([`${subset}A.TXT`, 'x'.repeat(500)]);
     lying.writeUInt32LE(size, lying.indexOf('PK\u0001\u0002', 0, 'latin1') + 24);
@@ -65,88 +100,217 @@ test('XDM-11: bombs, entries without number and lying sizes are refused', async 
 
 test('XDM-11: what is no archive, or a damaged one, is refused', async () => {
   const zip = await buildXdm(request);
-  for (const bytes of [Buffer.alloc(0), Buffer.from('PK'), Buffer.from('hello'), zip.subarray(0, zip.length - 30), zip.subarray(100)]) await assert.rejects(readXdm(bytes), refusedWith('XDM_UNREADABLE'));
+  for (const bytes of [
+    Buffer.alloc(0),
+    Buffer.from('PK'),
+    Buffer.from('hello'),
+    zip.subarray(0, zip.length - 30),
+    zip.subarray(100),
+  ])
+    await assert.rejects(readXdm(bytes), refusedWith('XDM_UNREADABLE'));
 });
 
 test('XDM-11: lower-case names, a directory around, backslashes and missing cover files are tolerated', async () => {
   const xml = await metadataText();
-  for (const prefix of ['ihe_xdm/subset01/', 'package/IHE_XDM/SUBSET01/', 'IHE_XDM\\SUBSET01\\', './IHE_XDM/SUBSET01/', '']) {
+  for (const prefix of [
+    'ihe_xdm/subset01/',
+    'package/IHE_XDM/SUBSET01/',
+    'IHE_XDM\\SUBSET01\\',
+    './IHE_XDM/SUBSET01/',
+    '',
+  ]) {
     const placeholder = prefix.replaceAll('\\', '!').replace('./', '!/');
-    const zip = rename(await zipOf([`${placeholder}Metadata.xml`, xml], [`${placeholder}one.txt`, 'one'], [`${placeholder}two.pdf`, 'two']), placeholder === '' ? '\0never' : placeholder, prefix);
+    const zip = rename(
+      await zipOf(
+        [`${placeholder}Metadata.xml`, xml],
+        [`${placeholder}one.txt`, 'one'],
+        [`${placeholder}two.pdf`, 'two'],
+      ),
+      placeholder === '' ? '\0never' : placeholder,
+      prefix,
+    );
     const read = await readXdm(zip);
-    assert.deepEqual(read.documents.map(({ content, entry }) => [content.toString(), entry?.entryId]), [['one', 'Document01'], ['two', 'Document02']], prefix);
+    assert.deepEqual(
+      read.documents.map(({ content, entry }) => [content.toString(), entry?.entryId]),
+      [
+        ['one', 'Document01'],
+        ['two', 'Document02'],
+      ],
+      prefix,
+    );
     assert.deepEqual(read.warnings, ['index-missing', 'readme-missing']);
     assert.equal(read.metadataLevel, 'limited');
   }
 });
 
 test('XDM-11: the layout of the Java reference implementation, a slash short, is repaired', async () => {
-  const read = await readXdm(await zipOf(['IHE_XDM/SUBSET01METADATA.xml', await metadataText()], ['IHE_XDM/SUBSET01ONE.TXT', 'one'], ['IHE_XDM/SUBSET01TWO.PDF', 'two'], ['IHE_XDM/SUBSET01CCD.xsl', 'style'], ['INDEX.htm', ''], ['README.txt', '']));
-  assert.deepEqual(read.documents.map(({ fileName, entry }) => [fileName, entry?.entryId]), [['ONE.TXT', 'Document01'], ['TWO.PDF', 'Document02'], ['CCD.xsl', undefined]]);
+  const read = await readXdm(
+    await zipOf(
+      ['IHE_XDM/SUBSET01METADATA.xml', await metadataText()],
+      ['IHE_XDM/SUBSET01ONE.TXT', 'one'],
+      ['IHE_XDM/SUBSET01TWO.PDF', 'two'],
+      ['IHE_XDM/SUBSET01CCD.xsl', 'style'],
+      ['INDEX.htm', ''],
+      ['README.txt', ''],
+    ),
+  );
+  assert.deepEqual(
+    read.documents.map(({ fileName, entry }) => [fileName, entry?.entryId]),
+    [
+      ['ONE.TXT', 'Document01'],
+      ['TWO.PDF', 'Document02'],
+      ['CCD.xsl', undefined],
+    ],
+  );
   assert.deepEqual(read.warnings, ['document-without-metadata', 'layout-repaired']);
 });
 
 test('XDM-11: every subset is read', async () => {
   const xml = await metadataText();
-  const read = await readXdm(await zipOf(['IHE_XDM/SUBSET02/METADATA.XML', xml], ['IHE_XDM/SUBSET02/ONE.TXT', 'one'], ['IHE_XDM/SUBSET01/METADATA.XML', xml], ['IHE_XDM/SUBSET01/TWO.PDF', 'two']));
-  assert.deepEqual(read.documents.map(({ subset: path, fileName }) => [path, fileName]), [['IHE_XDM/SUBSET01', 'TWO.PDF'], ['IHE_XDM/SUBSET02', 'ONE.TXT']]);
+  const read = await readXdm(
+    await zipOf(
+      ['IHE_XDM/SUBSET02/METADATA.XML', xml],
+      ['IHE_XDM/SUBSET02/ONE.TXT', 'one'],
+      ['IHE_XDM/SUBSET01/METADATA.XML', xml],
+      ['IHE_XDM/SUBSET01/TWO.PDF', 'two'],
+    ),
+  );
+  assert.deepEqual(
+    read.documents.map(({ subset: path, fileName }) => [path, fileName]),
+    [
+      ['IHE_XDM/SUBSET01', 'TWO.PDF'],
+      ['IHE_XDM/SUBSET02', 'ONE.TXT'],
+    ],
+  );
   assert.equal(read.submissionSets.length, 2);
   assert.ok(read.warnings.includes('document-missing'));
 });
 
 test('AS-81: documents are delivered whatever is wrong with the metadata', async () => {
   const broken: [string, string | undefined][] = [
-    ['metadata-unreadable', '<broken'], ['metadata-unreadable', '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'], ['metadata-unreadable', '<html/>'],
-    ['metadata-unreadable', `<a>${'<b>'.repeat(1000)}${'</b>'.repeat(1000)}</a>`], ['metadata-unreadable', ''], ['metadata-missing', undefined],
+    ['metadata-unreadable', '<broken'],
+    ['metadata-unreadable', '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'],
+    ['metadata-unreadable', '<html/>'],
+    ['metadata-unreadable', `<a>${'<b>'.repeat(1000)}${'</b>'.repeat(1000)}</a>`],
+    ['metadata-unreadable', ''],
+    ['metadata-missing', undefined],
   ];
   for (const [warning, xml] of broken) {
-    const read = await readXdm(await zipOf(['INDEX.HTM', '<html><b></html>'], [`${subset}A.XML`, '<a/>'], [`${subset}B.PDF`, '%PDF'], ...(xml === undefined ? [] : ([[`${subset}METADATA.XML`, xml]] as [string, string][]))));
-    assert.deepEqual(read.documents.map(({ mediaType, fileName, title, entry }) => [mediaType, fileName, title, entry]), [['text/xml', 'A.XML', 'A.XML', undefined], ['application/pdf', 'B.PDF', 'B.PDF', undefined]]);
+    const read = await readXdm(
+      await zipOf(
+        ['INDEX.HTM', '<html><b></html>'],
+        [`${subset}A.XML`, '<a/>'],
+        [`${subset}B.PDF`, '%PDF'],
+        ...(xml === undefined ? [] : ([[`${subset}METADATA.XML`, xml]] as [string, string][])),
+      ),
+    );
+    assert.deepEqual(
+      read.documents.map(({ mediaType, fileName, title, entry }) => [mediaType, fileName, title, entry]),
+      [
+        ['text/xml', 'A.XML', 'A.XML', undefined],
+        ['application/pdf', 'B.PDF', 'B.PDF', undefined],
+      ],
+    );
     assert.ok(read.warnings.includes(warning as 'metadata-missing'), warning);
   }
 });
 
 test('AS-81: wrong hashes, sizes and associations are reported, not refused', async () => {
-  const xml = (await metadataText()).replace(/<Association [\s\S]*?<\/Association>/, '').replace(/(name="size"><ValueList><Value>)3/, '$14');
-  const read = await readXdm(await zipOf(['INDEX.HTM', ''], ['README.TXT', ''], [`${subset}METADATA.XML`, xml], [`${subset}ONE.TXT`, 'changed'], [`${subset}TWO.PDF`, 'two']));
+  const xml = (await metadataText())
+    .replace(/<Association [\s\S]*?<\/Association>/, '')
+    .replace(/(name="size"><ValueList><Value>)3/, '$14');
+  const read = await readXdm(
+    await zipOf(
+      ['INDEX.HTM', ''],
+      ['README.TXT', ''],
+      [`${subset}METADATA.XML`, xml],
+      [`${subset}ONE.TXT`, 'changed'],
+      [`${subset}TWO.PDF`, 'two'],
+    ),
+  );
   assert.equal(read.documents[0]?.content.toString(), 'changed');
   assert.deepEqual(read.warnings, ['association-missing', 'hash-mismatch', 'size-mismatch']);
 });
 
 test('a document is found by its hash, or as the only file, when its URI is wrong', async () => {
-  const xml = (await metadataText()).replaceAll('ONE.TXT', 'gone.txt').replaceAll('TWO.PDF', '..%2fTWO%2ePDF');
-  const read = await readXdm(await zipOf([`${subset}METADATA.XML`, xml], [`${subset}X.BIN`, 'one'], [`${subset}TWO.PDF`, 'two']));
-  assert.deepEqual(read.documents.map(({ content, entry }) => [content.toString(), entry?.entryId]), [['one', 'Document01'], ['two', 'Document02']]);
+  const xml = (await metadataText())
+    .replaceAll('ONE.TXT', 'gone.txt')
+    .replaceAll('TWO.PDF', '..%2fTWO%2ePDF');
+  const read = await readXdm(
+    await zipOf([`${subset}METADATA.XML`, xml], [`${subset}X.BIN`, 'one'], [`${subset}TWO.PDF`, 'two']),
+  );
+  assert.deepEqual(
+    read.documents.map(({ content, entry }) => [content.toString(), entry?.entryId]),
+    [
+      ['one', 'Document01'],
+      ['two', 'Document02'],
+    ],
+  );
 });
 
 test('junk of operating systems is left out; without any subset every file is a document', async () => {
-  const read = await readXdm(await zipOf(['__MACOSX/IHE_XDM/SUBSET01/._A.XML', 'x'], ['.DS_Store', 'x'], ['INDEX.HTM', ''], ['docs/A.XML', '<a/>'], ['B.PDF', 'x']));
-  assert.deepEqual(read.documents.map(({ fileName }) => fileName), ['A.XML', 'B.PDF']);
+  const read = await readXdm(
+    await zipOf(
+      ['__MACOSX/IHE_XDM/SUBSET01/._A.XML', 'x'],
+      ['.DS_Store', 'x'],
+      ['INDEX.HTM', ''],
+      ['docs/A.XML', '<a/>'],
+      ['B.PDF', 'x'],
+    ),
+  );
+  assert.deepEqual(
+    read.documents.map(({ fileName }) => fileName),
+    ['A.XML', 'B.PDF'],
+  );
 });
 
 test('metadata that name one file thousands of times are read in bounded work', async () => {
-  const objects = Array.from({ length: 20_000 }, (_, index) => `<ExtrinsicObject id="d${index}"><Slot name="hash"><ValueList><Value>${'0'.repeat(40)}</Value></ValueList></Slot></ExtrinsicObject>`).join('');
-  const read = await readXdm(await zipOf([`${subset}METADATA.XML`, `<a>${objects}</a>`], [`${subset}A.BIN`, Buffer.alloc(1_000_000, 'abc')]));
+  const objects = Array.from(
+    { length: 20_000 },
+    (_, index) =>
+      `<ExtrinsicObject id="d${index}"><Slot name="hash"><ValueList><Value>${'0'.repeat(40)}</Value></ValueList></Slot></ExtrinsicObject>`,
+  ).join('');
+  const read = await readXdm(
+    await zipOf(
+      [`${subset}METADATA.XML`, `<a>${objects}</a>`],
+      [`${subset}A.BIN`, Buffer.alloc(1_000_000, 'abc')],
+    ),
+  );
   assert.equal(read.documents.length, 1);
   assert.ok(read.warnings.includes('document-missing'));
 });
 
 test('XDM-08: a package is known by its content, whether typed as ZIP or octets or named .zip', async () => {
   const zip = await buildXdm(request);
-  for (const type of ['application/zip', 'application/x-zip-compressed', 'Application/Octet-Stream; name=x', undefined]) assert.equal(isXdm(zip, type), true);
+  for (const type of [
+    'application/zip',
+    'application/x-zip-compressed',
+    'Application/Octet-Stream; name=x',
+    undefined,
+  ])
+    assert.equal(isXdm(zip, type), true);
   assert.equal(isXdm(zip, 'text/plain', 'package.ZIP'), true);
   assert.equal(isXdm(zip, 'text/plain', 'package.txt'), false);
   assert.equal(isXdm(await zipOf(['a.txt', 'IHE_XDM/']), 'application/zip'), false);
-  for (const bytes of [Buffer.alloc(0), Buffer.from('PK\u0003\u0004'), Buffer.from('IHE_XDM/'), zip.subarray(0, 200)]) assert.equal(isXdm(bytes, 'application/zip', 'a.zip'), false);
+  for (const bytes of [
+    Buffer.alloc(0),
+    Buffer.from('PK\u0003\u0004'),
+    Buffer.from('IHE_XDM/'),
+    zip.subarray(0, 200),
+  ])
+    assert.equal(isXdm(bytes, 'application/zip', 'a.zip'), false);
 });
 
 test('a long URI that is split over values is joined', () => {
-  const xml = '<a><ExtrinsicObject id="d"><Slot name="URI"><ValueList><Value>2|B.TXT</Value><Value>1|A</Value></ValueList></Slot></ExtrinsicObject></a>';
+  const xml =
+    '<a><ExtrinsicObject id="d"><Slot name="URI"><ValueList><Value>2|B.TXT</Value><Value>1|A</Value></ValueList></Slot></ExtrinsicObject></a>';
   assert.equal(readMetadata(Buffer.from(xml))?.documents[0]?.uri, 'AB.TXT');
 });
 
 const samples = join(fixturesDir() ?? '', 'reference-data');
-const needsSamples = { skip: fixturesDir() !== undefined && existsSync(samples) ? false : 'the reference data is missing' };
+const needsSamples = {
+  skip: fixturesDir() !== undefined && existsSync(samples) ? false : 'the reference data is missing',
+};
 
 test('XDM-11: the twelve sample packages of the ETT open with their metadata', needsSamples, async () => {
   const folder = join(samples, 'ett/cda-samples');
@@ -163,27 +327,56 @@ test('XDM-11: the twelve sample packages of the ETT open with their metadata', n
     assert.equal(document?.mediaType, 'text/xml', name);
     assert.equal(document.entry?.uri, document.fileName, name);
     assert.ok(document.entry.uniqueId !== undefined && document.entry.sourcePatientId !== undefined, name);
-    assert.ok(submissionSets[0]?.sourceId !== undefined && submissionSets[0].uniqueId !== undefined && submissionSets[0].submissionTime !== undefined, name);
+    assert.ok(
+      submissionSets[0]?.sourceId !== undefined &&
+        submissionSets[0].uniqueId !== undefined &&
+        submissionSets[0].submissionTime !== undefined,
+      name,
+    );
     assert.equal(metadataLevel, /LIM/.test(name) ? 'limited' : 'full', name);
   }
 });
 
-test('META-01: full and limited samples of the ETT are told apart, and their values read', needsSamples, async () => {
-  const read = (name: string): ReturnType<typeof readXdm> => readXdm(readFileSync(join(samples, 'ett/cda-samples', name)));
-  const [full, limited] = [await read('XDM_FULL.ZIP'), await read('XDM_LIM.ZIP')];
-  assert.deepEqual([full.metadataLevel, limited.metadataLevel], ['full', 'limited']);
-  const entry = full.documents[0]?.entry;
-  assert.deepEqual(entry?.sourcePatientInfo, ['PID-3|1^^^&2.16.840.1.113883.4.6&ISO', 'PID-5|Jones^Isabella^^^^', 'PID-7|19470501', 'PID-8|F', 'PID-11|1357 Amber Drive^^Beaverton^OR^97006^']);
-  assert.deepEqual([entry.patientId, entry.creationTime, entry.sizeBytes, entry.typeCode?.code], ['1^^^&2.16.840.1.113883.4.6&ISO', '20120806', 120687, '34096-8']);
-  assert.deepEqual(full.submissionSets[0]?.authors, [{ person: '7.6^Epic - Version 7.6', institutions: ['Lucy Personal Health Record'], telecommunications: [] }]);
-});
+test(
+  'META-01: full and limited samples of the ETT are told apart, and their values read',
+  needsSamples,
+  async () => {
+    const read = (name: string): ReturnType<typeof readXdm> =>
+      readXdm(readFileSync(join(samples, 'ett/cda-samples', name)));
+    const [full, limited] = [await read('XDM_FULL.ZIP'), await read('XDM_LIM.ZIP')];
+    assert.deepEqual([full.metadataLevel, limited.metadataLevel], ['full', 'limited']);
+    const entry = full.documents[0]?.entry;
+    assert.deepEqual(entry?.sourcePatientInfo, [
+      'PID-3|1^^^&2.16.840.1.113883.4.6&ISO',
+      'PID-5|Jones^Isabella^^^^',
+      'PID-7|19470501',
+      'PID-8|F',
+      'PID-11|1357 Amber Drive^^Beaverton^OR^97006^',
+    ]);
+    assert.deepEqual(
+      [entry.patientId, entry.creationTime, entry.sizeBytes, entry.typeCode?.code],
+      ['1^^^&2.16.840.1.113883.4.6&ISO', '20120806', 120687, '34096-8'],
+    );
+    assert.deepEqual(full.submissionSets[0]?.authors, [
+      {
+        person: '7.6^Epic - Version 7.6',
+        institutions: ['Lucy Personal Health Record'],
+        telecommunications: [],
+      },
+    ]);
+  },
+);
 
-test('XDM-11: both packages of the Java reference implementation open with their metadata', needsSamples, async () => {
-  const flawed = await readXdm(readFileSync(join(samples, 'java-xd/xdm.zip')));
-  assert.equal(flawed.documents[0]?.entry?.uniqueId, '71aeb81a-c2a5-4ba5-b036-f7b334278bcc');
-  assert.deepEqual(flawed.submissionSets[0]?.intendedRecipients, ['||^^Internet^recip@test.com']);
-  assert.ok(flawed.warnings.includes('layout-repaired'));
-  const nested = await readXdm(readFileSync(join(samples, 'java-xd/samplexdm.zip')));
-  assert.equal(nested.documents[0]?.title, 'Physical');
-  assert.equal(nested.documents[0].fileName, 'Document01.xml');
-});
+test(
+  'XDM-11: both packages of the Java reference implementation open with their metadata',
+  needsSamples,
+  async () => {
+    const flawed = await readXdm(readFileSync(join(samples, 'java-xd/xdm.zip')));
+    assert.equal(flawed.documents[0]?.entry?.uniqueId, '71aeb81a-c2a5-4ba5-b036-f7b334278bcc');
+    assert.deepEqual(flawed.submissionSets[0]?.intendedRecipients, ['||^^Internet^recip@test.com']);
+    assert.ok(flawed.warnings.includes('layout-repaired'));
+    const nested = await readXdm(readFileSync(join(samples, 'java-xd/samplexdm.zip')));
+    assert.equal(nested.documents[0]?.title, 'Physical');
+    assert.equal(nested.documents[0].fileName, 'Document01.xml');
+  },
+);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { cleanFileName } from '../mime/index.ts';
 import type { DocumentEntry, XdmMetadata } from './entries.ts';
 import { mediaTypeOfName } from './file-names.ts';
 import { defaultXdmLimits, type XdmLimits } from './limits.ts';
@@ -21,9 +22,12 @@ interface Subset {
 export async function readXdm(zip: Uint8Array, limits: Partial<XdmLimits> = {}): Promise<XdmPackage> {
   const allLimits = { ...defaultXdmLimits, ...limits };
   const warnings = new Set<XdmWarning>();
-  const entries = (await readZip(zip, allLimits)).map((entry) => repairName(entry, warnings)).filter((entry) => !isJunk(entry.name));
+  const entries = (await readZip(zip, allLimits))
+    .map((entry) => repairName(entry, warnings))
+    .filter((entry) => !isJunk(entry.name));
   for (const name of ['INDEX.HTM', 'README.TXT']) {
-    if (!entries.some((entry) => baseName(entry.name).toUpperCase() === name)) warnings.add(name === 'INDEX.HTM' ? 'index-missing' : 'readme-missing');
+    if (!entries.some((entry) => baseName(entry.name).toUpperCase() === name))
+      warnings.add(name === 'INDEX.HTM' ? 'index-missing' : 'readme-missing');
   }
   if (entries.some((entry) => !entry.isIntact)) warnings.add('checksum-mismatch');
   const read = findSubsets(entries).map((subset) => readSubset(subset, allLimits, warnings));
@@ -60,7 +64,8 @@ function isJunk(name: string): boolean {
 function findSubsets(entries: readonly ZipEntry[]): Subset[] {
   const paths = new Set<string>();
   for (const { name } of entries) {
-    const path = /^(?:.*\/)?IHE_XDM\/[^/]+(?=\/)/i.exec(name)?.[0] ?? (isMetadata(name) ? directoryOf(name) : undefined);
+    const path =
+      /^(?:.*\/)?IHE_XDM\/[^/]+(?=\/)/i.exec(name)?.[0] ?? (isMetadata(name) ? directoryOf(name) : undefined);
     if (path !== undefined) paths.add(path);
   }
   if (paths.size === 0) paths.add('');
@@ -87,7 +92,8 @@ interface ReadSubset {
 
 function readSubset(subset: Subset, limits: XdmLimits, warnings: Set<XdmWarning>): ReadSubset {
   const bytes = subset.metadata?.content;
-  const metadata = bytes === undefined || bytes.length > limits.maxMetadataBytes ? undefined : readMetadata(bytes);
+  const metadata =
+    bytes === undefined || bytes.length > limits.maxMetadataBytes ? undefined : readMetadata(bytes);
   if (metadata === undefined) warnings.add(bytes === undefined ? 'metadata-missing' : 'metadata-unreadable');
   const entries = metadata?.documents.slice(0, limits.maxEntries) ?? [];
   const files = createFileIndex(subset);
@@ -100,13 +106,17 @@ function readSubset(subset: Subset, limits: XdmLimits, warnings: Set<XdmWarning>
       continue;
     }
     if (entry.hash !== undefined && entry.hash !== files.hashOf(file)) warnings.add('hash-mismatch');
-    if (entry.sizeBytes !== undefined && entry.sizeBytes !== file.content.length) warnings.add('size-mismatch');
+    if (entry.sizeBytes !== undefined && entry.sizeBytes !== file.content.length)
+      warnings.add('size-mismatch');
     if (!members.has(entry.entryId)) warnings.add('association-missing');
     described.push(toDocument(file, entry, subset.path));
   }
   const rest = files.rest();
   if (rest.length > 0) warnings.add('document-without-metadata');
-  return { metadata, documents: [...described, ...rest.map((file) => toDocument(file, undefined, subset.path))] };
+  return {
+    metadata,
+    documents: [...described, ...rest.map((file) => toDocument(file, undefined, subset.path))],
+  };
 }
 
 interface FileIndex {
@@ -121,7 +131,9 @@ interface FileIndex {
 function createFileIndex({ path, files }: Subset): FileIndex {
   const left = new Set(files);
   const prefixLength = path === '' ? 0 : path.length + 1;
-  const byName = new Map(files.toReversed().map((file) => [file.name.slice(prefixLength).toLowerCase(), file]));
+  const byName = new Map(
+    files.toReversed().map((file) => [file.name.slice(prefixLength).toLowerCase(), file]),
+  );
   const byBaseName = new Map(files.toReversed().map((file) => [baseName(file.name).toLowerCase(), file]));
   const hashes = new Map<ZipEntry, string>();
   const hashOf = (file: ZipEntry): string => {
@@ -151,7 +163,10 @@ function createFileIndex({ path, files }: Subset): FileIndex {
 }
 
 function plainUri(uri: string): string {
-  const text = uri.replaceAll('\\', '/').replace(/^(?:\.?\/)+/, '').toLowerCase();
+  const text = uri
+    .replaceAll('\\', '/')
+    .replace(/^(?:\.?\/)+/, '')
+    .toLowerCase();
   try {
     return decodeURIComponent(text);
   } catch {
@@ -160,7 +175,7 @@ function plainUri(uri: string): string {
 }
 
 function toDocument(file: ZipEntry, entry: DocumentEntry | undefined, subset: string): XdmDocument {
-  const fileName = baseName(file.name).replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '').slice(0, 255);
+  const fileName = cleanFileName(file.name);
   const mimeType = entry?.mimeType ?? '';
   return {
     mediaType: /^[\w.+-]+\/[\w.+-]+$/.test(mimeType) ? mimeType : mediaTypeOfName(fileName),
@@ -177,8 +192,13 @@ function toDocument(file: ZipEntry, entry: DocumentEntry | undefined, subset: st
 function levelOf(metadata: readonly XdmMetadata[]): XdmPackage['metadataLevel'] {
   if (metadata.length === 0) return undefined;
   const documents = metadata.flatMap((one) => one.documents);
-  const isMarked = documents.some((entry) => entry.isLimited) || metadata.some((one) => one.submissionSet?.isLimited === true);
-  const isLacking = documents.some((entry) => entry.patientId === undefined || entry.creationTime === undefined || entry.typeCode === undefined);
+  const isMarked =
+    documents.some((entry) => entry.isLimited) ||
+    metadata.some((one) => one.submissionSet?.isLimited === true);
+  const isLacking = documents.some(
+    (entry) =>
+      entry.patientId === undefined || entry.creationTime === undefined || entry.typeCode === undefined,
+  );
   return isMarked || isLacking ? 'limited' : 'full';
 }
 

@@ -39,7 +39,15 @@ interface State {
 export function sniffCcda(content: Uint8Array): CcdaHeader | undefined {
   const text = decodeXml(content.subarray(0, maxHeaderBytes));
   if (!text.includes('ClinicalDocument') || text.includes('<!DOCTYPE')) return undefined;
-  const state: State = { depth: 0, isDone: false, isCda: false, isInTitle: false, title: '', elements: new Map(), templateIds: [] };
+  const state: State = {
+    depth: 0,
+    isDone: false,
+    isCda: false,
+    isInTitle: false,
+    title: '',
+    elements: new Map(),
+    templateIds: [],
+  };
   readHeader(text, state);
   return state.isCda ? describe(state) : undefined;
 }
@@ -55,7 +63,9 @@ function decodeXml(bytes: Uint8Array): string {
 function trimToCharacter(bytes: Uint8Array): Uint8Array {
   let end = bytes.length;
   while (end > 0 && bytes.length - end < 4 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end--;
-  return end > 0 && bytes.length >= maxHeaderBytes && (bytes[end - 1] ?? 0) >= 0xc0 ? bytes.subarray(0, end - 1) : bytes;
+  return end > 0 && bytes.length >= maxHeaderBytes && (bytes[end - 1] ?? 0) >= 0xc0
+    ? bytes.subarray(0, end - 1)
+    : bytes;
 }
 
 function readHeader(text: string, state: State): void {
@@ -64,7 +74,9 @@ function readHeader(text: string, state: State): void {
     throw error;
   });
   parser.on('opentag', (tag) => {
-    const attributes = Object.fromEntries(Object.values(tag.attributes).map((attribute) => [attribute.local, attribute.value]));
+    const attributes = Object.fromEntries(
+      Object.values(tag.attributes).map((attribute) => [attribute.local, attribute.value]),
+    );
     openElement(state, tag.local, tag.uri, attributes);
   });
   parser.on('text', (piece) => {
@@ -75,13 +87,19 @@ function readHeader(text: string, state: State): void {
     state.isInTitle &&= state.depth > 1;
   });
   try {
-    for (let from = 0; from < text.length && !state.isDone; from += chunkCharacters) parser.write(text.slice(from, from + chunkCharacters));
+    for (let from = 0; from < text.length && !state.isDone; from += chunkCharacters)
+      parser.write(text.slice(from, from + chunkCharacters));
   } catch {
     // What was read before the fault still counts.
   }
 }
 
-function openElement(state: State, name: string, uri: string, attributes: Readonly<Record<string, string>>): void {
+function openElement(
+  state: State,
+  name: string,
+  uri: string,
+  attributes: Readonly<Record<string, string>>,
+): void {
   if (state.depth === 0) state.isCda = name === 'ClinicalDocument' && uri === cdaNamespace;
   state.depth++;
   if (state.depth === 1 && !state.isCda) state.isDone = true;
@@ -98,7 +116,10 @@ function describe(state: State): CcdaHeader {
   const id = state.elements.get('id');
   const title = state.title.replace(/\s+/g, ' ').trim();
   return {
-    id: id?.['root'] === undefined || id['nullFlavor'] !== undefined ? undefined : { root: id['root'], extension: id['extension'] ?? '' },
+    id:
+      id?.['root'] === undefined || id['nullFlavor'] !== undefined
+        ? undefined
+        : { root: id['root'], extension: id['extension'] ?? '' },
     title: title === '' ? undefined : title,
     effectiveTime: normalizeDtm(state.elements.get('effectiveTime')?.['value'] ?? ''),
     code: codeOf(state.elements.get('code')),

@@ -5,8 +5,15 @@ import { xmlAttributes, xmlText } from './xml-text.ts';
 const subsetPath = 'IHE_XDM/SUBSET01/';
 
 /** INDEX.HTM: XHTML Basic with what the package holds and links to it (XDM-10, IHE ITI TF-2 §3.32.4.1.2.2). */
-export function writeIndex(request: XdmRequest, set: SubmissionSet, documents: readonly DocumentEntry[]): string {
-  const items = documents.map(({ uri = '', title = uri, mimeType, sizeBytes = 0 }) => `<li>${link(`${subsetPath}${uri}`, title)} (${xmlText(mimeType)}, ${sizeBytes} bytes)</li>`);
+export function writeIndex(
+  request: XdmRequest,
+  set: SubmissionSet,
+  documents: readonly DocumentEntry[],
+): string {
+  const items = documents.map(
+    ({ uri = '', title = uri, mimeType, sizeBytes = 0 }) =>
+      `<li>${link(`${subsetPath}${uri}`, title)} (${xmlText(mimeType)}, ${sizeBytes} bytes)</li>`,
+  );
   const text = set.comments === undefined ? '' : `<pre>${xmlText(set.comments)}</pre>\n`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -31,7 +38,11 @@ function link(href: string, text: string): string {
 }
 
 /** README.TXT: who sent the package, by what, how it is laid out (XDM-10). */
-export function writeReadme(request: XdmRequest, set: SubmissionSet, documents: readonly DocumentEntry[]): string {
+export function writeReadme(
+  request: XdmRequest,
+  set: SubmissionSet,
+  documents: readonly DocumentEntry[],
+): string {
   const institution = set.authors[0]?.institutions[0]?.split('^', 1)[0];
   return [
     'This package was made by openhisp, an open Direct messaging service.',

@@ -1,5 +1,11 @@
 import type { CodedValue, DocumentEntry, SubmissionSet, XdmAuthor } from './entries.ts';
-import { documentEntryType, documentSchemes, hasMemberType, submissionSchemes, submissionSetNode } from './schemes.ts';
+import {
+  documentEntryType,
+  documentSchemes,
+  hasMemberType,
+  submissionSchemes,
+  submissionSetNode,
+} from './schemes.ts';
 import { xmlAttributes, xmlText } from './xml-text.ts';
 
 const lcm = 'urn:oasis:names:tc:ebxml-regrep:xsd:lcm:3.0';
@@ -30,72 +36,121 @@ function createIds(): NewId {
 }
 
 function writeDocument(entry: DocumentEntry, newId: NewId): string {
-  return element('ExtrinsicObject', { id: entry.entryId, objectType: documentEntryType, mimeType: entry.mimeType, status: approved, isOpaque: 'false' }, [
-    slot('creationTime', entry.creationTime),
-    slot('hash', entry.hash),
-    slot('languageCode', entry.languageCode),
-    slot('size', entry.sizeBytes?.toString()),
-    slot('sourcePatientId', entry.sourcePatientId),
-    slot('sourcePatientInfo', ...entry.sourcePatientInfo),
-    slot('URI', entry.uri),
-    localized('Name', entry.title, entry.languageCode),
-    localized('Description', entry.comments, entry.languageCode),
-    limitedMark(entry, documentSchemes.limited, newId),
-    ...entry.authors.map((author) => writeAuthor(author, entry.entryId, documentSchemes.author, newId)),
-    code(entry, documentSchemes.classCode, entry.classCode, newId),
-    code(entry, documentSchemes.confidentialityCode, entry.confidentialityCode, newId),
-    code(entry, documentSchemes.formatCode, entry.formatCode, newId),
-    code(entry, documentSchemes.facilityTypeCode, entry.facilityTypeCode, newId),
-    code(entry, documentSchemes.practiceSettingCode, entry.practiceSettingCode, newId),
-    code(entry, documentSchemes.typeCode, entry.typeCode, newId),
-    externalId(entry, documentSchemes.patientId, 'XDSDocumentEntry.patientId', entry.patientId, newId),
-    externalId(entry, documentSchemes.uniqueId, 'XDSDocumentEntry.uniqueId', entry.uniqueId, newId),
-  ]);
+  return element(
+    'ExtrinsicObject',
+    {
+      id: entry.entryId,
+      objectType: documentEntryType,
+      mimeType: entry.mimeType,
+      status: approved,
+      isOpaque: 'false',
+    },
+    [
+      slot('creationTime', entry.creationTime),
+      slot('hash', entry.hash),
+      slot('languageCode', entry.languageCode),
+      slot('size', entry.sizeBytes?.toString()),
+      slot('sourcePatientId', entry.sourcePatientId),
+      slot('sourcePatientInfo', ...entry.sourcePatientInfo),
+      slot('URI', entry.uri),
+      localized('Name', entry.title, entry.languageCode),
+      localized('Description', entry.comments, entry.languageCode),
+      limitedMark(entry, documentSchemes.limited, newId),
+      ...entry.authors.map((author) => writeAuthor(author, entry.entryId, documentSchemes.author, newId)),
+      code(entry, documentSchemes.classCode, entry.classCode, newId),
+      code(entry, documentSchemes.confidentialityCode, entry.confidentialityCode, newId),
+      code(entry, documentSchemes.formatCode, entry.formatCode, newId),
+      code(entry, documentSchemes.facilityTypeCode, entry.facilityTypeCode, newId),
+      code(entry, documentSchemes.practiceSettingCode, entry.practiceSettingCode, newId),
+      code(entry, documentSchemes.typeCode, entry.typeCode, newId),
+      externalId(entry, documentSchemes.patientId, 'XDSDocumentEntry.patientId', entry.patientId, newId),
+      externalId(entry, documentSchemes.uniqueId, 'XDSDocumentEntry.uniqueId', entry.uniqueId, newId),
+    ],
+  );
 }
 
 function writeSubmissionSet(set: SubmissionSet, newId: NewId): string {
-  return element('RegistryPackage', { id: set.entryId, objectType: `${objectType}:RegistryPackage`, status: approved }, [
-    slot('intendedRecipient', ...set.intendedRecipients),
-    slot('submissionTime', set.submissionTime),
-    localized('Name', set.title),
-    localized('Description', set.comments),
-    limitedMark(set, submissionSchemes.limited, newId),
-    ...set.authors.map((author) => writeAuthor(author, set.entryId, submissionSchemes.author, newId)),
-    code(set, submissionSchemes.contentTypeCode, set.contentTypeCode, newId),
-    externalId(set, submissionSchemes.patientId, 'XDSSubmissionSet.patientId', set.patientId, newId),
-    externalId(set, submissionSchemes.sourceId, 'XDSSubmissionSet.sourceId', set.sourceId, newId),
-    externalId(set, submissionSchemes.uniqueId, 'XDSSubmissionSet.uniqueId', set.uniqueId, newId),
-  ]);
+  return element(
+    'RegistryPackage',
+    { id: set.entryId, objectType: `${objectType}:RegistryPackage`, status: approved },
+    [
+      slot('intendedRecipient', ...set.intendedRecipients),
+      slot('submissionTime', set.submissionTime),
+      localized('Name', set.title),
+      localized('Description', set.comments),
+      limitedMark(set, submissionSchemes.limited, newId),
+      ...set.authors.map((author) => writeAuthor(author, set.entryId, submissionSchemes.author, newId)),
+      code(set, submissionSchemes.contentTypeCode, set.contentTypeCode, newId),
+      externalId(set, submissionSchemes.patientId, 'XDSSubmissionSet.patientId', set.patientId, newId),
+      externalId(set, submissionSchemes.sourceId, 'XDSSubmissionSet.sourceId', set.sourceId, newId),
+      externalId(set, submissionSchemes.uniqueId, 'XDSSubmissionSet.uniqueId', set.uniqueId, newId),
+    ],
+  );
 }
 
 function writeAssociation(sourceObject: string, targetObject: string, newId: NewId): string {
-  return element('Association', { id: newId('as'), associationType: hasMemberType, sourceObject, targetObject }, [slot('SubmissionSetStatus', 'Original')]);
+  return element(
+    'Association',
+    { id: newId('as'), associationType: hasMemberType, sourceObject, targetObject },
+    [slot('SubmissionSetStatus', 'Original')],
+  );
 }
 
 /** META-01: the classification that marks limited metadata. */
-function limitedMark(object: DocumentEntry | SubmissionSet, classificationNode: string, newId: NewId): string {
-  return object.isLimited ? `<Classification${xmlAttributes({ id: newId('cl'), classifiedObject: object.entryId, classificationNode })}/>\n` : '';
+function limitedMark(
+  object: DocumentEntry | SubmissionSet,
+  classificationNode: string,
+  newId: NewId,
+): string {
+  return object.isLimited
+    ? `<Classification${xmlAttributes({ id: newId('cl'), classifiedObject: object.entryId, classificationNode })}/>\n`
+    : '';
 }
 
-function writeAuthor(author: XdmAuthor, classifiedObject: string, classificationScheme: string, newId: NewId): string {
-  return element('Classification', { id: newId('cl'), classificationScheme, classifiedObject, nodeRepresentation: '' }, [
-    slot('authorPerson', author.person),
-    slot('authorInstitution', ...author.institutions),
-    slot('authorTelecommunication', ...author.telecommunications),
-  ]);
+function writeAuthor(
+  author: XdmAuthor,
+  classifiedObject: string,
+  classificationScheme: string,
+  newId: NewId,
+): string {
+  return element(
+    'Classification',
+    { id: newId('cl'), classificationScheme, classifiedObject, nodeRepresentation: '' },
+    [
+      slot('authorPerson', author.person),
+      slot('authorInstitution', ...author.institutions),
+      slot('authorTelecommunication', ...author.telecommunications),
+    ],
+  );
 }
 
-function code({ entryId }: { readonly entryId: string }, classificationScheme: string, value: CodedValue | undefined, newId: NewId): string {
+function code(
+  { entryId }: { readonly entryId: string },
+  classificationScheme: string,
+  value: CodedValue | undefined,
+  newId: NewId,
+): string {
   if (value === undefined) return '';
-  return element('Classification', { id: newId('cl'), classificationScheme, classifiedObject: entryId, nodeRepresentation: value.code }, [
-    slot('codingScheme', value.codingScheme),
-    localized('Name', value.displayName),
-  ]);
+  return element(
+    'Classification',
+    { id: newId('cl'), classificationScheme, classifiedObject: entryId, nodeRepresentation: value.code },
+    [slot('codingScheme', value.codingScheme), localized('Name', value.displayName)],
+  );
 }
 
-function externalId({ entryId }: { readonly entryId: string }, identificationScheme: string, name: string, value: string | undefined, newId: NewId): string {
+function externalId(
+  { entryId }: { readonly entryId: string },
+  identificationScheme: string,
+  name: string,
+  value: string | undefined,
+  newId: NewId,
+): string {
   if (value === undefined) return '';
-  return element('ExternalIdentifier', { id: newId('ei'), registryObject: entryId, identificationScheme, value }, [localized('Name', name)]);
+  return element(
+    'ExternalIdentifier',
+    { id: newId('ei'), registryObject: entryId, identificationScheme, value },
+    [localized('Name', name)],
+  );
 }
 
 function slot(name: string, ...values: readonly (string | undefined)[]): string {
@@ -109,7 +164,10 @@ function localized(name: string, value: string | undefined, language?: string): 
   return `<${name}><LocalizedString${xmlAttributes({ ...(language === undefined ? {} : { 'xml:lang': language }), value })}/></${name}>\n`;
 }
 
-function element(name: string, attributes: Readonly<Record<string, string>>, children: readonly string[]): string {
+function element(
+  name: string,
+  attributes: Readonly<Record<string, string>>,
+  children: readonly string[],
+): string {
   return `<${name}${xmlAttributes(attributes)}>\n${children.join('')}</${name}>\n`;
 }
-

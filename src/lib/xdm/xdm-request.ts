@@ -55,7 +55,9 @@ export interface XdmRequest {
   readonly assigningAuthority?: string | undefined;
   readonly loinc?: { readonly value: string; readonly name?: string | undefined } | undefined;
   /** A person as text or XCN, an institution as text or XON. */
-  readonly author?: { readonly person?: string | undefined; readonly institution?: string | undefined } | undefined;
+  readonly author?:
+    | { readonly person?: string | undefined; readonly institution?: string | undefined }
+    | undefined;
   readonly documents: readonly XdmDocumentInput[];
   /** OID of this installation (META-03). */
   readonly sourceId: string;

@@ -1,4 +1,12 @@
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '&#10;', '\r': '&#13;', '\t': '&#9;' };
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\n': '&#10;',
+  '\r': '&#13;',
+  '\t': '&#9;',
+};
 
 /** Text for an element's content; characters that XML 1.0 §2.2 forbids become blanks. */
 export function xmlText(text: string): string {
@@ -8,10 +16,13 @@ export function xmlText(text: string): string {
 /** ` name="value"` for each pair; line ends are kept as references, since attribute values are normalised otherwise. */
 export function xmlAttributes(attributes: Readonly<Record<string, string>>): string {
   return Object.entries(attributes)
-    .map(([name, value]) => ` ${name}="${legal(value).replace(/[&<>"\n\r\t]/g, (character) => entities[character] ?? '')}"`)
+    .map(
+      ([name, value]) =>
+        ` ${name}="${legal(value).replace(/[&<>"\n\r\t]/g, (character) => entities[character] ?? '')}"`,
+    )
     .join('');
 }
 
 function legal(text: string): string {
-  return text.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, ' ');
+  return text.toWellFormed().replace(/(?![\t\n\r])\p{Cc}|[\ufffe\uffff]/gu, ' ');
 }

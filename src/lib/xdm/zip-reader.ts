@@ -30,7 +30,12 @@ export async function readZip(zip: Uint8Array, limits: XdmLimits): Promise<ZipEn
 
 async function openArchive(zip: Uint8Array): Promise<ZipFile> {
   try {
-    return await fromBufferPromise(viewAsBuffer(zip), { lazyEntries: true, autoClose: false, decodeStrings: false, validateEntrySizes: true });
+    return await fromBufferPromise(viewAsBuffer(zip), {
+      lazyEntries: true,
+      autoClose: false,
+      decodeStrings: false,
+      validateEntrySizes: true,
+    });
   } catch (error) {
     throw unreadable(error);
   }
@@ -46,7 +51,12 @@ async function readEntries(archive: ZipFile, limits: XdmLimits): Promise<ZipEntr
     if (++count > limits.maxEntries) throw new XdmError('XDM_TOO_LARGE', 'The package has too many entries');
     const name = safeName(decodeName(entry));
     if (name.endsWith('/') || name === '') continue;
-    const content = await readContent(archive, entry, Math.min(limits.maxEntryBytes, limits.maxTotalBytes - total), limits.maxRatio);
+    const content = await readContent(
+      archive,
+      entry,
+      Math.min(limits.maxEntryBytes, limits.maxTotalBytes - total),
+      limits.maxRatio,
+    );
     total += content.length;
     entries.push({ name, content, isIntact: crc32(content) === entry.crc32 });
   }
@@ -66,12 +76,24 @@ function safeName(text: string): string {
   if (name.startsWith('/') || /^[a-z]:/i.test(name) || name.includes('\0') || components.includes('..')) {
     throw new XdmError('XDM_UNSAFE_NAME', 'An entry of the package has an unsafe name');
   }
-  return components.filter((component, index) => component !== '.' && (component !== '' || index === components.length - 1)).join('/');
+  return components
+    .filter((component, index) => component !== '.' && (component !== '' || index === components.length - 1))
+    .join('/');
 }
 
-async function readContent(archive: ZipFile, entry: Entry, maxBytes: number, maxRatio: number): Promise<Buffer> {
-  if (entry.isEncrypted() || !entry.canDecodeFileData()) throw new XdmError('XDM_ENTRY_UNSUPPORTED', 'An entry of the package is encrypted or packed in an unknown way');
-  const isBomb = entry.uncompressedSize > 1_048_576 && entry.uncompressedSize > entry.compressedSize * maxRatio;
+async function readContent(
+  archive: ZipFile,
+  entry: Entry,
+  maxBytes: number,
+  maxRatio: number,
+): Promise<Buffer> {
+  if (entry.isEncrypted() || !entry.canDecodeFileData())
+    throw new XdmError(
+      'XDM_ENTRY_UNSUPPORTED',
+      'An entry of the package is encrypted or packed in an unknown way',
+    );
+  const isBomb =
+    entry.uncompressedSize > 1_048_576 && entry.uncompressedSize > entry.compressedSize * maxRatio;
   if (entry.uncompressedSize > maxBytes || isBomb) throw tooLarge();
   const stream = await archive.openReadStreamPromise(entry);
   const chunks: Buffer[] = [];

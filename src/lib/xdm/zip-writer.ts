@@ -15,15 +15,29 @@ export async function writeZip(items: readonly ZipItem[], at: Date): Promise<Buf
   const mtime = localLookingUtc(at);
   for (const { name, content } of items) {
     if (content === undefined) zip.addEmptyDirectory(name, { mtime, mode: 0o40755, forceDosTimestamp: true });
-    else zip.addBuffer(Buffer.from(content.buffer, content.byteOffset, content.byteLength), name, { mtime, mode: 0o100644, forceDosTimestamp: true, compress: !packedName.test(name) });
+    else
+      zip.addBuffer(Buffer.from(content.buffer, content.byteOffset, content.byteLength), name, {
+        mtime,
+        mode: 0o100644,
+        forceDosTimestamp: true,
+        compress: !packedName.test(name),
+      });
   }
   zip.end();
   const chunks: Uint8Array[] = [];
-  for await (const chunk of zip.outputStream) chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+  for await (const chunk of zip.outputStream)
+    chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   return Buffer.concat(chunks);
 }
 
 /** ZIP holds local time without a zone; this date shows the UTC time in any zone. DOS knows no year before 1980. */
 function localLookingUtc(at: Date): Date {
-  return new Date(Math.max(at.getUTCFullYear(), 1980), at.getUTCMonth(), at.getUTCDate(), at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds());
+  return new Date(
+    Math.max(at.getUTCFullYear(), 1980),
+    at.getUTCMonth(),
+    at.getUTCDate(),
+    at.getUTCHours(),
+    at.getUTCMinutes(),
+    at.getUTCSeconds(),
+  );
 }
