@@ -4,7 +4,6 @@ import { systemClock, type Closable } from '../../core/index.ts';
 import {
   loadConfig,
   loadMasterKey,
-  migrations,
   openStorage,
   openVault,
   type Config,
@@ -65,10 +64,17 @@ export function createCliContext(process: CliProcess): CliContext {
 
   async function openInstallation(): Promise<Installation> {
     const config = await readConfig();
-    const storage = await openStorage({ file: config.storage.file ?? '', busyTimeoutMs: config.storage.busyTimeoutMs });
+    const storage = await openStorage({
+      file: config.storage.file ?? '',
+      busyTimeoutMs: config.storage.busyTimeoutMs,
+    });
     try {
       await storage.migrate();
-      const vault = await openVault({ storage, masterKey: await loadMasterKey(config.vault), clock: systemClock });
+      const vault = await openVault({
+        storage,
+        masterKey: loadMasterKey(masterKeySource(config)),
+        clock: systemClock,
+      });
       return { config, storage, vault, close: () => storage.close() };
     } catch (error) {
       await storage.close();
@@ -87,4 +93,12 @@ export function createCliContext(process: CliProcess): CliContext {
     loadConfig: readConfig,
     openInstallation,
   };
+}
+
+function masterKeySource(config: Config): {
+  base64: string | undefined;
+  file: string | undefined;
+  createsFile: boolean;
+} {
+  return { base64: config.vault.masterKey, file: config.vault.masterKeyFile, createsFile: true };
 }

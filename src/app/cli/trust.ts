@@ -33,7 +33,9 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
   domain
     .command('list')
     .description('list the hosted domains')
-    .action(() => withTrust(async (trust) => (await trust.listDomains()).forEach((name) => context.print(name))));
+    .action(() =>
+      withTrust(async (trust) => (await trust.listDomains()).forEach((name) => context.print(name))),
+    );
 }
 
 function addAddressCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
@@ -51,13 +53,16 @@ function addAddressCommands(program: Command, context: CliContext, withTrust: Wi
     .description('list the addresses of a domain')
     .action((domain: string) =>
       withTrust(async (trust) => {
-        for (const entry of await trust.listAddresses(domain)) context.print(`${entry.address}\t${entry.status}`);
+        for (const entry of await trust.listAddresses(domain))
+          context.print(`${entry.address}\t${entry.status}`);
       }),
     );
 }
 
 function addKeyCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
-  const key = program.command('key').description('certificates and private keys of our domains and addresses');
+  const key = program
+    .command('key')
+    .description('certificates and private keys of our domains and addresses');
   key
     .command('import <owner>')
     .description('take a certificate and its private key for a domain or an address')
@@ -66,7 +71,11 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .action((owner: string, options: { cert: string; key: string }) =>
       withTrust(async (trust) => {
         const certificate = readCertificate(await readFile(options.cert));
-        const id = await trust.addKeyPair(owner, certificate.der, readPrivateKey(await readFile(options.key)));
+        const id = await trust.addKeyPair(
+          owner,
+          certificate.der,
+          readPrivateKey(await readFile(options.key)),
+        );
         context.print(`${id}\t${certificate.fingerprint}`);
       }),
     );
@@ -97,8 +106,11 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
     .option('--direction <direction>', `one of ${directions.join(', ')}`, 'both')
     .action((domain: string, file: string, options: { direction: string }) =>
       withTrust(async (trust) => {
-        if (!directions.includes(options.direction)) anchor.error(`--direction is one of ${directions.join(', ')}`);
-        context.print(await trust.addAnchor(domain, await readFile(file), options.direction as AnchorDirection));
+        if (!directions.includes(options.direction))
+          anchor.error(`--direction is one of ${directions.join(', ')}`);
+        context.print(
+          await trust.addAnchor(domain, await readFile(file), options.direction as AnchorDirection),
+        );
       }),
     );
   anchor
@@ -107,7 +119,9 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
     .action((domain: string) =>
       withTrust(async (trust) => {
         for (const entry of await trust.listAnchors(domain)) {
-          context.print(`${entry.id}\t${entry.direction}\t${entry.certificate.fingerprint}\t${entry.certificate.subject}`);
+          context.print(
+            `${entry.id}\t${entry.direction}\t${entry.certificate.fingerprint}\t${entry.certificate.subject}`,
+          );
         }
       }),
     );

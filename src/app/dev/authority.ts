@@ -74,7 +74,10 @@ export async function openAuthority(options: AuthorityOptions): Promise<SandboxA
       });
     },
     revoke(target) {
-      revoked.set(target.serialNumber, { serialNumber: target.serialNumberDer, revokedAt: options.clock.now() });
+      revoked.set(target.serialNumber, {
+        serialNumber: target.serialNumberDer,
+        revokedAt: options.clock.now(),
+      });
     },
   };
 }
@@ -83,7 +86,10 @@ async function loadOrCreate(options: AuthorityOptions): Promise<IssuedPair> {
   const keyFile = path.join(options.folder, `${options.name}-ca.key`);
   const certificateFile = path.join(options.folder, `${options.name}-ca.cer`);
   if (existsSync(certificateFile)) {
-    return { certificate: readCertificate(await readFile(certificateFile)), privateKey: readPrivateKey(await readFile(keyFile)) };
+    return {
+      certificate: readCertificate(await readFile(certificateFile)),
+      privateKey: readPrivateKey(await readFile(keyFile)),
+    };
   }
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const keys = await createKeyPair();

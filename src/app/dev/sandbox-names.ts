@@ -27,7 +27,13 @@ export const loopbackAddresses = { own: '127.0.0.2', partner: '127.0.0.3', silen
 export const demoAddress = parseDirectAddress(`demo@${domains.own}`);
 
 /** What happens to a message is decided by where it is sent. */
-export type PartnerOutcome = 'processed' | 'dispatched' | 'failed' | 'expired' | 'untrusted' | 'noCertificate';
+export type PartnerOutcome =
+  | 'processed'
+  | 'dispatched'
+  | 'failed'
+  | 'expired'
+  | 'untrusted'
+  | 'noCertificate';
 
 export const partners: Readonly<Record<PartnerOutcome, DirectAddress>> = {
   processed: parseDirectAddress(`processed@${domains.partner}`),

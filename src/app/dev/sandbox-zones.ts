@@ -1,4 +1,10 @@
-import { certificateTypes, createStaticZone, type DnsRecord, type DnsZone, type SoaRecord } from '../../lib/dns/index.ts';
+import {
+  certificateTypes,
+  createStaticZone,
+  type DnsRecord,
+  type DnsZone,
+  type SoaRecord,
+} from '../../lib/dns/index.ts';
 import type { Certificate } from '../../lib/pki/index.ts';
 
 const ttlSeconds = 60;

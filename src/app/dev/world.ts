@@ -38,7 +38,11 @@ export interface World extends Closable {
   /** Publishes another domain, or replaces one. */
   publish(zone: DnsZone): void;
   /** Envelopes that the silent mail server took. */
-  readonly silentMail: readonly { readonly mailFrom: string; readonly recipients: readonly string[]; readonly message: Uint8Array }[];
+  readonly silentMail: readonly {
+    readonly mailFrom: string;
+    readonly recipients: readonly string[];
+    readonly message: Uint8Array;
+  }[];
 }
 
 const preferred = { side: 8081, dns: 8053, smtp: 8025 } as const;
@@ -59,7 +63,10 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
   const clock = options.clock ?? systemClock;
   const log = options.log ?? silentLog;
   const isFixed = options.httpPort !== 0;
-  const side = keep(parts, await startSideServer(await choosePort(['127.0.0.1'], isFixed ? preferred.side : 0)));
+  const side = keep(
+    parts,
+    await startSideServer(await choosePort(['127.0.0.1'], isFixed ? preferred.side : 0)),
+  );
   const authorities = await openAuthorities(options.folder, side, clock);
 
   const outside = new Map<string, DnsZone>();
@@ -69,7 +76,10 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
     await createDnsServer({
       host: '127.0.0.1',
       port: await choosePort(['127.0.0.1'], isFixed ? preferred.dns : 0),
-      zones: async () => [...outside.values(), ...(await Promise.all(hosted.map((source) => source.list()))).flat()],
+      zones: async () => [
+        ...outside.values(),
+        ...(await Promise.all(hosted.map((source) => source.list()))).flat(),
+      ],
     }),
   );
   const smtpPort = await choosePort(Object.values(loopbackAddresses), isFixed ? preferred.smtp : 0);
@@ -78,7 +88,7 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
 
   async function startOne(who: 'own' | 'partner', extra: Readonly<Record<string, string>>): Promise<Hisp> {
     const config = loadConfig({}, undefined, {
-      'dataDir': path.join(options.folder, who === 'own' ? 'hisp' : 'partner'),
+      dataDir: path.join(options.folder, who === 'own' ? 'hisp' : 'partner'),
       'smtp.host': loopbackAddresses[who],
       'smtp.port': String(smtpPort),
       'smtp.peerPort': String(smtpPort),
@@ -171,7 +181,11 @@ async function startSilentServer(parts: Closable[], port: number) {
 }
 
 /** Adds an address to a HISP unless it is there. */
-export async function ensureAddress(hisp: Hisp, address: DirectAddress, status: 'active' | 'disabled' = 'active'): Promise<void> {
+export async function ensureAddress(
+  hisp: Hisp,
+  address: DirectAddress,
+  status: 'active' | 'disabled' = 'active',
+): Promise<void> {
   if ((await hisp.trust.findAddress(address)) === undefined) await hisp.trust.putAddress(address, status);
 }
 

@@ -29,12 +29,11 @@ export function startSmtpListener(options: SmtpListenerOptions): Promise<SmtpSer
         if (address === undefined) return badAddress;
         return (await trust.isHostedDomain(domainOf(address))) ? 'accept' : noRelay;
       },
-      async onMessage({ mailFrom, recipients, message, remoteAddress }) {
+      async onMessage({ mailFrom, recipients, message }) {
         await messaging.acceptInbound({
           mailFrom,
           recipients: recipients.flatMap((text) => findDirectAddress(text) ?? []),
           message,
-          remoteAddress,
         });
       },
       onError: (error) => log.warn({ code: errorCode(error), problem: errorText(error) }, 'an inbound connection failed'),

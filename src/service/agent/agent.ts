@@ -33,6 +33,8 @@ export interface OpenedIncoming {
   readonly sender: DirectAddress;
   /** Our addresses among the envelope's recipients that trust the sender. */
   readonly recipients: readonly DirectAddress[];
+  /** How far the signer's certificate speaks: for its one address, or for the whole domain. */
+  readonly binding: 'address' | 'domain';
   /** SHA-256 of the signer's certificate, lower-case hex. */
   readonly signerFingerprint: string;
 }

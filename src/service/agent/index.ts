@@ -6,5 +6,13 @@
  * Standards: AS-30 to AS-84, TRUST-01 to TRUST-11, DISC-01 to DISC-12. Called by delivery (outgoing) and messaging
  * (incoming).
  */
-export type { Agent, IncomingEnvelope, OpenedIncoming, RefusedRecipient, ResolvedRecipients, UsableRecipient } from './agent.ts';
+export type {
+  Agent,
+  IncomingEnvelope,
+  OpenedIncoming,
+  RefusedRecipient,
+  ResolvedRecipients,
+  UsableRecipient,
+} from './agent.ts';
+export { createAgent, type AgentOptions } from './create-agent.ts';
 export { AgentError, agentErrors } from './errors.ts';

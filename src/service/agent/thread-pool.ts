@@ -15,8 +15,10 @@ export type ThreadAnswer<Result> =
 
 /** An error as it crosses from a thread: only what is safe to log. */
 export interface ThreadFailure {
-  readonly module: 'direct' | 'smime' | 'pki' | 'mime' | 'other';
+  readonly module: 'direct' | 'other';
   readonly code: string;
+  /** The most exact code known. */
+  readonly reason: string;
   readonly message: string;
 }
 
@@ -69,7 +71,9 @@ export function createThreadPool<Task, Result>(
     busy.delete(worker);
     const place = idle.indexOf(worker);
     if (place >= 0) idle.splice(place, 1);
-    waiting?.reject(new AgentError('AGENT_THREAD_LOST', 'a cryptography thread ended before its answer', { cause }));
+    waiting?.reject(
+      new AgentError('AGENT_THREAD_LOST', 'a cryptography thread ended before its answer', { cause }),
+    );
     if (isClosed) return;
     addWorker();
     pump();
@@ -96,7 +100,8 @@ export function createThreadPool<Task, Result>(
     },
     async close() {
       isClosed = true;
-      for (const waiting of queue.splice(0)) waiting.reject(new AgentError('AGENT_CLOSED', 'the agent is closed'));
+      for (const waiting of queue.splice(0))
+        waiting.reject(new AgentError('AGENT_CLOSED', 'the agent is closed'));
       await Promise.all([...workers].map((worker) => worker.terminate()));
     },
   };

@@ -1,0 +1,25 @@
+import type { Closable } from '../../core/index.ts';
+import type { CliContext } from './context.ts';
+
+// What does not close by itself in this time (a peer that never answers) is given up; its work is stored anyway.
+const closeGraceMs = 10_000;
+
+/** Closes a running part on Ctrl-C or SIGTERM; a second signal ends at once. */
+export function closeOnSignal(part: Closable, context: CliContext): void {
+  let isClosing = false;
+  const stop = (): void => {
+    if (isClosing) process.exit(1);
+    isClosing = true;
+    context.note('stopping …');
+    setTimeout(() => process.exit(1), closeGraceMs).unref();
+    part.close().then(
+      () => context.note('stopped'),
+      (error: unknown) => {
+        context.note(`stopping failed: ${String(error)}`);
+        context.setExitCode(1);
+      },
+    );
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+}

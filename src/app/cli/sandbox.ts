@@ -1,0 +1,53 @@
+import path from 'node:path';
+import type { Command } from 'commander';
+import { errorText } from '../../core/index.ts';
+import { formatBanner, startSandbox, type Sandbox } from '../dev/index.ts';
+import { createLog, type LogLevel } from '../../platform/index.ts';
+import type { CliContext } from './context.ts';
+import { closeOnSignal } from './close-on-signal.ts';
+
+const defaultPort = 8080;
+
+/** Adds `sandbox`: two HISPs and their world on loopback, ready to be tried. */
+export function addSandboxCommand(program: Command, context: CliContext): void {
+  program
+    .command('sandbox')
+    .description('start this HISP, a partner, DNS, a CA and a webhook receiver on loopback')
+    .option('--port <port>', 'port of the API (default: PORT or 8080)')
+    .option('--log-level <level>', 'debug, info, warn, error or silent', 'warn')
+    .action(async (options: { port?: string; logLevel: string }) => {
+      const port = readPort(options.port ?? context.env['PORT']);
+      const folder = path.resolve(context.env['DATA_DIR'] ?? 'data', 'sandbox');
+      const startedAt = performance.now();
+      context.note(`starting the sandbox in ${folder} …`);
+      let sandbox: Sandbox;
+      try {
+        sandbox = await startSandbox({
+          folder,
+          httpPort: port,
+          log: createLog({ level: options.logLevel as LogLevel }),
+          onStep: (text) => context.note(text),
+        });
+      } catch (error) {
+        context.note(describeFailure(error, port));
+        context.setExitCode(1);
+        return;
+      }
+      context.print(formatBanner(sandbox, process.cwd()));
+      context.print(`ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+      closeOnSignal(sandbox, context);
+    });
+}
+
+function readPort(text: string | undefined): number {
+  const port = text === undefined || text === '' ? defaultPort : Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new RangeError(`the port must be a number from 0 to 65535, not ${text}`);
+}
+
+function describeFailure(error: unknown, port: number): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE')
+    return `Port ${port} is in use. Stop what uses it, or choose another: PORT=${port + 10} npm start`;
+  return `The sandbox could not start: ${errorText(error)}`;
+}

@@ -1,0 +1,18 @@
+import type { Command } from 'commander';
+import { createLog, type LogLevel } from '../../platform/index.ts';
+import { startHisp } from '../server/index.ts';
+import { closeOnSignal } from './close-on-signal.ts';
+import type { CliContext } from './context.ts';
+
+/** Adds `serve`: this HISP alone, as configured by its operator. */
+export function addServeCommand(program: Command, context: CliContext): void {
+  program
+    .command('serve')
+    .description('run the HISP of the data folder, as configured (see docs/operations.md)')
+    .action(async () => {
+      const config = await context.loadConfig();
+      const hisp = await startHisp({ config, log: createLog({ level: config.log.level as LogLevel }) });
+      context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}, data in ${config.dataDir}`);
+      closeOnSignal(hisp, context);
+    });
+}

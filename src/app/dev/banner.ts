@@ -1,0 +1,53 @@
+import path from 'node:path';
+import type { Sandbox } from './sandbox.ts';
+import { demoAddress, echoAddress, loopbackAddresses, partners } from './sandbox-names.ts';
+
+/** What the terminal shows when the sandbox is ready: what runs where, the demo client, and commands to paste. */
+export function formatBanner(sandbox: Sandbox, currentDir: string): string {
+  const { world, credentials } = sandbox;
+  const shown = (file: string): string => {
+    const relative = path.relative(currentDir, file);
+    return relative.startsWith('..') ? file : relative;
+  };
+  const { baseUrl } = credentials;
+  const width = Math.max(...Object.keys(partners).map((name) => name.length));
+  const outcomes = Object.entries(partners).map(([name, address]) => `    ${name.padEnd(width)}  ${address}`);
+  const bearer = '-H "Authorization: Bearer $TOKEN"';
+  return `
+openhisp sandbox is ready
+
+  API                  ${baseUrl}     (description: ${baseUrl}/docs)
+  partner HISP         ${world.partner.baseUrl}
+  mail servers         ours ${loopbackAddresses.own}:${world.smtpPort}, the partner's ${loopbackAddresses.partner}:${world.smtpPort}
+  DNS server           127.0.0.1:${world.dns.port}   (UDP and TCP)
+  authority, webhooks  ${world.side.baseUrl}/ca/sandbox.cer, ${world.side.baseUrl}/webhook
+
+  client id            ${credentials.clientId}
+  client secret        ${credentials.clientSecret}
+  your address         ${demoAddress}
+  all of it            ${shown(sandbox.credentialsFile)}
+
+  Where a message goes decides what becomes of it:
+${outcomes.join('\n')}
+    ${'(answers)'.padEnd(width)}  ${echoAddress}
+
+Paste these into another terminal, in this folder:
+
+. ${shown(sandbox.envFile)}
+TOKEN=$(curl -s -u "$CLIENT_ID:$CLIENT_SECRET" -d grant_type=client_credentials --data-urlencode "scope=provider-directory messaging.api" "$BASE_URL/oauth2/direct/v1/token" | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+
+# search by name; within 25 miles of a ZIP code, nearest first
+curl -s ${bearer} "$BASE_URL/provider-directory/v2/providers?prov_last_name=smith&limit=2"; echo
+curl -s ${bearer} "$BASE_URL/provider-directory/v2/providers?prov_spec_text=cardio&org_zip=60601&radius=25&limit=2"; echo
+
+# send a referral note, and see what became of it
+ID=$(curl -s ${bearer} -H "Content-Type: application/json" -d @${shown(sandbox.sendFile)} "$BASE_URL/messaging/dirmsg/send_ccda" | sed 's/.*"messageId":"\\([^"]*\\)".*/\\1/'); echo "$ID"
+sleep 2; curl -s ${bearer} "$BASE_URL/messaging/dirmsg/status/$ID"; echo
+
+# what has arrived, and the webhook calls that were made
+curl -s ${bearer} "$BASE_URL/messaging/dirmsg/inbox"; echo
+curl -s ${world.side.baseUrl}/webhook
+
+Ctrl-C stops the sandbox; the next start finds everything again.
+`;
+}

@@ -1,0 +1,169 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Closable, Log } from '../../core/index.ts';
+import { openInput } from '../../service/directory/index.ts';
+import { createEdgeClient, type EdgeCredentials } from './edge-client.ts';
+import { startPartnerEdge } from './partner-edge.ts';
+import { ensureClient } from './sandbox-clients.ts';
+import { demoAddress, domains, echoAddress, partners } from './sandbox-names.ts';
+import { writeSampleDirectory } from './sample-csv.ts';
+import { ensureAddress, startWorld, type World } from './world.ts';
+
+export interface SandboxOptions {
+  /** The folder of everything, usually `data/sandbox`. */
+  readonly folder: string;
+  readonly httpPort: number;
+  readonly log: Log;
+  /** Hears what is being done at the first start. */
+  readonly onStep?: (text: string) => void;
+  /** Settings over those of the sandbox, as for `loadConfig`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface Sandbox extends Closable {
+  readonly world: World;
+  readonly credentials: EdgeCredentials;
+  /** The file with credentials and addresses. */
+  readonly credentialsFile: string;
+  readonly envFile: string;
+  readonly sendFile: string;
+}
+
+/** Short windows and retries, so that every outcome can be watched within a minute. */
+const sandboxSettings = {
+  'messaging.processedWindowMinutes': '0.25',
+  'messaging.dispatchedWindowMinutes': '0.5',
+  'delivery.retryMinutes': '0.02,0.05,0.1,0.25',
+  'delivery.giveUpHours': '0.02',
+  'directory.requestsPerSecond': '1000',
+  'directory.requestsBurst': '2000',
+  'directory.recordsPerDay': '10000000',
+} as const;
+
+/** One inbound message at the first start, so that the inbox is not empty. The id makes a second start send nothing. */
+const welcomeId = 'urn:uuid:2f0a6c1e-6d1b-4a53-9f0f-3b1f6f0a7c11';
+
+/** Starts the sandbox: the world, its demo client, its sample directory and its partner's edge. */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  await mkdir(options.folder, { recursive: true, mode: 0o700 });
+  const world = await startWorld({
+    folder: options.folder,
+    httpPort: options.httpPort,
+    log: options.log,
+    settings: { ...sandboxSettings, ...options.settings },
+  });
+  try {
+    return await furnish(world, options);
+  } catch (error) {
+    await world.close();
+    throw error;
+  }
+}
+
+async function furnish(world: World, options: SandboxOptions): Promise<Sandbox> {
+  const { folder, log, onStep = () => {} } = options;
+  await ensureAddress(world.hisp, demoAddress);
+  await ensureAddress(world.partner, partners.processed);
+  await ensureAddress(world.partner, partners.dispatched);
+  await ensureAddress(world.partner, echoAddress);
+  await ensureAddress(world.partner, partners.failed, 'disabled');
+
+  const credentials = await ensureClient({
+    hisp: world.hisp,
+    file: path.join(folder, 'demo-client.json'),
+    name: 'Sandbox demo client',
+    directAddresses: [`@${domains.own}`],
+  });
+  const partnerCredentials = await ensureClient({
+    hisp: world.partner,
+    file: path.join(folder, 'partner-client.json'),
+    name: 'Sandbox partner edge',
+    directAddresses: [`@${domains.partner}`],
+  });
+  await loadSampleDirectory(world, folder, onStep);
+
+  const demo = createEdgeClient(credentials);
+  const partnerClient = createEdgeClient(partnerCredentials);
+  await ensureWebhook(world, demo);
+  const edge = startPartnerEdge({
+    client: partnerClient,
+    takes: partners.dispatched,
+    echoes: echoAddress,
+    log,
+  });
+  const files = await writeFiles(folder, credentials);
+  await partnerClient.post('/messaging/dirmsg/send_ccda', {
+    fromDirectAddress: echoAddress,
+    toDirectAddress: demoAddress,
+    messageId: welcomeId,
+    messageSubject: 'Welcome',
+    messageBody: 'A first message from the partner HISP of the sandbox, with a referral note.',
+    emailAttachmentList: [await referralNote()],
+  });
+  return {
+    world,
+    credentials,
+    ...files,
+    async close() {
+      await edge.close();
+      await world.close();
+    },
+  };
+}
+
+/** Loads the sample directory unless some directory, the sample or an operator's own, is active already. */
+async function loadSampleDirectory(
+  world: World,
+  folder: string,
+  onStep: (text: string) => void,
+): Promise<void> {
+  const { directory } = world.hisp;
+  const status = await directory.status();
+  if (status.active === undefined) {
+    const file = path.join(folder, 'sample-directory.csv');
+    onStep('making a sample directory');
+    await writeSampleDirectory(file);
+    await directory.importFiles({ files: await openInput(file), kind: 'full' });
+  }
+  await directory.refresh();
+}
+
+async function ensureWebhook(world: World, demo: ReturnType<typeof createEdgeClient>): Promise<void> {
+  const list = (await demo.get('/messaging/webhooks')) as { result?: readonly { url: string }[] };
+  const url = `${world.side.baseUrl}/webhook`;
+  if (list.result?.some((entry) => entry.url === url) === true) return;
+  await demo.post('/messaging/webhooks', { url, description: "the sandbox's own receiver" });
+}
+
+async function referralNote() {
+  const note = await readFile(new URL('./data/referral-note.xml', import.meta.url));
+  return {
+    attachmentClass: 'text/xml',
+    attachmentContent: note.toString('base64'),
+    attachmentTitle: 'Referral Note',
+    attachmentFileName: 'referral-note.xml',
+  };
+}
+
+async function writeFiles(folder: string, credentials: EdgeCredentials) {
+  const credentialsFile = path.join(folder, 'credentials.json');
+  const envFile = path.join(folder, 'env.sh');
+  const sendFile = path.join(folder, 'send.json');
+  const { baseUrl, clientId, clientSecret } = credentials;
+  const content = { baseUrl, clientId, clientSecret, fromDirectAddress: demoAddress, partners };
+  await writeFile(credentialsFile, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  await writeFile(
+    envFile,
+    `BASE_URL='${baseUrl}'\nCLIENT_ID='${clientId}'\nCLIENT_SECRET='${clientSecret}'\nFROM='${demoAddress}'\nTO='${partners.processed}'\n`,
+    { mode: 0o600 },
+  );
+  const message = {
+    fromDirectAddress: demoAddress,
+    toDirectAddress: partners.processed,
+    messageSubject: 'Referral',
+    messageBody: 'Please see the attached referral note.',
+    emailAttachmentList: [await referralNote()],
+  };
+  await writeFile(sendFile, `${JSON.stringify(message, null, 2)}\n`);
+  return { credentialsFile, envFile, sendFile };
+}

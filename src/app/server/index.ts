@@ -1,0 +1,7 @@
+/**
+ * The composition root: builds every part of a HISP from its configuration, starts it and stops it.
+ *
+ * The only place that sees all services. Called by the command line (`serve`) and by the sandbox world.
+ */
+export { startHisp, type Hisp, type HispOptions } from './start-hisp.ts';
+export { createHostedZones, type HostedZonesOptions } from './hosted-zones.ts';

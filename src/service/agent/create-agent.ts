@@ -1,0 +1,141 @@
+import { availableParallelism } from 'node:os';
+import type { Clock } from '../../core/index.ts';
+import {
+  DirectError,
+  verifySender,
+  type Discovery,
+  type MessagePolicy,
+  type OpenedMessage,
+  type SenderTrust,
+  type VerifiedSender,
+} from '../../lib/direct/index.ts';
+import type { IssuerFetcher, RevocationChecker, TrustPolicy } from '../../lib/pki/index.ts';
+import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
+import type { Trust } from '../trust/index.ts';
+import type { Agent, IncomingEnvelope, OpenedIncoming } from './agent.ts';
+import { AgentError } from './errors.ts';
+import { resolveAll } from './resolve-recipients.ts';
+import { restoreError } from './restore-error.ts';
+import type { AgentResult, AgentTask } from './tasks.ts';
+import { createThreadPool } from './thread-pool.ts';
+
+export interface AgentOptions {
+  readonly trust: Pick<Trust, 'findSigningKeys' | 'findDecryptionKeys' | 'findAnchors'>;
+  readonly discovery: Discovery;
+  readonly fetchIssuers: IssuerFetcher;
+  readonly checkRevocation: RevocationChecker;
+  readonly clock: Clock;
+  readonly trustPolicy?: Partial<TrustPolicy>;
+  readonly messagePolicy?: Partial<MessagePolicy>;
+  /** Cryptography threads; by default one for each processor, two at most. */
+  readonly threads?: number;
+}
+
+/** Starts the agent and its threads. */
+export function createAgent(options: AgentOptions): Agent {
+  const { trust, clock } = options;
+  const script = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+  const threads = options.threads ?? Math.min(2, availableParallelism());
+  const pool = createThreadPool<AgentTask, AgentResult>(script, threads, restoreError);
+
+  /** Trust of one of our domains, for mail of one direction. */
+  async function trustOf(domain: string, direction: 'incoming' | 'outgoing'): Promise<SenderTrust> {
+    return {
+      at: clock.now(),
+      anchors: await trust.findAnchors(domain, direction),
+      fetchIssuers: options.fetchIssuers,
+      checkRevocation: options.checkRevocation,
+      ...(options.trustPolicy && { policy: options.trustPolicy }),
+      ...(options.messagePolicy && { messagePolicy: options.messagePolicy }),
+    };
+  }
+
+  async function open(envelope: IncomingEnvelope): Promise<OpenedMessage> {
+    const keys = await trust.findDecryptionKeys(envelope.recipients);
+    if (keys.length === 0)
+      throw new AgentError('AGENT_NO_DECRYPTION_KEY', 'none of the recipients has a key here');
+    const result = await pool.run({
+      kind: 'open',
+      message: envelope.message,
+      keys,
+      ...(options.messagePolicy && { policy: options.messagePolicy }),
+    });
+    if (result.kind !== 'open') throw new TypeError('a thread answered another task');
+    return result.opened;
+  }
+
+  return {
+    async resolveRecipients(from, recipients) {
+      return resolveAll(recipients, {
+        ...(await trustOf(domainOf(from), 'outgoing')),
+        discovery: options.discovery,
+      });
+    },
+    async seal(from, message, recipients) {
+      const signers = await trust.findSigningKeys(from);
+      if (signers.length === 0)
+        throw new AgentError('AGENT_NO_SIGNING_KEY', `${domainOf(from)} has no key to sign with`);
+      const result = await pool.run({
+        kind: 'seal',
+        message,
+        signers,
+        recipients,
+        atMs: clock.now().getTime(),
+      });
+      if (result.kind !== 'seal') throw new TypeError('a thread answered another task');
+      return result.sealed.message;
+    },
+    async openIncoming(envelope) {
+      const opened = await open(envelope);
+      const verified = await verifyByDomain(opened, envelope, (domain) => trustOf(domain, 'incoming'));
+      return describeOpened(opened, verified);
+    },
+    close: () => pool.close(),
+  };
+}
+
+interface Verified {
+  readonly recipients: readonly DirectAddress[];
+  readonly result: VerifiedSender;
+}
+
+/**
+ * Decides trust for each of our domains on its own anchors (TRUST-03). The domains that trust the sender get the message; if none
+ * does, the first refusal is thrown. A question that could not be decided is thrown too, so that all is tried again.
+ */
+async function verifyByDomain(
+  opened: OpenedMessage,
+  envelope: IncomingEnvelope,
+  trustOf: (domain: string) => Promise<SenderTrust>,
+): Promise<readonly [Verified, ...Verified[]]> {
+  const verified: Verified[] = [];
+  const refusals: unknown[] = [];
+  for (const [domain, recipients] of Map.groupBy(envelope.recipients, domainOf)) {
+    try {
+      const result = await verifySender(
+        opened,
+        { mailFrom: envelope.mailFrom, recipients },
+        await trustOf(domain),
+      );
+      verified.push({ recipients, result });
+    } catch (error) {
+      if (!(error instanceof DirectError) || error.isTransient) throw error;
+      refusals.push(error);
+    }
+  }
+  const [first, ...others] = verified;
+  if (first === undefined)
+    throw refusals[0] ?? new AgentError('AGENT_NO_DECRYPTION_KEY', 'the envelope names no recipient');
+  return [first, ...others];
+}
+
+function describeOpened(opened: OpenedMessage, verified: readonly [Verified, ...Verified[]]): OpenedIncoming {
+  const [{ result }] = verified;
+  return {
+    inner: opened.inner,
+    sender: result.sender,
+    recipients: verified.flatMap((entry) => entry.recipients),
+    binding: result.path.binding ?? 'domain',
+    signerFingerprint: result.path.certificates[0].fingerprint,
+  };
+}

@@ -1,0 +1,29 @@
+import { resolveRecipient, type RecipientTrust } from '../../lib/direct/index.ts';
+import type { DirectAddress } from '../../lib/values/index.ts';
+import type { RefusedRecipient, ResolvedRecipients, UsableRecipient } from './agent.ts';
+
+// A message may name fifty recipients; their discovery is mostly waiting.
+const maxAtOnce = 10;
+
+/** Resolves all recipients, some at a time, and sorts them into usable and refused ones. */
+export async function resolveAll(
+  recipients: readonly DirectAddress[],
+  trust: RecipientTrust,
+): Promise<ResolvedRecipients> {
+  const usable: UsableRecipient[] = [];
+  const refused: RefusedRecipient[] = [];
+  const queue = recipients.values();
+  const hands = Array.from({ length: Math.min(maxAtOnce, recipients.length) }, async () => {
+    for (const address of queue) {
+      const result = await resolveRecipient(address, trust);
+      if (result.outcome === 'usable') {
+        usable.push({ address, certificates: result.certificates.map((path) => path.certificates[0].der) });
+      } else {
+        const { code, reason, statusCode, text, isTransient } = result;
+        refused.push({ recipient: address, code, reason, statusCode, text, isTransient });
+      }
+    }
+  });
+  await Promise.all(hands);
+  return { usable, refused };
+}

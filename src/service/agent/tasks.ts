@@ -1,0 +1,8 @@
+import type { OpenedMessage, OpenJob, SealedMessage, SealJob } from '../../lib/direct/index.ts';
+
+/** What a cryptography thread is asked. Plain data, since it crosses from one thread to another. */
+export type AgentTask = SealJob | OpenJob;
+
+export type AgentResult =
+  | { readonly kind: 'seal'; readonly sealed: SealedMessage }
+  | { readonly kind: 'open'; readonly opened: OpenedMessage };
