@@ -92,20 +92,17 @@ async function applyClaim(
 const systemMailboxes = new Set(['postmaster', 'mailer-daemon']);
 
 /**
- * Whether the proved sender of a notice may speak for a recipient (MDN-23): it is that recipient, or, for a delivery
- * status, the mail system of the recipient's domain. Another mailbox of the same domain may not.
+ * Whether the signer is bound to the recipient that a notice speaks for (MDN-23): it proved to be that address, or its
+ * certificate speaks for that whole domain. A delivery status may also come from the domain's own mail system.
  */
 export function speaksFor(
-  { sender }: Pick<OpenedMail, 'sender'>,
+  { sender, binding }: Pick<OpenedMail, 'sender' | 'binding'>,
   recipient: DirectAddress,
   kind: Notice['kind'],
 ): boolean {
   if (addressKey(sender) === addressKey(recipient)) return true;
-  return (
-    kind === 'dsn' &&
-    domainOf(sender) === domainOf(recipient) &&
-    systemMailboxes.has(localPartOf(sender).toLowerCase())
-  );
+  if (domainOf(sender) !== domainOf(recipient)) return false;
+  return binding === 'domain' || (kind === 'dsn' && systemMailboxes.has(localPartOf(sender).toLowerCase()));
 }
 
 // Some agents leave Final-Recipient out; the signer is proved, so it can stand in for it.

@@ -2,13 +2,14 @@ import type { Clock } from '../../core/index.ts';
 import { buildMessage, type AttachmentInput } from '../../lib/mime/index.ts';
 import { finalDeliveryHeaders } from '../../lib/mdn/index.ts';
 import type { MessageUrn } from '../../lib/values/index.ts';
+import { xdmSubject } from '../../lib/xdm/index.ts';
 import { packAttachments } from './pack-attachments.ts';
 import type { Attachment } from './read-attachments.ts';
 import type { SendRequest } from './read-send-request.ts';
 import type { ServiceIdentity } from './seams.ts';
 
-/** What IHE asks of the subject of a mail that carries an XDM package (XDM-07). */
-const xdmSubjectMark = 'XDM/1.0/DDM';
+// A package goes with a text that a person can read (XDM-09).
+const packageText = 'The documents are in the attached package (XDM).';
 
 export interface ComposeInput {
   readonly request: SendRequest;
@@ -29,7 +30,7 @@ export async function composeMessage(input: ComposeInput): Promise<Buffer> {
   const isXdm = request.flags.xdm === true;
   const text = composeText(request, isXdm);
   const attachments = isXdm ? await packAttachments(input) : request.attachments.map(toPart);
-  const subject = composeSubject(request.texts.messageSubject, isXdm);
+  const subject = isXdm ? xdmSubject(request.texts.messageSubject) : request.texts.messageSubject;
   return buildMessage({
     from: request.from,
     to: request.to,
@@ -42,15 +43,10 @@ export async function composeMessage(input: ComposeInput): Promise<Buffer> {
   });
 }
 
-function composeSubject(subject: string, isXdm: boolean): string {
-  if (!isXdm || subject.includes(xdmSubjectMark)) return subject;
-  return `${subject} ${xdmSubjectMark}`.trim();
-}
-
 // Inside a package the summary has a place of its own; without one the text is the only place that is no header.
 function composeText({ texts }: SendRequest, isXdm: boolean): string {
-  const parts = isXdm ? [texts.messageBody] : [texts.messageBody, texts.patient_summary];
-  return parts.filter((part) => part !== '').join('\n\n');
+  if (isXdm) return texts.messageBody === '' ? packageText : texts.messageBody;
+  return [texts.messageBody, texts.patient_summary].filter((part) => part !== '').join('\n\n');
 }
 
 function toPart(attachment: Attachment): AttachmentInput {

@@ -176,6 +176,8 @@ function reportTogether(
   const isReported = problems.found.some((problem) => problem.field === 'messageBody');
   if (texts.messageBody === '' && !hasAttachments && !isReported)
     problems.report('messageBody', 'required', 'A message needs a text or an attachment.');
+  if (values['xdm'] === true && !hasAttachments)
+    problems.report('emailAttachmentList', 'required', 'A package (xdm) needs a document.');
   const [id, authority] = [texts.patientId, texts.assigning_authority];
   if (id !== '' && authority === '')
     problems.report('assigning_authority', 'required', 'patientId needs its assigning_authority.');

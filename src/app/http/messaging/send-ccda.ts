@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { TokenBuckets } from '../../../platform/index.ts';
+import { systemClock, type Clock } from '../../../core/index.ts';
+import { createTokenBuckets } from '../../../platform/index.ts';
 import { maxBodyBytes, MessagingError, type Messaging } from '../../../service/messaging/index.ts';
 import { errorResponses } from '../envelope.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
@@ -9,14 +10,20 @@ import { sendAnswer, sendBody } from './schemas.ts';
 
 export interface SendRouteOptions {
   readonly messaging: Messaging;
-  /** The sends allowed to each client (Decision 0007). */
-  readonly buckets: TokenBuckets;
-  /** What a client without limits of its own may do. */
-  readonly sendLimits: { readonly ratePerSecond: number; readonly burst: number };
+  /** The sends of a client without limits of its own (Decision 0007). */
+  readonly sendLimits?: { readonly ratePerSecond: number; readonly burst: number };
+  readonly clock?: Clock;
 }
 
+const usualSendLimits = { ratePerSecond: 20, burst: 40 };
+
 /** Messaging spec: Send message. */
-export function sendCcdaRoute({ messaging, buckets, sendLimits }: SendRouteOptions): RouteModule {
+export function sendCcdaRoute({
+  messaging,
+  sendLimits = usualSendLimits,
+  clock = systemClock,
+}: SendRouteOptions): RouteModule {
+  const buckets = createTokenBuckets({ ...sendLimits, clock });
   return (app) => {
     // The quota is taken before the body is read: a refused send costs no memory.
     const takeFromQuota = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

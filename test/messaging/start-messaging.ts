@@ -1,0 +1,241 @@
+/** The messaging service on real storage, with the seams to other HISPs in the hands of the test. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Kysely } from 'kysely';
+import { createManualClock, type ManualClock } from '../../src/core/index.ts';
+import { createGuardedFetch } from '../../src/lib/fetch/index.ts';
+import { addressKey, parseDirectAddress, type DirectAddress } from '../../src/lib/values/index.ts';
+import { createLog, createVault, migrations, openStorage, type Storage } from '../../src/platform/index.ts';
+import type { RefusedRecipient, ResolvedRecipients } from '../../src/service/agent/index.ts';
+import { createAudit, type Audit } from '../../src/service/audit/index.ts';
+import type { DeliveryOutcome, DeliveryRequest } from '../../src/service/delivery/index.ts';
+import {
+  createMessaging,
+  type IncomingAgent,
+  type Messaging,
+  type MessagingTables,
+  type NoticeWindows,
+  type SendLimits,
+} from '../../src/service/messaging/index.ts';
+import { createOauth, type ClientIdentity, type Oauth } from '../../src/service/oauth/index.ts';
+import { createTrust, type Trust } from '../../src/service/trust/index.ts';
+import { createWebhooks, type Webhooks } from '../../src/service/webhook/index.ts';
+
+export const alice = parseDirectAddress('alice@direct.alpha.example');
+export const anna = parseDirectAddress('anna@direct.alpha.example');
+export const mallory = parseDirectAddress('mallory@direct.alpha.example');
+export const bob = parseDirectAddress('bob@direct.beta.example');
+export const carol = parseDirectAddress('carol@direct.gamma.example');
+
+/** What the agent does to incoming mail, decided by the test. */
+export type OpenIncoming = IncomingAgent['openIncoming'];
+
+export interface TestMessaging {
+  readonly dir: string;
+  readonly clock: ManualClock;
+  readonly storage: Storage;
+  readonly db: Kysely<MessagingTables>;
+  readonly audit: Audit;
+  readonly trust: Trust;
+  readonly oauth: Oauth;
+  readonly webhooks: Webhooks;
+  readonly messaging: Messaging;
+  /** Owns alice and anna. */
+  readonly clinic: ClientIdentity;
+  /** Owns mallory only. */
+  readonly stranger: ClientIdentity;
+  /** What was handed to delivery, in order. */
+  readonly deliveries: DeliveryRequest[];
+  /** Every line that went to the log. */
+  readonly logLines: string[];
+  /** Answers of the agent for addresses that are refused. */
+  readonly refusals: Map<string, RefusedRecipient>;
+  setOpenIncoming(open: OpenIncoming): void;
+  /** Tells the service what became of a delivery, as delivery does. */
+  report(outcome: Partial<DeliveryOutcome> & Pick<DeliveryOutcome, 'deliveryId' | 'outcome'>): Promise<void>;
+  /** Hands in mail and waits until it has been worked on. */
+  receive(mail: {
+    from: DirectAddress;
+    to: readonly string[];
+    inner: string | Uint8Array;
+    mailFrom?: string;
+  }): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly windows?: NoticeWindows;
+  readonly limits?: SendLimits;
+  /** Starts the workers; otherwise nothing happens by itself. */
+  readonly isStarted?: boolean;
+  readonly dir?: string;
+}
+
+const startedAt = new Date('2026-11-21T12:00:00.000Z');
+
+export async function startTestMessaging(options: StartOptions = {}): Promise<TestMessaging> {
+  const dir = options.dir ?? (await mkdtemp(path.join(tmpdir(), 'openhisp-messaging-')));
+  const clock = createManualClock(startedAt);
+  const storage = await openStorage({ file: path.join(dir, 'hisp.db'), migrations });
+  await storage.migrate();
+  const vault = createVault(randomBytes(32));
+  const logLines: string[] = [];
+  const log = createLog({ level: 'debug', isReadable: false, write: (line) => logLines.push(line) });
+  const audit = createAudit({ storage, clock, log });
+  const oauth = createOauth({ storage, clock, audit });
+  const trust = createTrust({ storage, vault, clock });
+  await trust.addDomain('direct.alpha.example');
+  for (const address of [alice, anna, mallory]) await trust.putAddress(address);
+  await trust.putAddress(parseDirectAddress('gone@direct.alpha.example'), 'disabled');
+  const webhooks = createWebhooks({
+    storage,
+    vault,
+    clock,
+    log,
+    audit,
+    nodeId: 'test-node',
+    post: createGuardedFetch({ timeoutMs: 2000, maxBytes: 10_000, allowPrivate: true }),
+    isLoopbackAllowed: true,
+    idleMs: 20,
+    random: () => 0.5,
+  });
+  const deliveries: DeliveryRequest[] = [];
+  const refusals = new Map<string, RefusedRecipient>();
+  let openIncoming: OpenIncoming = openPlain;
+  const messaging = createMessaging({
+    storage,
+    vault,
+    clock,
+    log,
+    audit,
+    trust,
+    webhooks,
+    clients: oauth.clients,
+    nodeId: 'test-node',
+    identity: { hostname: 'hisp.alpha.example', sourceOid: '1.3.6.1.4.1.21367.1' },
+    delivery: { enqueue: async (_tx, request) => void deliveries.push(request), wake: () => {} },
+    agent: {
+      openIncoming: (envelope) => openIncoming(envelope),
+      resolveRecipients: async (_from, recipients) => resolve(recipients, refusals),
+    },
+    idleMs: 20,
+    ...(options.windows === undefined ? {} : { windows: options.windows }),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+  });
+  if (options.isStarted !== false) {
+    await webhooks.start();
+    await messaging.start();
+  }
+  const db = storage.tables<MessagingTables>();
+  return {
+    dir,
+    clock,
+    storage,
+    db,
+    audit,
+    trust,
+    oauth,
+    webhooks,
+    messaging,
+    clinic: await createClient(oauth, 'clinic', [
+      alice,
+      anna,
+      'gone@direct.alpha.example',
+      'nobody@direct.alpha.example',
+    ]),
+    stranger: await createClient(oauth, 'stranger', [mallory]),
+    deliveries,
+    logLines,
+    refusals,
+    setOpenIncoming(open) {
+      openIncoming = open;
+    },
+    async report(outcome) {
+      const full: DeliveryOutcome = { kind: 'message', recipient: bob, at: clock.now(), ...outcome };
+      await storage.transaction((tx: Kysely<unknown>) => messaging.onDeliveryOutcome(tx, full));
+    },
+    async receive({ from, to, inner, mailFrom }) {
+      await messaging.acceptInbound({
+        mailFrom: mailFrom ?? from,
+        recipients: to,
+        message: wrapPlain(from, inner),
+      });
+      await waitUntil(
+        async () =>
+          (await db.selectFrom('inbound_mail').select('id').where('state', '=', 'waiting').execute())
+            .length === 0,
+      );
+    },
+    async close() {
+      await messaging.close();
+      await webhooks.close();
+      await audit.close();
+      await storage.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The test's own outer form: one line with the proved sender, then the inner message. */
+function wrapPlain(from: DirectAddress, inner: string | Uint8Array): Uint8Array {
+  return Buffer.concat([
+    Buffer.from(`${from}\n`),
+    typeof inner === 'string' ? Buffer.from(inner.replaceAll(/\r?\n/g, '\r\n')) : inner,
+  ]);
+}
+
+/** Opens that form for every recipient of our domain. */
+export const openPlain: OpenIncoming = async ({ message, recipients }) => {
+  const end = message.indexOf(0x0a);
+  const sender = parseDirectAddress(Buffer.from(message.subarray(0, end)).toString());
+  return { inner: message.subarray(end + 1), sender, recipients, binding: 'address' };
+};
+
+function resolve(
+  recipients: readonly DirectAddress[],
+  refusals: ReadonlyMap<string, RefusedRecipient>,
+): ResolvedRecipients {
+  const refused = recipients.flatMap((address) => refusals.get(addressKey(address)) ?? []);
+  const names = new Set(refused.map((refusal) => addressKey(refusal.recipient)));
+  const usable = recipients
+    .filter((address) => !names.has(addressKey(address)))
+    .map((address) => ({ address, certificates: [] }));
+  return { usable, refused };
+}
+
+export async function createClient(
+  oauth: Oauth,
+  clientId: string,
+  directAddresses: readonly string[],
+): Promise<ClientIdentity> {
+  await oauth.clients.create({
+    clientId,
+    clientSecret: `${clientId}-secret-0123456789`,
+    name: clientId,
+    scopes: ['messaging.api'],
+    directAddresses,
+  });
+  return oauth.clients.get(clientId);
+}
+
+/** Waits for something that background work brings about; gives up loudly. */
+export async function waitUntil(
+  isDone: () => Promise<boolean> | boolean,
+  what = 'the expected change',
+): Promise<void> {
+  const until = Date.now() + 10_000;
+  while (!(await isDone())) {
+    if (Date.now() > until) throw new Error(`waited in vain for ${what}`);
+    await new Promise((done) => setTimeout(done, 10));
+  }
+}
+
+/** The smallest send request. */
+export function sendBody(changes: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return { fromDirectAddress: alice, toDirectAddress: bob, messageBody: 'Hello', ...changes };
+}
+
+export const base64 = (text: string | Uint8Array): string => Buffer.from(text).toString('base64');
+export const newUrn = (): string => `urn:uuid:${randomUUID()}`;
