@@ -8,9 +8,11 @@ export const platformErrors = {
   PLATFORM_SEAL_KEY_UNKNOWN: { kind: 'internal' },
   PLATFORM_STORAGE_BUSY: { kind: 'unavailable' },
   PLATFORM_STORAGE_CLOSED: { kind: 'unavailable' },
+  PLATFORM_STORAGE_DUPLICATE: { kind: 'conflict' },
   PLATFORM_STORAGE_FAILED: { kind: 'internal' },
   PLATFORM_STORAGE_NESTED: { kind: 'internal' },
   PLATFORM_STORAGE_NEWER: { kind: 'internal' },
+  PLATFORM_STORAGE_UNAVAILABLE: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 
 export type PlatformErrorCode = keyof typeof platformErrors;

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
+import { translated } from './sqlite-errors.ts';
 import type { AnyTransaction, BulkInsert } from './storage.ts';
 
 /** Rows inserted before the event loop gets its turn: about 5 ms of work. */
@@ -12,17 +13,41 @@ export async function insertOnSqlite(tx: AnyTransaction, handle: Database, inser
       `values (${insert.columns.map(() => '?').join(', ')})`,
   );
   let count = 0;
-  for await (const row of inTurns(insert.rows)) {
-    statement.run(row);
-    count++;
+  for await (const block of inBlocks(insert.rows)) {
+    translated(() => {
+      for (const row of block) statement.run(row);
+    });
+    count += block.length;
   }
   return count;
 }
 
-async function* inTurns<T>(rows: Iterable<T> | AsyncIterable<T>): AsyncIterable<T> {
-  let count = 0;
+async function* inBlocks<T>(rows: Iterable<T> | AsyncIterable<T>): AsyncIterable<readonly T[]> {
+  if (Symbol.asyncIterator in rows) yield* inBlocksOfAsync(rows);
+  else yield* inBlocksOfSync(rows);
+}
+
+async function* inBlocksOfAsync<T>(rows: AsyncIterable<T>): AsyncIterable<readonly T[]> {
+  let block: T[] = [];
   for await (const row of rows) {
-    yield row;
-    if (++count % rowsPerTurn === 0) await nextTurn();
+    block.push(row);
+    if (block.length < rowsPerTurn) continue;
+    yield block;
+    block = [];
+    await nextTurn();
   }
+  yield block;
+}
+
+// An await per row would cost more than the row.
+async function* inBlocksOfSync<T>(rows: Iterable<T>): AsyncIterable<readonly T[]> {
+  let block: T[] = [];
+  for (const row of rows) {
+    block.push(row);
+    if (block.length < rowsPerTurn) continue;
+    yield block;
+    block = [];
+    await nextTurn();
+  }
+  yield block;
 }

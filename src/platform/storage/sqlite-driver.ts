@@ -12,6 +12,7 @@ import {
 } from 'kysely';
 import { PlatformError } from '../errors.ts';
 import { createMutex } from './mutex.ts';
+import { isBusy, translated } from './sqlite-errors.ts';
 import { openReader, openWriter, type SqliteFile } from './sqlite-files.ts';
 
 /** A transaction that is running in the current asynchronous context. */
@@ -78,12 +79,9 @@ export class SqliteDriver implements Driver {
     const giveUpAt = performance.now() + this.#options.busyTimeoutMs;
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
       try {
-        return attempt();
+        return translated(attempt);
       } catch (error) {
-        if (!isBusy(error)) throw error;
-        if (performance.now() > giveUpAt) {
-          throw new PlatformError('PLATFORM_STORAGE_BUSY', 'another process holds the database', { cause: error });
-        }
+        if (!isBusy(error) || performance.now() > giveUpAt) throw error;
         await sleep(waitMs);
       }
     }
@@ -155,9 +153,9 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#releaseWriter !== undefined) return runOn(this.#driver.writer, query);
+    if (this.#releaseWriter !== undefined) return translated(() => runOn(this.#driver.writer, query));
     const { reader } = this.#driver;
-    if (isRead(query)) return runOn(reader, query);
+    if (isRead(query)) return translated(() => runOn(reader, query));
     this.#driver.refuseInside('a write outside the transaction');
     const release = await this.#driver.acquireWriter();
     try {
@@ -205,11 +203,6 @@ function runOn<R>(file: SqliteFile, query: CompiledQuery): QueryResult<R> {
 // SQLite has no booleans; the schema keeps them as 0 and 1.
 function toParameters(parameters: readonly unknown[]): unknown[] {
   return parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value));
-}
-
-function isBusy(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return code.startsWith('SQLITE_BUSY') || code === 'SQLITE_LOCKED';
 }
 
 // Kysely would let only one connection exist, and so make a read wait for a transaction; the driver knows better.

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
 
 /** Statements kept prepared per connection. */
@@ -13,6 +14,8 @@ export interface SqliteFile {
 
 /** Opens the one connection that writes: write-ahead log, a commit is on disk before it returns. */
 export function openWriter(file: string): SqliteFile {
+  // The log and index files beside it take over its mode.
+  closeSync(openSync(file, 'a', 0o600));
   // The wait for another process's lock is done by us, without holding up the event loop (sqlite-driver.ts).
   const handle = new SqliteDatabase(file, { timeout: 0 });
   handle.pragma('busy_timeout = 5000');

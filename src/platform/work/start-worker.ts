@@ -36,6 +36,8 @@ export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
   let endSleep = (): void => {};
 
   async function run(): Promise<void> {
+    // The caller gets its worker before the first look, so that claim and handle may use it.
+    await Promise.resolve();
     while (!isClosing) {
       isWoken = false;
       const items = await claimSafely(options, options.concurrency - inHand.size);

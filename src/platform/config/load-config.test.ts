@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { PlatformError } from '../errors.ts';
+import { loadConfig } from './load-config.ts';
+import { listSettings } from './settings.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-config-'));
+after(() => rmSync(folder, { recursive: true }));
+
+function writeFile(content: unknown): string {
+  const file = path.join(folder, 'config.json');
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
+}
+
+function problemsOf(work: () => unknown): Record<string, string> {
+  try {
+    work();
+  } catch (error) {
+    assert.ok(error instanceof PlatformError && error.code === 'PLATFORM_CONFIG_INVALID');
+    for (const problem of error.problems) assert.ok(error.message.includes(problem.detail));
+    return Object.fromEntries(error.problems.map((problem) => [problem.field, problem.detail]));
+  }
+  assert.fail('the configuration was accepted');
+}
+
+test('without anything set every setting has its default', () => {
+  const config = loadConfig({});
+  assert.equal(config.http.port, 8080);
+  assert.equal(config.messaging.maxRecipients, 50);
+  assert.equal(config.storage.file, path.resolve('data/openhisp.db'));
+});
+
+test('flags win over the environment, the environment over the file, the file over the defaults', () => {
+  const file = writeFile({ http: { port: 1, host: '127.0.0.2' }, log: { level: 'warn' }, smtp: { port: 1 } });
+  const config = loadConfig({ OPENHISP_HTTP_PORT: '2', OPENHISP_LOG_LEVEL: 'debug' }, file, { 'http.port': '3' });
+  assert.deepEqual([config.http.port, config.http.host, config.log.level, config.smtp.port], [3, '127.0.0.2', 'debug', 1]);
+});
+
+test('DATA_DIR and PORT are understood, and places follow the data folder', () => {
+  const config = loadConfig({ DATA_DIR: folder, PORT: '0' });
+  assert.equal(config.http.port, 0);
+  assert.equal(config.vault.masterKeyFile, path.join(folder, 'master.key'));
+  assert.equal(config.directory.snapshotDir, path.join(folder, 'directory'));
+});
+
+test('numbers, booleans and lists are read from text; an empty variable counts as unset', () => {
+  const config = loadConfig({
+    OPENHISP_DNS_RESOLVERS: '127.0.0.1:53, [::1]:53',
+    OPENHISP_DNS_IS_SERVING: 'yes',
+    OPENHISP_LDAP_IS_SERVING: 'off',
+    OPENHISP_DELIVERY_RETRY_MINUTES: '1,2.5',
+    OPENHISP_DELIVERY_GIVE_UP_HOURS: '0.5',
+    OPENHISP_HTTP_PORT: '',
+  });
+  assert.deepEqual(config.dns.resolvers, ['127.0.0.1:53', '[::1]:53']);
+  assert.deepEqual([config.dns.isServing, config.ldap.isServing], [true, false]);
+  assert.deepEqual([config.delivery.retryMinutes, config.delivery.giveUpHours], [[1, 2.5], 0.5]);
+  assert.equal(config.http.port, 8080);
+});
+
+test('all problems are told at once, each with its setting and its origin', () => {
+  const file = writeFile({ http: { prot: 1 }, smtp: { port: 70000 }, nonsense: {} });
+  const problems = problemsOf(() =>
+    loadConfig({ PORT: 'abc', OPENHISP_LOG_LEVEL: 'loud', OPENHISP_DNS_IS_SERVING: 'maybe' }, file, { 'no.such': '1' }),
+  );
+  assert.deepEqual(Object.keys(problems).sort(), ['dns.isServing', 'http.port', 'http.prot', 'log.level', 'no.such', 'nonsense', 'smtp.port']);
+  assert.match(problems['http.port'] ?? '', /environment PORT/);
+  assert.match(problems['smtp.port'] ?? '', /configuration file/);
+});
+
+test('a file that is missing, no JSON or no object is a problem', () => {
+  for (const file of [path.join(folder, 'none.json'), writeFile('{'), writeFile('[]')]) {
+    assert.deepEqual(Object.keys(problemsOf(() => loadConfig({}, file))), [file]);
+  }
+});
+
+test('OAUTH-15: plain HTTP is refused beyond loopback unless a proxy in front speaks TLS', () => {
+  for (const host of ['0.0.0.0', '::', '10.0.0.1', '127.example.org']) {
+    assert.deepEqual(Object.keys(problemsOf(() => loadConfig({ OPENHISP_HTTP_HOST: host }))), ['http.host']);
+  }
+  for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) loadConfig({ OPENHISP_HTTP_HOST: host });
+  loadConfig({ OPENHISP_HTTP_HOST: '0.0.0.0', OPENHISP_HTTP_IS_BEHIND_TLS_PROXY: 'true' });
+  loadConfig({ OPENHISP_HTTP_HOST: '0.0.0.0', OPENHISP_HTTP_TLS_KEY_FILE: 'k', OPENHISP_HTTP_TLS_CERTIFICATE_FILE: 'c' });
+});
+
+test('a TLS key without its certificate is a problem, and so is a key file that is the database', () => {
+  assert.deepEqual(Object.keys(problemsOf(() => loadConfig({ OPENHISP_SMTP_TLS_KEY_FILE: 'k' }))), ['smtp.tlsCertificateFile']);
+  const same = { OPENHISP_STORAGE_FILE: '/x/a', OPENHISP_VAULT_MASTER_KEY_FILE: '/x/a' };
+  assert.deepEqual(Object.keys(problemsOf(() => loadConfig(same))), ['vault.masterKeyFile']);
+});
+
+test('a wrong secret is not repeated in the problem', () => {
+  const problems = problemsOf(() => loadConfig({ OPENHISP_VAULT_MASTER_KEY: 'geheim', PORT: 'x' }));
+  assert.ok(!JSON.stringify(problems).includes('geheim'));
+});
+
+test('every setting is described and has a variable of its own', () => {
+  const settings = listSettings();
+  assert.equal(new Set(settings.map((setting) => setting.variable)).size, settings.length);
+  for (const setting of settings) assert.match(setting.description, /\.$/, setting.path);
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { createManualClock } from '../../core/index.ts';
+import { PlatformError } from '../errors.ts';
+import { openStorage } from '../storage/open-storage.ts';
+import { parseMasterKey, type MasterKey } from './master-key.ts';
+import { openVault, type StoredVault } from './open-vault.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-open-vault-'));
+after(() => rmSync(folder, { recursive: true }));
+const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
+const newKey = (): MasterKey => parseMasterKey(randomBytes(32).toString('base64'));
+let files = 0;
+
+async function withVaults(work: (open: (masterKey: MasterKey) => Promise<StoredVault>, file: string) => Promise<void>): Promise<void> {
+  const file = path.join(folder, `${++files}.db`);
+  const storage = await openStorage({ file });
+  await storage.migrate();
+  try {
+    await work((masterKey) => openVault({ storage, masterKey, clock }), file);
+  } finally {
+    await storage.close();
+  }
+}
+
+test('what one process sealed another one opens, and the data key is not in the file', () =>
+  withVaults(async (open, file) => {
+    const masterKey = newKey();
+    const sealed = (await open(masterKey)).seal(Buffer.from('content'), 'message:1');
+    assert.equal(Buffer.from((await open(masterKey)).open(sealed, 'message:1')).toString(), 'content');
+    assert.ok(!readFileSync(file).includes(Buffer.from(masterKey)));
+  }));
+
+test('a rotated data key seals from then on; older values stay readable', () =>
+  withVaults(async (open) => {
+    const masterKey = newKey();
+    const vault = await open(masterKey);
+    const [before, old] = [vault.keyId, vault.seal(Buffer.from('old'), 'c')];
+    assert.notEqual(await vault.rotateDataKey(), before);
+    const fresh = await open(masterKey);
+    assert.equal(fresh.keyId, vault.keyId);
+    assert.equal(Buffer.from(fresh.open(old, 'c')).toString(), 'old');
+  }));
+
+test('a data key of another process is known after a refresh', () =>
+  withVaults(async (open) => {
+    const masterKey = newKey();
+    const [one, two] = [await open(masterKey), await open(masterKey)];
+    await one.rotateDataKey();
+    const sealed = one.seal(Buffer.from('x'), 'c');
+    assert.throws(() => two.open(sealed, 'c'), (error) => error instanceof PlatformError && error.code === 'PLATFORM_SEAL_KEY_UNKNOWN');
+    await two.refresh();
+    assert.equal(Buffer.from(two.open(sealed, 'c')).toString(), 'x');
+  }));
+
+test('an old data key is replaced at the next start', () =>
+  withVaults(async (open) => {
+    const masterKey = newKey();
+    const first = (await open(masterKey)).keyId;
+    assert.equal((await open(masterKey)).keyId, first);
+    clock.advance(91 * 24 * 3600 * 1000);
+    assert.notEqual((await open(masterKey)).keyId, first);
+  }));
+
+test('after a change of the master key only the new one opens the vault', () =>
+  withVaults(async (open) => {
+    const [oldKey, newMaster] = [newKey(), newKey()];
+    const vault = await open(oldKey);
+    const sealed = vault.seal(Buffer.from('x'), 'c');
+    await vault.rotateDataKey();
+    assert.equal(await vault.rewrap(newMaster), 2);
+    assert.equal(Buffer.from((await open(newMaster)).open(sealed, 'c')).toString(), 'x');
+    await assert.rejects(open(oldKey), (error) => error instanceof PlatformError && error.code === 'PLATFORM_MASTER_KEY_INVALID');
+  }));
