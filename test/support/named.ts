@@ -17,7 +17,10 @@ export interface RunningServer {
 }
 
 /** Starts `named` for the zones, not recursive, on a free port of 127.0.0.1 over UDP and TCP. */
-export async function startNamed(zones: readonly NamedZone[], options: readonly string[] = []): Promise<RunningServer> {
+export async function startNamed(
+  zones: readonly NamedZone[],
+  options: readonly string[] = [],
+): Promise<RunningServer> {
   const folder = await createTemporaryFolder('named');
   const port = await freePort();
   for (const zone of zones) await writeFile(path.join(folder.path, `${zone.name}.zone`), zoneFile(zone));
@@ -50,11 +53,25 @@ function escapeZoneName(name: string): string {
 }
 
 function zoneFile({ lines }: NamedZone): string {
-  return ['$TTL 300', '@ IN SOA ns hostmaster 1 3600 600 86400 60', '@ IN NS ns', 'ns IN A 127.0.0.1', ...lines, ''].join('\n');
+  return [
+    '$TTL 300',
+    '@ IN SOA ns hostmaster 1 3600 600 86400 60',
+    '@ IN NS ns',
+    'ns IN A 127.0.0.1',
+    ...lines,
+    '',
+  ].join('\n');
 }
 
-function configuration(folder: string, port: number, zones: readonly NamedZone[], options: readonly string[]): string {
-  const zoneTexts = zones.map((zone) => `zone "${zone.name}" { type primary; file "${folder}/${zone.name}.zone"; };`);
+function configuration(
+  folder: string,
+  port: number,
+  zones: readonly NamedZone[],
+  options: readonly string[],
+): string {
+  const zoneTexts = zones.map(
+    (zone) => `zone "${zone.name}" { type primary; file "${folder}/${zone.name}.zone"; };`,
+  );
   return `options {
   directory "${folder}";
   listen-on port ${port} { 127.0.0.1; };

@@ -74,7 +74,14 @@ ${settings.join('\n')}
 }
 
 function masterConfiguration(port: number): string {
-  const services: readonly (readonly [name: string, type: string, command: string, isPrivate?: string, wakeup?: string, max?: string])[] = [
+  const services: readonly (readonly [
+    name: string,
+    type: string,
+    command: string,
+    isPrivate?: string,
+    wakeup?: string,
+    max?: string,
+  ])[] = [
     [`127.0.0.1:${port}`, 'inet', 'smtpd', 'n'],
     ['pickup', 'unix', 'pickup', 'n', '60', '1'],
     ['cleanup', 'unix', 'cleanup', 'n', '-', '0'],

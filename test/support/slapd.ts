@@ -22,7 +22,9 @@ export async function startSlapd(entries: readonly SlapdEntry[], suffix = 'ou=dc
   try {
     const loaded = await runProgram('slapadd', ['-f', config, '-l', ldif]);
     if (loaded.status !== 0) throw new Error(`slapadd failed: ${loaded.stderr.toString()}`);
-    const program = await startProgram('slapd', ['-d', '0', '-h', `ldap://127.0.0.1:${port}`, '-f', config], { isReady: port });
+    const program = await startProgram('slapd', ['-d', '0', '-h', `ldap://127.0.0.1:${port}`, '-f', config], {
+      isReady: port,
+    });
     return {
       port,
       output: program.output,

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { der } from '../asn1/index.ts';
+import { createLdapClient, type LdapClientOptions } from './client.ts';
+import { createLdapResponder, type LdapResponderOptions } from './responder.ts';
+import { findLdapTargets, type LdapTarget } from './targets.ts';
+
+const certificate = Uint8Array.from({ length: 900 }, (_, index) => (index === 0 ? 0x30 : index & 0xff));
+const dns: LdapClientOptions['dns'] = {
+  resolveAddresses: async () => ({
+    status: 'found',
+    records: ['127.0.0.1'],
+    ttlSeconds: 60,
+    transport: 'udp',
+  }),
+};
+const client = createLdapClient({ dns, allowPrivate: true, timeoutMs: 2_000 });
+const target = (port: number): LdapTarget => ({ host: 'ldap.example.org', port, priority: 0, weight: 0 });
+
+async function start(t: TestContext, options: Partial<LdapResponderOptions> = {}): Promise<number> {
+  const responder = await createLdapResponder({
+    host: '127.0.0.1',
+    port: 0,
+    findCertificates: (mail) => (mail === 'bob@direct.example.org' ? [certificate] : []),
+    ...options,
+  });
+  t.after(() => responder.close());
+  return responder.port;
+}
+
+/** A server that answers every connection with the same octets, or keeps silent. */
+async function startRude(t: TestContext, answer?: Uint8Array): Promise<number> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      if (answer !== undefined) socket.write(answer);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test('HOST-03: our client finds at our responder what it publishes', async (t) => {
+  const port = await start(t);
+  const found = await client.findCertificates({ targets: [target(port)], mail: 'Bob@direct.example.org' });
+  assert.equal(found.status, 'found');
+  assert.deepEqual(
+    found.certificates.map((one) => Buffer.compare(one, certificate)),
+    [0],
+  );
+  assert.equal(
+    (await client.findCertificates({ targets: [target(port)], mail: 'eve@direct.example.org' })).status,
+    'absent',
+  );
+});
+
+test('DISC-07: the next server is asked when one is down, silent, rude or endless; absence is final', async (t) => {
+  const good = await start(t);
+  const empty = await start(t, { findCertificates: () => [] });
+  const endless = der.sequence(der.integer(1), der.tlv(0x64, Buffer.alloc(1_000_000)));
+  const quick = createLdapClient({ dns, allowPrivate: true, timeoutMs: 400 });
+  for (const port of [
+    1,
+    await startRude(t),
+    await startRude(t, Buffer.from('HTTP/1.1 400\r\n')),
+    await startRude(t, Buffer.concat(Array(8).fill(endless))),
+  ]) {
+    const answer = await quick.findCertificates({
+      targets: [target(port), target(good)],
+      mail: 'bob@direct.example.org',
+    });
+    assert.deepEqual(
+      answer.attempts.map((attempt) => attempt.outcome),
+      ['unreachable', 'found'],
+    );
+  }
+  const absent = await client.findCertificates({
+    targets: [target(empty), target(good)],
+    mail: 'bob@direct.example.org',
+  });
+  assert.deepEqual([absent.status, absent.attempts.length], ['absent', 1]);
+});
+
+test('DISC-07: no server, or none that answers, is reported as unreachable', async () => {
+  assert.equal((await client.findCertificates({ targets: [], mail: 'a@b.org' })).status, 'unreachable');
+  const answer = await client.findCertificates({ targets: [target(1)], mail: 'a@b.org' });
+  assert.equal(answer.status, 'unreachable');
+  assert.match(answer.attempts[0]?.detail ?? '', /ECONNREFUSED/);
+  const failingDns = createLdapClient({
+    dns: { resolveAddresses: () => Promise.reject(new Error('no answer')) },
+  });
+  assert.equal(
+    (await failingDns.findCertificates({ targets: [target(389)], mail: 'a@b.org' })).status,
+    'unreachable',
+  );
+});
+
+test('SEC-11: servers on private addresses are not asked unless allowed', async (t) => {
+  const port = await start(t);
+  const guarded = createLdapClient({ dns });
+  const answer = await guarded.findCertificates({ targets: [target(port)], mail: 'bob@direct.example.org' });
+  assert.deepEqual(
+    [answer.status, answer.attempts[0]?.detail],
+    ['unreachable', '127.0.0.1 is not a public address'],
+  );
+});
+
+test('DISC-06: SRV targets by priority, then the highest weight first', async () => {
+  const record = (priority: number, weight: number, name: string) => ({
+    priority,
+    weight,
+    port: 389,
+    target: name,
+  });
+  const answer = {
+    status: 'found',
+    records: [record(1, 0, 'c'), record(0, 0, 'b'), record(0, 100, 'a'), record(0, 5, '')],
+    ttlSeconds: 1,
+    transport: 'udp',
+  } as const;
+  const asked: string[] = [];
+  const resolveSrv = async (name: string) => {
+    asked.push(name);
+    return answer;
+  };
+  const targets = await findLdapTargets('direct.example.org', { resolveSrv });
+  assert.deepEqual(
+    targets.map(({ host }) => host),
+    ['a', 'b', 'c'],
+  );
+  assert.deepEqual(asked, ['_ldap._tcp.direct.example.org']);
+});
+
+test('SEC-12: a filter cannot be broken out of', async (t) => {
+  const asked: string[] = [];
+  const port = await start(t, {
+    findCertificates: (mail) => {
+      asked.push(mail);
+      return [];
+    },
+  });
+  await client.findCertificates({ targets: [target(port)], mail: 'a)(mail=*)(x=@b.org' });
+  assert.deepEqual(asked, ['a)(mail=*)(x=@b.org']);
+});
+
+test('SEC-11: oversized, indefinite and non-LDAP requests end the connection, others go on', async (t) => {
+  const port = await start(t);
+  for (const bytes of ['3084ffffffff', '3080', '474554202f', '30820000ff']) {
+    const socket = connect({ host: '127.0.0.1', port });
+    socket.on('error', () => {});
+    socket.resume();
+    socket.write(Buffer.concat([Buffer.from(bytes, 'hex'), Buffer.alloc(20_000)]));
+    await new Promise((resolve) => socket.once('close', resolve));
+  }
+  assert.equal(
+    (await client.findCertificates({ targets: [target(port)], mail: 'bob@direct.example.org' })).status,
+    'found',
+  );
+});
+
+test('requests in pieces and in one piece are answered in their order', async (t) => {
+  const port = await start(t);
+  const bind = (id: number) =>
+    der.sequence(
+      der.integer(id),
+      der.tlv(0x60, der.integer(3), der.octetString(Buffer.alloc(0)), der.implicit(0, false)),
+    );
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true });
+  await once(socket, 'connect');
+  const count = 60;
+  const all = Buffer.concat(Array.from({ length: count }, (_, id) => bind(id + 1)));
+  socket.write(all.subarray(0, 9));
+  await new Promise((resolve) => setImmediate(resolve));
+  socket.write(all.subarray(9));
+  let received = Buffer.alloc(0);
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    received = Buffer.concat([received, chunk]);
+    if (received.length >= count * 14) break;
+  }
+  const ids = Array.from({ length: count }, (_, index) => received[index * 14 + 4]);
+  assert.deepEqual(
+    ids,
+    Array.from({ length: count }, (_, index) => index + 1),
+  );
+});
+
+test('SEC-11: connections are limited for each peer', async (t) => {
+  const port = await start(t, { limits: { maxConnectionsPerPeer: 1 } });
+  const first = connect({ host: '127.0.0.1', port });
+  await once(first, 'connect');
+  const second = connect({ host: '127.0.0.1', port });
+  second.on('error', () => {});
+  second.resume();
+  await new Promise((resolve) => second.once('close', resolve));
+  first.destroy();
+});
