@@ -19,7 +19,11 @@ export async function writeSampleDirectory(file: string): Promise<void> {
 
 function* formatLines(): Generator<string> {
   yield `${recordFields.map((field) => field.wireName).join(',')},lat,lng\n`;
-  for (const record of generateProviders({ count: sampleCount, seed: sampleSeed, gazetteer: loadBuiltInGazetteer() })) {
+  for (const record of generateProviders({
+    count: sampleCount,
+    seed: sampleSeed,
+    gazetteer: loadBuiltInGazetteer(),
+  })) {
     const texts = recordFields.map(({ field }) => quote(record[field]));
     yield `${texts.join(',')},${record.latitude ?? ''},${record.longitude ?? ''}\n`;
   }

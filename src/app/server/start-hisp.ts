@@ -14,7 +14,6 @@ import { createSmtpClient } from '../../lib/smtp/index.ts';
 import { findDirectAddress, oidOfUuid } from '../../lib/values/index.ts';
 import {
   createMetrics,
-  createTokenBuckets,
   loadMasterKey,
   nodeId,
   openStorage,
@@ -212,7 +211,7 @@ async function build({ config, log, clock = systemClock }: HispOptions, parts: C
       messagingRoutes({
         messaging,
         webhooks,
-        buckets: createTokenBuckets({ ...sendLimits, clock }),
+        clock,
         sendLimits,
       }),
     ],

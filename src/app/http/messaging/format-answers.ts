@@ -35,7 +35,7 @@ export function formatStatus(report: StatusReport) {
 export function formatInbox({ messages, nextCursor }: InboxPage) {
   return {
     status: 'OK' as const,
-    messages: messages.map((message) => ({
+    result: messages.map((message) => ({
       messageId: message.messageId,
       fromDirectAddress: message.sender,
       toDirectAddress: message.recipient,

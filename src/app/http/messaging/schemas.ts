@@ -159,7 +159,7 @@ export const statusListBody = Type.Object(
 export const statusListAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
-    messages: Type.Array(Type.Object(reportMembers)),
+    result: Type.Array(Type.Object(reportMembers)),
     unknown: Type.Array(Type.String(), { description: 'Ids that name no message of this client.' }),
   },
   { title: 'StatusListAnswer' },
@@ -197,7 +197,7 @@ export const inboxQuery = Type.Object(
 export const inboxAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
-    messages: Type.Array(
+    result: Type.Array(
       Type.Object({
         messageId: messageUrn("This recipient's copy; used in the addresses below."),
         fromDirectAddress: Type.String(),

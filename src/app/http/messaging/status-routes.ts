@@ -48,7 +48,7 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
       },
       async (request) => {
         const { reports, unknown } = await messaging.listStatus(request.client, request.body);
-        return { status: 'OK' as const, messages: reports.map(formatStatus), unknown: [...unknown] } as never;
+        return { status: 'OK' as const, result: reports.map(formatStatus), unknown: [...unknown] } as never;
       },
     );
     app.post(

@@ -59,7 +59,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
       },
       async (request) => ({
         ...ok,
-        webhooks: (await webhooks.hooks.list(request.client.clientId)).map(formatWebhook),
+        result: (await webhooks.hooks.list(request.client.clientId)).map(formatWebhook),
       }),
     );
     app.get(

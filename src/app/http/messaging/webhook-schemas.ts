@@ -76,7 +76,7 @@ export const webhookCreatedAnswer = Type.Object(
   { title: 'WebhookCreatedAnswer' },
 );
 export const webhookListAnswer = Type.Object(
-  { status: Type.Literal('OK'), webhooks: Type.Array(Type.Object(webhookMembers)) },
+  { status: Type.Literal('OK'), result: Type.Array(Type.Object(webhookMembers)) },
   { title: 'WebhookListAnswer' },
 );
 export const secretAnswer = Type.Object({ status: Type.Literal('OK'), secret }, { title: 'SecretAnswer' });

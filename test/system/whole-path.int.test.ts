@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createEdgeClient, demoAddress, EdgeError, ensureClient, partners } from '../../src/app/dev/index.ts';
+import { openTestSandbox, readStatus, send, waitFor, type StatusAnswer, type TestSandbox } from './sandbox-fixture.ts';
+
+const secretWords = ['Zyzzogeton', 'Quillfeather', '19710305', 'palpitations-under-the-moon', 'Reason-for-referral-xyz'];
+
+let world: TestSandbox;
+
+before(async () => {
+  world = await openTestSandbox();
+});
+after(() => world.close());
+
+const note = Buffer.from(
+  `<?xml version="1.0"?>\n<ClinicalDocument xmlns="urn:hl7-org:v3"><title>Zyzzogeton Quillfeather é \u0001</title></ClinicalDocument>`.replace('\u0001', ''),
+);
+
+function referral(to: unknown, extra: Readonly<Record<string, unknown>> = {}) {
+  return {
+    fromDirectAddress: demoAddress,
+    toDirectAddress: to,
+    messageSubject: 'Reason-for-referral-xyz',
+    messageBody: 'palpitations-under-the-moon',
+    patientLastname: 'Quillfeather',
+    patientFirstname: 'Zyzzogeton',
+    patientDOB: '19710305',
+    emailAttachmentList: [{ attachmentClass: 'text/xml', attachmentContent: note.toString('base64'), attachmentFileName: 'note.xml' }],
+    ...extra,
+  };
+}
+
+async function partnerClient() {
+  const file = path.join(world.folder, 'partner-client.json');
+  return createEdgeClient(await ensureClient({ hisp: world.sandbox.world.partner, file, name: '', directAddresses: [] }));
+}
+
+interface InboxPage {
+  readonly result: readonly { readonly messageId: string; readonly fromDirectAddress: string }[];
+}
+
+describe('token → search → send → processed', () => {
+  it('finds a provider, sends, and sees the message processed by the far side', async () => {
+    const found = (await world.client.get('/provider-directory/v2/providers?prov_last_name=smith&org_state=TX')) as { totalCount: string };
+    assert.match(found.totalCount, /^[1-9]\d*$/);
+    const id = await send(world.client, referral(partners.processed));
+    const status = await waitFor(() => readStatus(world.client, id), (answer) => answer.result[0]?.final === true);
+    assert.deepEqual([status.messageStatus, status.result[0]?.status], ['processed', 'processed']);
+
+    const partner = await partnerClient();
+    const page = (await partner.get(`/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}`)) as InboxPage;
+    const entry = page.result.find((one) => one.fromDirectAddress === demoAddress);
+    assert.ok(entry);
+    const received = (await partner.get(`/messaging/dirmsg/inbox/${entry.messageId}`)) as {
+      messageSubject: string;
+      messageBody: string;
+      emailAttachmentList: readonly { attachmentContent: string; attachmentFileName: string }[];
+    };
+    assert.equal(received.messageSubject, 'Reason-for-referral-xyz');
+    assert.match(received.messageBody, /palpitations-under-the-moon/);
+    assert.deepEqual(Buffer.from(received.emailAttachmentList[0]?.attachmentContent ?? '', 'base64'), note);
+  });
+
+  it('the name of a partner address decides the outcome, for each recipient on its own', async () => {
+    const id = await send(world.client, referral(Object.values(partners), { requestFinalDelivery: true }));
+    const isSettled = (answer: StatusAnswer) =>
+      answer.result.every((one) => one.final || (one.toDirectAddress === partners.processed && one.status === 'processed'));
+    const status = await waitFor(() => readStatus(world.client, id), isSettled, 60);
+    const outcomes = new Map(status.result.map((one) => [one.toDirectAddress, [one.status, one.reason, one.statusCode]]));
+    assert.deepEqual(outcomes.get(partners.processed)?.[0], 'processed');
+    assert.deepEqual(outcomes.get(partners.dispatched)?.[0], 'dispatched');
+    assert.equal(outcomes.get(partners.failed)?.[0], 'failed');
+    assert.deepEqual(outcomes.get(partners.expired), ['expired', 'no-processed-mdn', '5.4.71']);
+    assert.deepEqual(outcomes.get(partners.untrusted), ['failed', 'untrusted', '5.7.11']);
+    assert.deepEqual(outcomes.get(partners.noCertificate), ['failed', 'no-certificate', '5.7.31']);
+  });
+
+  it('an XDM package arrives as a package and as the document inside', async () => {
+    const id = await send(world.client, referral(partners.processed, { xdm: true, loincValue: '57133-1', loincName: 'Referral note' }));
+    await waitFor(() => readStatus(world.client, id), (answer) => answer.result[0]?.final === true);
+    const partner = await partnerClient();
+    const page = (await partner.get(`/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}&limit=100`)) as InboxPage;
+    const last = page.result.at(-1)?.messageId ?? '';
+    type Payload = { xdm: boolean; emailAttachmentList: readonly { attachmentClass: string; attachmentContent: string; attachmentTypeCode: string }[] };
+    const packed = (await partner.get(`/messaging/dirmsg/inbox/${last}?xdm=true`)) as Payload;
+    assert.equal(packed.emailAttachmentList[0]?.attachmentClass, 'application/zip');
+    const open = (await partner.get(`/messaging/dirmsg/inbox/${last}?xdm=false`)) as Payload;
+    assert.deepEqual(Buffer.from(open.emailAttachmentList[0]?.attachmentContent ?? '', 'base64'), note);
+    assert.equal(open.emailAttachmentList[0]?.attachmentTypeCode, '57133-1');
+  });
+
+  it('a signed webhook event tells of each change', async () => {
+    const url = `${world.sandbox.world.side.baseUrl}/webhook?second`;
+    const created = (await world.client.post('/messaging/webhooks', { url })) as { result?: { secret?: string }[]; secret?: string };
+    const secret = /whsec_[A-Za-z0-9+/=]+/.exec(JSON.stringify(created))?.[0] ?? '';
+    assert.notEqual(secret, '');
+    const before = world.sandbox.world.side.received().length;
+    const id = await send(world.client, referral(partners.processed));
+    await waitFor(() => readStatus(world.client, id), (answer) => answer.result[0]?.final === true);
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    const isSigned = (call: { headers: Readonly<Record<string, string>>; body: unknown }): boolean => {
+      const signed = `${call.headers['webhook-id']}.${call.headers['webhook-timestamp']}.${JSON.stringify(call.body)}`;
+      const expected = `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
+      return (call.headers['webhook-signature'] ?? '').split(' ').includes(expected);
+    };
+    const calls = await waitFor(
+      () => world.sandbox.world.side.received().slice(before).filter((call) => isSigned(call)),
+      (list) => list.some((call) => (call.body as { eventType: string; messageId: string }).eventType === 'message.processed'),
+    );
+    assert.ok(calls.every((call) => secretWords.every((word) => !JSON.stringify(call).includes(word))));
+  });
+});
+
+describe('what must not happen', () => {
+  it("another client's token reads neither mail nor status", async () => {
+    const file = path.join(world.folder, 'stranger-client.json');
+    const stranger = createEdgeClient(
+      await ensureClient({ hisp: world.sandbox.world.hisp, file, name: 'Another practice', directAddresses: ['other@direct.riverside.example'] }),
+    );
+    const id = await send(world.client, referral(partners.processed));
+    const own = (await waitFor(
+      () => world.client.get('/messaging/dirmsg/inbox') as Promise<InboxPage>,
+      (page) => page.result.length > 0,
+    )) satisfies InboxPage;
+    const inboxId = own.result[0]?.messageId ?? '';
+    const isRefused = (error: unknown) => error instanceof EdgeError && [403, 404].includes(error.status);
+    await assert.rejects(stranger.get(`/messaging/dirmsg/status/${id}`), isRefused);
+    await assert.rejects(stranger.get(`/messaging/dirmsg/inbox/${inboxId}`), isRefused);
+    await assert.rejects(stranger.get(`/messaging/dirmsg/inbox/${inboxId}/attachments/0`), isRefused);
+    await assert.rejects(stranger.post(`/messaging/dirmsg/inbox/${inboxId}/ack`), isRefused);
+    await assert.rejects(stranger.get(`/messaging/dirmsg/inbox?toDirectAddress=${demoAddress}`), isRefused);
+    assert.deepEqual(((await stranger.get('/messaging/dirmsg/inbox')) as InboxPage).result, []);
+    await assert.rejects(stranger.post('/messaging/dirmsg/send_ccda', referral(partners.processed)), isRefused);
+  });
+
+  it('AS-35: nothing of the message is readable on the wire', async () => {
+    await send(world.client, referral(partners.expired));
+    const taken = await waitFor(() => world.sandbox.world.silentMail, (mail) => mail.length > 0);
+    for (const { message } of taken) {
+      const text = Buffer.from(message).toString('latin1');
+      assert.match(text, /smime-type="?enveloped-data/i);
+      assert.doesNotMatch(text, /^Subject:/im);
+      for (const word of secretWords) assert.equal(text.includes(word), false);
+    }
+  });
+
+  it('SEC-03, SEC-05: no patient data in the log, and none readable in the database', async () => {
+    await world.sandbox.world.hisp.audit.flush();
+    const log = world.logged.join('\n');
+    for (const name of ['hisp', 'partner']) {
+      for (const file of ['openhisp.db', 'openhisp.db-wal']) {
+        const bytes = await readFile(path.join(world.folder, name, file)).catch(() => Buffer.alloc(0));
+        for (const word of secretWords) assert.equal(bytes.includes(word), false, `${word} stands in ${name}/${file}`);
+      }
+    }
+    for (const word of [...secretWords, note.toString('base64').slice(0, 60), world.sandbox.credentials.clientSecret]) {
+      assert.equal(log.includes(word), false, `${word} stands in the log`);
+    }
+  });
+});
