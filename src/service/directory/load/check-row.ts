@@ -1,6 +1,6 @@
-import { findDirectAddress, hasNpiCheckDigit, parseNpi, stateCodes, stateNames } from '../../../lib/values/index.ts';
+import { findDirectAddress, hasNpiCheckDigit, stateCodes, stateNames, type Npi } from '../../../lib/values/index.ts';
 import { textFields, type TextField } from '../../../lib/provider-index/index.ts';
-import type { Gazetteer, GeoPoint } from '../../../lib/geo/index.ts';
+import type { Gazetteer, GeoPoint, ZipPlace } from '../../../lib/geo/index.ts';
 import { maxFieldLength } from '../limits.ts';
 import type { RefusalReason, RowDraft, WarningReason } from './row.ts';
 
@@ -43,34 +43,45 @@ export function createRowChecker(gazetteer: Gazetteer, warn: Warn): RowChecker {
 
 function checkRow(draft: RowDraft, gazetteer: Gazetteer, warn: Warn): CheckedRow | RefusalReason {
   if (draft.isPatient) return 'patient_address';
-  const texts = draft.texts.map(cleanText);
-  const refusal = findRefusal(texts);
+  const { texts, isPlain } = cleanTexts(draft.texts);
+  const refusal = findRefusal(texts, isPlain);
   if (refusal !== undefined) return refusal;
   const key = findKey(draft);
   const npi = texts[position.npi] ?? '';
-  if (npi !== '' && !hasNpiCheckDigit(parseNpi(npi))) warn('npi_check_digit', draft.line);
-  if (texts.some((text) => beyondPlainText.test(text))) warn('not_ascii', draft.line);
+  if (npi !== '' && !hasNpiCheckDigit(npi as Npi)) warn('npi_check_digit', draft.line);
+  if (!isPlain) warn('not_ascii', draft.line);
   if (!isUsualPhone(texts[position.phone] ?? '')) warn('phone_form', draft.line);
-  const state = checkState(texts, draft.line, warn);
-  const zip = checkZip(texts, state, draft.line, gazetteer, warn);
-  const point = readPoint(draft, warn) ?? findPoint(zip, texts[position.city] ?? '', state, gazetteer);
+  const state = checkState(texts[position.state] ?? '', draft.line, warn);
+  const zip = checkZip(texts[position.zip] ?? '', draft.line, warn);
+  const place = zip === '' ? undefined : gazetteer.findZipPlace(zip);
+  if (zip !== '') checkPlace(place, state, draft.line, warn);
+  const point = readPoint(draft, warn) ?? place?.point ?? findCity(texts[position.city] ?? '', state, gazetteer);
   if (point === undefined) warn('coordinates_missing', draft.line);
   texts[position.state] = state;
   texts[position.zip] = zip;
-  const place = point === undefined ? '\t' : `${point.latitude}\t${point.longitude}`;
-  return { key, line: `${texts.join('\t')}\t${place}` };
+  const line = texts.join('\t');
+  return { key, line: point === undefined ? `${line}\t\t` : `${line}\t${point.latitude}\t${point.longitude}` };
 }
 
-/** Blanks inside a value count, those round it do not; a control character counts as a blank. */
-function cleanText(text: string): string {
-  return (beyondPlainText.test(text) ? text.replace(controls, ' ') : text).trim();
+/**
+ * Blanks inside a value count, those round it do not; a control character counts as a blank. Nearly all rows are plain
+ * ASCII, which one test over the whole row tells.
+ */
+function cleanTexts(raw: readonly string[]): { texts: string[]; isPlain: boolean } {
+  const texts: string[] = [];
+  if (!beyondPlainText.test(raw.join(' '))) {
+    for (const text of raw) texts.push(text.trim());
+    return { texts, isPlain: true };
+  }
+  for (const text of raw) texts.push(text.replace(controls, ' ').trim());
+  return { texts, isPlain: !texts.some((text) => beyondPlainText.test(text)) };
 }
 
-function findRefusal(texts: readonly string[]): RefusalReason | undefined {
+function findRefusal(texts: readonly string[], isPlain: boolean): RefusalReason | undefined {
   const address = texts[position.directAddress] ?? '';
   const npi = texts[position.npi] ?? '';
-  if (texts.some((text) => text.length > maxFieldLength)) return 'too_long';
-  if (texts.some((text) => text.includes('\ufffd'))) return 'not_utf8';
+  for (const text of texts) if (text.length > maxFieldLength) return 'too_long';
+  if (!isPlain && texts.some((text) => text.includes('\ufffd'))) return 'not_utf8';
   if (address === '') return 'direct_address_missing';
   if (findDirectAddress(address) === undefined) return 'direct_address_invalid';
   return npi === '' || tenDigits.test(npi) ? undefined : 'npi_invalid';
@@ -88,46 +99,37 @@ export function defaultKey(directAddress: string, npi: string): string {
   return `a\t${directAddress.toLowerCase()}\t${npi}`;
 }
 
+const usualPhone = /^(?:\+?1[-. ]?)?(?:\([0-9]{3}\) ?|[0-9]{3}[-. ]?)[0-9]{3}[-. ]?[0-9]{4}(?: *(?:x|ext\.?) *[0-9]+)?$/i;
+
 function isUsualPhone(phone: string): boolean {
-  if (phone === '') return true;
-  const digits = phone.replace(/[^0-9]/g, '').length;
-  return digits === 10 || (digits === 11 && /^\+?1/.test(phone)) || /ext|x/i.test(phone);
+  return phone === '' || usualPhone.test(phone);
 }
 
-function checkState(texts: readonly string[], line: number, warn: Warn): string {
-  const state = (texts[position.state] ?? '').toUpperCase();
-  if (state === '' || stateCodes.has(state)) return state;
+function checkState(text: string, line: number, warn: Warn): string {
+  if (text === '' || stateCodes.has(text)) return text;
+  const state = text.toUpperCase();
+  if (stateCodes.has(state)) return state;
   const code = codeOfName.get(state);
   if (code !== undefined) return code;
   warn('state_unknown', line);
   return state.length === 2 ? state : '';
 }
 
-function checkZip(
-  texts: readonly string[],
-  state: string,
-  line: number,
-  gazetteer: Gazetteer,
-  warn: Warn,
-): string {
-  const text = texts[position.zip] ?? '';
-  if (text === '') return '';
+function checkZip(text: string, line: number, warn: Warn): string {
+  if (text === '' || usualZip.test(text)) return text;
   const zip = repairZip(text);
-  if (zip === undefined) {
-    warn('zip_invalid', line);
-    return '';
-  }
-  if (zip !== text) warn('zip_repaired', line);
-  const place = gazetteer.findZipPlace(zip);
+  warn(zip === undefined ? 'zip_invalid' : 'zip_repaired', line);
+  return zip ?? '';
+}
+
+function checkPlace(place: ZipPlace | undefined, state: string, line: number, warn: Warn): void {
   if (place === undefined) warn('zip_unknown', line);
   else if (state !== '' && place.state !== '' && place.state !== state) warn('state_zip_disagree', line);
-  return zip;
 }
 
 const usualZip = /^[0-9]{5}(?:-[0-9]{4})?$/;
 
 function repairZip(text: string): string | undefined {
-  if (usualZip.test(text)) return text;
   const digits = text.replace(/[\s-]/g, '');
   if (!/^[0-9]{4,9}$/.test(digits)) return undefined;
   if (digits.length === 4) return `0${digits}`;
@@ -153,8 +155,6 @@ function readDegrees(text: string, most: number): number | undefined {
   return Math.abs(value) <= most ? value : undefined;
 }
 
-function findPoint(zip: string, city: string, state: string, gazetteer: Gazetteer): GeoPoint | undefined {
-  const point = zip === '' ? undefined : gazetteer.findZip(zip);
-  if (point !== undefined) return point;
+function findCity(city: string, state: string, gazetteer: Gazetteer): GeoPoint | undefined {
   return city === '' || state === '' ? undefined : gazetteer.findCity(city, state);
 }

@@ -154,7 +154,7 @@ class EntryWriter {
   }
 
   #remove(draft: RowDraft): RefusalReason | undefined {
-    if (this.#options.kind === 'full') return 'removal_in_full_load';
+    if (this.#options.kind === 'full') return this.#passOverRemoval();
     hashText(this.#checker.keyOf(draft), this.#seed.low, this.#seed.high, this.#hash);
     const { low, high } = this.#hash;
     const slot = this.#known.find(low, high);
@@ -163,6 +163,13 @@ class EntryWriter {
     this.#known.markSeen(slot);
     this.#writer.add(low, high, 0, 0, '');
     this.#options.report.removed++;
+    return undefined;
+  }
+
+  /** NPPES names deactivated providers in its full file too, where leaving them out is all there is to do. */
+  #passOverRemoval(): RefusalReason | undefined {
+    if (this.#options.plan.format.name !== 'nppes') return 'removal_in_full_load';
+    this.#options.report.passedOver++;
     return undefined;
   }
 }
