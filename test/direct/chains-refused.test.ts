@@ -1,0 +1,619 @@
+/** Paths that must not be believed, each with its own reason (TRUST-01, TRUST-04, TRUST-11). Among them the forgeries known from the field. */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { der } from '../../src/lib/asn1/index.ts';
+import {
+  createAuthority,
+  createCertificate,
+  provePath,
+  type Certificate,
+  type Issuer,
+  type TrustContext,
+} from '../../src/lib/pki/index.ts';
+import { refusedWith } from './support/refusals.ts';
+import { alice, at, createTestPki, emailProtection, future, past, type TestPki } from './support/test-pki.ts';
+
+interface Chain {
+  readonly leaf: Certificate;
+  readonly candidates?: readonly Certificate[];
+  readonly anchors?: readonly Certificate[];
+}
+
+interface Case {
+  readonly title: string;
+  readonly code: string;
+  readonly make: (pki: TestPki) => Chain;
+  readonly context?: Partial<TrustContext>;
+}
+
+/** A leaf below an intermediate CA that a test changes. */
+function below(pki: TestPki, changes: Parameters<TestPki['issueAuthority']>[0]): Chain {
+  const issuer = pki.issueAuthority(changes);
+  return { leaf: pki.issue({ issuer }), candidates: [issuer.certificate] };
+}
+
+/** A stranger's certificate in the name of the anchor, with the anchor's key identifier. */
+function forgeAnchor(pki: TestPki): Issuer {
+  const [keys] = pki.spareKeys;
+  assert.ok(keys);
+  const { subjectKeyIdentifier } = pki.root.certificate;
+  const certificate = createCertificate({
+    subject: [
+      ['CN', 'alpha anchor'],
+      ['O', 'alpha'],
+    ],
+    ...keys,
+    notBefore: past(100),
+    notAfter: future(1000),
+    isCa: true,
+    keyUsage: ['keyCertSign', 'cRLSign'],
+    ...(subjectKeyIdentifier && { subjectKeyIdentifier, authorityKeyIdentifier: subjectKeyIdentifier }),
+  });
+  return { certificate, privateKey: keys.privateKey };
+}
+
+function spareAuthority(
+  pki: TestPki,
+  index: number,
+  changes: Parameters<TestPki['issueAuthority']>[0] = {},
+): Issuer {
+  const keys = pki.spareKeys[index];
+  assert.ok(keys);
+  return pki.issueAuthority({ keys, subject: [['CN', `spare ${index}`]], ...changes });
+}
+
+const cases: readonly Case[] = [
+  {
+    title: 'TRUST-02 no anchor at all',
+    code: 'PKI_NO_ANCHORS',
+    make: (pki) => ({ leaf: pki.issue(), anchors: [] }),
+  },
+  {
+    title: 'TRUST-02 no anchor, though the certificate is self-signed',
+    code: 'PKI_NO_ANCHORS',
+    make: (pki) => ({ leaf: pki.root.certificate, anchors: [] }),
+  },
+  {
+    title: 'TRUST-01 the anchor of another CA',
+    code: 'PKI_ISSUER_NOT_FOUND',
+    make: (pki) => ({ leaf: pki.issue(), anchors: [pki.stranger.certificate] }),
+  },
+  {
+    title: 'TRUST-01 a stranger CA that comes along in the message',
+    code: 'PKI_ISSUER_NOT_FOUND',
+    make: (pki) => ({ leaf: pki.issue({ issuer: pki.stranger }), candidates: [pki.stranger.certificate] }),
+  },
+  {
+    title: "TRUST-01 a leaf of a CA that copies the anchor's name and key identifier",
+    code: 'PKI_SIGNATURE_INVALID',
+    make: (pki) => {
+      const issuer = forgeAnchor(pki);
+      return { leaf: pki.issue({ issuer }), candidates: [issuer.certificate] };
+    },
+  },
+  {
+    title:
+      "TRUST-01 a self-signed certificate that copies the anchor's name and key identifier, as end entity",
+    code: 'PKI_SIGNATURE_INVALID',
+    make: (pki) => {
+      const { subjectKeyIdentifier } = pki.root.certificate;
+      const leaf = createCertificate({
+        subject: [
+          ['CN', 'alpha anchor'],
+          ['O', 'alpha'],
+        ],
+        ...pki.ecKeys,
+        notBefore: past(10),
+        notAfter: future(10),
+        keyUsage: ['digitalSignature'],
+        extendedKeyUsage: [emailProtection],
+        rfc822Names: [alice],
+        ...(subjectKeyIdentifier && { subjectKeyIdentifier }),
+      });
+      return { leaf };
+    },
+  },
+  {
+    title: "TRUST-01 a self-signed stranger with only the anchor's key identifier copied",
+    code: 'PKI_ISSUER_NOT_FOUND',
+    make: (pki) => {
+      const { subjectKeyIdentifier } = pki.root.certificate;
+      const leaf = createCertificate({
+        subject: [['CN', 'alice']],
+        ...pki.ecKeys,
+        notBefore: past(10),
+        notAfter: future(10),
+        keyUsage: ['digitalSignature'],
+        rfc822Names: [alice],
+        ...(subjectKeyIdentifier && { subjectKeyIdentifier, authorityKeyIdentifier: subjectKeyIdentifier }),
+      });
+      return { leaf, candidates: [leaf] };
+    },
+  },
+  {
+    title: "TRUST-01 the anchor's serial number and names copied, signed by a stranger",
+    code: 'PKI_SIGNATURE_INVALID',
+    make: (pki) => {
+      const issuer = { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey };
+      return { leaf: pki.issue({ issuer }) };
+    },
+  },
+  {
+    title: 'TRUST-11 issued by an end entity that the anchor vouches for',
+    code: 'PKI_ISSUER_NOT_CA',
+    make: (pki) => {
+      const certificate = pki.issue({ subject: [['CN', 'mallory']], publicKey: pki.ecKeys.publicKey });
+      return {
+        leaf: pki.issue({ issuer: { certificate, privateKey: pki.ecKeys.privateKey } }),
+        candidates: [certificate],
+      };
+    },
+  },
+  {
+    title: 'TRUST-04 issued by an end entity that is an anchor',
+    code: 'PKI_ISSUER_NOT_CA',
+    make: (pki) => {
+      const certificate = pki.issue({ subject: [['CN', 'mallory']], publicKey: pki.ecKeys.publicKey });
+      return {
+        leaf: pki.issue({ issuer: { certificate, privateKey: pki.ecKeys.privateKey } }),
+        anchors: [certificate],
+      };
+    },
+  },
+  {
+    title: 'TRUST-11 a CA that may not sign certificates',
+    code: 'PKI_ISSUER_KEY_USAGE',
+    make: (pki) => below(pki, { keyUsage: ['cRLSign', 'digitalSignature'] }),
+  },
+  {
+    title: 'TRUST-11 a CA certificate without cA',
+    code: 'PKI_ISSUER_NOT_CA',
+    make: (pki) => below(pki, { isCa: false }),
+  },
+  {
+    title: 'TRUST-11 a CA with a path length but without cA',
+    code: 'PKI_ISSUER_NOT_CA',
+    make: (pki) => below(pki, { isCa: false, pathLength: 3 }),
+  },
+  {
+    title: 'TRUST-01 an expired intermediate CA',
+    code: 'PKI_EXPIRED',
+    make: (pki) => below(pki, { notAfter: past(1) }),
+  },
+  {
+    title: 'TRUST-01 an intermediate CA not yet valid',
+    code: 'PKI_NOT_YET_VALID',
+    make: (pki) => below(pki, { notBefore: future(1) }),
+  },
+  {
+    title: 'AS-20 an intermediate CA signed with SHA-1',
+    code: 'PKI_SIGNATURE_ALGORITHM',
+    make: (pki) => below(pki, { digest: 'sha1' }),
+  },
+  {
+    title: 'AS-17 an intermediate CA for servers only',
+    code: 'PKI_EXTENDED_KEY_USAGE',
+    make: (pki) => below(pki, { extendedKeyUsage: ['1.3.6.1.5.5.7.3.1'] }),
+  },
+  {
+    title: 'TRUST-11 an intermediate CA with an unknown critical extension',
+    code: 'PKI_CRITICAL_EXTENSION',
+    make: (pki) =>
+      below(pki, { extensions: [{ oid: '2.5.29.36', isCritical: true, value: der.sequence() }] }),
+  },
+  {
+    title: 'TRUST-11 path length 0 with a CA below',
+    code: 'PKI_PATH_LENGTH',
+    make: (pki) => {
+      const first = spareAuthority(pki, 1, { pathLength: 0 });
+      const second = spareAuthority(pki, 2, { issuer: first });
+      return { leaf: pki.issue({ issuer: second }), candidates: [first.certificate, second.certificate] };
+    },
+  },
+  {
+    title: 'TRUST-11 the path length of the anchor itself',
+    code: 'PKI_PATH_LENGTH',
+    make: (pki) => {
+      const keys = pki.spareKeys[1];
+      assert.ok(keys);
+      const certificate = createAuthority({
+        subject: [['CN', 'short']],
+        ...keys,
+        notBefore: past(9),
+        notAfter: future(9),
+        pathLength: 0,
+      });
+      const issuer = spareAuthority(pki, 2, { issuer: { certificate, privateKey: keys.privateKey } });
+      return { leaf: pki.issue({ issuer }), candidates: [issuer.certificate], anchors: [certificate] };
+    },
+  },
+  {
+    title: 'TRUST-05 the chain cut: no intermediate CA to be had',
+    code: 'PKI_ISSUER_NOT_FOUND',
+    make: (pki) => ({ leaf: pki.issue({ issuer: pki.intermediate }) }),
+  },
+  {
+    title: 'TRUST-01 the chain cut and re-rooted: the same intermediate name and key under a stranger',
+    code: 'PKI_ISSUER_NOT_FOUND',
+    make: (pki) => {
+      const rerooted = pki.issueAuthority({ issuer: pki.stranger });
+      return {
+        leaf: pki.issue({ issuer: pki.intermediate }),
+        candidates: [rerooted.certificate, pki.stranger.certificate],
+      };
+    },
+  },
+  {
+    title: 'TRUST-01 the chain cut and re-rooted on a CA in the name of the anchor',
+    code: 'PKI_SIGNATURE_INVALID',
+    make: (pki) => {
+      const forged = forgeAnchor(pki);
+      const rerooted = pki.issueAuthority({ issuer: forged });
+      return {
+        leaf: pki.issue({ issuer: pki.intermediate }),
+        candidates: [rerooted.certificate, forged.certificate],
+      };
+    },
+  },
+  {
+    title: 'TRUST-11 two CAs that vouch for each other in a circle',
+    code: 'PKI_ISSUER_NOT_FOUND',
+    make: (pki) => {
+      const first = spareAuthority(pki, 1, { issuer: pki.stranger });
+      const second = spareAuthority(pki, 2, { issuer: first });
+      const back = spareAuthority(pki, 1, { issuer: second });
+      return {
+        leaf: pki.issue({ issuer: first }),
+        candidates: [back.certificate, second.certificate, first.certificate],
+      };
+    },
+  },
+  {
+    title: 'TRUST-11 more certificates than any real path has',
+    code: 'PKI_PATH_TOO_LONG',
+    make: (pki) => {
+      const chain = [pki.root];
+      for (let index = 0; index < 9; index++)
+        chain.push(spareAuthority(pki, index, { issuer: chain[index] ?? pki.root }));
+      return {
+        leaf: pki.issue({ issuer: chain.at(-1) ?? pki.root }),
+        candidates: chain.slice(1).map((one) => one.certificate),
+      };
+    },
+  },
+  {
+    title: 'TRUST-11 a crowd of CAs of one name, to buy time',
+    code: 'PKI_PATH_TOO_BROAD',
+    make: (pki) => {
+      const crowd = Array.from(
+        { length: 60 },
+        () => pki.issueAuthority({ issuer: pki.stranger, publicKey: pki.ecKeys.publicKey }).certificate,
+      );
+      return { leaf: pki.issue({ issuer: pki.intermediate }), candidates: crowd };
+    },
+  },
+  {
+    title: 'TRUST-01 an expired anchor',
+    code: 'PKI_EXPIRED',
+    make: (pki) => {
+      const keys = pki.spareKeys[1];
+      assert.ok(keys);
+      const certificate = createAuthority({
+        subject: [['CN', 'old']],
+        ...keys,
+        notBefore: past(9),
+        notAfter: past(1),
+      });
+      return {
+        leaf: pki.issue({ issuer: { certificate, privateKey: keys.privateKey } }),
+        anchors: [certificate],
+      };
+    },
+  },
+  {
+    title: 'TRUST-11 mailboxes limited to another host',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => below(pki, { nameConstraints: { permitted: { rfc822: ['direct.gamma.example'] } } }),
+  },
+  {
+    title: 'TRUST-11 mailboxes limited to hosts below the domain',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => below(pki, { nameConstraints: { permitted: { rfc822: ['.direct.alpha.example'] } } }),
+  },
+  {
+    title: 'TRUST-11 a single mailbox excluded, in other case',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => below(pki, { nameConstraints: { excluded: { rfc822: ['ALICE@direct.Alpha.example'] } } }),
+  },
+  {
+    title: 'TRUST-11 all mailboxes excluded',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => below(pki, { nameConstraints: { excluded: { rfc822: [''] } } }),
+  },
+  {
+    title: 'TRUST-11 a permitted host does not undo its exclusion',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) =>
+      below(pki, {
+        nameConstraints: {
+          permitted: { rfc822: ['direct.alpha.example'] },
+          excluded: { rfc822: ['direct.alpha.example'] },
+        },
+      }),
+  },
+  {
+    title: 'TRUST-11 one name of several outside the limit',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => {
+      const issuer = pki.issueAuthority({
+        nameConstraints: { permitted: { rfc822: ['direct.alpha.example'] } },
+      });
+      return {
+        leaf: pki.issue({ issuer, rfc822Names: [alice, 'x@direct.beta.example'] }),
+        candidates: [issuer.certificate],
+      };
+    },
+  },
+  {
+    title: 'TRUST-11 the legacy address in the subject counts where there is no rfc822Name',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => {
+      const issuer = pki.issueAuthority({
+        nameConstraints: { permitted: { rfc822: ['direct.alpha.example'] } },
+      });
+      const subject = [
+        ['CN', 'x'],
+        ['emailAddress', 'x@direct.beta.example'],
+      ] as const;
+      return {
+        leaf: pki.issue({ issuer, subject, rfc822Names: [], dnsNames: ['direct.alpha.example'] }),
+        candidates: [issuer.certificate],
+      };
+    },
+  },
+  {
+    title: 'TRUST-11 hosts limited to another domain, for a domain-bound certificate',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => {
+      const issuer = pki.issueAuthority({ nameConstraints: { permitted: { dns: ['gamma.example'] } } });
+      return {
+        leaf: pki.issue({ issuer, rfc822Names: [], dnsNames: ['direct.alpha.example'] }),
+        candidates: [issuer.certificate],
+      };
+    },
+  },
+  {
+    title: 'TRUST-11 a CA limited to the mailboxes of one domain that issues a dNSName for another',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => {
+      const issuer = pki.issueAuthority({
+        nameConstraints: { permitted: { rfc822: ['direct.gamma.example'] } },
+      });
+      return {
+        leaf: pki.issue({ issuer, rfc822Names: [], dnsNames: ['direct.alpha.example'] }),
+        candidates: [issuer.certificate],
+      };
+    },
+  },
+  {
+    title: 'TRUST-11 a CA limited to the hosts of one domain that issues an rfc822Name of another',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => below(pki, { nameConstraints: { permitted: { dns: ['direct.gamma.example'] } } }),
+  },
+  {
+    title: 'TRUST-11 subjects limited to another organisation',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => below(pki, { nameConstraints: { permitted: { directory: [[['O', 'gamma']]] } } }),
+  },
+  {
+    title: 'TRUST-11 a limit on URIs, which cannot be checked, and a certificate with one',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => {
+      const issuer = pki.issueAuthority({ nameConstraints: { permitted: { uri: ['alpha.example'] } } });
+      const uri = der.implicit(6, false, Buffer.from('https://alpha.example/', 'latin1'));
+      return { leaf: pki.issue({ issuer, otherNames: [uri] }), candidates: [issuer.certificate] };
+    },
+  },
+  {
+    title: 'TRUST-11 the limits of the anchor itself',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => {
+      const keys = pki.spareKeys[1];
+      assert.ok(keys);
+      const certificate = createCertificate({
+        subject: [['CN', 'limited']],
+        ...keys,
+        notBefore: past(9),
+        notAfter: future(9),
+        isCa: true,
+        keyUsage: ['keyCertSign'],
+        nameConstraints: { permitted: { rfc822: ['direct.gamma.example'] } },
+      });
+      return {
+        leaf: pki.issue({ issuer: { certificate, privateKey: keys.privateKey } }),
+        anchors: [certificate],
+      };
+    },
+  },
+  {
+    title: 'TRUST-11 the limits of a CA two levels up',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => {
+      const first = spareAuthority(pki, 1, {
+        nameConstraints: { permitted: { rfc822: ['direct.gamma.example'] } },
+      });
+      const second = spareAuthority(pki, 2, { issuer: first });
+      return { leaf: pki.issue({ issuer: second }), candidates: [first.certificate, second.certificate] };
+    },
+  },
+];
+
+describe('paths that are refused', () => {
+  let pki: TestPki;
+  before(async () => {
+    pki = await createTestPki();
+  });
+  for (const { title, code, make, context = {} } of cases) {
+    test(`${title}: ${code}`, async () => {
+      const { leaf, candidates = [], anchors = [pki.root.certificate] } = make(pki);
+      await refusedWith(code, () =>
+        provePath(leaf, 'signing', { at, anchors, candidates, address: alice, ...context }),
+      );
+    });
+  }
+});
+
+describe('paths that are proved', () => {
+  let pki: TestPki;
+  before(async () => {
+    pki = await createTestPki();
+  });
+
+  test('TRUST-01 a proof names the whole path, the anchor and the binding', async () => {
+    const leaf = pki.issue({ issuer: pki.intermediate });
+    const candidates = [pki.stranger.certificate, pki.intermediate.certificate];
+    const proof = await provePath(leaf, 'signing', {
+      at,
+      anchors: [pki.root.certificate],
+      candidates,
+      address: alice,
+    });
+    assert.deepEqual(
+      proof.certificates.map(({ fingerprint }) => fingerprint),
+      [leaf, pki.intermediate.certificate, pki.root.certificate].map(({ fingerprint }) => fingerprint),
+    );
+    assert.equal(proof.anchor.fingerprint, pki.root.certificate.fingerprint);
+    assert.equal(proof.binding, 'address');
+  });
+
+  test('TRUST-04 the path stops at the first configured anchor, also one that is no root', async () => {
+    const leaf = pki.issue({ issuer: pki.intermediate });
+    const anchors = [pki.root.certificate, pki.intermediate.certificate];
+    const proof = await provePath(leaf, 'signing', { at, anchors, address: alice });
+    assert.equal(proof.anchor.fingerprint, pki.intermediate.certificate.fingerprint);
+    assert.equal(proof.certificates.length, 2);
+  });
+
+  test('TRUST-04 an end-entity certificate may itself be the anchor, even one that is no CA', async () => {
+    const leaf = pki.issue({ issuer: pki.stranger });
+    const proof = await provePath(leaf, 'signing', { at, anchors: [leaf], address: alice });
+    assert.deepEqual(proof.certificates, [leaf]);
+  });
+
+  test('TRUST-04 an anchor is recognised byte for byte: the same names and key in another certificate are no anchor', async () => {
+    const leaf = pki.issue();
+    const twin = pki.issue();
+    await refusedWith('PKI_ISSUER_NOT_FOUND', () =>
+      provePath(leaf, 'signing', { at, anchors: [twin], address: alice }),
+    );
+  });
+
+  test('TRUST-04 a renewed anchor with the same name and key still vouches, by its signature', async () => {
+    const keys = pki.spareKeys[3];
+    assert.ok(keys);
+    const make = (days: number) =>
+      createAuthority({
+        subject: [['CN', 'renewed']],
+        ...keys,
+        notBefore: past(days),
+        notAfter: future(days),
+      });
+    const [old, renewed] = [make(50), make(60)];
+    const leaf = pki.issue({ issuer: { certificate: old, privateKey: keys.privateKey } });
+    const proof = await provePath(leaf, 'signing', {
+      at,
+      anchors: [renewed],
+      candidates: [old],
+      address: alice,
+    });
+    assert.equal(proof.anchor.fingerprint, renewed.fingerprint);
+  });
+
+  test('TRUST-11 an expired look-alike among the candidates does not keep the good one from being found', async () => {
+    const expired = pki.issueAuthority({ notAfter: past(1) });
+    const leaf = pki.issue({ issuer: pki.intermediate });
+    const candidates = [expired.certificate, pki.intermediate.certificate];
+    const proof = await provePath(leaf, 'signing', {
+      at,
+      anchors: [pki.root.certificate],
+      candidates,
+      address: alice,
+    });
+    assert.equal(proof.certificates[1]?.fingerprint, pki.intermediate.certificate.fingerprint);
+  });
+
+  test('TRUST-11 names inside all limits pass: host, subdomain, one mailbox, organisation', async () => {
+    const limits = [
+      { rfc822: ['direct.alpha.example'] },
+      { rfc822: ['.alpha.example'] },
+      { rfc822: [alice] },
+      { dns: ['alpha.example'] },
+      { directory: [[['CN', 'Alice']] as const] },
+    ];
+    for (const permitted of limits) {
+      const issuer = pki.issueAuthority({ nameConstraints: { permitted } });
+      const context = {
+        at,
+        anchors: [pki.root.certificate],
+        candidates: [issuer.certificate],
+        address: alice,
+      };
+      const proof = await provePath(pki.issue({ issuer }), 'signing', context);
+      assert.equal(proof.certificates.length, 3, JSON.stringify(permitted));
+    }
+  });
+
+  test('TRUST-11 a path length that is just kept', async () => {
+    const first = spareAuthority(pki, 1, { pathLength: 1 });
+    const second = spareAuthority(pki, 2, { issuer: first, pathLength: 0 });
+    const context = {
+      at,
+      anchors: [pki.root.certificate],
+      candidates: [first.certificate, second.certificate],
+      address: alice,
+    };
+    const proof = await provePath(pki.issue({ issuer: second }), 'signing', context);
+    assert.equal(proof.certificates.length, 4);
+  });
+
+  test('AS-20 the switch for SHA-1-signed certificates opens exactly that', async () => {
+    const leaf = pki.issue({ digest: 'sha1' });
+    const policy = { allowSha1Certificates: true };
+    const proof = await provePath(leaf, 'signing', {
+      at,
+      anchors: [pki.root.certificate],
+      address: alice,
+      policy,
+    });
+    assert.equal(proof.certificates.length, 2);
+  });
+
+  test('AS-19 both policies present satisfy the DirectTrust policy', async () => {
+    const { directTrustPolicy } = await import('../../src/lib/pki/index.ts');
+    const leaf = pki.issue({ policyOids: ['1.3.6.1.4.1.41179.1.3', '1.3.6.1.4.1.41179.2.1'] });
+    const context = { at, anchors: [pki.root.certificate], address: alice, policy: directTrustPolicy };
+    assert.equal((await provePath(leaf, 'signing', context)).binding, 'address');
+  });
+
+  test('AS-16 single-use certificates: each for its own use', async () => {
+    const context = { at, anchors: [pki.root.certificate], address: alice };
+    await provePath(pki.issue({ keyUsage: ['digitalSignature'] }), 'signing', context);
+    await provePath(pki.issue({ keyUsage: ['keyEncipherment'] }), 'encryption', context);
+  });
+
+  test('AS-02, AS-13 binding ignores case and accepts any of several names', async () => {
+    const context = { at, anchors: [pki.root.certificate], address: alice };
+    const upper = await provePath(
+      pki.issue({ rfc822Names: ['x@y.example', 'ALICE@Direct.Alpha.Example'] }),
+      'signing',
+      context,
+    );
+    assert.equal(upper.binding, 'address');
+    const domain = await provePath(
+      pki.issue({ rfc822Names: ['x@y.example'], dnsNames: ['Direct.Alpha.Example'] }),
+      'signing',
+      context,
+    );
+    assert.equal(domain.binding, 'domain');
+  });
+});
