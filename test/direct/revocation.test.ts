@@ -1,0 +1,376 @@
+/** CRLs: what they revoke, when they are believed, and what follows when none can be (TRUST-06, TRUST-07). */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { der } from '../../src/lib/asn1/index.ts';
+import {
+  createAuthority,
+  createRevocationChecker,
+  generalNameDer,
+  provePath,
+  type Certificate,
+  type CrlRequest,
+  type TrustContext,
+} from '../../src/lib/pki/index.ts';
+import { createFilesFetch, type ServedFile } from './support/files-fetch.ts';
+import { refusedWith } from './support/refusals.ts';
+import { alice, at, createTestPki, dayMs, future, past, type TestPki } from './support/test-pki.ts';
+
+const url = 'http://crl.alpha.example/alpha.crl';
+const otherUrl = 'http://crl.alpha.example/other.crl';
+
+const extension = (oid: string, value: Buffer, isCritical = true) => ({ oid, isCritical, value });
+const distributionPoint = (...parts: Buffer[]) => extension('2.5.29.28', der.sequence(...parts));
+const pointName = (name: string) => der.explicit(0, der.implicit(0, true, generalNameDer.uri(name)));
+const flag = (tag: number) => der.implicit(tag, false, Buffer.of(0xff));
+
+describe('CRLs', () => {
+  let pki: TestPki;
+  let leaf: Certificate;
+  before(async () => {
+    pki = await createTestPki();
+    leaf = pki.issue({ crlUrls: [url] });
+  });
+
+  function contextWith(files: Record<string, ServedFile>, changes: Partial<TrustContext> = {}): TrustContext {
+    const { fetch } = createFilesFetch(new Map(Object.entries(files)));
+    const checkRevocation = createRevocationChecker({ fetch });
+    return {
+      at,
+      anchors: [pki.root.certificate],
+      address: alice,
+      checkRevocation,
+      policy: { revocation: 'hard-fail' },
+      ...changes,
+    };
+  }
+
+  const revokes = (certificate: Certificate): CrlRequest['revoked'] => [
+    { serialNumber: certificate.serialNumberDer, revokedAt: past(2), reason: 'keyCompromise' },
+  ];
+
+  test('TRUST-06 a CRL without the certificate: proved, and the proof says by which list', async () => {
+    const proof = await provePath(leaf, 'signing', contextWith({ [url]: pki.crl() }));
+    assert.deepEqual(
+      proof.revocation.map(({ status, crlUrl }) => ({ status, crlUrl })),
+      [{ status: 'good', crlUrl: url }],
+    );
+    assert.deepEqual(proof.warnings, []);
+  });
+
+  test('TRUST-06 a revoked signer: PKI_REVOKED', async () => {
+    const error = await refusedWith('PKI_REVOKED', () =>
+      provePath(leaf, 'signing', contextWith({ [url]: pki.crl({ revoked: revokes(leaf) }) })),
+    );
+    assert.match(error.message, /keyCompromise/);
+    assert.equal(error.isTransient, false);
+  });
+
+  test('TRUST-06 a revoked recipient: PKI_REVOKED', async () => {
+    await refusedWith('PKI_REVOKED', () =>
+      provePath(leaf, 'encryption', contextWith({ [url]: pki.crl({ revoked: revokes(leaf) }) })),
+    );
+  });
+
+  test('TRUST-06 a certificate on hold counts as revoked: PKI_REVOKED', async () => {
+    const revoked = [
+      { serialNumber: leaf.serialNumberDer, revokedAt: past(2), reason: 'certificateHold' as const },
+    ];
+    await refusedWith('PKI_REVOKED', () =>
+      provePath(leaf, 'signing', contextWith({ [url]: pki.crl({ revoked }) })),
+    );
+  });
+
+  test('TRUST-06 a revoked intermediate CA: PKI_REVOKED', async () => {
+    const issuer = pki.issueAuthority({ crlUrls: [url] });
+    const files = {
+      [url]: pki.crl({ revoked: revokes(issuer.certificate) }),
+      [otherUrl]: pki.crl({ issuer }),
+    };
+    const below = pki.issue({ issuer, crlUrls: [otherUrl] });
+    await refusedWith('PKI_REVOKED', () =>
+      provePath(below, 'signing', contextWith(files, { candidates: [issuer.certificate] })),
+    );
+  });
+
+  test('TRUST-06 a revoked end entity stays revoked, however many other ways lead up', async () => {
+    const keys = pki.spareKeys[0];
+    assert.ok(keys);
+    const make = (days: number) =>
+      createAuthority({ subject: [['CN', 'two']], ...keys, notBefore: past(days), notAfter: future(days) });
+    const [first, second] = [make(10), make(20)];
+    const issuer = { certificate: first, privateKey: keys.privateKey };
+    const certificate = pki.issue({ issuer, crlUrls: [url] });
+    const files = { [url]: pki.crl({ issuer, revoked: revokes(certificate) }) };
+    await refusedWith('PKI_REVOKED', () =>
+      provePath(certificate, 'signing', contextWith(files, { anchors: [second, first] })),
+    );
+  });
+
+  const unbelievable: readonly { title: string; code: string; make: () => ServedFile }[] = [
+    {
+      title: 'out of date',
+      code: 'PKI_CRL_STALE',
+      make: () => pki.crl({ thisUpdate: past(20), nextUpdate: past(10) }),
+    },
+    {
+      title: 'without an end',
+      code: 'PKI_CRL_STALE',
+      make: () => pki.crl({ nextUpdate: undefined as never }),
+    },
+    {
+      title: 'from the future',
+      code: 'PKI_CRL_NOT_YET_VALID',
+      make: () => pki.crl({ thisUpdate: future(2), nextUpdate: future(9) }),
+    },
+    {
+      title: "signed by a stranger in the issuer's name",
+      code: 'PKI_CRL_SIGNATURE',
+      make: () =>
+        pki.crl({ issuer: { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey } }),
+    },
+    { title: "a stranger's own", code: 'PKI_CRL_ISSUER', make: () => pki.crl({ issuer: pki.stranger }) },
+    { title: 'signed with SHA-1', code: 'PKI_CRL_SIGNATURE', make: () => pki.crl({ digest: 'sha1' }) },
+    {
+      title: 'a delta',
+      code: 'PKI_CRL_DELTA',
+      make: () => pki.crl({ extensions: [extension('2.5.29.27', der.integer(1))] }),
+    },
+    {
+      title: 'indirect',
+      code: 'PKI_CRL_SCOPE',
+      make: () => pki.crl({ extensions: [distributionPoint(flag(4))] }),
+    },
+    {
+      title: 'for attribute certificates',
+      code: 'PKI_CRL_SCOPE',
+      make: () => pki.crl({ extensions: [distributionPoint(flag(5))] }),
+    },
+    {
+      title: 'for some reasons only',
+      code: 'PKI_CRL_SCOPE',
+      make: () => pki.crl({ extensions: [distributionPoint(der.implicit(3, false, Buffer.of(6, 0x40)))] }),
+    },
+    {
+      title: 'for CA certificates only',
+      code: 'PKI_CRL_SCOPE',
+      make: () => pki.crl({ extensions: [distributionPoint(flag(2))] }),
+    },
+    {
+      title: 'of another distribution point',
+      code: 'PKI_CRL_SCOPE',
+      make: () => pki.crl({ extensions: [distributionPoint(pointName(otherUrl))] }),
+    },
+    {
+      title: 'with an unknown critical extension',
+      code: 'PKI_CRL_CRITICAL_EXTENSION',
+      make: () => pki.crl({ extensions: [extension('1.3.6.1.4.1.55555.2', der.null())] }),
+    },
+    {
+      title: 'with an entry of another issuer',
+      code: 'PKI_CRL_CRITICAL_EXTENSION',
+      make: () =>
+        pki.crl({
+          revoked: [
+            {
+              serialNumber: Buffer.of(9),
+              revokedAt: past(1),
+              extensions: [extension('2.5.29.29', der.sequence())],
+            },
+          ],
+        }),
+    },
+    { title: 'that is none', code: 'PKI_CRL_MALFORMED', make: () => Buffer.from('<html>not found</html>') },
+    { title: 'cut short', code: 'PKI_CRL_MALFORMED', make: () => pki.crl().subarray(0, -3) },
+    {
+      title: 'with bytes behind it',
+      code: 'PKI_CRL_MALFORMED',
+      make: () => Buffer.concat([pki.crl(), Buffer.of(0)]),
+    },
+    { title: 'not there', code: 'PKI_CRL_UNAVAILABLE', make: () => ({ status: 404 }) },
+    { title: 'not to be had in time', code: 'PKI_CRL_UNAVAILABLE', make: () => 'timeout' },
+    { title: 'at a private address', code: 'PKI_CRL_UNAVAILABLE', make: () => 'forbidden' },
+  ];
+  for (const { title, code, make } of unbelievable) {
+    test(`TRUST-07 a CRL ${title} is not believed (${code}): hard-fail refuses, soft-fail warns`, async () => {
+      const files = { [url]: make() };
+      const error = await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
+        provePath(leaf, 'signing', contextWith(files)),
+      );
+      assert.equal(error.isTransient, true);
+      const proof = await provePath(
+        leaf,
+        'signing',
+        contextWith(files, { policy: { revocation: 'soft-fail' } }),
+      );
+      assert.deepEqual(
+        proof.warnings.map((warning) => warning.code),
+        [code],
+      );
+      assert.equal(proof.revocation[0]?.status, 'unknown');
+    });
+  }
+
+  test('TRUST-06 a stranger cannot revoke: his list changes nothing but the warnings', async () => {
+    const forged = pki.crl({
+      issuer: { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey },
+      revoked: revokes(leaf),
+    });
+    const proof = await provePath(
+      leaf,
+      'signing',
+      contextWith({ [url]: forged }, { policy: { revocation: 'soft-fail' } }),
+    );
+    assert.deepEqual(
+      proof.warnings.map((warning) => warning.code),
+      ['PKI_CRL_SIGNATURE'],
+    );
+  });
+
+  test('TRUST-07 a stale list does not revoke either', async () => {
+    const stale = pki.crl({ thisUpdate: past(20), nextUpdate: past(10), revoked: revokes(leaf) });
+    const proof = await provePath(
+      leaf,
+      'signing',
+      contextWith({ [url]: stale }, { policy: { revocation: 'soft-fail' } }),
+    );
+    assert.deepEqual(
+      proof.warnings.map((warning) => warning.code),
+      ['PKI_CRL_STALE'],
+    );
+  });
+
+  test('TRUST-07 no distribution point: hard-fail refuses for good with PKI_REVOCATION_UNCHECKABLE', async () => {
+    const plain = pki.issue();
+    const error = await refusedWith('PKI_REVOCATION_UNCHECKABLE', () =>
+      provePath(plain, 'signing', contextWith({})),
+    );
+    assert.equal(error.isTransient, false);
+    const proof = await provePath(plain, 'signing', contextWith({}, { policy: { revocation: 'soft-fail' } }));
+    assert.deepEqual(
+      proof.warnings.map((warning) => warning.code),
+      ['PKI_REVOCATION_UNCHECKABLE'],
+    );
+  });
+
+  test('TRUST-07 revocation checking off asks for nothing', async () => {
+    const { fetch, count } = createFilesFetch(new Map());
+    const checkRevocation = createRevocationChecker({ fetch });
+    const context = {
+      at,
+      anchors: [pki.root.certificate],
+      address: alice,
+      checkRevocation,
+      policy: { revocation: 'off' } as const,
+    };
+    assert.deepEqual((await provePath(leaf, 'signing', context)).revocation, []);
+    assert.equal(count(url), 0);
+  });
+
+  test('TRUST-06 a second distribution point is asked when the first fails', async () => {
+    const certificate = pki.issue({ crlUrls: [otherUrl, url] });
+    const files = { [url]: pki.crl({ revoked: revokes(certificate) }) };
+    await refusedWith('PKI_REVOKED', () => provePath(certificate, 'signing', contextWith(files)));
+  });
+
+  test('TRUST-06 a list limited to the very distribution point and to end entities counts', async () => {
+    const extensions = [distributionPoint(pointName(url), flag(1))];
+    const files = { [url]: pki.crl({ extensions, revoked: revokes(leaf) }) };
+    await refusedWith('PKI_REVOKED', () => provePath(leaf, 'signing', contextWith(files)));
+  });
+
+  test('TRUST-06 a CRL signer that the issuer has certified in its own name is believed, one that it has not is not', async () => {
+    const keys = pki.spareKeys[1];
+    assert.ok(keys);
+    const signer = (issuer: typeof pki.root) => ({
+      certificate: pki.issueAuthority({
+        keys,
+        issuer,
+        subject: [
+          ['CN', 'alpha anchor'],
+          ['O', 'alpha'],
+        ],
+        isCa: false,
+        keyUsage: ['cRLSign'],
+      }).certificate,
+      privateKey: keys.privateKey,
+    });
+    const genuine = signer(pki.root);
+    const files = { [url]: pki.crl({ issuer: genuine, revoked: revokes(leaf) }) };
+    await refusedWith('PKI_REVOKED', () =>
+      provePath(leaf, 'signing', contextWith(files, { candidates: [genuine.certificate] })),
+    );
+    const false_ = signer(pki.stranger);
+    await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
+      provePath(leaf, 'signing', contextWith(files, { candidates: [false_.certificate] })),
+    );
+  });
+
+  test('TRUST-06 an issuer without the right to sign CRLs', async () => {
+    const issuer = pki.issueAuthority({ keyUsage: ['keyCertSign'] });
+    const certificate = pki.issue({ issuer, crlUrls: [url] });
+    const context = contextWith(
+      { [url]: pki.crl({ issuer, revoked: revokes(certificate) }) },
+      { candidates: [issuer.certificate] },
+    );
+    const { warnings } = await provePath(certificate, 'signing', {
+      ...context,
+      policy: { revocation: 'soft-fail' },
+    });
+    assert.deepEqual(
+      warnings.map((warning) => warning.code),
+      ['PKI_CRL_SIGNATURE', 'PKI_REVOCATION_UNCHECKABLE'],
+    );
+  });
+
+  describe('the cache', () => {
+    const files = new Map<string, ServedFile>();
+    const { fetch, count } = createFilesFetch(files);
+    const later = (ms: number): Date => new Date(at.getTime() + ms);
+
+    test('TRUST-07 a list is fetched once, again after the refresh time, and counts until its end and the grace time', async () => {
+      const checkRevocation = createRevocationChecker({ fetch, refreshMs: 3_600_000, graceMs: dayMs });
+      const ask = (when: Date) =>
+        checkRevocation({ certificate: leaf, issuer: pki.root.certificate, candidates: [], at: when });
+      files.set(url, pki.crl({ nextUpdate: future(2) }));
+      assert.equal((await ask(at)).status, 'good');
+      assert.equal((await ask(later(1_000))).status, 'good');
+      assert.equal(count(url), 1);
+      files.set(url, 'timeout');
+      assert.equal((await ask(later(4_000_000))).status, 'good');
+      assert.equal(count(url), 2);
+      const overdue = await ask(later(2.5 * dayMs));
+      assert.deepEqual([overdue.status, overdue.isOverdue], ['good', true]);
+      assert.equal((await ask(later(3.1 * dayMs))).status, 'unknown');
+    });
+
+    test('TRUST-07 a failed fetch is not repeated at once', async () => {
+      const checkRevocation = createRevocationChecker({ fetch });
+      const before = count(otherUrl);
+      const certificate = pki.issue({ crlUrls: [otherUrl] });
+      const query = { certificate, issuer: pki.root.certificate, candidates: [] };
+      await checkRevocation({ ...query, at });
+      await checkRevocation({ ...query, at: later(30_000) });
+      assert.equal(count(otherUrl) - before, 1);
+      await checkRevocation({ ...query, at: later(61_000) });
+      assert.equal(count(otherUrl) - before, 2);
+    });
+
+    test('TRUST-06 an older list does not replace a newer one that revokes', async () => {
+      const checkRevocation = createRevocationChecker({ fetch, refreshMs: 1 });
+      const ask = (when: Date) =>
+        checkRevocation({ certificate: leaf, issuer: pki.root.certificate, candidates: [], at: when });
+      files.set(url, pki.crl({ thisUpdate: past(1), revoked: revokes(leaf) }));
+      assert.equal((await ask(at)).status, 'revoked');
+      files.set(url, pki.crl({ thisUpdate: past(3) }));
+      assert.equal((await ask(later(1_000))).status, 'revoked');
+    });
+
+    test('TRUST-06 a list verified for one issuer is not used for another of the same URL', async () => {
+      const checkRevocation = createRevocationChecker({ fetch });
+      files.set(url, pki.crl());
+      const query = { certificate: leaf, candidates: [], at };
+      assert.equal((await checkRevocation({ ...query, issuer: pki.root.certificate })).status, 'good');
+      assert.equal((await checkRevocation({ ...query, issuer: pki.stranger.certificate })).status, 'unknown');
+    });
+  });
+});
