@@ -29,6 +29,8 @@ const documentForm =
 const decisionForm = /\bDecision (\d{4})\b/g;
 const headingForm = /\b(?:Directory|Messaging) spec: [A-Z][a-z]+(?: (?!and\b)[A-Za-z]+)*/g;
 
+const wholeDocumentForm = new RegExp(`^${documentForm.source}$`);
+const wholeIdForm = new RegExp(`^${idForm.source}$`);
 const titleForm = /\b(?:test|it|describe)\(\s*(['"`])((?:(?!\1)[^\n])*)\1/g;
 
 const documentStatuses = new Set(['yes', 'partial', 'no', 'planned', 'reference']);
@@ -69,7 +71,7 @@ function findLineProblems(line: string, page: SpecificationsPage, decisions: Rea
 /** The words after a heading may go on with the sentence, so that a listed heading needs only to begin the citation. */
 function hasHeading({ headings }: SpecificationsPage, citation: string): boolean {
   for (const heading of headings) {
-    if (citation === heading || citation.startsWith(`${heading} `)) return true;
+    if (`${citation} `.startsWith(`${heading} `) || heading.startsWith(`${citation} and `)) return true;
   }
   return false;
 }
@@ -87,12 +89,10 @@ export function readPage(text: string): SpecificationsPage {
           .map((cell) => cell.trim())
       : [];
     const [first = '', second = '', third = '', fourth = '', fifth = ''] = cells;
-    if (new RegExp(`^${idForm.source}$`).test(first)) {
+    if (wholeIdForm.test(first)) {
       requirements.set(first, { id: first, level: second, status: fourth, note: fifth });
     } else if (/^(?:Directory|Messaging) spec: /.test(first)) headings.add(first);
-    else if (cells.length >= 3 && first !== 'Document' && !first.startsWith('-') && !/^\d*$/.test(second)) {
-      documents.set(first, third);
-    }
+    else if (wholeDocumentForm.test(first)) documents.set(first, third);
   }
   return { documents, requirements, headings };
 }

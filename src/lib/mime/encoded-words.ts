@@ -1,7 +1,7 @@
 import { decodeCharset } from './charset.ts';
 
 // RFC 2047 §2. Bounded repetition keeps the match linear on hostile input.
-const encodedWord = /=\?([\w.:+-]{1,60})(?:\*[\w-]{0,40})?\?([bq])\?([^?\s]{0,4000})\?=/gi;
+const encodedWord = /=\?([\w.:+-]{1,60})(?:\*[\w-]{0,40})?\?([bq])\?([^?\s]{0,2000})\?=/gi;
 const blanksBetweenWords = /(\?=)[ \t]+(?==\?[\w.:+*-]{1,100}\?[bq]\?)/gi;
 
 /** Decodes the encoded words of a header value (RFC 2047); anything malformed stays as it is. */

@@ -52,12 +52,13 @@ function endOfField(bytes: Buffer, start: number, limits: MimeLimits): number {
     const lineStart = end;
     const lineFeed = bytes.indexOf(LF, end);
     end = lineFeed < 0 ? bytes.length : lineFeed + 1;
-    const isBlank = isBlankLine(bytes, lineStart, end);
-    // A line without an end, or without a colon, is a body without header section: it may be as long as it likes.
-    if (!isBlank && end - start > limits.maxHeaderFieldBytes && hasFieldName(bytes, start)) {
+    if (isBlankLine(bytes, lineStart, end)) return lineStart === start ? end : lineStart;
+    if (end - start > limits.maxHeaderFieldBytes) {
+      // A line that is no field begins a body without header section: it may be as long as it likes.
+      if (!hasFieldName(bytes, start)) return end;
       throw new MimeError('MIME_HEADER_TOO_LARGE', 'A header field is too large');
     }
-    if (isBlank || end >= bytes.length || (bytes[end] !== SPACE && bytes[end] !== TAB)) return end;
+    if (end >= bytes.length || (bytes[end] !== SPACE && bytes[end] !== TAB)) return end;
   }
 }
 

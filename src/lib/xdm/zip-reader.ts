@@ -100,7 +100,7 @@ async function readContent(
   let size = 0;
   // The stream itself refuses more or fewer bytes than the header tells; this is the second guard.
   for await (const chunk of stream) {
-    const bytes = Buffer.from(chunk as Uint8Array);
+    const bytes = viewAsBuffer(chunk as Uint8Array);
     size += bytes.length;
     if (size > maxBytes) throw tooLarge();
     chunks.push(bytes);
