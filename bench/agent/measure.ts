@@ -1,0 +1,63 @@
+/** One thread or process of the benchmark: does one kind of work over and over and reports what it took. */
+import { sign } from 'node:crypto';
+import { parentPort, workerData } from 'node:worker_threads';
+import { openMessage } from '../../src/lib/direct/index.ts';
+import { recipientKey, senderKey } from './keys.ts';
+import { buildPlain, seal, sizes } from './messages.ts';
+
+export type Work = 'out' | 'in' | 'sign';
+
+export interface MeasureRequest {
+  readonly work: Work;
+  readonly sizeLabel: string;
+  readonly seconds: number;
+}
+
+export interface Measured {
+  readonly count: number;
+  readonly wallMs: number;
+  /** Of the whole process, garbage collection included: meaningful if one thread measures alone. */
+  readonly cpuMs: number;
+}
+
+/** Creates the work to be repeated, its input made beforehand. */
+export function prepare({ work, sizeLabel }: Omit<MeasureRequest, 'seconds'>): () => void {
+  if (work === 'sign') {
+    const digest = Buffer.alloc(32, 1);
+    return () => void sign('sha256', digest, senderKey.privateKey);
+  }
+  const size = sizes.find(({ label }) => label === sizeLabel);
+  if (size === undefined) throw new TypeError(`no size ${sizeLabel}`);
+  const plain = buildPlain(size);
+  const message = work === 'out' ? plain : seal(plain);
+  return () => runOnce(work, message);
+}
+
+/** The whole pipeline for one message, from RFC 5322 bytes to RFC 5322 bytes. */
+export function runOnce(work: Exclude<Work, 'sign'>, message: Uint8Array): void {
+  if (work === 'out') seal(message);
+  else openMessage({ message, keys: [recipientKey] });
+}
+
+function measure(request: MeasureRequest): Measured {
+  const run = prepare(request);
+  const warmUntil = performance.now() + request.seconds * 300;
+  do run();
+  while (performance.now() < warmUntil);
+  const cpuBefore = process.cpuUsage();
+  const start = performance.now();
+  const end = start + request.seconds * 1000;
+  let count = 0;
+  do {
+    run();
+    count++;
+  } while (performance.now() < end || count < 3);
+  const wallMs = performance.now() - start;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return { count, wallMs, cpuMs: (user + system) / 1000 };
+}
+
+if (parentPort !== null) {
+  const request = workerData as MeasureRequest;
+  parentPort.postMessage(measure(request));
+}
