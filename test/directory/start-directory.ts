@@ -54,6 +54,8 @@ export interface TestDirectoryOptions {
   readonly searchThreads?: number;
   /** False leaves the directory as it is before its first index is there: the active generation is missing. */
   readonly isServing?: boolean;
+  /** A second program over the same database and folders. */
+  readonly sharesWith?: Pick<TestDirectory, 'folder'>;
 }
 
 let gazetteer: Gazetteer | undefined;
@@ -67,7 +69,7 @@ export function testGazetteer(): Gazetteer {
 const wideLimits: DirectoryLimits = { requestsPerSecond: 1e6, requestsBurst: 1e6, recordsPerDay: 1e9 };
 
 export async function startTestDirectory(options: TestDirectoryOptions = {}): Promise<TestDirectory> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-directory-'));
+  const folder = options.sharesWith?.folder ?? (await mkdtemp(path.join(tmpdir(), 'openhisp-directory-')));
   const snapshotDir = path.join(folder, 'directory');
   const clock = createManualClock(new Date());
   const storage = await openStorage({ file: path.join(folder, 'openhisp.db') });
@@ -145,7 +147,7 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
       await directory.close();
       await audit.close();
       await storage.close();
-      await rm(folder, { recursive: true, force: true });
+      if (options.sharesWith === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
 }

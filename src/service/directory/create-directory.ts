@@ -119,7 +119,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     async provision(record) {
       await storeProvisioned(storage, clock, provisionedLine(record, gazetteer));
     },
-    unprovision: (directAddress) => removeProvisioned(storage, addressKeyOf(directAddress)),
+    unprovision: async (directAddress) => removeProvisioned(storage, addressKeyOf(directAddress)),
     status: () => readStatus(storage, current.pool.current),
     refresh: () => current.refresh(),
     isReady: () => current.served !== undefined,

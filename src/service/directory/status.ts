@@ -57,9 +57,9 @@ export async function readStatus(storage: Storage, index?: ProviderIndex): Promi
 
 /** The quality report of a load, of the newest one without an id. Throws DIRECTORY_LOAD_UNKNOWN. */
 export async function readReport(storage: Storage, loadId?: number): Promise<LoadReport> {
-  const rows = storage.tables<DirectoryTables>().selectFrom('directory_load').select('report').where('state', '!=', 'loading');
+  const rows = storage.tables<DirectoryTables>().selectFrom('directory_load').select('report').where('report', '!=', '{}');
   const row = await (loadId === undefined ? rows.orderBy('id', 'desc').limit(1) : rows.where('id', '=', loadId)).executeTakeFirst();
-  if (row === undefined || row.report === '{}') throw new DirectoryError('DIRECTORY_LOAD_UNKNOWN', 'There is no report of such a load');
+  if (row === undefined) throw new DirectoryError('DIRECTORY_LOAD_UNKNOWN', 'There is no report of such a load');
   return JSON.parse(row.report) as LoadReport;
 }
 

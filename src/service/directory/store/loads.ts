@@ -185,6 +185,19 @@ export async function retireGenerations(storage: Storage): Promise<void> {
   }
   const retired = await db.selectFrom('directory_load').select('id').where('state', '=', 'retired').execute();
   for (const { id } of retired) await removeBlocks(storage, id);
+  await forgetOldLoads(db);
+}
+
+/** Rows of loads, with their reports, that stay when their blocks are gone. */
+const keptLoads = 100;
+
+async function forgetOldLoads(db: DirectoryDb): Promise<void> {
+  const [newest] = await db.selectFrom('directory_load').select('id').orderBy('id', 'desc').limit(1).execute();
+  await db
+    .deleteFrom('directory_load')
+    .where('id', '<=', (newest?.id ?? 0) - keptLoads)
+    .where('state', 'in', ['failed', 'retired'])
+    .execute();
 }
 
 /** In portions, so that the write lock is never held for long. */

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { formatReport, openInput, readReport, rollBack } from '../../src/service/directory/index.ts';
+import { refusalReasons, warningReasons } from '../../src/service/directory/load/row.ts';
+import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
+import { startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
+
+let world: TestDirectory;
+before(async () => {
+  world = await startTestDirectory();
+});
+after(() => world.close());
+
+async function addresses(): Promise<unknown[]> {
+  const { body } = await world.search({ limit: 1000, sort_by: 'serv_direct_addr' });
+  return (body.providers ?? []).map((record) => record['serv_direct_addr']);
+}
+
+async function blockCount(): Promise<number> {
+  return (await world.storage.tables<DirectoryTables>().selectFrom('directory_block').select('sequence').execute()).length;
+}
+
+describe('the quality report', () => {
+  test('names every reason to refuse a row, with line numbers, and loads the rest', async () => {
+    const rows = [
+      { serv_direct_addr: 'good@d.example' },
+      { serv_direct_addr: '' },
+      { serv_direct_addr: 'no address' },
+      { serv_direct_addr: 'patient@d.example', entity_category: '1.3.6.1.4.1.41179.2.4' },
+      { serv_direct_addr: 'npi@d.example', prov_npi: '12345' },
+      { serv_direct_addr: 'odd@d.example', action: 'frobnicate' },
+      { serv_direct_addr: 'GOOD@d.example' },
+      { serv_direct_addr: 'good@d.example', action: 'remove' },
+      { serv_direct_addr: 'long@d.example', org_name: 'x'.repeat(501) },
+      { serv_direct_addr: 'utf@d.example', org_name: 'XXXX' },
+    ];
+    const csv = Buffer.from(`${toCsv(rows, ['action', 'entity_category'])}too,few\n"mis"quoted,row\n`);
+    csv.fill(0xff, csv.indexOf('XXXX'), csv.indexOf('XXXX') + 4);
+    const file = path.join(world.folder, 'quality.csv');
+    await writeFile(file, csv);
+    const report = await world.directory.importFiles({ files: await openInput(file), kind: 'full' });
+    assert.deepEqual(report.refused, {
+      direct_address_missing: { count: 1, lines: [3] },
+      direct_address_invalid: { count: 1, lines: [4] },
+      patient_address: { count: 1, lines: [5] },
+      npi_invalid: { count: 1, lines: [6] },
+      action_unknown: { count: 1, lines: [7] },
+      duplicate: { count: 1, lines: [8] },
+      removal_in_full_load: { count: 1, lines: [9] },
+      too_long: { count: 1, lines: [10] },
+      not_utf8: { count: 1, lines: [11] },
+      columns: { count: 1, lines: [12] },
+      quoting: { count: 1, lines: [13] },
+    });
+    assert.deepEqual([report.rowsRead, report.loaded, report.refusedRows], [12, 1, 11]);
+    const untested = Object.keys(refusalReasons).filter((reason) => !(reason in report.refused));
+    assert.deepEqual(untested, ['removal_unknown'], 'which the incremental loads provoke');
+    assert.deepEqual(await addresses(), ['good@d.example']);
+  });
+
+  test('flags what is doubtful, and repairs what has one reading', async () => {
+    const rows = [
+      { serv_direct_addr: 'a@d.example', prov_npi: '1234567890' },
+      { serv_direct_addr: 'b@d.example', org_state: 'ZZ', org_zip: '99999' },
+      { serv_direct_addr: 'c@d.example', org_state: 'Massachusetts', org_zip: '2139' },
+      { serv_direct_addr: 'd@d.example', org_state: 'MA', org_zip: '60611-12' },
+      { serv_direct_addr: 'e@d.example', org_state: 'MA', org_zip: '606111234' },
+      { serv_direct_addr: 'f@d.example', org_zip: '02139', lat: 95, lng: 0 },
+      { serv_direct_addr: 'g@d.example', prov_last_name: 'Müller', org_phone: 'call us' },
+    ];
+    const report = await world.load(toCsv(rows));
+    const lines = Object.fromEntries(Object.entries(report.warnings).map(([reason, finding]) => [reason, finding.lines]));
+    assert.deepEqual(lines, {
+      npi_check_digit: [2],
+      coordinates_missing: [2, 3, 5, 8],
+      state_unknown: [3],
+      zip_unknown: [3],
+      zip_repaired: [4, 6],
+      zip_invalid: [5],
+      state_zip_disagree: [6],
+      coordinates_invalid: [7],
+      not_ascii: [8],
+      phone_form: [8],
+    });
+    assert.deepEqual(Object.keys(warningReasons).filter((reason) => !(reason in report.warnings)), []);
+    const { body } = await world.search({ sort_by: 'serv_direct_addr' });
+    assert.deepEqual(body.providers?.map((record) => [record['org_state'], record['org_zip']]), [
+      ['', ''], ['ZZ', '99999'], ['MA', '02139'], ['MA', ''], ['MA', '60611-1234'], ['', '02139'], ['', ''],
+    ]);
+  });
+
+  test('keeps full counts beside a capped list of lines, is stored, and has a readable form', async () => {
+    const rows = Array.from({ length: 250 }, (_, index) => ({ serv_direct_addr: index === 0 ? 'one@d.example' : 'bad' }));
+    await world.load(toCsv(rows));
+    const report = await readReport(world.storage);
+    assert.equal(report.refused.direct_address_invalid?.count, 249);
+    assert.equal(report.refused.direct_address_invalid?.lines.length, 100);
+    const text = formatReport(report).join('\n');
+    assert.match(text, /250 rows read, 1 loaded/);
+    assert.match(text, /refused direct_address_invalid: 249\./);
+    await assert.rejects(readReport(world.storage, 9999), { code: 'DIRECTORY_LOAD_UNKNOWN' });
+  });
+});
+
+describe('a load is all or nothing', () => {
+  const many = toCsv(Array.from({ length: 9000 }, (_, index) => ({ serv_direct_addr: `m${index}@d.example` })));
+
+  /** What must stay as it is whatever happens to a load. */
+  async function assertUntouched(broken: Promise<unknown>, code: string): Promise<void> {
+    await assert.rejects(broken, { code });
+    assert.deepEqual(await addresses(), ['old@d.example']);
+    assert.equal(await blockCount(), blocksBefore, 'a failed load leaves no blocks');
+    assert.equal((await world.directory.status()).running, undefined);
+  }
+
+  let blocksBefore = 0;
+  before(async () => {
+    await world.load(toCsv([{ serv_direct_addr: 'old@d.example' }]));
+    blocksBefore = await blockCount();
+  });
+
+  test('a .gz that is cut off', async () => {
+    const file = path.join(world.folder, 'cut.gz');
+    await writeFile(file, gzipSync(many));
+    await truncate(file, (await readFile(file)).length - 100);
+    await assertUntouched(world.directory.importFiles({ files: await openInput(file), kind: 'full' }), 'DIRECTORY_FILE_BROKEN');
+  });
+
+  test('a file that ends in the middle of a row', async () => {
+    await assertUntouched(world.load(many.slice(0, -40)), 'DIRECTORY_FILE_BROKEN');
+  });
+
+  test('a quote that is never closed', async () => {
+    await assertUntouched(world.load(`${many}"never closed`), 'DIRECTORY_FILE_BROKEN');
+  });
+
+  test('an empty file, and one without a row that can be loaded', async () => {
+    await assertUntouched(world.load(''), 'DIRECTORY_FILE_BROKEN');
+    await assertUntouched(world.load(toCsv([])), 'DIRECTORY_TOO_MANY_REFUSED');
+    await assertUntouched(world.load(toCsv([{ serv_direct_addr: 'bad' }])), 'DIRECTORY_TOO_MANY_REFUSED');
+  });
+
+  test('a header with unknown columns, and a table that is no directory', async () => {
+    await assertUntouched(world.load('serv_direct_addr,prov_lastname\na@d.example,x\n'), 'DIRECTORY_FORMAT_UNKNOWN');
+    await assertUntouched(world.load('a,b\n1,2\n'), 'DIRECTORY_FORMAT_UNKNOWN');
+  });
+
+  test('a missing file', async () => {
+    await assert.rejects(openInput(path.join(world.folder, 'missing.csv')), { code: 'DIRECTORY_FILE_UNREADABLE' });
+  });
+
+  test('more refused rows than allowed', async () => {
+    const file = path.join(world.folder, 'many-bad.csv');
+    await writeFile(file, toCsv([{ serv_direct_addr: 'ok@d.example' }, { serv_direct_addr: 'bad' }]));
+    await assertUntouched(world.directory.importFiles({ files: await openInput(file), kind: 'full', maxRefusedShare: 0.1 }), 'DIRECTORY_TOO_MANY_REFUSED');
+  });
+
+  test('the report of a load that was given up is kept and says why', async () => {
+    const report = await readReport(world.storage);
+    assert.match(report.failure ?? '', /refused/);
+  });
+
+  test('a second load at the same time is refused', async () => {
+    const file = path.join(world.folder, 'slow.csv');
+    await writeFile(file, many);
+    const slow = world.directory.importFiles({ files: await openInput(file), kind: 'full' });
+    await untilRunning();
+    await assert.rejects(world.load(toCsv([{ serv_direct_addr: 'other@d.example' }])), { code: 'DIRECTORY_LOAD_RUNNING' });
+    assert.equal((await slow).loaded, 9000);
+    await world.load(toCsv([{ serv_direct_addr: 'old@d.example' }]));
+  });
+});
+
+async function untilRunning(): Promise<void> {
+  while ((await world.directory.status()).running === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+describe('generations', () => {
+  test('rollback goes back to what was served before, until there is nothing left', async () => {
+    const own = await startTestDirectory();
+    const served = async (): Promise<unknown> => {
+      await own.directory.refresh();
+      return (await own.search({})).body.providers?.map((record) => record['serv_direct_addr']);
+    };
+    try {
+      await assert.rejects(rollBack(own.storage), { code: 'DIRECTORY_NOTHING_TO_ROLL_BACK' });
+      for (const name of ['one', 'two', 'three']) await own.load(toCsv([{ serv_direct_addr: `${name}@d.example` }]));
+      assert.equal((await rollBack(own.storage)).id, 2);
+      assert.deepEqual(await served(), ['two@d.example']);
+      await own.load(toCsv([{ serv_direct_addr: 'four@d.example', prov_last_name: 'Four' }]), 'incremental');
+      assert.deepEqual(await served(), ['two@d.example', 'four@d.example']);
+      await rollBack(own.storage);
+      assert.deepEqual(await served(), ['two@d.example']);
+      await rollBack(own.storage);
+      assert.deepEqual(await served(), ['one@d.example']);
+      await assert.rejects(rollBack(own.storage), { code: 'DIRECTORY_NOTHING_TO_ROLL_BACK' });
+    } finally {
+      await own.close();
+    }
+  });
+
+  test('old generations are cleared away, so that repeated loads do not fill the disk', async () => {
+    for (let round = 0; round < 8; round++) await world.load(toCsv([{ serv_direct_addr: `r${round}@d.example` }]));
+    assert.ok((await blockCount()) <= 3, `${await blockCount()} blocks`);
+    const { loads } = await world.directory.status();
+    assert.equal(loads.filter((load) => load.state === 'ready').length, 3);
+  });
+
+  test('a snapshot that is damaged or missing is replaced from the database', async () => {
+    const { readdir } = await import('node:fs/promises');
+    await world.load(toCsv([{ serv_direct_addr: 'snap@d.example' }]));
+    const [name = ''] = (await readdir(world.snapshotDir)).filter((file) => file.endsWith('.idx'));
+    await appendFile(path.join(world.snapshotDir, name), 'x');
+    await truncate(path.join(world.snapshotDir, name), 100);
+    const again = await startTestDirectory({ sharesWith: world });
+    try {
+      const { body } = await again.search({});
+      assert.deepEqual(body.providers?.map((record) => record['serv_direct_addr']), ['snap@d.example']);
+    } finally {
+      await again.close();
+    }
+  });
+});
