@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import SqliteDatabase from 'better-sqlite3';
+import type { Kysely } from 'kysely';
+import { createManualClock, silentLog } from '../../core/index.ts';
+import { openStorage, type Storage } from '../../platform/index.ts';
+import { createAudit, type Audit, type AuditEvent } from './create-audit.ts';
+import { AuditError } from './errors.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-audit-'));
+after(() => rmSync(folder, { recursive: true }));
+let files = 0;
+
+async function withAudit(work: (audit: Audit, storage: Storage, file: string) => Promise<void>): Promise<void> {
+  const file = path.join(folder, `${++files}.db`);
+  const storage = await openStorage({ file });
+  await storage.migrate();
+  const audit = createAudit({ storage, clock: createManualClock(new Date('2026-05-01T00:00:00Z')), log: silentLog });
+  try {
+    await work(audit, storage, file);
+  } finally {
+    await audit.close();
+    await storage.close();
+  }
+}
+
+const event = (action: string, objects: AuditEvent['objects'] = {}): AuditEvent => ({ action, outcome: 'ok', actor: 'client-1', objects });
+const isBroken = (error: unknown): boolean => error instanceof AuditError && error.code === 'AUDIT_CHAIN_BROKEN';
+
+test('SEC-03: a record tells time, actor, action, objects, outcome, request and address', () =>
+  withAudit(async (audit) => {
+    await audit.recordNow({ ...event('message.accept', { messageId: 'm1', count: 2 }), requestId: 'r1', remoteAddress: '192.0.2.1' });
+    assert.deepEqual(await audit.find({}), [
+      {
+        sequence: 1,
+        recordedAt: new Date('2026-05-01T00:00:00Z'),
+        action: 'message.accept',
+        actor: 'client-1',
+        outcome: 'ok',
+        objects: { count: 2, messageId: 'm1' },
+        requestId: 'r1',
+        remoteAddress: '192.0.2.1',
+      },
+    ]);
+  }));
+
+test('an event in a transaction stands or falls with it', () =>
+  withAudit(async (audit, storage) => {
+    await assert.rejects(
+      storage.transaction(async (tx: Kysely<unknown>) => {
+        await audit.recordIn(tx, event('a'));
+        throw new Error('no');
+      }),
+    );
+    await storage.transaction(async (tx: Kysely<unknown>) => {
+      await audit.recordIn(tx, event('b'));
+      await audit.recordIn(tx, event('c'));
+      await audit.record(event('d'));
+    });
+    await audit.flush();
+    assert.deepEqual((await audit.find({})).map((record) => record.action), ['d', 'c', 'b']);
+    assert.equal((await audit.verifyChain()).eventCount, 3);
+  }));
+
+test('searches are written together, in their order, and an event never waits', () =>
+  withAudit(async (audit) => {
+    for (let count = 0; count < 3000; count++) await audit.record(event('directory.search', { count }));
+    await audit.flush();
+    const report = await audit.verifyChain();
+    assert.deepEqual([report.eventCount, report.firstSequence, report.lastSequence], [3000, 1, 3000]);
+    assert.deepEqual((await audit.find({ limit: 2 })).map((record) => record.objects['count']), [2999, 2998]);
+    assert.equal((await audit.find({ before: 11, limit: 5 }))[0]?.sequence, 10);
+  }));
+
+test('events can be found by action, actor, request and time', () =>
+  withAudit(async (audit) => {
+    await audit.record({ ...event('a'), requestId: 'r1' });
+    await audit.record({ ...event('b'), actor: 'client-2' });
+    assert.equal((await audit.find({ action: 'a' })).length, 1);
+    assert.equal((await audit.find({ actor: 'client-2' }))[0]?.action, 'b');
+    assert.equal((await audit.find({ requestId: 'r1' }))[0]?.action, 'a');
+    assert.equal((await audit.find({ since: new Date('2026-05-01T00:00:01Z') })).length, 0);
+  }));
+
+test('an object value of any length is cut, so that nobody fills the log', () =>
+  withAudit(async (audit) => {
+    await audit.recordNow(event('a', { to: 'x'.repeat(5000) }));
+    assert.equal(String((await audit.find({}))[0]?.objects['to']).length, 1001);
+  }));
+
+test('SEC-04: rows can be neither changed nor deleted by way of the database', () =>
+  withAudit(async (audit, _storage, file) => {
+    await audit.recordNow(event('a'));
+    const database = new SqliteDatabase(file);
+    assert.throws(() => database.exec("update audit_event set action = 'b'"), /append-only/);
+    assert.throws(() => database.exec('update audit_event set recorded_at = 0'), /append-only/);
+    const recent = Date.now();
+    database.exec('drop trigger audit_event_unchanged');
+    database.exec(`update audit_event set recorded_at = ${recent}`);
+    assert.throws(() => database.exec('delete from audit_event'), /append-only/);
+    database.close();
+  }));
+
+test('SEC-04: a changed, missing or re-ordered row is found', async () => {
+  const tricks = [
+    "update audit_event set objects = '{}' where sequence = 3",
+    'update audit_event set recorded_at = recorded_at + 1 where sequence = 3',
+    'delete from audit_event where sequence = 3',
+    'update audit_event set sequence = 100 where sequence = 3',
+    'update audit_event set hash = zeroblob(32) where sequence = 3',
+    'update audit_event set previous_hash = zeroblob(32) where sequence = 3',
+  ];
+  for (const trick of tricks) {
+    await withAudit(async (audit, _storage, file) => {
+      for (let count = 1; count <= 5; count++) await audit.recordNow(event('a', { count }));
+      assert.equal((await audit.verifyChain()).eventCount, 5);
+      const database = new SqliteDatabase(file);
+      database.exec('drop trigger audit_event_unchanged; drop trigger audit_event_kept');
+      database.exec(trick);
+      database.close();
+      await assert.rejects(audit.verifyChain(), isBroken, trick);
+    });
+  }
+});
+
+test('two processes append to one chain', () =>
+  withAudit(async (audit, _storage, file) => {
+    const program = `
+      const { openStorage } = await import(${JSON.stringify(path.join(import.meta.dirname, '../../platform/index.ts'))});
+      const { createAudit } = await import(${JSON.stringify(path.join(import.meta.dirname, 'index.ts'))});
+      const storage = await openStorage({ file: process.argv[1] });
+      const log = { error() {}, warn() {}, info() {}, debug() {} };
+      const audit = createAudit({ storage, clock: { now: () => new Date() }, log });
+      for (let count = 0; count < 50; count++) await audit.recordNow({ action: 'other', outcome: 'ok', objects: { count } });
+      await audit.close();
+      await storage.close();`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program, file], { stdio: 'inherit' });
+    const exited = once(child, 'exit');
+    for (let count = 0; count < 50; count++) await audit.recordNow(event('own', { count }));
+    assert.equal((await exited)[0], 0);
+    assert.equal((await audit.verifyChain()).eventCount, 100);
+  }));
+
+test('what cannot be written is kept and written later', () =>
+  withAudit(async (audit, _storage, file) => {
+    const database = new SqliteDatabase(file);
+    database.exec("create trigger stop before insert on audit_event begin select raise(abort, 'no'); end");
+    await audit.record(event('a'));
+    await audit.flush();
+    database.exec('drop trigger stop');
+    database.close();
+    await audit.record(event('b'));
+    assert.deepEqual((await audit.find({})).map((record) => record.action), ['b', 'a']);
+  }));
