@@ -50,28 +50,16 @@ type IsKept = (foldedByte: number) => boolean;
 
 function selectAlternate(column: TextColumn, wanted: Uint8Array, isKept: IsKept = () => true): Selector | undefined {
   const kept = wanted.filter(isKept);
-  return kept.length === 0 ? undefined : selectGroups(column, groupsWithAlternatePrefix(column, kept, isKept));
+  if (kept.length === 0) return undefined;
+  return selectRanges(column.alternate ?? column, Uint32Array.from(groupsWithAlternatePrefix(column, kept, isKept)));
 }
 
 // A telephone number as people write it: digits, and only what stands between digits.
 const phoneText = /^[\d\s()+\-./]*\d[\d\s()+\-./]*$/;
 
+// What starts with such a text also starts with its digits once punctuation is dropped, so the digits alone decide.
 function selectPhone(column: TextColumn, folded: string, wanted: Uint8Array): Selector | undefined {
   if (wanted.length === 0) return undefined;
-  const [first, end] = groupsWithPrefix(column, wanted);
-  const raw = Uint32Array.from({ length: end - first }, (_, index) => first + index);
-  if (!phoneText.test(folded)) return selectGroups(column, raw);
-  const isDigit = alternateKeys.phone as IsKept;
-  const byDigits = groupsWithAlternatePrefix(column, wanted.filter(isDigit), isDigit);
-  return selectGroups(column, mergeAscending(raw, byDigits));
-}
-
-function mergeAscending(a: Uint32Array, b: Uint32Array): Uint32Array {
-  if (a.length === 0) return b;
-  if (b.length === 0) return a;
-  const both = new Uint32Array(a.length + b.length);
-  both.set(a);
-  both.set(b, a.length);
-  both.sort();
-  return both.filter((group, index) => index === 0 || group !== both[index - 1]);
+  if (phoneText.test(folded)) return selectAlternate(column, wanted, alternateKeys.phone);
+  return selectRanges(column, Uint32Array.from(groupsWithPrefix(column, wanted)));
 }

@@ -17,15 +17,17 @@ export function groupsEqualTo(column: TextColumn, wanted: Uint8Array): readonly 
   return first < end && column.loadFolded(first) === wanted.length ? [first, first + 1] : [first, first];
 }
 
-/** Groups, ascending, whose folded text without the bytes that `isKept` refuses starts with `wanted`. */
-export function groupsWithAlternatePrefix(column: TextColumn, wanted: Uint8Array, isKept: (byte: number) => boolean): Uint32Array {
-  const order = column.alternate;
+/** Groups [first, end) of the alternate order, or of the column if it has none, whose text without the bytes that `isKept` refuses starts with `wanted`. */
+export function groupsWithAlternatePrefix(
+  column: TextColumn,
+  wanted: Uint8Array,
+  isKept: (byte: number) => boolean,
+): readonly [number, number] {
+  const order = column.alternate?.order;
   const groupAt = (position: number): number => (order === undefined ? position : (order[position] as number));
   const compare = (position: number): number => compareKept(column, groupAt(position), wanted, isKept);
   const first = search(column.blankGroup, (position) => compare(position) < 0);
-  const count = search(column.blankGroup - first, (position) => compare(first + position) <= 0);
-  const groups = Uint32Array.from({ length: count }, (_, index) => groupAt(first + index));
-  return order === undefined ? groups : groups.sort();
+  return [first, first + search(column.blankGroup - first, (position) => compare(first + position) <= 0)];
 }
 
 // The number of leading positions for which the condition holds.

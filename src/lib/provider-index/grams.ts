@@ -1,14 +1,15 @@
 import type { ArrayReader } from './arrays.ts';
 import { intersectGramList, readGramList, type GramList } from './gram-list.ts';
-import { lowerBound, type TextColumn } from './text-column.ts';
 import { selectGroups, selectRanges, type Selector } from './selector.ts';
+import { lowerBound, type TextColumn } from './text-column.ts';
 
-/** Lists of the groups that hold one, two or three bytes in a row, and sets of rows for the most frequent of them. */
+/** Finds texts inside the values of a column. */
 export interface GramIndex {
   /** Rows whose folded text holds `wanted` (UTF-8, at least one byte) anywhere. */
   find(wanted: Uint8Array): Selector;
 }
 
+/** For runs of three bytes, the groups that hold them. */
 interface GramTable {
   readonly keys: Uint32Array;
   readonly counts: Uint32Array;
@@ -16,51 +17,82 @@ interface GramTable {
   readonly lists: Uint8Array;
 }
 
-const maxGram = 3;
+const gramBytes = 3;
 // Rarer lists first; beyond this factor checking the texts costs less than reading another list.
-const worthwhileFactor = 24;
+const worthwhileFactor = 16;
 
 /** Undefined for columns without grams. */
-export function openGramIndex(column: TextColumn, arrays: ArrayReader): GramIndex | undefined {
-  const { name } = column;
-  if (arrays.find(`${name}.grams1.keys`, 'u32') === undefined) return undefined;
-  const tables = [1, 2, 3].map((size) => openTable(`${name}.grams${size}`, arrays));
-  const hot = openHot(name, arrays);
-  const findList = (wanted: Uint8Array, start: number, size: number): GramList | undefined =>
-    listOf(tables[size - 1] as GramTable, keyAt(wanted, start, size));
+export function openGramIndex(column: TextColumn, arrays: ArrayReader, words: number): GramIndex | undefined {
+  const keys = arrays.find(`${column.name}.grams.keys`, 'u32');
+  if (keys === undefined) return undefined;
+  const table: GramTable = {
+    keys,
+    counts: arrays.get(`${column.name}.grams.counts`, 'u32'),
+    offsets: arrays.get(`${column.name}.grams.offsets`, 'u32'),
+    lists: arrays.get(`${column.name}.grams.lists`, 'u8'),
+  };
+  const frequent = openFrequent(column.name, arrays, words);
   return {
     find(wanted) {
-      if (wanted.length <= maxGram) {
-        const known = hot.get(wanted.length * 0x1000000 + keyAt(wanted, 0, wanted.length));
-        if (known !== undefined) return known;
-        const list = findList(wanted, 0, wanted.length);
-        return list === undefined ? selectRanges(column, new Uint32Array(0)) : selectGroups(column, readGramList(list));
-      }
-      return selectGroups(column, findLong(column, wanted, findList));
+      const known = frequent.get(Buffer.from(wanted).toString('latin1'));
+      if (known !== undefined) return known;
+      // Zero bytes stand for the end of a text in the lists.
+      if (wanted.includes(0)) return selectGroups(column, keepContaining(column, allGroups(column), wanted));
+      return wanted.length < gramBytes ? findShort(column, table, wanted) : selectGroups(column, findLong(column, table, wanted));
     },
   };
 }
 
-function findLong(
-  column: TextColumn,
-  wanted: Uint8Array,
-  findList: (wanted: Uint8Array, start: number, size: number) => GramList | undefined,
-): Uint32Array {
+function allGroups(column: TextColumn): Uint32Array {
+  return Uint32Array.from({ length: column.groupCount }, (_, group) => group);
+}
+
+// A run of one or two bytes begins some runs of three, whose keys lie side by side.
+function findShort(column: TextColumn, table: GramTable, wanted: Uint8Array): Selector {
+  const span = 256 ** (gramBytes - wanted.length);
+  const key = keyAt(wanted, 0, wanted.length) * span;
+  const first = lowerBound(table.keys, key);
+  const end = lowerBound(table.keys, key + span);
+  if (end - first === 1) return selectGroups(column, readGramList(listAt(table, first)));
+  const isMarked = new Uint8Array(column.groupCount);
+  for (let index = first; index < end; index++) {
+    const groups = readGramList(listAt(table, index));
+    for (let at = 0; at < groups.length; at++) isMarked[groups[at] as number] = 1;
+  }
+  return selectRanges(column, markedRanges(isMarked));
+}
+
+function markedRanges(isMarked: Uint8Array): Uint32Array {
+  let changes = 0;
+  for (let group = 0, before = 0; group < isMarked.length; group++) {
+    if (isMarked[group] !== before) changes++;
+    before = isMarked[group] as number;
+  }
+  const ranges = new Uint32Array(changes + (changes & 1));
+  let found = 0;
+  for (let group = 0, before = 0; group < isMarked.length; group++) {
+    if (isMarked[group] !== before) ranges[found++] = group;
+    before = isMarked[group] as number;
+  }
+  if ((changes & 1) === 1) ranges[found] = isMarked.length;
+  return ranges;
+}
+
+function findLong(column: TextColumn, table: GramTable, wanted: Uint8Array): Uint32Array {
   const lists: GramList[] = [];
-  for (let start = 0; start + maxGram <= wanted.length; start++) {
-    const list = findList(wanted, start, maxGram);
-    if (list === undefined) return new Uint32Array(0);
+  for (let start = 0; start + gramBytes <= wanted.length; start++) {
+    const index = lowerBound(table.keys, keyAt(wanted, start, gramBytes));
+    if (table.keys[index] !== keyAt(wanted, start, gramBytes)) return new Uint32Array(0);
+    const list = listAt(table, index);
     if (!lists.some((known) => known.start === list.start)) lists.push(list);
   }
   lists.sort((a, b) => a.count - b.count);
-  const [rarest, ...others] = lists;
-  if (rarest === undefined) return new Uint32Array(0);
-  let groups = readGramList(rarest);
-  for (const list of others) {
+  let groups = readGramList(lists[0] as GramList);
+  for (const list of lists.slice(1)) {
     if (list.count > groups.length * worthwhileFactor) break;
     groups = intersectGramList(groups, list);
   }
-  return keepContaining(column, groups, wanted);
+  return wanted.length === gramBytes ? groups : keepContaining(column, groups, wanted);
 }
 
 /** Those of the groups whose folded text really holds `wanted`, over the front of `groups`. */
@@ -91,26 +123,22 @@ function keyAt(wanted: Uint8Array, start: number, size: number): number {
   return key;
 }
 
-function openTable(name: string, arrays: ArrayReader): GramTable {
-  return {
-    keys: arrays.get(`${name}.keys`, 'u32'),
-    counts: arrays.get(`${name}.counts`, 'u32'),
-    offsets: arrays.get(`${name}.offsets`, 'u32'),
-    lists: arrays.get(`${name}.lists`, 'u8'),
-  };
+function listAt({ counts, offsets, lists }: GramTable, index: number): GramList {
+  return { lists, start: offsets[index] as number, count: counts[index] as number };
 }
 
-function listOf({ keys, counts, offsets, lists }: GramTable, key: number): GramList | undefined {
-  const index = lowerBound(keys, key);
-  return keys[index] === key ? { lists, start: offsets[index] as number, count: counts[index] as number } : undefined;
-}
-
-function openHot(name: string, arrays: ArrayReader): ReadonlyMap<number, Selector> {
-  const counts = arrays.get(`${name}.hot.counts`, 'u32');
-  return new Map(
-    [...arrays.get(`${name}.hot.keys`, 'u32')].map((key, index) => [
-      key,
-      { kind: 'bits', bits: arrays.get(`${name}.hot.${key}`, 'u32'), count: counts[index] as number },
-    ]),
-  );
+// Texts inside many rows, with the sets of those rows, keyed by their bytes as Latin-1.
+function openFrequent(name: string, arrays: ArrayReader, words: number): ReadonlyMap<string, Selector> {
+  const texts = Buffer.from(arrays.get(`${name}.frequent.texts`, 'u8'));
+  const counts = arrays.get(`${name}.frequent.counts`, 'u32');
+  const bits = arrays.get(`${name}.frequent.bits`, 'u32');
+  const frequent = new Map<string, Selector>();
+  let position = 0;
+  for (const set of arrays.get(`${name}.frequent.sets`, 'u32')) {
+    const end = position + 1 + (texts[position] as number);
+    const selector: Selector = { kind: 'bits', bits: bits.subarray(set * words, (set + 1) * words), count: counts[set] as number };
+    frequent.set(texts.toString('latin1', position + 1, end), selector);
+    position = end;
+  }
+  return frequent;
 }

@@ -50,7 +50,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number): Context {
   const columns = new Map(columnNames.map((name) => [name, openTextColumn(name, arrays)]));
   const grams = new Map<ColumnName, GramIndex>();
   for (const [name, column] of columns) {
-    const index = openGramIndex(column, arrays);
+    const index = openGramIndex(column, arrays, wordCount(rowCount));
     if (index !== undefined) grams.set(name, index);
   }
   return {
@@ -88,7 +88,7 @@ function checkQuery({ offset, limit, radius }: ProviderQuery): void {
 function compileSelectors(query: ProviderQuery, circle: Circle | undefined, context: Context): Selector[] {
   const selectors = query.filters.map((filter) => compileFilter(filter, context));
   if (circle !== undefined) selectors.push(selectCircle(context.points, circle));
-  return selectors.filter((selector) => selector !== undefined);
+  return selectors.filter((selector): selector is Selector => selector !== undefined && selector.count < context.rowCount);
 }
 
 function sortOf({ sort, radius }: ProviderQuery): readonly SortKey[] {
@@ -136,8 +136,7 @@ function estimateCost(query: ProviderQuery, context: Context): number {
 function memoryOf({ layout, parts }: SharedIndexBytes): PartSize[] {
   const sizes = new Map<string, number>();
   for (const [index, { name }] of layout.arrays.entries()) {
-    const part = name.replace(/\.hot\.\d+$/, '.hot');
-    sizes.set(part, (sizes.get(part) ?? 0) + (parts[index]?.byteLength ?? 0));
+    sizes.set(name, (sizes.get(name) ?? 0) + (parts[index]?.byteLength ?? 0));
   }
   return [...sizes].map(([part, bytes]) => ({ part, bytes }));
 }

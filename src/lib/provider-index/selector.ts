@@ -4,6 +4,8 @@ import type { CodeArray } from './arrays.ts';
 /** Rows put into groups: a text column, or the points of the map. */
 export interface GroupedRows {
   readonly codes: CodeArray;
+  /** From a code to its group, if these differ. */
+  readonly ranks?: Uint32Array;
   readonly starts: Uint32Array;
   readonly postings: Uint32Array | undefined;
 }
@@ -120,8 +122,10 @@ function writeComplement({ starts, postings }: GroupedRows, ranges: Uint32Array,
 export function filterRows(selector: Selector, rows: Uint32Array, count: number, rowCount: number): number {
   if (selector.kind === 'groups') {
     const { column, ranges } = selector;
-    if (ranges.length === 2) return filterByRange(column.codes, ranges[0] as number, ranges[1] as number, rows, count);
-    return filterByMask(column.codes, maskOf(ranges, column.starts.length - 1), rows, count);
+    const { codes, ranks } = column;
+    if (ranges.length !== 2) return filterByMask(column, maskOf(ranges, column.starts.length - 1), rows, count);
+    if (ranks !== undefined) return filterByRank(codes, ranks, ranges, rows, count);
+    return filterByRange(codes, ranges[0] as number, ranges[1] as number, rows, count);
   }
   const bits = selector.kind === 'bits' ? selector.bits : new Uint32Array(wordCount(rowCount));
   if (selector.kind === 'rows') writeBits(selector, bits, rowCount);
@@ -145,12 +149,25 @@ function filterByRange(codes: CodeArray, first: number, end: number, rows: Uint3
   return kept;
 }
 
-function filterByMask(codes: CodeArray, mask: Uint32Array, rows: Uint32Array, count: number): number {
+function filterByRank(codes: CodeArray, ranks: Uint32Array, ranges: Uint32Array, rows: Uint32Array, count: number): number {
+  const [first = 0, end = 0] = ranges;
+  let kept = 0;
+  for (let index = 0; index < count; index++) {
+    const row = rows[index] as number;
+    const rank = ranks[codes[row] as number] as number;
+    rows[kept] = row;
+    if (rank >= first && rank < end) kept++;
+  }
+  return kept;
+}
+
+function filterByMask({ codes, ranks }: GroupedRows, mask: Uint32Array, rows: Uint32Array, count: number): number {
   let kept = 0;
   for (let index = 0; index < count; index++) {
     const row = rows[index] as number;
     rows[kept] = row;
-    if (hasBit(mask, codes[row] as number)) kept++;
+    const code = codes[row] as number;
+    if (hasBit(mask, ranks === undefined ? code : (ranks[code] as number))) kept++;
   }
   return kept;
 }

@@ -9,8 +9,8 @@ export interface TextColumn {
   /** Rows of group `g`: `postings[starts[g]]` up to `postings[starts[g + 1]]`, by id. Without postings: those row numbers themselves. */
   readonly starts: Uint32Array;
   readonly postings: Uint32Array | undefined;
-  /** Groups, without the blank one, ordered by their text without punctuation; absent if that is the same order. */
-  readonly alternate: Uint32Array | undefined;
+  /** The groups ordered by their text without punctuation; absent if that is the same order. */
+  readonly alternate: AlternateOrder | undefined;
   /** Bytes between the quotes of a JSON string. */
   readonly values: Uint8Array;
   readonly offsets: Uint32Array;
@@ -25,6 +25,29 @@ export interface TextColumn {
 // A text has at most this many UTF-16 units, each at most nine bytes once it is decomposed.
 export const maxTextLength = 4000;
 const maxFoldedBytes = maxTextLength * 9;
+
+/** A second order of a column's groups, with postings of its own; its groups are the places in that order. */
+export interface AlternateOrder {
+  readonly codes: CodeArray;
+  /** From a code to the place of its group. */
+  readonly ranks: Uint32Array;
+  readonly starts: Uint32Array;
+  readonly postings: Uint32Array;
+  /** From a place to the column's group. */
+  readonly order: Uint32Array;
+}
+
+function openAlternate(name: string, codes: CodeArray, arrays: ArrayReader): AlternateOrder | undefined {
+  const order = arrays.find(`${name}.alternate.order`, 'u32');
+  if (order === undefined) return undefined;
+  return {
+    codes,
+    order,
+    ranks: arrays.get(`${name}.alternate.ranks`, 'u32'),
+    starts: arrays.get(`${name}.alternate.starts`, 'u32'),
+    postings: arrays.get(`${name}.alternate.postings`, 'u32'),
+  };
+}
 
 const upperA = 0x41;
 const upperZ = 0x5a;
@@ -58,7 +81,7 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
     codes,
     starts,
     postings: arrays.find(`${name}.postings`, 'u32'),
-    alternate: arrays.find(`${name}.alternate`, 'u32'),
+    alternate: openAlternate(name, codes, arrays),
     values,
     offsets,
     valueOf: (row) => {

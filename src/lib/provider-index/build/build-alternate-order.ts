@@ -17,8 +17,25 @@ export function buildAlternateOrder(column: BuiltColumn, store: ArrayStore): voi
     }
     keptOffsets[group + 1] = position;
   }
-  // The blank group stays last and takes no part.
-  const order = Uint32Array.from({ length: count - 1 }, (_, group) => group);
-  sortTexts(order, { bytes: kept, offsets: keptOffsets, count });
-  if (order.some((group, index) => group !== index)) store.allocate(`${column.name}.alternate`, 'u32', order.length).set(order);
+  const order = new Uint32Array(count);
+  for (let group = 0; group < count; group++) order[group] = group;
+  // The blank group stays last.
+  sortTexts(order.subarray(0, count - 1), { bytes: kept, offsets: keptOffsets, count });
+  if (order.some((group, index) => group !== index)) writeOrder(column, order, store);
+}
+
+// Besides the order itself: the rows in that order, where each group's begin, and the place of each group.
+function writeOrder({ name, starts, postings }: BuiltColumn, order: Uint32Array, store: ArrayStore): void {
+  store.allocate(`${name}.alternate.order`, 'u32', order.length).set(order);
+  const ranks = store.allocate(`${name}.alternate.ranks`, 'u32', order.length);
+  const newStarts = store.allocate(`${name}.alternate.starts`, 'u32', order.length + 1);
+  const rows = store.allocate(`${name}.alternate.postings`, 'u32', postings?.length ?? 0);
+  let position = 0;
+  for (let rank = 0; rank < order.length; rank++) {
+    const group = order[rank] as number;
+    ranks[group] = rank;
+    const end = starts[group + 1] as number;
+    for (let index = starts[group] as number; index < end; index++) rows[position++] = (postings as Uint32Array)[index] as number;
+    newStarts[rank + 1] = position;
+  }
 }

@@ -83,10 +83,14 @@ export function groupValues(values: ByteTexts): Grouping {
 }
 
 function orderValues(values: ByteTexts, folded: ByteTexts): Uint32Array {
-  const filled: number[] = [];
-  const blank: number[] = [];
-  for (let value = 0; value < values.count; value++) (folded.offsets[value] === folded.offsets[value + 1] ? blank : filled).push(value);
-  const order = Uint32Array.from(filled);
+  const all = new Uint32Array(values.count);
+  let filled = 0;
+  let blankStart = values.count;
+  for (let value = 0; value < values.count; value++) {
+    if (folded.offsets[value] === folded.offsets[value + 1]) all[--blankStart] = value;
+    else all[filled++] = value;
+  }
+  const order = all.subarray(0, filled);
   sortTexts(order, folded);
   // Texts that differ only in case or accents lie side by side now; their own order makes builds repeatable.
   for (let start = 0; start < order.length; ) {
@@ -95,11 +99,7 @@ function orderValues(values: ByteTexts, folded: ByteTexts): Uint32Array {
     if (end - start > 1) sortTexts(order.subarray(start, end), values);
     start = end;
   }
-  const blanks = Uint32Array.from(blank);
-  sortTexts(blanks, values);
-  const all = new Uint32Array(values.count);
-  all.set(order);
-  all.set(blanks, order.length);
+  sortTexts(all.subarray(filled), values);
   return all;
 }
 

@@ -1,148 +1,126 @@
 import type { ArrayStore } from '../arrays.ts';
 import type { GramList } from '../gram-list.ts';
 import type { BuiltColumn } from './build-column.ts';
+import type { ByteTexts } from './fold-values.ts';
+
+/** Lists of a column: for every run of three bytes the groups whose folded text holds it. */
+export interface BuiltGrams {
+  /** `byte1 << 16 | byte2 << 8 | byte3`, ascending. */
+  readonly keys: Uint32Array;
+  listAt(index: number): GramList;
+}
 
 /**
- * Lists, for every run of one, two or three bytes, the groups whose folded text holds it: ascending group numbers as
- * differences, seven bits a byte. `keys` are `byte1 << 16 | byte2 << 8 | byte3` (fewer bytes for shorter runs), ascending.
+ * Writes the lists: ascending group numbers as differences, seven bits a byte. Two zero bytes are thought behind every
+ * text, so that each byte of it starts a run and a run of one or two bytes is the beginning of some runs of three.
  */
-export function buildGrams({ name, folded, starts }: BuiltColumn, store: ArrayStore): GramRows[] {
+export function buildGrams({ name, folded }: BuiltColumn, store: ArrayStore): BuiltGrams {
   const alphabet = alphabetOf(folded.bytes);
-  const hot: GramRows[] = [];
-  for (const size of [1, 2, 3]) {
-    const table = countGrams(folded, alphabet, size, starts);
-    const { keys, gramCounts, offsets, lists } = writeGrams(name, size, folded, alphabet, table, store);
-    for (let index = 0; index < keys.length; index++) {
-      const rowCount = table.rowCounts[table.present[index] as number] as number;
-      const list = { lists, start: offsets[index] as number, count: gramCounts[index] as number };
-      hot.push({ column: name, size, key: keys[index] as number, rowCount, list });
-    }
+  const table = countGrams(folded, alphabet);
+  const present = presentCells(table);
+  const keys = store.allocate(`${name}.grams.keys`, 'u32', present.length);
+  const counts = store.allocate(`${name}.grams.counts`, 'u32', present.length);
+  const offsets = store.allocate(`${name}.grams.offsets`, 'u32', present.length + 1);
+  for (let index = 0; index < present.length; index++) {
+    const cell = present[index] as number;
+    keys[index] = keyOf(cell, alphabet);
+    counts[index] = table[cell * 4 + countField] as number;
+    offsets[index + 1] = (offsets[index] as number) + (table[cell * 4 + bytesField] as number);
+    table[cell * 4 + cursorField] = offsets[index] as number;
+    table[cell * 4 + lastField] = 0;
   }
-  return hot;
+  const lists = store.allocate(`${name}.grams.lists`, 'u8', offsets[present.length] as number);
+  fillLists(folded, alphabet, table, lists);
+  return { keys, listAt: (index) => ({ lists, start: offsets[index] as number, count: counts[index] as number }) };
 }
 
-/** How many rows a run of bytes matches. */
-export interface GramRows {
-  readonly column: string;
-  readonly size: number;
-  readonly key: number;
-  readonly rowCount: number;
-  readonly list: GramList;
-}
+// The table has four fields for each possible run; `last` is the group listed last, plus one.
+const lastField = 0;
+const countField = 1;
+const bytesField = 2;
+const cursorField = 3;
 
 interface Alphabet {
-  /** Byte to number from 0 in ascending order of the bytes, 255 for bytes that do not occur. */
+  /** Byte to number, ascending, zero for the zero byte. */
   readonly numberOf: Uint8Array;
   readonly bytes: readonly number[];
-}
-
-interface GramTable {
-  /** Cells of grams that occur, in ascending order. */
-  readonly present: Uint32Array;
-  readonly counts: Uint32Array;
-  readonly sizes: Uint32Array;
-  readonly rowCounts: Float64Array;
 }
 
 function alphabetOf(bytes: Uint8Array): Alphabet {
   const isUsed = new Uint8Array(256);
   for (let index = 0; index < bytes.length; index++) isUsed[bytes[index] as number] = 1;
+  isUsed[0] = 1;
   const used = [...isUsed.keys()].filter((byte) => isUsed[byte] === 1);
-  const numberOf = new Uint8Array(256).fill(255);
+  const numberOf = new Uint8Array(256);
   for (const [index, byte] of used.entries()) numberOf[byte] = index;
   return { numberOf, bytes: used };
 }
 
-function keyOf(cell: number, { bytes }: Alphabet, size: number): number {
-  let key = 0;
-  let rest = cell;
-  for (let place = 0; place < size; place++) {
-    key += (bytes[rest % bytes.length] as number) * 256 ** place;
-    rest = Math.floor(rest / bytes.length);
-  }
-  return key;
+function keyOf(cell: number, { bytes }: Alphabet): number {
+  const base = bytes.length;
+  const first = bytes[Math.floor(cell / (base * base))] as number;
+  const second = bytes[Math.floor(cell / base) % base] as number;
+  return (first << 16) | (second << 8) | (bytes[cell % base] as number);
 }
 
-// A cell of the table belongs to each possible gram: the numbers of its bytes as digits.
-function countGrams(folded: BuiltColumn['folded'], alphabet: Alphabet, size: number, starts: Uint32Array): GramTable {
-  const cellCount = alphabet.bytes.length ** size;
-  const counts = new Uint32Array(cellCount);
-  const sizes = new Uint32Array(cellCount);
-  const rowCounts = new Float64Array(cellCount);
-  // The group that was listed last, plus one.
-  const last = new Uint32Array(cellCount);
-  const { bytes, offsets, count } = folded;
-  const { numberOf } = alphabet;
-  const base = alphabet.bytes.length;
-  const keep = base ** (size - 1);
-  for (let group = 0; group < count; group++) {
-    const start = offsets[group] as number;
-    const end = offsets[group + 1] as number;
-    const rows = (starts[group + 1] as number) - (starts[group] as number);
-    let cell = 0;
-    for (let at = start; at < end; at++) {
-      cell = (cell % keep) * base + (numberOf[bytes[at] as number] as number);
-      if (at - start < size - 1) continue;
-      const previous = last[cell] as number;
-      if (previous === group + 1) continue;
-      last[cell] = group + 1;
-      counts[cell] = (counts[cell] as number) + 1;
-      rowCounts[cell] = (rowCounts[cell] as number) + rows;
-      const step = group + 1 - previous;
-      sizes[cell] = (sizes[cell] as number) + (step < 0x80 ? 1 : step < 0x4000 ? 2 : step < 0x200000 ? 3 : 4);
+// A cell belongs to each possible run: the numbers of its bytes as digits.
+function countGrams({ bytes, offsets, count }: ByteTexts, { numberOf, bytes: used }: Alphabet): Uint32Array {
+  const base = used.length;
+  const keep = base * base;
+  const table = new Uint32Array(keep * base * 4);
+  for (let group = 1; group <= count; group++) {
+    const start = offsets[group - 1] as number;
+    const end = offsets[group] as number;
+    let pair = start < end ? firstPair(bytes, start, end, numberOf, base) : 0;
+    for (let at = start + 2; at < end + 2; at++) {
+      const cell = pair * base + (at < end ? (numberOf[bytes[at] as number] as number) : 0);
+      pair = cell % keep;
+      const field = cell * 4;
+      const previous = table[field] as number;
+      if (previous === group) continue;
+      table[field] = group;
+      table[field + countField] = (table[field + countField] as number) + 1;
+      const step = group - previous;
+      const length = step < 0x80 ? 1 : step < 0x4000 ? 2 : step < 0x200000 ? 3 : 4;
+      table[field + bytesField] = (table[field + bytesField] as number) + length;
     }
   }
-  const present: number[] = [];
-  for (let cell = 0; cell < cellCount; cell++) if (counts[cell] !== 0) present.push(cell);
-  return { present: Uint32Array.from(present), counts, sizes, rowCounts };
+  return table;
 }
 
-function writeGrams(name: string, size: number, folded: BuiltColumn['folded'], alphabet: Alphabet, table: GramTable, store: ArrayStore): WrittenGrams {
-  const { present, counts, sizes } = table;
-  const keys = store.allocate(`${name}.grams${size}.keys`, 'u32', present.length);
-  const gramCounts = store.allocate(`${name}.grams${size}.counts`, 'u32', present.length);
-  const offsets = store.allocate(`${name}.grams${size}.offsets`, 'u32', present.length + 1);
-  const cursors = new Uint32Array(counts.length);
-  for (let index = 0; index < present.length; index++) {
-    const cell = present[index] as number;
-    keys[index] = keyOf(cell, alphabet, size);
-    gramCounts[index] = counts[cell] as number;
-    cursors[cell] = offsets[index] as number;
-    offsets[index + 1] = (offsets[index] as number) + (sizes[cell] as number);
-  }
-  const lists = store.allocate(`${name}.grams${size}.lists`, 'u8', offsets[present.length] as number);
-  fillLists(folded, alphabet, size, cursors, lists);
-  return { keys, gramCounts, offsets, lists };
+function firstPair(bytes: Uint8Array, start: number, end: number, numberOf: Uint8Array, base: number): number {
+  const second = start + 1 < end ? (numberOf[bytes[start + 1] as number] as number) : 0;
+  return (numberOf[bytes[start] as number] as number) * base + second;
 }
 
-interface WrittenGrams {
-  readonly keys: Uint32Array;
-  readonly gramCounts: Uint32Array;
-  readonly offsets: Uint32Array;
-  readonly lists: Uint8Array;
+function presentCells(table: Uint32Array): Uint32Array {
+  let count = 0;
+  for (let field = countField; field < table.length; field += 4) if (table[field] !== 0) count++;
+  const present = new Uint32Array(count);
+  let found = 0;
+  for (let field = countField; field < table.length; field += 4) if (table[field] !== 0) present[found++] = field >>> 2;
+  return present;
 }
 
-function fillLists(folded: BuiltColumn['folded'], alphabet: Alphabet, size: number, cursors: Uint32Array, lists: Uint8Array): void {
-  const { bytes, offsets, count } = folded;
-  const { numberOf } = alphabet;
-  const base = alphabet.bytes.length;
-  const keep = base ** (size - 1);
-  const last = new Uint32Array(cursors.length);
-  for (let group = 0; group < count; group++) {
-    const start = offsets[group] as number;
-    const end = offsets[group + 1] as number;
-    let cell = 0;
-    for (let at = start; at < end; at++) {
-      cell = (cell % keep) * base + (numberOf[bytes[at] as number] as number);
-      if (at - start < size - 1) continue;
-      const previous = last[cell] as number;
-      if (previous === group + 1) continue;
-      last[cell] = group + 1;
-      let step = group + 1 - previous;
-      let cursor = cursors[cell] as number;
+function fillLists({ bytes, offsets, count }: ByteTexts, { numberOf, bytes: used }: Alphabet, table: Uint32Array, lists: Uint8Array): void {
+  const base = used.length;
+  const keep = base * base;
+  for (let group = 1; group <= count; group++) {
+    const start = offsets[group - 1] as number;
+    const end = offsets[group] as number;
+    let pair = start < end ? firstPair(bytes, start, end, numberOf, base) : 0;
+    for (let at = start + 2; at < end + 2; at++) {
+      const cell = pair * base + (at < end ? (numberOf[bytes[at] as number] as number) : 0);
+      pair = cell % keep;
+      const field = cell * 4;
+      const previous = table[field] as number;
+      if (previous === group) continue;
+      table[field] = group;
+      let step = group - previous;
+      let cursor = table[field + cursorField] as number;
       for (; step >= 0x80; step >>>= 7) lists[cursor++] = (step & 0x7f) | 0x80;
       lists[cursor++] = step;
-      cursors[cell] = cursor;
+      table[field + cursorField] = cursor;
     }
   }
 }

@@ -24,7 +24,8 @@ export function fillGroups(codes: ArrayLike<number>, starts: Uint32Array, sequen
 
 /** Positions 0 to n-1 in ascending order of `keys`, equal keys in order of position. */
 export function orderOf(keys: Float64Array): Uint32Array {
-  const order = Uint32Array.from({ length: keys.length }, (_, index) => index);
+  const order = new Uint32Array(keys.length);
+  for (let index = 0; index < order.length; index++) order[index] = index;
   let isAscending = true;
   for (let index = 1; index < keys.length && isAscending; index++) isAscending = (keys[index - 1] as number) <= (keys[index] as number);
   if (isAscending) return order;
@@ -33,7 +34,8 @@ export function orderOf(keys: Float64Array): Uint32Array {
 
 // Least significant digit first, 16 bits at a time, for whole numbers below 2^53.
 function sortByDigits(keys: Float64Array, order: Uint32Array): Uint32Array {
-  const largest = keys.reduce((a, b) => Math.max(a, b), 0);
+  let largest = 0;
+  for (let index = 0; index < keys.length; index++) largest = Math.max(largest, keys[index] as number);
   const digits = new Uint16Array(keys.length);
   const starts = new Uint32Array(0x10001);
   let current = order;

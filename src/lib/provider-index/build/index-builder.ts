@@ -5,8 +5,8 @@ import { columnNames, containsColumns, type ColumnName } from '../columns.ts';
 import { maxTextLength } from '../text-column.ts';
 import { buildAlternateOrder } from './build-alternate-order.ts';
 import { buildColumn, groupValues, type BuiltColumn } from './build-column.ts';
-import { buildGrams, type GramRows } from './build-grams.ts';
-import { buildHotGrams } from './build-hot-grams.ts';
+import { buildFrequentTexts } from './build-frequent-texts.ts';
+import { buildGrams, type BuiltGrams } from './build-grams.ts';
 import { buildPoints } from './build-points.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
 import { createGrowingColumn, type GrowingColumn } from './growing-column.ts';
@@ -17,7 +17,7 @@ import { createValueInterner, type ValueInterner } from './value-interner.ts';
 export interface IndexBuilderOptions {
   /** Sizes the first buffers; any number of records may follow. */
   readonly expectedRecords?: number;
-  /** Texts of up to three bytes that match at least so many rows get a set of those rows; tests lower it. */
+  /** Parts of texts that match at least so many rows get a set of those rows; tests lower it. */
   readonly frequentRows?: number;
 }
 
@@ -96,8 +96,7 @@ function finishIndex({ ids, sources, points, pointOfRecord, frequentRows }: Coll
   const recordOfRow = orderRows(orderOf(ids), npi);
   writeIds(ids, recordOfRow, store);
   const sequence = rowsById(ids, recordOfRow);
-  const grams: GramRows[] = [];
-  const built = new Map<string, BuiltColumn>();
+  const searchable: (readonly [BuiltColumn, BuiltGrams])[] = [];
   let domainSequence = sequence;
   for (const name of columnNames) {
     const { interner, values } = sources.get(name) as TextSource;
@@ -114,16 +113,11 @@ function finishIndex({ ids, sources, points, pointOfRecord, frequentRows }: Coll
     sources.delete(name);
     // Addresses of one local part follow one another by domain, so that the local part's postings are in address order.
     if (name === 'addressDomain') domainSequence = blankFirst(column);
-    if (containsColumns.has(name)) {
-      grams.push(...buildGrams(column, store));
-      built.set(name, column);
-    }
+    if (containsColumns.has(name)) searchable.push([column, buildGrams(column, store)]);
     buildAlternateOrder(column, store);
   }
-  buildHotGrams(grams, built, frequentRows, store);
-  pointOfRecord.forEach((point, record) => {
-    if (point === noPoint) pointOfRecord[record] = points.count;
-  });
+  buildFrequentTexts(searchable, frequentRows, store);
+  for (let record = 0; record < pointOfRecord.length; record++) if (pointOfRecord[record] === noPoint) pointOfRecord[record] = points.count;
   buildPoints({ points, pointOfRecord, recordOfRow, sequence }, store);
   return store.finish(ids.length);
 }
@@ -132,7 +126,8 @@ function finishIndex({ ids, sources, points, pointOfRecord, frequentRows }: Coll
 function orderRows(recordsById: Uint32Array, npi: TextSource): Uint32Array {
   const { groupOf, groupCount } = groupValues(npi.interner);
   const values = npi.values.values();
-  const codes = Uint32Array.from(values, (value) => groupOf[value] as number);
+  const codes = new Uint32Array(values.length);
+  for (let record = 0; record < codes.length; record++) codes[record] = groupOf[values[record] as number] as number;
   const starts = new Uint32Array(groupCount + 1);
   groupStarts(codes, groupCount, starts);
   const recordOfRow = new Uint32Array(values.length);
@@ -141,11 +136,14 @@ function orderRows(recordsById: Uint32Array, npi: TextSource): Uint32Array {
 }
 
 function rowsById(ids: Float64Array, recordOfRow: Uint32Array): Uint32Array {
-  return orderOf(Float64Array.from(recordOfRow, (record) => ids[record] as number));
+  const idOfRow = new Float64Array(recordOfRow.length);
+  for (let row = 0; row < idOfRow.length; row++) idOfRow[row] = ids[recordOfRow[row] as number] as number;
+  return orderOf(idOfRow);
 }
 
 function writeIds(ids: Float64Array, recordOfRow: Uint32Array, store: ArrayStore): void {
-  const largest = ids.reduce((a, b) => Math.max(a, b), 0);
+  let largest = 0;
+  for (let record = 0; record < ids.length; record++) largest = Math.max(largest, ids[record] as number);
   const target = store.allocate('ids', largest > 0xffffffff ? 'f64' : 'u32', ids.length);
   for (let row = 0; row < recordOfRow.length; row++) target[row] = ids[recordOfRow[row] as number] as number;
 }

@@ -14,21 +14,21 @@ const firstSlots = 1 << 10;
 export function createValueInterner(): ValueInterner {
   let bytes: Uint8Array = new Uint8Array(1 << 14);
   let offsets = new Uint32Array(1 << 10);
-  let hashes = new Uint32Array(1 << 10);
-  // Open addressing; a slot holds the value's number plus one, zero when free.
-  let slots = new Uint32Array(firstSlots);
+  // Open addressing; a slot holds a hash and the value's number plus one, zero when free, side by side in memory.
+  let slots = new Uint32Array(firstSlots * 2);
   let count = 0;
 
   // Writes the text behind the last value and returns where it ends.
   function append(text: string): number {
     const start = offsets[count] as number;
-    if (start + text.length * 3 > bytes.length) bytes = grow(bytes, start + text.length * 3);
-    for (let index = 0; index < text.length; index++) {
+    const { length } = text;
+    if (start + length * 3 > bytes.length) bytes = grow(bytes, start + length * 3);
+    for (let index = 0; index < length; index++) {
       const unit = text.charCodeAt(index);
       if (unit > 0x7f) return start + encoder.encodeInto(text, bytes.subarray(start)).written;
       bytes[start + index] = unit;
     }
-    return start + text.length;
+    return start + length;
   }
 
   function equals(value: number, start: number, length: number): boolean {
@@ -39,17 +39,17 @@ export function createValueInterner(): ValueInterner {
   }
 
   function enlarge(): void {
-    if (count + 2 > offsets.length) {
-      offsets = copyInto(new Uint32Array(offsets.length * 2), offsets);
-      hashes = copyInto(new Uint32Array(hashes.length * 2), hashes);
-    }
-    if (count * 2 < slots.length) return;
-    slots = new Uint32Array(slots.length * 2);
-    const mask = slots.length - 1;
-    for (let value = 0; value < count; value++) {
-      let slot = (hashes[value] as number) & mask;
-      while (slots[slot] !== 0) slot = (slot + 1) & mask;
-      slots[slot] = value + 1;
+    if (count + 2 > offsets.length) offsets = copyInto(new Uint32Array(offsets.length * 2), offsets);
+    if (count * 4 < slots.length) return;
+    const old = slots;
+    slots = new Uint32Array(old.length * 2);
+    const mask = slots.length / 2 - 1;
+    for (let from = 0; from < old.length; from += 2) {
+      if (old[from + 1] === 0) continue;
+      let slot = (old[from] as number) & mask;
+      while (slots[slot * 2 + 1] !== 0) slot = (slot + 1) & mask;
+      slots[slot * 2] = old[from] as number;
+      slots[slot * 2 + 1] = old[from + 1] as number;
     }
   }
 
@@ -58,14 +58,14 @@ export function createValueInterner(): ValueInterner {
       const start = offsets[count] as number;
       const end = append(text);
       const hash = hashOf(bytes, start, end);
-      const mask = slots.length - 1;
+      const mask = slots.length / 2 - 1;
       let slot = hash & mask;
-      for (let held = slots[slot] as number; held !== 0; held = slots[slot] as number) {
-        if (hashes[held - 1] === hash && equals(held - 1, start, end - start)) return held - 1;
+      for (let held = slots[slot * 2 + 1] as number; held !== 0; held = slots[slot * 2 + 1] as number) {
+        if (slots[slot * 2] === hash && equals(held - 1, start, end - start)) return held - 1;
         slot = (slot + 1) & mask;
       }
-      slots[slot] = count + 1;
-      hashes[count] = hash;
+      slots[slot * 2] = hash;
+      slots[slot * 2 + 1] = count + 1;
       offsets[count + 1] = end;
       count++;
       enlarge();
