@@ -52,22 +52,21 @@ export function readAttachments(
   return value.flatMap((entry: unknown, index) => readAttachment(entry, index, problems, denied) ?? []);
 }
 
-// The size is known before anything is decoded: four characters hold three bytes.
+// The size is known before anything is decoded: four characters hold three bytes. White space and padding are only
+// counted where they can make the difference.
 function refuseTooLarge(entries: readonly unknown[], maxBytes: number): void {
+  const contents = entries.map((entry) => (isRecord(entry) ? entry['attachmentContent'] : undefined));
+  const texts = contents.map((content) => (typeof content === 'string' ? content : ''));
+  const mostBytes = texts.reduce((total, text) => total + Math.ceil((text.length * 3) / 4), 0);
+  if (mostBytes <= maxBytes) return;
   let total = 0;
-  for (const [index, entry] of entries.entries()) {
-    const content = isRecord(entry) ? entry['attachmentContent'] : undefined;
-    if (typeof content !== 'string') continue;
-    total += decodedBytes(content, maxBytes);
+  for (const [index, text] of texts.entries()) {
+    total += decodedBytes(stripWhiteSpace(text));
     if (total > maxBytes) throw tooLarge(`${listField}[${index}].attachmentContent`, maxBytes);
   }
 }
 
-function decodedBytes(content: string, maxBytes: number): number {
-  const roughly = Math.floor((content.length * 3) / 4);
-  // Only near and over the limit it matters how much of the text is white space and padding.
-  if (roughly <= maxBytes / 2) return roughly;
-  const text = stripWhiteSpace(content);
+function decodedBytes(text: string): number {
   return Math.floor((text.length * 3) / 4) - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
 }
 

@@ -51,7 +51,7 @@ export function statusCodeFor(reason: FailureReason, remoteCode: string | undefi
 /** Text from a far side made safe to store and show: printable, one line, bounded. */
 export function cleanStatusText(text: string): string {
   return text
-    .replaceAll(/[^\x20-\x7e]+/g, ' ')
+    .replaceAll(/[^\x21-\x7e]+/g, ' ')
     .trim()
     .slice(0, maxStatusTextLength);
 }
