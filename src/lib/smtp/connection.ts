@@ -2,9 +2,15 @@ import { isAscii } from 'node:buffer';
 import { Readable } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { viewAsBuffer } from '../../core/index.ts';
-import { SmtpError } from './errors.ts';
+import type { SmtpError } from './errors.ts';
+import {
+  findDecision,
+  readRejection,
+  translate,
+  type LibraryError,
+  type RejectedReply,
+} from './library-errors.ts';
 import { sendChunkBytes } from './limits.ts';
-import { readReply, type SmtpReply } from './reply.ts';
 
 export interface ConnectOptions {
   /** IP address or name. */
@@ -37,7 +43,7 @@ export interface Envelope {
 /** What the server said to one transaction. */
 export interface TransactionReplies {
   readonly accepted: readonly string[];
-  readonly rejected: readonly { readonly address: string; readonly reply: SmtpReply }[];
+  readonly rejected: readonly RejectedReply[];
 }
 
 /** One open session with a server. */
@@ -58,10 +64,9 @@ export async function openConnection(options: ConnectOptions): Promise<SmtpClien
   try {
     return await open(options, mode);
   } catch (error) {
-    if (mode !== 'opportunistic' || !(error instanceof TlsFailure)) throw unwrapTls(error);
-    return open(options, 'never').catch((second: unknown) => {
-      throw unwrapTls(second);
-    });
+    if (mode !== 'opportunistic' || !(error instanceof TlsFailure))
+      throw error instanceof TlsFailure ? error.failure : error;
+    return open(options, 'never');
   }
 }
 
@@ -73,10 +78,6 @@ class TlsFailure extends Error {
     super(failure.message);
     this.failure = failure;
   }
-}
-
-function unwrapTls(error: unknown): unknown {
-  return error instanceof TlsFailure ? error.failure : error;
 }
 
 async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<SmtpClientConnection> {
@@ -103,9 +104,14 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // Errors after the opening belong to the transaction, which hears of them itself; unheard they would end the process.
-  connection.on('error', (error: Error) => reject(translate(error, options)));
-  connection.on('end', () => reject(translate(new Error('The connection was closed'), options)));
-  connection.connect((error) => (error ? reject(translate(error, options)) : resolve()));
+  const fail = (error: LibraryError) => {
+    const failure = translate(error, options);
+    const isTls = error.code === 'ETLS' || connection.upgrading === true;
+    reject(isTls ? new TlsFailure(failure) : failure);
+  };
+  connection.on('error', fail);
+  connection.on('end', () => fail(new Error('The connection was closed')));
+  connection.connect((error) => (error ? fail(error) : resolve()));
   try {
     await promise;
   } catch (error) {
@@ -142,19 +148,19 @@ function wrap(connection: SMTPConnection, options: ConnectOptions): SmtpClientCo
   };
 }
 
-/** What nodemailer adds to its errors. */
-interface LibraryError extends Error {
-  readonly code?: string | undefined;
-  readonly command?: string | false | undefined;
-  readonly response?: string | false | undefined;
-  readonly recipient?: string | undefined;
-  readonly rejectedErrors?: readonly LibraryError[] | undefined;
-}
-
 interface Sending extends Envelope {
   readonly source: Readable;
   readonly size: number;
   readonly is8Bit: boolean;
+}
+
+/** The library keeps its book of recipients in the object that it is given. */
+interface TrackedEnvelope {
+  readonly from: string;
+  readonly to: string[];
+  readonly size: number;
+  readonly use8BitMime: boolean;
+  readonly rejectedErrors?: readonly LibraryError[];
 }
 
 function send(
@@ -163,14 +169,13 @@ function send(
   options: ConnectOptions,
 ): Promise<TransactionReplies> {
   const { promise, resolve, reject } = Promise.withResolvers<TransactionReplies>();
-  const envelope = { from: mailFrom, to: [...recipients], size, use8BitMime: is8Bit };
+  const envelope: TrackedEnvelope = { from: mailFrom, to: [...recipients], size, use8BitMime: is8Bit };
   connection.send(envelope, source, (error, info) => {
     try {
-      if (error) return resolve(readFailure(error, recipients, options));
-      resolve({
-        accepted: info.accepted,
-        rejected: (info.rejectedErrors ?? []).map((one) => readRejection(one, options)),
-      });
+      const rejected = (envelope.rejectedErrors ?? []).map((one) => readRejection(one, options));
+      resolve(
+        error ? decideByFailure(error, recipients, rejected, options) : { accepted: info.accepted, rejected },
+      );
     } catch (failure) {
       reject(failure);
     }
@@ -186,44 +191,17 @@ function* chunksOf(message: Uint8Array, onStart: () => void): Generator<Buffer> 
     yield bytes.subarray(start, start + sendChunkBytes);
 }
 
-/** A refusal by the server decides for all recipients; anything else is thrown. */
-function readFailure(
+/** Recipients that were refused one by one keep their reply; the others get the one that ended the transaction. */
+function decideByFailure(
   error: LibraryError,
   recipients: readonly string[],
+  rejected: readonly RejectedReply[],
   options: ConnectOptions,
 ): TransactionReplies {
-  if (error.rejectedErrors !== undefined && error.rejectedErrors.length > 0) {
-    return { accepted: [], rejected: error.rejectedErrors.map((one) => readRejection(one, options)) };
-  }
-  const reply = error.response ? readReply(error.response) : refusalBeforeSending(error);
-  const isDecision = reply !== undefined && reply.code >= 400 && reply.code !== 421;
-  if (!isDecision) throw unwrapTls(translate(error, options));
-  return { accepted: [], rejected: recipients.map((address) => ({ address, reply })) };
-}
-
-/** The library itself compares with the size that the server announced (RFC 1870 §6.1) and says so in words only. */
-function refusalBeforeSending(error: LibraryError): SmtpReply | undefined {
-  if (error.code !== 'EMESSAGE' || error.command !== 'MAIL FROM') return undefined;
-  return { code: 552, enhancedCode: '5.3.4', text: 'The message exceeds the size that the server announces' };
-}
-
-function readRejection(error: LibraryError, options: ConnectOptions): TransactionReplies['rejected'][number] {
-  const reply = error.response ? readReply(error.response) : undefined;
-  if (reply === undefined || error.recipient === undefined) throw unwrapTls(translate(error, options));
-  return { address: error.recipient, reply };
-}
-
-function translate(error: LibraryError, { host, port }: ConnectOptions): Error {
-  const reply = error.response ? readReply(error.response) : undefined;
-  const fields = { host, port, ...(reply === undefined ? {} : { reply }) };
-  const failure = (code: ConstructorParameters<typeof SmtpError>[0], what: string) =>
-    new SmtpError(code, `SMTP server ${host}:${port} ${what}`, { cause: error, fields });
-  if (error.code === 'ETLS') return new TlsFailure(failure('SMTP_UNREACHABLE', 'failed to set up TLS'));
-  if (reply !== undefined && reply.code >= 500)
-    return failure('SMTP_SESSION_REFUSED', `refused the session: ${reply.text}`);
-  if (reply !== undefined && reply.code >= 400)
-    return failure('SMTP_SESSION_DEFERRED', `deferred: ${reply.text}`);
-  if (error.code === 'ETIMEDOUT') return failure('SMTP_TIMEOUT', 'did not answer in time');
-  if (error.code === 'EPROTOCOL') return failure('SMTP_PROTOCOL', 'does not speak SMTP');
-  return failure('SMTP_UNREACHABLE', 'cannot be reached or hung up');
+  const decided = new Set(rejected.map(({ address }) => address));
+  const others = recipients.filter((address) => !decided.has(address));
+  if (others.length === 0) return { accepted: [], rejected };
+  const reply = findDecision(error);
+  if (reply === undefined) throw translate(error, options);
+  return { accepted: [], rejected: [...rejected, ...others.map((address) => ({ address, reply }))] };
 }

@@ -37,7 +37,7 @@ export interface SmtpHandlers {
    * Takes the message. The client hears 250 only after this resolves without a reply, so it must have made the
    * message durable by then. An exception gives 451, and the client tries again.
    */
-  onMessage(message: SmtpMessage): Promise<void | SmtpReply>;
+  onMessage(message: SmtpMessage): Promise<SmtpReply | undefined | void>;
   /** Hears of exceptions of the other two and of broken connections. */
   onError?(error: unknown): void;
 }
@@ -133,8 +133,10 @@ function libraryOptions(
       peers.leave(session);
       busySessions.delete(session.id);
     },
-    onMailFrom: (address, _session, done) =>
-      done(readPath(address.address) === undefined ? replyError(notAscii) : null),
+    onMailFrom: (address, _session, done) => {
+      const reply = findPathFault(address, mailParameters);
+      done(reply === undefined ? null : replyError(reply));
+    },
     onRcptTo: (address, session, done) => {
       void answer(decideRecipient(address, session, handlers), done);
     },
@@ -162,6 +164,7 @@ const notAscii: SmtpReply = {
   enhancedCode: '5.6.7',
   text: 'Addresses beyond ASCII are not supported',
 };
+const unknownParameter: SmtpReply = { code: 555, enhancedCode: '5.5.4', text: 'Unknown parameter' };
 const failedHere: SmtpReply = { code: 451, enhancedCode: '4.3.0', text: 'Local error, try again later' };
 const noMemory: SmtpReply = {
   code: 452,
@@ -170,15 +173,29 @@ const noMemory: SmtpReply = {
 };
 const tooLarge: SmtpReply = { code: 552, enhancedCode: '5.3.4', text: 'The message exceeds the size limit' };
 
+// Parameters of the extensions that EHLO announces (RFC 1870, RFC 6152); RCPT TO has none.
+const mailParameters: ReadonlySet<string> = new Set(['SIZE', 'BODY']);
+const rcptParameters: ReadonlySet<string> = new Set();
+
+/** RFC 5321 §4.1.1.11: parameters that nobody announced are refused, not ignored. */
+function findPathFault(
+  { address, args }: SMTPServerAddress,
+  known: ReadonlySet<string>,
+): SmtpReply | undefined {
+  if (readPath(address) === undefined) return notAscii;
+  const isKnown = Object.keys(args === false ? {} : args).every((name) => known.has(name));
+  return isKnown ? undefined : unknownParameter;
+}
+
 async function decideRecipient(
-  { address }: SMTPServerAddress,
+  path: SMTPServerAddress,
   session: SMTPServerSession,
   handlers: SmtpHandlers,
 ): Promise<Error | null> {
-  const recipient = readPath(address);
-  if (recipient === undefined) return replyError(notAscii);
+  const fault = findPathFault(path, rcptParameters);
+  if (fault !== undefined) return replyError(fault);
   try {
-    const decision = await handlers.onRecipient(recipient, contextOf(session));
+    const decision = await handlers.onRecipient(readPath(path.address) ?? '', contextOf(session));
     return decision === 'accept' ? null : replyError(decision);
   } catch (error) {
     handlers.onError?.(error);

@@ -1,0 +1,339 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import fc from 'fast-check';
+import { createSmtpClient, sendMail, type SmtpClientOptions } from './client.ts';
+import type { SmtpReply } from './reply.ts';
+import { createSmtpServer, type SmtpMessage, type SmtpServerOptions } from './server.ts';
+
+const envelope = { host: '127.0.0.1', mailFrom: 'a@example.net', recipients: ['bob@direct.example.org'] };
+const options = { hostname: 'out.example.net', timeoutMs: 3_000 };
+const message = Buffer.from('Subject: x\r\n\r\nhello\r\n');
+
+const refused: SmtpReply = { code: 554, enhancedCode: '5.7.1', text: 'Refused' };
+
+async function startOwn(t: TestContext, more: Partial<SmtpServerOptions> = {}) {
+  const messages: SmtpMessage[] = [];
+  const server = await createSmtpServer({
+    host: '127.0.0.1',
+    port: 0,
+    hostname: 'mx.example.org',
+    handlers: {
+      onRecipient: async (address) => {
+        if (address.startsWith('no')) return { code: 550, enhancedCode: '5.1.1', text: 'No such mailbox' };
+        if (address.startsWith('later')) return { code: 450, enhancedCode: '4.2.1', text: 'Busy' };
+        return 'accept';
+      },
+      onMessage: async (one): Promise<SmtpReply | undefined> => {
+        messages.push(one);
+        return Buffer.from(one.message).includes('REFUSE') ? refused : undefined;
+      },
+    },
+    ...more,
+  });
+  t.after(() => server.close());
+  return { port: server.port, messages };
+}
+
+/** A server that says what the test wants: a reply for each command line, `undefined` to hang up, '' to keep silent. */
+async function startScripted(
+  t: TestContext,
+  greeting: string,
+  reply: (line: string, socket: Socket) => string | undefined,
+) {
+  const lines: string[] = [];
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections++;
+    socket.on('error', () => {});
+    socket.write(greeting);
+    let rest = '';
+    socket.on('data', (chunk: Buffer) => {
+      const parts = (rest + chunk.toString('latin1')).split('\r\n');
+      rest = parts.pop() ?? '';
+      for (const line of parts) {
+        lines.push(line);
+        const text = reply(line, socket);
+        if (text === undefined) return void socket.destroy();
+        if (text !== '') socket.write(`${text}\r\n`);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return { port: (server.address() as AddressInfo).port, lines, connections: () => connections };
+}
+
+function clientFor(t: TestContext, more: Partial<SmtpClientOptions> = {}) {
+  const client = createSmtpClient({ ...options, ...more });
+  t.after(() => client.close());
+  return client;
+}
+
+test('EDGE-07: each recipient has its own outcome, transient or permanent', async (t) => {
+  const { port, messages } = await startOwn(t);
+  const recipients = ['bob@d.org', 'no@d.org', 'later@d.org', 'Eve@d.org'];
+  const outcome = await sendMail({ ...envelope, ...options, port, recipients, message });
+  assert.deepEqual(outcome, {
+    accepted: ['bob@d.org', 'Eve@d.org'],
+    rejected: [
+      { address: 'no@d.org', code: 550, enhancedCode: '5.1.1', text: 'No such mailbox', isTransient: false },
+      { address: 'later@d.org', code: 450, enhancedCode: '4.2.1', text: 'Busy', isTransient: true },
+    ],
+  });
+  assert.deepEqual(messages[0]?.recipients, ['bob@d.org', 'Eve@d.org']);
+});
+
+test('EDGE-07: a message that is refused, too large, or has no recipient left counts for all of them', async (t) => {
+  const { port } = await startOwn(t, { limits: { maxMessageBytes: 1_000 } });
+  const send = (recipients: string[], body: string) =>
+    sendMail({ ...envelope, ...options, port, recipients, message: Buffer.from(body) });
+  const codes = async (recipients: string[], body: string) =>
+    (await send(recipients, body)).rejected.map(({ address, code, enhancedCode }) => [
+      address,
+      code,
+      enhancedCode,
+    ]);
+  assert.deepEqual(await codes(['a@d.org', 'no@d.org'], 'REFUSE'), [
+    ['no@d.org', 550, '5.1.1'],
+    ['a@d.org', 554, '5.7.1'],
+  ]);
+  assert.deepEqual(await codes(['a@d.org'], 'x'.repeat(2_000)), [['a@d.org', 552, '5.3.4']]);
+  assert.deepEqual(await codes(['no@d.org'], 'x'), [['no@d.org', 550, '5.1.1']]);
+});
+
+test('byte-exact: any octets arrive as RFC 5321 can carry them', async (t) => {
+  const { port, messages } = await startOwn(t);
+  const client = clientFor(t);
+  const line = fc
+    .uint8Array({ maxLength: 300 })
+    .map((bytes) => Buffer.from(bytes.map((octet) => (octet === 13 || octet === 10 ? 46 : octet))));
+  const dotted = fc
+    .tuple(fc.constantFrom('', '.', '..', '.\0'), line)
+    .map(([start, rest]) => Buffer.concat([Buffer.from(start), rest]));
+  await fc.assert(
+    fc.asyncProperty(fc.array(dotted, { minLength: 1, maxLength: 20 }), async (lines) => {
+      const payload = Buffer.concat(lines.flatMap((one) => [one, Buffer.from('\r\n')]));
+      await client.send({ ...envelope, port, message: payload });
+      assert.deepEqual(Buffer.from(messages.pop()?.message ?? []), payload);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('bare CR and LF become CRLF, and a missing last line end is added; nothing else changes', async (t) => {
+  const { port, messages } = await startOwn(t);
+  for (const [sent, received] of [
+    ['a\nb\n', 'a\r\nb\r\n'],
+    ['a\rb', 'a\r\nb\r\n'],
+    ['a\r\n\r\n', 'a\r\n\r\n'],
+    ['x\n.\r\ny', 'x\r\n.\r\ny\r\n'],
+    ['', '\r\n'],
+  ]) {
+    await sendMail({ ...envelope, ...options, port, message: Buffer.from(sent ?? '') });
+    assert.equal(Buffer.from(messages.pop()?.message ?? []).toString(), received);
+  }
+});
+
+test('25 MB go through, in pieces that let other work in between', async (t) => {
+  const { port, messages } = await startOwn(t);
+  const large = Buffer.alloc(25_000_000, `${'abcdefg'.repeat(10)}\r\n`);
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 1);
+  const outcome = await sendMail({ ...envelope, ...options, port, message: large });
+  clearInterval(timer);
+  assert.equal(outcome.accepted.length, 1);
+  assert.ok(ticks > 5, `${ticks} turns of the event loop`);
+  assert.equal(
+    Buffer.compare(messages[0]?.message ?? Buffer.alloc(0), Buffer.concat([large, Buffer.from('\r\n')])),
+    0,
+  );
+});
+
+test('connections are used again, and a server that hung up meanwhile is connected to anew', async (t) => {
+  const accept = (line: string, socket: Socket): string | undefined => {
+    if (/^(EHLO|MAIL|RCPT)/.test(line)) return '250 ok';
+    if (line === 'DATA') return '354 go';
+    if (line !== '.') return '';
+    if (count++ === 1) setTimeout(() => socket.destroy(), 10);
+    return '250 2.0.0 ok';
+  };
+  let count = 0;
+  const server = await startScripted(t, '220 x ESMTP\r\n', accept);
+  const client = clientFor(t);
+  for (let n = 0; n < 2; n++)
+    assert.equal((await client.send({ ...envelope, port: server.port, message })).accepted.length, 1);
+  assert.equal(server.connections(), 1);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal((await client.send({ ...envelope, port: server.port, message })).accepted.length, 1);
+  assert.equal(server.connections(), 2);
+});
+
+test('a session turned away: for now, for good, in silence, or with nonsense', async (t) => {
+  const cases: readonly (readonly [
+    greeting: string,
+    reply: string | undefined,
+    code: string,
+    isTransient: boolean,
+  ])[] = [
+    ['421 busy\r\n', '', 'SMTP_SESSION_DEFERRED', true],
+    ['554 go away\r\n', '', 'SMTP_SESSION_REFUSED', false],
+    ['220 x\r\n', '550 no', 'SMTP_SESSION_REFUSED', false],
+    ['220 x\r\n', undefined, 'SMTP_UNREACHABLE', true],
+    ['', '', 'SMTP_TIMEOUT', true],
+    ['HTTP/1.1 400 Bad Request\r\n', '', 'SMTP_PROTOCOL', true],
+    [`220-${'x'.repeat(100_000)}\r\n`, '', 'SMTP_PROTOCOL', true],
+  ];
+  for (const [greeting, reply, code, isTransient] of cases) {
+    const { port } = await startScripted(t, greeting, () => reply);
+    await assert.rejects(
+      sendMail({ ...envelope, ...options, timeoutMs: 500, port, message }),
+      { code, isTransient },
+      greeting.slice(0, 30),
+    );
+  }
+  await assert.rejects(sendMail({ ...envelope, ...options, port: 1, message }), {
+    code: 'SMTP_UNREACHABLE',
+    isTransient: true,
+  });
+});
+
+test('a connection lost in the transaction decides nothing; 421 in it is transient', async (t) => {
+  const at = (command: string, reply: string | undefined) => (line: string) => {
+    if (line.startsWith(command)) return reply;
+    if (line === 'DATA') return '354 go';
+    return /^(EHLO|MAIL|RCPT)/.test(line) ? '250 ok' : '';
+  };
+  for (const command of ['MAIL', 'RCPT', 'DATA', '.']) {
+    const lost = await startScripted(t, '220 x\r\n', at(command, undefined));
+    await assert.rejects(sendMail({ ...envelope, ...options, port: lost.port, message }), {
+      code: 'SMTP_UNREACHABLE',
+      isTransient: true,
+    });
+    // At RCPT it is the reply for that recipient, transient like the others.
+    if (command === 'RCPT') continue;
+    const closing = await startScripted(t, '220 x\r\n', at(command, '421 4.3.2 closing'));
+    await assert.rejects(sendMail({ ...envelope, ...options, port: closing.port, message }), {
+      isTransient: true,
+    });
+  }
+  for (const command of ['MAIL', 'RCPT', 'DATA', '.']) {
+    const refusing = await startScripted(t, '220 x\r\n', at(command, '550 5.7.1 no'));
+    const outcome = await sendMail({ ...envelope, ...options, port: refusing.port, message });
+    assert.deepEqual(
+      outcome.rejected,
+      [
+        {
+          address: 'bob@direct.example.org',
+          code: 550,
+          enhancedCode: '5.7.1',
+          text: 'no',
+          isTransient: false,
+        },
+      ],
+      command,
+    );
+  }
+});
+
+test('SEC-12: what could smuggle commands is refused before anything is sent', async (t) => {
+  const server = await startScripted(t, '220 x\r\n', () => '250 ok');
+  for (const bad of [
+    { mailFrom: 'a@b.org>\r\nRSET' },
+    { recipients: ['a@b.org\r\nDATA'] },
+    { recipients: [] },
+  ]) {
+    await assert.rejects(sendMail({ ...envelope, ...options, port: server.port, message, ...bad }), {
+      code: 'SMTP_ADDRESS_INVALID',
+    });
+  }
+  await assert.rejects(
+    sendMail({ ...envelope, ...options, hostname: 'x\r\nRSET', port: server.port, message }),
+    { code: 'SMTP_ADDRESS_INVALID' },
+  );
+  assert.equal(server.connections(), 0);
+});
+
+test('the null sender can be used', async (t) => {
+  const { port, messages } = await startOwn(t);
+  await sendMail({ ...envelope, ...options, port, mailFrom: '', message });
+  assert.equal(messages[0]?.mailFrom, '');
+});
+
+function makeCertificate(): string | undefined {
+  try {
+    return execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=mx.example.org',
+        '-addext',
+        'subjectAltName=DNS:mx.example.org',
+        '-keyout',
+        '-',
+      ],
+      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+test('EDGE-06: encrypts when the server can, whatever its certificate; a failing handshake goes on in clear text', async (t) => {
+  const pem = makeCertificate();
+  if (pem === undefined) return t.skip('openssl is not installed');
+  const { port, messages } = await startOwn(t, { tls: { key: pem, cert: pem } });
+  assert.equal((await sendMail({ ...envelope, ...options, port, message })).accepted.length, 1);
+  assert.equal(messages[0]?.isSecure, true);
+  await sendMail({ ...envelope, ...options, port, message, tls: { mode: 'never' } });
+  assert.equal(messages[1]?.isSecure, false);
+
+  for (const starttlsReply of ['220 go ahead', '454 not now']) {
+    const shaking = new WeakSet<Socket>();
+    const broken = await startScripted(t, '220 x\r\n', (line, socket) => {
+      if (shaking.has(socket)) return '';
+      if (line.startsWith('EHLO')) return '250-x\r\n250 STARTTLS';
+      if (line === 'DATA') return '354 go';
+      if (line !== 'STARTTLS') return /^(MAIL|RCPT|\.$)/.test(line) ? '250 ok' : '';
+      if (!starttlsReply.startsWith('220')) return starttlsReply;
+      shaking.add(socket);
+      socket.end('220 go ahead\r\nthis is no handshake');
+      return '';
+    });
+    const outcome = await sendMail({ ...envelope, ...options, port: broken.port, message });
+    assert.equal(outcome.accepted.length, 1, starttlsReply);
+    const demanding = sendMail({
+      ...envelope,
+      ...options,
+      port: broken.port,
+      message,
+      tls: { mode: 'required' },
+    });
+    await assert.rejects(demanding, { isTransient: true });
+  }
+});
+
+test('TLS on demand checks the certificate', async (t) => {
+  const pem = makeCertificate();
+  if (pem === undefined) return t.skip('openssl is not installed');
+  const { port } = await startOwn(t, { tls: { key: pem, cert: pem } });
+  const send = (tls: SmtpClientOptions['tls']) =>
+    sendMail({ ...envelope, ...options, port, message, ...(tls && { tls }) });
+  await assert.rejects(send({ mode: 'required', serverName: 'mx.example.org' }), {
+    code: 'SMTP_UNREACHABLE',
+  });
+  await assert.rejects(send({ mode: 'required', serverName: 'other.example.org', ca: pem }), {
+    code: 'SMTP_UNREACHABLE',
+  });
+  assert.equal((await send({ mode: 'required', serverName: 'mx.example.org', ca: pem })).accepted.length, 1);
+});

@@ -1,0 +1,61 @@
+import { SmtpError, type SmtpErrorCode } from './errors.ts';
+import { readReply, type SmtpReply } from './reply.ts';
+
+/** What nodemailer adds to its errors. */
+export interface LibraryError extends Error {
+  readonly code?: string | undefined;
+  readonly command?: string | false | undefined;
+  readonly response?: string | false | undefined;
+  readonly recipient?: string | undefined;
+}
+
+export interface RejectedReply {
+  readonly address: string;
+  readonly reply: SmtpReply;
+}
+
+export interface Peer {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The reply behind the error of one recipient. Throws {@link SmtpError} when there is none. */
+export function readRejection(error: LibraryError, peer: Peer): RejectedReply {
+  const reply = replyOf(error);
+  if (reply === undefined || error.recipient === undefined) throw translate(error, peer);
+  return { address: error.recipient, reply };
+}
+
+/**
+ * The reply that decides about sender, data or message, and so about every recipient that has no reply of its own.
+ * Undefined when the server has decided nothing: it went away, or said so by 421.
+ */
+export function findDecision(error: LibraryError): SmtpReply | undefined {
+  const reply = replyOf(error) ?? refusalBeforeSending(error);
+  return reply !== undefined && reply.code >= 400 && reply.code !== 421 ? reply : undefined;
+}
+
+/** The library itself compares with the size that the server announced (RFC 1870 §6.1) and says so in words only. */
+function refusalBeforeSending(error: LibraryError): SmtpReply | undefined {
+  if (error.code !== 'EMESSAGE' || error.command !== 'MAIL FROM') return undefined;
+  return { code: 552, enhancedCode: '5.3.4', text: 'The message exceeds the size that the server announces' };
+}
+
+export function translate(error: LibraryError, { host, port }: Peer): SmtpError {
+  const reply = replyOf(error);
+  const fields = { host, port, ...(reply === undefined ? {} : { reply }) };
+  const failure = (code: SmtpErrorCode, what: string) =>
+    new SmtpError(code, `SMTP server ${host}:${port} ${what}`, { cause: error, fields });
+  if (reply !== undefined && reply.code >= 500) {
+    return failure('SMTP_SESSION_REFUSED', `refused the session: ${reply.text}`);
+  }
+  if (reply !== undefined && reply.code >= 400)
+    return failure('SMTP_SESSION_DEFERRED', `deferred: ${reply.text}`);
+  if (error.code === 'ETIMEDOUT') return failure('SMTP_TIMEOUT', 'did not answer in time');
+  if (error.code === 'EPROTOCOL') return failure('SMTP_PROTOCOL', 'does not speak SMTP');
+  return failure('SMTP_UNREACHABLE', 'cannot be reached or hung up');
+}
+
+function replyOf(error: LibraryError): SmtpReply | undefined {
+  return error.response ? readReply(error.response) : undefined;
+}

@@ -1,0 +1,364 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { connect, type Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { createSmtpServer, type SmtpHandlers, type SmtpMessage, type SmtpServerOptions } from './server.ts';
+
+interface Started {
+  readonly port: number;
+  readonly messages: SmtpMessage[];
+  readonly errors: unknown[];
+}
+
+type StartOptions = Partial<Omit<SmtpServerOptions, 'handlers'>> & {
+  readonly handlers?: Partial<SmtpHandlers>;
+};
+
+async function start(t: TestContext, options: StartOptions = {}): Promise<Started> {
+  const messages: SmtpMessage[] = [];
+  const errors: unknown[] = [];
+  const server = await createSmtpServer({
+    host: '127.0.0.1',
+    port: 0,
+    hostname: 'mx.example.org',
+    ...options,
+    handlers: {
+      onRecipient: async (address) =>
+        address.toLowerCase().endsWith('@direct.example.org')
+          ? 'accept'
+          : { code: 550, enhancedCode: '5.7.1', text: 'Relaying denied' },
+      onMessage: async (message) => void messages.push(message),
+      onError: (error) => errors.push(error),
+      ...options.handlers,
+    },
+  });
+  t.after(() => server.close());
+  return { port: server.port, messages, errors };
+}
+
+/** Plays a written dialogue: what is sent, and how each reply must begin. A line without reply expects the end. */
+class Dialogue {
+  readonly socket: Socket;
+  #received = '';
+  #isEnded = false;
+  #wake = () => {};
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.setNoDelay(true);
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => {
+      this.#received += chunk.toString('latin1');
+      this.#wake();
+    });
+    socket.on('close', () => {
+      this.#isEnded = true;
+      this.#wake();
+    });
+  }
+
+  static async open(port: number): Promise<Dialogue> {
+    const dialogue = new Dialogue(connect({ host: '127.0.0.1', port }));
+    assert.match(await dialogue.reply(), /^220 mx\.example\.org ESMTP/);
+    return dialogue;
+  }
+
+  /** The next whole reply; '' when the connection has ended. */
+  async reply(): Promise<string> {
+    for (;;) {
+      const match = /^(?:\d{3}-.*\r\n)*\d{3}(?: .*)?\r\n/.exec(this.#received);
+      if (match !== null) {
+        this.#received = this.#received.slice(match[0].length);
+        return match[0];
+      }
+      if (this.#isEnded) return '';
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  async say(line: string | Buffer, expected: RegExp): Promise<string> {
+    this.socket.write(typeof line === 'string' ? `${line}\r\n` : line);
+    const reply = await this.reply();
+    assert.match(reply, expected, String(line).slice(0, 100));
+    return reply;
+  }
+
+  async greetAndAddress(): Promise<void> {
+    await this.say('EHLO client.example.net', /^250/);
+    await this.say('MAIL FROM:<a@example.net>', /^250 2\.1\.0/);
+    await this.say('RCPT TO:<bob@direct.example.org>', /^250 2\.1\.5/);
+    await this.say('DATA', /^354/);
+  }
+}
+
+test('EDGE-08: EHLO announces SIZE, PIPELINING, 8BITMIME and enhanced codes, and nothing that is not served', async (t) => {
+  const { port } = await start(t, { limits: { maxMessageBytes: 12_345 } });
+  const dialogue = await Dialogue.open(port);
+  const reply = await dialogue.say('EHLO client.example.net', /^250-mx\.example\.org/);
+  for (const word of ['SIZE 12345', 'PIPELINING', '8BITMIME', 'ENHANCEDSTATUSCODES'])
+    assert.match(reply, new RegExp(`250[ -]${word}\r`));
+  for (const word of ['STARTTLS', 'AUTH', 'DSN', 'SMTPUTF8', 'XCLIENT'])
+    assert.doesNotMatch(reply, new RegExp(word));
+  await dialogue.say('STARTTLS', /^5/);
+  await dialogue.say('AUTH PLAIN AGEAYg==', /^5/);
+  await dialogue.say('QUIT', /^221/);
+});
+
+test('EDGE-04: bad syntax and commands out of order are refused, and the session goes on', async (t) => {
+  const { port, messages } = await start(t);
+  const dialogue = await Dialogue.open(port);
+  await dialogue.say('MAIL FROM:<a@b.org>', /^503 5\.5\.1/);
+  await dialogue.say('FOO', /^500 5\.5\.2/);
+  await dialogue.say('EHLO', /^501/);
+  await dialogue.say('EHLO client.example.net', /^250/);
+  await dialogue.say('RCPT TO:<bob@direct.example.org>', /^503/);
+  await dialogue.say('DATA', /^503/);
+  await dialogue.say('MAIL FROM:a@b.org', /^501 5\.1\.7/);
+  await dialogue.say('MAIL FROM:<a b@c.org>', /^501/);
+  await dialogue.say('MAIL FROM:<a@b.org> FOO', /^555 5\.5\.4/);
+  await dialogue.say('MAIL FROM:<a@b.org> SIZE=x', /^5/);
+  await dialogue.say('MAIL FROM:<>', /^250/);
+  await dialogue.say('MAIL FROM:<a@b.org>', /^503/);
+  await dialogue.say('RCPT TO:<>', /^501 5\.1\.3/);
+  await dialogue.say('RCPT TO:<bob@direct.example.org> NOTIFY=NEVER', /^555/);
+  await dialogue.say('RCPT TO:<@relay.example:bob@direct.example.org>', /^250/);
+  await dialogue.say('RSET', /^250/);
+  await dialogue.say('DATA', /^503/);
+  await dialogue.say('VRFY bob', /^252/);
+  await dialogue.say('NOOP', /^250/);
+  await dialogue.say('QUIT', /^221/);
+  assert.deepEqual(messages, []);
+});
+
+test('EDGE-09: no relaying; the handler decides about each recipient and sees the envelope', async (t) => {
+  const seen: unknown[] = [];
+  const { port, messages } = await start(t, {
+    handlers: {
+      onRecipient: async (address, context) => {
+        seen.push([address, context.mailFrom]);
+        if (address.startsWith('boom')) throw new Error('database');
+        return address.endsWith('@direct.example.org')
+          ? 'accept'
+          : { code: 550, enhancedCode: '5.7.1', text: 'Relaying denied' };
+      },
+    },
+  });
+  const dialogue = await Dialogue.open(port);
+  await dialogue.say('EHLO client.example.net', /^250/);
+  await dialogue.say('MAIL FROM:<a@example.net>', /^250/);
+  await dialogue.say('RCPT TO:<x@elsewhere.org>', /^550 5\.7\.1 Relaying denied/);
+  await dialogue.say('RCPT TO:<boom@direct.example.org>', /^451 4\.3\.0/);
+  await dialogue.say('RCPT TO:<x@xn--bcher-kva.example>', /^550/);
+  await dialogue.say('DATA', /^503/);
+  await dialogue.say('RCPT TO:<Bob@direct.example.org>', /^250/);
+  await dialogue.say('DATA', /^354/);
+  await dialogue.say('x\r\n.', /^250 2\.0\.0/);
+  assert.deepEqual(seen.slice(0, 3), [
+    ['x@elsewhere.org', 'a@example.net'],
+    ['boom@direct.example.org', 'a@example.net'],
+    ['x@xn--bcher-kva.example', 'a@example.net'],
+  ]);
+  assert.deepEqual(messages[0]?.recipients, ['Bob@direct.example.org']);
+});
+
+test('the 250 comes only after the message was taken, and a failure to take it is transient', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isTaken = false;
+  const slow = await start(t, {
+    handlers: {
+      onMessage: async () => {
+        await promise;
+        isTaken = true;
+      },
+    },
+  });
+  const dialogue = await Dialogue.open(slow.port);
+  await dialogue.greetAndAddress();
+  dialogue.socket.write('x\r\n.\r\n');
+  const reply = dialogue.reply().then((text) => [text.slice(0, 3), isTaken]);
+  await new Promise((wait) => setTimeout(wait, 50));
+  resolve();
+  assert.deepEqual(await reply, ['250', true]);
+
+  const failing = await start(t, { handlers: { onMessage: () => Promise.reject(new Error('disk full')) } });
+  const other = await Dialogue.open(failing.port);
+  await other.greetAndAddress();
+  await other.say('x\r\n.', /^451 4\.3\.0/);
+  assert.equal(failing.errors.length, 1);
+  const refusing = await start(t, {
+    handlers: { onMessage: async () => ({ code: 554, enhancedCode: '5.6.0', text: 'Not S/MIME' }) },
+  });
+  const third = await Dialogue.open(refusing.port);
+  await third.greetAndAddress();
+  await third.say('x\r\n.', /^554 5\.6\.0 Not S\/MIME/);
+});
+
+test('the octets of the message arrive as they were sent, dots unstuffed', async (t) => {
+  const { port, messages } = await start(t);
+  const dialogue = await Dialogue.open(port);
+  const payload = Buffer.from(
+    `a: b\r\n\r\n.\r\n..x\r\n\0\x80\xff\r\n${'y'.repeat(5_000)}\r\nbare\nlf and\rcr\r\n \r\n`,
+    'latin1',
+  );
+  const stuffed = payload.toString('latin1').replaceAll('\r\n.', '\r\n..');
+  for (const pieceSize of [1_000_000, 7, 1]) {
+    await dialogue.greetAndAddress();
+    const wire = Buffer.from(`${stuffed}.\r\n`, 'latin1');
+    for (let at = 0; at < wire.length; at += pieceSize)
+      dialogue.socket.write(wire.subarray(at, at + pieceSize));
+    assert.match(await dialogue.reply(), /^250/);
+    assert.deepEqual(Buffer.from(messages.at(-1)?.message ?? []), payload);
+  }
+});
+
+test('SMTP smuggling: only CR LF dot CR LF ends the message', async (t) => {
+  const { port, messages } = await start(t);
+  for (const end of ['\n.\n', '\n.\r\n', '\r\n.\n', '\r.\r', '\r.\r\n', '\r\n.\r', '\n.\r']) {
+    const dialogue = await Dialogue.open(port);
+    await dialogue.greetAndAddress();
+    const smuggled = 'MAIL FROM:<evil@example.net>\r\nRCPT TO:<bob@direct.example.org>\r\nDATA\r\nforged\r\n';
+    const count = messages.length;
+    await dialogue.say(Buffer.from(`x${end}${smuggled}.\r\n`), /^250/);
+    assert.equal(messages.length, count + 1, JSON.stringify(end));
+    assert.match(Buffer.from(messages.at(-1)?.message ?? []).toString(), /forged/);
+    dialogue.socket.destroy();
+  }
+});
+
+test('SEC-11: oversized messages are refused, announced or not, and the session goes on', async (t) => {
+  const { port, messages } = await start(t, { limits: { maxMessageBytes: 10_000 } });
+  const dialogue = await Dialogue.open(port);
+  await dialogue.say('EHLO client.example.net', /^250/);
+  await dialogue.say('MAIL FROM:<a@example.net> SIZE=10001', /^552 5\.3\.4/);
+  await dialogue.greetAndAddress();
+  await dialogue.say(Buffer.from(`${'x'.repeat(70)}\r\n`.repeat(5_000) + '.\r\n'), /^552 5\.3\.4/);
+  await dialogue.greetAndAddress();
+  await dialogue.say('small\r\n.', /^250/);
+  assert.equal(messages.length, 1);
+});
+
+test('SEC-11: memory for messages under way is bounded over all sessions', async (t) => {
+  const { port } = await start(t, { limits: { maxBytesInFlight: 50_000 } });
+  const first = await Dialogue.open(port);
+  await first.greetAndAddress();
+  first.socket.write('x'.repeat(40_000));
+  const second = await Dialogue.open(port);
+  await second.greetAndAddress();
+  await new Promise((wait) => setTimeout(wait, 50));
+  await second.say(Buffer.from(`${'y'.repeat(40_000)}\r\n.\r\n`), /^452 4\.3\.1/);
+  first.socket.destroy();
+  await new Promise((wait) => setTimeout(wait, 50));
+  await second.greetAndAddress();
+  await second.say(Buffer.from(`${'y'.repeat(40_000)}\r\n.\r\n`), /^250/);
+});
+
+test('SEC-11: recipients, command length, nonsense, connections and idle time are limited', async (t) => {
+  const limits = { maxRecipients: 3, maxConnectionsPerPeer: 2, idleMs: 300 };
+  const { port } = await start(t, { limits });
+  const dialogue = await Dialogue.open(port);
+  await dialogue.say('EHLO client.example.net', /^250/);
+  await dialogue.say('MAIL FROM:<a@example.net>', /^250/);
+  for (let n = 0; n < 3; n++) await dialogue.say(`RCPT TO:<u${n}@direct.example.org>`, /^250/);
+  await dialogue.say('RCPT TO:<u3@direct.example.org>', /^452 4\.5\.3/);
+
+  const second = await Dialogue.open(port);
+  const third = new Dialogue(connect({ host: '127.0.0.1', port }));
+  assert.match(await third.reply(), /^421 4\.7\.0/);
+  assert.equal(await third.reply(), '');
+
+  await second.say(`NOOP ${'x'.repeat(5_000)}`, /^421/);
+  assert.equal(await second.reply(), '');
+  // RFC 5321 §4.5.3.2.7, with a shorter time.
+  assert.match(await dialogue.reply(), /^421 4\.4\.2/);
+
+  const rude = await Dialogue.open(port);
+  for (let n = 0; n < 9; n++) await rude.say('FOO', /^500/);
+  await rude.say('FOO', /^421/);
+});
+
+test('EDGE-08: a hundred recipients and a line of a thousand octets are taken', async (t) => {
+  const { port, messages } = await start(t);
+  const dialogue = await Dialogue.open(port);
+  const commands = [
+    'EHLO c.example.net',
+    'MAIL FROM:<a@example.net>',
+    ...Array.from({ length: 100 }, (_, n) => `RCPT TO:<u${n}@direct.example.org>`),
+    'DATA',
+  ];
+  dialogue.socket.write(commands.map((command) => `${command}\r\n`).join(''));
+  for (let n = 0; n < 102; n++) assert.match(await dialogue.reply(), /^250/);
+  assert.match(await dialogue.reply(), /^354/);
+  await dialogue.say(`${'z'.repeat(998)}\r\n.`, /^250/);
+  assert.deepEqual([messages[0]?.recipients.length, messages[0]?.message.length], [100, 1_000]);
+});
+
+test('a message broken off is not taken', async (t) => {
+  const { port, messages } = await start(t);
+  const dialogue = await Dialogue.open(port);
+  await dialogue.greetAndAddress();
+  dialogue.socket.end('half a message\r\n');
+  await new Promise((resolve) => dialogue.socket.once('close', resolve));
+  assert.deepEqual(messages, []);
+});
+
+test('closing lets a message under way finish and sends everybody else off', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const server = await createSmtpServer({
+    host: '127.0.0.1',
+    port: 0,
+    hostname: 'mx.example.org',
+    handlers: { onRecipient: async () => 'accept', onMessage: () => promise },
+  });
+  t.after(() => server.close());
+  const busy = await Dialogue.open(server.port);
+  await busy.greetAndAddress();
+  busy.socket.write('x\r\n.\r\n');
+  const idle = await Dialogue.open(server.port);
+  await new Promise((wait) => setTimeout(wait, 50));
+  const closed = server.close();
+  assert.match(await idle.reply(), /^421 4\.3\.2/);
+  resolve();
+  assert.match(await busy.reply(), /^250/);
+  busy.socket.destroy();
+  await closed;
+});
+
+test('EDGE-03, RFC 3207: STARTTLS with our key; commands sent before the handshake are dropped', async (t) => {
+  let pem: string;
+  try {
+    pem = execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=mx.example.org',
+        '-keyout',
+        '-',
+      ],
+      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+    );
+  } catch {
+    t.skip('openssl is not installed');
+    return;
+  }
+  const { port, messages } = await start(t, { tls: { key: pem, cert: pem } });
+  const dialogue = await Dialogue.open(port);
+  await dialogue.say('EHLO client.example.net', /^250-[^]*STARTTLS/);
+  dialogue.socket.write('STARTTLS\r\nMAIL FROM:<injected@example.net>\r\n');
+  assert.match(await dialogue.reply(), /^220/);
+  dialogue.socket.removeAllListeners('data');
+  const secure = new Dialogue(connectTls({ socket: dialogue.socket, ca: pem, servername: 'mx.example.org' }));
+  await secure.say('RCPT TO:<bob@direct.example.org>', /^503/);
+  await secure.greetAndAddress();
+  await secure.say('x\r\n.', /^250/);
+  assert.deepEqual([messages[0]?.mailFrom, messages[0]?.isSecure], ['a@example.net', true]);
+});
