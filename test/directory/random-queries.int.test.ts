@@ -1,0 +1,73 @@
+/** Random directories and queries over HTTP against the plain reference: equal ids, order, counts and distances. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { roundUpMiles } from '../../src/lib/geo/index.ts';
+import type { ProviderRecord } from '../../src/lib/provider-index/index.ts';
+import { parseQuery } from '../../src/service/directory/index.ts';
+import { searchPlainly } from '../support/plain-directory.ts';
+import { queryArbitrary, rowsArbitrary, toRecord, type Row } from './random-directory.ts';
+import { startTestDirectory, testGazetteer, toCsv, type TestDirectory } from './start-directory.ts';
+
+const queriesPerState = 400;
+
+let world: TestDirectory;
+before(async () => {
+  world = await startTestDirectory();
+});
+after(() => world.close());
+
+/** Reads back which id each address got; everything else of a record is known from its row. */
+async function recordsOf(target: TestDirectory, rows: readonly Row[]): Promise<ProviderRecord[]> {
+  const ids = new Map<string, number>();
+  for (let offset = 0; offset < rows.length; offset += 1000) {
+    const { body } = await target.search({ limit: 1000, offset });
+    for (const record of body.providers ?? []) ids.set(String(record['serv_direct_addr']), Number(record['id']));
+  }
+  assert.equal(ids.size, rows.length);
+  return rows.map((row) => toRecord(row, ids.get(row.serv_direct_addr) ?? 0));
+}
+
+async function compare(target: TestDirectory, records: readonly ProviderRecord[], seed: number): Promise<void> {
+  let found = 0;
+  for (const query of fc.sample(queryArbitrary, { numRuns: queriesPerState, seed })) {
+    const expected = searchPlainly(records, parseQuery(Object.entries(query), testGazetteer()));
+    const { status, body, text } = await target.search(query);
+    assert.equal(status, 200, text);
+    found += expected.totalCount > 0 ? 1 : 0;
+    const told = `query ${JSON.stringify(query)}`;
+    assert.equal(body.totalCount, String(expected.totalCount), told);
+    assert.deepEqual(body.providers?.map((record) => record['id']), expected.ids, told);
+    if (expected.distances !== undefined) {
+      assert.deepEqual(body.providers?.map((record) => record['distance']), expected.distances.map(roundUpMiles), told);
+    }
+  }
+  assert.ok(found > queriesPerState / 5, `only ${found} queries find anything`);
+}
+
+test('random queries equal plain filtering and sorting: after full loads, an increment and a restart from the snapshot', async () => {
+  for (const [round, rows] of fc.sample(rowsArbitrary, { numRuns: 4, seed: 20261121 }).entries()) {
+    await world.load(toCsv(rows));
+    await compare(world, await recordsOf(world, rows), round);
+  }
+
+  const [base = [], more = []] = fc.sample(rowsArbitrary, { numRuns: 2, seed: 7 });
+  await world.load(toCsv(base));
+  const kept = base.filter((_, index) => index % 3 !== 0);
+  const removed = base.filter((_, index) => index % 3 === 0);
+  const changed = kept.slice(0, 5).map((row) => ({ ...row, prov_last_name: 'Changed', org_city: 'Boston' }));
+  const added = more.map((row) => ({ ...row, serv_direct_addr: `new.${row.serv_direct_addr}` }));
+  const increment = [...removed.map((row) => ({ ...row, action: 'remove' })), ...changed, ...added];
+  const report = await world.load(toCsv(increment, ['action']), 'incremental');
+  assert.deepEqual([report.removed, report.added], [removed.length, added.length]);
+  const now = [...changed, ...kept.slice(5), ...added];
+  const records = await recordsOf(world, now);
+  await compare(world, records, 100);
+
+  const again = await startTestDirectory({ sharesWith: world });
+  try {
+    await compare(again, records, 101);
+  } finally {
+    await again.close();
+  }
+});
