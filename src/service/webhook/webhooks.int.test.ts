@@ -1,0 +1,317 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import type { Kysely } from 'kysely';
+import { alice, bob, startTestMessaging, waitUntil, type TestMessaging } from '../../../test/messaging/start-messaging.ts';
+import { WebhookError } from './errors.ts';
+import type { MessageEvent } from './events.ts';
+import { retryDelaysMs } from './retry-schedule.ts';
+import type { WebhookTables } from './tables.ts';
+
+interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+let world: TestMessaging;
+let target: Server;
+let url: string;
+let received: Received[] = [];
+let answer: (received: Received) => number;
+
+before(async () => {
+  target = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const found = { headers: request.headers, body: Buffer.concat(chunks).toString() };
+      received.push(found);
+      response.writeHead(answer(found), { location: url }).end();
+    });
+  });
+  await new Promise<void>((ready) => target.listen(0, '127.0.0.1', ready));
+  url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/hook`;
+});
+after(() => void target.close());
+beforeEach(async () => {
+  world = await startTestMessaging();
+  received = [];
+  answer = () => 204;
+});
+afterEach(() => world.close());
+
+const clientId = 'clinic';
+const event = (changes: Partial<MessageEvent> = {}): MessageEvent => ({
+  clientId,
+  eventType: 'message.processed',
+  at: new Date('2026-11-21T12:00:00Z'),
+  messageId: 'urn:uuid:6f1c2c5e-8a43-4d5e-9c0b-0d6f3f1f2a11',
+  fromDirectAddress: alice,
+  toDirectAddress: bob,
+  status: 'processed',
+  statusCode: '2.0.0',
+  statusText: 'ok',
+  ...changes,
+});
+
+async function notify(changes: Partial<MessageEvent> = {}): Promise<void> {
+  await world.storage.transaction((tx: Kysely<unknown>) => world.webhooks.notifyIn(tx, event(changes)));
+  world.webhooks.wake();
+}
+
+const rows = () => world.storage.tables<WebhookTables>().selectFrom('webhook_notification').selectAll().execute();
+const settled = (count: number) => waitUntil(async () => (await rows()).filter((row) => row.lease_owner === null && row.attempts > 0).length >= count, `${count} attempts`);
+const create = (changes: Record<string, unknown> = {}) => world.webhooks.create(clientId, { url, ...changes });
+
+describe('Decision 0013: notifications', () => {
+  it('come signed, with the event and nothing else', async () => {
+    const { webhook, secret } = await create();
+    await notify();
+    await waitUntil(() => received.length === 1);
+    const [{ headers, body } = { headers: {}, body: '' }] = received;
+    assert.deepEqual(JSON.parse(body), {
+      eventId: headers['webhook-id'],
+      eventType: 'message.processed',
+      eventTime: '2026-11-21T12:00:00.000Z',
+      messageId: event().messageId,
+      fromDirectAddress: alice,
+      toDirectAddress: bob,
+      status: 'processed',
+      statusCode: '2.0.0',
+      statusText: 'ok',
+      attempt: 1,
+    });
+    const key = Buffer.from(secret.slice(6), 'base64');
+    const expected = createHmac('sha256', key).update(`${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`).digest('base64');
+    assert.equal(headers['webhook-signature'], `v1,${expected}`);
+    assert.equal(headers['webhook-timestamp'], String(world.clock.now().getTime() / 1000));
+    assert.equal(headers['content-type'], 'application/json');
+    assert.equal(headers['authorization'], undefined);
+    await settled(1);
+    assert.equal((await rows())[0]?.state, 'delivered');
+    assert.ok(!JSON.stringify(await world.webhooks.hooks.get(clientId, webhook.id)).includes('whsec_'));
+  });
+
+  it('go only to hooks that want the event, of the client that it is about', async () => {
+    await create({ eventTypes: ['message.failed'] });
+    await world.webhooks.create('stranger', { url });
+    await notify();
+    await notify({ eventType: 'message.failed' });
+    await waitUntil(() => received.length === 1);
+    await settled(1);
+    assert.equal((await rows()).length, 1);
+    assert.match(received[0]?.body ?? '', /message\.failed/);
+  });
+
+  it('come again with the same id and a higher attempt until a 2xx', async () => {
+    await create();
+    answer = () => (received.length < 3 ? 500 : 200);
+    await notify();
+    for (const wait of retryDelaysMs.slice(0, 2)) {
+      const count = received.length;
+      await waitUntil(async () => received.length === count + (count === 0 ? 1 : 0) && (await rows())[0]?.lease_owner === null && (await rows())[0]?.attempts === received.length);
+      world.clock.advance(wait);
+      await waitUntil(() => received.length > Math.max(count, 1));
+    }
+    await waitUntil(async () => (await rows())[0]?.state === 'delivered');
+    assert.deepEqual(received.map(({ body }) => (JSON.parse(body) as { attempt: number }).attempt), [1, 2, 3]);
+    assert.equal(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 1);
+  });
+
+  it('a redirect is a failure and is not followed', async () => {
+    await create();
+    answer = () => 302;
+    await notify();
+    await settled(1);
+    assert.deepEqual([received.length, (await rows())[0]?.state, (await rows())[0]?.last_status], [1, 'waiting', 302]);
+  });
+
+  it('when the attempts are used up it is dead, the operator is told, and replay sends it again', async () => {
+    const { webhook } = await create();
+    answer = () => 500;
+    await notify();
+    for (let attempt = 1; attempt <= retryDelaysMs.length + 1; attempt++) {
+      await waitUntil(async () => (await rows())[0]?.attempts === attempt && (await rows())[0]?.lease_owner === null);
+      world.clock.advance(retryDelaysMs[attempt - 1] ?? 0);
+    }
+    const [dead] = await world.webhooks.listDead(clientId, webhook.id);
+    assert.deepEqual([dead?.attempts, dead?.lastStatus, dead?.lastError], [retryDelaysMs.length + 1, 500, 'HTTP 500']);
+    assert.ok(world.logLines.some((line) => line.includes('waits for replay')));
+    answer = () => 200;
+    assert.equal(await world.webhooks.replay(clientId, webhook.id, { eventIds: ['other'] }), 0);
+    assert.equal(await world.webhooks.replay(clientId, webhook.id, undefined), 1);
+    await waitUntil(async () => (await rows())[0]?.state === 'delivered');
+    assert.deepEqual(await world.webhooks.listDead(clientId, webhook.id), []);
+  });
+
+  it('410 switches the hook off at once', async () => {
+    const { webhook } = await create();
+    answer = () => 410;
+    await notify();
+    await waitUntil(async () => !(await world.webhooks.hooks.get(clientId, webhook.id)).isEnabled);
+    assert.equal((await world.webhooks.hooks.get(clientId, webhook.id)).disabledReason, 'gone');
+    await notify();
+    assert.equal((await rows()).length, 1);
+    assert.equal((await world.audit.find({ action: 'webhook.disabled' })).length, 1);
+  });
+
+  it('three days of failure switch the hook off, the operator is told; a success in between forgives', async () => {
+    const { webhook } = await create();
+    const get = () => world.webhooks.hooks.get(clientId, webhook.id);
+    answer = () => 500;
+    await notify();
+    await settled(1);
+    assert.notEqual((await get()).failingSince, undefined);
+    answer = () => 200;
+    world.clock.advance(10_000);
+    await waitUntil(async () => (await get()).failingSince === undefined);
+    answer = () => 503;
+    await notify();
+    await waitUntil(async () => (await get()).failingSince !== undefined);
+    world.clock.advance(3 * 24 * 3_600_000);
+    await waitUntil(async () => !(await get()).isEnabled);
+    assert.equal((await get()).disabledReason, 'failing');
+    assert.ok(world.logLines.some((line) => line.includes('switched off')));
+    answer = () => 200;
+    await world.webhooks.update(clientId, webhook.id, { enabled: true });
+    world.clock.advance(24 * 3_600_000);
+    await waitUntil(async () => (await rows()).every((row) => row.state === 'delivered'));
+  });
+
+  it('a dead target does not hold up the others', async () => {
+    answer = ({ headers }) => (headers['authorization'] === undefined ? 200 : 500);
+    await create({ basicAuth: { username: 'u', password: 'p' } });
+    await create();
+    for (let index = 0; index < 20; index++) await notify();
+    await waitUntil(async () => (await rows()).filter((row) => row.state === 'delivered').length === 20);
+  });
+
+  it('a lease of a node that died is taken back at its start, and the notification goes out', async () => {
+    await world.webhooks.close();
+    await create();
+    await notify();
+    await world.storage.tables<WebhookTables>().updateTable('webhook_notification').set({ lease_owner: 'test-node', lease_until: Number.MAX_SAFE_INTEGER }).execute();
+    await world.webhooks.start();
+    await waitUntil(() => received.length === 1);
+  });
+
+  it('a rolled back change notifies nobody', async () => {
+    await create();
+    const work = world.storage.transaction(async (tx: Kysely<unknown>) => {
+      await world.webhooks.notifyIn(tx, event());
+      throw new Error('no');
+    });
+    await assert.rejects(work, /no/);
+    assert.deepEqual(await rows(), []);
+  });
+});
+
+describe('Decision 0013: rotation and Basic', () => {
+  it('for a day both secrets sign, then only the new one', async () => {
+    const { webhook, secret } = await create({ basicAuth: { username: 'edge', password: 'pass:word' } });
+    const next = await world.webhooks.hooks.rotateSecret(clientId, webhook.id);
+    assert.notEqual(next, secret);
+    await notify();
+    await waitUntil(() => received.length === 1);
+    assert.equal(String(received[0]?.headers['webhook-signature']).split(' ').length, 2);
+    assert.equal(received[0]?.headers['authorization'], `Basic ${Buffer.from('edge:pass:word').toString('base64')}`);
+    world.clock.advance(24 * 3_600_000 + 1);
+    await notify();
+    await waitUntil(() => received.length === 2);
+    assert.equal(String(received[1]?.headers['webhook-signature']).split(' ').length, 1);
+    await world.webhooks.update(clientId, webhook.id, { basicAuth: null });
+    await notify();
+    await waitUntil(() => received.length === 3);
+    assert.equal(received[2]?.headers['authorization'], undefined);
+  });
+
+  it('secrets and credentials are sealed in the database', async () => {
+    const { secret } = await create({ basicAuth: { username: 'edge', password: 'hush-hush' } });
+    const row = await world.storage.tables<WebhookTables>().selectFrom('webhook').selectAll().executeTakeFirstOrThrow();
+    const stored = Object.values(row).map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value))).join(' ');
+    assert.ok(!stored.includes(secret) && !stored.includes(secret.slice(6)) && !stored.includes('hush-hush'));
+  });
+});
+
+describe('webhooks of a client', () => {
+  it('belong to it alone', async () => {
+    const { webhook } = await create();
+    for (const work of [
+      () => world.webhooks.hooks.get('stranger', webhook.id),
+      () => world.webhooks.update('stranger', webhook.id, { enabled: false }),
+      () => world.webhooks.hooks.rotateSecret('stranger', webhook.id),
+      () => world.webhooks.hooks.remove('stranger', webhook.id),
+      () => world.webhooks.listDead('stranger', webhook.id),
+      () => world.webhooks.replay('stranger', webhook.id, {}),
+    ])
+      await assert.rejects(work(), { code: 'WEBHOOK_NOT_FOUND' });
+    assert.deepEqual(await world.webhooks.hooks.list('stranger'), []);
+    await world.webhooks.hooks.remove(clientId, webhook.id);
+    assert.deepEqual(await world.webhooks.hooks.list(clientId), []);
+  });
+
+  it('a faulty registration is refused with all its faults', async () => {
+    const faults = async (body: unknown) => {
+      const error = await world.webhooks.create(clientId, body).catch((reason: unknown) => reason);
+      assert.ok(error instanceof WebhookError && error.code === 'WEBHOOK_REQUEST_INVALID');
+      return error.problems.map(({ field, reason }) => `${field} ${reason}`).toSorted();
+    };
+    assert.deepEqual(await faults({}), ['url required']);
+    assert.deepEqual(await faults({ url: 'x', kind: 'y', description: 5, eventTypes: ['z'], xdm: 1, basicAuth: {}, secret: 's' }), [
+      'basicAuth invalid',
+      'description invalid',
+      'eventTypes invalid',
+      'kind invalid',
+      'secret unknown',
+      'url invalid',
+      'xdm invalid',
+    ]);
+    assert.deepEqual(await faults({ url, kind: 'inbound', eventTypes: ['message.sent'] }), ['eventTypes invalid']);
+    assert.deepEqual(await faults({ url, basicAuth: { username: 'a:b', password: 'c' } }), ['basicAuth invalid']);
+    assert.deepEqual(await faults(null), ['body invalid', 'url required']);
+  });
+
+  it('are twenty at most', async () => {
+    for (let index = 0; index < 20; index++) await create();
+    await assert.rejects(create(), { code: 'WEBHOOK_LIMIT_REACHED' });
+  });
+});
+
+describe('Decision 0014: push of received messages', () => {
+  const inner = `From: ${bob}\nTo: ${alice}\nSubject: Push\nMessage-ID: <p@direct.beta.example>\nDisposition-Notification-Options: X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true\n\nHello`;
+
+  it('the inbound hook gets the whole message; its 2xx acknowledges and sends the dispatched notice', async () => {
+    await create({ kind: 'inbound' });
+    await create({ eventTypes: ['message.received'] });
+    await world.receive({ from: bob, to: [alice], inner });
+    await waitUntil(() => received.length === 2);
+    const bodies = received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+    const full = bodies.find((body) => 'envelopeInfo' in body);
+    const light = bodies.find((body) => body['eventType'] === 'message.received');
+    assert.deepEqual([full?.['messageSubject'], full?.['messageBody']], ['Push', 'Hello']);
+    assert.ok(light !== undefined && !JSON.stringify(light).includes('Push'));
+    await waitUntil(() => world.deliveries.length === 2);
+    assert.deepEqual((await world.messaging.listInbox(world.clinic, {})).messages, []);
+  });
+
+  it('without a 2xx the message stays in the inbox; what was acknowledged meanwhile is not pushed', async () => {
+    await create({ kind: 'inbound' });
+    answer = () => 500;
+    await world.receive({ from: bob, to: [alice], inner });
+    await settled(1);
+    const [waiting] = (await world.messaging.listInbox(world.clinic, {})).messages;
+    await world.messaging.acknowledge(world.clinic, waiting?.messageId ?? '', {});
+    world.clock.advance(10_000);
+    await waitUntil(async () => (await rows())[0]?.state === 'delivered');
+    assert.equal(received.length, 1);
+  });
+
+  it("another client's hook hears nothing", async () => {
+    await world.webhooks.create('stranger', { url, kind: 'inbound' });
+    await world.webhooks.create('stranger', { url });
+    await world.receive({ from: bob, to: [alice], inner });
+    assert.deepEqual(await rows(), []);
+  });
+});
