@@ -1,0 +1,441 @@
+/** Messages that must not be believed, each with its own reason (AS-39, AS-52 to AS-56, AS-70 to AS-79). */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { CodedError } from '../../src/core/index.ts';
+import { DirectError, openMessage, verifySender } from '../../src/lib/direct/index.ts';
+import { encryptEntity, signEntity } from '../../src/lib/smime/index.ts';
+import { parseDirectAddress } from '../../src/lib/values/index.ts';
+import { refusedWith } from './support/refusals.ts';
+import {
+  createMessageWorld,
+  makeMessage,
+  plainHeader,
+  plainMessage,
+  receive,
+  signerOf,
+  signWith,
+  type MessageWorld,
+  type Steps,
+} from './support/test-messages.ts';
+import { alice, at, bob, createTestPki, past } from './support/test-pki.ts';
+
+type Options = Parameters<typeof receive>[2];
+
+interface Case {
+  readonly title: string;
+  readonly code: string;
+  /** The finding beneath, if it has a code of its own. */
+  readonly reason?: string;
+  readonly make: (world: MessageWorld) => Uint8Array;
+  readonly options?: (world: MessageWorld) => Options;
+}
+
+const replaced = (line: string): string[] => {
+  const name = line.slice(0, line.indexOf(':') + 1);
+  return plainHeader.map((other) => (other.startsWith(name) ? line : other));
+};
+const without = (name: string): string[] => plainHeader.filter((line) => !line.startsWith(`${name}:`));
+const inner = (header: readonly string[]): Steps => ({ inner: plainMessage(header) });
+
+const cases: readonly Case[] = [
+  { title: 'AS-71 a message in the clear', code: 'DIRECT_NOT_ENCRYPTED', make: () => plainMessage() },
+  {
+    title: 'AS-71 signed only',
+    code: 'DIRECT_NOT_ENCRYPTED',
+    make: (world) => makeMessage(world, { encrypt: (content) => content }),
+  },
+  {
+    title: 'AS-71 encrypted but not signed',
+    code: 'DIRECT_NOT_SIGNED',
+    make: (world) => makeMessage(world, { sign: (entity) => entity }),
+  },
+  {
+    title: 'AS-71 an envelope inside an envelope',
+    code: 'DIRECT_NOT_SIGNED',
+    make: (world) =>
+      makeMessage(world, {
+        sign: (entity) => encryptEntity(entity, [{ certificate: world.recipient.certificate }]),
+      }),
+  },
+  {
+    title: 'AS-83 encrypted to somebody else',
+    code: 'DIRECT_UNKNOWN_RECIPIENT',
+    make: (world) =>
+      makeMessage(world, {
+        encrypt: (content) => encryptEntity(content, [{ certificate: world.signer.certificate }]),
+      }),
+  },
+  {
+    title: 'AS-77 altered after signing',
+    code: 'DIRECT_SIGNATURE_INVALID',
+    reason: 'SMIME_DIGEST_MISMATCH',
+    make: (world) =>
+      makeMessage(world, {
+        sign: (entity) =>
+          Buffer.from(
+            Buffer.from(signEntity(entity, [world.signer], { at }))
+              .toString('latin1')
+              .replace('Hello', 'Jello'),
+            'latin1',
+          ),
+      }),
+  },
+  {
+    title: 'AS-77 a header of the wrapped message altered after signing',
+    code: 'DIRECT_SIGNATURE_INVALID',
+    reason: 'SMIME_DIGEST_MISMATCH',
+    make: (world) =>
+      makeMessage(world, {
+        sign: (entity) =>
+          Buffer.from(
+            Buffer.from(signEntity(entity, [world.signer], { at }))
+              .toString('latin1')
+              .replace('about a', 'About a'),
+            'latin1',
+          ),
+      }),
+  },
+  {
+    title: 'AS-32 a third part beside the signature',
+    code: 'DIRECT_SIGNATURE_INVALID',
+    reason: 'SMIME_MULTIPART_SIGNED_MALFORMED',
+    make: (world) =>
+      makeMessage(world, {
+        sign: (entity) => {
+          const text = Buffer.from(signEntity(entity, [world.signer], { at })).toString('latin1');
+          const boundary = /boundary="([^"]+)"/.exec(text)?.[1] ?? '';
+          return Buffer.from(
+            text.replace(`--${boundary}--`, `--${boundary}\r\n\r\nmore\r\n--${boundary}--`),
+            'latin1',
+          );
+        },
+      }),
+  },
+  {
+    title: 'TRUST-01 signed below a stranger',
+    code: 'DIRECT_SENDER_UNTRUSTED',
+    reason: 'PKI_ISSUER_NOT_FOUND',
+    make: (world) =>
+      makeMessage(world, {
+        sign: signWith(
+          [signerOf(world.pki, { issuer: world.pki.stranger })],
+          [world.pki.stranger.certificate],
+        ),
+      }),
+  },
+  {
+    title: 'TRUST-02 no anchors configured',
+    code: 'DIRECT_SENDER_UNTRUSTED',
+    reason: 'PKI_NO_ANCHORS',
+    make: (world) => makeMessage(world),
+    options: () => ({ anchors: [] }),
+  },
+  {
+    title: 'TRUST-03 anchors of the other direction only',
+    code: 'DIRECT_SENDER_UNTRUSTED',
+    reason: 'PKI_ISSUER_NOT_FOUND',
+    make: (world) => makeMessage(world),
+    options: (world) => ({ anchors: [world.pki.stranger.certificate] }),
+  },
+  {
+    title: 'AS-15 an expired signer',
+    code: 'DIRECT_SENDER_UNTRUSTED',
+    reason: 'PKI_EXPIRED',
+    make: (world) => makeMessage(world, { sign: signWith([signerOf(world.pki, { notAfter: past(1) })]) }),
+  },
+  {
+    title: 'AS-17 a signer for servers only',
+    code: 'DIRECT_SENDER_UNTRUSTED',
+    reason: 'PKI_EXTENDED_KEY_USAGE',
+    make: (world) =>
+      makeMessage(world, {
+        sign: signWith([signerOf(world.pki, { extendedKeyUsage: ['1.3.6.1.5.5.7.3.1'] })]),
+      }),
+  },
+  {
+    title: 'AS-10 signed by another address of the same domain',
+    code: 'DIRECT_SENDER_SIGNATURE_MISSING',
+    make: (world) =>
+      makeMessage(world, {
+        sign: signWith([signerOf(world.pki, { rfc822Names: ['mallory@direct.alpha.example'] })]),
+      }),
+  },
+  {
+    title: 'AS-11 signed by the parent domain',
+    code: 'DIRECT_SENDER_SIGNATURE_MISSING',
+    make: (world) =>
+      makeMessage(world, {
+        sign: signWith([
+          signerOf(world.pki, { rfc822Names: [], dnsNames: ['alpha.example', '*.alpha.example'] }),
+        ]),
+      }),
+  },
+  {
+    title: 'AS-76 two signers, one trusted but not bound, one bound but not trusted',
+    code: 'DIRECT_SENDER_UNTRUSTED',
+    reason: 'PKI_ISSUER_NOT_FOUND',
+    make: (world) =>
+      makeMessage(world, {
+        sign: signWith([
+          signerOf(world.pki, { rfc822Names: ['mallory@direct.alpha.example'] }),
+          signerOf(world.pki, { issuer: world.pki.stranger }),
+        ]),
+      }),
+  },
+  {
+    title: 'AS-79 a From of somebody else than the signer',
+    code: 'DIRECT_SENDER_SIGNATURE_MISSING',
+    make: (world) => makeMessage(world, inner(replaced('From: carol@direct.alpha.example'))),
+    options: () => ({ envelope: { recipients: [bob] } }),
+  },
+  {
+    title: 'AS-79 a Sender of somebody else than the signer',
+    code: 'DIRECT_SENDER_SIGNATURE_MISSING',
+    make: (world) => makeMessage(world, inner([...plainHeader, 'Sender: carol@direct.alpha.example'])),
+  },
+  {
+    title: 'AS-79 two From fields',
+    code: 'DIRECT_SENDER_AMBIGUOUS',
+    make: (world) => makeMessage(world, inner([...plainHeader, 'From: carol@direct.alpha.example'])),
+  },
+  {
+    title: 'AS-79 two Sender fields',
+    code: 'DIRECT_SENDER_AMBIGUOUS',
+    make: (world) => makeMessage(world, inner([...plainHeader, `Sender: ${alice}`, `Sender: ${alice}`])),
+  },
+  {
+    title: 'AS-79 several From mailboxes without Sender',
+    code: 'DIRECT_SENDER_AMBIGUOUS',
+    make: (world) => makeMessage(world, inner(replaced(`From: ${alice}, carol@direct.alpha.example`))),
+  },
+  {
+    title: 'AS-79 no From',
+    code: 'DIRECT_NO_SENDER',
+    make: (world) => makeMessage(world, inner(without('From'))),
+  },
+  {
+    title: 'AS-79 a From that is no address',
+    code: 'DIRECT_NO_SENDER',
+    make: (world) => makeMessage(world, inner(replaced('From: Alice <alice>'))),
+  },
+  {
+    title: 'AS-39 neither To nor Cc',
+    code: 'DIRECT_NO_RECIPIENTS',
+    make: (world) => makeMessage(world, inner(without('To'))),
+  },
+  {
+    title: 'AS-39 RCPT TO that is not in the message',
+    code: 'DIRECT_ENVELOPE_RECIPIENT_MISMATCH',
+    make: (world) => makeMessage(world),
+    options: () => ({
+      envelope: { mailFrom: alice, recipients: [bob, parseDirectAddress('carol@direct.beta.example')] },
+    }),
+  },
+  {
+    title: 'AS-39 RCPT TO that is only in Bcc',
+    code: 'DIRECT_ENVELOPE_RECIPIENT_MISMATCH',
+    make: (world) => makeMessage(world, inner([...replaced('To: dan@direct.beta.example'), `Bcc: ${bob}`])),
+  },
+  {
+    title: 'AS-39 RCPT TO that is only in the outer header',
+    code: 'DIRECT_ENVELOPE_RECIPIENT_MISMATCH',
+    make: (world) => makeMessage(world, inner(replaced('To: dan@direct.beta.example'))),
+  },
+  {
+    title: 'AS-39 MAIL FROM of somebody else',
+    code: 'DIRECT_ENVELOPE_SENDER_MISMATCH',
+    make: (world) => makeMessage(world),
+    options: () => ({ envelope: { mailFrom: 'carol@direct.alpha.example', recipients: [bob] } }),
+  },
+  {
+    title: 'MDN-08 a null reverse path on what is no notice',
+    code: 'DIRECT_ENVELOPE_SENDER_MISMATCH',
+    make: (world) => makeMessage(world),
+    options: () => ({ envelope: { mailFrom: '', recipients: [bob] } }),
+  },
+  {
+    title: 'VER-02 no wrapper where one is asked for',
+    code: 'DIRECT_NOT_WRAPPED',
+    make: (world) =>
+      makeMessage(world, { wrap: () => Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n') }),
+    options: () => ({ messagePolicy: { acceptUnwrapped: false } }),
+  },
+  {
+    title: 'a policy that would switch checks off by accident',
+    code: 'DIRECT_POLICY_INVALID',
+    make: (world) => makeMessage(world),
+    options: () => ({ messagePolicy: { requireEnvelopeMatch: undefined as never } }),
+  },
+  {
+    title: 'SEC-11 CMS that is none',
+    code: 'DIRECT_MESSAGE_MALFORMED',
+    make: (world) => Buffer.concat([makeMessage(world).subarray(0, -600), Buffer.from('\r\n')]),
+  },
+];
+
+describe('messages that are refused', () => {
+  let world: MessageWorld;
+  before(async () => {
+    world = createMessageWorld(await createTestPki());
+  });
+
+  for (const { title, code, reason, make, options } of cases) {
+    test(`${title}: ${reason ?? code}`, async () => {
+      const error = await refusedWith(code, () => receive(world, make(world), options?.(world)));
+      assert.ok(error instanceof DirectError);
+      if (reason !== undefined) assert.equal(error.reason, reason);
+      assert.equal(error.isTransient, false);
+    });
+  }
+
+  test('AS-77 a ciphertext bit flipped in each block is refused, or changes nothing that was signed', async () => {
+    const message = makeMessage(world).toString('latin1');
+    const bodyAt = message.indexOf('\r\n\r\n') + 4;
+    const cms = Buffer.from(message.slice(bodyAt), 'base64');
+    const original = openMessage({ message: Buffer.from(message, 'latin1'), keys: [world.recipient] });
+    const codes = new Map<string, number>();
+    for (let at = 0; at < cms.length; at += 16) {
+      const altered = Buffer.from(cms);
+      altered[at] = (altered[at] ?? 0) ^ 1;
+      const code = await outcome(
+        Buffer.from(`${message.slice(0, bodyAt)}${altered.toString('base64')}\r\n`, 'latin1'),
+      );
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+    }
+    async function outcome(bytes: Buffer): Promise<string> {
+      try {
+        const opened = openMessage({ message: bytes, keys: [world.recipient] });
+        await verifySender(opened, undefined, { at, anchors: world.anchors });
+        assert.deepEqual(opened.inner, original.inner);
+        return 'accepted';
+      } catch (error) {
+        if (error instanceof CodedError) return error.code;
+        throw error;
+      }
+    }
+    // CBC leaves the unsigned MIME glue (preamble, boundary lines, part headers of the signature) open to change.
+    assert.ok((codes.get('accepted') ?? 0) <= 30, JSON.stringify([...codes]));
+    assert.ok((codes.get('DIRECT_SIGNATURE_INVALID') ?? 0) > 5, JSON.stringify([...codes]));
+  });
+});
+
+describe('messages that are believed', () => {
+  let world: MessageWorld;
+  before(async () => {
+    world = createMessageWorld(await createTestPki());
+  });
+
+  test('AS-70 a good message gives its sender, the path and the recipients', async () => {
+    const verified = await receive(world, makeMessage(world));
+    assert.equal(verified.sender, alice);
+    assert.deepEqual(verified.recipients, [bob]);
+    assert.equal(verified.path.anchor.fingerprint, world.pki.root.certificate.fingerprint);
+  });
+
+  test('AS-75 the outer header plays no part', async () => {
+    const outerHeader = [
+      'From: mallory@evil.example',
+      'To: x@y.example',
+      'Subject: other',
+      'MIME-Version: 1.0',
+    ];
+    assert.equal((await receive(world, makeMessage(world, { outerHeader }))).sender, alice);
+  });
+
+  test('AS-76 any one good signer is enough, in whatever place', async () => {
+    const good = world.signer;
+    const stranger = signerOf(world.pki, { issuer: world.pki.stranger });
+    const expired = signerOf(world.pki, { notAfter: past(1) });
+    const unbound = signerOf(world.pki, { rfc822Names: ['mallory@direct.alpha.example'] });
+    for (const keys of [
+      [good, stranger],
+      [stranger, good],
+      [expired, stranger, good],
+      [unbound, good],
+    ]) {
+      const { signer } = await receive(world, makeMessage(world, { sign: signWith(keys) }));
+      assert.deepEqual(signer.certificate, good.certificate.der);
+    }
+  });
+
+  test('AS-76 an intermediate certificate inside the message completes the path', async () => {
+    const { intermediate } = world.pki;
+    const keys = [signerOf(world.pki, { issuer: intermediate })];
+    const verified = await receive(
+      world,
+      makeMessage(world, { sign: signWith(keys, [intermediate.certificate]) }),
+    );
+    assert.equal(verified.path.certificates.length, 3);
+  });
+
+  test('AS-79 Sender speaks for several From mailboxes, and only it is proved', async () => {
+    const header = [
+      ...replaced('From: carol@direct.alpha.example, dan@direct.alpha.example'),
+      `Sender: ${alice}`,
+    ];
+    assert.equal((await receive(world, makeMessage(world, inner(header)))).sender, alice);
+  });
+
+  test('AS-02, AS-03 case and display names do not count', async () => {
+    const header = [
+      ...without('From').filter((line) => !line.startsWith('To:')),
+      'From: "Dr. A" <ALICE@direct.Alpha.example>',
+      'To: "B, b" <BOB@DIRECT.beta.example>',
+    ];
+    const verified = await receive(world, makeMessage(world, inner(header)));
+    assert.equal(verified.sender, 'ALICE@direct.Alpha.example');
+  });
+
+  test('AS-39 the envelope check can be switched off', async () => {
+    const options = {
+      envelope: { mailFrom: 'x@y.example', recipients: [] },
+      messagePolicy: { requireEnvelopeMatch: false },
+    };
+    assert.equal((await receive(world, makeMessage(world), options)).sender, alice);
+  });
+
+  test('VER-02 an unwrapped message takes its header from outside, without what is only on the outside of content', async () => {
+    const wrap = (): Buffer => Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n');
+    const outerHeader = plainHeader.filter((line) => !line.startsWith('Content-'));
+    const message = makeMessage(world, { wrap, outerHeader });
+    const opened = openMessage({ message, keys: [world.recipient] });
+    assert.equal(opened.wasWrapped, false);
+    assert.match(
+      Buffer.from(opened.inner).toString(),
+      /^From: alice@direct\.alpha\.example\r\n[^]*\r\nMIME-Version: 1\.0\r\nContent-Type: text\/plain\r\n\r\nHello\.\r\n$/,
+    );
+    assert.equal((await receive(world, message)).sender, alice);
+  });
+
+  test('MDN-08 a notice may come with a null reverse path', async () => {
+    const header = replaced(
+      'Content-Type: multipart/report; report-type=disposition-notification; boundary=x',
+    );
+    const verified = await receive(world, makeMessage(world, inner(header)), {
+      envelope: { mailFrom: '', recipients: [bob] },
+    });
+    assert.equal(verified.sender, alice);
+  });
+
+  test('AS-84 a retired key, given last, still opens', async () => {
+    const message = makeMessage(world);
+    const current = {
+      certificate: world.pki.issue({ rfc822Names: [bob] }),
+      privateKey: world.pki.rsaKeys.privateKey,
+    };
+    const opened = openMessage({ message, keys: [current, world.recipient] });
+    assert.equal(opened.decryptedBy, world.recipient.certificate.fingerprint);
+  });
+
+  test('TRUST-05 a path that could not be finished is undecided, not refused', async () => {
+    const keys = [
+      signerOf(world.pki, { issuer: world.pki.intermediate, caIssuerUrls: ['http://aia.alpha.example/'] }),
+    ];
+    const { PkiError } = await import('../../src/lib/pki/index.ts');
+    const fetchIssuers = () => Promise.reject(new PkiError('PKI_ISSUER_UNAVAILABLE', 'down'));
+    const error = await refusedWith('DIRECT_SENDER_UNDECIDED', () =>
+      receive(world, makeMessage(world, { sign: signWith(keys) }), { fetchIssuers }),
+    );
+    assert.equal(error.isTransient, true);
+  });
+});

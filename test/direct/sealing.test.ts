@@ -1,0 +1,234 @@
+/** What leaves: form of the outer and the inner message, and what is refused before anything leaves (AS-30 to AS-45). */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import {
+  createAgentJobRunner,
+  openMessage,
+  sealMessage,
+  type SealRequest,
+} from '../../src/lib/direct/index.ts';
+import { parseEntity } from '../../src/lib/mime/index.ts';
+import { createKeyPair } from '../../src/lib/pki/index.ts';
+import { decryptEntity } from '../../src/lib/smime/index.ts';
+import { parseDirectAddress } from '../../src/lib/values/index.ts';
+import { refusedWith } from './support/refusals.ts';
+import {
+  createMessageWorld,
+  plainHeader,
+  plainMessage,
+  receive,
+  signerOf,
+  type MessageWorld,
+} from './support/test-messages.ts';
+import { alice, at, bob, createTestPki } from './support/test-pki.ts';
+
+const carol = parseDirectAddress('carol@direct.beta.example');
+
+describe('sealing', () => {
+  let world: MessageWorld;
+  before(async () => {
+    world = createMessageWorld(await createTestPki());
+  });
+
+  const request = (changes: Partial<SealRequest> = {}): SealRequest => ({
+    message: plainMessage(),
+    signers: [world.signer],
+    recipients: [{ address: bob, certificates: [world.recipient.certificate] }],
+    at,
+    ...changes,
+  });
+
+  test('AS-30 sealed, opened and verified: the same bytes inside', async () => {
+    const { message, sender, recipients } = sealMessage(request());
+    assert.deepEqual([sender, recipients], [alice, [bob]]);
+    const opened = openMessage({ message, keys: [world.recipient] });
+    assert.deepEqual(Buffer.from(opened.inner), plainMessage());
+    assert.equal(opened.wasWrapped, true);
+    assert.equal((await receive(world, message)).sender, alice);
+  });
+
+  test('AS-31, AS-35 the outer header routes and threads, and tells nothing else', () => {
+    const header = [
+      ...plainHeader,
+      'Cc: "Carol about John Doe" <carol@direct.beta.example>',
+      'In-Reply-To: <m0@direct.beta.example>',
+      'References: <m0@direct.beta.example>',
+      'Disposition-Notification-To: alice@direct.alpha.example',
+      'X-Patient: John Doe',
+    ];
+    const certificate = world.pki.issue({ rfc822Names: [carol] });
+    const recipients = [...request().recipients, { address: carol, certificates: [certificate] }];
+    const { message } = sealMessage(request({ message: plainMessage(header), recipients }));
+    const outer = parseEntity(message);
+    assert.deepEqual(
+      outer.headerFields.map(({ name, value }) => `${name}: ${value}`),
+      [
+        'MIME-Version: 1.0',
+        'From: alice@direct.alpha.example',
+        'To: bob@direct.beta.example',
+        'Cc: carol@direct.beta.example',
+        'Date: Mon, 15 Jun 2026 12:00:00 +0000',
+        'Message-ID: <m1@direct.alpha.example>',
+        'In-Reply-To: <m0@direct.beta.example>',
+        'References: <m0@direct.beta.example>',
+        'Content-Type: application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m',
+        'Content-Transfer-Encoding: base64',
+        'Content-Disposition: attachment; filename=smime.p7m',
+      ],
+    );
+    assert.doesNotMatch(Buffer.from(message).toString('latin1'), /patient|John|Carol/);
+    assert.match(Buffer.from(message).toString('latin1'), /^[\r\n\x20-\x7e]*$/);
+  });
+
+  test('AS-32, AS-34 inside: multipart/signed of a wrapped message with all its header fields', () => {
+    const { content } = decryptEntity(sealMessage(request()).message, [world.recipient]);
+    const signed = parseEntity(content);
+    assert.equal(signed.contentType.mediaType, 'multipart/signed');
+    assert.equal(signed.contentType.parameters.get('micalg'), 'sha-256');
+    assert.equal(signed.contentType.parameters.get('protocol'), 'application/pkcs7-signature');
+    assert.deepEqual(
+      signed.parts.map((part) => part.contentType.mediaType),
+      ['message/rfc822', 'application/pkcs7-signature'],
+    );
+    assert.deepEqual(Buffer.from(signed.parts[0]?.bodyBytes ?? []), plainMessage());
+  });
+
+  test('AS-41, AS-43 one envelope, a recipient info for each certificate', () => {
+    const certificates = [world.recipient.certificate, world.pki.issue({ rfc822Names: [bob] })];
+    const { message } = sealMessage(request({ recipients: [{ address: bob, certificates }] }));
+    for (const certificate of certificates) {
+      const opened = openMessage({
+        message,
+        keys: [{ certificate, privateKey: world.pki.rsaKeys.privateKey }],
+      });
+      assert.equal(opened.decryptedBy, certificate.fingerprint);
+    }
+  });
+
+  test('AS-42 recipients that are left out leave the outer header and stay in the inner one', () => {
+    const header = plainHeader.map((line) => (line.startsWith('To:') ? `To: ${bob}, ${carol}` : line));
+    const { message, recipients } = sealMessage(request({ message: plainMessage(header) }));
+    assert.deepEqual(recipients, [bob]);
+    assert.equal(parseEntity(message).header('to'), bob);
+    const opened = openMessage({ message, keys: [world.recipient] });
+    assert.equal(parseEntity(opened.inner).header('to'), `${bob}, ${carol}`);
+  });
+
+  test('AS-44 no recipient info for the sender', () => {
+    const { recipients } = decryptEntity(sealMessage(request()).message, [world.recipient]);
+    assert.equal(recipients.length, 1);
+  });
+
+  test('AS-57 the key transport of one recipient can be an older one', () => {
+    const transports = ['oaep-sha1', 'pkcs1'] as const;
+    for (const keyTransport of transports) {
+      const recipients = [{ address: bob, certificates: [world.recipient.certificate], keyTransport }];
+      const opened = openMessage({
+        message: sealMessage(request({ recipients })).message,
+        keys: [world.recipient],
+      });
+      assert.equal(opened.algorithms.keyTransport, keyTransport);
+    }
+  });
+
+  const refused: readonly { title: string; code: string; change: () => Partial<SealRequest> }[] = [
+    {
+      title: 'AS-42 no recipient left',
+      code: 'DIRECT_NO_TRUSTED_RECIPIENTS',
+      change: () => ({ recipients: [] }),
+    },
+    {
+      title: 'AS-42 a recipient without certificate',
+      code: 'DIRECT_NO_TRUSTED_RECIPIENTS',
+      change: () => ({ recipients: [{ address: bob, certificates: [] }] }),
+    },
+    {
+      title: 'AS-10 a certificate of somebody else',
+      code: 'DIRECT_NO_TRUSTED_RECIPIENTS',
+      change: () => ({ recipients: [{ address: bob, certificates: [world.signer.certificate] }] }),
+    },
+    {
+      title: 'AS-39 a recipient that the message does not name',
+      code: 'DIRECT_RECIPIENT_NOT_VISIBLE',
+      change: () => ({
+        recipients: [{ address: carol, certificates: [world.pki.issue({ rfc822Names: [carol] })] }],
+      }),
+    },
+    { title: 'AS-71 no signer', code: 'DIRECT_SENDER_CERTIFICATE_UNUSABLE', change: () => ({ signers: [] }) },
+    {
+      title: 'AS-10 a signer that is not the sender',
+      code: 'DIRECT_SENDER_CERTIFICATE_UNUSABLE',
+      change: () => ({ signers: [signerOf(world.pki, { rfc822Names: ['x@direct.alpha.example'] })] }),
+    },
+    {
+      title: 'AS-38 a blind copy',
+      code: 'DIRECT_BLIND_COPY',
+      change: () => ({ message: plainMessage([...plainHeader, 'Bcc: carol@direct.beta.example']) }),
+    },
+    ...['Date', 'Message-ID', 'MIME-Version'].map((name) => ({
+      title: `AS-36 no ${name}`,
+      code: 'DIRECT_HEADER_MISSING',
+      change: () => ({ message: plainMessage(plainHeader.filter((line) => !line.startsWith(name))) }),
+    })),
+    {
+      title: 'AS-36 no From',
+      code: 'DIRECT_NO_SENDER',
+      change: () => ({ message: plainMessage(plainHeader.filter((line) => !line.startsWith('From'))) }),
+    },
+    {
+      title: 'AS-36 no To',
+      code: 'DIRECT_NO_RECIPIENTS',
+      change: () => ({ message: plainMessage(plainHeader.filter((line) => !line.startsWith('To'))) }),
+    },
+    {
+      title: 'AS-50 a private key that is not of the certificate',
+      code: 'DIRECT_SEAL_FAILED',
+      change: () => ({ signers: [{ ...world.signer, privateKey: world.pki.ecKeys.privateKey }] }),
+    },
+    {
+      title: 'AS-33 a header that cannot stand in a mail',
+      code: 'DIRECT_MESSAGE_MALFORMED',
+      change: () => ({ message: plainMessage([...plainHeader, `X-Long: ${'x'.repeat(70_000)}`]) }),
+    },
+  ];
+  for (const { title, code, change } of refused) {
+    test(`${title}: ${code}`, async () => {
+      await refusedWith(code, () => sealMessage(request(change())));
+    });
+  }
+
+  test('AS-14 an RSA key of 1024 bits neither signs nor receives', async () => {
+    const weak = await createKeyPair({ keyBits: 1024 });
+    const signer = {
+      certificate: world.pki.issue({ publicKey: weak.publicKey }),
+      privateKey: weak.privateKey,
+    };
+    const signing = await refusedWith('DIRECT_SEAL_FAILED', () =>
+      sealMessage(request({ signers: [signer] })),
+    );
+    assert.match(String(signing.cause), /key/i);
+    const certificates = [world.pki.issue({ publicKey: weak.publicKey, rfc822Names: [bob] })];
+    await refusedWith('DIRECT_SEAL_FAILED', () =>
+      sealMessage(request({ recipients: [{ address: bob, certificates }] })),
+    );
+  });
+
+  test('AS-30 the thread half does the same on plain data', () => {
+    const runner = createAgentJobRunner();
+    const keyBytes = ({ certificate, privateKey }: typeof world.signer) => ({
+      certificate: certificate.der,
+      privateKey: privateKey.export({ type: 'pkcs8', format: 'der' }),
+    });
+    const { message } = runner.seal(
+      structuredClone({
+        kind: 'seal' as const,
+        message: plainMessage(),
+        signers: [keyBytes(world.signer)],
+        recipients: [{ address: bob, certificates: [world.recipient.certificate.der] }],
+        atMs: at.getTime(),
+      }),
+    );
+    const opened = structuredClone(runner.open({ kind: 'open', message, keys: [keyBytes(world.recipient)] }));
+    assert.deepEqual(Buffer.from(opened.inner), plainMessage());
+  });
+});
