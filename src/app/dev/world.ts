@@ -7,7 +7,7 @@ import type { DirectAddress } from '../../lib/values/index.ts';
 import { loadConfig } from '../../platform/index.ts';
 import { createHostedZones, startHisp, type Hisp } from '../server/index.ts';
 import { openAuthority, type SandboxAuthority } from './authority.ts';
-import { choosePort } from './ports.ts';
+import { choosePort, isPortFree } from './ports.ts';
 import { domains, loopbackAddresses, mailHosts } from './sandbox-names.ts';
 import { createOutsideZone } from './sandbox-zones.ts';
 import { startSideServer, type SideServer } from './side-server.ts';
@@ -49,6 +49,10 @@ const preferred = { side: 8081, dns: 8053, smtp: 8025 } as const;
 
 /** Starts the world of a folder; what is made at the first start is found again at the next. */
 export async function startWorld(options: WorldOptions): Promise<World> {
+  // Before anything is opened: a second world on the same folder and port must leave the first one alone.
+  if (options.httpPort !== 0 && !(await isPortFree('127.0.0.1', options.httpPort))) {
+    throw Object.assign(new Error(`port ${options.httpPort} is in use`), { code: 'EADDRINUSE' });
+  }
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const parts: Closable[] = [];
   try {
@@ -96,6 +100,7 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
       'dns.resolvers': `127.0.0.1:${dns.port}`,
       'trust.allowsPrivateTargets': 'true',
       'webhook.allowsPrivateTargets': 'true',
+      'directory.searchThreads': '0',
       ...options.settings,
       ...extra,
     });

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createEdgeClient, demoAddress, partners, type EdgeCredentials } from '../../src/app/dev/index.ts';
+import { readStatus, send, waitFor } from './sandbox-fixture.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+  readonly exit: Promise<number | null>;
+}
+
+let folder: string;
+let port: number;
+const children = new Set<ChildProcess>();
+
+function start(): Running {
+  const child = spawn(process.execPath, ['bin/openhisp.js', 'sandbox'], {
+    cwd: root,
+    env: { ...process.env, DATA_DIR: folder, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const exit = once(child, 'close').then(([code]) => {
+    children.delete(child);
+    return code as number | null;
+  });
+  return { child, output: () => output, exit };
+}
+
+async function isReady(): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/health/ready`).then(
+    (response) => response.ok,
+    () => false,
+  );
+}
+
+async function whenReady(running: Running): Promise<void> {
+  await waitFor(async () => (await isReady()) && running.output().includes('is ready'), Boolean, 60);
+}
+
+async function readCredentials(): Promise<EdgeCredentials> {
+  return JSON.parse(await readFile(path.join(folder, 'sandbox/credentials.json'), 'utf8')) as EdgeCredentials;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: chosen } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return chosen;
+}
+
+before(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'openhisp-process-'));
+  port = await freePort();
+});
+after(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('the sandbox as a process', () => {
+  it('starts, writes credentials.json as promised, tells a second one that the port is in use, and stops on Ctrl-C', async () => {
+    const first = start();
+    await whenReady(first);
+    const credentials = (await readCredentials()) as EdgeCredentials & { fromDirectAddress: string; partners: object };
+    assert.equal(credentials.baseUrl, `http://127.0.0.1:${port}`);
+    assert.equal(credentials.fromDirectAddress, demoAddress);
+    assert.deepEqual(Object.keys(credentials.partners), ['processed', 'dispatched', 'failed', 'expired', 'untrusted', 'noCertificate']);
+    assert.match(first.output(), new RegExp(credentials.clientSecret));
+
+    const second = start();
+    assert.equal(await second.exit, 1);
+    assert.match(second.output(), new RegExp(`Port ${port} is in use`));
+    assert.equal(second.output().trim().split('\n').filter((line) => !line.startsWith('starting')).length, 1);
+
+    first.child.kill('SIGINT');
+    assert.equal(await first.exit, 0, first.output());
+  });
+
+  it('finds everything again at the next start', async () => {
+    const before = await readCredentials();
+    const running = start();
+    await whenReady(running);
+    assert.deepEqual(await readCredentials(), before);
+    const found = (await createEdgeClient(before).get('/provider-directory/v2/providers?limit=1')) as { totalCount: string };
+    assert.ok(Number(found.totalCount) >= 10_000);
+    running.child.kill('SIGTERM');
+    assert.equal(await running.exit, 0);
+  });
+
+  it('a message whose send was answered 200 goes out once, though the process is killed right after the answer', async () => {
+    const killed = start();
+    await whenReady(killed);
+    const credentials = await readCredentials();
+    const client = createEdgeClient(credentials);
+    const subject = `kill-${process.pid}`;
+    const id = await send(client, {
+      fromDirectAddress: demoAddress,
+      toDirectAddress: partners.processed,
+      messageSubject: subject,
+      messageBody: 'must not be lost',
+    });
+    killed.child.kill('SIGKILL');
+    await killed.exit;
+
+    const again = start();
+    await whenReady(again);
+    const settled = await waitFor(() => readStatus(client, id), (answer) => answer.result[0]?.final === true, 30);
+    assert.equal(settled.result[0]?.status, 'processed');
+    const partnerFile = path.join(folder, 'sandbox/partner-client.json');
+    const partnerUrl = /partner HISP\s+(http:\S+)/.exec(again.output())?.[1] ?? '';
+    const partner = createEdgeClient({ ...(JSON.parse(await readFile(partnerFile, 'utf8')) as EdgeCredentials), baseUrl: partnerUrl });
+    const page = (await partner.get(`/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}&limit=100`)) as {
+      result: { messageId: string }[];
+    };
+    const subjects = await Promise.all(
+      page.result.map(async ({ messageId }) => ((await partner.get(`/messaging/dirmsg/inbox/${messageId}`)) as { messageSubject: string }).messageSubject),
+    );
+    assert.equal(subjects.filter((one) => one === subject).length, 1);
+    again.child.kill('SIGINT');
+    assert.equal(await again.exit, 0);
+    assert.ok(existsSync(partnerFile));
+  });
+});
