@@ -22,13 +22,24 @@ export type { Migration } from './storage/migrate.ts';
 export { migrations } from './storage/migrations/index.ts';
 export { createVault, type Vault } from './vault/vault.ts';
 export { openVault, type StoredVault, type VaultOptions } from './vault/open-vault.ts';
-export { loadMasterKey, masterKeyId, parseMasterKey, type MasterKey, type MasterKeySource } from './vault/master-key.ts';
+export {
+  loadMasterKey,
+  masterKeyId,
+  parseMasterKey,
+  type MasterKey,
+  type MasterKeySource,
+} from './vault/master-key.ts';
 export { createLog, type LogLevel, type LogOptions, type NamedLog } from './log/create-log.ts';
 export { createMetrics, type Metrics, type MetricSpec } from './metrics/create-metrics.ts';
 export { createReport, type EventSpec, type EventTable, type Report } from './metrics/events.ts';
 export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
 export { nodeId } from './work/node-id.ts';
-export { createTokenBuckets, type BucketOptions, type Taken, type TokenBuckets } from './work/token-buckets.ts';
+export {
+  createTokenBuckets,
+  type BucketOptions,
+  type Taken,
+  type TokenBuckets,
+} from './work/token-buckets.ts';
 export { loadConfig } from './config/load-config.ts';
 export { configSchema, type Config } from './config/schema.ts';
 export { listSettings, type Setting } from './config/settings.ts';

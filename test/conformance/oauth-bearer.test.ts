@@ -7,7 +7,10 @@ const get = (authorization?: string, path = '/directory-route'): Promise<Answer>
   server.call(path, authorization === undefined ? {} : { headers: { authorization } });
 
 function assertRefused(answer: Answer, status: number, message: string, challenge: RegExp): void {
-  assert.deepEqual([answer.status, answer.body['status'], answer.body['code'], answer.body['message']], [status, 'Error', status, message]);
+  assert.deepEqual(
+    [answer.status, answer.body['status'], answer.body['code'], answer.body['message']],
+    [status, 'Error', status, message],
+  );
   assert.match(answer.headers.get('www-authenticate') ?? '', challenge);
   assert.equal(answer.body['requestId'], answer.headers.get('x-request-id'));
 }
@@ -46,7 +49,12 @@ test('OAUTH-09: an unknown token is 401 invalid_token', async () => {
 
 test('OAUTH-09: a messaging token on the directory is 403 insufficient_scope, naming the scope', async () => {
   const token = await server.accessToken('messaging.api');
-  assertRefused(await get(`Bearer ${token}`), 403, 'Forbidden', /error="insufficient_scope", scope="provider-directory"/);
+  assertRefused(
+    await get(`Bearer ${token}`),
+    403,
+    'Forbidden',
+    /error="insufficient_scope", scope="provider-directory"/,
+  );
   assert.equal((await get(`Bearer ${token}`, '/messaging-route')).status, 200);
 });
 
@@ -74,7 +82,9 @@ test('a scope taken from a client is gone from its tokens, too', async () => {
   const token = await server.accessToken();
   await server.oauth.clients.update(server.client.clientId, { scopes: ['messaging.api'] });
   assert.equal((await get(`Bearer ${token}`)).status, 403);
-  await server.oauth.clients.update(server.client.clientId, { scopes: ['provider-directory', 'messaging.api'] });
+  await server.oauth.clients.update(server.client.clientId, {
+    scopes: ['provider-directory', 'messaging.api'],
+  });
   assert.equal((await get(`Bearer ${token}`)).status, 200);
 });
 
@@ -89,5 +99,8 @@ test('a revocation in another process works within seconds', async () => {
 test('SEC-02: a refused access is audited', async () => {
   await server.call('/directory-route', { headers: { 'x-request-id': 'refused-1' } });
   const [record] = await server.audit.find({ requestId: 'refused-1' });
-  assert.deepEqual([record?.action, record?.outcome, record?.objects], ['access.refuse', 'refused', { code: 'OAUTH_TOKEN_MISSING', scope: 'provider-directory' }]);
+  assert.deepEqual(
+    [record?.action, record?.outcome, record?.objects],
+    ['access.refuse', 'refused', { code: 'OAUTH_TOKEN_MISSING', scope: 'provider-directory' }],
+  );
 });

@@ -6,7 +6,13 @@ import { createManualClock, silentLog, type ManualClock } from '../../src/core/i
 import { createHttpApp, type HispFastify } from '../../src/app/http/index.ts';
 import { createLog, createMetrics, loadConfig, openStorage, type Storage } from '../../src/platform/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
-import { createOauth, type AttemptLimits, type IssuedCredentials, type NewClient, type Oauth } from '../../src/service/oauth/index.ts';
+import {
+  createOauth,
+  type AttemptLimits,
+  type IssuedCredentials,
+  type NewClient,
+  type Oauth,
+} from '../../src/service/oauth/index.ts';
 
 /** An answer, read whole. */
 export interface Answer {
@@ -48,7 +54,12 @@ const generous: AttemptLimits = { attemptsPerMinute: 10_000, tokensPerSecond: 10
 /** Starts a server that ends with the test file. */
 export async function startOauthServer(options: ServerOptions = {}): Promise<OauthServer> {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'openhisp-oauth-'));
-  const config = loadConfig({ DATA_DIR: dataDir, PORT: '0', OPENHISP_HTTP_MAX_EVENT_LOOP_DELAY_MS: '60000', ...options.env });
+  const config = loadConfig({
+    DATA_DIR: dataDir,
+    PORT: '0',
+    OPENHISP_HTTP_MAX_EVENT_LOOP_DELAY_MS: '60000',
+    ...options.env,
+  });
   const clock = createManualClock(new Date('2026-05-01T12:00:00Z'));
   const log: string[] = [];
   const storage = await openStorage(config.storage);
@@ -61,7 +72,11 @@ export async function startOauthServer(options: ServerOptions = {}): Promise<Oau
     limits: options.limits ?? generous,
     acceptsQueryParameters: options.acceptsQueryParameters ?? false,
   });
-  const client = await oauth.clients.create({ name: 'Test', scopes: ['provider-directory', 'messaging.api'], ...options.client });
+  const client = await oauth.clients.create({
+    name: 'Test',
+    scopes: ['provider-directory', 'messaging.api'],
+    ...options.client,
+  });
   const app = await createHttpApp({
     config: config.http,
     log: createLog({ level: 'debug', isReadable: false, write: (line) => void log.push(line) }),
@@ -79,11 +94,16 @@ export async function startOauthServer(options: ServerOptions = {}): Promise<Oau
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  const call = async (address: string, init?: RequestInit): Promise<Answer> => readAnswer(await fetch(url + address, init));
+  const call = async (address: string, init?: RequestInit): Promise<Answer> =>
+    readAnswer(await fetch(url + address, init));
   const token: OauthServer['token'] = (form, headers = {}) =>
     call('/oauth2/direct/v1/token', {
       method: 'POST',
-      headers: defined({ 'content-type': 'application/x-www-form-urlencoded', authorization: basic(client), ...headers }),
+      headers: defined({
+        'content-type': 'application/x-www-form-urlencoded',
+        authorization: basic(client),
+        ...headers,
+      }),
       body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
     });
   return {
@@ -99,7 +119,10 @@ export async function startOauthServer(options: ServerOptions = {}): Promise<Oau
     call,
     token,
     accessToken: async (scope) => {
-      const answer = await token({ grant_type: 'client_credentials', ...(scope === undefined ? {} : { scope }) });
+      const answer = await token({
+        grant_type: 'client_credentials',
+        ...(scope === undefined ? {} : { scope }),
+      });
       return String(answer.body['access_token']);
     },
   };
@@ -111,16 +134,27 @@ export function basic(client: { readonly clientId: string; readonly clientSecret
 }
 
 function scopedRoutes(app: HispFastify): void {
-  app.get('/directory-route', { onRequest: app.requireScope('provider-directory') }, async (request) => ({ clientId: request.client.clientId }));
-  app.get('/messaging-route', { onRequest: app.requireScope('messaging.api') }, async (request) => ({ clientId: request.client.clientId }));
+  app.get('/directory-route', { onRequest: app.requireScope('provider-directory') }, async (request) => ({
+    clientId: request.client.clientId,
+  }));
+  app.get('/messaging-route', { onRequest: app.requireScope('messaging.api') }, async (request) => ({
+    clientId: request.client.clientId,
+  }));
 }
 
 async function readAnswer(response: Response): Promise<Answer> {
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
-  return { status: response.status, headers: response.headers, text, body: isJson && text !== '' ? (JSON.parse(text) as Record<string, unknown>) : {} };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? (JSON.parse(text) as Record<string, unknown>) : {},
+  };
 }
 
 function defined(headers: Record<string, string | undefined>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  return Object.fromEntries(
+    Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 }

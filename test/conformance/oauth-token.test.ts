@@ -23,26 +23,47 @@ test('OAUTH-01: the token endpoint takes POST only; other methods get 405 with A
 
 test('OAUTH-01: a body that is not a form is invalid_request', async () => {
   for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', undefined]) {
-    assertOauthError(await server.token(JSON.stringify(grant), { 'content-type': type }), 400, 'invalid_request');
+    assertOauthError(
+      await server.token(JSON.stringify(grant), { 'content-type': type }),
+      400,
+      'invalid_request',
+    );
   }
   const withParameter = { 'content-type': 'Application/X-WWW-Form-Urlencoded; charset=UTF-8' };
   assert.equal((await server.token(grant, withParameter)).status, 200);
 });
 
 test('OAUTH-01: a body beyond 16 kB is refused in the same form', async () => {
-  assertOauthError(await server.token(`grant_type=client_credentials&x=${'y'.repeat(20_000)}`), 413, 'invalid_request');
+  assertOauthError(
+    await server.token(`grant_type=client_credentials&x=${'y'.repeat(20_000)}`),
+    413,
+    'invalid_request',
+  );
 });
 
 test('Messaging spec: Authentication; plain base64 of client_id:client_secret with grant and scope gives a token', async () => {
   const answer = await server.token({ ...grant, scope: 'messaging.api' });
   assert.equal(answer.status, 200);
-  assert.deepEqual({ ...answer.body, access_token: 'x' }, { token_type: 'Bearer', expires_in: 3600, access_token: 'x', scope: 'messaging.api' });
+  assert.deepEqual(
+    { ...answer.body, access_token: 'x' },
+    { token_type: 'Bearer', expires_in: 3600, access_token: 'x', scope: 'messaging.api' },
+  );
 });
 
 test('OAUTH-02: credentials with percent, plus, colon and more work raw and form-encoded', async () => {
-  const secrets = ['a%41b+c:d e/f=ghijklmnop', 'pass%2Bword%3A+%%%zz-long', 'ünïcödé-šečřet-0123', ':::::::::::::::::'];
+  const secrets = [
+    'a%41b+c:d e/f=ghijklmnop',
+    'pass%2Bword%3A+%%%zz-long',
+    'ünïcödé-šečřet-0123',
+    ':::::::::::::::::',
+  ];
   for (const [index, clientSecret] of secrets.entries()) {
-    const client = await server.oauth.clients.create({ name: 'x', scopes: ['messaging.api'], clientId: `odd.client_${index}`, clientSecret });
+    const client = await server.oauth.clients.create({
+      name: 'x',
+      scopes: ['messaging.api'],
+      clientId: `odd.client_${index}`,
+      clientSecret,
+    });
     const encoded = { clientId: encodeForm(client.clientId), clientSecret: encodeForm(clientSecret) };
     for (const credentials of [client, encoded]) {
       const answer = await server.token(grant, { authorization: basic(credentials) });
@@ -121,16 +142,30 @@ test('OAUTH-05: both scopes in one request are granted, in the order asked for a
 });
 
 test('OAUTH-05: an unknown, differently written, malformed or not allowed scope is invalid_scope', async () => {
-  for (const scope of ['unknown', 'Messaging.api', 'messaging.api  provider-directory', ' messaging.api', 'a"b', 'messaging.api,provider-directory']) {
+  for (const scope of [
+    'unknown',
+    'Messaging.api',
+    'messaging.api  provider-directory',
+    ' messaging.api',
+    'a"b',
+    'messaging.api,provider-directory',
+  ]) {
     assertOauthError(await server.token({ ...grant, scope }), 400, 'invalid_scope');
   }
   const client = await server.oauth.clients.create({ name: 'x', scopes: ['messaging.api'] });
-  assertOauthError(await server.token({ ...grant, scope: 'provider-directory' }, { authorization: basic(client) }), 400, 'invalid_scope');
+  assertOauthError(
+    await server.token({ ...grant, scope: 'provider-directory' }, { authorization: basic(client) }),
+    400,
+    'invalid_scope',
+  );
 });
 
 test('OAUTH-05: without scope the token gets all scopes of the client, and says so (Decision 0006)', async () => {
   assert.equal((await server.token(grant)).body['scope'], 'provider-directory messaging.api');
-  assert.equal((await server.token('grant_type=client_credentials&scope=')).body['scope'], 'provider-directory messaging.api');
+  assert.equal(
+    (await server.token('grant_type=client_credentials&scope=')).body['scope'],
+    'provider-directory messaging.api',
+  );
 });
 
 test('OAUTH-06: success is 200 JSON, not to be stored, and without a refresh token', async () => {
@@ -143,7 +178,10 @@ test('OAUTH-06: success is 200 JSON, not to be stored, and without a refresh tok
 });
 
 test('OAUTH-07: by default grant_type and scope count in the body only', async () => {
-  const headers = { authorization: basic(server.client), 'content-type': 'application/x-www-form-urlencoded' };
+  const headers = {
+    authorization: basic(server.client),
+    'content-type': 'application/x-www-form-urlencoded',
+  };
   const query = '?grant_type=client_credentials&scope=messaging.api';
   assertOauthError(await server.call(tokenPath + query, { method: 'POST', headers }), 400, 'invalid_request');
 });
@@ -156,9 +194,16 @@ test('OAUTH-07: the tolerant switch takes them from the query, but never credent
       headers: { authorization: basic(tolerant.client), 'content-type': 'application/x-www-form-urlencoded' },
       body,
     });
-  assert.equal((await call('?grant_type=client_credentials&scope=messaging.api')).body['scope'], 'messaging.api');
+  assert.equal(
+    (await call('?grant_type=client_credentials&scope=messaging.api')).body['scope'],
+    'messaging.api',
+  );
   assert.equal((await call('?scope=messaging.api', 'grant_type=client_credentials')).status, 200);
-  assertOauthError(await call('?grant_type=client_credentials', 'grant_type=client_credentials'), 400, 'invalid_request');
+  assertOauthError(
+    await call('?grant_type=client_credentials', 'grant_type=client_credentials'),
+    400,
+    'invalid_request',
+  );
   assertOauthError(await call('?grant_type=client_credentials&client_secret=x'), 400, 'invalid_request');
 });
 
@@ -169,7 +214,11 @@ test('OAUTH-11: a token has 256 random bits and is stored as SHA-256 only; a sec
   const file = readAll(server.dataDir);
   assert.ok(!file.includes(token) && !file.includes(Buffer.from(token, 'base64url')));
   assert.ok(!file.includes(server.client.clientSecret));
-  const rows = await server.storage.tables<{ oauth_client: { secret_cost: number } }>().selectFrom('oauth_client').select('secret_cost').execute();
+  const rows = await server.storage
+    .tables<{ oauth_client: { secret_cost: number } }>()
+    .selectFrom('oauth_client')
+    .select('secret_cost')
+    .execute();
   assert.ok(rows.every((row) => row.secret_cost >= 2 ** 14));
 });
 
@@ -194,19 +243,31 @@ test('OAUTH-14: no error repeats a secret, a token or anything else of the reque
 test('tokens and secrets are in no log line and in no audit row', async () => {
   const token = await server.accessToken();
   await server.call('/directory-route', { headers: { authorization: `Bearer ${token}` } });
-  await server.token(grant, { authorization: basic({ clientId: server.client.clientId, clientSecret: 'a-wrong-secret' }) });
+  await server.token(grant, {
+    authorization: basic({ clientId: server.client.clientId, clientSecret: 'a-wrong-secret' }),
+  });
   const written = server.log.join('') + JSON.stringify(await server.audit.find({ limit: 1000 }));
-  for (const secret of [token, server.client.clientSecret, 'a-wrong-secret', basic(server.client)]) assert.ok(!written.includes(secret));
+  for (const secret of [token, server.client.clientSecret, 'a-wrong-secret', basic(server.client)])
+    assert.ok(!written.includes(secret));
   assert.ok(server.log.length > 0);
 });
 
 test('SEC-02: tokens issued and refused are audited with client, reason, request and address', async () => {
   await server.token(grant, { 'x-request-id': 'audit-1' });
-  await server.token(grant, { 'x-request-id': 'audit-2', authorization: basic({ clientId: server.client.clientId, clientSecret: 'x' }) });
+  await server.token(grant, {
+    'x-request-id': 'audit-2',
+    authorization: basic({ clientId: server.client.clientId, clientSecret: 'x' }),
+  });
   const [issued] = await server.audit.find({ requestId: 'audit-1' });
   const [refused] = await server.audit.find({ requestId: 'audit-2' });
-  assert.deepEqual([issued?.action, issued?.outcome, issued?.actor, issued?.remoteAddress], ['token.issue', 'ok', server.client.clientId, '127.0.0.1']);
-  assert.deepEqual([refused?.outcome, refused?.objects], ['refused', { clientId: server.client.clientId, code: 'OAUTH_CLIENT_INVALID' }]);
+  assert.deepEqual(
+    [issued?.action, issued?.outcome, issued?.actor, issued?.remoteAddress],
+    ['token.issue', 'ok', server.client.clientId, '127.0.0.1'],
+  );
+  assert.deepEqual(
+    [refused?.outcome, refused?.objects],
+    ['refused', { clientId: server.client.clientId, code: 'OAUTH_CLIENT_INVALID' }],
+  );
 });
 
 test('D26: two secrets are valid during rotation; a revoked one ends with its tokens at once', async () => {
@@ -215,7 +276,8 @@ test('D26: two secrets are valid during rotation; a revoked one ends with its to
   assert.notEqual(first.clientSecret, second.clientSecret);
   const oldToken = String((await server.token(grant, { authorization: basic(first) })).body['access_token']);
   const newToken = String((await server.token(grant, { authorization: basic(second) })).body['access_token']);
-  const use = async (token: string): Promise<number> => (await server.call('/messaging-route', { headers: { authorization: `Bearer ${token}` } })).status;
+  const use = async (token: string): Promise<number> =>
+    (await server.call('/messaging-route', { headers: { authorization: `Bearer ${token}` } })).status;
   assert.deepEqual([await use(oldToken), await use(newToken)], [200, 200]);
   await server.oauth.clients.revokeSecret(first.clientId, first.secretId);
   assertOauthError(await server.token(grant, { authorization: basic(first) }), 401, 'invalid_client');
@@ -223,19 +285,28 @@ test('D26: two secrets are valid during rotation; a revoked one ends with its to
 });
 
 test('OAUTH-12: failed requests are held back with 429 and Retry-After, before any secret is looked at', async () => {
-  const guarded = await startOauthServer({ limits: { attemptsPerMinute: 3, tokensPerSecond: 1000, tokensBurst: 1000 } });
+  const guarded = await startOauthServer({
+    limits: { attemptsPerMinute: 3, tokensPerSecond: 1000, tokensBurst: 1000 },
+  });
   const wrong = { authorization: basic({ clientId: guarded.client.clientId, clientSecret: 'x' }) };
-  for (let attempt = 0; attempt < 3; attempt++) assertOauthError(await guarded.token(grant, wrong), 401, 'invalid_client');
+  for (let attempt = 0; attempt < 3; attempt++)
+    assertOauthError(await guarded.token(grant, wrong), 401, 'invalid_client');
   const held = await guarded.token(grant, wrong);
   assert.equal(held.status, 429);
   assert.ok(Number(held.headers.get('retry-after')) > 0);
-  assert.equal((await guarded.token(grant)).status, 429, 'the right secret must not be found out by asking faster');
+  assert.equal(
+    (await guarded.token(grant)).status,
+    429,
+    'the right secret must not be found out by asking faster',
+  );
   guarded.clock.advance(60_000);
   assert.equal((await guarded.token(grant)).status, 200);
 });
 
 test('OAUTH-12: a client that asks for tokens without end is held back, too', async () => {
-  const guarded = await startOauthServer({ limits: { attemptsPerMinute: 100, tokensPerSecond: 1, tokensBurst: 2 } });
+  const guarded = await startOauthServer({
+    limits: { attemptsPerMinute: 100, tokensPerSecond: 1, tokensBurst: 2 },
+  });
   const statuses = [];
   for (let attempt = 0; attempt < 3; attempt++) statuses.push((await guarded.token(grant)).status);
   assert.deepEqual(statuses, [200, 200, 429]);
@@ -245,8 +316,13 @@ test('OAUTH-13: revocation answers 200 for any token, ends one of the client and
   const other = await server.oauth.clients.create({ name: 'x', scopes: ['messaging.api'] });
   const token = await server.accessToken();
   const revoke = (form: Record<string, string>, authorization: string): Promise<Answer> =>
-    server.call('/oauth2/direct/v1/revoke', { method: 'POST', headers: { authorization }, body: new URLSearchParams(form) });
-  const use = async (): Promise<number> => (await server.call('/messaging-route', { headers: { authorization: `Bearer ${token}` } })).status;
+    server.call('/oauth2/direct/v1/revoke', {
+      method: 'POST',
+      headers: { authorization },
+      body: new URLSearchParams(form),
+    });
+  const use = async (): Promise<number> =>
+    (await server.call('/messaging-route', { headers: { authorization: `Bearer ${token}` } })).status;
   assert.equal((await revoke({ token }, basic(other))).status, 200);
   assert.equal((await revoke({ token: 'unknown' }, basic(other))).status, 200);
   assert.equal(await use(), 200);

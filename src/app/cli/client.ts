@@ -33,7 +33,9 @@ export function addClientCommands(program: Command, context: CliContext): void {
     .command('show <clientId>')
     .description('show one client as JSON')
     .action((clientId: string) =>
-      withClients(context, async (clients) => context.print(JSON.stringify(await clients.get(clientId), undefined, 2))),
+      withClients(context, async (clients) =>
+        context.print(JSON.stringify(await clients.get(clientId), undefined, 2)),
+      ),
     );
   client
     .command('disable <clientId>')
@@ -75,7 +77,9 @@ function addUpdate(client: Command, context: CliContext): void {
   withSettings(client.command('update <clientId>').description('change what is given, keep the rest'))
     .option('--name <name>', 'a new name')
     .action((clientId: string, options: SettingOptions) =>
-      withClients(context, async (clients) => context.print(formatLine(await clients.update(clientId, toSettings(options))))),
+      withClients(context, async (clients) =>
+        context.print(formatLine(await clients.update(clientId, toSettings(options)))),
+      ),
     );
 }
 
@@ -85,12 +89,16 @@ function addSecretCommands(client: Command, context: CliContext): void {
     .description('make a second secret and show it once; the first stays valid until revoked')
     .option('--json', 'as JSON')
     .action((clientId: string, options: { json?: true }) =>
-      withClients(context, async (clients) => printCredentials(context, await clients.rotateSecret(clientId), options.json === true)),
+      withClients(context, async (clients) =>
+        printCredentials(context, await clients.rotateSecret(clientId), options.json === true),
+      ),
     );
   client
     .command('revoke-secret <clientId> <secretId>')
     .description('end a secret and the tokens issued to it')
-    .action((clientId: string, secretId: string) => withClients(context, (clients) => clients.revokeSecret(clientId, secretId)));
+    .action((clientId: string, secretId: string) =>
+      withClients(context, (clients) => clients.revokeSecret(clientId, secretId)),
+    );
 }
 
 function withSettings(command: Command): Command {
@@ -106,7 +114,8 @@ function withSettings(command: Command): Command {
 function collectLimit(text: string, limits: Record<string, number> = {}): Record<string, number> {
   const [name = '', value = ''] = text.split('=', 2);
   const number = Number(value);
-  if (name === '' || value === '' || Number.isNaN(number)) throw new InvalidArgumentError('write name=number');
+  if (name === '' || value === '' || Number.isNaN(number))
+    throw new InvalidArgumentError('write name=number');
   return { ...limits, [name]: number };
 }
 
@@ -121,7 +130,10 @@ function toSettings(options: SettingOptions): ClientSettings {
   };
 }
 
-async function withClients(context: CliContext, work: (clients: ClientStore) => Promise<void>): Promise<void> {
+async function withClients(
+  context: CliContext,
+  work: (clients: ClientStore) => Promise<void>,
+): Promise<void> {
   const installation = await context.openInstallation();
   const audit = createAudit({ storage: installation.storage, clock: systemClock, log: silentLog });
   try {
@@ -143,5 +155,12 @@ function printCredentials(context: CliContext, issued: IssuedCredentials, asJson
 function formatLine(client: Client): string {
   const state = client.disabledAt === undefined ? 'active' : 'disabled';
   const secrets = client.secrets.map((secret) => secret.secretId).join(',');
-  return [client.clientId, state, client.name, client.scopes.join(' '), client.directAddresses.join(' '), secrets].join('\t');
+  return [
+    client.clientId,
+    state,
+    client.name,
+    client.scopes.join(' '),
+    client.directAddresses.join(' '),
+    secrets,
+  ].join('\t');
 }

@@ -50,7 +50,11 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   await addOverloadGuard(app, config);
   addScopeCheck(app, { oauth, audit });
   await addDocument(app, { version: options.version ?? '0.1.0', publicUrl: config.publicUrl });
-  const own = [tokenRoutes({ oauth, log, publicUrl: config.publicUrl }), healthRoutes({ checks, log }), metricsRoute({ metrics, isPublic: config.exposesMetrics })];
+  const own = [
+    tokenRoutes({ oauth, log, publicUrl: config.publicUrl }),
+    healthRoutes({ checks, log }),
+    metricsRoute({ metrics, isPublic: config.exposesMetrics }),
+  ];
   for (const routes of [...own, ...options.routes]) {
     await app.register(async (scope) => routes(scope as unknown as HispFastify));
   }
@@ -75,7 +79,10 @@ function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {
 }
 
 /** TLS 1.2 at least (OAUTH-15). */
-function readTls({ tlsKeyFile, tlsCertificateFile }: Config['http']): { key: Buffer; cert: Buffer; minVersion: 'TLSv1.2' } | undefined {
+function readTls({
+  tlsKeyFile,
+  tlsCertificateFile,
+}: Config['http']): { key: Buffer; cert: Buffer; minVersion: 'TLSv1.2' } | undefined {
   if (tlsKeyFile === undefined || tlsCertificateFile === undefined) return undefined;
   return { key: readFileSync(tlsKeyFile), cert: readFileSync(tlsCertificateFile), minVersion: 'TLSv1.2' };
 }
@@ -83,7 +90,10 @@ function readTls({ tlsKeyFile, tlsCertificateFile }: Config['http']): { key: Buf
 async function addHeaders(app: HispFastify, config: Config['http']): Promise<void> {
   const speaksTls = config.tlsKeyFile !== undefined || config.isBehindTlsProxy;
   await app.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    },
     strictTransportSecurity: speaksTls ? { maxAge: 31_536_000, includeSubDomains: false } : false,
   });
 }

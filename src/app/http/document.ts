@@ -17,14 +17,18 @@ const documentPolicy = [
 ].join('; ');
 
 /** The OpenAPI 3.1 document, made from the schemas that validate: `/openapi.json`, readable at `/docs`. */
-export async function addDocument(app: HispFastify, { version, publicUrl }: { readonly version: string; readonly publicUrl: string | undefined }): Promise<void> {
+export async function addDocument(
+  app: HispFastify,
+  { version, publicUrl }: { readonly version: string; readonly publicUrl: string | undefined },
+): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
         title: 'openhisp',
         version,
-        description: 'Provider directory and Direct secure messaging. Every refusal has the same envelope; every answer carries X-Request-Id.',
+        description:
+          'Provider directory and Direct secure messaging. Every refusal has the same envelope; every answer carries X-Request-Id.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       ...(publicUrl === undefined ? {} : { servers: [{ url: publicUrl }] }),
@@ -48,7 +52,10 @@ export async function addDocument(app: HispFastify, { version, publicUrl }: { re
 }
 
 function buildSecuritySchemes(): Record<string, { type: 'http'; scheme: string } | OauthScheme> {
-  const scopes = { 'provider-directory': 'Search the provider directory', 'messaging.api': 'Send and receive Direct messages' } satisfies Record<(typeof scopeNames)[number], string>;
+  const scopes = {
+    'provider-directory': 'Search the provider directory',
+    'messaging.api': 'Send and receive Direct messages',
+  } satisfies Record<(typeof scopeNames)[number], string>;
   return {
     token: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: '/oauth2/direct/v1/token', scopes } } },
     client: { type: 'http', scheme: 'basic' },
@@ -68,6 +75,8 @@ interface RouteHooks {
 
 /** A route that checks a scope says so in the document, without its author having to repeat it. */
 function nameScopes(route: RouteHooks): void {
-  const scopes = [route.onRequest, route.preHandler].flat().flatMap((hook) => (typeof hook === 'function' && 'scope' in hook ? [hook.scope] : []));
+  const scopes = [route.onRequest, route.preHandler]
+    .flat()
+    .flatMap((hook) => (typeof hook === 'function' && 'scope' in hook ? [hook.scope] : []));
   if (scopes.length > 0) route.schema = { security: [{ token: scopes }], ...route.schema };
 }

@@ -7,7 +7,9 @@ export const errorEnvelope = Type.Object(
   {
     status: Type.Literal('Error'),
     code: Type.Integer({ description: 'The HTTP status again.' }),
-    message: Type.String({ description: 'The response key of the directory specification, or the plain name of the status.' }),
+    message: Type.String({
+      description: 'The response key of the directory specification, or the plain name of the status.',
+    }),
     errors: Type.Array(
       Type.Object({
         field: Type.String({ description: 'The parameter or body field at fault; empty if it is none.' }),
@@ -52,7 +54,11 @@ export function responseKey(status: number): string {
   return responseKeys[status] ?? STATUS_CODES[status] ?? 'Error';
 }
 
-export function buildErrorEnvelope(status: number, problems: readonly FieldProblem[], requestId: string): ErrorEnvelope {
+export function buildErrorEnvelope(
+  status: number,
+  problems: readonly FieldProblem[],
+  requestId: string,
+): ErrorEnvelope {
   return { status: 'Error', code: status, message: responseKey(status), errors: [...problems], requestId };
 }
 
@@ -62,5 +68,7 @@ export function buildErrorEnvelope(status: number, problems: readonly FieldProbl
  */
 export function errorResponses(...statuses: readonly number[]): Record<number, typeof errorEnvelope> {
   const all = [...new Set([...statuses, 429, 500, 503])];
-  return Object.fromEntries(all.map((status) => [status, { ...errorEnvelope, description: responseKey(status) }]));
+  return Object.fromEntries(
+    all.map((status) => [status, { ...errorEnvelope, description: responseKey(status) }]),
+  );
 }

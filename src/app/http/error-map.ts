@@ -19,7 +19,13 @@ export function toRefusal(error: unknown): HttpRefusal {
   const validation = readValidationProblems(error);
   if (validation !== undefined) return refusal(400, validation);
   const status = frameworkStatus(error);
-  return refusal(status, [{ field: '', reason: frameworkReasons[status] ?? 'invalid', detail: frameworkDetails[status] ?? 'The request is not valid.' }]);
+  return refusal(status, [
+    {
+      field: '',
+      reason: frameworkReasons[status] ?? 'invalid',
+      detail: frameworkDetails[status] ?? 'The request is not valid.',
+    },
+  ]);
 }
 
 function fromCoded(error: CodedError): HttpRefusal {
@@ -80,13 +86,24 @@ function frameworkStatus(error: unknown): number {
 }
 
 function refusal(status: number, problems: readonly FieldProblem[]): HttpRefusal {
-  return { status, problems, retryAfterSeconds: status === 503 ? usualRetrySeconds : undefined, challenge: undefined };
+  return {
+    status,
+    problems,
+    retryAfterSeconds: status === 503 ? usualRetrySeconds : undefined,
+    challenge: undefined,
+  };
 }
 
 /** Writes the refusal, and what the operator must know about it. */
-export function sendRefusal(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
+export function sendRefusal(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Log,
+): FastifyReply {
   const { status, problems, retryAfterSeconds, challenge } = toRefusal(error);
-  if (status >= 500) log.error({ requestId: request.id, route: request.routeOptions.url, error }, 'a request failed');
+  if (status >= 500)
+    log.error({ requestId: request.id, route: request.routeOptions.url, error }, 'a request failed');
   if (challenge !== undefined) reply.header('WWW-Authenticate', challenge);
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds));
   return reply

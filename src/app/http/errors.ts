@@ -4,7 +4,10 @@ export const httpErrors = {
   HTTP_REQUEST_INVALID: { kind: 'invalid-input' },
   HTTP_ROUTE_UNKNOWN: { kind: 'not-found', publicMessage: 'There is nothing at this address.' },
   HTTP_OVERLOADED: { kind: 'unavailable', publicMessage: 'The service is over capacity; try again shortly.' },
-  HTTP_NOT_READY: { kind: 'unavailable', publicMessage: 'The service is starting or a part it needs is down.' },
+  HTTP_NOT_READY: {
+    kind: 'unavailable',
+    publicMessage: 'The service is starting or a part it needs is down.',
+  },
 } as const satisfies ErrorTable;
 
 export type HttpErrorCode = keyof typeof httpErrors;

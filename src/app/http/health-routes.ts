@@ -6,14 +6,28 @@ import type { RouteModule } from './types.ts';
 export type ReadinessChecks = Readonly<Record<string, () => Promise<void>>>;
 
 /** `/health/live`: the process answers. `/health/ready`: everything it needs answers, too. */
-export function healthRoutes({ checks, log }: { readonly checks: ReadinessChecks; readonly log: Log }): RouteModule {
+export function healthRoutes({
+  checks,
+  log,
+}: {
+  readonly checks: ReadinessChecks;
+  readonly log: Log;
+}): RouteModule {
   return (app) => {
-    app.get('/health/live', { schema: { summary: 'Is the process alive?', tags: ['operation'] } }, async () => ({ status: 'OK' }));
+    app.get(
+      '/health/live',
+      { schema: { summary: 'Is the process alive?', tags: ['operation'] } },
+      async () => ({ status: 'OK' }),
+    );
     app.get('/health/ready', { schema: { summary: 'Can it serve?', tags: ['operation'] } }, async () => {
       const failed = await findFailed(checks, log);
       if (failed.length === 0) return { status: 'OK', checks: Object.keys(checks) };
       throw new HttpError('HTTP_NOT_READY', `not ready: ${failed.join(', ')}`, {
-        problems: failed.map((name) => ({ field: name, reason: 'not_ready', detail: `${name} is not ready.` })),
+        problems: failed.map((name) => ({
+          field: name,
+          reason: 'not_ready',
+          detail: `${name} is not ready.`,
+        })),
       });
     });
   };

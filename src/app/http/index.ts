@@ -9,7 +9,14 @@
 export { createHttpApp, type HttpAppOptions } from './app.ts';
 export { toRefusal, type HttpRefusal } from './error-map.ts';
 export { HttpError, httpErrors, type HttpErrorCode } from './errors.ts';
-export { buildErrorEnvelope, errorEnvelope, errorResponses, responseKey, statusOfKind, type ErrorEnvelope } from './envelope.ts';
+export {
+  buildErrorEnvelope,
+  errorEnvelope,
+  errorResponses,
+  responseKey,
+  statusOfKind,
+  type ErrorEnvelope,
+} from './envelope.ts';
 export { setRateLimitHeaders } from './rate-limit-headers.ts';
 export type { ReadinessChecks } from './health-routes.ts';
 export type { HispFastify, RouteModule, ScopeCheck } from './types.ts';

@@ -10,7 +10,10 @@ const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
  * One log line and one observation per request. The route's pattern stands for the address: query strings and path
  * values may name persons.
  */
-export function addObservation(app: HispFastify, { log, metrics }: { readonly log: Log; readonly metrics: Metrics }): void {
+export function addObservation(
+  app: HispFastify,
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
+): void {
   const duration = metrics.histogram({
     name: 'openhisp_http_request_seconds',
     help: 'Time from request to answer.',
@@ -24,7 +27,11 @@ export function addObservation(app: HispFastify, { log, metrics }: { readonly lo
   });
 }
 
-function describe(request: FastifyRequest, reply: FastifyReply, route: string): Readonly<Record<string, unknown>> {
+function describe(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  route: string,
+): Readonly<Record<string, unknown>> {
   return {
     requestId: request.id,
     method: request.method,

@@ -7,7 +7,10 @@ import type { HispFastify, ScopeCheck } from './types.ts';
 const clients = new WeakMap<FastifyRequest, ClientIdentity>();
 
 /** Adds `app.requireScope` and `request.client`. */
-export function addScopeCheck(app: HispFastify, { oauth, audit }: { readonly oauth: Oauth; readonly audit: Audit | undefined }): void {
+export function addScopeCheck(
+  app: HispFastify,
+  { oauth, audit }: { readonly oauth: Oauth; readonly audit: Audit | undefined },
+): void {
   app.decorateRequest('client', { getter: clientOf });
   app.decorate('requireScope', (scope): ScopeCheck => {
     const check = async (request: FastifyRequest): Promise<void> => {

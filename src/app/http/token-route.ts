@@ -19,32 +19,53 @@ const tokenResponse = Type.Object(
   { title: 'Token' },
 );
 
-const oauthError = Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) }, { title: 'OAuthError' });
+const oauthError = Type.Object(
+  { error: Type.String(), error_description: Type.Optional(Type.String()) },
+  { title: 'OAuthError' },
+);
 
 /** The authorization server: token, revocation (RFC 7009) and metadata (RFC 8414), all in OAuth's own forms (D25). */
-export function tokenRoutes({ oauth, log, publicUrl }: { readonly oauth: Oauth; readonly log: Log; readonly publicUrl?: string | undefined }): RouteModule {
+export function tokenRoutes({
+  oauth,
+  log,
+  publicUrl,
+}: {
+  readonly oauth: Oauth;
+  readonly log: Log;
+  readonly publicUrl?: string | undefined;
+}): RouteModule {
   return (app) => {
     takeAnyBody(app);
     app.setErrorHandler((error, request, reply) => sendOauthError(error, request, reply, log));
     app.addHook('onRequest', async (_request, reply) => {
       reply.header('Cache-Control', 'no-store').header('Pragma', 'no-cache');
     });
-    app.post(`${basePath}/token`, { bodyLimit: maxBodyBytes, schema: tokenSchema }, async (request, reply) => {
-      const issued = await oauth.issueToken(readRequest(request));
-      return reply.send({
-        token_type: 'Bearer',
-        expires_in: issued.expiresInSeconds,
-        access_token: issued.accessToken,
-        scope: issued.scopes.join(' '),
-      });
-    });
-    app.post(`${basePath}/revoke`, { bodyLimit: maxBodyBytes, schema: revokeSchema }, async (request, reply) => {
-      await oauth.revokeToken(readRequest(request));
-      return reply.send({});
-    });
+    app.post(
+      `${basePath}/token`,
+      { bodyLimit: maxBodyBytes, schema: tokenSchema },
+      async (request, reply) => {
+        const issued = await oauth.issueToken(readRequest(request));
+        return reply.send({
+          token_type: 'Bearer',
+          expires_in: issued.expiresInSeconds,
+          access_token: issued.accessToken,
+          scope: issued.scopes.join(' '),
+        });
+      },
+    );
+    app.post(
+      `${basePath}/revoke`,
+      { bodyLimit: maxBodyBytes, schema: revokeSchema },
+      async (request, reply) => {
+        await oauth.revokeToken(readRequest(request));
+        return reply.send({});
+      },
+    );
     for (const path of ['token', 'revoke']) refuseOtherMethods(app, `${basePath}/${path}`);
     app.get('/.well-known/oauth-authorization-server', { schema: { hide: true } }, async (request, reply) =>
-      reply.header('Cache-Control', 'max-age=3600').send(buildMetadata(publicUrl ?? `${request.protocol}://${request.host}`)),
+      reply
+        .header('Cache-Control', 'max-age=3600')
+        .send(buildMetadata(publicUrl ?? `${request.protocol}://${request.host}`)),
     );
   };
 }
@@ -72,7 +93,9 @@ const revokeSchema = {
 // The service judges the content type itself, because the answer to a wrong one is an OAuth error, too.
 function takeAnyBody(app: HispFastify): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, body, done) =>
+    done(null, body),
+  );
 }
 
 function refuseOtherMethods(app: HispFastify, url: string): void {
@@ -82,7 +105,10 @@ function refuseOtherMethods(app: HispFastify, url: string): void {
     schema: { hide: true },
     exposeHeadRoute: false,
     handler: async (_request, reply) =>
-      reply.code(405).header('Allow', 'POST').send({ error: 'invalid_request', error_description: 'Only POST is supported' }),
+      reply
+        .code(405)
+        .header('Allow', 'POST')
+        .send({ error: 'invalid_request', error_description: 'Only POST is supported' }),
   });
 }
 
@@ -99,8 +125,14 @@ function readRequest(request: FastifyRequest): TokenRequest {
 }
 
 /** RFC 6749 §5.2; the texts are fixed, so that nothing from the request can get into them (OAUTH-14). */
-const errorWords: Partial<Readonly<Record<OauthErrorCode, readonly [status: number, error: string, description: string]>>> = {
-  OAUTH_REQUEST_INVALID: [400, 'invalid_request', 'The request lacks a parameter, repeats one or is otherwise malformed'],
+const errorWords: Partial<
+  Readonly<Record<OauthErrorCode, readonly [status: number, error: string, description: string]>>
+> = {
+  OAUTH_REQUEST_INVALID: [
+    400,
+    'invalid_request',
+    'The request lacks a parameter, repeats one or is otherwise malformed',
+  ],
   OAUTH_CLIENT_INVALID: [401, 'invalid_client', 'Client authentication failed'],
   OAUTH_CLIENT_UNAUTHORIZED: [400, 'unauthorized_client', 'The client may not use this grant'],
   OAUTH_GRANT_UNSUPPORTED: [400, 'unsupported_grant_type', 'Only client_credentials is supported'],
@@ -109,18 +141,26 @@ const errorWords: Partial<Readonly<Record<OauthErrorCode, readonly [status: numb
   OAUTH_OVERLOADED: [503, 'temporarily_unavailable', 'The service is over capacity; try again later'],
 };
 
-function sendOauthError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
+function sendOauthError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Log,
+): FastifyReply {
   const [status, word, description] = errorWords[errorCode(error) as OauthErrorCode] ?? fromFramework(error);
   if (status === 500) log.error({ requestId: request.id, error }, 'a token request failed');
   if (status === 401) reply.header('WWW-Authenticate', 'Basic realm="openhisp", charset="UTF-8"');
-  if (error instanceof CodedError && error.retryAfterSeconds !== undefined) reply.header('Retry-After', String(error.retryAfterSeconds));
+  if (error instanceof CodedError && error.retryAfterSeconds !== undefined)
+    reply.header('Retry-After', String(error.retryAfterSeconds));
   return reply.code(status).send({ error: word, error_description: description });
 }
 
 function fromFramework(error: unknown): readonly [number, string, string] {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
-  if (error instanceof CodedError && error.kind === 'unavailable') return [503, 'temporarily_unavailable', 'The service is over capacity; try again later'];
-  if (typeof status === 'number' && status >= 400 && status < 500) return [status, 'invalid_request', 'The request is malformed'];
+  if (error instanceof CodedError && error.kind === 'unavailable')
+    return [503, 'temporarily_unavailable', 'The service is over capacity; try again later'];
+  if (typeof status === 'number' && status >= 400 && status < 500)
+    return [status, 'invalid_request', 'The request is malformed'];
   return [500, 'server_error', 'The service failed'];
 }
 

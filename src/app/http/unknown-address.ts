@@ -19,16 +19,25 @@ export function addUnknownAddress(app: HispFastify, log: Log): void {
   });
 }
 
-function refuseMethod(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): FastifyReply {
+function refuseMethod(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  methods: readonly string[],
+): FastifyReply {
   const allow = methods.join(', ');
   const problem = { field: '', reason: 'method_not_allowed', detail: `This address takes ${allow}.` };
-  return reply.code(405).header('Allow', allow).send(buildErrorEnvelope(405, [problem], request.id));
+  return reply
+    .code(405)
+    .header('Allow', allow)
+    .send(buildErrorEnvelope(405, [problem], request.id));
 }
 
 function toForm(url: string): RegExp {
   const source = url
     .split('/')
-    .map((part) => (part.startsWith(':') ? '[^/]+' : part === '*' ? '.*' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+    .map((part) =>
+      part.startsWith(':') ? '[^/]+' : part === '*' ? '.*' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+    )
     .join('/');
   return new RegExp(`^${source}/?$`);
 }

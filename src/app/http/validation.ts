@@ -14,13 +14,18 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
     const filled = Value.Default(schema, value);
     const converted = httpPart === 'body' ? filled : Value.Convert(schema, filled);
     if (validator.Check(converted)) return { value: converted };
-    return { error: validator.Errors(converted).map((error): FastifySchemaValidationError => ({ ...error, params: { ...error.params } })) };
+    return {
+      error: validator
+        .Errors(converted)
+        .map((error): FastifySchemaValidationError => ({ ...error, params: { ...error.params } })),
+    };
   };
 };
 
 /** The faulty fields of a failed validation, or undefined if the error is of another kind. */
 export function readValidationProblems(error: unknown): readonly FieldProblem[] | undefined {
-  if (!(error instanceof Error) || !('validation' in error) || !Array.isArray(error.validation)) return undefined;
+  if (!(error instanceof Error) || !('validation' in error) || !Array.isArray(error.validation))
+    return undefined;
   const problems = new Map<string, FieldProblem>();
   for (const found of error.validation as FastifySchemaValidationError[]) {
     for (const problem of toProblems(found)) {
@@ -41,16 +46,24 @@ function toProblems(error: FastifySchemaValidationError): FieldProblem[] {
       }));
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return namesIn(error.params['additionalProperties'] ?? error.params['unevaluatedProperties']).map((name) => ({
-        field: join(at, name),
-        reason: 'unknown',
-        detail: `${join(at, name)} is not known here.`,
-      }));
+      return namesIn(error.params['additionalProperties'] ?? error.params['unevaluatedProperties']).map(
+        (name) => ({
+          field: join(at, name),
+          reason: 'unknown',
+          detail: `${join(at, name)} is not known here.`,
+        }),
+      );
     // An unknown property is reported at its own place too, as failing a schema that nothing satisfies.
     case 'boolean':
       return [{ field: at, reason: 'unknown', detail: `${at} is not known here.` }];
     default:
-      return [{ field: at, reason: reasons[error.keyword] ?? 'invalid', detail: `${at === '' ? 'The value' : at} ${error.message ?? 'is not valid'}.` }];
+      return [
+        {
+          field: at,
+          reason: reasons[error.keyword] ?? 'invalid',
+          detail: `${at === '' ? 'The value' : at} ${error.message ?? 'is not valid'}.`,
+        },
+      ];
   }
 }
 

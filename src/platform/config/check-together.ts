@@ -15,7 +15,13 @@ export function checkTogether(config: Config): readonly FieldProblem[] {
 function pairOf(section: { tlsKeyFile?: string; tlsCertificateFile?: string }, name: string): FieldProblem[] {
   if ((section.tlsKeyFile === undefined) === (section.tlsCertificateFile === undefined)) return [];
   const field = section.tlsKeyFile === undefined ? `${name}.tlsKeyFile` : `${name}.tlsCertificateFile`;
-  return [{ field, reason: 'required', detail: `${field} is missing: a TLS key and its certificate come as a pair.` }];
+  return [
+    {
+      field,
+      reason: 'required',
+      detail: `${field} is missing: a TLS key and its certificate come as a pair.`,
+    },
+  ];
 }
 
 // Plain HTTP would carry credentials and patients' documents in the clear (OAUTH-15, SEC-07).
@@ -29,7 +35,9 @@ function plainHttp(http: Config['http']): FieldProblem[] {
 
 function keyBesideDatabase({ storage, vault }: Config): FieldProblem[] {
   if (storage.file !== vault.masterKeyFile) return [];
-  return [{ field: 'vault.masterKeyFile', reason: 'invalid', detail: 'vault.masterKeyFile is the database file.' }];
+  return [
+    { field: 'vault.masterKeyFile', reason: 'invalid', detail: 'vault.masterKeyFile is the database file.' },
+  ];
 }
 
 /** True for names and addresses that only this machine can reach. */

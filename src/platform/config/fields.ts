@@ -36,6 +36,10 @@ export function texts(fallback: readonly string[], description: string, pattern?
   });
 }
 
-export function choice<const T extends readonly string[]>(options: readonly [...T], fallback: T[number], description: string) {
+export function choice<const T extends readonly string[]>(
+  options: readonly [...T],
+  fallback: T[number],
+  description: string,
+) {
   return Type.Enum([...options] as [...T], { default: fallback, description });
 }

@@ -36,8 +36,13 @@ test('without anything set every setting has its default', () => {
 
 test('flags win over the environment, the environment over the file, the file over the defaults', () => {
   const file = writeFile({ http: { port: 1, host: '127.0.0.2' }, log: { level: 'warn' }, smtp: { port: 1 } });
-  const config = loadConfig({ OPENHISP_HTTP_PORT: '2', OPENHISP_LOG_LEVEL: 'debug' }, file, { 'http.port': '3' });
-  assert.deepEqual([config.http.port, config.http.host, config.log.level, config.smtp.port], [3, '127.0.0.2', 'debug', 1]);
+  const config = loadConfig({ OPENHISP_HTTP_PORT: '2', OPENHISP_LOG_LEVEL: 'debug' }, file, {
+    'http.port': '3',
+  });
+  assert.deepEqual(
+    [config.http.port, config.http.host, config.log.level, config.smtp.port],
+    [3, '127.0.0.2', 'debug', 1],
+  );
 });
 
 test('DATA_DIR and PORT are understood, and places follow the data folder', () => {
@@ -65,9 +70,19 @@ test('numbers, booleans and lists are read from text; an empty variable counts a
 test('all problems are told at once, each with its setting and its origin', () => {
   const file = writeFile({ http: { prot: 1 }, smtp: { port: 70000 }, nonsense: {} });
   const problems = problemsOf(() =>
-    loadConfig({ PORT: 'abc', OPENHISP_LOG_LEVEL: 'loud', OPENHISP_DNS_IS_SERVING: 'maybe' }, file, { 'no.such': '1' }),
+    loadConfig({ PORT: 'abc', OPENHISP_LOG_LEVEL: 'loud', OPENHISP_DNS_IS_SERVING: 'maybe' }, file, {
+      'no.such': '1',
+    }),
   );
-  assert.deepEqual(Object.keys(problems).sort(), ['dns.isServing', 'http.port', 'http.prot', 'log.level', 'no.such', 'nonsense', 'smtp.port']);
+  assert.deepEqual(Object.keys(problems).sort(), [
+    'dns.isServing',
+    'http.port',
+    'http.prot',
+    'log.level',
+    'no.such',
+    'nonsense',
+    'smtp.port',
+  ]);
   assert.match(problems['http.port'] ?? '', /environment PORT/);
   assert.match(problems['smtp.port'] ?? '', /configuration file/);
 });
@@ -84,11 +99,17 @@ test('OAUTH-15: plain HTTP is refused beyond loopback unless a proxy in front sp
   }
   for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost']) loadConfig({ OPENHISP_HTTP_HOST: host });
   loadConfig({ OPENHISP_HTTP_HOST: '0.0.0.0', OPENHISP_HTTP_IS_BEHIND_TLS_PROXY: 'true' });
-  loadConfig({ OPENHISP_HTTP_HOST: '0.0.0.0', OPENHISP_HTTP_TLS_KEY_FILE: 'k', OPENHISP_HTTP_TLS_CERTIFICATE_FILE: 'c' });
+  loadConfig({
+    OPENHISP_HTTP_HOST: '0.0.0.0',
+    OPENHISP_HTTP_TLS_KEY_FILE: 'k',
+    OPENHISP_HTTP_TLS_CERTIFICATE_FILE: 'c',
+  });
 });
 
 test('a TLS key without its certificate is a problem, and so is a key file that is the database', () => {
-  assert.deepEqual(Object.keys(problemsOf(() => loadConfig({ OPENHISP_SMTP_TLS_KEY_FILE: 'k' }))), ['smtp.tlsCertificateFile']);
+  assert.deepEqual(Object.keys(problemsOf(() => loadConfig({ OPENHISP_SMTP_TLS_KEY_FILE: 'k' }))), [
+    'smtp.tlsCertificateFile',
+  ]);
   const same = { OPENHISP_STORAGE_FILE: '/x/a', OPENHISP_VAULT_MASTER_KEY_FILE: '/x/a' };
   assert.deepEqual(Object.keys(problemsOf(() => loadConfig(same))), ['vault.masterKeyFile']);
 });

@@ -24,7 +24,8 @@ export function loadConfig(
   const origins = new Map<string, string>();
   const draft = readFile(file, problems);
   applyEnvironment(draft, env, origins, problems);
-  for (const [name, value] of Object.entries(flags)) applyText(draft, name, value, `flag ${name}`, origins, problems);
+  for (const [name, value] of Object.entries(flags))
+    applyText(draft, name, value, `flag ${name}`, origins, problems);
   const filled: unknown = Value.Default(configSchema, draft);
   problems.push(...listProblems(filled, origins));
   if (problems.length === 0 && Value.Check(configSchema, filled)) {
@@ -42,7 +43,11 @@ function readFile(file: string | undefined, problems: FieldProblem[]): Draft {
     if (isDraft(parsed)) return parsed;
     problems.push({ field: file, reason: 'invalid', detail: 'The configuration file is not a JSON object.' });
   } catch (error) {
-    problems.push({ field: file, reason: 'invalid', detail: `The configuration file cannot be read: ${errorText(error)}` });
+    problems.push({
+      field: file,
+      reason: 'invalid',
+      detail: `The configuration file cannot be read: ${errorText(error)}`,
+    });
   }
   return {};
 }
@@ -55,11 +60,13 @@ function applyEnvironment(
 ): void {
   for (const [alias, name] of Object.entries(aliases)) {
     const value = env[alias];
-    if (value !== undefined && value !== '') applyText(draft, name, value, `environment ${alias}`, origins, problems);
+    if (value !== undefined && value !== '')
+      applyText(draft, name, value, `environment ${alias}`, origins, problems);
   }
   for (const { path: name, variable } of listSettings()) {
     const value = env[variable];
-    if (value !== undefined && value !== '') applyText(draft, name, value, `environment ${variable}`, origins, problems);
+    if (value !== undefined && value !== '')
+      applyText(draft, name, value, `environment ${variable}`, origins, problems);
   }
 }
 
@@ -108,7 +115,10 @@ function parseFlag(value: string): unknown {
 }
 
 function splitList(value: string): string[] {
-  return value.split(',').map((item) => item.trim()).filter((item) => item !== '');
+  return value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
 }
 
 function assign(draft: Draft, [name, ...rest]: readonly string[], value: unknown): void {
@@ -131,7 +141,9 @@ function listProblems(filled: unknown, origins: ReadonlyMap<string, string>): Fi
     const field = error.instancePath.slice(1).replaceAll('/', '.');
     const isUnknown = error.keyword === 'boolean';
     const origin = origins.get(field) ?? 'configuration file';
-    const detail = isUnknown ? `There is no setting ${field} (${origin}).` : `${field} ${error.message} (${origin}).`;
+    const detail = isUnknown
+      ? `There is no setting ${field} (${origin}).`
+      : `${field} ${error.message} (${origin}).`;
     if (!byField.has(field)) byField.set(field, { field, reason: isUnknown ? 'unknown' : 'invalid', detail });
   }
   return [...byField.values()];
@@ -145,13 +157,18 @@ function settlePaths(config: Static<typeof configSchema>): Config {
     dataDir,
     storage: { ...config.storage, file: config.storage.file ?? path.join(dataDir, 'openhisp.db') },
     vault: { ...config.vault, masterKeyFile: config.vault.masterKeyFile ?? path.join(dataDir, 'master.key') },
-    directory: { ...config.directory, snapshotDir: config.directory.snapshotDir ?? path.join(dataDir, 'directory') },
+    directory: {
+      ...config.directory,
+      snapshotDir: config.directory.snapshotDir ?? path.join(dataDir, 'directory'),
+    },
   };
 }
 
 function invalid(problems: readonly FieldProblem[]): PlatformError {
   const lines = problems.map((problem) => `  ${problem.detail}`).join('\n');
-  return new PlatformError('PLATFORM_CONFIG_INVALID', `The configuration is not valid:\n${lines}`, { problems });
+  return new PlatformError('PLATFORM_CONFIG_INVALID', `The configuration is not valid:\n${lines}`, {
+    problems,
+  });
 }
 
 function isDraft(value: unknown): value is Draft {

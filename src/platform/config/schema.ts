@@ -9,16 +9,28 @@ const http = section('The REST API', {
   port: port(8080, 'Port to listen on; 0 takes any free one.'),
   tlsKeyFile: optionalText('PEM file of the private key; with it the API speaks HTTPS.'),
   tlsCertificateFile: optionalText('PEM file of the certificate chain.'),
-  isBehindTlsProxy: flag(false, 'A proxy in front speaks TLS, so plain HTTP may be served beyond loopback (OAUTH-15).'),
+  isBehindTlsProxy: flag(
+    false,
+    'A proxy in front speaks TLS, so plain HTTP may be served beyond loopback (OAUTH-15).',
+  ),
   trustedProxies: texts([], 'Addresses or networks whose X-Forwarded-For is believed.'),
-  publicUrl: optionalText('The address clients use, for metadata and the API document, for example https://hisp.example.org.'),
-  maxBodyBytes: count(40 * megabyte, 'Largest request body: 25 MB of attachments as base64, and a margin.', 1024),
+  publicUrl: optionalText(
+    'The address clients use, for metadata and the API document, for example https://hisp.example.org.',
+  ),
+  maxBodyBytes: count(
+    40 * megabyte,
+    'Largest request body: 25 MB of attachments as base64, and a margin.',
+    1024,
+  ),
   exposesMetrics: flag(false, 'Answer /metrics to everybody, not only to this machine.'),
   maxEventLoopDelayMs: count(1000, 'Above this delay requests are answered 503 until it falls.', 50),
 });
 
 const oauth = section('Tokens and client credentials', {
-  acceptsQueryParameters: flag(false, 'Also take grant_type and scope from the query of the token request (Decision 0006).'),
+  acceptsQueryParameters: flag(
+    false,
+    'Also take grant_type and scope from the query of the token request (Decision 0006).',
+  ),
   attemptsPerMinute: count(30, 'Refused token requests per client id and per address before 429.'),
   tokensPerSecond: rate(5, 'Token requests of one client, refill.'),
   tokensBurst: count(50, 'Token requests of one client at once.'),
@@ -44,7 +56,11 @@ const audit = section('The audit chain', {
 });
 
 const dns = section('Name lookups and the zones we publish', {
-  resolvers: texts([], 'Recursive resolvers as host:port, in order of use; empty means those of the system.', hostAndPort),
+  resolvers: texts(
+    [],
+    'Recursive resolvers as host:port, in order of use; empty means those of the system.',
+    hostAndPort,
+  ),
   timeoutMs: count(3000, 'Time for one try.', 50),
   attempts: count(3, 'Tries per lookup over all resolvers.'),
   isServing: flag(false, 'Answer for the hosted domains ourselves (HOST-02).'),
@@ -85,7 +101,10 @@ const delivery = section('Outbound mail', {
 const trust = section('Certificates and trust', {
   failsOnUnknownRevocation: flag(false, 'Refuse a certificate whose revocation state cannot be found out.'),
   bundleRefreshHours: rate(24, 'How often trust bundles are fetched.'),
-  allowsPrivateTargets: flag(false, 'Fetch issuers, CRLs and bundles from private addresses too: sandbox and tests only.'),
+  allowsPrivateTargets: flag(
+    false,
+    'Fetch issuers, CRLs and bundles from private addresses too: sandbox and tests only.',
+  ),
 });
 
 const directory = section('The provider directory', {
@@ -99,7 +118,10 @@ const directory = section('The provider directory', {
 const messaging = section('The messaging API', {
   sendsPerSecond: rate(20, 'Sends of one client, refill (Decision 0007).'),
   sendsBurst: count(40, 'Sends of one client at once.'),
-  maxAttachmentBytes: count(25 * megabyte, 'All attachments of one message together, decoded (Decision 0010).'),
+  maxAttachmentBytes: count(
+    25 * megabyte,
+    'All attachments of one message together, decoded (Decision 0010).',
+  ),
   maxAttachments: count(20, 'Attachments of one message.', 0),
   maxRecipients: count(50, 'Recipients of one message.'),
   maxSubjectCharacters: count(255, 'Length of a subject.'),
@@ -115,7 +137,10 @@ const messaging = section('The messaging API', {
     ],
     'Media types that are never sent (Decision 0010).',
   ),
-  processedWindowMinutes: rate(60, 'Time for the processed notice before a recipient expires (Decision 0012).'),
+  processedWindowMinutes: rate(
+    60,
+    'Time for the processed notice before a recipient expires (Decision 0012).',
+  ),
   dispatchedWindowMinutes: rate(60, 'Time for the dispatched notice, when asked for (Decision 0012).'),
   inboxDays: count(30, 'After this time the operator is told of mail that nobody fetched.'),
   contentDays: count(90, 'Content is erased this long after the outcome is final; metadata stays (SEC-08).'),

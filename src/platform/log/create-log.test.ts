@@ -24,7 +24,15 @@ test('less than the set level is not written', () => {
 test('SEC-03: secrets, tokens and patient fields never get out, however deep they are', () => {
   const { lines, log } = collect(false);
   const secret = 'do-not-show';
-  const names = ['authorization', 'client_secret', 'accessToken', 'messageBody', 'patientLastname', 'attachmentContent', 'privateKey'];
+  const names = [
+    'authorization',
+    'client_secret',
+    'accessToken',
+    'messageBody',
+    'patientLastname',
+    'attachmentContent',
+    'privateKey',
+  ];
   for (const name of names) {
     log.info({ [name]: secret }, 'one');
     log.info({ request: { [name]: secret } }, 'two');
@@ -37,8 +45,13 @@ test('an error shows its class, code and causes, and none of its other propertie
   const { lines, log } = collect(false);
   const cause = Object.assign(new Error('inner'), { code: 'E_INNER', payload: 'do-not-show' });
   log.error({ error: new Error('outer', { cause }) }, 'failed');
-  const line = JSON.parse(lines[0] ?? '') as { error: { text: string; cause: { code: string; text: string } } };
-  assert.deepEqual([line.error.text, line.error.cause.code, line.error.cause.text], ['outer', 'E_INNER', 'inner']);
+  const line = JSON.parse(lines[0] ?? '') as {
+    error: { text: string; cause: { code: string; text: string } };
+  };
+  assert.deepEqual(
+    [line.error.text, line.error.cause.code, line.error.cause.text],
+    ['outer', 'E_INNER', 'inner'],
+  );
   assert.ok(!lines.join('').includes('do-not-show'));
 });
 
@@ -46,6 +59,9 @@ test('on a terminal a line reads well, with the stack of an error below it', () 
   const { lines, log } = collect(true);
   log.child({ worker: 'delivery' }).warn({ attempt: 2, reason: 'no answer' }, 'try again');
   log.error({ error: new Error('outer', { cause: new Error('inner') }) }, 'failed');
-  assert.match(lines[0] ?? '', /^\d\d:\d\d:\d\d\.\d{3} WARN {2}try again worker=delivery attempt=2 reason="no answer"\n$/);
+  assert.match(
+    lines[0] ?? '',
+    /^\d\d:\d\d:\d\d\.\d{3} WARN {2}try again worker=delivery attempt=2 reason="no answer"\n$/,
+  );
   assert.match(lines[1] ?? '', /failed\n {4}Error: outer\n[^]*caused by\n {4}Error: inner/);
 });

@@ -16,7 +16,9 @@ export interface Metrics {
   gauge(spec: MetricSpec): { set(value: number, labels?: Labels): void };
   /** A gauge whose value is asked for when the metrics are read. */
   measured(spec: MetricSpec, read: () => number | Promise<number>): void;
-  histogram(spec: MetricSpec & { readonly buckets: readonly number[] }): { observe(value: number, labels?: Labels): void };
+  histogram(spec: MetricSpec & { readonly buckets: readonly number[] }): {
+    observe(value: number, labels?: Labels): void;
+  };
   readonly contentType: string;
   text(): Promise<string>;
 }
@@ -50,6 +52,9 @@ export function createMetrics(options: { readonly withProcess?: boolean } = {}):
   };
 }
 
-function forProm(spec: MetricSpec, registry: Registry): { name: string; help: string; labelNames: string[]; registers: Registry[] } {
+function forProm(
+  spec: MetricSpec,
+  registry: Registry,
+): { name: string; help: string; labelNames: string[]; registers: Registry[] } {
   return { name: spec.name, help: spec.help, labelNames: [...(spec.labels ?? [])], registers: [registry] };
 }

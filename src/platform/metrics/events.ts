@@ -20,10 +20,15 @@ export type Report<Table extends EventTable> = <Name extends keyof Table>(
   fields?: Readonly<Record<string, unknown>>,
 ) => void;
 
-type LabelOf<Spec> = Spec extends { readonly labels: readonly (infer Label extends string)[] } ? Label : never;
+type LabelOf<Spec> = Spec extends { readonly labels: readonly (infer Label extends string)[] }
+  ? Label
+  : never;
 
 /** Registers the counters of a module's event table and returns the function that reports an event. */
-export function createReport<const Table extends EventTable>(table: Table, parts: { metrics: Metrics; log: Log }): Report<Table> {
+export function createReport<const Table extends EventTable>(
+  table: Table,
+  parts: { metrics: Metrics; log: Log },
+): Report<Table> {
   const counters = new Map(
     Object.entries(table).map(([name, spec]) => [
       name,

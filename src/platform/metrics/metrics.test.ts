@@ -10,7 +10,8 @@ test('counters, gauges, measured values and histograms appear in the text', asyn
   metrics.measured({ name: 'c', help: 'c' }, async () => 8);
   metrics.histogram({ name: 'd', help: 'd', buckets: [1, 2] }).observe(1.5);
   const text = await metrics.text();
-  for (const line of ['a_total{outcome="ok"} 2', 'b 7', 'c 8', 'd_bucket{le="2"} 1']) assert.ok(text.includes(line), line);
+  for (const line of ['a_total{outcome="ok"} 2', 'b 7', 'c 8', 'd_bucket{le="2"} 1'])
+    assert.ok(text.includes(line), line);
 });
 
 test('two sets of metrics do not know of each other', async () => {

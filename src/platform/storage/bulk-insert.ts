@@ -6,8 +6,13 @@ import type { AnyTransaction, BulkInsert } from './storage.ts';
 /** Rows inserted before the event loop gets its turn: about 5 ms of work. */
 const rowsPerTurn = 1000;
 
-export async function insertOnSqlite(tx: AnyTransaction, handle: Database, insert: BulkInsert): Promise<number> {
-  if (!tx.isTransaction || !handle.inTransaction) throw new TypeError('a bulk insert needs a running transaction');
+export async function insertOnSqlite(
+  tx: AnyTransaction,
+  handle: Database,
+  insert: BulkInsert,
+): Promise<number> {
+  if (!tx.isTransaction || !handle.inTransaction)
+    throw new TypeError('a bulk insert needs a running transaction');
   const statement = handle.prepare(
     `insert into "${insert.table}" (${insert.columns.map((column) => `"${column}"`).join(', ')}) ` +
       `values (${insert.columns.map(() => '?').join(', ')})`,

@@ -17,15 +17,28 @@ interface MigrationTables {
 }
 
 /** Applies what is missing, in order and in one transaction. Returns the names applied. */
-export async function migrateToLatest(storage: Storage, migrations: readonly Migration[]): Promise<readonly string[]> {
+export async function migrateToLatest(
+  storage: Storage,
+  migrations: readonly Migration[],
+): Promise<readonly string[]> {
   return storage.transaction(async (tx: Kysely<MigrationTables>) => {
-    await sql`create table if not exists schema_migration (name text primary key, applied_at bigint not null)`.execute(tx);
-    const applied = new Set((await tx.selectFrom('schema_migration').select('name').execute()).map((row) => row.name));
+    await sql`create table if not exists schema_migration (name text primary key, applied_at bigint not null)`.execute(
+      tx,
+    );
+    const applied = new Set(
+      (await tx.selectFrom('schema_migration').select('name').execute()).map((row) => row.name),
+    );
     refuseNewerSchema(applied, migrations);
     const pending = migrations.filter((migration) => !applied.has(migration.name));
     for (const migration of pending) {
-      await migration.up(tx.withTables<unknown & Record<never, never>>() as unknown as Kysely<unknown>, storage.engine);
-      await tx.insertInto('schema_migration').values({ name: migration.name, applied_at: Date.now() }).execute();
+      await migration.up(
+        tx.withTables<unknown & Record<never, never>>() as unknown as Kysely<unknown>,
+        storage.engine,
+      );
+      await tx
+        .insertInto('schema_migration')
+        .values({ name: migration.name, applied_at: Date.now() })
+        .execute();
     }
     return pending.map((migration) => migration.name);
   });
@@ -35,5 +48,8 @@ function refuseNewerSchema(applied: ReadonlySet<string>, migrations: readonly Mi
   const known = new Set(migrations.map((migration) => migration.name));
   const unknown = [...applied].filter((name) => !known.has(name));
   if (unknown.length === 0) return;
-  throw new PlatformError('PLATFORM_STORAGE_NEWER', `the database was written by a newer program: ${unknown.join(', ')}`);
+  throw new PlatformError(
+    'PLATFORM_STORAGE_NEWER',
+    `the database was written by a newer program: ${unknown.join(', ')}`,
+  );
 }

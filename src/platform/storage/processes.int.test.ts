@@ -11,7 +11,13 @@ import { migrations } from './migrations/index.ts';
 import { openStorage } from './open-storage.ts';
 
 interface Tables {
-  data_key: { id: string; master_key_id: string; wrapped_key: Uint8Array; is_current: number; created_at: number };
+  data_key: {
+    id: string;
+    master_key_id: string;
+    wrapped_key: Uint8Array;
+    is_current: number;
+    created_at: number;
+  };
 }
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-processes-'));
@@ -28,7 +34,9 @@ const prelude = `
 `;
 
 function start(file: string, program: string): ChildProcess {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', prelude + program, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', prelude + program, file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   children.push(child);
   return child;
 }
@@ -76,11 +84,20 @@ test('two processes migrate and count in one file without losing a step', async 
       });
     }
     await storage.close();`;
-  const codes = await Promise.all([start(file, program), start(file, program)].map(async (child) => (await once(child, 'exit'))[0] as unknown));
+  const codes = await Promise.all(
+    [start(file, program), start(file, program)].map(
+      async (child) => (await once(child, 'exit'))[0] as unknown,
+    ),
+  );
   assert.deepEqual(codes, [0, 0]);
 
   const storage = await openStorage({ file });
-  const counter = await storage.tables<Tables>().selectFrom('data_key').select('created_at').where('id', '=', 'counter').executeTakeFirst();
+  const counter = await storage
+    .tables<Tables>()
+    .selectFrom('data_key')
+    .select('created_at')
+    .where('id', '=', 'counter')
+    .executeTakeFirst();
   assert.equal(counter?.created_at, 200);
   await storage.close();
 });
@@ -94,7 +111,10 @@ test('while another process holds the write lock the event loop runs, and waitin
   let turns = 0;
   const ticking = setInterval(() => turns++, 5);
   const refused = storage.transaction(async () => {});
-  await assert.rejects(refused, (error) => error instanceof PlatformError && error.code === 'PLATFORM_STORAGE_BUSY' && error.isTransient);
+  await assert.rejects(
+    refused,
+    (error) => error instanceof PlatformError && error.code === 'PLATFORM_STORAGE_BUSY' && error.isTransient,
+  );
   clearInterval(ticking);
   assert.ok(turns > 1, 'the event loop stood still');
   other.exec('commit');

@@ -57,16 +57,21 @@ export class SqliteDriver implements Driver {
 
   refuseInside(what: string): void {
     if (this.#context.getStore()?.isRunning !== true) return;
-    throw new PlatformError('PLATFORM_STORAGE_NESTED', `${what} was started inside a transaction, which it would wait for`);
+    throw new PlatformError(
+      'PLATFORM_STORAGE_NESTED',
+      `${what} was started inside a transaction, which it would wait for`,
+    );
   }
 
   get writer(): SqliteFile {
-    if (this.#writer === undefined) throw new PlatformError('PLATFORM_STORAGE_CLOSED', 'the storage is closed');
+    if (this.#writer === undefined)
+      throw new PlatformError('PLATFORM_STORAGE_CLOSED', 'the storage is closed');
     return this.#writer;
   }
 
   get reader(): SqliteFile {
-    if (this.#reader === undefined) throw new PlatformError('PLATFORM_STORAGE_CLOSED', 'the storage is closed');
+    if (this.#reader === undefined)
+      throw new PlatformError('PLATFORM_STORAGE_CLOSED', 'the storage is closed');
     return this.#reader;
   }
 

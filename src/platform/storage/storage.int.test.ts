@@ -66,7 +66,10 @@ test('the file can be read by its owner alone, is written ahead, and every commi
     const mode = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(db);
     const sync = await sql<{ synchronous: number }>`pragma synchronous`.execute(db);
     const keys = await sql<{ foreign_keys: number }>`pragma foreign_keys`.execute(db);
-    assert.deepEqual([mode.rows[0]?.journal_mode, sync.rows[0]?.synchronous, keys.rows[0]?.foreign_keys], ['wal', 2, 1]);
+    assert.deepEqual(
+      [mode.rows[0]?.journal_mode, sync.rows[0]?.synchronous, keys.rows[0]?.foreign_keys],
+      ['wal', 2, 1],
+    );
   }));
 
 test('a transaction that throws leaves nothing behind', () =>
@@ -99,7 +102,11 @@ test('a write of somebody else waits for the running transaction', () =>
       await gate;
       order.push('transaction');
     });
-    const single = db.insertInto('thing').values(row('b')).execute().then(() => order.push('single'));
+    const single = db
+      .insertInto('thing')
+      .values(row('b'))
+      .execute()
+      .then(() => order.push('single'));
     const second = storage.transaction(async () => void order.push('second'));
     proceed();
     await Promise.all([transaction, single, second]);
@@ -112,7 +119,10 @@ test('a write or a transaction that would wait for its own transaction is refuse
     await storage.transaction(async (tx: Kysely<Tables>) => {
       await tx.insertInto('thing').values(row('a')).execute();
       const nested = async (): Promise<void> => {};
-      await assert.rejects(async () => db.insertInto('thing').values(row('b')).execute(), hasCode('PLATFORM_STORAGE_NESTED'));
+      await assert.rejects(
+        async () => db.insertInto('thing').values(row('b')).execute(),
+        hasCode('PLATFORM_STORAGE_NESTED'),
+      );
       await assert.rejects(async () => storage.transaction(nested), hasCode('PLATFORM_STORAGE_NESTED'));
     });
     await db.insertInto('thing').values(row('c')).execute();
@@ -122,8 +132,14 @@ test('a write or a transaction that would wait for its own transaction is refuse
 test('a second row of the same key is told as such and the transaction can go on elsewhere', () =>
   withStorage(async (_storage, db) => {
     await db.insertInto('thing').values(row('a')).execute();
-    await assert.rejects(async () => db.insertInto('thing').values(row('a')).execute(), hasCode('PLATFORM_STORAGE_DUPLICATE'));
-    await assert.rejects(async () => sql`select * from nowhere`.execute(db), hasCode('PLATFORM_STORAGE_FAILED'));
+    await assert.rejects(
+      async () => db.insertInto('thing').values(row('a')).execute(),
+      hasCode('PLATFORM_STORAGE_DUPLICATE'),
+    );
+    await assert.rejects(
+      async () => sql`select * from nowhere`.execute(db),
+      hasCode('PLATFORM_STORAGE_FAILED'),
+    );
     await db.insertInto('thing').values(row('b')).execute();
   }));
 
@@ -146,7 +162,11 @@ test('many rows go in by one call, from a list or from a stream, and are part of
 test('a stream sees the state at its beginning and holds up nobody', () =>
   withStorage(async (storage, db) => {
     await storage.transaction((tx: Kysely<Tables>) =>
-      storage.bulkInsert(tx, { table: 'thing', columns: ['id'], rows: Array.from({ length: 30 }, (_, index) => [`${index}`]) }),
+      storage.bulkInsert(tx, {
+        table: 'thing',
+        columns: ['id'],
+        rows: Array.from({ length: 30 }, (_, index) => [`${index}`]),
+      }),
     );
     let count = 0;
     for await (const _ of db.selectFrom('thing').selectAll().stream(10)) {
@@ -166,10 +186,18 @@ test('a database of a newer program is refused', async () => {
 });
 
 test('a migration that fails leaves the schema as it was', async () => {
-  const broken: Migration = { name: '0002-broken', up: async (db) => db.schema.createTable('thing').execute() };
-  const storage = await openStorage({ file: path.join(folder, `${++files}.db`), migrations: [things, broken] });
+  const broken: Migration = {
+    name: '0002-broken',
+    up: async (db) => db.schema.createTable('thing').execute(),
+  };
+  const storage = await openStorage({
+    file: path.join(folder, `${++files}.db`),
+    migrations: [things, broken],
+  });
   await assert.rejects(storage.migrate());
-  const tables = await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(storage.db);
+  const tables = await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(
+    storage.db,
+  );
   assert.deepEqual(tables.rows, []);
   await storage.close();
 });
@@ -187,7 +215,10 @@ test('a database that cannot be written is unavailable, which is transient', asy
   await (await openEmpty()).close();
   const reader = openReader(path.join(folder, `${files}.db`));
   const write = (): unknown => translated(() => reader.handle.exec("insert into thing (id) values ('a')"));
-  assert.throws(write, (error) => hasCode('PLATFORM_STORAGE_UNAVAILABLE')(error) && (error as PlatformError).isTransient);
+  assert.throws(
+    write,
+    (error) => hasCode('PLATFORM_STORAGE_UNAVAILABLE')(error) && (error as PlatformError).isTransient,
+  );
   reader.handle.close();
 });
 

@@ -20,7 +20,10 @@ export interface MasterKeySource {
 export function loadMasterKey(source: MasterKeySource): MasterKey {
   if (source.base64 !== undefined) return parseMasterKey(source.base64);
   if (source.file === undefined) {
-    throw new PlatformError('PLATFORM_MASTER_KEY_INVALID', 'no master key: set OPENHISP_MASTER_KEY or OPENHISP_MASTER_KEY_FILE');
+    throw new PlatformError(
+      'PLATFORM_MASTER_KEY_INVALID',
+      'no master key: set OPENHISP_MASTER_KEY or OPENHISP_MASTER_KEY_FILE',
+    );
   }
   if (source.createsFile === true) createKeyFile(source.file);
   return parseMasterKey(readKeyFile(source.file));
@@ -42,7 +45,9 @@ function createKeyFile(file: string): void {
     writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
-    throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `cannot make the key file ${file}`, { cause: error });
+    throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `cannot make the key file ${file}`, {
+      cause: error,
+    });
   }
 }
 
@@ -50,7 +55,12 @@ function readKeyFile(file: string): string {
   try {
     if ((statSync(file).mode & 0o077) === 0) return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `cannot read the key file ${file}`, { cause: error });
+    throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `cannot read the key file ${file}`, {
+      cause: error,
+    });
   }
-  throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `the key file ${file} is open to others; its mode must be 0600`);
+  throw new PlatformError(
+    'PLATFORM_KEY_FILE_UNUSABLE',
+    `the key file ${file} is open to others; its mode must be 0600`,
+  );
 }

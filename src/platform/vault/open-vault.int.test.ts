@@ -16,7 +16,9 @@ const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
 const newKey = (): MasterKey => parseMasterKey(randomBytes(32).toString('base64'));
 let files = 0;
 
-async function withVaults(work: (open: (masterKey: MasterKey) => Promise<StoredVault>, file: string) => Promise<void>): Promise<void> {
+async function withVaults(
+  work: (open: (masterKey: MasterKey) => Promise<StoredVault>, file: string) => Promise<void>,
+): Promise<void> {
   const file = path.join(folder, `${++files}.db`);
   const storage = await openStorage({ file });
   await storage.migrate();
@@ -52,7 +54,10 @@ test('a data key of another process is known after a refresh', () =>
     const [one, two] = [await open(masterKey), await open(masterKey)];
     await one.rotateDataKey();
     const sealed = one.seal(Buffer.from('x'), 'c');
-    assert.throws(() => two.open(sealed, 'c'), (error) => error instanceof PlatformError && error.code === 'PLATFORM_SEAL_KEY_UNKNOWN');
+    assert.throws(
+      () => two.open(sealed, 'c'),
+      (error) => error instanceof PlatformError && error.code === 'PLATFORM_SEAL_KEY_UNKNOWN',
+    );
     await two.refresh();
     assert.equal(Buffer.from(two.open(sealed, 'c')).toString(), 'x');
   }));
@@ -74,5 +79,8 @@ test('after a change of the master key only the new one opens the vault', () =>
     await vault.rotateDataKey();
     assert.equal(await vault.rewrap(newMaster), 2);
     assert.equal(Buffer.from((await open(newMaster)).open(sealed, 'c')).toString(), 'x');
-    await assert.rejects(open(oldKey), (error) => error instanceof PlatformError && error.code === 'PLATFORM_MASTER_KEY_INVALID');
+    await assert.rejects(
+      open(oldKey),
+      (error) => error instanceof PlatformError && error.code === 'PLATFORM_MASTER_KEY_INVALID',
+    );
   }));

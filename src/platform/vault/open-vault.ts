@@ -8,7 +8,13 @@ import { openBox, sealBox } from './sealed-box.ts';
 import { createKeyId, createVaultOver, type Vault } from './vault.ts';
 
 interface VaultTables {
-  data_key: { id: string; master_key_id: string; wrapped_key: Uint8Array; is_current: number; created_at: number };
+  data_key: {
+    id: string;
+    master_key_id: string;
+    wrapped_key: Uint8Array;
+    is_current: number;
+    created_at: number;
+  };
 }
 
 /** A new data key is made when the current one is older than this. */
@@ -37,7 +43,12 @@ export async function openVault({ storage, masterKey, clock }: VaultOptions): Pr
   let master = masterKey;
 
   async function refresh(): Promise<void> {
-    const rows = await storage.tables<VaultTables>().selectFrom('data_key').selectAll().orderBy('created_at').execute();
+    const rows = await storage
+      .tables<VaultTables>()
+      .selectFrom('data_key')
+      .selectAll()
+      .orderBy('created_at')
+      .execute();
     for (const row of rows) {
       if (!keys.has(row.id)) keys.set(row.id, unwrap(master, row));
       if (row.is_current === 1) current = { id: row.id, createdAt: row.created_at };
@@ -53,14 +64,21 @@ export async function openVault({ storage, masterKey, clock }: VaultOptions): Pr
       await tx.updateTable('data_key').set({ is_current: 0 }).execute();
       await tx
         .insertInto('data_key')
-        .values({ id, master_key_id: masterKeyId(master), wrapped_key: wrapped, is_current: 1, created_at: clock.now().getTime() })
+        .values({
+          id,
+          master_key_id: masterKeyId(master),
+          wrapped_key: wrapped,
+          is_current: 1,
+          created_at: clock.now().getTime(),
+        })
         .execute();
     });
     await refresh();
   }
 
   await refresh();
-  const isStale = (): boolean => current.id === '' || clock.now().getTime() - current.createdAt > dataKeyLifetimeMs;
+  const isStale = (): boolean =>
+    current.id === '' || clock.now().getTime() - current.createdAt > dataKeyLifetimeMs;
   if (isStale()) await addDataKey(isStale);
 
   const vault = createVaultOver({

@@ -16,7 +16,8 @@ export function sealBox(key: Uint8Array, plain: Uint8Array, context: string): Bu
 
 /** Throws PLATFORM_SEAL_BROKEN unless the box was sealed by this key for this context and is unchanged. */
 export function openBox(key: Uint8Array, box: Uint8Array, context: string): Buffer {
-  if (box.length < nonceBytes + tagBytes) throw new PlatformError('PLATFORM_SEAL_BROKEN', 'a sealed value is too short');
+  if (box.length < nonceBytes + tagBytes)
+    throw new PlatformError('PLATFORM_SEAL_BROKEN', 'a sealed value is too short');
   const decipher = createDecipheriv('aes-256-gcm', requireKey(key), box.subarray(0, nonceBytes))
     .setAAD(Buffer.from(context, 'utf8'))
     .setAuthTag(box.subarray(box.length - tagBytes));
@@ -24,11 +25,16 @@ export function openBox(key: Uint8Array, box: Uint8Array, context: string): Buff
   try {
     return Buffer.concat([body, decipher.final()]);
   } catch (error) {
-    throw new PlatformError('PLATFORM_SEAL_BROKEN', 'a sealed value does not open in its context', { cause: error });
+    throw new PlatformError('PLATFORM_SEAL_BROKEN', 'a sealed value does not open in its context', {
+      cause: error,
+    });
   }
 }
 
 function requireKey(key: Uint8Array): Uint8Array {
   if (key.length === keyBytes) return key;
-  throw new PlatformError('PLATFORM_MASTER_KEY_INVALID', `a key has ${key.length} bytes instead of ${keyBytes}`);
+  throw new PlatformError(
+    'PLATFORM_MASTER_KEY_INVALID',
+    `a key has ${key.length} bytes instead of ${keyBytes}`,
+  );
 }

@@ -12,7 +12,8 @@ import { createVault } from './vault.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-vault-'));
 after(() => rmSync(folder, { recursive: true }));
-const hasCode = (code: PlatformErrorCode) => (error: unknown) => error instanceof PlatformError && error.code === code;
+const hasCode = (code: PlatformErrorCode) => (error: unknown) =>
+  error instanceof PlatformError && error.code === code;
 
 test('SEC-05: whatever is sealed opens again, in its context only', () => {
   const vault = createVault(randomBytes(32));
@@ -49,7 +50,10 @@ test('another master key opens nothing', () => {
 
 test('a key of the wrong length is never used', () => {
   assert.throws(() => sealBox(randomBytes(16), Buffer.alloc(1), 'c'), hasCode('PLATFORM_MASTER_KEY_INVALID'));
-  assert.throws(() => openBox(randomBytes(31), Buffer.alloc(40), 'c'), hasCode('PLATFORM_MASTER_KEY_INVALID'));
+  assert.throws(
+    () => openBox(randomBytes(31), Buffer.alloc(40), 'c'),
+    hasCode('PLATFORM_MASTER_KEY_INVALID'),
+  );
 });
 
 test('SEC-06: the master key comes from the environment or from a file, and the environment wins', () => {
@@ -67,7 +71,10 @@ test('a key file is made once, for its owner alone, and only when asked for', ()
   const first = loadMasterKey({ file, createsFile: true });
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.deepEqual(loadMasterKey({ file, createsFile: true }), first);
-  assert.throws(() => loadMasterKey({ file: path.join(folder, 'none', 'x.key'), createsFile: true }), hasCode('PLATFORM_KEY_FILE_UNUSABLE'));
+  assert.throws(
+    () => loadMasterKey({ file: path.join(folder, 'none', 'x.key'), createsFile: true }),
+    hasCode('PLATFORM_KEY_FILE_UNUSABLE'),
+  );
 });
 
 test('a key file that others can read is refused', () => {
@@ -82,7 +89,9 @@ test('what is no key is refused without repeating it', () => {
   for (const text of bad) {
     assert.throws(
       () => parseMasterKey(text),
-      (error) => hasCode('PLATFORM_MASTER_KEY_INVALID')(error) && (text === '' || !(error as Error).message.includes(text)),
+      (error) =>
+        hasCode('PLATFORM_MASTER_KEY_INVALID')(error) &&
+        (text === '' || !(error as Error).message.includes(text)),
     );
   }
   assert.throws(() => loadMasterKey({}), hasCode('PLATFORM_MASTER_KEY_INVALID'));

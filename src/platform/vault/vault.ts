@@ -39,7 +39,8 @@ export function createVaultOver(keys: KeyRing): Vault {
       return Buffer.concat([head, sealBox(requireKey(keys, currentId), plain, boundTo(currentId, context))]);
     },
     open(sealed, context) {
-      if (sealed[0] !== formatVersion) throw new PlatformError('PLATFORM_SEAL_BROKEN', 'a sealed value is of no known format');
+      if (sealed[0] !== formatVersion)
+        throw new PlatformError('PLATFORM_SEAL_BROKEN', 'a sealed value is of no known format');
       const keyId = Buffer.from(sealed.subarray(1, 1 + keyIdBytes)).toString('hex');
       return openBox(requireKey(keys, keyId), sealed.subarray(1 + keyIdBytes), boundTo(keyId, context));
     },
@@ -65,5 +66,7 @@ function boundTo(keyId: string, context: string): string {
 function requireKey(keys: KeyRing, keyId: string): Uint8Array {
   const key = keys.find(keyId);
   if (key !== undefined) return key;
-  throw new PlatformError('PLATFORM_SEAL_KEY_UNKNOWN', `no data key ${keyId} is at hand`, { fields: { keyId } });
+  throw new PlatformError('PLATFORM_SEAL_KEY_UNKNOWN', `no data key ${keyId} is at hand`, {
+    fields: { keyId },
+  });
 }

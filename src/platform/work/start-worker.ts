@@ -90,7 +90,10 @@ export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
   };
 }
 
-async function claimSafely<Item>({ name, claim, log }: WorkerOptions<Item>, limit: number): Promise<readonly Item[]> {
+async function claimSafely<Item>(
+  { name, claim, log }: WorkerOptions<Item>,
+  limit: number,
+): Promise<readonly Item[]> {
   try {
     return await claim(limit);
   } catch (error) {

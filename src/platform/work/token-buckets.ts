@@ -22,7 +22,11 @@ export interface Taken {
 
 export interface TokenBuckets {
   /** Takes `cost` tokens from the key's bucket, or none. `limits` overrides rate and burst for this key. */
-  take(key: string, cost?: number, limits?: { readonly ratePerSecond: number; readonly burst: number }): Taken;
+  take(
+    key: string,
+    cost?: number,
+    limits?: { readonly ratePerSecond: number; readonly burst: number },
+  ): Taken;
 }
 
 interface Bucket {
@@ -45,11 +49,18 @@ export function createTokenBuckets(options: BucketOptions): TokenBuckets {
   };
 }
 
-function refill(bucket: Bucket | undefined, limits: { ratePerSecond: number; burst: number }, nowMs: number): Bucket {
+function refill(
+  bucket: Bucket | undefined,
+  limits: { ratePerSecond: number; burst: number },
+  nowMs: number,
+): Bucket {
   if (bucket === undefined) return { tokens: limits.burst, atMs: nowMs };
   // A clock that was set back must not drain the bucket.
   const passedSeconds = Math.max(0, nowMs - bucket.atMs) / 1000;
-  return { tokens: Math.min(limits.burst, bucket.tokens + passedSeconds * limits.ratePerSecond), atMs: nowMs };
+  return {
+    tokens: Math.min(limits.burst, bucket.tokens + passedSeconds * limits.ratePerSecond),
+    atMs: nowMs,
+  };
 }
 
 function takeFrom(bucket: Bucket, cost: number, limits: { ratePerSecond: number; burst: number }): Taken {

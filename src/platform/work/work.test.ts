@@ -95,13 +95,19 @@ test('what claim or handle throws is logged and does not end the worker', async 
   });
   while (done.length < 2) await new Promise(setImmediate);
   await worker.close();
-  assert.deepEqual(errors, [['test', 'a worker could not claim'], ['test', 'a worker could not handle an item']]);
+  assert.deepEqual(errors, [
+    ['test', 'a worker could not claim'],
+    ['test', 'a worker could not handle an item'],
+  ]);
 });
 
 test('a bucket gives its burst at once, then one token per interval, and tells when to come back', () => {
   const clock = createManualClock(start);
   const buckets = createTokenBuckets({ ratePerSecond: 2, burst: 3, clock });
-  assert.deepEqual([1, 2, 3].map(() => buckets.take('a').remaining), [2, 1, 0]);
+  assert.deepEqual(
+    [1, 2, 3].map(() => buckets.take('a').remaining),
+    [2, 1, 0],
+  );
   assert.deepEqual(buckets.take('a'), { allowed: false, remaining: 0, retryAfterSeconds: 1, limit: 3 });
   assert.equal(buckets.take('b').allowed, true);
   clock.advance(500);
@@ -122,17 +128,20 @@ test('limits of its own override those of the buckets', () => {
 
 test('no more is ever given than burst plus what refilled', () => {
   fc.assert(
-    fc.property(fc.array(fc.record({ waitMs: fc.nat(3000), cost: fc.integer({ min: 1, max: 4 }) })), (steps) => {
-      const clock = createManualClock(start);
-      const buckets = createTokenBuckets({ ratePerSecond: 2, burst: 5, clock });
-      let given = 0;
-      for (const { waitMs, cost } of steps) {
-        clock.advance(waitMs);
-        if (buckets.take('a', cost).allowed) given += cost;
-        const passedSeconds = (clock.now().getTime() - start.getTime()) / 1000;
-        assert.ok(given <= 5 + passedSeconds * 2 + 1e-6);
-      }
-    }),
+    fc.property(
+      fc.array(fc.record({ waitMs: fc.nat(3000), cost: fc.integer({ min: 1, max: 4 }) })),
+      (steps) => {
+        const clock = createManualClock(start);
+        const buckets = createTokenBuckets({ ratePerSecond: 2, burst: 5, clock });
+        let given = 0;
+        for (const { waitMs, cost } of steps) {
+          clock.advance(waitMs);
+          if (buckets.take('a', cost).allowed) given += cost;
+          const passedSeconds = (clock.now().getTime() - start.getTime()) / 1000;
+          assert.ok(given <= 5 + passedSeconds * 2 + 1e-6);
+        }
+      },
+    ),
   );
 });
 

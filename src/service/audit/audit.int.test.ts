@@ -16,11 +16,17 @@ const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-audit-'));
 after(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
-async function withAudit(work: (audit: Audit, storage: Storage, file: string) => Promise<void>): Promise<void> {
+async function withAudit(
+  work: (audit: Audit, storage: Storage, file: string) => Promise<void>,
+): Promise<void> {
   const file = path.join(folder, `${++files}.db`);
   const storage = await openStorage({ file });
   await storage.migrate();
-  const audit = createAudit({ storage, clock: createManualClock(new Date('2026-05-01T00:00:00Z')), log: silentLog });
+  const audit = createAudit({
+    storage,
+    clock: createManualClock(new Date('2026-05-01T00:00:00Z')),
+    log: silentLog,
+  });
   try {
     await work(audit, storage, file);
   } finally {
@@ -29,12 +35,22 @@ async function withAudit(work: (audit: Audit, storage: Storage, file: string) =>
   }
 }
 
-const event = (action: string, objects: AuditEvent['objects'] = {}): AuditEvent => ({ action, outcome: 'ok', actor: 'client-1', objects });
-const isBroken = (error: unknown): boolean => error instanceof AuditError && error.code === 'AUDIT_CHAIN_BROKEN';
+const event = (action: string, objects: AuditEvent['objects'] = {}): AuditEvent => ({
+  action,
+  outcome: 'ok',
+  actor: 'client-1',
+  objects,
+});
+const isBroken = (error: unknown): boolean =>
+  error instanceof AuditError && error.code === 'AUDIT_CHAIN_BROKEN';
 
 test('SEC-03: a record tells time, actor, action, objects, outcome, request and address', () =>
   withAudit(async (audit) => {
-    await audit.recordNow({ ...event('message.accept', { messageId: 'm1', count: 2 }), requestId: 'r1', remoteAddress: '192.0.2.1' });
+    await audit.recordNow({
+      ...event('message.accept', { messageId: 'm1', count: 2 }),
+      requestId: 'r1',
+      remoteAddress: '192.0.2.1',
+    });
     assert.deepEqual(await audit.find({}), [
       {
         sequence: 1,
@@ -63,7 +79,10 @@ test('an event in a transaction stands or falls with it', () =>
       await audit.record(event('d'));
     });
     await audit.flush();
-    assert.deepEqual((await audit.find({})).map((record) => record.action), ['d', 'c', 'b']);
+    assert.deepEqual(
+      (await audit.find({})).map((record) => record.action),
+      ['d', 'c', 'b'],
+    );
     assert.equal((await audit.verifyChain()).eventCount, 3);
   }));
 
@@ -73,7 +92,10 @@ test('searches are written together, in their order, and an event never waits', 
     await audit.flush();
     const report = await audit.verifyChain();
     assert.deepEqual([report.eventCount, report.firstSequence, report.lastSequence], [3000, 1, 3000]);
-    assert.deepEqual((await audit.find({ limit: 2 })).map((record) => record.objects['count']), [2999, 2998]);
+    assert.deepEqual(
+      (await audit.find({ limit: 2 })).map((record) => record.objects['count']),
+      [2999, 2998],
+    );
     assert.equal((await audit.find({ before: 11, limit: 5 }))[0]?.sequence, 10);
   }));
 
@@ -155,5 +177,8 @@ test('what cannot be written is kept and written later', () =>
     database.exec('drop trigger stop');
     database.close();
     await audit.record(event('b'));
-    assert.deepEqual((await audit.find({})).map((record) => record.action), ['b', 'a']);
+    assert.deepEqual(
+      (await audit.find({})).map((record) => record.action),
+      ['b', 'a'],
+    );
   }));

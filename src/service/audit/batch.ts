@@ -39,7 +39,10 @@ export function createBatch<Item>(options: {
       await options.write(items);
     } catch (error) {
       waiting = [...items, ...waiting];
-      options.log.error({ code: errorCode(error), error, waiting: waiting.length }, 'audit events could not be written');
+      options.log.error(
+        { code: errorCode(error), error, waiting: waiting.length },
+        'audit events could not be written',
+      );
       schedule();
     }
   }

@@ -47,5 +47,7 @@ export function canonicalObjects(objects: Readonly<Record<string, string | numbe
 const longestValue = 1000;
 
 function shorten(value: string | number): string | number {
-  return typeof value === 'string' && value.length > longestValue ? `${value.slice(0, longestValue)}…` : value;
+  return typeof value === 'string' && value.length > longestValue
+    ? `${value.slice(0, longestValue)}…`
+    : value;
 }

@@ -75,7 +75,12 @@ export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions
 
 // The transaction holds the write lock, so nobody else can append between reading the last row and inserting the next.
 async function append(tx: Kysely<AuditTables>, events: readonly Timed[]): Promise<void> {
-  const last = await tx.selectFrom('audit_event').select(['sequence', 'hash']).orderBy('sequence', 'desc').limit(1).executeTakeFirst();
+  const last = await tx
+    .selectFrom('audit_event')
+    .select(['sequence', 'hash'])
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst();
   let { sequence, hash } = last ?? { sequence: 0, hash: chainStart };
   const rows: AuditRow[] = [];
   for (const { event, atMs } of events) {
@@ -84,7 +89,10 @@ async function append(tx: Kysely<AuditTables>, events: readonly Timed[]): Promis
     hash = row.hash;
   }
   for (let start = 0; start < rows.length; start += rowsPerInsert) {
-    await tx.insertInto('audit_event').values(rows.slice(start, start + rowsPerInsert)).execute();
+    await tx
+      .insertInto('audit_event')
+      .values(rows.slice(start, start + rowsPerInsert))
+      .execute();
   }
 }
 

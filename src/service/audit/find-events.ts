@@ -24,14 +24,20 @@ export interface AuditRecord {
   readonly remoteAddress: string | undefined;
 }
 
-export async function findEvents(db: Kysely<AuditTables>, filter: AuditFilter): Promise<readonly AuditRecord[]> {
+export async function findEvents(
+  db: Kysely<AuditTables>,
+  filter: AuditFilter,
+): Promise<readonly AuditRecord[]> {
   let query = db.selectFrom('audit_event').selectAll();
   if (filter.action !== undefined) query = query.where('action', '=', filter.action);
   if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor);
   if (filter.requestId !== undefined) query = query.where('request_id', '=', filter.requestId);
   if (filter.since !== undefined) query = query.where('recorded_at', '>=', filter.since.getTime());
   if (filter.before !== undefined) query = query.where('sequence', '<', filter.before);
-  const rows = await query.orderBy('sequence', 'desc').limit(Math.min(filter.limit ?? 100, 1000)).execute();
+  const rows = await query
+    .orderBy('sequence', 'desc')
+    .limit(Math.min(filter.limit ?? 100, 1000))
+    .execute();
   return rows.map(toRecord);
 }
 

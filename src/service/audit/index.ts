@@ -8,7 +8,13 @@
  * Not here: what the events of a service are called; each service names its own (`area.verb`).
  * Called by every service and by the command line.
  */
-export { createAudit, type Audit, type AuditEvent, type AuditOptions, type AuditOutcome } from './create-audit.ts';
+export {
+  createAudit,
+  type Audit,
+  type AuditEvent,
+  type AuditOptions,
+  type AuditOutcome,
+} from './create-audit.ts';
 export { type AuditFilter, type AuditRecord } from './find-events.ts';
 export { type ChainReport } from './verify-chain.ts';
 export { AuditError, auditErrors, type AuditErrorCode } from './errors.ts';

@@ -41,5 +41,7 @@ function requireSuccessor(last: AuditRow, row: AuditRow): void {
 }
 
 function broken(row: AuditRow, how: string): AuditError {
-  return new AuditError('AUDIT_CHAIN_BROKEN', `audit event ${row.sequence} ${how}`, { fields: { sequence: row.sequence } });
+  return new AuditError('AUDIT_CHAIN_BROKEN', `audit event ${row.sequence} ${how}`, {
+    fields: { sequence: row.sequence },
+  });
 }

@@ -24,13 +24,22 @@ export interface AttemptGuard {
 }
 
 export function createAttemptGuard(limits: AttemptLimits, clock: Clock): AttemptGuard {
-  const refusals = createTokenBuckets({ ratePerSecond: limits.attemptsPerMinute / 60, burst: limits.attemptsPerMinute, clock });
-  const grants = createTokenBuckets({ ratePerSecond: limits.tokensPerSecond, burst: limits.tokensBurst, clock });
+  const refusals = createTokenBuckets({
+    ratePerSecond: limits.attemptsPerMinute / 60,
+    burst: limits.attemptsPerMinute,
+    clock,
+  });
+  const grants = createTokenBuckets({
+    ratePerSecond: limits.tokensPerSecond,
+    burst: limits.tokensBurst,
+    clock,
+  });
   return {
     check(remoteAddress, authorization) {
       for (const key of keysOf(remoteAddress, authorization)) {
         const { remaining } = refusals.take(key, 0);
-        if (remaining < 1) throw tooMany('too many failed token requests', Math.ceil(60 / limits.attemptsPerMinute));
+        if (remaining < 1)
+          throw tooMany('too many failed token requests', Math.ceil(60 / limits.attemptsPerMinute));
       }
     },
     refused(remoteAddress, authorization) {

@@ -23,7 +23,9 @@ export function readBasicCredentials(header: string): readonly BasicCredentials[
   const raw = { clientId: text.slice(0, colon), clientSecret: text.slice(colon + 1) };
   const decoded = formDecode(raw);
   if (decoded === undefined) return [raw];
-  return decoded.clientId === raw.clientId && decoded.clientSecret === raw.clientSecret ? [raw] : [decoded, raw];
+  return decoded.clientId === raw.clientId && decoded.clientSecret === raw.clientSecret
+    ? [raw]
+    : [decoded, raw];
 }
 
 // RFC 7617 wants padding; some clients leave it out.

@@ -12,6 +12,7 @@ export function readBearerToken(authorization: string | undefined): string {
     throw new OauthError('OAUTH_TOKEN_MISSING', 'no bearer token');
   }
   const token = bearerForm.exec(authorization)?.[1];
-  if (token === undefined) throw new OauthError('OAUTH_TOKEN_MALFORMED', 'the Authorization header is malformed');
+  if (token === undefined)
+    throw new OauthError('OAUTH_TOKEN_MALFORMED', 'the Authorization header is malformed');
   return token;
 }

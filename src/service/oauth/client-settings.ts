@@ -33,8 +33,17 @@ const limitNames: readonly (keyof ClientLimits)[] = [
 ];
 
 /** The settings as columns. Throws OAUTH_CLIENT_SETTINGS_INVALID naming every field at fault. */
-export function checkSettings(settings: ClientSettings, chosen: Chosen = {}): Partial<OauthTables['oauth_client']> {
-  const problems = [...checkChosen(chosen), ...checkName(settings), ...checkScopes(settings), ...checkAddresses(settings), ...checkLimits(settings)];
+export function checkSettings(
+  settings: ClientSettings,
+  chosen: Chosen = {},
+): Partial<OauthTables['oauth_client']> {
+  const problems = [
+    ...checkChosen(chosen),
+    ...checkName(settings),
+    ...checkScopes(settings),
+    ...checkAddresses(settings),
+    ...checkLimits(settings),
+  ];
   if (problems.length > 0) {
     const text = `the settings of the client are not valid: ${problems.map((problem) => problem.detail).join(' ')}`;
     throw new OauthError('OAUTH_CLIENT_SETTINGS_INVALID', text, { problems });
@@ -47,7 +56,9 @@ function toColumns(settings: ClientSettings): Partial<OauthTables['oauth_client'
   return {
     ...(name === undefined ? {} : { name }),
     ...(scopes === undefined ? {} : { scopes: [...new Set(scopes)].join(' ') }),
-    ...(directAddresses === undefined ? {} : { direct_addresses: JSON.stringify(directAddresses.map((own) => own.toLowerCase())) }),
+    ...(directAddresses === undefined
+      ? {}
+      : { direct_addresses: JSON.stringify(directAddresses.map((own) => own.toLowerCase())) }),
     ...(limits === undefined ? {} : { limits: JSON.stringify(limits) }),
     ...(requestFinalDelivery === undefined ? {} : { requests_final_delivery: Number(requestFinalDelivery) }),
     ...(dataUseAcceptedAt === undefined ? {} : { data_use_accepted_at: dataUseAcceptedAt.getTime() }),
@@ -57,7 +68,9 @@ function toColumns(settings: ClientSettings): Partial<OauthTables['oauth_client'
 function checkChosen({ clientId, clientSecret }: Chosen): FieldProblem[] {
   const problems: FieldProblem[] = [];
   if (clientId !== undefined && !/^[A-Za-z0-9][A-Za-z0-9._-]{2,63}$/.test(clientId)) {
-    problems.push(problem('clientId', 'A client id has 3 to 64 letters, digits, dots, hyphens or underscores.'));
+    problems.push(
+      problem('clientId', 'A client id has 3 to 64 letters, digits, dots, hyphens or underscores.'),
+    );
   }
   if (clientSecret !== undefined && (clientSecret.length < shortestSecret || clientSecret.length > 256)) {
     problems.push(problem('clientSecret', `A chosen secret has ${shortestSecret} to 256 characters.`));
@@ -77,7 +90,9 @@ function checkScopes({ scopes }: ClientSettings): FieldProblem[] {
 
 function checkAddresses({ directAddresses = [] }: ClientSettings): FieldProblem[] {
   return directAddresses
-    .filter((own) => (own.startsWith('@') ? !isQualifiedDomain(own.slice(1)) : findDirectAddress(own) === undefined))
+    .filter((own) =>
+      own.startsWith('@') ? !isQualifiedDomain(own.slice(1)) : findDirectAddress(own) === undefined,
+    )
     .map((own) => problem('directAddresses', `${own} is neither a Direct address nor @domain.`));
 }
 

@@ -62,17 +62,31 @@ export function createClientStore(parts: ClientStoreParts): ClientStore {
   const db = storage.tables<OauthTables>();
 
   /** One audited change in one transaction. */
-  async function change<R>(action: string, clientId: string, objects: Record<string, string>, work: (tx: Tx) => Promise<R>): Promise<R> {
+  async function change<R>(
+    action: string,
+    clientId: string,
+    objects: Record<string, string>,
+    work: (tx: Tx) => Promise<R>,
+  ): Promise<R> {
     const result = await storage.transaction(async (tx: Tx) => {
       const done = await work(tx);
-      await audit.recordIn(tx, { action, actor: 'operator', outcome: 'ok', objects: { clientId, ...objects } });
+      await audit.recordIn(tx, {
+        action,
+        actor: 'operator',
+        outcome: 'ok',
+        objects: { clientId, ...objects },
+      });
       return done;
     });
     parts.onChange(clientId);
     return result;
   }
 
-  const updateRow = (tx: Tx, clientId: string, values: Partial<OauthTables['oauth_client']>): Promise<unknown> =>
+  const updateRow = (
+    tx: Tx,
+    clientId: string,
+    values: Partial<OauthTables['oauth_client']>,
+  ): Promise<unknown> =>
     tx
       .updateTable('oauth_client')
       .set({ ...values, updated_at: clock.now().getTime() })
@@ -86,28 +100,44 @@ export function createClientStore(parts: ClientStoreParts): ClientStore {
       return change('client.create', row.client_id, { scopes: row.scopes }, async (tx) => {
         await refuseKnown(tx, row.client_id);
         await tx.insertInto('oauth_client').values(row).execute();
-        await tx.insertInto('oauth_secret').values({ ...issued.row, created_at: row.created_at }).execute();
+        await tx
+          .insertInto('oauth_secret')
+          .values({ ...issued.row, created_at: row.created_at })
+          .execute();
         return issued.credentials;
       });
     },
     async list() {
-      const rows = await db.selectFrom('oauth_client').selectAll().orderBy('created_at').orderBy('client_id').execute();
+      const rows = await db
+        .selectFrom('oauth_client')
+        .selectAll()
+        .orderBy('created_at')
+        .orderBy('client_id')
+        .execute();
       return Promise.all(rows.map((row) => toClient(db, row)));
     },
     get: async (clientId) => toClient(db, await requireRow(db, clientId)),
     async update(clientId, settings) {
       const values = { ...checkSettings(settings) };
-      await change('client.update', clientId, { settings: Object.keys(settings).sort().join(' ') }, async (tx) => {
-        await requireRow(tx, clientId);
-        await updateRow(tx, clientId, values);
-      });
+      await change(
+        'client.update',
+        clientId,
+        { settings: Object.keys(settings).sort().join(' ') },
+        async (tx) => {
+          await requireRow(tx, clientId);
+          await updateRow(tx, clientId, values);
+        },
+      );
       return toClient(db, await requireRow(db, clientId));
     },
     async rotateSecret(clientId) {
       const issued = await issueSecret(parts.hasher, await requireRow(db, clientId));
       return change('client.rotate-secret', clientId, { secretId: issued.row.secret_id }, async (tx) => {
         await refuseThird(tx, clientId);
-        await tx.insertInto('oauth_secret').values({ ...issued.row, created_at: clock.now().getTime() }).execute();
+        await tx
+          .insertInto('oauth_secret')
+          .values({ ...issued.row, created_at: clock.now().getTime() })
+          .execute();
         return issued.credentials;
       });
     },
@@ -166,14 +196,26 @@ async function issueSecret(
 }
 
 async function refuseKnown(tx: Tx, clientId: string): Promise<void> {
-  const known = await tx.selectFrom('oauth_client').select('client_id').where('client_id', '=', clientId).executeTakeFirst();
-  if (known !== undefined) throw new OauthError('OAUTH_CLIENT_EXISTS', `there is a client ${clientId} already`);
+  const known = await tx
+    .selectFrom('oauth_client')
+    .select('client_id')
+    .where('client_id', '=', clientId)
+    .executeTakeFirst();
+  if (known !== undefined)
+    throw new OauthError('OAUTH_CLIENT_EXISTS', `there is a client ${clientId} already`);
 }
 
 async function refuseThird(tx: Tx, clientId: string): Promise<void> {
-  const secrets = await tx.selectFrom('oauth_secret').select('secret_id').where('client_id', '=', clientId).execute();
+  const secrets = await tx
+    .selectFrom('oauth_secret')
+    .select('secret_id')
+    .where('client_id', '=', clientId)
+    .execute();
   if (secrets.length < maxSecrets) return;
-  throw new OauthError('OAUTH_SECRETS_EXHAUSTED', `client ${clientId} has ${maxSecrets} secrets; revoke one first`);
+  throw new OauthError(
+    'OAUTH_SECRETS_EXHAUSTED',
+    `client ${clientId} has ${maxSecrets} secrets; revoke one first`,
+  );
 }
 
 async function deleteSecret(tx: Tx, clientId: string, secretId: string): Promise<void> {
@@ -182,28 +224,43 @@ async function deleteSecret(tx: Tx, clientId: string, secretId: string): Promise
     .where('client_id', '=', clientId)
     .where('secret_id', '=', secretId)
     .executeTakeFirstOrThrow();
-  if (numDeletedRows === 0n) throw new OauthError('OAUTH_SECRET_UNKNOWN', `client ${clientId} has no secret ${secretId}`);
+  if (numDeletedRows === 0n)
+    throw new OauthError('OAUTH_SECRET_UNKNOWN', `client ${clientId} has no secret ${secretId}`);
 }
 
 async function requireRow(db: Tx, clientId: string): Promise<OauthTables['oauth_client']> {
-  const row = await db.selectFrom('oauth_client').selectAll().where('client_id', '=', clientId).executeTakeFirst();
+  const row = await db
+    .selectFrom('oauth_client')
+    .selectAll()
+    .where('client_id', '=', clientId)
+    .executeTakeFirst();
   if (row === undefined) throw new OauthError('OAUTH_CLIENT_UNKNOWN', `there is no client ${clientId}`);
   return row;
 }
 
 async function toClient(db: Tx, row: OauthTables['oauth_client']): Promise<Client> {
-  const secrets = await db.selectFrom('oauth_secret').select(['secret_id', 'created_at']).where('client_id', '=', row.client_id).orderBy('created_at').execute();
+  const secrets = await db
+    .selectFrom('oauth_secret')
+    .select(['secret_id', 'created_at'])
+    .where('client_id', '=', row.client_id)
+    .orderBy('created_at')
+    .execute();
   return {
     ...readClientRow(row),
     createdAt: new Date(row.created_at),
     updatedAt: new Date(row.updated_at),
     ...(row.disabled_at === null ? {} : { disabledAt: new Date(row.disabled_at) }),
-    secrets: secrets.map((secret) => ({ secretId: secret.secret_id, createdAt: new Date(secret.created_at) })),
+    secrets: secrets.map((secret) => ({
+      secretId: secret.secret_id,
+      createdAt: new Date(secret.created_at),
+    })),
   };
 }
 
 /** The part of a client that its identity shares. */
-export function readClientRow(row: OauthTables['oauth_client']): Omit<Client, 'createdAt' | 'updatedAt' | 'secrets'> {
+export function readClientRow(
+  row: OauthTables['oauth_client'],
+): Omit<Client, 'createdAt' | 'updatedAt' | 'secrets'> {
   return {
     clientId: row.client_id,
     name: row.name,

@@ -9,7 +9,13 @@ import { OauthError } from './errors.ts';
 import type { Scope } from './scopes.ts';
 import { createSecretHasher } from './secrets.ts';
 import type { OauthTables } from './tables.ts';
-import { issueToken, revokeToken, type IssuedToken, type TokenEndpointParts, type TokenRequest } from './token-endpoint.ts';
+import {
+  issueToken,
+  revokeToken,
+  type IssuedToken,
+  type TokenEndpointParts,
+  type TokenRequest,
+} from './token-endpoint.ts';
 import { createTokenStore } from './token-store.ts';
 import { createClientVerifier } from './verify-client.ts';
 
@@ -55,8 +61,16 @@ export function createOauth(options: OauthOptions): Oauth {
     async authenticate(authorization, scope) {
       const client = await tokens.find(readBearerToken(authorization));
       if (client.scopes.includes(scope)) return client;
-      throw new OauthError('OAUTH_SCOPE_INSUFFICIENT', `the token is not for ${scope}`, { fields: { scope } });
+      throw new OauthError('OAUTH_SCOPE_INSUFFICIENT', `the token is not for ${scope}`, {
+        fields: { scope },
+      });
     },
-    clients: createClientStore({ storage, clock, audit, hasher, onChange: (clientId) => tokens.forget(clientId) }),
+    clients: createClientStore({
+      storage,
+      clock,
+      audit,
+      hasher,
+      onChange: (clientId) => tokens.forget(clientId),
+    }),
   };
 }

@@ -11,8 +11,14 @@ export const oauthErrors = {
   OAUTH_OVERLOADED: { kind: 'unavailable' },
   // Bearer tokens at a resource, answered as RFC 6750 §3.1 asks.
   OAUTH_TOKEN_MISSING: { kind: 'unauthenticated', publicMessage: 'A bearer token is needed.' },
-  OAUTH_TOKEN_MALFORMED: { kind: 'invalid-input', publicMessage: 'The Authorization header is not a bearer token.' },
-  OAUTH_TOKEN_INVALID: { kind: 'unauthenticated', publicMessage: 'The token is unknown, expired or revoked.' },
+  OAUTH_TOKEN_MALFORMED: {
+    kind: 'invalid-input',
+    publicMessage: 'The Authorization header is not a bearer token.',
+  },
+  OAUTH_TOKEN_INVALID: {
+    kind: 'unauthenticated',
+    publicMessage: 'The token is unknown, expired or revoked.',
+  },
   OAUTH_SCOPE_INSUFFICIENT: { kind: 'forbidden', publicMessage: 'The token is not for this service.' },
   // Administration.
   OAUTH_CLIENT_UNKNOWN: { kind: 'not-found' },

@@ -21,7 +21,12 @@ const storage = await openStorage({ file: path.join(folder, 'a.db') });
 await storage.migrate();
 const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
 const audit = createAudit({ storage, clock, log: silentLog });
-const oauth = createOauth({ storage, clock, audit, limits: { attemptsPerMinute: 5, tokensPerSecond: 1, tokensBurst: 100 } });
+const oauth = createOauth({
+  storage,
+  clock,
+  audit,
+  limits: { attemptsPerMinute: 5, tokensPerSecond: 1, tokensBurst: 100 },
+});
 after(async () => {
   await audit.close();
   await storage.close();
@@ -33,22 +38,49 @@ const refusedAs = (code: OauthErrorCode, field?: string) => (error: unknown) => 
   assert.ok(error instanceof OauthError);
   seen.add(error.code);
   assert.equal(error.code, code);
-  if (field !== undefined) assert.deepEqual(error.problems.map((problem) => problem.field), [field]);
+  if (field !== undefined)
+    assert.deepEqual(
+      error.problems.map((problem) => problem.field),
+      [field],
+    );
   return true;
 };
-const newClient: NewClient = { name: 'Test', scopes: ['messaging.api'], directAddresses: ['@Direct.Example.org', 'Dr.Bob@other.example.org'] };
+const newClient: NewClient = {
+  name: 'Test',
+  scopes: ['messaging.api'],
+  directAddresses: ['@Direct.Example.org', 'Dr.Bob@other.example.org'],
+};
 
 function tokenRequest(changes: Partial<TokenRequest>): TokenRequest {
   const body = Buffer.from('grant_type=client_credentials');
   const contentType = 'application/x-www-form-urlencoded';
-  return { authorization: undefined, contentType, body, query: '', remoteAddress: '127.0.0.1', requestId: 'r', ...changes };
+  return {
+    authorization: undefined,
+    contentType,
+    body,
+    query: '',
+    remoteAddress: '127.0.0.1',
+    requestId: 'r',
+    ...changes,
+  };
 }
 
 test('a client is found again with its settings, and its secret is nowhere', async () => {
-  const issued = await oauth.clients.create({ ...newClient, limits: { sendsPerSecond: 3 }, requestFinalDelivery: true, dataUseAcceptedAt: clock.now() });
+  const issued = await oauth.clients.create({
+    ...newClient,
+    limits: { sendsPerSecond: 3 },
+    requestFinalDelivery: true,
+    dataUseAcceptedAt: clock.now(),
+  });
   const client = await oauth.clients.get(issued.clientId);
-  assert.deepEqual([client.name, client.scopes, client.limits, client.requestFinalDelivery, client.dataUseAcceptedAt], ['Test', ['messaging.api'], { sendsPerSecond: 3 }, true, clock.now()]);
-  assert.deepEqual(client.secrets.map((secret) => secret.secretId), [issued.secretId]);
+  assert.deepEqual(
+    [client.name, client.scopes, client.limits, client.requestFinalDelivery, client.dataUseAcceptedAt],
+    ['Test', ['messaging.api'], { sendsPerSecond: 3 }, true, clock.now()],
+  );
+  assert.deepEqual(
+    client.secrets.map((secret) => secret.secretId),
+    [issued.secretId],
+  );
   assert.ok(!JSON.stringify(await oauth.clients.list()).includes(issued.clientSecret));
   assert.equal(Buffer.from(issued.clientSecret, 'base64url').length, 32);
 });
@@ -56,14 +88,25 @@ test('a client is found again with its settings, and its secret is nowhere', asy
 test('an update changes what is given and keeps the rest', async () => {
   const { clientId } = await oauth.clients.create(newClient);
   const client = await oauth.clients.update(clientId, { name: 'Other' });
-  assert.deepEqual([client.name, client.scopes, client.directAddresses], ['Other', newClient.scopes, ['@direct.example.org', 'dr.bob@other.example.org']]);
+  assert.deepEqual(
+    [client.name, client.scopes, client.directAddresses],
+    ['Other', newClient.scopes, ['@direct.example.org', 'dr.bob@other.example.org']],
+  );
 });
 
 test('M5: a client may send as its own addresses and as any of its own domains, in any case', async () => {
   const client = await oauth.clients.get((await oauth.clients.create(newClient)).clientId);
   const may = (text: string): boolean => canSendAs(client, parseDirectAddress(text));
-  assert.ok(may('anyone@direct.example.org') && may('Anyone@DIRECT.example.org') && may('dr.bob@OTHER.example.org'));
-  for (const text of ['alice@other.example.org', 'x@sub.direct.example.org', 'x@example.org', 'x@notdirect.example.org']) assert.ok(!may(text), text);
+  assert.ok(
+    may('anyone@direct.example.org') && may('Anyone@DIRECT.example.org') && may('dr.bob@OTHER.example.org'),
+  );
+  for (const text of [
+    'alice@other.example.org',
+    'x@sub.direct.example.org',
+    'x@example.org',
+    'x@notdirect.example.org',
+  ])
+    assert.ok(!may(text), text);
 });
 
 test('settings at fault are named', async () => {
@@ -77,7 +120,10 @@ test('settings at fault are named', async () => {
     [{ clientSecret: 'short' }, 'clientSecret'],
   ];
   for (const [fault, field] of faults) {
-    await assert.rejects(oauth.clients.create({ ...newClient, ...fault }), refusedAs('OAUTH_CLIENT_SETTINGS_INVALID', field));
+    await assert.rejects(
+      oauth.clients.create({ ...newClient, ...fault }),
+      refusedAs('OAUTH_CLIENT_SETTINGS_INVALID', field),
+    );
   }
 });
 
@@ -87,7 +133,12 @@ test('a known id, a third secret, an unknown client and an unknown secret are re
   await oauth.clients.rotateSecret(clientId);
   await assert.rejects(oauth.clients.rotateSecret(clientId), refusedAs('OAUTH_SECRETS_EXHAUSTED'));
   await assert.rejects(oauth.clients.revokeSecret(clientId, 'none'), refusedAs('OAUTH_SECRET_UNKNOWN'));
-  for (const call of [oauth.clients.get, oauth.clients.disable, oauth.clients.enable, oauth.clients.rotateSecret]) {
+  for (const call of [
+    oauth.clients.get,
+    oauth.clients.disable,
+    oauth.clients.enable,
+    oauth.clients.rotateSecret,
+  ]) {
     await assert.rejects(call('nobody'), refusedAs('OAUTH_CLIENT_UNKNOWN'));
   }
 });
@@ -102,11 +153,20 @@ test('OAUTH-03: an unknown id and a wrong secret cost exactly one slow hash each
   await oauth.clients.rotateSecret(clientId);
   const costOf = async (id: string, secret: string): Promise<number> => {
     hashes = 0;
-    await verifier.verify(`Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`).catch(refusedAs('OAUTH_CLIENT_INVALID'));
+    await verifier
+      .verify(`Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`)
+      .catch(refusedAs('OAUTH_CLIENT_INVALID'));
     return hashes;
   };
-  assert.deepEqual([await costOf('nobody', 'x'), await costOf(clientId, 'x'), await costOf('nobody', 'x')], [1, 1, 1]);
-  assert.deepEqual([await costOf(clientId, clientSecret), await costOf(clientId, clientSecret)], [1, 0], 'a proved secret is remembered');
+  assert.deepEqual(
+    [await costOf('nobody', 'x'), await costOf(clientId, 'x'), await costOf('nobody', 'x')],
+    [1, 1, 1],
+  );
+  assert.deepEqual(
+    [await costOf(clientId, clientSecret), await costOf(clientId, clientSecret)],
+    [1, 0],
+    'a proved secret is remembered',
+  );
 });
 
 test('too many secrets to hash at once are turned away, transiently', async () => {
@@ -115,7 +175,8 @@ test('too many secrets to hash at once are turned away, transiently', async () =
   const results = await Promise.allSettled(Array.from({ length: 80 }, () => hasher.hash('x', salt, 16)));
   const refused = results.filter((result) => result.status === 'rejected');
   assert.ok(refused.length > 0 && refused.length < 80);
-  for (const { reason } of refused) assert.ok(refusedAs('OAUTH_OVERLOADED')(reason) && (reason as OauthError).isTransient);
+  for (const { reason } of refused)
+    assert.ok(refusedAs('OAUTH_OVERLOADED')(reason) && (reason as OauthError).isTransient);
   await hasher.hash('x', salt, 16);
 });
 
@@ -125,7 +186,12 @@ test('expired tokens are cleared away when new ones are issued', async () => {
   await oauth.issueToken(tokenRequest({ authorization }));
   clock.advance(3_600_000);
   await oauth.issueToken(tokenRequest({ authorization }));
-  const rows = await storage.tables<OauthTables>().selectFrom('oauth_token').select('token_hash').where('client_id', '=', client.clientId).execute();
+  const rows = await storage
+    .tables<OauthTables>()
+    .selectFrom('oauth_token')
+    .select('token_hash')
+    .where('client_id', '=', client.clientId)
+    .execute();
   assert.equal(rows.length, 1);
 });
 
@@ -135,27 +201,43 @@ test('every change by an operator is audited with the client and without secrets
   await oauth.clients.revokeSecret(clientId, secretId);
   await oauth.clients.update(clientId, { name: 'x' });
   await oauth.clients.disable(clientId);
-  const records = (await audit.find({ actor: 'operator', limit: 1000 })).filter((record) => record.objects['clientId'] === clientId);
-  assert.deepEqual(records.map((record) => record.action).reverse(), ['client.create', 'client.rotate-secret', 'client.revoke-secret', 'client.update', 'client.disable']);
+  const records = (await audit.find({ actor: 'operator', limit: 1000 })).filter(
+    (record) => record.objects['clientId'] === clientId,
+  );
+  assert.deepEqual(records.map((record) => record.action).reverse(), [
+    'client.create',
+    'client.rotate-secret',
+    'client.revoke-secret',
+    'client.update',
+    'client.disable',
+  ]);
   assert.ok(!JSON.stringify(records).includes(clientSecret));
 });
 
 test('every refusal code is provoked', async () => {
   const client = await oauth.clients.create({ ...newClient, scopes: ['messaging.api'] });
   const authorization = `Basic ${Buffer.from(`${client.clientId}:${client.clientSecret}`).toString('base64')}`;
-  const issue = (changes: Partial<TokenRequest>): Promise<unknown> => oauth.issueToken(tokenRequest({ authorization, ...changes }));
+  const issue = (changes: Partial<TokenRequest>): Promise<unknown> =>
+    oauth.issueToken(tokenRequest({ authorization, ...changes }));
   await assert.rejects(issue({ contentType: 'text/plain' }), refusedAs('OAUTH_REQUEST_INVALID'));
   await assert.rejects(issue({ body: Buffer.from('grant_type=x') }), refusedAs('OAUTH_GRANT_UNSUPPORTED'));
-  await assert.rejects(issue({ body: Buffer.from('grant_type=client_credentials&scope=x') }), refusedAs('OAUTH_SCOPE_INVALID'));
+  await assert.rejects(
+    issue({ body: Buffer.from('grant_type=client_credentials&scope=x') }),
+    refusedAs('OAUTH_SCOPE_INVALID'),
+  );
   await assert.rejects(oauth.authenticate(undefined, 'messaging.api'), refusedAs('OAUTH_TOKEN_MISSING'));
   await assert.rejects(oauth.authenticate('Bearer', 'messaging.api'), refusedAs('OAUTH_TOKEN_MALFORMED'));
   await assert.rejects(oauth.authenticate('Bearer x', 'messaging.api'), refusedAs('OAUTH_TOKEN_INVALID'));
   const { accessToken } = await oauth.issueToken(tokenRequest({ authorization }));
-  await assert.rejects(oauth.authenticate(`Bearer ${accessToken}`, 'provider-directory'), refusedAs('OAUTH_SCOPE_INSUFFICIENT'));
+  await assert.rejects(
+    oauth.authenticate(`Bearer ${accessToken}`, 'provider-directory'),
+    refusedAs('OAUTH_SCOPE_INSUFFICIENT'),
+  );
   await oauth.clients.disable(client.clientId);
   await assert.rejects(issue({}), refusedAs('OAUTH_CLIENT_UNAUTHORIZED'));
   const wrong = { authorization: 'Basic eDp5', remoteAddress: '192.0.2.1' };
-  for (let attempt = 0; attempt < 5; attempt++) await assert.rejects(issue(wrong), refusedAs('OAUTH_CLIENT_INVALID'));
+  for (let attempt = 0; attempt < 5; attempt++)
+    await assert.rejects(issue(wrong), refusedAs('OAUTH_CLIENT_INVALID'));
   await assert.rejects(issue(wrong), refusedAs('OAUTH_ATTEMPTS_EXCEEDED'));
   assert.deepEqual([...seen].sort(), Object.keys(oauthErrors).sort());
 });

@@ -14,7 +14,8 @@ const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/;
  */
 export function chooseScopes(requested: string | undefined, allowed: readonly string[]): readonly string[] {
   if (requested === undefined) return allowed;
-  if (!scopeForm.test(requested)) throw new OauthError('OAUTH_SCOPE_INVALID', 'the scope parameter is malformed');
+  if (!scopeForm.test(requested))
+    throw new OauthError('OAUTH_SCOPE_INVALID', 'the scope parameter is malformed');
   const names = [...new Set(requested.split(' '))];
   if (names.every((name) => allowed.includes(name))) return names;
   throw new OauthError('OAUTH_SCOPE_INVALID', 'a scope is unknown or not allowed for this client');

@@ -26,7 +26,9 @@ export function createSecretHasher(): SecretHasher {
   return {
     async hash(secret, salt, cost) {
       if (waiting.length >= maxWaiting) {
-        throw new OauthError('OAUTH_OVERLOADED', 'too many token requests wait for their turn', { retryAfterSeconds: 5 });
+        throw new OauthError('OAUTH_OVERLOADED', 'too many token requests wait for their turn', {
+          retryAfterSeconds: 5,
+        });
       }
       if (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
       else running++;
@@ -44,7 +46,9 @@ export function createSecretHasher(): SecretHasher {
 function derive(secret: string, salt: Uint8Array, cost: number): Promise<Uint8Array> {
   const options = { N: cost, r: 8, p: 1, maxmem: 256 * cost * 8 };
   return new Promise((resolve, reject) => {
-    scrypt(secret.normalize('NFC'), salt, hashBytes, options, (error, key) => (error === null ? resolve(key) : reject(error)));
+    scrypt(secret.normalize('NFC'), salt, hashBytes, options, (error, key) =>
+      error === null ? resolve(key) : reject(error),
+    );
   });
 }
 

@@ -67,7 +67,8 @@ export async function revokeToken(parts: TokenEndpointParts, request: TokenReque
       .where('token_hash', '=', hashToken(token))
       .where('client_id', '=', row.client_id)
       .executeTakeFirstOrThrow();
-    if (ended.numDeletedRows > 0n) await parts.audit.recordIn(tx, event(request, 'token.revoke', 'ok', row.client_id));
+    if (ended.numDeletedRows > 0n)
+      await parts.audit.recordIn(tx, event(request, 'token.revoke', 'ok', row.client_id));
   });
   parts.tokens.forget(row.client_id);
 }
@@ -79,14 +80,19 @@ function readParameters(parts: TokenEndpointParts, request: TokenRequest): Token
     throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials must not be in the address of a request');
   }
   if (!parts.acceptsQueryParameters) return readTokenForm(request.contentType, request.body);
-  const body = request.body.length === 0 ? new Map<string, string>() : readTokenForm(request.contentType, request.body);
+  const body =
+    request.body.length === 0 ? new Map<string, string>() : readTokenForm(request.contentType, request.body);
   if ([...query.keys()].some((name) => body.has(name))) {
     throw new OauthError('OAUTH_REQUEST_INVALID', 'a parameter is both in the body and in the query');
   }
   return new Map([...query, ...body]);
 }
 
-async function proveClient(parts: TokenEndpointParts, request: TokenRequest, form: TokenForm): Promise<VerifiedClient> {
+async function proveClient(
+  parts: TokenEndpointParts,
+  request: TokenRequest,
+  form: TokenForm,
+): Promise<VerifiedClient> {
   // RFC 6749 §2.3: never more than one method; ours is HTTP Basic.
   if (form.has('client_secret') && request.authorization !== undefined) {
     throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials are given twice');
@@ -97,7 +103,8 @@ async function proveClient(parts: TokenEndpointParts, request: TokenRequest, for
     requireSameClient(form, client);
     return client;
   } catch (error) {
-    if (errorCode(error) === 'OAUTH_CLIENT_INVALID') parts.guard.refused(request.remoteAddress, request.authorization);
+    if (errorCode(error) === 'OAUTH_CLIENT_INVALID')
+      parts.guard.refused(request.remoteAddress, request.authorization);
     throw error;
   }
 }
@@ -110,8 +117,10 @@ function requireSameClient(form: TokenForm, client: VerifiedClient): void {
 
 function requireGrant(form: TokenForm): void {
   const grant = form.get('grant_type');
-  if (grant === undefined) throw new OauthError('OAUTH_REQUEST_INVALID', 'the grant_type parameter is missing');
-  if (grant !== 'client_credentials') throw new OauthError('OAUTH_GRANT_UNSUPPORTED', 'only client_credentials is supported');
+  if (grant === undefined)
+    throw new OauthError('OAUTH_REQUEST_INVALID', 'the grant_type parameter is missing');
+  if (grant !== 'client_credentials')
+    throw new OauthError('OAUTH_GRANT_UNSUPPORTED', 'only client_credentials is supported');
 }
 
 function allowedScopes({ row }: VerifiedClient): readonly string[] {
@@ -130,13 +139,21 @@ async function storeToken(
   await parts.storage.transaction(async (tx: Kysely<OauthTables>) => {
     await tx.deleteFrom('oauth_token').where('expires_at', '<=', row.issued_at).execute();
     await tx.insertInto('oauth_token').values(row).execute();
-    await parts.audit.recordIn(tx, event(request, 'token.issue', 'ok', row.client_id, { scopes: row.scopes }));
+    await parts.audit.recordIn(
+      tx,
+      event(request, 'token.issue', 'ok', row.client_id, { scopes: row.scopes }),
+    );
   });
   return { accessToken: token, expiresInSeconds: tokenLifetimeSeconds, scopes };
 }
 
 // Refusals may come in floods, so they are written with others.
-function recordRefusal(audit: Audit, request: TokenRequest, clientId: string | undefined, error: unknown): Promise<void> {
+function recordRefusal(
+  audit: Audit,
+  request: TokenRequest,
+  clientId: string | undefined,
+  error: unknown,
+): Promise<void> {
   const meant = error instanceof OauthError ? error.fields['clientId'] : undefined;
   const objects = { code: errorCode(error), ...(typeof meant === 'string' ? { clientId: meant } : {}) };
   return audit.record(event(request, 'token.issue', 'refused', clientId, objects));
@@ -149,5 +166,12 @@ function event(
   actor: string | undefined,
   objects: Readonly<Record<string, string>> = {},
 ): Parameters<Audit['record']>[0] {
-  return { action, outcome, actor, objects, requestId: request.requestId, remoteAddress: request.remoteAddress };
+  return {
+    action,
+    outcome,
+    actor,
+    objects,
+    requestId: request.requestId,
+    remoteAddress: request.remoteAddress,
+  };
 }

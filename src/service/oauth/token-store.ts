@@ -36,17 +36,35 @@ interface Believed {
   readonly untilMs: number;
 }
 
-export function createTokenStore({ db, clock }: { readonly db: Kysely<OauthTables>; readonly clock: Clock }): TokenStore {
+export function createTokenStore({
+  db,
+  clock,
+}: {
+  readonly db: Kysely<OauthTables>;
+  readonly clock: Clock;
+}): TokenStore {
   const believed = new Map<string, Believed>();
 
   async function look(hash: Buffer): Promise<Believed | undefined> {
-    const row = await db.selectFrom('oauth_token').selectAll().where('token_hash', '=', hash).executeTakeFirst();
+    const row = await db
+      .selectFrom('oauth_token')
+      .selectAll()
+      .where('token_hash', '=', hash)
+      .executeTakeFirst();
     if (row === undefined) return undefined;
-    const client = await db.selectFrom('oauth_client').selectAll().where('client_id', '=', row.client_id).executeTakeFirst();
+    const client = await db
+      .selectFrom('oauth_client')
+      .selectAll()
+      .where('client_id', '=', row.client_id)
+      .executeTakeFirst();
     if (client === undefined || client.disabled_at !== null) return undefined;
     const allowed = readClientRow(client);
     const scopes = row.scopes.split(' ').filter((scope) => allowed.scopes.includes(scope));
-    return { identity: { ...allowed, scopes }, expiresAtMs: row.expires_at, untilMs: clock.now().getTime() + believedForMs };
+    return {
+      identity: { ...allowed, scopes },
+      expiresAtMs: row.expires_at,
+      untilMs: clock.now().getTime() + believedForMs,
+    };
   }
 
   return {

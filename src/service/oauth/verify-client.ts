@@ -34,11 +34,24 @@ export function createClientVerifier(parts: {
 
   /** The client, or the id of a known client whose secret this is not, or undefined. */
   async function tryReading(reading: BasicCredentials): Promise<VerifiedClient | string | undefined> {
-    const row = await parts.db.selectFrom('oauth_client').selectAll().where('client_id', '=', reading.clientId).executeTakeFirst();
-    const secrets = await parts.db.selectFrom('oauth_secret').selectAll().where('client_id', '=', reading.clientId).execute();
+    const row = await parts.db
+      .selectFrom('oauth_client')
+      .selectAll()
+      .where('client_id', '=', reading.clientId)
+      .executeTakeFirst();
+    const secrets = await parts.db
+      .selectFrom('oauth_secret')
+      .selectAll()
+      .where('client_id', '=', reading.clientId)
+      .execute();
     const remembered = proved.find(reading);
-    if (row !== undefined && secrets.some((secret) => secret.secret_id === remembered)) return { row, secretId: remembered ?? '' };
-    const hash = await parts.hasher.hash(reading.clientSecret, row?.secret_salt ?? unknownSalt, row?.secret_cost ?? secretCost);
+    if (row !== undefined && secrets.some((secret) => secret.secret_id === remembered))
+      return { row, secretId: remembered ?? '' };
+    const hash = await parts.hasher.hash(
+      reading.clientSecret,
+      row?.secret_salt ?? unknownSalt,
+      row?.secret_cost ?? secretCost,
+    );
     const secretId = findEqualHash(hash, secrets);
     if (row === undefined || secretId === undefined) return row?.client_id;
     proved.remember(reading, secretId);
@@ -54,7 +67,9 @@ export function createClientVerifier(parts: {
         knownId ??= client;
       }
       // Which client was meant is for the audit row alone; the caller is told the same either way.
-      throw new OauthError('OAUTH_CLIENT_INVALID', 'client authentication failed', { fields: { clientId: knownId } });
+      throw new OauthError('OAUTH_CLIENT_INVALID', 'client authentication failed', {
+        fields: { clientId: knownId },
+      });
     },
   };
 }

@@ -22,7 +22,9 @@ export const oauthMigration: Migration = {
     await db.schema
       .createTable('oauth_secret')
       .addColumn('secret_id', 'text', (column) => column.primaryKey())
-      .addColumn('client_id', 'text', (column) => column.notNull().references('oauth_client.client_id').onDelete('cascade'))
+      .addColumn('client_id', 'text', (column) =>
+        column.notNull().references('oauth_client.client_id').onDelete('cascade'),
+      )
       .addColumn('hash', 'bytea', (column) => column.notNull())
       .addColumn('created_at', 'bigint', (column) => column.notNull())
       .execute();
@@ -30,7 +32,9 @@ export const oauthMigration: Migration = {
     await db.schema
       .createTable('oauth_token')
       .addColumn('token_hash', 'bytea', (column) => column.primaryKey())
-      .addColumn('client_id', 'text', (column) => column.notNull().references('oauth_client.client_id').onDelete('cascade'))
+      .addColumn('client_id', 'text', (column) =>
+        column.notNull().references('oauth_client.client_id').onDelete('cascade'),
+      )
       .addColumn('scopes', 'text', (column) => column.notNull())
       .addColumn('secret_id', 'text', (column) => column.notNull())
       .addColumn('issued_at', 'bigint', (column) => column.notNull())

@@ -22,7 +22,11 @@ export const auditMigration: Migration = {
       .addColumn('hash', 'bytea', (column) => column.notNull())
       .execute();
     await db.schema.createIndex('audit_event_time').on('audit_event').column('recorded_at').execute();
-    await db.schema.createIndex('audit_event_action').on('audit_event').columns(['action', 'recorded_at']).execute();
+    await db.schema
+      .createIndex('audit_event_action')
+      .on('audit_event')
+      .columns(['action', 'recorded_at'])
+      .execute();
     if (engine !== 'sqlite') return;
     // The program never changes a row; these stop a slip of the hand at a database console.
     await sql`create trigger audit_event_unchanged before update on audit_event
