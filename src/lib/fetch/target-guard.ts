@@ -29,7 +29,9 @@ export function createTargetGuard(options: TargetOptions): TargetGuard {
   const allowedHosts = new Set(options.allowedHosts ?? []);
   const findAddresses = options.findAddresses ?? findSystemAddresses;
   const checkAddress = (address: string, host: string) => {
-    if (options.allowPrivate === true || allowedHosts.has(host) || isPublicAddress(address)) return;
+    const isAllowed =
+      options.allowPrivate === true || allowedHosts.has(withoutDot(host)) || allowedHosts.has(address);
+    if (isAllowed || isPublicAddress(address)) return;
     throw new FetchError('FETCH_TARGET_FORBIDDEN', `${host} leads to an address that is not public`, {
       fields: { host, address },
     });
@@ -52,6 +54,10 @@ export function createTargetGuard(options: TargetOptions): TargetGuard {
 /** The host without brackets or closing dot, in lower case as the URL parser leaves it. */
 export function hostOf(url: URL): string {
   const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+  return withoutDot(host);
+}
+
+function withoutDot(host: string): string {
   return host.endsWith('.') ? host.slice(0, -1) : host;
 }
 
