@@ -96,11 +96,15 @@ test('HOOK-03, DNS rebinding: the address that was checked is the one connected 
 
 test('HOOK-03: an operator can allow hosts by name or address', async (t) => {
   const { port, requests } = await start(t, (_, response) => response.end());
-  const fetch = fetchWith({ findAddresses: loopback, allowedHosts: ['receiver.example', '127.0.0.1'] });
-  assert.equal((await fetch(`http://Receiver.example.:${port}/a`)).status, 200);
-  assert.equal((await fetch(`http://127.0.0.1:${port}/b`)).status, 200);
-  await assert.rejects(fetch(`http://other.example:${port}/`), { code: 'FETCH_TARGET_FORBIDDEN' });
-  assert.deepEqual(requests, ['GET /a', 'GET /b']);
+  const byName = fetchWith({ findAddresses: loopback, allowedHosts: ['receiver.example'] });
+  assert.equal((await byName(`http://Receiver.example.:${port}/a`)).status, 200);
+  await assert.rejects(byName(`http://other.example:${port}/`), { code: 'FETCH_TARGET_FORBIDDEN' });
+  await assert.rejects(byName(`http://127.0.0.1:${port}/`), { code: 'FETCH_TARGET_FORBIDDEN' });
+  const byAddress = fetchWith({ findAddresses: loopback, allowedHosts: ['127.0.0.1'] });
+  assert.equal((await byAddress(`http://127.0.0.1:${port}/b`)).status, 200);
+  assert.equal((await byAddress(`http://other.example:${port}/c`)).status, 200);
+  await assert.rejects(byAddress(`http://127.0.0.2:${port}/`), { code: 'FETCH_TARGET_FORBIDDEN' });
+  assert.deepEqual(requests, ['GET /a', 'GET /b', 'GET /c']);
 });
 
 test('redirects are returned as they are; followed, each target is checked', async (t) => {
