@@ -23,5 +23,5 @@ export function readMessageIds(headerValue: string): string[] {
     .filter((id) => id !== '<>');
   if (ids !== undefined) return ids;
   const bare = headerValue.trim().replace(/^<|>$/g, '').trim();
-  return bare === '' || /\s/.test(bare) ? [] : [`<${bare}>`];
+  return bare === '' || /[\s<>]/.test(bare) ? [] : [`<${bare}>`];
 }
