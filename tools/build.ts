@@ -1,0 +1,23 @@
+/**
+ * Compiles `src/` to JavaScript with declarations in `dist/`, for the published package: Node does not run TypeScript
+ * inside `node_modules`. In a checkout nothing needs to be built.
+ *
+ * Usage: `node tools/build.ts`
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, globSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+const root = path.resolve(import.meta.dirname, '..');
+rmSync(path.join(root, 'dist'), { recursive: true, force: true });
+const compiled = spawnSync('tsc', ['-p', 'tsconfig.build.json'], {
+  cwd: root,
+  stdio: 'inherit',
+  env: { ...process.env, PATH: `${path.join(root, 'node_modules/.bin')}${path.delimiter}${process.env['PATH'] ?? ''}` },
+});
+if (compiled.status !== 0) process.exit(1);
+// Data files lie beside the code that reads them.
+for (const file of globSync('src/**/*', { cwd: root })) {
+  if (/\.tsx?$/.test(file) || statSync(path.join(root, file)).isDirectory()) continue;
+  cpSync(path.join(root, file), path.join(root, 'dist', file));
+}
