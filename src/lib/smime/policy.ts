@@ -25,6 +25,10 @@ export const allowedCurves: ReadonlySet<string> = new Set(['P-256', 'P-384', 'P-
 export const limits = {
   signers: 16,
   certificates: 64,
+  /** Certificates tried for one signer, where several bear the name that it gives. */
+  certificatesPerSigner: 4,
+  /** A signer's RSA modulus: larger ones only cost time. */
+  rsaBits: 8192,
   recipients: 2000,
   /** Private key operations spent on one message. */
   decryptionAttempts: 8,

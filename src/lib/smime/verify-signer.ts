@@ -23,7 +23,7 @@ import {
 } from './algorithms.ts';
 import { SmimeError, type SmimeErrorCode } from './errors.ts';
 import { oids } from './oids.ts';
-import { allowedCurves, type CryptoPolicy } from './policy.ts';
+import { allowedCurves, limits, type CryptoPolicy } from './policy.ts';
 import { readSignerInfo, refersTo, type SignedAttributes, type SignerInfo } from './signer-info.ts';
 import { isSameAlgorithm, readAlgorithm, type Pieces } from './structure.ts';
 
@@ -207,7 +207,7 @@ interface Proof {
 /** The one of the named certificates under whose key the signature verifies; a message can enclose several of one name. */
 function findProver(named: readonly Certificate[], proof: Proof, policy: CryptoPolicy): Certificate {
   let refusal: SmimeError | undefined;
-  for (const certificate of named) {
+  for (const certificate of named.slice(0, limits.certificatesPerSigner)) {
     try {
       checkKey(certificate, policy);
       if (isProved(proof, certificate)) return certificate;
@@ -242,7 +242,7 @@ function isProved(
 
 function checkKey(certificate: Certificate, policy: CryptoPolicy): void {
   const { keyType, keyBits, curve = '' } = certificate;
-  if (keyType === 'rsa' && keyBits >= policy.minimumRsaBits) return;
+  if (keyType === 'rsa' && keyBits >= policy.minimumRsaBits && keyBits <= limits.rsaBits) return;
   if (keyType === 'ec' && allowedCurves.has(curve)) return;
   throw notAllowed(`a key of type ${keyType} ${curve} with ${keyBits} bits`);
 }
