@@ -20,3 +20,5 @@ export {
 export { setRateLimitHeaders } from './rate-limit-headers.ts';
 export type { ReadinessChecks } from './health-routes.ts';
 export type { HispFastify, RouteModule, ScopeCheck } from './types.ts';
+export { directoryRoutes, type DirectoryRoutesOptions } from './directory/index.ts';
+export { messagingRoutes, type MessagingRoutesOptions } from './messaging/index.ts';

@@ -31,9 +31,7 @@ import { createMessaging, type Messaging } from '../../service/messaging/index.t
 import { createOauth, type Oauth } from '../../service/oauth/index.ts';
 import { createTrust, type Trust } from '../../service/trust/index.ts';
 import { attemptTimeoutMs, createWebhooks, type Webhooks } from '../../service/webhook/index.ts';
-import { directoryRoutes } from '../http/directory/index.ts';
-import { createHttpApp } from '../http/index.ts';
-import { messagingRoutes } from '../http/messaging/index.ts';
+import { createHttpApp, directoryRoutes, messagingRoutes } from '../http/index.ts';
 import { startSmtpListener } from '../smtp/index.ts';
 import { createHostedZones } from './hosted-zones.ts';
 import { startTimer } from './start-timer.ts';
