@@ -43,9 +43,9 @@ export async function startNamed(
   }
 }
 
-/** One line of a zone file with a certificate; the name is relative to the zone unless it ends in a dot. */
+/** One line of a zone file with a certificate; the name is relative to the zone unless it ends in a dot, `@` its apex. */
 export function certLine(name: string, certificateDer: Uint8Array, type = 'PKIX'): string {
-  return `${escapeZoneName(name)} IN CERT ${type} 0 0 ${Buffer.from(certificateDer).toString('base64')}`;
+  return `${name === '@' ? name : escapeZoneName(name)} IN CERT ${type} 0 0 ${Buffer.from(certificateDer).toString('base64')}`;
 }
 
 function escapeZoneName(name: string): string {
@@ -79,7 +79,7 @@ function configuration(
   pid-file "${folder}/named.pid";
   session-keyfile "${folder}/session.key";
   managed-keys-directory "${folder}";
-  recursion no;
+  ${options.some((line) => line.startsWith('recursion')) ? '' : 'recursion no;'}
   dnssec-validation no;
   allow-query { any; };
   allow-transfer { none; };
