@@ -74,7 +74,9 @@ function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {
     return503OnClosing: true,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
-    frameworkErrors: (error, request, reply) => sendRefusal(error, request, reply, log),
+    frameworkErrors: (error, request, reply) => {
+      void sendRefusal(error, request, reply, log);
+    },
   } as FastifyServerOptions;
 }
 

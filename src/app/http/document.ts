@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import { scopeNames } from '../../service/oauth/index.ts';
+import type { scopeNames } from '../../service/oauth/index.ts';
 import type { HispFastify } from './types.ts';
 
 // The page's own files only; the styles are set by its scripts, the images are inlined icons.

@@ -9,7 +9,12 @@ function formatLine(line: string): string {
   const { level, time, msg, error, ...rest } = record as Record<string, unknown>;
   const clockTime = typeof time === 'string' ? time.slice(11, 23) : '';
   const fields = Object.entries(rest).map(([name, value]) => `${name}=${formatValue(value)}`);
-  const head = [clockTime, String(level).toUpperCase().padEnd(5), String(msg ?? ''), ...fields].join(' ');
+  const head = [
+    clockTime,
+    String(level).toUpperCase().padEnd(5),
+    typeof msg === 'string' ? msg : '',
+    ...fields,
+  ].join(' ');
   return error === undefined ? head : `${head}\n${formatError(error)}`;
 }
 

@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { PlatformError } from '../errors.ts';
-import type { Storage, StorageEngine } from './storage.ts';
+import { tablesOf, type Storage, type StorageEngine } from './storage.ts';
 
 /**
  * One step of the schema, forward only. Written with Kysely's schema builder and the types that both engines know:
@@ -31,10 +31,7 @@ export async function migrateToLatest(
     refuseNewerSchema(applied, migrations);
     const pending = migrations.filter((migration) => !applied.has(migration.name));
     for (const migration of pending) {
-      await migration.up(
-        tx.withTables<unknown & Record<never, never>>() as unknown as Kysely<unknown>,
-        storage.engine,
-      );
+      await migration.up(tablesOf<unknown>(tx), storage.engine);
       await tx
         .insertInto('schema_migration')
         .values({ name: migration.name, applied_at: Date.now() })

@@ -91,8 +91,8 @@ export async function openVault({ storage, masterKey, clock }: VaultOptions): Pr
     get keyId() {
       return current.id;
     },
-    seal: vault.seal,
-    open: vault.open,
+    seal: (plain, context) => vault.seal(plain, context),
+    open: (sealed, context) => vault.open(sealed, context),
     refresh,
     async rotateDataKey() {
       await addDataKey(() => true);

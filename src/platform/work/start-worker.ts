@@ -8,9 +8,9 @@ export interface WorkerOptions<Item> {
   /** For the log. */
   readonly name: string;
   /** Takes due items by lease, at best no more than `limit`; an empty list means that nothing is due. */
-  claim(limit: number): Promise<readonly Item[]>;
+  readonly claim: (limit: number) => Promise<readonly Item[]>;
   /** Works on one item and stores the result itself. What it throws is logged; the lease then runs out. */
-  handle(item: Item): Promise<void>;
+  readonly handle: (item: Item) => Promise<void>;
   /** How long to sleep when nothing is due, unless woken. */
   readonly idleMs: number;
   /** Items worked on at the same time. */

@@ -32,7 +32,10 @@ test('a worker works until nothing is due, sleeps, and looks again when woken', 
   worker.wake();
   await finished;
   await worker.close();
-  assert.deepEqual(done.toSorted(), [1, 2, 3, 4, 5]);
+  assert.deepEqual(
+    done.toSorted((a, b) => a - b),
+    [1, 2, 3, 4, 5],
+  );
 });
 
 test('a wake-up during the look is not lost', async () => {

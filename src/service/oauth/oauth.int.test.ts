@@ -133,13 +133,8 @@ test('a known id, a third secret, an unknown client and an unknown secret are re
   await oauth.clients.rotateSecret(clientId);
   await assert.rejects(oauth.clients.rotateSecret(clientId), refusedAs('OAUTH_SECRETS_EXHAUSTED'));
   await assert.rejects(oauth.clients.revokeSecret(clientId, 'none'), refusedAs('OAUTH_SECRET_UNKNOWN'));
-  for (const call of [
-    oauth.clients.get,
-    oauth.clients.disable,
-    oauth.clients.enable,
-    oauth.clients.rotateSecret,
-  ]) {
-    await assert.rejects(call('nobody'), refusedAs('OAUTH_CLIENT_UNKNOWN'));
+  for (const name of ['get', 'disable', 'enable', 'rotateSecret'] as const) {
+    await assert.rejects(async () => oauth.clients[name]('nobody'), refusedAs('OAUTH_CLIENT_UNKNOWN'));
   }
 });
 
