@@ -1,7 +1,7 @@
 import type { ArrayStore, CodeArray } from '../arrays.ts';
 import { fillGroups, groupStarts } from './counting-sort.ts';
 import { foldValues, type ByteTexts } from './fold-values.ts';
-import { escapeJson, needsEscape } from './json-values.ts';
+import { escapeJson } from './json-values.ts';
 import { sortTexts } from './sort-texts.ts';
 
 /** A finished column, as the following steps of the build need it. */
@@ -21,6 +21,8 @@ export interface ColumnSource {
   readonly name: string;
   /** Distinct texts as stored. */
   readonly values: ByteTexts;
+  /** What {@link groupValues} makes of them, if that is known already. */
+  readonly grouping?: Grouping;
   /** For each record in order of arrival, the number of its text. */
   readonly valueOfRecord: Uint32Array;
   /** For each row, the record that it shows. */
@@ -32,15 +34,14 @@ export interface ColumnSource {
 /** Sorts the texts, groups those that fold to the same, and writes codes, postings and stored texts. */
 export function buildColumn(source: ColumnSource, store: ArrayStore): BuiltColumn {
   const { name, values, recordOfRow, sequence } = source;
-  const grouping = groupValues(values);
+  const grouping = source.grouping ?? groupValues(values);
   const { groupCount, groupOf } = grouping;
   const codes = store.allocateCodes(`${name}.codes`, groupCount, recordOfRow.length);
   for (let row = 0; row < recordOfRow.length; row++) {
     codes[row] = groupOf[source.valueOfRecord[recordOfRow[row] as number] as number] as number;
   }
   writeVariants(source, grouping, store);
-  writeValues(name, values, grouping, store);
-  writeExceptions(name, values, grouping, store);
+  writeExceptions(name, writeValues(name, values, grouping, store), grouping, store);
   const starts = store.allocate(`${name}.starts`, 'u32', groupCount + 1);
   groupStarts(codes, groupCount, starts);
   const postings = sequence === undefined ? undefined : store.allocate(`${name}.postings`, 'u32', recordOfRow.length);
@@ -65,21 +66,44 @@ export function groupValues(values: ByteTexts): Grouping {
   const order = orderValues(values, folded);
   const groupOf = new Uint32Array(values.count);
   const firsts = new Uint32Array(values.count + 2);
+  const offsets = new Uint32Array(values.count + 2);
+  const bytes = new Uint8Array(folded.offsets[folded.count] as number);
   let groupCount = 0;
-  let blankAt = order.length;
+  let start = 0;
+  let position = 0;
   for (let index = 0; index < order.length; index++) {
     const value = order[index] as number;
-    const isBlank = folded.offsets[value] === folded.offsets[value + 1];
-    if (isBlank && blankAt === order.length) blankAt = index;
-    const isNew = index === 0 || isBlank ? index === blankAt || index === 0 : !equalTexts(folded, order[index - 1] as number, value);
-    if (isNew) firsts[groupCount++] = index;
+    // Each text is written behind the last one and taken back if it turns out to be the same.
+    const end = copyText(folded, value, bytes, position);
+    if (groupCount === 0 || !isSameText(bytes, start, position, end)) {
+      firsts[groupCount++] = index;
+      start = position;
+      position = end;
+      offsets[groupCount] = position;
+    }
     groupOf[value] = groupCount - 1;
   }
   // The blank group is there even if no row is blank, so that its number is always the last one.
-  if (blankAt === order.length) firsts[groupCount++] = order.length;
+  const hasBlank = groupCount > 0 && offsets[groupCount] === offsets[groupCount - 1];
+  if (!hasBlank) firsts[groupCount++] = order.length;
   firsts[groupCount] = order.length;
-  const firstOf = firsts.slice(0, groupCount + 1);
-  return { groupCount, order, groupOf, firstOf, groupTexts: textsOfGroups(folded, order, firstOf) };
+  offsets[groupCount] = position;
+  const groupTexts = { bytes: bytes.slice(0, position), offsets: offsets.slice(0, groupCount + 1), count: groupCount };
+  return { groupCount, order, groupOf, firstOf: firsts.slice(0, groupCount + 1), groupTexts };
+}
+
+function copyText({ bytes, offsets }: ByteTexts, text: number, target: Uint8Array, position: number): number {
+  const start = offsets[text] as number;
+  const end = offsets[text + 1] as number;
+  for (let at = start; at < end; at++) target[position + at - start] = bytes[at] as number;
+  return position + end - start;
+}
+
+// Compares the bytes from `start` with those from `position`, which is where the former end.
+function isSameText(bytes: Uint8Array, start: number, position: number, end: number): boolean {
+  if (position - start !== end - position) return false;
+  for (let at = position; at < end; at++) if (bytes[at] !== bytes[start + at - position]) return false;
+  return true;
 }
 
 function orderValues(values: ByteTexts, folded: ByteTexts): Uint32Array {
@@ -112,22 +136,6 @@ function equalTexts({ bytes, offsets }: ByteTexts, a: number, b: number): boolea
   return true;
 }
 
-function textsOfGroups(folded: ByteTexts, order: Uint32Array, firstOf: Uint32Array): ByteTexts {
-  const count = firstOf.length - 1;
-  const offsets = new Uint32Array(count + 1);
-  const bytes = new Uint8Array(folded.offsets[folded.count] as number);
-  let position = 0;
-  for (let group = 0; group < count; group++) {
-    const value = order[firstOf[group] as number];
-    // The blank group may have no value at all.
-    const start = value === undefined ? 0 : (folded.offsets[value] as number);
-    const end = value === undefined ? 0 : (folded.offsets[value + 1] as number);
-    for (let index = start; index < end; index++) bytes[position++] = folded.bytes[index] as number;
-    offsets[group + 1] = position;
-  }
-  return { bytes: bytes.slice(0, position), offsets, count };
-}
-
 // A variant tells which of a group's stored texts a row has; columns without such groups have none.
 function writeVariants(source: ColumnSource, { order, groupOf, firstOf, groupCount }: Grouping, store: ArrayStore): void {
   const first = firstOf;
@@ -146,61 +154,60 @@ function writeVariants(source: ColumnSource, { order, groupOf, firstOf, groupCou
   }
 }
 
-// The texts as they are shown, escaped for JSON, in the order of the groups.
-function writeValues(name: string, values: ByteTexts, { order, groupCount }: Grouping, store: ArrayStore): void {
-  const escaped = new Map<number, Uint8Array>();
-  let size = values.offsets[values.count] as number;
-  for (let value = 0; value < values.count; value++) {
-    const start = values.offsets[value] as number;
-    const end = values.offsets[value + 1] as number;
-    if (!needsEscape(values.bytes, start, end)) continue;
-    const text = escapeJson(values.bytes.subarray(start, end));
-    escaped.set(value, text);
-    size += text.length - (end - start);
-  }
+// The texts as they are shown, escaped for JSON, in the order of the groups. Returns the places of those that are not plain
+// ASCII or had to be escaped.
+function writeValues(name: string, values: ByteTexts, { order, groupCount }: Grouping, store: ArrayStore): number[] {
   const offsets = store.allocate(`${name}.offsets`, 'u32', Math.max(order.length, groupCount) + 1);
-  const bytes = store.allocate(`${name}.values`, 'u8', size);
+  let bytes = new Uint8Array(values.offsets[values.count] as number);
+  const special: number[] = [];
   let position = 0;
   for (let index = 0; index < order.length; index++) {
     const value = order[index] as number;
-    const text = escaped.get(value);
-    if (text === undefined) {
-      const end = values.offsets[value + 1] as number;
-      for (let at = values.offsets[value] as number; at < end; at++) bytes[position++] = values.bytes[at] as number;
+    const start = values.offsets[value] as number;
+    const end = values.offsets[value + 1] as number;
+    if (isPlain(values.bytes, start, end)) {
+      position = copyText(values, value, bytes, position);
     } else {
+      special.push(index);
+      const text = escapeJson(values.bytes.subarray(start, end));
+      if (position + text.length + values.bytes.length - end > bytes.length) bytes = enlarge(bytes, text.length);
       bytes.set(text, position);
       position += text.length;
     }
     offsets[index + 1] = position;
   }
   for (let index = order.length; index + 1 < offsets.length; index++) offsets[index + 1] = position;
+  store.allocate(`${name}.values`, 'u8', position).set(bytes.subarray(0, position));
+  return special;
+}
+
+function enlarge(bytes: Uint8Array, more: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.ceil(bytes.length * 1.25) + more);
+  larger.set(bytes);
+  return larger;
 }
 
 // Groups whose folded text cannot be had by lower-casing the ASCII letters of the shown text keep it apart.
-function writeExceptions(name: string, values: ByteTexts, grouping: Grouping, store: ArrayStore): void {
-  const { order, firstOf, groupTexts } = grouping;
-  const groups: number[] = [];
-  const texts: Uint8Array[] = [];
-  for (let group = 0; group < groupTexts.count; group++) {
-    const value = order[firstOf[group] as number];
-    if (value === undefined || isSimple(values.bytes, values.offsets[value] as number, values.offsets[value + 1] as number)) continue;
-    groups.push(group);
-    texts.push(groupTexts.bytes.subarray(groupTexts.offsets[group], groupTexts.offsets[group + 1]));
-  }
+function writeExceptions(name: string, special: readonly number[], { order, groupOf, firstOf, groupTexts }: Grouping, store: ArrayStore): void {
+  const groups = special.flatMap((index) => {
+    const group = groupOf[order[index] as number] as number;
+    return firstOf[group] === index ? [group] : [];
+  });
   store.allocate(`${name}.exceptions`, 'u32', groups.length).set(groups);
   const offsets = store.allocate(`${name}.exceptionOffsets`, 'u32', groups.length + 1);
-  const bytes = store.allocate(
-    `${name}.exceptionTexts`,
-    'u8',
-    texts.reduce((sum, text) => sum + text.length, 0),
-  );
-  for (const [index, text] of texts.entries()) {
-    bytes.set(text, offsets[index] as number);
-    offsets[index + 1] = (offsets[index] as number) + text.length;
+  for (const [index, group] of groups.entries()) {
+    offsets[index + 1] = (offsets[index] as number) + (groupTexts.offsets[group + 1] as number) - (groupTexts.offsets[group] as number);
+  }
+  const bytes = store.allocate(`${name}.exceptionTexts`, 'u8', offsets[groups.length] as number);
+  for (const [index, group] of groups.entries()) {
+    bytes.set(groupTexts.bytes.subarray(groupTexts.offsets[group], groupTexts.offsets[group + 1]), offsets[index] as number);
   }
 }
 
-function isSimple(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let index = start; index < end; index++) if ((bytes[index] as number) > 0x7f) return false;
-  return !needsEscape(bytes, start, end);
+function isPlain(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let index = start; index < end; index++) {
+    const byte = bytes[index] as number;
+    if (byte > 0x7f || byte < 0x20 || byte === 0x22 || byte === 0x5c) return false;
+  }
+  return true;
 }

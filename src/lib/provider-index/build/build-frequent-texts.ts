@@ -10,6 +10,9 @@ const frequentShare = 0.02;
 const budgetBytesPerRecord = 32;
 // Longer texts are found by their runs of three bytes.
 const maxTextBytes = 24;
+// Groups looked at to guess how a text goes on, and how far below the threshold the guess may lie.
+const sampleSize = 4000;
+const sampleTolerance = 0.75;
 // A code system's name inside every value has thousands of parts; more are of no use.
 const maxTextsPerColumn = 6000;
 
@@ -35,77 +38,67 @@ export function buildFrequentTexts(columns: readonly (readonly [BuiltColumn, Bui
 
 function findTexts(column: BuiltColumn, grams: BuiltGrams, threshold: number): FrequentText[] {
   const found: FrequentText[] = [];
-  const mark = new Uint8Array(column.groupCount);
+  const rowsOfList = countRows(column, grams);
+  const marks = new Uint32Array(column.groupCount);
+  let mark = 0;
   // Runs of one and two bytes are unions of the lists that begin with them.
   for (const shift of [16, 8]) {
-    for (let index = 0; index < grams.keys.length; ) {
+    for (let index = 0, end = 0; index < grams.keys.length; index = end) {
       const prefix = (grams.keys[index] as number) >>> shift;
-      let end = index;
-      let listed = 0;
-      for (; end < grams.keys.length && (grams.keys[end] as number) >>> shift === prefix; end++) listed += grams.listAt(end).count;
-      if ((prefix & 0xff) !== 0 && mayReach(column, listed, threshold)) {
-        const groups = unionOf(grams, index, end, mark);
-        keepIfFrequent(found, column, shift === 16 ? [prefix] : [prefix >>> 8, prefix & 0xff], groups, threshold);
-      }
-      index = end;
+      let rows = 0;
+      for (; end < grams.keys.length && (grams.keys[end] as number) >>> shift === prefix; end++) rows += rowsOfList[end] as number;
+      if ((prefix & 0xff) === 0 || rows < threshold) continue;
+      const text = shift === 16 ? [prefix] : [prefix >>> 8, prefix & 0xff];
+      keepIfFrequent(found, { column, text, groups: unionOf(grams, index, end, marks, ++mark) }, threshold);
     }
   }
   for (let index = 0; index < grams.keys.length; index++) {
     const key = grams.keys[index] as number;
-    const list = grams.listAt(index);
-    if ((key & 0xff) === 0 || !mayReach(column, list.count, threshold)) continue;
+    if ((key & 0xff) === 0 || (rowsOfList[index] as number) < threshold) continue;
     const text = [key >>> 16, (key >>> 8) & 0xff, key & 0xff];
-    const frequent = keepIfFrequent(found, column, text, readGramList(list), threshold);
+    const frequent = keepIfFrequent(found, { column, text, groups: readGramList(grams.listAt(index)) }, threshold);
     if (frequent !== undefined) grow(frequent, found, threshold);
   }
   return found;
 }
 
-// In a column whose groups are small, a short list cannot reach the threshold.
-function mayReach(column: BuiltColumn, groupsListed: number, threshold: number): boolean {
-  return groupsListed * largestGroup(column) >= threshold;
+function countRows(column: BuiltColumn, grams: BuiltGrams): Float64Array {
+  const rows = new Float64Array(grams.keys.length);
+  for (let index = 0; index < rows.length; index++) rows[index] = rowsOfGroups(column, readGramList(grams.listAt(index)));
+  return rows;
 }
 
-const largestGroups = new WeakMap<BuiltColumn, number>();
-
-function largestGroup(column: BuiltColumn): number {
-  const known = largestGroups.get(column);
-  if (known !== undefined) return known;
-  let largest = 0;
-  for (let group = 0; group + 1 < column.groupCount; group++) {
-    largest = Math.max(largest, (column.starts[group + 1] as number) - (column.starts[group] as number));
+function rowsOfGroups({ starts }: BuiltColumn, groups: Uint32Array): number {
+  let rows = 0;
+  for (let at = 0; at < groups.length; at++) {
+    const group = groups[at] as number;
+    rows += (starts[group + 1] as number) - (starts[group] as number);
   }
-  largestGroups.set(column, largest);
-  return largest;
+  return rows;
 }
 
-function unionOf(grams: BuiltGrams, first: number, end: number, mark: Uint8Array): Uint32Array {
-  if (end - first === 1) return readGramList(grams.listAt(first));
-  mark.fill(0);
+// Members of any of the lists, in no particular order. `mark` must differ from call to call.
+function unionOf(grams: BuiltGrams, first: number, end: number, marks: Uint32Array, mark: number): Uint32Array {
+  let size = 0;
+  for (let index = first; index < end; index++) size += grams.listAt(index).count;
+  const union = new Uint32Array(Math.min(size, marks.length));
+  let found = 0;
   for (let index = first; index < end; index++) {
     const groups = readGramList(grams.listAt(index));
-    for (let at = 0; at < groups.length; at++) mark[groups[at] as number] = 1;
+    for (let at = 0; at < groups.length; at++) {
+      const group = groups[at] as number;
+      if (marks[group] === mark) continue;
+      marks[group] = mark;
+      union[found++] = group;
+    }
   }
-  let count = 0;
-  for (let group = 0; group < mark.length; group++) count += mark[group] as number;
-  const union = new Uint32Array(count);
-  let found = 0;
-  for (let group = 0; group < mark.length; group++) if (mark[group] === 1) union[found++] = group;
-  return union;
+  return union.slice(0, found);
 }
 
-function keepIfFrequent(
-  found: FrequentText[],
-  column: BuiltColumn,
-  text: readonly number[],
-  groups: Uint32Array,
-  threshold: number,
-): FrequentText | undefined {
-  const { starts } = column;
-  let rowCount = 0;
-  for (let at = 0; at < groups.length; at++) rowCount += (starts[(groups[at] as number) + 1] as number) - (starts[groups[at] as number] as number);
+function keepIfFrequent(found: FrequentText[], text: Omit<FrequentText, 'rowCount'>, threshold: number): FrequentText | undefined {
+  const rowCount = rowsOfGroups(text.column, text.groups);
   if (rowCount < threshold) return undefined;
-  const frequent = { column, text, groups, rowCount };
+  const frequent = { ...text, rowCount };
   found.push(frequent);
   return frequent;
 }
@@ -115,36 +108,33 @@ function grow(from: FrequentText, found: FrequentText[], threshold: number): voi
   const waiting = [from];
   for (let text = waiting.pop(); text !== undefined && found.length < maxTextsPerColumn; text = waiting.pop()) {
     if (text.text.length === maxTextBytes) continue;
-    const rowsOf = countNextBytes(text);
-    for (let byte = 1; byte < 256; byte++) {
-      if ((rowsOf[byte] as number) < threshold) continue;
-      // The same number of rows means the same rows.
-      const isSame = rowsOf[byte] === text.rowCount;
-      const groups = isSame ? text.groups : groupsWithNext(text, byte);
-      const longer = { column: text.column, text: [...text.text, byte], groups, rowCount: rowsOf[byte] as number };
-      found.push(longer);
-      waiting.push(longer);
+    for (const byte of likelyNextBytes(text, threshold)) {
+      const groups = groupsWithNext(text, byte);
+      const longer = keepIfFrequent(found, { column: text.column, text: [...text.text, byte], groups }, threshold);
+      if (longer !== undefined) waiting.push(longer);
     }
   }
 }
 
-function countNextBytes({ column, text, groups }: FrequentText): Float64Array {
+// A sample tells which bytes may follow often enough; what it misses is only found more slowly later.
+function likelyNextBytes({ column, text, groups }: FrequentText, threshold: number): number[] {
+  const step = Math.max(1, Math.floor(groups.length / sampleSize));
   const rowsOf = new Float64Array(256);
   const seenIn = new Uint32Array(256);
   const { bytes, offsets } = column.folded;
-  for (let index = 0; index < groups.length; index++) {
+  for (let index = 0; index < groups.length; index += step) {
     const group = groups[index] as number;
     const rows = (column.starts[group + 1] as number) - (column.starts[group] as number);
     const end = offsets[group + 1] as number;
     for (let at = offsets[group] as number; at + text.length < end; at++) {
       if (!startsAt(bytes, at, text)) continue;
       const next = bytes[at + text.length] as number;
-      if (seenIn[next] === index + 1) continue;
+      if (next === 0 || seenIn[next] === index + 1) continue;
       seenIn[next] = index + 1;
       rowsOf[next] = (rowsOf[next] as number) + rows;
     }
   }
-  return rowsOf;
+  return [...rowsOf.keys()].filter((byte) => (rowsOf[byte] as number) * step >= threshold * sampleTolerance);
 }
 
 function groupsWithNext({ column, text, groups }: FrequentText, byte: number): Uint32Array {
@@ -160,7 +150,7 @@ function groupsWithNext({ column, text, groups }: FrequentText, byte: number): U
       break;
     }
   }
-  return kept.slice(0, count);
+  return count === groups.length ? groups : kept.slice(0, count);
 }
 
 function startsAt(bytes: Uint8Array, at: number, text: readonly number[]): boolean {
@@ -187,14 +177,17 @@ function shareSets(found: readonly FrequentText[], limit: number): SharedSet[] {
   return [...sets.values()].sort((a, b) => b.rowCount - a.rowCount).slice(0, limit);
 }
 
+// Does not depend on the order.
 function hashOf(groups: Uint32Array): string {
-  let a = 0;
-  let b = 0x9e3779b9;
-  for (let index = 0; index < groups.length; index++) {
-    a = Math.imul(a ^ (groups[index] as number), 0x01000193);
-    b = Math.imul(b + (groups[index] as number), 0x85ebca6b) ^ (b >>> 13);
+  let sum = 0;
+  let mixed = 0;
+  for (let at = 0; at < groups.length; at++) {
+    let hash = Math.imul((groups[at] as number) + 1, 0x9e3779b1);
+    hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
+    sum = (sum + hash) | 0;
+    mixed ^= Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   }
-  return `${a >>> 0} ${b >>> 0}`;
+  return `${sum} ${mixed}`;
 }
 
 // For each text a length byte, the bytes, and the number of its set, in one array; the sets behind one another.

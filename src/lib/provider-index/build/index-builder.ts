@@ -1,10 +1,10 @@
 import { createArrayStore, type ArrayStore } from '../arrays.ts';
 import { ProviderIndexError } from '../errors.ts';
-import type { IndexBuilder, ProviderRecord, SharedIndexBytes } from '../types.ts';
+import { textFields, type IndexBuilder, type ProviderRecord, type SharedIndexBytes } from '../types.ts';
 import { columnNames, containsColumns, type ColumnName } from '../columns.ts';
 import { maxTextLength } from '../text-column.ts';
 import { buildAlternateOrder } from './build-alternate-order.ts';
-import { buildColumn, groupValues, type BuiltColumn } from './build-column.ts';
+import { buildColumn, groupValues, type BuiltColumn, type Grouping } from './build-column.ts';
 import { buildFrequentTexts } from './build-frequent-texts.ts';
 import { buildGrams, type BuiltGrams } from './build-grams.ts';
 import { buildPoints } from './build-points.ts';
@@ -30,49 +30,57 @@ const noPoint = 0xffffffff;
 
 /** Collects records in any order and makes the index of them. Memory grows with the index, not with the text read. */
 export function createIndexBuilder({ expectedRecords = 0, frequentRows = 20_000 }: IndexBuilderOptions = {}): IndexBuilder {
-  const sources = new Map<ColumnName, TextSource>();
-  for (const name of columnNames) sources.set(name, { interner: createValueInterner(), values: createGrowingColumn(expectedRecords) });
+  const sources = new Map(columnNames.map((name) => [name, createTextSource(expectedRecords)]));
+  const put = putters(sources);
   const points = createPointInterner();
   const pointOfRecord = createGrowingColumn(expectedRecords);
   let ids = new Float64Array(Math.max(1024, expectedRecords));
   let count = 0;
-
-  const put = (name: ColumnName, text: string): void => {
-    if (text.length > maxTextLength) throw new ProviderIndexError('INDEX_RECORD_INVALID', `A ${name} is longer than ${maxTextLength} characters.`);
-    const source = sources.get(name) as TextSource;
-    source.values.push(source.interner.intern(text));
-  };
-
   return {
     add(record) {
-      const point = checkRecord(record) ? points.intern(record.latitude as number, record.longitude as number) : noPoint;
+      const hasPoint = checkRecord(record);
       if (count === ids.length) ids = enlarge(ids);
       ids[count++] = record.id;
-      pointOfRecord.push(point);
+      pointOfRecord.push(hasPoint ? points.intern(record.latitude as number, record.longitude as number) : noPoint);
       const at = record.directAddress.indexOf('@') + 1;
-      put('npi', record.npi);
-      put('firstName', record.firstName);
-      put('middleName', record.middleName);
-      put('lastName', record.lastName);
-      put('suffix', record.suffix);
-      put('addressLocal', at === 0 ? record.directAddress : record.directAddress.slice(0, at));
-      put('addressDomain', at === 0 ? '' : record.directAddress.slice(at));
-      put('organization', record.organization);
-      put('specialty', record.specialty);
-      put('street', record.street);
-      put('city', record.city);
-      put('state', record.state);
-      put('zip', record.zip);
-      put('phone', record.phone);
+      put.addressLocal(at === 0 ? record.directAddress : record.directAddress.slice(0, at));
+      put.addressDomain(at === 0 ? '' : record.directAddress.slice(at));
+      put.npi(record.npi);
+      put.firstName(record.firstName);
+      put.middleName(record.middleName);
+      put.lastName(record.lastName);
+      put.suffix(record.suffix);
+      put.organization(record.organization);
+      put.specialty(record.specialty);
+      put.street(record.street);
+      put.city(record.city);
+      put.state(record.state);
+      put.zip(record.zip);
+      put.phone(record.phone);
     },
     finish: () => finishIndex({ ids: ids.subarray(0, count), sources, points, pointOfRecord: pointOfRecord.values(), frequentRows }),
   };
+}
+
+function createTextSource(expectedRecords: number): TextSource {
+  return { interner: createValueInterner(), values: createGrowingColumn(expectedRecords) };
+}
+
+// One function for each column, so that adding a record looks nothing up.
+function putters(sources: ReadonlyMap<ColumnName, TextSource>): Record<ColumnName, (text: string) => void> {
+  const entries = [...sources].map(([name, { interner, values }]) => [name, (text: string) => values.push(interner.intern(text))] as const);
+  return Object.fromEntries(entries) as Record<ColumnName, (text: string) => void>;
 }
 
 // True with coordinates.
 function checkRecord(record: ProviderRecord): boolean {
   if (!Number.isSafeInteger(record.id) || record.id < 0) {
     throw new ProviderIndexError('INDEX_RECORD_INVALID', 'A record id is no non-negative whole number.');
+  }
+  for (const field of textFields) {
+    if (record[field].length > maxTextLength) {
+      throw new ProviderIndexError('INDEX_RECORD_INVALID', `The ${field} of record ${record.id} is longer than ${maxTextLength} characters.`);
+    }
   }
   const { latitude, longitude } = record;
   if (latitude === undefined && longitude === undefined) return false;
@@ -93,7 +101,8 @@ interface Collected {
 function finishIndex({ ids, sources, points, pointOfRecord, frequentRows }: Collected): SharedIndexBytes {
   const store = createArrayStore();
   const npi = sources.get('npi') as TextSource;
-  const recordOfRow = orderRows(orderOf(ids), npi);
+  const npiGrouping = groupValues(npi.interner);
+  const recordOfRow = orderRows(orderOf(ids), npi.values.values(), npiGrouping);
   writeIds(ids, recordOfRow, store);
   const sequence = rowsById(ids, recordOfRow);
   const searchable: (readonly [BuiltColumn, BuiltGrams])[] = [];
@@ -106,7 +115,7 @@ function finishIndex({ ids, sources, points, pointOfRecord, frequentRows }: Coll
         values: interner,
         valueOfRecord: values.values(),
         recordOfRow,
-        ...(name === 'npi' ? {} : { sequence: name === 'addressLocal' ? domainSequence : sequence }),
+        ...(name === 'npi' ? { grouping: npiGrouping } : { sequence: name === 'addressLocal' ? domainSequence : sequence }),
       },
       store,
     );
@@ -123,9 +132,7 @@ function finishIndex({ ids, sources, points, pointOfRecord, frequentRows }: Coll
 }
 
 // Rows lie in NPI order, blanks last, ties by id: the default order of results.
-function orderRows(recordsById: Uint32Array, npi: TextSource): Uint32Array {
-  const { groupOf, groupCount } = groupValues(npi.interner);
-  const values = npi.values.values();
+function orderRows(recordsById: Uint32Array, values: Uint32Array, { groupOf, groupCount }: Grouping): Uint32Array {
   const codes = new Uint32Array(values.length);
   for (let record = 0; record < codes.length; record++) codes[record] = groupOf[values[record] as number] as number;
   const starts = new Uint32Array(groupCount + 1);
