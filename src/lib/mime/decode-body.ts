@@ -21,13 +21,22 @@ export function readText(entity: MimeEntity): string {
   return decodeCharset(decodeBody(entity), entity.contentType.parameters.get('charset'));
 }
 
+/** Pieces of base64 that are joined; hostile bodies consist of nothing but padding. */
+const maxPieces = 1000;
+
 /** Decodes base64 and skips everything outside its alphabet (RFC 2045 §6.8); pieces that were padded apart are joined. */
 export function decodeBase64(body: Uint8Array): Buffer {
   const bytes = viewAsBuffer(body);
   const padding = bytes.indexOf(EQUALS);
   if (padding < 0 || !hasMoreBase64(bytes, padding)) return Buffer.from(bytes.toString('latin1'), 'base64');
   const pieces: Buffer[] = [];
-  for (const piece of bytes.toString('latin1').split(/=[=\s]*/)) pieces.push(Buffer.from(piece, 'base64'));
+  let start = 0;
+  for (let end = padding; end >= 0 && pieces.length < maxPieces; end = bytes.indexOf(EQUALS, start)) {
+    if (end > start) pieces.push(Buffer.from(bytes.toString('latin1', start, end), 'base64'));
+    start = end + 1;
+    while (bytes[start] === EQUALS) start++;
+  }
+  pieces.push(Buffer.from(bytes.toString('latin1', start).replaceAll('=', ''), 'base64'));
   return Buffer.concat(pieces);
 }
 

@@ -18,7 +18,7 @@ export function formatTextHeader(name: string, text: string): string {
       `The text of ${fieldName.test(name) ? name : 'a header'} holds a line break`,
     );
   const isPlain =
-    /^[\t -~]*$/.test(text) && !text.includes('=?') && !/\S{900}/.test(text) && text.trim() === text;
+    /^[\t -~]*$/.test(text) && !text.includes('=?') && !/\S{900}|\s{900}/.test(text) && text.trim() === text;
   return formatHeader(name, isPlain || text === '' ? text : encodeWords(text));
 }
 

@@ -2,6 +2,8 @@
 export interface MimeLimits {
   /** Nested multiparts and messages; real mail stays under 8. */
   readonly maxDepth: number;
+  /** Bytes of bodies searched for delimiters, as a multiple of the source; deep trees around one big part cost the most. */
+  readonly maxPasses: number;
   /** Parts in the whole tree, the root included. */
   readonly maxParts: number;
   /** One entity's header section. */
@@ -14,11 +16,12 @@ export interface MimeLimits {
 
 /**
  * Wide enough for anything that mail servers let through (they cap header sections at about 256 kB), narrow enough that
- * a tree costs at most `maxDepth` passes over the bytes. Body lines have no limit: payloads with lines of 59,000
+ * a tree costs at most `maxPasses` passes over the bytes. Body lines have no limit: payloads with lines of 59,000
  * characters are real.
  */
 export const defaultMimeLimits: MimeLimits = {
   maxDepth: 24,
+  maxPasses: 10,
   maxParts: 1000,
   maxHeaderBytes: 262_144,
   maxHeaderFieldBytes: 65_536,

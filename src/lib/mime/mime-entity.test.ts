@@ -128,6 +128,22 @@ test('MIME_TOO_DEEP, MIME_TOO_MANY_PARTS and MIME_HEADER_TOO_LARGE refuse hostil
   );
 });
 
+test('MIME_TOO_DEEP also bounds the passes over a large message', () => {
+  const head = (level: number): string =>
+    `Content-Type: multipart/mixed; boundary=b${level}\r\n\r\n--b${level}\r\n`;
+  const bytes = Buffer.concat([
+    Buffer.from(Array.from({ length: 20 }, (_, level) => head(level)).join('')),
+    Buffer.alloc(2_000_000, '\n-'),
+  ]);
+  const walk = (entity: ReturnType<typeof parseEntity>): number =>
+    entity.parts.reduce((sum, part) => sum + walk(part), 1);
+  assert.equal(
+    codeOf(() => walk(parseEntity(bytes))),
+    'MIME_TOO_DEEP',
+  );
+  assert.equal(walk(parseEntity(bytes, { maxPasses: 30 })), 21);
+});
+
 test('the limit on parts holds for the whole tree', () => {
   const inner = `Content-Type: multipart/mixed; boundary=i\r\n\r\n${'--i\r\n\r\n\r\n'.repeat(20)}--i--`;
   const entity = parseEntity(

@@ -36,10 +36,14 @@ export interface MimeEntity {
   headers(name: string): string[];
 }
 
+/** Small messages are bounded by their depth alone. */
+const freeSearchBytes = 1_048_576;
+
 interface Tree {
   readonly source: Uint8Array;
   readonly limits: MimeLimits;
   partCount: number;
+  searchedBytes: number;
 }
 
 /**
@@ -47,7 +51,12 @@ interface Tree {
  * it reads: only the limits make it throw (MIME_HEADER_TOO_LARGE here, the others on the way down the tree).
  */
 export function parseEntity(bytes: Uint8Array, limits: Partial<MimeLimits> = {}): MimeEntity {
-  const tree: Tree = { source: bytes, limits: { ...defaultMimeLimits, ...limits }, partCount: 1 };
+  const tree: Tree = {
+    source: bytes,
+    limits: { ...defaultMimeLimits, ...limits },
+    partCount: 1,
+    searchedBytes: 0,
+  };
   return new ParsedEntity(viewAsBuffer(bytes), tree, 1, 'text/plain');
 }
 
@@ -57,6 +66,7 @@ class ParsedEntity implements MimeEntity {
   readonly #depth: number;
   readonly #defaultMediaType: string;
   readonly #section: HeaderSection;
+  #byName: ReadonlyMap<string, readonly HeaderField[]> | undefined;
   #contentType: ContentType | undefined;
   #parts: readonly MimeEntity[] | undefined;
 
@@ -103,13 +113,16 @@ class ParsedEntity implements MimeEntity {
   }
 
   header(name: string): string | undefined {
-    const key = name.toLowerCase();
-    return this.headerFields.find((field) => field.name.toLowerCase() === key)?.value;
+    return this.#fieldsNamed(name)[0]?.value;
   }
 
   headers(name: string): string[] {
-    const key = name.toLowerCase();
-    return this.headerFields.filter((field) => field.name.toLowerCase() === key).map((field) => field.value);
+    return this.#fieldsNamed(name).map((field) => field.value);
+  }
+
+  #fieldsNamed(name: string): readonly HeaderField[] {
+    this.#byName ??= Map.groupBy(this.headerFields, (field) => field.name.toLowerCase());
+    return this.#byName.get(name.toLowerCase()) ?? [];
   }
 
   #readParts(): readonly MimeEntity[] {
@@ -117,7 +130,12 @@ class ParsedEntity implements MimeEntity {
     if (this.contentType.type !== 'multipart' || boundary === '') return [];
     if (this.#depth >= this.#tree.limits.maxDepth)
       throw new MimeError('MIME_TOO_DEEP', 'Too many nested parts');
-    const slices = splitParts(this.#multipartBody(), boundary, this.#tree.limits.maxParts);
+    const body = this.#multipartBody();
+    this.#tree.searchedBytes += body.length;
+    if (this.#tree.searchedBytes > freeSearchBytes + this.#tree.source.length * this.#tree.limits.maxPasses) {
+      throw new MimeError('MIME_TOO_DEEP', 'Too many nested parts around a large one');
+    }
+    const slices = splitParts(body, boundary, this.#tree.limits.maxParts);
     this.#tree.partCount += slices.length;
     if (this.#tree.partCount > this.#tree.limits.maxParts)
       throw new MimeError('MIME_TOO_MANY_PARTS', 'Too many parts');
