@@ -18,7 +18,7 @@ import {
 
 const base = '/messaging/webhooks';
 const one = `${base}/:webhookId`;
-const tags = ['webhooks'];
+const tags = ['messaging'];
 
 /** Where a client wants to be told (Decision 0013). */
 export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): RouteModule {
@@ -148,9 +148,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
       },
       async (request) => ({
         ...ok,
-        notifications: (await webhooks.listDead(request.client.clientId, request.params.webhookId)).map(
-          formatDead,
-        ),
+        result: (await webhooks.listDead(request.client.clientId, request.params.webhookId)).map(formatDead),
       }),
     );
     app.post(

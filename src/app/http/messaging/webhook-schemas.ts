@@ -85,7 +85,7 @@ export const webhookParameter = Type.Object({ webhookId: Type.String() });
 export const deadListAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
-    notifications: Type.Array(
+    result: Type.Array(
       Type.Object({
         eventId: Type.String(),
         eventType: Type.String(),
