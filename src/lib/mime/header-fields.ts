@@ -22,15 +22,16 @@ const CR = 0x0d;
 const SPACE = 0x20;
 const TAB = 0x09;
 const COLON = 0x3a;
+const SEMICOLON = 0x3b;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads the header section at the start of the bytes (RFC 5322 §2.2), leniently: bare LF, blanks before the colon and a
- * leading mbox line are accepted, and a line that is no field starts the body. Throws MIME_HEADER_TOO_LARGE.
+ * Reads the header section at the start of the bytes (RFC 5322 §2.2), leniently: bare LF, blanks before the colon, a leading
+ * mbox line and a byte order mark are accepted, and a line that is no field starts the body. Throws MIME_HEADER_TOO_LARGE.
  */
 export function readHeaderSection(bytes: Buffer, limits: MimeLimits): HeaderSection {
   const fields: HeaderField[] = [];
-  let offset = 0;
+  let offset = hasByteOrderMark(bytes) ? 3 : 0;
   while (offset < bytes.length) {
     const end = endOfField(bytes, offset, limits);
     if (isBlankLine(bytes, offset, end)) return { fields, bodyStart: end };
@@ -58,12 +59,23 @@ function endOfField(bytes: Buffer, start: number, limits: MimeLimits): number {
       if (!hasFieldName(bytes, start)) return end;
       throw new MimeError('MIME_HEADER_TOO_LARGE', 'A header field is too large');
     }
-    if (end >= bytes.length || (bytes[end] !== SPACE && bytes[end] !== TAB)) return end;
+    const isFolded = bytes[end] === SPACE || bytes[end] === TAB || isStrayParameter(bytes, end);
+    if (end >= bytes.length || !isFolded) return end;
   }
+}
+
+/** Some senders break after a semicolon without indenting the parameter on the next line. */
+function isStrayParameter(bytes: Buffer, start: number): boolean {
+  const before = bytes[start - 2] === CR ? bytes[start - 3] : bytes[start - 2];
+  return before === SEMICOLON && /^[\w*-]{1,40}=/.test(bytes.toString('latin1', start, start + 41));
 }
 
 function isBlankLine(bytes: Buffer, start: number, end: number): boolean {
   return bytes[start] === LF || (bytes[start] === CR && end - start === 2);
+}
+
+function hasByteOrderMark(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
 function isMboxLine(bytes: Buffer): boolean {

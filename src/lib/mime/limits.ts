@@ -21,7 +21,7 @@ export interface MimeLimits {
  */
 export const defaultMimeLimits: MimeLimits = {
   maxDepth: 24,
-  maxPasses: 10,
+  maxPasses: 6,
   maxParts: 1000,
   maxHeaderBytes: 262_144,
   maxHeaderFieldBytes: 65_536,
