@@ -32,6 +32,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function readHeaderSection(bytes: Buffer, limits: MimeLimits): HeaderSection {
   const fields: HeaderField[] = [];
   let offset = hasByteOrderMark(bytes) ? 3 : 0;
+  // Blanks before the very first field cannot be folding.
+  while (bytes[offset] === SPACE || bytes[offset] === TAB) offset++;
   while (offset < bytes.length) {
     const end = endOfField(bytes, offset, limits);
     if (isBlankLine(bytes, offset, end)) return { fields, bodyStart: end };
