@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { CodedError } from '../../src/core/index.ts';
+import { childAt, der, encodedBytes, isContext, readAsn1 } from '../../src/lib/asn1/index.ts';
 import { DirectError, openMessage, verifySender } from '../../src/lib/direct/index.ts';
 import { encryptEntity, signEntity } from '../../src/lib/smime/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
+import { readPeerFile, readPeerKey } from '../peer-messages/peer-files.ts';
 import { refusedWith } from './support/refusals.ts';
 import {
   createMessageWorld,
@@ -267,11 +269,45 @@ const cases: readonly Case[] = [
     options: () => ({ messagePolicy: { requireEnvelopeMatch: undefined as never } }),
   },
   {
+    title: 'AS-54 authenticated encryption whose tag does not fit',
+    code: 'DIRECT_ENCRYPTION_INVALID',
+    reason: 'SMIME_DECRYPTION_FAILED',
+    make: (world) => {
+      const recipients = [{ certificate: world.recipient.certificate }];
+      const text = makeMessage(world, {
+        encrypt: (content) => encryptEntity(content, recipients, { contentCipher: 'aes-256-gcm' }),
+      }).toString('latin1');
+      const bodyAt = text.indexOf('\r\n\r\n') + 4;
+      const cms = Buffer.from(text.slice(bodyAt), 'base64');
+      cms[cms.length - 1] = (cms.at(-1) ?? 0) ^ 1;
+      return Buffer.from(text.slice(0, bodyAt) + cms.toString('base64'), 'latin1');
+    },
+  },
+  {
+    title: 'AS-73 signed data without any certificate',
+    code: 'DIRECT_SENDER_CERTIFICATE_MISSING',
+    reason: 'SMIME_CERTIFICATES_MISSING',
+    make: (world) =>
+      makeMessage(world, {
+        sign: (entity) => withoutCertificates(signEntity(entity, [world.signer], { at })),
+      }),
+  },
+  {
     title: 'SEC-11 CMS that is none',
     code: 'DIRECT_MESSAGE_MALFORMED',
     make: (world) => Buffer.concat([makeMessage(world).subarray(0, -600), Buffer.from('\r\n')]),
   },
 ];
+
+/** Cuts the certificates out of the signature of a multipart/signed entity. */
+function withoutCertificates(signed: Uint8Array): Buffer {
+  const text = Buffer.from(signed).toString('latin1');
+  const [, head = '', base64 = '', tail = ''] = /^([^]*\.p7s\r\n\r\n)([^-]*)(--[^]*)$/.exec(text) ?? [];
+  const signedData = childAt(childAt(readAsn1(Buffer.from(base64, 'base64')), 1), 0);
+  const rest = signedData.children.filter((part) => !isContext(part, 0)).map(encodedBytes);
+  const cms = der.sequence(der.oid('1.2.840.113549.1.7.2'), der.explicit(0, der.sequence(...rest)));
+  return Buffer.from(`${head}${cms.toString('base64')}\r\n${tail}`, 'latin1');
+}
 
 describe('messages that are refused', () => {
   let world: MessageWorld;
@@ -437,5 +473,18 @@ describe('messages that are believed', () => {
       receive(world, makeMessage(world, { sign: signWith(keys) }), { fetchIssuers }),
     );
     assert.equal(error.isTransient, true);
+  });
+});
+
+describe('peers’ messages that are refused', () => {
+  const peer = (file: string) => () =>
+    openMessage({ message: readPeerFile(file), keys: [readPeerKey('bob')] });
+
+  test('AS-52 a SHA-1 signature: DIRECT_SIGNATURE_NOT_ALLOWED', async () => {
+    await refusedWith('DIRECT_SIGNATURE_NOT_ALLOWED', peer('inbound/17-digest-sha1.eml'));
+  });
+
+  test('AS-55 Triple DES: DIRECT_ENCRYPTION_NOT_ALLOWED', async () => {
+    await refusedWith('DIRECT_ENCRYPTION_NOT_ALLOWED', peer('inbound/05-content-des3-with-allow-weak.eml'));
   });
 });

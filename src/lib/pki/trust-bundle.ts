@@ -4,13 +4,15 @@ import {
   childAt,
   encodedBytes,
   isContext,
+  isUniversal,
   readAsn1,
   readOctetString,
   readOid,
+  tags,
   type Asn1,
 } from '../asn1/index.ts';
 import type { Certificate } from './certificate.ts';
-import { readCertificates, signedDataCertificates, signedDataOf } from './certificate-set.ts';
+import { readCertificates, signedDataOf } from './certificate-set.ts';
 import { PkiError } from './errors.ts';
 import { oids } from './oids.ts';
 import { isPem, readPem } from './pem.ts';
@@ -21,6 +23,7 @@ export interface TrustBundle {
   readonly anchors: readonly Certificate[];
   /** The XML beside the certificates (BUNDLE-02), as text. Not interpreted. */
   readonly metadata?: string;
+  /** The configured signer's signature was verified. */
   readonly isSigned: boolean;
 }
 
@@ -43,13 +46,40 @@ export interface TrustBundleOptions {
  * Errors: `PKI_BUNDLE_MALFORMED`, `PKI_BUNDLE_UNSIGNED`, `PKI_BUNDLE_SIGNATURE`, those of `readCertificates`.
  */
 export function readTrustBundle(bytes: Uint8Array, options: TrustBundleOptions = {}): TrustBundle {
+  return readingBundle(() => {
+    const encoded = withoutArmour(bytes);
+    const root = encoded && readAsn1(encoded);
+    if (encoded === undefined || root === undefined || !isSignedData(root)) {
+      if (options.signer !== undefined)
+        throw new PkiError('PKI_BUNDLE_UNSIGNED', 'a signed bundle was expected');
+      return { ...readContent(bytes), isSigned: false };
+    }
+    // Without a configured signer the signature proves nothing, and the bundle counts as an unsigned one.
+    const content = options.signer === undefined ? contentOf(root) : verifiedContent(encoded, options);
+    return { ...readContent(content), isSigned: options.signer !== undefined };
+  });
+}
+
+function readingBundle<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const isUnreadable =
+      error instanceof Asn1Error || (error instanceof PkiError && !error.code.startsWith('PKI_BUNDLE_'));
+    if (!isUnreadable) throw error;
+    throw new PkiError('PKI_BUNDLE_MALFORMED', `not a trust bundle: ${error.message}`, { cause: error });
+  }
+}
+
+function isSignedData(root: Asn1): boolean {
+  const signerInfos = signedDataOf(root).children.at(-1);
+  return isUniversal(signerInfos, tags.set) && signerInfos.children.length > 0;
+}
+
+function readContent(bytes: Uint8Array): Omit<TrustBundle, 'isSigned'> {
   const encoded = withoutArmour(bytes);
-  if (encoded === undefined) return unsignedOnly(readCertificates(bytes), options);
-  const root = parse(encoded);
-  const signerInfos = signedDataOf(root).children.at(-1)?.children ?? [];
-  if (signerInfos.length === 0) return { ...readUnsigned(encoded, root, options), isSigned: false };
-  const content = verifiedContent(encoded, root, options);
-  return { ...readUnsigned(content, parse(content), {}), isSigned: true };
+  const metadata = encoded && findMetadata(readAsn1(encoded));
+  return { anchors: distinct(readCertificates(bytes)), ...(metadata !== undefined && { metadata }) };
 }
 
 /** The PKCS#7 bytes; undefined if the armour holds plain certificates instead. */
@@ -60,39 +90,9 @@ function withoutArmour(bytes: Uint8Array): Uint8Array | undefined {
   )?.der;
 }
 
-function parse(bytes: Uint8Array): Asn1 {
-  try {
-    return readAsn1(bytes);
-  } catch (error) {
-    if (!(error instanceof Asn1Error)) throw error;
-    throw new PkiError('PKI_BUNDLE_MALFORMED', `not a trust bundle: ${error.message}`, { cause: error });
-  }
-}
-
-function readUnsigned(
-  bytes: Uint8Array,
-  root: Asn1,
-  options: TrustBundleOptions,
-): Omit<TrustBundle, 'isSigned'> {
-  if (options.signer !== undefined) throw new PkiError('PKI_BUNDLE_UNSIGNED', 'a signed bundle was expected');
-  if (signedDataCertificates(root).length === 0)
-    throw new PkiError('PKI_BUNDLE_MALFORMED', 'a bundle without certificates');
-  const metadata = findMetadata(root);
-  return { anchors: distinct(readCertificates(bytes)), ...(metadata !== undefined && { metadata }) };
-}
-
-function unsignedOnly(certificates: readonly Certificate[], options: TrustBundleOptions): TrustBundle {
-  if (options.signer !== undefined) throw new PkiError('PKI_BUNDLE_UNSIGNED', 'a signed bundle was expected');
-  return { anchors: distinct(certificates), isSigned: false };
-}
-
-function verifiedContent(
-  bytes: Uint8Array,
-  root: Asn1,
-  { signer, verifySignature }: TrustBundleOptions,
-): Uint8Array {
-  // Without a configured signer the signature proves nothing, and the bundle counts as an unsigned one.
-  if (signer === undefined || verifySignature === undefined) return contentOf(root);
+function verifiedContent(bytes: Uint8Array, { signer, verifySignature }: TrustBundleOptions): Uint8Array {
+  if (signer === undefined || verifySignature === undefined)
+    throw new TypeError('a signer needs a way to verify signatures');
   try {
     return verifySignature(bytes, signer);
   } catch (error) {
@@ -114,7 +114,7 @@ function findContent(root: Asn1): Uint8Array | undefined {
   const part = holder.children.find((child) => isContext(child, 0))?.children[0];
   if (part === undefined) return undefined;
   // Some writers put the inner structure there as it is, without the OCTET STRING.
-  return readOid(childAt(holder, 0)) === oids.pkcs7Data || part.tagNumber === 4
+  return readOid(childAt(holder, 0)) === oids.pkcs7Data || part.tagNumber === tags.octetString
     ? readOctetString(part)
     : encodedBytes(part);
 }

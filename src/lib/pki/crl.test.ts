@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { CodedError } from '../../core/index.ts';
+import { createAuthority, createCrl, createKeyPair, readCrl, verifyCrl, type Issuer } from './index.ts';
+
+const thisUpdate = new Date('2026-06-01T00:00:00Z');
+const nextUpdate = new Date('2026-07-01T00:00:00Z');
+
+describe('readCrl', () => {
+  let issuer: Issuer;
+  before(async () => {
+    const keys = await createKeyPair({ curve: 'P-256' });
+    const certificate = createAuthority({
+      subject: [['CN', 'ca']],
+      ...keys,
+      notBefore: new Date('2026-01-01'),
+      notAfter: new Date('2036-01-01'),
+    });
+    issuer = { certificate, privateKey: keys.privateKey };
+  });
+
+  test('RFC 5280 §5.1 entries with and without reason, times before and after 2050', () => {
+    const revokedAt = new Date('2051-01-01T00:00:00Z');
+    const revoked = [
+      { serialNumber: Buffer.of(0x80), revokedAt },
+      { serialNumber: Buffer.from('0102', 'hex'), revokedAt: thisUpdate, reason: 'superseded' as const },
+    ];
+    const crl = readCrl(createCrl({ issuer, thisUpdate, nextUpdate, revoked }));
+    assert.equal(crl.entryCount, 2);
+    assert.deepEqual(crl.find(Buffer.of(0, 0x80)), { revokedAt });
+    assert.deepEqual(crl.find(Buffer.of(1, 2)), { revokedAt: thisUpdate, reason: 'superseded' });
+    assert.equal(crl.find(Buffer.of(0x80)), undefined);
+    assert.equal(crl.find(Buffer.of(1)), undefined);
+    verifyCrl(crl, { issuer: issuer.certificate, candidates: [], at: thisUpdate, graceMs: 0 });
+  });
+
+  test('TRUST-06 a list of 50,000 entries finds each of them', () => {
+    const revoked = Array.from({ length: 50_000 }, (_, index) => ({
+      serialNumber: Buffer.from((index + 2 ** 32).toString(16).padStart(10, '0'), 'hex'),
+      revokedAt: thisUpdate,
+    }));
+    const crl = readCrl(createCrl({ issuer, thisUpdate, nextUpdate, revoked }));
+    assert.equal(crl.entryCount, 50_000);
+    assert.ok(crl.find(Buffer.from('0100000000', 'hex')) && crl.find(Buffer.from('010000c34f', 'hex')));
+    assert.equal(crl.find(Buffer.from('010000c350', 'hex')), undefined);
+  });
+
+  test('SEC-11 a list larger than any real one', () => {
+    assert.throws(
+      () => readCrl(Buffer.alloc(33 * 1024 * 1024)),
+      (error) => error instanceof CodedError && error.code === 'PKI_TOO_LARGE',
+    );
+  });
+
+  test('SEC-11 whatever bytes come: a list or a coded refusal, and never a believed one', () => {
+    const revoked = [{ serialNumber: Buffer.of(1), revokedAt: thisUpdate, reason: 'keyCompromise' as const }];
+    const seed = createCrl({ issuer, thisUpdate, nextUpdate, revoked });
+    fc.assert(
+      fc.property(
+        fc.nat(seed.length - 1),
+        fc.integer({ min: 1, max: 255 }),
+        fc.nat(seed.length),
+        (at, change, cut) => {
+          const bytes = Buffer.from(seed);
+          bytes[at] = (bytes[at] ?? 0) ^ change;
+          for (const candidate of [bytes, bytes.subarray(0, cut)]) {
+            assert.throws(
+              () => {
+                const crl = readCrl(candidate);
+                crl.find(Buffer.of(1));
+                verifyCrl(crl, { issuer: issuer.certificate, candidates: [], at: thisUpdate, graceMs: 0 });
+              },
+              (error) => error instanceof CodedError,
+            );
+          }
+        },
+      ),
+      { numRuns: 1500 },
+    );
+  });
+});

@@ -1,0 +1,296 @@
+/** Discovery without servers: what counts as found, absent and unavailable, budgets and memory (DISC-01 to DISC-12). */
+import assert from 'node:assert/strict';
+import { before, beforeEach, describe, test } from 'node:test';
+import { createManualClock, type ManualClock } from '../../src/core/index.ts';
+import {
+  createDiscovery,
+  resolveRecipient,
+  type DiscoveryOptions,
+  type RecipientTrust,
+} from '../../src/lib/direct/index.ts';
+import { DnsError, type CertRecord, type DnsAnswer, type SrvRecord } from '../../src/lib/dns/index.ts';
+import type { LdapClient } from '../../src/lib/ldap/index.ts';
+import type { Certificate } from '../../src/lib/pki/index.ts';
+import { createFilesFetch, type ServedFile } from './support/files-fetch.ts';
+import { at, bob, createTestPki, past, type TestPki } from './support/test-pki.ts';
+
+const addressName = 'bob.direct.beta.example';
+const domainName = 'direct.beta.example';
+
+interface Published {
+  readonly certs: Map<string, readonly CertRecord[] | Error | 'never'>;
+  readonly ldap: Map<string, readonly Uint8Array[]>;
+  srvs: readonly SrvRecord[] | Error;
+  isLdapDown: boolean;
+  readonly asked: string[];
+  readonly files: Map<string, ServedFile>;
+  ttlSeconds: number;
+}
+
+describe('discovery', () => {
+  let pki: TestPki;
+  let good: Certificate;
+  let clock: ManualClock;
+  let published: Published;
+  before(async () => {
+    pki = await createTestPki();
+    good = pki.issue({ rfc822Names: [bob] });
+  });
+  beforeEach(() => {
+    clock = createManualClock(at);
+    const srvs = [{ priority: 0, weight: 0, port: 389, target: 'ldap.beta.example' }];
+    published = {
+      certs: new Map(),
+      ldap: new Map(),
+      srvs,
+      isLdapDown: false,
+      asked: [],
+      files: new Map(),
+      ttlSeconds: 600,
+    };
+  });
+
+  function options(): DiscoveryOptions {
+    const answer = <T>(records: readonly T[]): DnsAnswer<T> => ({
+      status: records.length > 0 ? 'found' : 'nxdomain',
+      records,
+      ttlSeconds: published.ttlSeconds,
+      transport: 'udp',
+    });
+    const ldap: LdapClient = {
+      findCertificates: async ({ targets, mail }) => {
+        published.asked.push(`ldap ${mail}`);
+        const [target] = targets;
+        assert.ok(target);
+        if (published.isLdapDown)
+          return { status: 'unreachable', certificates: [], attempts: [{ target, outcome: 'unreachable' }] };
+        const certificates = published.ldap.get(mail) ?? [];
+        const status = certificates.length > 0 ? 'found' : 'absent';
+        return { status, certificates, attempts: [{ target, outcome: status }] };
+      },
+    };
+    return {
+      clock,
+      ldap,
+      fetch: createFilesFetch(published.files).fetch,
+      dns: {
+        resolveCert: async (name) => {
+          published.asked.push(name);
+          const records = published.certs.get(name) ?? [];
+          if (records === 'never') return new Promise(() => {});
+          if (records instanceof Error) throw records;
+          return answer(records);
+        },
+        resolveSrv: async () => {
+          if (published.srvs instanceof Error) throw published.srvs;
+          return answer(published.srvs);
+        },
+      },
+    };
+  }
+
+  const trust = (discovery = createDiscovery(options())): RecipientTrust => ({
+    discovery,
+    at: clock.now(),
+    anchors: [pki.root.certificate],
+  });
+  const pkix = (data: Uint8Array): CertRecord => ({ certificateType: 1, keyTag: 0, algorithm: 0, data });
+  const ipkix = (url: string): CertRecord => ({
+    certificateType: 4,
+    keyTag: 0,
+    algorithm: 0,
+    data: Buffer.from(url),
+  });
+  const timeout = () => new DnsError('DNS_TIMEOUT', 'no answer');
+
+  test('DISC-01, DISC-02 the places are asked in order, the address with a dot for the at-sign', async () => {
+    const result = await createDiscovery(options()).discover(bob);
+    assert.deepEqual(published.asked, [addressName, domainName, `ldap ${bob}`, `ldap ${domainName}`]);
+    assert.deepEqual([result.outcome, result.isTransient], ['absent', false]);
+  });
+
+  test('DISC-01 the first place that has something ends the search', async () => {
+    published.certs.set(addressName, [pkix(good.der)]);
+    const result = await createDiscovery(options()).discover(bob);
+    assert.deepEqual([result.source, published.asked], ['dns-address', [addressName]]);
+  });
+
+  test('DISC-03, DISC-09 a record that is no certificate is found and useless: the search stops', async () => {
+    published.certs.set(addressName, [pkix(Buffer.from('garbage'))]);
+    published.certs.set(domainName, [pkix(pki.issue({ rfc822Names: [], dnsNames: [domainName] }).der)]);
+    const resolved = await resolveRecipient(bob, trust());
+    assert.equal(resolved.outcome === 'refused' && resolved.code, 'DIRECT_RECIPIENT_CERTIFICATES_INVALID');
+    assert.equal(resolved.steps[0]?.unreadableCount, 1);
+  });
+
+  test('DISC-04 IPKIX: the certificate behind the URL', async () => {
+    published.certs.set(addressName, [ipkix('http://certs.beta.example/bob.cer')]);
+    published.files.set('http://certs.beta.example/bob.cer', good.der);
+    assert.equal((await resolveRecipient(bob, trust())).outcome, 'usable');
+  });
+
+  test('DISC-04 IPKIX: a URL without certificate stops, a server that fails leaves it open', async () => {
+    published.certs.set(addressName, [ipkix('http://certs.beta.example/bob.cer')]);
+    const stopped = await createDiscovery(options()).discover(bob);
+    assert.deepEqual(
+      [stopped.outcome, stopped.certificates.length, stopped.isTransient],
+      ['found', 0, false],
+    );
+    published.files.set('http://certs.beta.example/bob.cer', 'timeout');
+    const open = await createDiscovery(options()).discover(bob);
+    assert.deepEqual([open.outcome, open.isTransient], ['absent', true]);
+  });
+
+  test('DISC-11 a place that cannot be asked moves on, and what is found behind it is used', async () => {
+    published.certs.set(addressName, timeout());
+    published.certs.set(domainName, [pkix(pki.issue({ rfc822Names: [], dnsNames: [domainName] }).der)]);
+    assert.equal((await resolveRecipient(bob, trust())).outcome, 'usable');
+  });
+
+  test('DISC-11 nothing found and a place that could not be asked: undecided, to be tried again', async () => {
+    published.certs.set(addressName, timeout());
+    const resolved = await resolveRecipient(bob, trust());
+    assert.ok(resolved.outcome === 'refused');
+    assert.deepEqual(
+      [resolved.code, resolved.reason, resolved.statusCode, resolved.isTransient],
+      ['DIRECT_RECIPIENT_UNDECIDED', 'no-certificate', '5.7.31', true],
+    );
+  });
+
+  test('DISC-07 no SRV: no certificate, for good', async () => {
+    published.srvs = [];
+    const resolved = await resolveRecipient(bob, trust());
+    assert.ok(resolved.outcome === 'refused');
+    assert.deepEqual(
+      [resolved.code, resolved.reason, resolved.isTransient],
+      ['DIRECT_RECIPIENT_CERTIFICATE_MISSING', 'no-certificate', false],
+    );
+  });
+
+  test('DISC-07 every LDAP server unreachable: no certificate, but it may be tried again', async () => {
+    published.isLdapDown = true;
+    const resolved = await resolveRecipient(bob, trust());
+    assert.ok(resolved.outcome === 'refused');
+    assert.deepEqual([resolved.reason, resolved.isTransient], ['no-certificate', true]);
+  });
+
+  test('DISC-07 SRV that cannot be asked', async () => {
+    published.srvs = timeout();
+    assert.equal((await createDiscovery(options()).discover(bob)).isTransient, true);
+  });
+
+  test('DISC-02 a name that DNS cannot express is absent', async () => {
+    published.certs.set(addressName, new DnsError('DNS_NAME_INVALID', 'a label over 63 octets'));
+    const result = await createDiscovery(options()).discover(bob);
+    assert.deepEqual([result.steps[0]?.outcome, result.isTransient], ['absent', false]);
+  });
+
+  test('DISC-11 the time for one address ends', async () => {
+    published.certs.set(addressName, 'never');
+    const result = await createDiscovery({ ...options(), budgetMs: 20 }).discover(bob);
+    assert.deepEqual([result.outcome, result.isTransient], ['absent', true]);
+  });
+
+  test('DISC-12 an answer is remembered for its TTL and validated at each use', async () => {
+    published.certs.set(addressName, [
+      pkix(pki.issue({ rfc822Names: [bob], notAfter: new Date(at.getTime() + 300_000) }).der),
+    ]);
+    const discovery = createDiscovery(options());
+    assert.equal((await resolveRecipient(bob, trust(discovery))).outcome, 'usable');
+    clock.advance(200_000);
+    assert.equal((await resolveRecipient(bob, trust(discovery))).outcome, 'usable');
+    assert.equal(published.asked.length, 1);
+    clock.advance(200_000);
+    const expired = await resolveRecipient(bob, trust(discovery));
+    assert.equal(expired.outcome === 'refused' && expired.refused[0]?.code, 'PKI_EXPIRED');
+    // A remembered certificate that fails is asked for once more.
+    assert.equal(published.asked.length, 2);
+  });
+
+  test('DISC-12 a certificate replaced before its time is found when the old one fails', async () => {
+    published.certs.set(addressName, [
+      pkix(pki.issue({ rfc822Names: [bob], notAfter: new Date(at.getTime() + 1_000) }).der),
+    ]);
+    const discovery = createDiscovery(options());
+    assert.equal((await resolveRecipient(bob, trust(discovery))).outcome, 'usable');
+    published.certs.set(addressName, [pkix(good.der)]);
+    clock.advance(5_000);
+    assert.equal((await resolveRecipient(bob, trust(discovery))).outcome, 'usable');
+  });
+
+  test('DISC-12 absence is remembered five minutes at most, what could not be asked not at all', async () => {
+    published.ttlSeconds = 86_400;
+    const discovery = createDiscovery(options());
+    await discovery.discover(bob);
+    await discovery.discover(bob);
+    assert.equal(published.asked.length, 4);
+    clock.advance(300_001);
+    assert.equal((await discovery.discover(bob)).isFromCache, false);
+    published.certs.set(addressName, timeout());
+    clock.advance(300_001);
+    await discovery.discover(bob);
+    assert.equal((await discovery.discover(bob)).isFromCache, false);
+  });
+
+  test('DISC-12 one question at a time for one address', async () => {
+    const discovery = createDiscovery(options());
+    await Promise.all([discovery.discover(bob), discovery.discover(bob)]);
+    assert.equal(published.asked.length, 4);
+  });
+
+  test('DISC-10 expired, unbound and weak certificates are dropped, each with its reason, and the rest is used', async () => {
+    const certificates = [
+      pki.issue({ rfc822Names: [bob], notAfter: past(1) }),
+      pki.issue({ rfc822Names: ['x@direct.beta.example'] }),
+      pki.issue({ rfc822Names: [bob], keyUsage: ['digitalSignature'] }),
+      good,
+    ];
+    published.certs.set(
+      addressName,
+      certificates.map(({ der }) => pkix(der)),
+    );
+    const resolved = await resolveRecipient(bob, trust());
+    assert.ok(resolved.outcome === 'usable');
+    assert.deepEqual(
+      resolved.certificates.map((path) => path.certificates[0].fingerprint),
+      [good.fingerprint],
+    );
+    assert.deepEqual(
+      resolved.refused.map(({ code }) => code),
+      ['PKI_EXPIRED', 'PKI_NOT_BOUND', 'PKI_KEY_USAGE'],
+    );
+  });
+
+  test('TRUST-09 an untrusted recipient is refused with the reason of the API', async () => {
+    published.certs.set(addressName, [pkix(pki.issue({ rfc822Names: [bob], issuer: pki.stranger }).der)]);
+    const resolved = await resolveRecipient(bob, trust());
+    assert.ok(resolved.outcome === 'refused');
+    assert.deepEqual(
+      [resolved.code, resolved.reason, resolved.statusCode, resolved.isTransient],
+      ['DIRECT_RECIPIENT_UNTRUSTED', 'untrusted', '5.7.11', false],
+    );
+  });
+
+  test('TRUST-02 without anchors nobody is trusted', async () => {
+    published.certs.set(addressName, [pkix(good.der)]);
+    const resolved = await resolveRecipient(bob, { ...trust(), anchors: [] });
+    assert.equal(resolved.outcome === 'refused' && resolved.refused[0]?.code, 'PKI_NO_ANCHORS');
+  });
+
+  test('TRUST-06 trust that hangs on a list that cannot be had is undecided under hard-fail', async () => {
+    published.certs.set(addressName, [
+      pkix(pki.issue({ rfc822Names: [bob], crlUrls: ['http://crl.example/'] }).der),
+    ]);
+    const checkRevocation = async () => ({ status: 'unknown', isTransient: true }) as const;
+    const resolved = await resolveRecipient(bob, {
+      ...trust(),
+      checkRevocation,
+      policy: { revocation: 'hard-fail' },
+    });
+    assert.ok(resolved.outcome === 'refused');
+    assert.deepEqual(
+      [resolved.code, resolved.reason, resolved.isTransient],
+      ['DIRECT_RECIPIENT_UNDECIDED', 'untrusted', true],
+    );
+  });
+});
