@@ -78,7 +78,13 @@ async function carryToDomain(
     try {
       return readOutcome(
         recipients,
-        await parts.smtp.send({ host: host.address, port: parts.peerPort, mailFrom: sender, recipients, message }),
+        await parts.smtp.send({
+          host: host.address,
+          port: parts.peerPort,
+          mailFrom: sender,
+          recipients,
+          message,
+        }),
       );
     } catch (error) {
       parts.log.warn({ host: host.name, problem: errorText(error) }, 'a mail server could not be reached');
