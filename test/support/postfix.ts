@@ -86,6 +86,7 @@ function masterConfiguration(port: number): string {
     ['pickup', 'unix', 'pickup', 'n', '60', '1'],
     ['cleanup', 'unix', 'cleanup', 'n', '-', '0'],
     ['qmgr', 'unix', 'qmgr', 'n', '300', '1'],
+    ['tlsmgr', 'unix', 'tlsmgr', '-', '1000?', '1'],
     ['rewrite', 'unix', 'trivial-rewrite'],
     ['bounce', 'unix', 'bounce', '-', '-', '0'],
     ['defer', 'unix', 'bounce', '-', '-', '0'],
