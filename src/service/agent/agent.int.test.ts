@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { createManualClock } from '../../core/index.ts';
+import { DirectError } from '../../lib/direct/index.ts';
+import { createAuthority, createKeyPair, issueDirectCertificate, readCertificate, type Certificate, type KeyPair } from '../../lib/pki/index.ts';
+import { parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
+import { loadMasterKey, openStorage, openVault, type Storage } from '../../platform/index.ts';
+import { createTrust, type Trust } from '../trust/index.ts';
+import { AgentError, agentErrors, createAgent, type Agent } from './index.ts';
+import { restoreError } from './restore-error.ts';
+import { createThreadPool } from './thread-pool.ts';
+
+const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
+const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2028-01-01T00:00:00Z') };
+const alice = parseDirectAddress('alice@one.example');
+const bob = parseDirectAddress('bob@two.example');
+const carol = parseDirectAddress('carol@three.example');
+
+let folder: string;
+let storage: Storage;
+let trust: Trust;
+let agent: Agent;
+let keys: KeyPair;
+let authority: Certificate;
+const certificates = new Map<string, Certificate>();
+const provoked = new Set<string>();
+
+const message = (to: readonly DirectAddress[], text = 'hello'): Buffer =>
+  Buffer.from(
+    `From: ${alice}\r\nTo: ${to.join(', ')}\r\nDate: Mon, 01 Jun 2026 12:00:00 +0000\r\nMessage-ID: <1@one.example>\r\nMIME-Version: 1.0\r\nSubject: s\r\n\r\n${text}\r\n`,
+  );
+
+async function addDomain(domain: string): Promise<void> {
+  const pair = await createKeyPair();
+  const certificate = issueDirectCertificate({
+    boundTo: { domain },
+    publicKey: pair.publicKey,
+    issuer: { certificate: authority, privateKey: keys.privateKey },
+    ...validity,
+  });
+  certificates.set(domain, certificate);
+  await trust.addDomain(domain);
+  await trust.addKeyPair(domain, certificate.der, pair.privateKey);
+}
+
+const usable = (address: DirectAddress) => {
+  const der = certificates.get(address.slice(address.indexOf('@') + 1))?.der ?? new Uint8Array();
+  return { address, certificates: [der] };
+};
+
+before(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'openhisp-agent-'));
+  storage = await openStorage({ file: path.join(folder, 'test.db') });
+  await storage.migrate();
+  const vault = await openVault({ storage, masterKey: loadMasterKey({ file: path.join(folder, 'key'), createsFile: true }), clock });
+  trust = createTrust({ storage, vault, clock });
+  keys = await createKeyPair();
+  authority = createAuthority({ subject: [['CN', 'CA']], publicKey: keys.publicKey, privateKey: keys.privateKey, ...validity });
+  for (const domain of ['one.example', 'two.example', 'three.example']) await addDomain(domain);
+  agent = createAgent({
+    trust,
+    clock,
+    discovery: {
+      async discover(address) {
+        const found = certificates.get(address.slice(address.indexOf('@') + 1));
+        const common = { steps: [], isTransient: false, isFromCache: false };
+        if (found === undefined) return { outcome: 'absent', certificates: [], ...common };
+        return { outcome: 'found', source: 'dns-domain', certificates: [found], ...common };
+      },
+    },
+    fetchIssuers: async () => [],
+    checkRevocation: async () => ({ status: 'good' }) as never,
+    threads: 1,
+  });
+});
+after(async () => {
+  await agent.close();
+  await storage.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('the agent', () => {
+  it('TRUST-02, TRUST-03: nobody is usable until the sender’s domain has an anchor for that direction', async () => {
+    const refused = await agent.resolveRecipients(alice, [bob]);
+    assert.deepEqual([refused.usable.length, refused.refused[0]?.reason], [0, 'untrusted']);
+    await trust.addAnchor('one.example', authority.der, 'incoming');
+    assert.equal((await agent.resolveRecipients(alice, [bob])).usable.length, 0);
+    await trust.addAnchor('one.example', authority.der, 'outgoing');
+    const resolved = await agent.resolveRecipients(alice, [bob, carol, parseDirectAddress('x@nowhere.example')]);
+    assert.deepEqual(resolved.usable.map((one) => one.address).toSorted(), [bob, carol]);
+    assert.deepEqual(readCertificate(resolved.usable[0]?.certificates[0] ?? '').dnsNames.length, 1);
+    assert.equal(resolved.refused[0]?.reason, 'no-certificate');
+  });
+
+  it('seals in a thread and opens again; each of our domains decides for itself', async () => {
+    const sealed = await agent.seal(alice, message([bob, carol]), [usable(bob), usable(carol)]);
+    assert.equal(Buffer.from(sealed).includes('hello'), false);
+    const envelope = { mailFrom: alice, recipients: [bob, carol], message: sealed };
+    await assert.rejects(agent.openIncoming(envelope), (error) => error instanceof DirectError && error.code === 'DIRECT_SENDER_UNTRUSTED' && error.reason === 'PKI_NO_ANCHORS');
+    await trust.addAnchor('two.example', authority.der, 'incoming');
+    const opened = await agent.openIncoming(envelope);
+    assert.deepEqual([opened.sender, opened.recipients, opened.binding], [alice, [bob], 'domain']);
+    assert.deepEqual(Buffer.from(opened.inner), message([bob, carol]));
+    assert.equal(opened.signerFingerprint, certificates.get('one.example')?.fingerprint);
+  });
+
+  it('a refusal in a thread keeps its code and the reason beneath', async () => {
+    await assert.rejects(
+      agent.openIncoming({ mailFrom: alice, recipients: [bob], message: message([bob]) }),
+      (error) => error instanceof DirectError && error.code === 'DIRECT_NOT_ENCRYPTED' && error.reason === 'SMIME_NOT_ENCRYPTED',
+    );
+    assert.equal(restoreError({ module: 'other', code: 'X', reason: 'X', message: 'm' }).message, 'm');
+  });
+
+  it('without a key there is nothing to sign or to open with', async () => {
+    const stranger = parseDirectAddress('x@nowhere.example');
+    await refuses('AGENT_NO_SIGNING_KEY', () => agent.seal(stranger, message([bob]), [usable(bob)]));
+    await refuses('AGENT_NO_DECRYPTION_KEY', () => agent.openIncoming({ mailFrom: alice, recipients: [stranger], message: message([bob]) }));
+  });
+});
+
+describe('the thread pool', () => {
+  async function openPool(source: string) {
+    const file = path.join(folder, `thread-${Math.random()}.mjs`);
+    await writeFile(file, `import { parentPort } from 'node:worker_threads';\n${source}`);
+    return createThreadPool<unknown, unknown>(pathToFileURL(file), 1, restoreError);
+  }
+
+  it('a thread that dies fails its own task only and is replaced', async () => {
+    const pool = await openPool(
+      "parentPort.on('message', (task) => { if (task === 'die') process.exit(1); parentPort.postMessage({ isDone: true, result: task }); });",
+    );
+    const dying = refuses('AGENT_THREAD_LOST', () => pool.run('die'));
+    const next = pool.run('alive');
+    await dying;
+    assert.equal(await next, 'alive');
+    await pool.close();
+    await refuses('AGENT_CLOSED', () => pool.run('late'));
+  });
+});
+
+async function refuses(code: keyof typeof agentErrors, work: () => Promise<unknown>): Promise<void> {
+  await assert.rejects(work, (error) => error instanceof AgentError && error.code === code);
+  provoked.add(code);
+}
+
+it('every refusal code of this module was provoked', () => {
+  assert.deepEqual([...provoked].sort(), Object.keys(agentErrors).sort());
+});
