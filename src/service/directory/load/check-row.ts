@@ -1,7 +1,8 @@
 import { findDirectAddress, hasNpiCheckDigit, stateCodes, stateNames, type Npi } from '../../../lib/values/index.ts';
 import { textFields, type TextField } from '../../../lib/provider-index/index.ts';
-import type { Gazetteer, GeoPoint, ZipPlace } from '../../../lib/geo/index.ts';
+import type { Gazetteer } from '../../../lib/geo/index.ts';
 import { maxFieldLength } from '../limits.ts';
+import { createPlaceTable, type PlaceOfZip } from './place-table.ts';
 import type { RefusalReason, RowDraft, WarningReason } from './row.ts';
 
 /** A row that may be loaded. */
@@ -24,74 +25,82 @@ type Warn = (reason: WarningReason, line: number) => void;
 const position = Object.fromEntries(textFields.map((field, index) => [field, index])) as Record<TextField, number>;
 // oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u001f\u007f]+/g;
-// oxlint-disable-next-line no-control-regex
-const beyondPlainText = /[^\u0020-\u007e]/;
-const tenDigits = /^[0-9]{10}$/;
-
-const codeOfName = new Map([...stateNames].map(([code, name]) => [name.toUpperCase(), code]));
 
 /**
  * Checks rows one by one (Decision 0008): refuses what must not be served, repairs what has one reading, and warns
  * about the rest. A record without coordinates gets those of its ZIP code, else those of its city.
  */
 export function createRowChecker(gazetteer: Gazetteer, warn: Warn): RowChecker {
+  const places = createPlaceTable(gazetteer);
   return {
-    check: (draft) => checkRow(draft, gazetteer, warn),
-    keyOf: findKey,
+    check(draft) {
+      if (draft.isPatient) return 'patient_address';
+      const texts: string[] = [];
+      let isAscii = true;
+      for (const raw of draft.texts) {
+        if (hasOnlyPlainText(raw)) {
+          texts.push(raw.trim());
+          continue;
+        }
+        const text = raw.replace(controls, ' ').trim();
+        isAscii &&= hasOnlyPlainText(text);
+        texts.push(text);
+      }
+      const npi = texts[position.npi] ?? '';
+      const refusal = findRefusal(texts, npi, isAscii);
+      if (refusal !== undefined) return refusal;
+      const key = keyOf(draft, texts);
+      if (!isAscii) warn('not_ascii', draft.line);
+      if (npi !== '' && !hasNpiCheckDigit(npi as Npi)) warn('npi_check_digit', draft.line);
+      if (!isUsualPhone(texts[position.phone] ?? '')) warn('phone_form', draft.line);
+      const state = checkState(texts[position.state] ?? '', draft.line, warn);
+      const zip = checkZip(texts[position.zip] ?? '', draft.line, warn);
+      const place = zip === '' ? undefined : places.findZip(zip);
+      if (zip !== '') checkPlace(place, state, draft.line, warn);
+      const coordinates =
+        readCoordinates(draft, warn) ?? place?.coordinates ?? places.findCity(texts[position.city] ?? '', state);
+      if (coordinates === undefined) warn('coordinates_missing', draft.line);
+      texts[position.state] = state;
+      texts[position.zip] = zip;
+      texts.push(coordinates ?? '\t');
+      return { key, line: texts.join('\t') };
+    },
+    keyOf: (draft) => keyOf(draft, draft.texts),
   };
 }
 
-function checkRow(draft: RowDraft, gazetteer: Gazetteer, warn: Warn): CheckedRow | RefusalReason {
-  if (draft.isPatient) return 'patient_address';
-  const { texts, isPlain } = cleanTexts(draft.texts);
-  const refusal = findRefusal(texts, isPlain);
-  if (refusal !== undefined) return refusal;
-  const key = findKey(draft);
-  const npi = texts[position.npi] ?? '';
-  if (npi !== '' && !hasNpiCheckDigit(npi as Npi)) warn('npi_check_digit', draft.line);
-  if (!isPlain) warn('not_ascii', draft.line);
-  if (!isUsualPhone(texts[position.phone] ?? '')) warn('phone_form', draft.line);
-  const state = checkState(texts[position.state] ?? '', draft.line, warn);
-  const zip = checkZip(texts[position.zip] ?? '', draft.line, warn);
-  const place = zip === '' ? undefined : gazetteer.findZipPlace(zip);
-  if (zip !== '') checkPlace(place, state, draft.line, warn);
-  const point = readPoint(draft, warn) ?? place?.point ?? findCity(texts[position.city] ?? '', state, gazetteer);
-  if (point === undefined) warn('coordinates_missing', draft.line);
-  texts[position.state] = state;
-  texts[position.zip] = zip;
-  const line = texts.join('\t');
-  return { key, line: point === undefined ? `${line}\t\t` : `${line}\t${point.latitude}\t${point.longitude}` };
-}
-
-/**
- * Blanks inside a value count, those round it do not; a control character counts as a blank. Nearly all rows are plain
- * ASCII, which one test over the whole row tells.
- */
-function cleanTexts(raw: readonly string[]): { texts: string[]; isPlain: boolean } {
-  const texts: string[] = [];
-  if (!beyondPlainText.test(raw.join(' '))) {
-    for (const text of raw) texts.push(text.trim());
-    return { texts, isPlain: true };
+/** True for printable ASCII: nearly all values, told by a loop that beats a regular expression for short texts. */
+function hasOnlyPlainText(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x20 || unit > 0x7e) return false;
   }
-  for (const text of raw) texts.push(text.replace(controls, ' ').trim());
-  return { texts, isPlain: !texts.some((text) => beyondPlainText.test(text)) };
+  return true;
 }
 
-function findRefusal(texts: readonly string[], isPlain: boolean): RefusalReason | undefined {
-  const address = texts[position.directAddress] ?? '';
-  const npi = texts[position.npi] ?? '';
+function findRefusal(texts: readonly string[], npi: string, isAscii: boolean): RefusalReason | undefined {
   for (const text of texts) if (text.length > maxFieldLength) return 'too_long';
-  if (!isPlain && texts.some((text) => text.includes('\ufffd'))) return 'not_utf8';
+  if (!isAscii && texts.some((text) => text.includes('\ufffd'))) return 'not_utf8';
+  const address = texts[position.directAddress] ?? '';
   if (address === '') return 'direct_address_missing';
   if (findDirectAddress(address) === undefined) return 'direct_address_invalid';
-  return npi === '' || tenDigits.test(npi) ? undefined : 'npi_invalid';
+  return npi === '' || hasTenDigits(npi) ? undefined : 'npi_invalid';
+}
+
+function hasTenDigits(text: string): boolean {
+  if (text.length !== 10) return false;
+  for (let index = 0; index < 10; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x30 || unit > 0x39) return false;
+  }
+  return true;
 }
 
 // The two kinds of key live in different name spaces, so that a file's key never meets another row's address.
-function findKey(draft: RowDraft): string {
+function keyOf(draft: RowDraft, texts: readonly string[]): string {
   const key = draft.key.trim();
   if (key !== '') return `k\t${key}`;
-  return defaultKey((draft.texts[position.directAddress] ?? '').trim(), (draft.texts[position.npi] ?? '').trim());
+  return defaultKey((texts[position.directAddress] ?? '').trim(), (texts[position.npi] ?? '').trim());
 }
 
 /** The key of a record whose source has no keys of its own. */
@@ -105,6 +114,8 @@ function isUsualPhone(phone: string): boolean {
   return phone === '' || usualPhone.test(phone);
 }
 
+const codeOfName = new Map([...stateNames].map(([code, name]) => [name.toUpperCase(), code]));
+
 function checkState(text: string, line: number, warn: Warn): string {
   if (text === '' || stateCodes.has(text)) return text;
   const state = text.toUpperCase();
@@ -115,19 +126,14 @@ function checkState(text: string, line: number, warn: Warn): string {
   return state.length === 2 ? state : '';
 }
 
+const usualZip = /^[0-9]{5}(?:-[0-9]{4})?$/;
+
 function checkZip(text: string, line: number, warn: Warn): string {
   if (text === '' || usualZip.test(text)) return text;
   const zip = repairZip(text);
   warn(zip === undefined ? 'zip_invalid' : 'zip_repaired', line);
   return zip ?? '';
 }
-
-function checkPlace(place: ZipPlace | undefined, state: string, line: number, warn: Warn): void {
-  if (place === undefined) warn('zip_unknown', line);
-  else if (state !== '' && place.state !== '' && place.state !== state) warn('state_zip_disagree', line);
-}
-
-const usualZip = /^[0-9]{5}(?:-[0-9]{4})?$/;
 
 function repairZip(text: string): string | undefined {
   const digits = text.replace(/[\s-]/g, '');
@@ -138,13 +144,19 @@ function repairZip(text: string): string | undefined {
   return digits.length === 9 ? `${digits.slice(0, 5)}-${digits.slice(5)}` : undefined;
 }
 
-function readPoint(draft: RowDraft, warn: Warn): GeoPoint | undefined {
+function checkPlace(place: PlaceOfZip | undefined, state: string, line: number, warn: Warn): void {
+  if (place === undefined) warn('zip_unknown', line);
+  else if (state !== '' && place.state !== '' && place.state !== state) warn('state_zip_disagree', line);
+}
+
+/** Latitude and longitude as a block stores them, or undefined to look them up. */
+function readCoordinates(draft: RowDraft, warn: Warn): string | undefined {
   if (draft.latitude === '' && draft.longitude === '') return undefined;
   const latitude = readDegrees(draft.latitude, 90);
   const longitude = readDegrees(draft.longitude, 180);
   // Nobody practises at 0° N 0° E: it is how many systems write "unknown".
   if (latitude !== undefined && longitude !== undefined && (latitude !== 0 || longitude !== 0)) {
-    return { latitude, longitude };
+    return `${latitude}\t${longitude}`;
   }
   warn('coordinates_invalid', draft.line);
   return undefined;
@@ -153,8 +165,4 @@ function readPoint(draft: RowDraft, warn: Warn): GeoPoint | undefined {
 function readDegrees(text: string, most: number): number | undefined {
   const value = text.trim() === '' ? Number.NaN : Number(text);
   return Math.abs(value) <= most ? value : undefined;
-}
-
-function findCity(city: string, state: string, gazetteer: Gazetteer): GeoPoint | undefined {
-  return city === '' || state === '' ? undefined : gazetteer.findCity(city, state);
 }

@@ -1,7 +1,7 @@
 import { startIndexThread } from '../index-thread/start-index-thread.ts';
 import { maxChainLength } from '../limits.ts';
 import { readGeneration, withSkips } from '../store/generation.ts';
-import { storeBlock, type BegunLoad } from '../store/loads.ts';
+import { storeBlocks, type BegunLoad } from '../store/loads.ts';
 import { readProvisioned } from '../store/provisioned.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
 import { BlockWriter, readKeys, readLines, type Block } from './block.ts';
@@ -85,7 +85,7 @@ async function copyGeneration(context: ImportContext, load: BegunLoad, result: L
   for await (const block of readGeneration(db, chain)) {
     if (blocksRead++ < result.blockCount) continue;
     const live = dropSkipped(block, block.skip);
-    if (live !== undefined) await storeBlock(context.storage, context.clock, load.id, sequence++, live);
+    if (live !== undefined) await storeBlocks(context.storage, context.clock, load.id, sequence++, [live]);
   }
   return { parentId: null, blockCount: sequence };
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DirectoryError } from '../errors.ts';
 import { blockRecordCount } from '../limits.ts';
 import { readKeyTable } from '../store/generation.ts';
-import { reserveIds, storeBlock, type BegunLoad } from '../store/loads.ts';
+import { reserveIds, storeBlocks, type BegunLoad } from '../store/loads.ts';
 import { seedOf } from '../store/provisioned.ts';
 import type { DirectoryTables, LoadKind } from '../store/tables.ts';
 import { BlockWriter, type Block } from './block.ts';
@@ -38,18 +38,24 @@ export interface LoadedRows {
 
 /** Ids are reserved in portions; what is left over at the end goes back. */
 const idsPerReservation = 65_536;
+/** One row stands for at most so many records, so that it never runs out of ids in between. */
+const spareIds = 1024;
+/** Blocks stored at once: one wait for the disk instead of several. */
+const blocksPerTransaction = 4;
 
 /** Reads, checks and stores all rows of the file in blocks. One portion of rows is in memory at a time. */
 export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
   const { plan, report, progress, context, load } = options;
   const known = await readKeyTable(context.storage.tables<DirectoryTables>(), load.chain);
   const entries = new EntryWriter(options, known);
+  await entries.settle();
   for await (const rows of plan.table.rows(plan.format.wanted)) {
     for (const row of rows) {
       report.rowsRead++;
       const refusal = findRowFault(row, plan);
       if (refusal !== undefined) report.refuse(refusal, row.line);
-      else await entries.addRow(row);
+      else entries.addRow(row);
+      if (entries.isDue) await entries.settle();
     }
     progress.rows(rows.length);
     await nextTurn();
@@ -80,6 +86,7 @@ class EntryWriter {
   readonly #seed: { readonly low: number; readonly high: number };
   readonly #hash: TextHash = { low: 0, high: 0 };
   readonly #sum: TextHash = { low: 0, high: 0 };
+  readonly #waiting: Block[] = [];
   #nextId = 0;
   #endId = 0;
   readonly knownCount: number;
@@ -100,30 +107,52 @@ class EntryWriter {
     return { first: this.#nextId, end: this.#endId };
   }
 
-  async addRow(row: CsvRow): Promise<void> {
+  /** True when ids run out or enough blocks wait; then `settle` must be called before the next row. */
+  get isDue(): boolean {
+    return this.#endId - this.#nextId < spareIds || this.#waiting.length >= blocksPerTransaction;
+  }
+
+  addRow(row: CsvRow): void {
     const { plan, report } = this.#options;
     const drafts = plan.format.read(row.fields, row.line);
     if (drafts.length === 0) report.passedOver++;
     for (const draft of drafts) {
-      if (this.#nextId >= this.#endId) await this.#reserveIds();
       const refusal = isRemoval(draft) ? this.#remove(draft) : this.#put(draft);
       if (refusal !== undefined) report.refuse(refusal, draft.line);
-      if (this.#writer.isFull) await this.flush();
+      if (this.#writer.isFull) this.#closeBlock();
     }
   }
 
-  async flush(): Promise<void> {
-    const block = this.#writer.take();
-    if (block === undefined) return;
-    const { context, load, onBlock } = this.#options;
-    await storeBlock(context.storage, context.clock, load.id, this.blockCount++, block);
-    this.entryCount += block.recordCount;
-    await onBlock?.(block);
+  /** Stores what waits, and reserves more ids if they run out. */
+  async settle(): Promise<void> {
+    await this.#store();
+    if (this.#endId - this.#nextId >= spareIds) return;
+    // The rest of the old range is given up only when others have taken ids in between.
+    const first = await reserveIds(this.#options.context.storage, idsPerReservation);
+    if (first !== this.#endId) this.#nextId = first;
+    this.#endId = first + idsPerReservation;
   }
 
-  async #reserveIds(): Promise<void> {
-    this.#nextId = await reserveIds(this.#options.context.storage, idsPerReservation);
-    this.#endId = this.#nextId + idsPerReservation;
+  async flush(): Promise<void> {
+    this.#closeBlock();
+    await this.#store();
+  }
+
+  #closeBlock(): void {
+    const block = this.#writer.take();
+    if (block !== undefined) this.#waiting.push(block);
+  }
+
+  async #store(): Promise<void> {
+    const blocks = this.#waiting.splice(0);
+    if (blocks.length === 0) return;
+    const { context, load, onBlock } = this.#options;
+    await storeBlocks(context.storage, context.clock, load.id, this.blockCount, blocks);
+    this.blockCount += blocks.length;
+    for (const block of blocks) {
+      this.entryCount += block.recordCount;
+      await onBlock?.(block);
+    }
   }
 
   #put(draft: RowDraft): RefusalReason | undefined {

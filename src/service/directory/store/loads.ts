@@ -55,18 +55,20 @@ export async function beginLoad(storage: Storage, clock: Clock, start: LoadStart
   });
 }
 
-/** Stores a block durably; also the sign of life that keeps the load from being cleared away. */
-export async function storeBlock(
+/** Stores blocks durably; also the sign of life that keeps the load from being cleared away. */
+export async function storeBlocks(
   storage: Storage,
   clock: Clock,
   loadId: number,
-  sequence: number,
-  block: Block,
+  firstSequence: number,
+  blocks: readonly Block[],
 ): Promise<void> {
   await storage.transaction(async (tx: DirectoryDb) => {
     await showLife(tx, clock, loadId);
-    const { keys, records, recordCount } = block;
-    await tx.insertInto('directory_block').values({ load_id: loadId, sequence, record_count: recordCount, keys, records }).execute();
+    for (const [index, { keys, records, recordCount }] of blocks.entries()) {
+      const place = { load_id: loadId, sequence: firstSequence + index };
+      await tx.insertInto('directory_block').values({ ...place, record_count: recordCount, keys, records }).execute();
+    }
   });
 }
 

@@ -19,6 +19,9 @@ export function isNppesEndpointHeader(header: readonly string[]): boolean {
   return header.includes('endpoint_type') && header.includes('endpoint');
 }
 
+/** Far more Direct addresses than any provider has; a load sets aside ids for so many a row. */
+const maxEndpointsPerNpi = 1000;
+
 const none: readonly NppesEndpoint[] = [];
 
 /** Collects the entries of type DIRECT; other endpoints (FHIR, web sites, …) are passed over. */
@@ -59,7 +62,7 @@ export function createEndpointCollector(header: readonly string[]): NppesEndpoin
       const key = fields[npi] ?? '';
       const entries = byNpi.get(key);
       if (entries === undefined) byNpi.set(key, [entry]);
-      else if (!entries.some((other) => isSame(other, entry))) entries.push(entry);
+      else if (entries.length < maxEndpointsPerNpi && !entries.some((other) => isSame(other, entry))) entries.push(entry);
       count++;
     },
   };

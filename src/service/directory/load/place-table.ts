@@ -1,0 +1,42 @@
+import type { Gazetteer, GeoPoint } from '../../../lib/geo/index.ts';
+
+export interface PlaceOfZip {
+  readonly state: string;
+  /** Latitude and longitude as a block stores them; undefined for a ZIP code without a point. */
+  readonly coordinates: string | undefined;
+}
+
+/** The gazetteer prepared for millions of questions: by number instead of by text, numbers already written out. */
+export interface PlaceTable {
+  /** `#####` or `#####-####`. */
+  findZip(zip: string): PlaceOfZip | undefined;
+  findCity(city: string, state: string): string | undefined;
+}
+
+export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
+  const byNumber = new Array<PlaceOfZip | null | undefined>(100_000);
+  const lookUp = (zip: string): PlaceOfZip | null => {
+    const place = gazetteer.findZipPlace(zip);
+    return place === undefined ? null : { state: place.state, coordinates: format(place.point) };
+  };
+  return {
+    findZip(zip) {
+      const number = numberOf(zip);
+      let place = byNumber[number];
+      // Null stands for a ZIP code that is known to be unknown.
+      if (place === undefined) byNumber[number] = place = lookUp(zip);
+      return place ?? undefined;
+    },
+    findCity: (city, state) => (city === '' || state === '' ? undefined : format(gazetteer.findCity(city, state))),
+  };
+}
+
+function numberOf(zip: string): number {
+  let number = 0;
+  for (let index = 0; index < 5; index++) number = number * 10 + (zip.charCodeAt(index) - 48);
+  return number;
+}
+
+function format(point: GeoPoint | undefined): string | undefined {
+  return point === undefined ? undefined : `${point.latitude}\t${point.longitude}`;
+}
