@@ -38,7 +38,7 @@ export function readSeeds(): Seed[] {
 /** The code of the refusal, or `accepted`. Fails on anything that must never happen, whatever the bytes. */
 export function checkCms(seed: string, bytes: Uint8Array): string {
   try {
-    if (seed.startsWith('enveloped')) checkEnvelope(seed, bytes);
+    if (seed.startsWith('enveloped')) checkEnvelope(bytes);
     else checkSigned(seed, bytes);
     return 'accepted';
   } catch (error) {
@@ -56,9 +56,14 @@ function checkSigned(seed: string, bytes: Uint8Array): void {
   checkSigners(signers);
 }
 
-function checkEnvelope(seed: string, bytes: Uint8Array): void {
+function checkEnvelope(bytes: Uint8Array): void {
   const { entity, signers } = verifyEntity(decryptCms(bytes, keys).content);
-  assert.ok((payloads.get(seed) ?? seedContent).equals(entity), 'altered content was believed');
+  // A whole envelope taken from another seed is genuine too.
+  const genuine = [seedContent, ...payloads.values()];
+  assert.ok(
+    genuine.some((content) => content.equals(entity)),
+    'altered content was believed',
+  );
   checkSigners(signers);
 }
 

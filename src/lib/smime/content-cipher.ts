@@ -82,19 +82,26 @@ function blockBytes(name: ContentCipherName): number {
   return name === 'des-ede3-cbc' ? 8 : 16;
 }
 
-/** Pieces that a cipher takes at once: large enough that calls cost nothing, small enough for the processor's cache. */
-const chunkBytes = 256 * 1024;
+/** Encrypted bytes, and where their plain text may go. */
+export interface EncryptedContent {
+  readonly pieces: Pieces;
+  /** True if the plain text may take the place of the encrypted bytes, which saves a large message a third copy of itself. */
+  readonly isDisposable: boolean;
+}
 
 /**
  * Decrypts CBC content and takes its padding off (RFC 5652 §6.3). Undefined whatever is wrong, without saying what.
- * Takes one piece in one step, without copying; many small ones are gathered first.
  */
-export function decryptCbc(cipher: ContentCipher, key: Uint8Array, content: Pieces): Buffer | undefined {
+export function decryptCbc(
+  cipher: ContentCipher,
+  key: Uint8Array,
+  content: EncryptedContent,
+): Buffer | undefined {
   const block = blockBytes(cipher.name);
-  const sizeBytes = lengthOf(content);
+  const sizeBytes = lengthOf(content.pieces);
   if (sizeBytes === 0 || sizeBytes % block !== 0) return undefined;
   const decipher = createDecipheriv(cipher.name, key, cipher.iv).setAutoPadding(false);
-  const padded = updateAll((bytes) => decipher.update(bytes), content, sizeBytes);
+  const padded = updateAll((bytes) => decipher.update(bytes), content);
   const paddingBytes = readPadding(padded, block);
   return paddingBytes === 0 ? undefined : padded.subarray(0, sizeBytes - paddingBytes);
 }
@@ -114,7 +121,7 @@ function readPadding(padded: Buffer, block: number): number {
 export function decryptGcm(
   cipher: ContentCipher,
   key: Uint8Array,
-  content: Pieces,
+  content: EncryptedContent,
   authentication: { readonly tag: Uint8Array; readonly additionalData: Uint8Array },
 ): Buffer | undefined {
   if (authentication.tag.length !== cipher.tagBytes) return undefined;
@@ -123,7 +130,7 @@ export function decryptGcm(
   });
   decipher.setAuthTag(authentication.tag);
   decipher.setAAD(authentication.additionalData);
-  const plain = updateAll((bytes) => decipher.update(bytes), content, lengthOf(content));
+  const plain = updateAll((bytes) => decipher.update(bytes), content);
   try {
     decipher.final();
     return plain;
@@ -132,37 +139,55 @@ export function decryptGcm(
   }
 }
 
-/** Runs pieces through a stream cipher or a block cipher without padding, whose output is as long as its input. */
-function updateAll(update: (bytes: Uint8Array) => Buffer, pieces: Pieces, sizeBytes: number): Buffer {
-  const [only, ...rest] = pieces;
-  if (only !== undefined && rest.length === 0) return update(only);
-  const target = Buffer.allocUnsafe(sizeBytes);
+/** Runs the pieces through a cipher whose output is as long as its input. */
+function updateAll(
+  update: (bytes: Uint8Array) => Buffer,
+  { pieces, isDisposable }: EncryptedContent,
+): Buffer {
+  const target = chooseTarget(pieces, isDisposable);
   let written = 0;
-  gather(pieces, (bytes) => {
-    const output = update(bytes);
+  gather(pieces, (chunk) => {
+    const output = update(chunk);
     target.set(output, written);
     written += output.length;
   });
   return target.subarray(0, written);
 }
 
-/** Hands on the same bytes in chunks of a good size. The chunk is valid only during the call. */
+/** All pieces lie in one structure in ascending order, so that what is written stays behind what is read. */
+function chooseTarget(pieces: Pieces, isDisposable: boolean): Buffer {
+  const [first] = pieces;
+  const sizeBytes = lengthOf(pieces);
+  if (!isDisposable || first === undefined) return Buffer.allocUnsafe(sizeBytes);
+  return Buffer.from(first.buffer, first.byteOffset, sizeBytes);
+}
+
+/** Bytes that a cipher takes at once: many enough that calls cost nothing, few enough for the processor's cache. */
+const chunkBytes = 64 * 1024;
+
+/** Hands on the same bytes in chunks of a good size; small pieces are joined in one that is valid only during the call. */
 function gather(pieces: Pieces, use: (chunk: Uint8Array) => void): void {
-  const chunk = Buffer.allocUnsafe(chunkBytes);
+  const joined = pieces.length > 1 ? Buffer.allocUnsafe(chunkBytes) : Buffer.alloc(0);
   let filled = 0;
   for (const piece of pieces) {
-    for (let at = 0; at < piece.length;) {
+    let at = 0;
+    while (at < piece.length) {
+      const isWhole = filled === 0 && piece.length - at >= joined.length;
       const part = piece.subarray(at, at + chunkBytes - filled);
-      chunk.set(part, filled);
-      filled += part.length;
       at += part.length;
+      if (isWhole) {
+        use(part);
+        continue;
+      }
+      joined.set(part, filled);
+      filled += part.length;
       if (filled === chunkBytes) {
-        use(chunk);
+        use(joined);
         filled = 0;
       }
     }
   }
-  if (filled > 0) use(chunk.subarray(0, filled));
+  if (filled > 0) use(joined.subarray(0, filled));
 }
 
 /** A cipher at work on content to be sent. */

@@ -21,6 +21,11 @@ export interface DecryptionKey {
   readonly privateKey: KeyObject;
 }
 
+export interface DecryptOptions {
+  /** The given bytes are no longer needed: the content may come to lie in them. */
+  readonly mayOverwrite?: boolean;
+}
+
 export interface DecryptedCms {
   readonly content: Buffer;
   /** The OID of the content's type. */
@@ -46,14 +51,19 @@ export function decryptCms(
   cms: Uint8Array,
   keys: readonly DecryptionKey[],
   policy: CryptoPolicy = defaultCryptoPolicy,
+  options: DecryptOptions = {},
 ): DecryptedCms {
   const envelope = readEnvelopedData(cms);
   const { cipher, openers } = readingCms(() => ({
     cipher: readContentCipher(envelope.contentAlgorithm, envelope.authentication !== undefined, policy),
     openers: findOpeners(envelope.recipients, keys),
   }));
-  for (const { key, opener } of openers.slice(0, limits.decryptionAttempts)) {
-    const content = decryptContent(envelope, cipher, contentKeyOf(opener, key, cipher));
+  const attempts = openers.slice(0, limits.decryptionAttempts);
+  for (const attempt of attempts) {
+    const { key, opener } = attempt;
+    // Only the last attempt may spoil the encrypted bytes.
+    const isDisposable = options.mayOverwrite === true && attempt === attempts.at(-1);
+    const content = decryptContent(envelope, cipher, contentKeyOf(opener, key, cipher), isDisposable);
     if (content === undefined) continue;
     const { contentType } = envelope;
     const recipients = envelope.recipients.flatMap((recipient) =>
@@ -112,11 +122,12 @@ function contentKeyOf(opener: KeyOpener, { privateKey }: DecryptionKey, cipher: 
 }
 
 function decryptContent(
-  envelope: EnvelopedData,
+  { encryptedContent: pieces, authentication }: EnvelopedData,
   cipher: ContentCipher,
   contentKey: Uint8Array,
+  isDisposable: boolean,
 ): Buffer | undefined {
-  const { encryptedContent, authentication } = envelope;
-  if (authentication === undefined) return decryptCbc(cipher, contentKey, encryptedContent);
-  return decryptGcm(cipher, contentKey, encryptedContent, authentication);
+  const content = { pieces, isDisposable };
+  if (authentication === undefined) return decryptCbc(cipher, contentKey, content);
+  return decryptGcm(cipher, contentKey, content, authentication);
 }

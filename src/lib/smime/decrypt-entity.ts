@@ -23,7 +23,10 @@ export function decryptEntity(
       holdsSignature(entity) || entity.contentType.subtype === 'signed' ? 'signed only' : 'in the clear';
     throw new SmimeError('SMIME_NOT_ENCRYPTED', `the message is ${what}`);
   }
-  const decrypted = decryptCms(readCmsBody(entity), keys, policy);
+  const cms = readCmsBody(entity);
+  // Decoding has made bytes of our own, unless the body was not encoded.
+  const mayOverwrite = cms.buffer !== entity.bytes.buffer;
+  const decrypted = decryptCms(cms, keys, policy, { mayOverwrite });
   if (decrypted.contentType !== oids.data) {
     throw new SmimeError(
       'SMIME_CONTENT_TYPE_UNEXPECTED',
