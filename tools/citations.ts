@@ -31,9 +31,11 @@ const headingForm = /\b(?:Directory|Messaging) spec: [A-Z][a-z]+(?: (?!and\b)[A-
 
 const wholeDocumentForm = new RegExp(`^${documentForm.source}$`);
 const wholeIdForm = new RegExp(`^${idForm.source}$`);
-const titleForm = /\b(?:test|it|describe)\(\s*(['"`])((?:(?!\1)[^\n])*)\1/g;
+const literalForm = /'[^'\n]*'|`[^`\n]*`?|"[^"\n]*"/g;
 
 const documentStatuses = new Set(['yes', 'partial', 'no', 'planned', 'reference']);
+/** Begins the note of a row that no program can prove. */
+const byReview = 'By review:';
 const statuses = ['yes', 'partial', 'no', 'planned'] as const;
 
 /** One line for each citation of something that is not there. */
@@ -97,16 +99,21 @@ export function readPage(text: string): SpecificationsPage {
   return { documents, requirements, headings };
 }
 
-/** Ids that stand in the title of a test. */
+/** Ids that a test names: in its title, or in a table of cases that titles are made from. Comments do not count. */
 export function testedIds(sources: readonly SourceText[]): ReadonlySet<string> {
   const ids = new Set<string>();
   for (const { name, text } of sources) {
     if (!name.endsWith('.test.ts')) continue;
-    for (const [, , title = ''] of text.matchAll(titleForm)) {
-      for (const [id] of title.matchAll(idForm)) ids.add(id);
+    const code = text.split('\n').filter((line) => !/^\s*(?:\/\/|\/?\*)/.test(line));
+    for (const line of code) {
+      for (const [literal] of line.matchAll(literalForm)) addIds(literal, ids);
     }
   }
   return ids;
+}
+
+function addIds(text: string, ids: Set<string>): void {
+  for (const [id] of text.matchAll(idForm)) ids.add(id);
 }
 
 /** What is wrong with the page itself. */
@@ -122,7 +129,7 @@ export function findPageProblems(
   for (const { id, level, status, note } of page.requirements.values()) {
     if (!statuses.some((known) => known === status)) problems.push(`${id} has no known status`);
     if (status !== 'yes' && note === '') problems.push(`${id} is ${status} without a reason`);
-    if (status === 'yes' && level.startsWith('MUST') && !tested.has(id))
+    if (status === 'yes' && level.startsWith('MUST') && !tested.has(id) && !note.startsWith(byReview))
       problems.push(`${id} is a MUST with status yes, but no test names it`);
   }
   if (!text.includes(countsBlock(page, tested)))

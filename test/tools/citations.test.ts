@@ -46,7 +46,7 @@ test('citations of anything else are reported with file and line', () => {
   ]);
 });
 
-test('ids count as tested only in the title of a test', () => {
+test('ids count as tested only in the strings of a test file', () => {
   const source = {
     name: 'a.test.ts',
     text: "// AS-30\ntest('AS-31, AS-32: x', () => {});\ntest(\n  `MDN-01: y`,\n);",
