@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Command } from 'commander';
+import { createDnsServer, createStaticZone, type DnsServer } from '../../lib/dns/index.ts';
+import {
+  createAuthority,
+  createKeyPair,
+  formatPem,
+  issueDirectCertificate,
+  type Certificate,
+} from '../../lib/pki/index.ts';
+import { parseDirectAddress } from '../../lib/values/index.ts';
+import { addAgentCommands } from './agent.ts';
+import type { CliContext } from './context.ts';
+
+const alice = parseDirectAddress('alice@direct.alpha.example');
+const bob = parseDirectAddress('bob@direct.beta.example');
+const plain = `From: ${alice}\r\nTo: ${bob}, carol@direct.beta.example\r\nSubject: x\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <1@direct.alpha.example>\r\nMIME-Version: 1.0\r\n\r\nHello\r\n`;
+
+describe('agent commands', () => {
+  let folder: string;
+  let bobCertificate: Certificate;
+  const file = (name: string): string => path.join(folder, name);
+
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'openhisp-agent-'));
+    const [caKeys, keys] = await Promise.all([createKeyPair({ curve: 'P-256' }), createKeyPair()]);
+    const validity = {
+      notBefore: new Date(Date.now() - 3_600_000),
+      notAfter: new Date(Date.now() + 86_400_000),
+    };
+    const ca = createAuthority({ subject: [['CN', 'ca']], ...caKeys, ...validity });
+    const issuer = { certificate: ca, privateKey: caKeys.privateKey };
+    const issue = (address: typeof alice) =>
+      issueDirectCertificate({ boundTo: { address }, publicKey: keys.publicKey, issuer, ...validity });
+    bobCertificate = issue(bob);
+    await writeFile(file('ca.pem'), formatPem('CERTIFICATE', ca.der));
+    await writeFile(file('alice.pem'), formatPem('CERTIFICATE', issue(alice).der));
+    await writeFile(file('bob.pem'), formatPem('CERTIFICATE', bobCertificate.der));
+    await writeFile(file('key.pem'), keys.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    await writeFile(file('plain.eml'), plain);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  async function run(...args: string[]): Promise<{ answer: Record<string, unknown>; exitCode: number }> {
+    const lines: string[] = [];
+    let exitCode = 0;
+    const context: Pick<CliContext, 'print' | 'setExitCode'> = {
+      print: (text) => void lines.push(text),
+      setExitCode: (code) => (exitCode = code),
+    };
+    const program = new Command('openhisp').exitOverride();
+    addAgentCommands(program, context as CliContext);
+    await program.parseAsync(['agent', ...args], { from: 'user' });
+    assert.equal(lines.length, 1);
+    return { answer: JSON.parse(lines[0] ?? '') as Record<string, unknown>, exitCode };
+  }
+
+  const sealing = (...more: string[]) =>
+    run(
+      'seal',
+      '--in',
+      file('plain.eml'),
+      '--key',
+      file('key.pem'),
+      '--cert',
+      file('alice.pem'),
+      '--recipient-cert',
+      file('bob.pem'),
+      '--out',
+      file('sealed.eml'),
+      ...more,
+    );
+  const opening = (...more: string[]) =>
+    run('open', '--in', file('sealed.eml'), '--key', file('key.pem'), '--cert', file('bob.pem'), ...more);
+
+  test('seal tells the outcome of each recipient, open gives the message back', async () => {
+    const sealed = await sealing('--anchor', file('ca.pem'));
+    assert.equal(sealed.exitCode, 0);
+    assert.deepEqual(sealed.answer['recipients'], [
+      { address: bob, outcome: 'usable', reason: null, certificates: [bobCertificate.fingerprint] },
+      {
+        address: 'carol@direct.beta.example',
+        outcome: 'refused',
+        reason: 'DIRECT_RECIPIENT_CERTIFICATE_MISSING',
+        text: 'none of the certificates is bound to the address',
+        certificates: [],
+      },
+    ]);
+    const opened = await opening(
+      '--anchor',
+      file('ca.pem'),
+      '--rcpt',
+      bob,
+      '--mail-from',
+      alice,
+      '--out',
+      file('opened.eml'),
+    );
+    assert.deepEqual(
+      [opened.exitCode, opened.answer['verdict'], opened.answer['sender']],
+      [0, 'accept', alice],
+    );
+    assert.equal(await readFile(file('opened.eml'), 'utf8'), plain);
+  });
+
+  test('a refusal is an answer with its reason and exit code 1', async () => {
+    await sealing('--anchor', file('ca.pem'));
+    const reasonOf = async (...more: string[]) => {
+      const { answer, exitCode } = await opening(...more);
+      assert.deepEqual([answer['verdict'], exitCode], ['reject', 1]);
+      return answer['reason'];
+    };
+    assert.equal(await reasonOf(), 'PKI_NO_ANCHORS');
+    assert.equal(
+      await reasonOf('--anchor', file('ca.pem'), '--rcpt', 'dan@direct.beta.example'),
+      'DIRECT_ENVELOPE_RECIPIENT_MISMATCH',
+    );
+    assert.equal(await reasonOf('--anchor', file('ca.pem'), '--at', '2040-01-01'), 'PKI_EXPIRED');
+    assert.equal(await reasonOf('--anchor', file('ca.pem'), '--hard-fail'), 'PKI_REVOCATION_UNCHECKABLE');
+  });
+
+  test('seal without a trusted recipient writes nothing', async () => {
+    await rm(file('sealed.eml'), { force: true });
+    const { answer, exitCode } = await sealing();
+    assert.deepEqual(
+      [answer['verdict'], answer['reason'], exitCode],
+      ['reject', 'DIRECT_NO_TRUSTED_RECIPIENTS', 1],
+    );
+    await assert.rejects(readFile(file('sealed.eml')));
+  });
+
+  test('what could not be tried ends with 2', async () => {
+    const missing = await run(
+      'open',
+      '--in',
+      file('none.eml'),
+      '--key',
+      file('key.pem'),
+      '--cert',
+      file('bob.pem'),
+    );
+    assert.deepEqual(
+      [missing.answer['verdict'], missing.answer['reason'], missing.exitCode],
+      ['error', 'ENOENT', 2],
+    );
+    const noKey = await run(
+      'open',
+      '--in',
+      file('plain.eml'),
+      '--key',
+      file('bob.pem'),
+      '--cert',
+      file('bob.pem'),
+    );
+    assert.deepEqual([noKey.answer['reason'], noKey.exitCode], ['PKI_KEY_MALFORMED', 2]);
+    const unpaired = await run(
+      'open',
+      '--in',
+      file('plain.eml'),
+      '--key',
+      file('key.pem'),
+      '--cert',
+      file('bob.pem'),
+      '--cert',
+      file('bob.pem'),
+    );
+    assert.equal(unpaired.answer['reason'], 'AGENT_KEYS_UNPAIRED');
+  });
+
+  test('discover shows every step and the decision', async () => {
+    const data = { certificateType: 1, keyTag: 0, algorithm: 0, data: bobCertificate.der };
+    const zone = createStaticZone('beta.example', [
+      {
+        name: 'beta.example',
+        type: 'SOA',
+        ttlSeconds: 60,
+        data: {
+          primaryServer: 'ns.beta.example',
+          mailbox: 'h.beta.example',
+          serial: 1,
+          refreshSeconds: 1,
+          retrySeconds: 1,
+          expireSeconds: 1,
+          minimumSeconds: 1,
+        },
+      },
+      { name: 'bob.direct.beta.example', type: 'CERT', ttlSeconds: 60, data },
+    ]);
+    const server: DnsServer = await createDnsServer({ host: '127.0.0.1', port: 0, zones: () => [zone] });
+    try {
+      const found = await run(
+        'discover',
+        bob,
+        '--dns',
+        `127.0.0.1:${server.port}`,
+        '--anchor',
+        file('ca.pem'),
+      );
+      assert.deepEqual(
+        [found.answer['verdict'], found.answer['source'], found.exitCode],
+        ['accept', 'dns-address', 0],
+      );
+      const absent = await run(
+        'discover',
+        'carol@direct.beta.example',
+        '--dns',
+        `127.0.0.1:${server.port}`,
+        '--anchor',
+        file('ca.pem'),
+      );
+      assert.equal(absent.answer['reason'], 'DIRECT_RECIPIENT_CERTIFICATE_MISSING');
+      assert.deepEqual(
+        (absent.answer['steps'] as { source: string; outcome: string }[]).map(
+          ({ source, outcome }) => `${source} ${outcome}`,
+        ),
+        ['dns-address absent', 'dns-domain absent', 'ldap-address absent', 'ldap-domain absent'],
+      );
+    } finally {
+      await server.close();
+    }
+  });
+
+  test('mdn make and read', async () => {
+    const made = await run(
+      'mdn',
+      'make',
+      '--final-recipient',
+      bob,
+      '--original-sender',
+      alice,
+      '--original-message-id',
+      '<1@direct.alpha.example>',
+      '--out',
+      file('mdn.eml'),
+    );
+    assert.equal(made.exitCode, 0);
+    const { answer } = await run('mdn', 'read', '--in', file('mdn.eml'));
+    assert.deepEqual(
+      [answer['kind'], answer['disposition'], answer['finalRecipient']],
+      ['mdn', 'processed', bob],
+    );
+    const other = await run('mdn', 'read', '--in', file('plain.eml'));
+    assert.deepEqual([other.answer['reason'], other.exitCode], ['AGENT_NOT_A_NOTICE', 1]);
+  });
+
+  test('xdm pack and unpack', async () => {
+    await writeFile(file('note.txt'), 'a note');
+    const packed = await run(
+      'xdm',
+      'pack',
+      '--document',
+      file('note.txt'),
+      '--from',
+      alice,
+      '--to',
+      bob,
+      '--out',
+      file('package.zip'),
+    );
+    assert.equal(packed.exitCode, 0, JSON.stringify(packed.answer));
+    const { answer } = await run('xdm', 'unpack', '--in', file('package.zip'), '--out', file('unpacked'));
+    const [document] = answer['documents'] as { mediaType: string; writtenAs: string }[];
+    assert.equal(document?.mediaType, 'text/plain');
+    assert.equal(await readFile(path.join(file('unpacked'), document.writtenAs), 'utf8'), 'a note');
+    const bad = await run('xdm', 'unpack', '--in', file('note.txt'));
+    assert.deepEqual([bad.answer['verdict'], bad.exitCode], ['reject', 1]);
+  });
+});
