@@ -215,6 +215,32 @@ test('wrapping keeps every byte of a canonical message and turns bare LF into CR
   assert.equal(unwrapEntity(parseEntity(Buffer.from('Content-Type: text/plain\r\n\r\nx'))), undefined);
 });
 
+test('CTX-01: the header and the attachment of Expressing Context pass through untouched', () => {
+  const metadata = Buffer.from(
+    'version: 1.1\nid: 2e8e1c5e\npatient-id: 1.2.3:4\ntype: general/notification\n',
+  );
+  const message = buildMessage({
+    ...base,
+    text: 'x',
+    headers: [['X-Direct-Context', '<context@direct.alpha.example>']],
+    attachments: [
+      {
+        mediaType: 'text/plain',
+        content: metadata,
+        fileName: 'metadata.txt',
+        contentId: 'context@direct.alpha.example',
+      },
+    ],
+  });
+  const entity = parseEntity(message);
+  const part = collectParts(entity)[1];
+  assert.equal(entity.header('x-direct-context'), '<context@direct.alpha.example>');
+  assert.deepEqual(
+    [part?.contentId, part?.fileName, part?.content()],
+    ['context@direct.alpha.example', 'metadata.txt', metadata],
+  );
+});
+
 test('AS-74: a wrapped message in base64 or quoted-printable is unwrapped', () => {
   const open = (encoding: string, body: string): string | undefined =>
     unwrapEntity(
