@@ -2,10 +2,11 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../core/index
 
 export const platformErrors = {
   PLATFORM_CONFIG_INVALID: { kind: 'invalid-input' },
+  PLATFORM_DATA_DIR_BUSY: { kind: 'conflict' },
   PLATFORM_KEY_FILE_UNUSABLE: { kind: 'internal' },
   PLATFORM_MASTER_KEY_INVALID: { kind: 'internal' },
   PLATFORM_SEAL_BROKEN: { kind: 'internal' },
-  PLATFORM_SEAL_KEY_UNKNOWN: { kind: 'internal' },
+  PLATFORM_SEAL_KEY_UNKNOWN: { kind: 'unavailable' },
   PLATFORM_STORAGE_BUSY: { kind: 'unavailable' },
   PLATFORM_STORAGE_CLOSED: { kind: 'unavailable' },
   PLATFORM_STORAGE_DUPLICATE: { kind: 'conflict' },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toRefusal } from '../../src/app/http/index.ts';
 import { CodedError, type ErrorKind } from '../../src/core/index.ts';
+import { isConfigurationPageCurrent } from '../../tools/write-config-docs.ts';
 import { collectErrors, isPageCurrent } from '../../tools/write-error-docs.ts';
 
 const rows = await collectErrors();
@@ -65,4 +66,8 @@ test('the text for a stranger names no host, file or class', () => {
 
 test('docs/api/errors.md is current (node tools/write-error-docs.ts)', async () => {
   assert.ok(await isPageCurrent());
+});
+
+test('docs/configuration.md is current (node tools/write-config-docs.ts)', () => {
+  assert.ok(isConfigurationPageCurrent());
 });

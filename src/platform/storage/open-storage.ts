@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Kysely } from 'kysely';
@@ -30,6 +31,10 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       driver.runMarked(() => (db as Kysely<T>).transaction().execute(work)),
     bulkInsert: (tx, insert) => insertOnSqlite(tx, driver.writer.handle, insert),
     migrate: () => migrateToLatest(storage, options.migrations ?? migrations),
+    backup: async (file) => {
+      closeSync(openSync(file, 'wx', 0o600));
+      await driver.writer.handle.backup(file);
+    },
     check: async () => {
       driver.reader.prepare('select 1').get();
     },

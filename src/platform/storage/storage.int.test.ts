@@ -176,6 +176,19 @@ test('a stream sees the state at its beginning and holds up nobody', () =>
     assert.equal((await ids(db)).length, 31);
   }));
 
+test('SEC-09: a backup is a whole database of its own, and never overwrites a file', () =>
+  withStorage(async (storage, db) => {
+    await db.insertInto('thing').values(row('a')).execute();
+    const file = path.join(folder, 'copy.db');
+    await storage.backup(file);
+    await db.insertInto('thing').values(row('b')).execute();
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    await assert.rejects(storage.backup(file), /EEXIST/);
+    const copy = await openStorage({ file, migrations: [things] });
+    assert.deepEqual(await ids(copy.tables<Tables>()), ['a']);
+    await copy.close();
+  }));
+
 test('a database of a newer program is refused', async () => {
   const storage = await openEmpty();
   const file = path.join(folder, `${files}.db`);

@@ -45,6 +45,8 @@ export interface Storage extends Closable {
   bulkInsert(tx: AnyTransaction, insert: BulkInsert): Promise<number>;
   /** Brings the schema up to date: all pending migrations in one transaction. Safe from several processes at once. */
   migrate(): Promise<readonly string[]>;
+  /** Writes a consistent copy of the whole database to a new file, while everything goes on. */
+  backup(file: string): Promise<void>;
   /** Throws unless the database answers; for readiness. */
   check(): Promise<void>;
 }

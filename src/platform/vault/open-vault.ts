@@ -85,7 +85,12 @@ export async function openVault({ storage, masterKey, clock }: VaultOptions): Pr
     get currentId() {
       return current.id;
     },
-    find: (keyId) => keys.get(keyId),
+    find(keyId) {
+      const key = keys.get(keyId);
+      // Another process may have made it since; whoever tries again finds it then.
+      if (key === undefined) refresh().catch(() => {});
+      return key;
+    },
   });
   return {
     get keyId() {

@@ -18,7 +18,7 @@ export interface Vault {
   readonly keyId: string;
   /** `context` names the place of the value, for example `message:<id>`; it opens only there. */
   seal(plain: Uint8Array, context: string): Uint8Array;
-  /** Throws PLATFORM_SEAL_BROKEN, or PLATFORM_SEAL_KEY_UNKNOWN if no key of that id is at hand. */
+  /** Throws PLATFORM_SEAL_BROKEN, or PLATFORM_SEAL_KEY_UNKNOWN (transient) if no key of that id is at hand. */
   open(sealed: Uint8Array, context: string): Uint8Array;
 }
 

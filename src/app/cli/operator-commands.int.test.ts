@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { Command } from 'commander';
+import { addClientCommands } from './client.ts';
+import { createCliContext } from './context.ts';
+import { addOperationCommands } from './operation.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-cli-'));
+after(() => rmSync(folder, { recursive: true }));
+
+interface Run {
+  readonly out: string;
+  readonly note: string;
+  readonly exitCode: unknown;
+}
+
+/** Runs one command on the test's installation, with its own output. */
+async function run(...words: string[]): Promise<Run> {
+  let [out, note] = ['', ''];
+  const process_ = {
+    env: { OPENHISP_DATA_DIR: folder },
+    stdout: { write: (text: string) => void (out += text) },
+    stderr: { write: (text: string) => void (note += text) },
+    exitCode: undefined as number | undefined,
+  };
+  const context = createCliContext(process_);
+  const program = new Command('openhisp').exitOverride();
+  addClientCommands(program, context);
+  addOperationCommands(program, context);
+  await program.parseAsync(words, { from: 'user' });
+  return { out, note, exitCode: process_.exitCode };
+}
+
+test('a client is made, its secret shown once, and its settings listed and changed', async () => {
+  const made = await run(
+    'client',
+    'create',
+    'Example EHR',
+    '--client-id',
+    'demo',
+    '--scope',
+    'messaging.api',
+    '--address',
+    '@a.example.org',
+    '--limit',
+    'sendsPerSecond=3',
+    '--data-use-accepted',
+  );
+  assert.match(made.out, /^client_id {6}demo\nclient_secret {2}[\w-]{43}\nsecret id {6}[0-9a-f]{12}\n$/);
+  const secret = /client_secret {2}(\S+)/.exec(made.out)?.[1] ?? '';
+  const shown = JSON.parse((await run('client', 'show', 'demo')).out) as Record<string, unknown>;
+  assert.deepEqual(
+    [shown['scopes'], shown['directAddresses'], shown['limits']],
+    [['messaging.api'], ['@a.example.org'], { sendsPerSecond: 3 }],
+  );
+  assert.match(
+    (await run('client', 'list')).out,
+    /^demo\tactive\tExample EHR\tmessaging\.api\t@a\.example\.org\t/,
+  );
+  await run('client', 'update', 'demo', '--address', 'b@a.example.org', '--final-delivery');
+  const changed = (await run('client', 'list', '--json')).out;
+  assert.match(changed, /"requestFinalDelivery": true/);
+  assert.ok(!changed.includes(secret));
+});
+
+test('secrets are rotated and revoked, clients disabled and enabled', async () => {
+  const second = JSON.parse((await run('client', 'rotate-secret', 'demo', '--json')).out) as {
+    secretId: string;
+  };
+  await assert.rejects(run('client', 'rotate-secret', 'demo'), { code: 'OAUTH_SECRETS_EXHAUSTED' });
+  await run('client', 'revoke-secret', 'demo', second.secretId);
+  await run('client', 'disable', 'demo');
+  assert.match((await run('client', 'list')).out, /\tdisabled\t/);
+  await run('client', 'enable', 'demo');
+  assert.match((await run('client', 'list')).out, /\tactive\t/);
+});
+
+test('wrong settings and unknown clients are refused, and nothing is made', async () => {
+  await assert.rejects(run('client', 'create', 'x', '--address', 'nobody'), {
+    code: 'OAUTH_CLIENT_SETTINGS_INVALID',
+  });
+  await assert.rejects(run('client', 'show', 'nobody'), { code: 'OAUTH_CLIENT_UNKNOWN' });
+  assert.equal((await run('client', 'list')).out.trim().split('\n').length, 1);
+});
+
+test('the audit of all that can be listed and verified', async () => {
+  const lines = (await run('audit', 'list', '--action', 'client.create')).out.trim().split('\n');
+  assert.equal((JSON.parse(lines[0] ?? '') as { actor: string }).actor, 'operator');
+  const verified = await run('audit', 'verify');
+  assert.match(verified.out, /^\d+ events, 1 to \d+\nlast hash [0-9a-f]{64}\n$/);
+  assert.equal(verified.exitCode, undefined);
+});
+
+test('a backup is written once', async () => {
+  const file = path.join(folder, 'copy.db');
+  await run('backup', file);
+  assert.ok(existsSync(file));
+  await assert.rejects(run('backup', file), /EEXIST/);
+});
+
+test('data keys are rotated and put under a new master key, which then opens the installation', async () => {
+  assert.match((await run('vault', 'rotate-data-key')).out, /^data key [0-9a-f]{16}\n$/);
+  const file = path.join(folder, 'new.key');
+  assert.match(
+    (await run('vault', 'change-master-key', file)).out,
+    /^2 data keys are now under master key [0-9a-f]{16}\n$/,
+  );
+  await assert.rejects(run('client', 'list'), { code: 'PLATFORM_MASTER_KEY_INVALID' });
+  writeFileSync(path.join(folder, 'config.json'), JSON.stringify({ vault: { masterKeyFile: file } }));
+  assert.match((await run('client', 'list')).out, /^demo\t/);
+});
