@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Closable } from '../../core/index.ts';
-import type { Worker } from '../../platform/index.ts';
+import type { AnyTransaction, Worker } from '../../platform/index.ts';
 import type { DeliveryOutcome } from '../delivery/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
 import { acknowledge } from './acknowledge.ts';
@@ -60,7 +60,7 @@ export interface Messaging extends Closable {
   /** Stores mail durably before the SMTP edge says 250; it is worked on afterwards. */
   acceptInbound(mail: IncomingMail): Promise<void>;
   /** What delivery calls inside the transaction that stores an outcome. */
-  onDeliveryOutcome(tx: Kysely<unknown>, outcome: DeliveryOutcome): Promise<void>;
+  onDeliveryOutcome(tx: AnyTransaction, outcome: DeliveryOutcome): Promise<void>;
   /** Starts working on spooled mail and on timers. Leases of a former run of this node are taken back. */
   start(): Promise<void>;
   /** Looks at the queues at once. */

@@ -1,6 +1,5 @@
-import type { Kysely } from 'kysely';
 import { addressKey } from '../../lib/values/index.ts';
-import { tablesOf } from '../../platform/index.ts';
+import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
 import type { DeliveryOutcome } from '../delivery/index.ts';
 import { recordEvent } from './record-event.ts';
 import type { MessagingParts } from './seams.ts';
@@ -8,7 +7,7 @@ import type { MessagingTables } from './tables.ts';
 
 /** Stores what delivery says about one recipient, in delivery's transaction (MDN-27). */
 export async function recordOutcome(
-  tx: Kysely<unknown>,
+  tx: AnyTransaction,
   parts: MessagingParts,
   outcome: DeliveryOutcome,
 ): Promise<void> {
@@ -32,7 +31,7 @@ export async function recordOutcome(
 }
 
 async function auditOutcome(
-  tx: Kysely<unknown>,
+  tx: AnyTransaction,
   { audit }: MessagingParts,
   outcome: DeliveryOutcome,
 ): Promise<void> {

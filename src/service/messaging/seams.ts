@@ -1,10 +1,9 @@
-import type { Kysely } from 'kysely';
 import type { Clock, Log } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { Storage, Vault } from '../../platform/index.ts';
 import type { Agent, IncomingEnvelope, OpenedIncoming } from '../agent/index.ts';
 import type { Audit } from '../audit/index.ts';
-import type { DeliveryRequest } from '../delivery/index.ts';
+import type { Delivery } from '../delivery/index.ts';
 import type { ClientStore } from '../oauth/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Webhooks } from '../webhook/index.ts';
@@ -15,10 +14,7 @@ import type { NoticeWindows } from './states.ts';
 export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain'>;
 
 /** What messaging asks the delivery service. */
-export interface OutgoingQueue {
-  enqueue(tx: Kysely<unknown>, request: DeliveryRequest): Promise<void>;
-  wake(): void;
-}
+export type OutgoingQueue = Pick<Delivery, 'enqueue' | 'wake'>;
 
 /** Mail after the security and trust agent: decrypted, verified, trusted and unwrapped. */
 export type OpenedMail = Omit<OpenedIncoming, 'signerFingerprint'>;

@@ -34,7 +34,7 @@ export async function sendMessage(
     ...deniedTypes(parts),
   });
   await authorizeSender(parts, client, request, origin);
-  const requestHash = hashRequest(client.clientId, body);
+  const requestHash = await hashRequest(client.clientId, body);
   const replay = await findReplay(parts.storage.tables(), client, request, requestHash);
   if (replay !== undefined) return replay;
   const draft = draftMessage(client, request, requestHash);
@@ -153,7 +153,7 @@ async function storeMessage(
     .values(messageRow(parts, accepted, json, at))
     .execute();
   await insertRecipients(tx, draft.id, request, at);
-  await parts.delivery.enqueue(tx as unknown as Kysely<unknown>, {
+  await parts.delivery.enqueue(tx, {
     deliveryId: draft.id,
     kind: 'message',
     from: request.from,

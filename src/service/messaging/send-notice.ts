@@ -34,7 +34,7 @@ export async function enqueueMdn(
     messageId: `<${id}@${domainOf(recipient)}>`,
     isFinalDelivery: disposition === 'dispatched',
   });
-  await parts.delivery.enqueue(tx as unknown as Kysely<unknown>, {
+  await parts.delivery.enqueue(tx, {
     deliveryId: id,
     kind: 'mdn',
     from: recipient,
@@ -69,7 +69,7 @@ export async function enqueueFailure(
       diagnostic: 'There is no such recipient here.',
     })),
   });
-  await parts.delivery.enqueue(tx as unknown as Kysely<unknown>, {
+  await parts.delivery.enqueue(tx, {
     deliveryId: id,
     kind: 'dsn',
     from,

@@ -22,9 +22,7 @@ before(async () => {
 after(() => world.close());
 beforeEach(() => world.deliveries.splice(0));
 
-async function send(
-  changes: Record<string, unknown> = {},
-): Promise<{
+async function send(changes: Record<string, unknown> = {}): Promise<{
   messageId: string;
   deliveryId: string;
   report(outcome: Partial<DeliveryOutcome> & Pick<DeliveryOutcome, 'outcome'>): Promise<void>;
