@@ -6,7 +6,7 @@ import { parseDirectAddress } from '../../lib/values/index.ts';
 import { createTrust, type AnchorDirection, type Trust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
 
-/** Adds `domain`, `address`, `key` and `anchor`: what this HISP is and whom it trusts. */
+/** Adds `domain`, `address`, `key`, `anchor` and `bundle`: what this HISP is and whom it trusts. */
 export function addTrustCommands(program: Command, context: CliContext): void {
   async function withTrust(work: (trust: Trust) => Promise<void>): Promise<void> {
     const installation = await context.openInstallation();
@@ -20,6 +20,7 @@ export function addTrustCommands(program: Command, context: CliContext): void {
   addAddressCommands(program, context, withTrust);
   addKeyCommands(program, context, withTrust);
   addAnchorCommands(program, context, withTrust);
+  addBundleCommands(program, context, withTrust);
 }
 
 type WithTrust = (work: (trust: Trust) => Promise<void>) => Promise<void>;
@@ -129,4 +130,61 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
     .command('remove <id>')
     .description('stop trusting an anchor')
     .action((id: string) => withTrust((trust) => trust.removeAnchor(id)));
+}
+
+interface BundleOptions {
+  readonly direction: string;
+  readonly signer?: string;
+  readonly refreshHours: string;
+}
+
+function addBundleCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
+  const bundle = program.command('bundle').description('published sets of anchors, fetched again and again');
+  bundle
+    .command('add <domain> <url>')
+    .description(
+      'trust the anchors of a bundle for mail of one domain; a running server fetches it within a minute',
+    )
+    .option('--direction <direction>', `one of ${directions.join(', ')}`, 'both')
+    .option('--signer <file>', 'the certificate that must have signed the bundle')
+    .option('--refresh-hours <hours>', 'how often it is fetched', '24')
+    .action((domain: string, url: string, options: BundleOptions) =>
+      withTrust(async (trust) => {
+        const hours = Number(options.refreshHours);
+        if (!directions.includes(options.direction))
+          bundle.error(`--direction is one of ${directions.join(', ')}`);
+        if (!(hours > 0)) bundle.error('--refresh-hours is a number above 0');
+        const signer = options.signer === undefined ? {} : { signer: await readFile(options.signer) };
+        const direction = options.direction as AnchorDirection;
+        context.print(
+          await trust.addBundle({
+            domain,
+            url,
+            direction,
+            refreshSeconds: Math.round(hours * 3600),
+            ...signer,
+          }),
+        );
+      }),
+    );
+  bundle
+    .command('list')
+    .description('list the bundles with the state of their last refresh')
+    .action(() =>
+      withTrust(async (trust) => {
+        for (const entry of await trust.listBundles()) {
+          const state =
+            entry.lastError === ''
+              ? (entry.refreshedAt?.toISOString() ?? 'not fetched yet')
+              : `failed: ${entry.lastError}`;
+          context.print(
+            `${entry.id}\t${entry.domain}\t${entry.direction}\t${entry.anchorCount} anchors\t${state}\t${entry.url}`,
+          );
+        }
+      }),
+    );
+  bundle
+    .command('remove <id>')
+    .description('stop fetching a bundle and trusting its anchors')
+    .action((id: string) => withTrust((trust) => trust.removeBundle(id)));
 }

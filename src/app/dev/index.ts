@@ -10,6 +10,7 @@ export { formatBanner } from './banner.ts';
 export { createEdgeClient, type EdgeClient, type EdgeCredentials } from './edge-client.ts';
 export { EdgeError } from './edge-error.ts';
 export { ensureClient } from './sandbox-clients.ts';
+export { choosePort } from './ports.ts';
 export { createOutsideZone } from './sandbox-zones.ts';
 export {
   demoAddress,

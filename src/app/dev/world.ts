@@ -21,8 +21,10 @@ export interface WorldOptions {
   readonly log?: Log;
   /** Settings for both HISPs, as for `loadConfig`: `{ 'messaging.processedWindowMinutes': '0.1' }`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Settings for ours alone. */
-  readonly ownSettings?: Readonly<Record<string, string>>;
+  /** Port of every mail server; by default a free one. */
+  readonly smtpPort?: number;
+  /** A mail relay that stands between the HISPs: what DNS names as their mail server. It must know the way to them. */
+  readonly relay?: { readonly address: string; readonly port: number };
 }
 
 /** Two HISPs, the DNS that both ask, their authorities, a silent mail server and a webhook receiver, all on loopback. */
@@ -86,7 +88,7 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
       ],
     }),
   );
-  const smtpPort = await choosePort(Object.values(loopbackAddresses), isFixed ? preferred.smtp : 0);
+  const smtpPort = options.smtpPort ?? (await choosePort(Object.values(loopbackAddresses), isFixed ? preferred.smtp : 0));
   const silentMail = await startSilentServer(parts, smtpPort);
   await publishOutside(outside, authorities);
 
@@ -95,7 +97,7 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
       dataDir: path.join(options.folder, who === 'own' ? 'hisp' : 'partner'),
       'smtp.host': loopbackAddresses[who],
       'smtp.port': String(smtpPort),
-      'smtp.peerPort': String(smtpPort),
+      'smtp.peerPort': String(options.relay?.port ?? smtpPort),
       'smtp.hostname': mailHosts[who],
       'dns.resolvers': `127.0.0.1:${dns.port}`,
       'trust.allowsPrivateTargets': 'true',
@@ -106,14 +108,14 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
     });
     const hisp = keep(parts, await startHisp({ config, clock, log }));
     await provision(hisp, domains[who], authorities.shared);
-    const mail = { mailHostname: mailHosts[who], mailAddress: loopbackAddresses[who] };
+    const mail = { mailHostname: mailHosts[who], mailAddress: options.relay?.address ?? loopbackAddresses[who] };
     const listZones = createHostedZones({ trust: hisp.trust, ttlSeconds: 60, ...mail });
     hosted.push({ list: async () => listZones() });
     return hisp;
   }
 
   const partner = await startOne('partner', { 'http.port': '0' });
-  const hisp = await startOne('own', { 'http.port': String(options.httpPort), ...options.ownSettings });
+  const hisp = await startOne('own', { 'http.port': String(options.httpPort) });
   return {
     hisp,
     partner,

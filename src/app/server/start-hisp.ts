@@ -14,6 +14,7 @@ import { createSmtpClient } from '../../lib/smtp/index.ts';
 import { findDirectAddress, oidOfUuid } from '../../lib/values/index.ts';
 import {
   createMetrics,
+  holdDataDir,
   loadMasterKey,
   nodeId,
   openStorage,
@@ -72,6 +73,7 @@ async function build({ config, log, clock = systemClock }: HispOptions, parts: C
     parts.unshift(part);
     return part;
   };
+  keep(holdDataDir(config.dataDir));
   const storage = keep(
     await openStorage({ file: config.storage.file ?? '', busyTimeoutMs: config.storage.busyTimeoutMs }),
   );

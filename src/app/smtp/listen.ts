@@ -1,6 +1,11 @@
 import type { Log } from '../../core/index.ts';
 import { errorCode, errorText } from '../../core/index.ts';
-import { createSmtpServer, type SmtpReply, type SmtpServer, type SmtpServerOptions } from '../../lib/smtp/index.ts';
+import {
+  createSmtpServer,
+  type SmtpReply,
+  type SmtpServer,
+  type SmtpServerOptions,
+} from '../../lib/smtp/index.ts';
 import { domainOf, findDirectAddress } from '../../lib/values/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
@@ -36,7 +41,8 @@ export function startSmtpListener(options: SmtpListenerOptions): Promise<SmtpSer
           message,
         });
       },
-      onError: (error) => log.warn({ code: errorCode(error), problem: errorText(error) }, 'an inbound connection failed'),
+      onError: (error) =>
+        log.warn({ code: errorCode(error), problem: errorText(error) }, 'an inbound connection failed'),
     },
   });
 }

@@ -26,7 +26,9 @@ interface ImportFlags {
 
 /** Adds `directory import`, `status`, `report` and `rollback`. */
 export function addDirectoryCommands(program: Command, context: CliContext): void {
-  const directory = program.command('directory').description('Load, inspect and roll back the provider directory');
+  const directory = program
+    .command('directory')
+    .description('Load, inspect and roll back the provider directory');
   directory
     .command('import')
     .description('Load a directory from CSV, .gz or .zip files, or from standard input (-)')
@@ -35,7 +37,9 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     .option('--max-refused <percent>', 'give the load up if more of its rows are refused', parsePercent)
     .option('--taxonomy <file>', 'CSV with the names of provider taxonomy codes, for NPPES')
     .option('--json', 'print the quality report as JSON')
-    .action((files: string[], flags: ImportFlags) => withInstallation(context, (at) => runImport(context, at, files, flags)));
+    .action((files: string[], flags: ImportFlags) =>
+      withInstallation(context, (at) => runImport(context, at, files, flags)),
+    );
   directory
     .command('status')
     .description('Show what is loaded')
@@ -43,7 +47,9 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     .action((flags: { json?: true }) =>
       withInstallation(context, async ({ storage }) => {
         const status = await readStatus(storage);
-        context.print(flags.json === true ? JSON.stringify(status, null, 2) : formatStatus(status).join('\n'));
+        context.print(
+          flags.json === true ? JSON.stringify(status, null, 2) : formatStatus(status).join('\n'),
+        );
       }),
     );
   directory
@@ -54,7 +60,9 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     .action((loadId: number | undefined, flags: { json?: true }) =>
       withInstallation(context, async ({ storage }) => {
         const report = await readReport(storage, loadId);
-        context.print(flags.json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'));
+        context.print(
+          flags.json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'),
+        );
       }),
     );
   directory
@@ -68,7 +76,12 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     );
 }
 
-async function runImport(context: CliContext, { config, storage }: Installation, names: string[], flags: ImportFlags): Promise<void> {
+async function runImport(
+  context: CliContext,
+  { config, storage }: Installation,
+  names: string[],
+  flags: ImportFlags,
+): Promise<void> {
   const files = await openFiles(names);
   const taxonomyFile = flags.taxonomy === undefined ? undefined : (await openInput(flags.taxonomy))[0];
   const progress = startProgressLine(context);
@@ -98,7 +111,10 @@ async function openFiles(names: readonly string[]): Promise<InputFile[]> {
   return files;
 }
 
-async function withInstallation(context: CliContext, work: (installation: Installation) => Promise<void>): Promise<void> {
+async function withInstallation(
+  context: CliContext,
+  work: (installation: Installation) => Promise<void>,
+): Promise<void> {
   const installation = await context.openInstallation();
   try {
     await work(installation);

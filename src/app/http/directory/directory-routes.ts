@@ -20,7 +20,9 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
     const validatorCompiler = (): (() => true) => () => true;
 
     app.get(basePath, { onRequest, validatorCompiler, schema: searchSchema }, async (request, reply) => {
-      const answer = await directory.search(readParameters(request), callerOf(request), (taken) => setRateLimitHeaders(reply, taken));
+      const answer = await directory.search(readParameters(request), callerOf(request), (taken) =>
+        setRateLimitHeaders(reply, taken),
+      );
       return reply.type(json).send(frame(answer.providersJson, `,"totalCount":"${answer.totalCount}"}`));
     });
 
@@ -28,7 +30,9 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
       `${basePath}/prov_npi/:npi`,
       { onRequest, validatorCompiler, schema: byNpiSchema },
       async (request, reply) => {
-        const answer = await directory.findByNpi(request.params.npi, callerOf(request), (taken) => setRateLimitHeaders(reply, taken));
+        const answer = await directory.findByNpi(request.params.npi, callerOf(request), (taken) =>
+          setRateLimitHeaders(reply, taken),
+        );
         return reply.type(json).send(frame(answer.providersJson, '}'));
       },
     );

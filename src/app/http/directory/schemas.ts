@@ -1,17 +1,28 @@
 import { Type, type TSchema } from 'typebox';
-import { directoryParameters, maxPageSize, maxRadiusMiles, recordFields, type DirectoryParameter } from '../../../service/directory/index.ts';
+import {
+  directoryParameters,
+  maxPageSize,
+  maxRadiusMiles,
+  recordFields,
+  type DirectoryParameter,
+} from '../../../service/directory/index.ts';
 
 /** The provider record on the wire (Directory spec: Provider record). */
 const provider = Type.Object(
   {
     id: Type.Integer({ description: 'Record identifier.' }),
     ...Object.fromEntries(
-      recordFields.map((field) => [field.wireName, Type.String({ description: field.description, examples: [field.example] })]),
+      recordFields.map((field) => [
+        field.wireName,
+        Type.String({ description: field.description, examples: [field.example] }),
+      ]),
     ),
     lat: Type.Optional(Type.Number({ description: 'Latitude in decimal degrees.' })),
     lng: Type.Optional(Type.Number({ description: 'Longitude in decimal degrees.' })),
     distance: Type.Optional(
-      Type.Number({ description: 'Miles from the search center, rounded up to two decimals; present only with radius.' }),
+      Type.Number({
+        description: 'Miles from the search center, rounded up to two decimals; present only with radius.',
+      }),
     ),
   },
   { title: 'Provider', description: 'Absent text values are empty strings.' },
@@ -21,7 +32,10 @@ export const searchResponse = Type.Object(
   {
     status: Type.Literal('OK'),
     providers: Type.Array(provider),
-    totalCount: Type.String({ pattern: '^[0-9]+$', description: 'Number of providers that the query matches.' }),
+    totalCount: Type.String({
+      pattern: '^[0-9]+$',
+      description: 'Number of providers that the query matches.',
+    }),
   },
   { title: 'ProviderPage' },
 );
@@ -33,11 +47,15 @@ export const byNpiResponse = Type.Object(
 
 /** The parameters as the API document shows them; the service itself judges what is sent. */
 export const searchQuery = Type.Object(
-  Object.fromEntries(directoryParameters.map((parameter) => [parameter.name, Type.Optional(schemaOf(parameter))])),
+  Object.fromEntries(
+    directoryParameters.map((parameter) => [parameter.name, Type.Optional(schemaOf(parameter))]),
+  ),
   { additionalProperties: false },
 );
 
-export const npiParameter = Type.Object({ npi: Type.String({ pattern: '^[0-9]{10}$', description: 'A 10-digit NPI.' }) });
+export const npiParameter = Type.Object({
+  npi: Type.String({ pattern: '^[0-9]{10}$', description: 'A 10-digit NPI.' }),
+});
 
 function schemaOf(parameter: DirectoryParameter): TSchema {
   const description = descriptionOf(parameter);
@@ -45,8 +63,13 @@ function schemaOf(parameter: DirectoryParameter): TSchema {
     const pattern = parameter.form === undefined ? {} : { pattern: parameter.form.pattern.source };
     return Type.String({ description, examples: [exampleOf(parameter.example)], ...pattern });
   }
-  const common = { description, ...(parameter.defaultValue === undefined ? {} : { default: parameter.defaultValue }) };
-  return parameter.type === 'string' ? Type.String(common) : Type.Integer({ ...common, ...rangeOf(parameter.name) });
+  const common = {
+    description,
+    ...(parameter.defaultValue === undefined ? {} : { default: parameter.defaultValue }),
+  };
+  return parameter.type === 'string'
+    ? Type.String(common)
+    : Type.Integer({ ...common, ...rangeOf(parameter.name) });
 }
 
 function descriptionOf(parameter: DirectoryParameter): string {
