@@ -3,6 +3,7 @@ import { wordCount } from './bits.ts';
 import { columnNames, type ColumnName } from './columns.ts';
 import { compileFilter, type FilterContext } from './compile-filter.ts';
 import { ProviderIndexError } from './errors.ts';
+import { estimateCost } from './estimate-cost.ts';
 import { groupsEqualTo } from './find-groups.ts';
 import { openGramIndex, type GramIndex } from './grams.ts';
 import { createBitsPool, intersect, type IntersectContext, type Matches } from './intersect.ts';
@@ -125,12 +126,6 @@ function findByNpi(npi: string, { columns }: Context): Uint32Array {
   const [first, end] = npi === '' ? [0, 0] : groupsEqualTo(column, Buffer.from(npi));
   const start = column.starts[first] as number;
   return Uint32Array.from({ length: (column.starts[end] as number) - start }, (_, index) => start + index);
-}
-
-// One condition that selects many rows costs what it selects; without any, only deep groups cost something.
-function estimateCost(query: ProviderQuery, context: Context): number {
-  const hasBroadFilter = query.filters.some(({ value, match }) => match === 'contains' || value.length <= 2);
-  return hasBroadFilter || query.sort.length > 1 ? context.rowCount : Math.sqrt(context.rowCount);
 }
 
 function memoryOf({ layout, parts }: SharedIndexBytes): PartSize[] {

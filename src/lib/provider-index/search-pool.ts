@@ -1,3 +1,4 @@
+import { Worker } from 'node:worker_threads';
 import type { Closable } from '../../core/index.ts';
 import { ProviderIndexError } from './errors.ts';
 import { openIndex } from './open-index.ts';
@@ -6,6 +7,8 @@ import type { ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes } fro
 export interface SearchPoolOptions {
   /** Worker threads for heavy queries; 0 answers everything in the calling thread. */
   readonly threads: number;
+  /** Queries that look at more rows than this by estimate run in a worker; tests lower it. */
+  readonly heavyRows?: number;
 }
 
 /** A page ready to be sent: count and text come from one and the same index. */
@@ -26,31 +29,113 @@ export interface SearchPool extends Closable {
   readonly current: ProviderIndex | undefined;
 }
 
-export function createSearchPool(_options: SearchPoolOptions): SearchPool {
+/** What a search thread is told. */
+export type PoolRequest =
+  | { readonly kind: 'swap'; readonly bytes: SharedIndexBytes }
+  | { readonly kind: 'search'; readonly id: number; readonly query: ProviderQuery };
+
+/** What it answers. */
+export type PoolReply = { readonly id: number; readonly page: SearchPage } | { readonly id: number; readonly failure: string };
+
+interface Waiting {
+  resolve(page: SearchPage): void;
+  reject(error: Error): void;
+}
+
+interface SearchThread {
+  readonly worker: Worker;
+  readonly waiting: Map<number, Waiting>;
+}
+
+// About a third of a millisecond.
+const defaultHeavyRows = 30_000;
+
+/** Keeps the index in use and threads that share it. Starting a thread costs about 50 ms and no copy of the index. */
+export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: SearchPoolOptions): SearchPool {
   let current: ProviderIndex | undefined;
-  const needIndex = (): ProviderIndex => {
+  let isClosed = false;
+  let nextId = 1;
+  const pool: SearchThread[] = [];
+
+  function needIndex(): ProviderIndex {
     if (current === undefined) throw new ProviderIndexError('INDEX_NOT_READY', 'The directory is not loaded yet.');
     return current;
-  };
-  const page = (index: ProviderIndex, result: SearchResult): SearchPage => ({
-    totalCount: result.totalCount,
-    count: result.rows.length,
-    providersJson: index.writePageJson(result),
-  });
+  }
+
+  function startThread(): SearchThread {
+    const file = import.meta.url.endsWith('.ts') ? './search-thread.ts' : './search-thread.js';
+    const thread: SearchThread = { worker: new Worker(new URL(file, import.meta.url)), waiting: new Map() };
+    thread.worker.unref();
+    thread.worker.on('message', (reply: PoolReply) => settle(thread, reply));
+    thread.worker.on('error', (cause) => dropThread(thread, cause));
+    if (current !== undefined) tell(thread, { kind: 'swap', bytes: current.bytes });
+    pool.push(thread);
+    return thread;
+  }
+
+  // A thread that fails, for want of memory for example, fails the searches in it; the next heavy one starts another.
+  function dropThread(thread: SearchThread, cause: unknown): void {
+    pool.splice(pool.indexOf(thread), 1);
+    for (const { reject } of thread.waiting.values()) {
+      reject(new ProviderIndexError('INDEX_NOT_READY', 'A search thread ended.', { cause }));
+    }
+  }
+
+  function searchInThread(query: ProviderQuery): Promise<SearchPage> {
+    const thread = pool.length < threads ? startThread() : pool.reduce((a, b) => (b.waiting.size < a.waiting.size ? b : a));
+    const id = nextId++;
+    return new Promise((resolve, reject) => {
+      thread.waiting.set(id, { resolve, reject });
+      // An idle thread does not keep the process alive, a searching one does.
+      thread.worker.ref();
+      tell(thread, { kind: 'search', id, query });
+    });
+  }
+
   return {
-    search: async (query) => page(needIndex(), needIndex().search(query)),
-    findByNpi: (npi) => {
-      const rows = needIndex().findByNpi(npi);
-      return page(needIndex(), { totalCount: rows.length, rows });
+    async search(query) {
+      const index = needIndex();
+      if (threads > 0 && index.estimateCost(query) > heavyRows) return searchInThread(query);
+      return writePage(index, index.search(query));
     },
-    swap: (bytes) => {
+    findByNpi(npi) {
+      const rows = needIndex().findByNpi(npi);
+      return writePage(needIndex(), { totalCount: rows.length, rows });
+    },
+    swap(bytes) {
+      if (isClosed) return;
       current = openIndex(bytes);
+      for (const thread of pool) tell(thread, { kind: 'swap', bytes });
+      while (pool.length < threads) startThread();
     },
     get current() {
       return current;
     },
-    close: async () => {
+    async close() {
+      isClosed = true;
       current = undefined;
+      const closing = pool.splice(0);
+      for (const { waiting } of closing) {
+        for (const { reject } of waiting.values()) reject(new ProviderIndexError('INDEX_NOT_READY', 'The directory is closing.'));
+      }
+      await Promise.all(closing.map(({ worker }) => worker.terminate()));
     },
   };
+}
+
+function tell({ worker }: SearchThread, request: PoolRequest): void {
+  worker.postMessage(request);
+}
+
+function settle({ waiting, worker }: SearchThread, reply: PoolReply): void {
+  const request = waiting.get(reply.id);
+  waiting.delete(reply.id);
+  if (waiting.size === 0) worker.unref();
+  if ('page' in reply) request?.resolve(reply.page);
+  else request?.reject(new ProviderIndexError('INDEX_QUERY_INVALID', reply.failure));
+}
+
+/** Makes a page of a result of this index. */
+export function writePage(index: ProviderIndex, result: SearchResult): SearchPage {
+  return { totalCount: result.totalCount, count: result.rows.length, providersJson: index.writePageJson(result) };
 }

@@ -6,8 +6,8 @@ import type { BuiltGrams } from './build-grams.ts';
 
 // A text inside at least this share of all rows gets the set of those rows.
 const frequentShare = 0.02;
-// The sets together take at most this many bytes for each record; the most frequent texts go first.
-const budgetBytesPerRecord = 32;
+// The sets of a column take at most this many bytes for each record; the most frequent texts go first.
+const budgetBytesPerRecord = 12;
 // Longer texts are found by their runs of three bytes.
 const maxTextBytes = 24;
 // Groups looked at to guess how a text goes on, and how far below the threshold the guess may lie.
@@ -28,12 +28,11 @@ interface FrequentText {
  * Finds the texts of 1 to 24 bytes that many rows hold inside a column and keeps the sets of those rows. Texts with the
  * same rows (`suit`, `suite`) share a set. They are found by growing frequent runs of three bytes to the right.
  */
-export function buildFrequentTexts(columns: readonly (readonly [BuiltColumn, BuiltGrams])[], frequentRows: number, store: ArrayStore): void {
-  const rowCount = columns[0]?.[0].codes.length ?? 0;
+export function buildFrequentTexts(column: BuiltColumn, grams: BuiltGrams, frequentRows: number, store: ArrayStore): void {
+  const rowCount = column.codes.length;
   const threshold = Math.max(1, frequentRows, Math.ceil(rowCount * frequentShare));
-  const found = columns.flatMap(([column, grams]) => findTexts(column, grams, threshold));
-  const sets = shareSets(found, Math.floor((budgetBytesPerRecord * rowCount) / (wordCount(rowCount) * 4 || 1)));
-  for (const [column] of columns) writeColumn(column, sets, store);
+  const limit = Math.floor((budgetBytesPerRecord * rowCount) / (wordCount(rowCount) * 4 || 1));
+  writeColumn(column, shareSets(findTexts(column, grams, threshold), limit), store);
 }
 
 function findTexts(column: BuiltColumn, grams: BuiltGrams, threshold: number): FrequentText[] {
@@ -159,7 +158,6 @@ function startsAt(bytes: Uint8Array, at: number, text: readonly number[]): boole
 }
 
 interface SharedSet {
-  readonly column: BuiltColumn;
   readonly groups: Uint32Array;
   readonly rowCount: number;
   readonly texts: Buffer[];
@@ -168,10 +166,10 @@ interface SharedSet {
 // One set for all texts of a column with the same groups, the largest ones up to the limit.
 function shareSets(found: readonly FrequentText[], limit: number): SharedSet[] {
   const sets = new Map<string, SharedSet>();
-  for (const { column, text, groups, rowCount } of found) {
-    const key = `${column.name} ${rowCount} ${groups.length} ${hashOf(groups)}`;
+  for (const { text, groups, rowCount } of found) {
+    const key = `${rowCount} ${groups.length} ${hashOf(groups)}`;
     const known = sets.get(key);
-    if (known === undefined) sets.set(key, { column, groups, rowCount, texts: [Buffer.from(text)] });
+    if (known === undefined) sets.set(key, { groups, rowCount, texts: [Buffer.from(text)] });
     else known.texts.push(Buffer.from(text));
   }
   return [...sets.values()].sort((a, b) => b.rowCount - a.rowCount).slice(0, limit);
@@ -191,8 +189,7 @@ function hashOf(groups: Uint32Array): string {
 }
 
 // For each text a length byte, the bytes, and the number of its set, in one array; the sets behind one another.
-function writeColumn(column: BuiltColumn, sets: readonly SharedSet[], store: ArrayStore): void {
-  const own = sets.filter((set) => set.column === column);
+function writeColumn(column: BuiltColumn, own: readonly SharedSet[], store: ArrayStore): void {
   const words = wordCount(column.codes.length);
   const texts = own.flatMap((set, number) => set.texts.map((text) => ({ text, number })));
   const bytes = Buffer.concat(texts.flatMap(({ text }) => [Buffer.of(text.length), text]));
@@ -200,14 +197,12 @@ function writeColumn(column: BuiltColumn, sets: readonly SharedSet[], store: Arr
   store.allocate(`${column.name}.frequent.sets`, 'u32', texts.length).set(texts.map(({ number }) => number));
   store.allocate(`${column.name}.frequent.counts`, 'u32', own.length).set(own.map((set) => set.rowCount));
   const bits = store.allocate(`${column.name}.frequent.bits`, 'u32', own.length * words);
-  for (const [number, set] of own.entries()) fillBits(set, bits.subarray(number * words, (number + 1) * words));
+  for (const [number, set] of own.entries()) fillBits(column, set.groups, bits.subarray(number * words, (number + 1) * words));
 }
 
-function fillBits({ column, groups }: SharedSet, bits: Uint32Array): void {
-  const { starts } = column;
-  const postings = column.postings as Uint32Array;
+function fillBits({ starts, postings }: BuiltColumn, groups: Uint32Array, bits: Uint32Array): void {
   for (let at = 0; at < groups.length; at++) {
     const end = starts[(groups[at] as number) + 1] as number;
-    for (let index = starts[groups[at] as number] as number; index < end; index++) setBit(bits, postings[index] as number);
+    for (let index = starts[groups[at] as number] as number; index < end; index++) setBit(bits, (postings as Uint32Array)[index] as number);
   }
 }

@@ -1,24 +1,24 @@
 import { createArrayStore, type ArrayStore } from '../arrays.ts';
 import { ProviderIndexError } from '../errors.ts';
-import { textFields, type IndexBuilder, type ProviderRecord, type SharedIndexBytes } from '../types.ts';
-import { columnNames, containsColumns, type ColumnName } from '../columns.ts';
+import type { IndexBuilder, ProviderRecord, SharedIndexBytes } from '../types.ts';
+import { columnNames, type ColumnName } from '../columns.ts';
 import { maxTextLength } from '../text-column.ts';
-import { buildAlternateOrder } from './build-alternate-order.ts';
-import { buildColumn, groupValues, type BuiltColumn, type Grouping } from './build-column.ts';
-import { buildFrequentTexts } from './build-frequent-texts.ts';
-import { buildGrams, type BuiltGrams } from './build-grams.ts';
+import { buildColumn, groupValues, type Grouping } from './build-column.ts';
+import { buildColumns, type ColumnInput, type ColumnsTask } from './build-columns.ts';
 import { buildPoints } from './build-points.ts';
+import { startColumnHelper } from './column-helper.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
 import { createGrowingColumn, type GrowingColumn } from './growing-column.ts';
 import { createPointInterner, type PointInterner } from './point-interner.ts';
 import { createValueInterner, type ValueInterner } from './value-interner.ts';
-
 
 export interface IndexBuilderOptions {
   /** Sizes the first buffers; any number of records may follow. */
   readonly expectedRecords?: number;
   /** Parts of texts that match at least so many rows get a set of those rows; tests lower it. */
   readonly frequentRows?: number;
+  /** From so many records on, a second thread builds half of the columns. */
+  readonly helperRecords?: number;
 }
 
 interface TextSource {
@@ -29,7 +29,7 @@ interface TextSource {
 const noPoint = 0xffffffff;
 
 /** Collects records in any order and makes the index of them. Memory grows with the index, not with the text read. */
-export function createIndexBuilder({ expectedRecords = 0, frequentRows = 20_000 }: IndexBuilderOptions = {}): IndexBuilder {
+export function createIndexBuilder({ expectedRecords = 0, frequentRows = 20_000, helperRecords = 200_000 }: IndexBuilderOptions = {}): IndexBuilder {
   const sources = new Map(columnNames.map((name) => [name, createTextSource(expectedRecords)]));
   const put = putters(sources);
   const points = createPointInterner();
@@ -42,23 +42,26 @@ export function createIndexBuilder({ expectedRecords = 0, frequentRows = 20_000 
       if (count === ids.length) ids = enlarge(ids);
       ids[count++] = record.id;
       pointOfRecord.push(hasPoint ? points.intern(record.latitude as number, record.longitude as number) : noPoint);
-      const at = record.directAddress.indexOf('@') + 1;
-      put.addressLocal(at === 0 ? record.directAddress : record.directAddress.slice(0, at));
-      put.addressDomain(at === 0 ? '' : record.directAddress.slice(at));
-      put.npi(record.npi);
-      put.firstName(record.firstName);
-      put.middleName(record.middleName);
-      put.lastName(record.lastName);
-      put.suffix(record.suffix);
-      put.organization(record.organization);
-      put.specialty(record.specialty);
-      put.street(record.street);
-      put.city(record.city);
-      put.state(record.state);
-      put.zip(record.zip);
-      put.phone(record.phone);
+      const address = record.directAddress;
+      const at = address.indexOf('@') + 1;
+      const split = at === 0 ? address.length : at;
+      put.addressLocal(address, 0, split);
+      put.addressDomain(address, split, address.length);
+      put.npi(record.npi, 0, record.npi.length);
+      put.firstName(record.firstName, 0, record.firstName.length);
+      put.middleName(record.middleName, 0, record.middleName.length);
+      put.lastName(record.lastName, 0, record.lastName.length);
+      put.suffix(record.suffix, 0, record.suffix.length);
+      put.organization(record.organization, 0, record.organization.length);
+      put.specialty(record.specialty, 0, record.specialty.length);
+      put.street(record.street, 0, record.street.length);
+      put.city(record.city, 0, record.city.length);
+      put.state(record.state, 0, record.state.length);
+      put.zip(record.zip, 0, record.zip.length);
+      put.phone(record.phone, 0, record.phone.length);
     },
-    finish: () => finishIndex({ ids: ids.subarray(0, count), sources, points, pointOfRecord: pointOfRecord.values(), frequentRows }),
+    finish: () => 
+      finishIndex({ ids: ids.subarray(0, count), sources, points, pointOfRecord: pointOfRecord.values(), frequentRows, helperRecords }),
   };
 }
 
@@ -66,10 +69,30 @@ function createTextSource(expectedRecords: number): TextSource {
   return { interner: createValueInterner(), values: createGrowingColumn(expectedRecords) };
 }
 
+type Put = (text: string, from: number, to: number) => void;
+
 // One function for each column, so that adding a record looks nothing up.
-function putters(sources: ReadonlyMap<ColumnName, TextSource>): Record<ColumnName, (text: string) => void> {
-  const entries = [...sources].map(([name, { interner, values }]) => [name, (text: string) => values.push(interner.intern(text))] as const);
-  return Object.fromEntries(entries) as Record<ColumnName, (text: string) => void>;
+function putters(sources: ReadonlyMap<ColumnName, TextSource>): Record<ColumnName, Put> {
+  const putterFor = (name: ColumnName): Put => {
+    const { interner, values } = sources.get(name) as TextSource;
+    return (text, from, to) => values.push(interner.intern(text, from, to));
+  };
+  return {
+    npi: putterFor('npi'),
+    firstName: putterFor('firstName'),
+    middleName: putterFor('middleName'),
+    lastName: putterFor('lastName'),
+    suffix: putterFor('suffix'),
+    addressDomain: putterFor('addressDomain'),
+    addressLocal: putterFor('addressLocal'),
+    organization: putterFor('organization'),
+    specialty: putterFor('specialty'),
+    street: putterFor('street'),
+    city: putterFor('city'),
+    state: putterFor('state'),
+    zip: putterFor('zip'),
+    phone: putterFor('phone'),
+  };
 }
 
 // True with coordinates.
@@ -77,10 +100,8 @@ function checkRecord(record: ProviderRecord): boolean {
   if (!Number.isSafeInteger(record.id) || record.id < 0) {
     throw new ProviderIndexError('INDEX_RECORD_INVALID', 'A record id is no non-negative whole number.');
   }
-  for (const field of textFields) {
-    if (record[field].length > maxTextLength) {
-      throw new ProviderIndexError('INDEX_RECORD_INVALID', `The ${field} of record ${record.id} is longer than ${maxTextLength} characters.`);
-    }
+  if (longestText(record) > maxTextLength) {
+    throw new ProviderIndexError('INDEX_RECORD_INVALID', `A text of record ${record.id} is longer than ${maxTextLength} characters.`);
   }
   const { latitude, longitude } = record;
   if (latitude === undefined && longitude === undefined) return false;
@@ -90,45 +111,56 @@ function checkRecord(record: ProviderRecord): boolean {
   return true;
 }
 
+// Spelled out, because this runs for each of millions of records.
+function longestText(record: ProviderRecord): number {
+  const names = Math.max(record.firstName.length, record.middleName.length, record.lastName.length, record.suffix.length);
+  const place = Math.max(record.street.length, record.city.length, record.state.length, record.zip.length, record.phone.length);
+  return Math.max(names, place, record.npi.length, record.directAddress.length, record.organization.length, record.specialty.length);
+}
+
 interface Collected {
   readonly ids: Float64Array;
   readonly sources: Map<ColumnName, TextSource>;
   readonly points: PointInterner;
   readonly pointOfRecord: Uint32Array;
   readonly frequentRows: number;
+  readonly helperRecords: number;
 }
 
-function finishIndex({ ids, sources, points, pointOfRecord, frequentRows }: Collected): SharedIndexBytes {
+function finishIndex({ ids, sources, points, pointOfRecord, frequentRows, helperRecords }: Collected): SharedIndexBytes {
   const store = createArrayStore();
-  const npi = sources.get('npi') as TextSource;
-  const npiGrouping = groupValues(npi.interner);
-  const recordOfRow = orderRows(orderOf(ids), npi.values.values(), npiGrouping);
-  writeIds(ids, recordOfRow, store);
+  const npi = takeColumn(sources, 'npi');
+  const npiGrouping = groupValues(npi.values);
+  const recordOfRow = orderRows(orderOf(ids), npi.valueOfRecord, npiGrouping);
   const sequence = rowsById(ids, recordOfRow);
-  const searchable: (readonly [BuiltColumn, BuiltGrams])[] = [];
-  let domainSequence = sequence;
-  for (const name of columnNames) {
-    const { interner, values } = sources.get(name) as TextSource;
-    const column = buildColumn(
-      {
-        name,
-        values: interner,
-        valueOfRecord: values.values(),
-        recordOfRow,
-        ...(name === 'npi' ? { grouping: npiGrouping } : { sequence: name === 'addressLocal' ? domainSequence : sequence }),
-      },
-      store,
-    );
-    sources.delete(name);
-    // Addresses of one local part follow one another by domain, so that the local part's postings are in address order.
-    if (name === 'addressDomain') domainSequence = blankFirst(column);
-    if (containsColumns.has(name)) searchable.push([column, buildGrams(column, store)]);
-    buildAlternateOrder(column, store);
-  }
-  buildFrequentTexts(searchable, frequentRows, store);
+  const taskFor = (names: readonly ColumnName[]): ColumnsTask => ({
+    columns: names.map((name) => takeColumn(sources, name)),
+    recordOfRow,
+    sequence,
+    frequentRows,
+  });
+  const helper = ids.length >= helperRecords ? startColumnHelper(taskFor(helperColumns)) : undefined;
+  writeIds(ids, recordOfRow, store);
+  buildColumn({ ...npi, grouping: npiGrouping, recordOfRow }, store);
+  buildColumns(taskFor(columnNames.filter((name) => name !== 'npi' && (helper === undefined || !helperColumns.includes(name)))), store);
   for (let record = 0; record < pointOfRecord.length; record++) if (pointOfRecord[record] === noPoint) pointOfRecord[record] = points.count;
   buildPoints({ points, pointOfRecord, recordOfRow, sequence }, store);
-  return store.finish(ids.length);
+  const own = store.finish(ids.length);
+  return helper === undefined ? own : joinBytes(own, helper.result());
+}
+
+// About half of the work; the two columns of an address stay together.
+const helperColumns: readonly ColumnName[] = ['street', 'phone', 'zip', 'organization', 'city', 'middleName'];
+
+// Hands a column's texts over, so that their memory is free as soon as the column is built.
+function takeColumn(sources: Map<ColumnName, TextSource>, name: ColumnName): ColumnInput {
+  const { interner, values } = sources.get(name) as TextSource;
+  sources.delete(name);
+  return { name, values: { bytes: interner.bytes, offsets: interner.offsets, count: interner.count }, valueOfRecord: values.values() };
+}
+
+function joinBytes(a: SharedIndexBytes, b: SharedIndexBytes): SharedIndexBytes {
+  return { layout: { recordCount: a.layout.recordCount, arrays: [...a.layout.arrays, ...b.layout.arrays] }, parts: [...a.parts, ...b.parts] };
 }
 
 // Rows lie in NPI order, blanks last, ties by id: the default order of results.
@@ -153,15 +185,6 @@ function writeIds(ids: Float64Array, recordOfRow: Uint32Array, store: ArrayStore
   for (let record = 0; record < ids.length; record++) largest = Math.max(largest, ids[record] as number);
   const target = store.allocate('ids', largest > 0xffffffff ? 'f64' : 'u32', ids.length);
   for (let row = 0; row < recordOfRow.length; row++) target[row] = ids[recordOfRow[row] as number] as number;
-}
-
-function blankFirst({ postings, starts, groupCount }: BuiltColumn): Uint32Array {
-  const rows = postings as Uint32Array;
-  const blankStart = starts[groupCount - 1] as number;
-  const sequence = new Uint32Array(rows.length);
-  sequence.set(rows.subarray(blankStart));
-  sequence.set(rows.subarray(0, blankStart), rows.length - blankStart);
-  return sequence;
 }
 
 function enlarge(values: Float64Array): Float64Array<ArrayBuffer> {

@@ -1,7 +1,7 @@
 /** Gives every distinct text a number, keeping the UTF-8 bytes in one growing buffer instead of in JavaScript strings. */
 export interface ValueInterner {
-  /** The number of the text, from 0 in order of first appearance. */
-  intern(text: string): number;
+  /** The number of the text from `from` up to `to`, counted from 0 in order of first appearance. */
+  intern(text: string, from: number, to: number): number;
   readonly count: number;
   /** The bytes of value `n` are `bytes[offsets[n]]` up to `bytes[offsets[n + 1]]`. */
   readonly bytes: Uint8Array;
@@ -19,16 +19,17 @@ export function createValueInterner(): ValueInterner {
   let count = 0;
 
   // Writes the text behind the last value and returns where it ends.
-  function append(text: string): number {
+  function append(text: string, from: number, to: number): number {
     const start = offsets[count] as number;
-    const { length } = text;
-    if (start + length * 3 > bytes.length) bytes = grow(bytes, start + length * 3);
-    for (let index = 0; index < length; index++) {
+    const needed = start + (to - from) * 3;
+    if (needed > bytes.length) bytes = grow(bytes, needed);
+    const target = bytes;
+    for (let index = from; index < to; index++) {
       const unit = text.charCodeAt(index);
-      if (unit > 0x7f) return start + encoder.encodeInto(text, bytes.subarray(start)).written;
-      bytes[start + index] = unit;
+      if (unit > 0x7f) return start + encoder.encodeInto(text.slice(from, to), target.subarray(start)).written;
+      target[start + index - from] = unit;
     }
-    return start + length;
+    return start + to - from;
   }
 
   function equals(value: number, start: number, length: number): boolean {
@@ -54,9 +55,9 @@ export function createValueInterner(): ValueInterner {
   }
 
   return {
-    intern(text) {
+    intern(text, from, to) {
       const start = offsets[count] as number;
-      const end = append(text);
+      const end = append(text, from, to);
       const hash = hashOf(bytes, start, end);
       const mask = slots.length / 2 - 1;
       let slot = hash & mask;

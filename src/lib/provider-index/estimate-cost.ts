@@ -1,0 +1,28 @@
+import { compileFilter, type FilterContext } from './compile-filter.ts';
+import type { ProviderFilter, ProviderQuery } from './types.ts';
+
+// Writing a record of the page costs about as much as looking at this many rows.
+const rowsPerWritten = 100;
+// Circles up to this size are looked through at once.
+const smallRadiusMiles = 25;
+// A text somewhere inside may be in many values; how many is only known once they are found.
+const containsShare = 0.125;
+// Ordering by several fields looks at whole groups of the first one.
+const groupShare = 0.1;
+
+/** A rough number of rows that a query looks at, from what is known without carrying it out. */
+export function estimateCost(query: ProviderQuery, context: FilterContext): number {
+  const { rowCount } = context;
+  const written = query.limit * rowsPerWritten;
+  const selected = Math.min(rowCount, ...query.filters.map((filter) => estimateRows(filter, context)));
+  const isWide = query.radius !== undefined && query.radius.miles > smallRadiusMiles;
+  const ordered = query.sort.length > 1 ? Math.min(selected, rowCount * groupShare) : 0;
+  // Without a condition, the order of one field is there already.
+  if (query.filters.length === 0) return written + ordered + (isWide ? rowCount * containsShare : 0);
+  return written + ordered + selected;
+}
+
+function estimateRows(filter: ProviderFilter, context: FilterContext): number {
+  if (filter.match === 'contains' || filter.field === 'directAddress') return context.rowCount * containsShare;
+  return compileFilter(filter, context)?.count ?? context.rowCount;
+}

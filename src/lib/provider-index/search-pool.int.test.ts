@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { searchPlainly } from '../../../test/support/plain-directory.ts';
+import { randomDirectory, randomQuery, seededRandom } from '../../../test/support/random-directory.ts';
+import { createIndexBuilder, createSearchPool, ProviderIndexError, type ProviderRecord, type SharedIndexBytes } from './index.ts';
+
+function build(records: readonly ProviderRecord[], helperRecords = 200_000): SharedIndexBytes {
+  const builder = createIndexBuilder({ frequentRows: 20, helperRecords });
+  for (const record of records) builder.add(record);
+  return builder.finish();
+}
+
+function idsOf(providersJson: Uint8Array): number[] {
+  return (JSON.parse(Buffer.from(providersJson).toString()) as { id: number }[]).map((entry) => entry.id);
+}
+
+test('threads and the calling thread give the same pages', async () => {
+  const records = randomDirectory(21, 600);
+  const pool = createSearchPool({ threads: 2, heavyRows: 300 });
+  pool.swap(build(records));
+  const random = seededRandom(4);
+  const queries = Array.from({ length: 200 }, () => randomQuery(random, records));
+  const pages = await Promise.all(queries.map((query) => pool.search(query)));
+  for (const [at, page] of pages.entries()) {
+    const expected = searchPlainly(records, queries[at] as (typeof queries)[number]);
+    assert.equal(page.totalCount, expected.totalCount);
+    assert.equal(page.count, expected.ids.length);
+    assert.deepEqual(idsOf(page.providersJson), expected.ids);
+  }
+  await pool.close();
+});
+
+test('while loads are swapped in, every answer comes wholly from one of them', async () => {
+  const loads = [100, 200, 300].map((count) => build(randomDirectory(count, count)));
+  const counts = new Set([100, 200, 300]);
+  const pool = createSearchPool({ threads: 2, heavyRows: 0 });
+  pool.swap(loads[0] as SharedIndexBytes);
+  const answers: Promise<void>[] = [];
+  for (let turn = 0; turn < 60; turn++) {
+    const search = pool.search({ filters: [], sort: [{ field: 'city', isDescending: turn % 2 === 0 }], offset: 0, limit: 1000 });
+    answers.push(
+      search.then((page) => {
+        assert.ok(counts.has(page.totalCount));
+        assert.equal(idsOf(page.providersJson).length, page.totalCount);
+      }),
+    );
+    if (turn % 3 === 0) pool.swap(loads[(turn / 3) % 3] as SharedIndexBytes);
+    if (turn % 7 === 0) await answers.at(-1);
+  }
+  await Promise.all(answers);
+  assert.ok(pool.current !== undefined);
+  await pool.close();
+});
+
+test('a search after a swap never sees the load before', async () => {
+  const pool = createSearchPool({ threads: 1, heavyRows: 0 });
+  for (const count of [50, 80, 20]) {
+    pool.swap(build(randomDirectory(count, count)));
+    const page = await pool.search({ filters: [], sort: [], offset: 0, limit: 10 });
+    assert.equal(page.totalCount, count);
+  }
+  await pool.close();
+});
+
+test('an NPI is looked up in the calling thread', async () => {
+  const records = randomDirectory(5, 200);
+  const pool = createSearchPool({ threads: 0 });
+  pool.swap(build(records));
+  const npi = records.find((record) => record.npi !== '')?.npi ?? '';
+  const expected = records.filter((record) => record.npi === npi).map((record) => record.id);
+  assert.deepEqual(
+    idsOf(pool.findByNpi(npi).providersJson),
+    expected.sort((a, b) => a - b),
+  );
+  await pool.close();
+});
+
+test('without an index, before the first load or after closing, a search is refused', async () => {
+  const pool = createSearchPool({ threads: 0 });
+  const query = { filters: [], sort: [], offset: 0, limit: 1 };
+  const isNotReady = (error: unknown): boolean => error instanceof ProviderIndexError && error.code === 'INDEX_NOT_READY' && error.isTransient;
+  await assert.rejects(pool.search(query), isNotReady);
+  assert.throws(() => pool.findByNpi('1234567893'), isNotReady);
+  pool.swap(build([]));
+  assert.equal((await pool.search(query)).totalCount, 0);
+  await pool.close();
+  await assert.rejects(pool.search(query), isNotReady);
+});
+
+test('a faulty query is refused in a thread too', async () => {
+  const pool = createSearchPool({ threads: 1, heavyRows: 0 });
+  pool.swap(build(randomDirectory(6, 60)));
+  await assert.rejects(
+    pool.search({ filters: [], sort: [], offset: -1, limit: 10 }),
+    (error) => error instanceof ProviderIndexError && error.code === 'INDEX_QUERY_INVALID',
+  );
+  await pool.close();
+});
+
+test('an index built in two threads is the same as one built in one', () => {
+  const records = randomDirectory(31, 400);
+  const one = build(records);
+  const two = build(records, 0);
+  const textOf = (bytes: SharedIndexBytes): string[] =>
+    bytes.layout.arrays.map(({ name }, part) => `${name} ${Buffer.from(bytes.parts[part] as SharedArrayBuffer).toString('base64')}`).sort();
+  assert.deepEqual(textOf(two), textOf(one));
+});

@@ -1,0 +1,23 @@
+/** Runs in a worker thread of the search pool: answers queries over the shared index. */
+import { parentPort } from 'node:worker_threads';
+import { errorText } from '../../core/index.ts';
+import { openIndex } from './open-index.ts';
+import { writePage, type PoolReply, type PoolRequest } from './search-pool.ts';
+import type { ProviderIndex, ProviderQuery } from './types.ts';
+
+let index: ProviderIndex | undefined;
+
+parentPort?.on('message', (request: PoolRequest) => {
+  if (request.kind === 'swap') index = openIndex(request.bytes);
+  else reply(request.id, request.query);
+});
+
+function reply(id: number, query: ProviderQuery): void {
+  try {
+    if (index === undefined) throw new TypeError('The search came before the index.');
+    const page = writePage(index, index.search(query));
+    parentPort?.postMessage({ id, page } satisfies PoolReply, [page.providersJson.buffer as ArrayBuffer]);
+  } catch (error) {
+    parentPort?.postMessage({ id, failure: errorText(error) } satisfies PoolReply);
+  }
+}

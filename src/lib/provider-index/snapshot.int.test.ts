@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { randomDirectory, randomQuery, seededRandom } from '../../../test/support/random-directory.ts';
+import { createIndexBuilder, openIndex, ProviderIndexError, readSnapshot, writeSnapshot, type SharedIndexBytes } from './index.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'openhisp-snapshot-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const records = randomDirectory(3, 500);
+
+function build(): SharedIndexBytes {
+  const builder = createIndexBuilder({ frequentRows: 20 });
+  for (const record of records) builder.add(record);
+  return builder.finish();
+}
+
+const bytes = build();
+const path = join(folder, 'directory.idx');
+const size = writeSnapshot(bytes, path);
+
+function isRefused(error: unknown): boolean {
+  return error instanceof ProviderIndexError && error.code === 'INDEX_SNAPSHOT_INVALID';
+}
+
+test('an index read from its snapshot answers as before', () => {
+  const before = openIndex(bytes);
+  const again = openIndex(readSnapshot(path));
+  const random = seededRandom(5);
+  for (let count = 0; count < 300; count++) {
+    const query = randomQuery(random, records);
+    assert.deepEqual(again.search(query), before.search(query));
+  }
+});
+
+test('the same records give the same file, and nothing is left beside it', () => {
+  const other = join(folder, 'again.idx');
+  assert.equal(writeSnapshot(build(), other), size);
+  assert.ok(readFileSync(other).equals(readFileSync(path)));
+  assert.deepEqual(readdirSync(folder).sort(), ['again.idx', 'directory.idx']);
+});
+
+test('a file cut short anywhere is refused', () => {
+  const whole = readFileSync(path);
+  const cut = join(folder, 'cut.idx');
+  for (const length of [0, 7, 23, 24, 400, Math.floor(whole.length / 2), whole.length - 1]) {
+    writeFileSync(cut, whole.subarray(0, length));
+    assert.throws(() => readSnapshot(cut), isRefused, `${length} bytes`);
+  }
+});
+
+test('a file with one bit changed anywhere is refused', () => {
+  const whole = readFileSync(path);
+  const changed = join(folder, 'changed.idx');
+  const random = seededRandom(11);
+  const places = [0, 8, 12, 16, 30, whole.length - 1, ...Array.from({ length: 60 }, () => Math.floor(random() * whole.length))];
+  for (const place of places.filter((at) => at < 20 || at >= 24)) {
+    const copy = Buffer.from(whole);
+    copy[place] = (copy[place] as number) ^ 1;
+    writeFileSync(changed, copy);
+    assert.throws(() => readSnapshot(changed), isRefused, `byte ${place}`);
+  }
+});
+
+test('a file that is longer, another kind of file and no file at all are refused', () => {
+  const longer = join(folder, 'longer.idx');
+  writeFileSync(longer, Buffer.concat([readFileSync(path), Buffer.of(0)]));
+  assert.throws(() => readSnapshot(longer), isRefused);
+  const foreign = join(folder, 'foreign.idx');
+  writeFileSync(foreign, 'SQLite format 3\0'.repeat(100));
+  assert.throws(() => readSnapshot(foreign), isRefused);
+  assert.throws(() => readSnapshot(join(folder, 'missing.idx')), isRefused);
+});
+
+test('a snapshot that cannot be written leaves the old one', () => {
+  const before = readFileSync(path);
+  const isUnwritable = (error: unknown): boolean => error instanceof ProviderIndexError && error.code === 'INDEX_SNAPSHOT_UNWRITABLE';
+  assert.throws(() => writeSnapshot(bytes, join(folder, 'no-such-folder', 'directory.idx')), isUnwritable);
+  chmodSync(folder, 0o700);
+  assert.ok(readFileSync(path).equals(before));
+});
