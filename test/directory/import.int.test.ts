@@ -212,6 +212,30 @@ describe('the public NPPES files', () => {
     assert.deepEqual([two?.['org_name'], two?.['org_addr_1'], two?.['org_city'], two?.['prov_npi']], ['TWO CLINIC', '9 ELM ST', 'CHICAGO', '1000000004']);
   });
 
+  test('an increment removes the addresses that a provider of its file no longer has, and deactivated providers', async () => {
+    const files = async (mainText: string, endpointText: string): Promise<InputFile[]> => {
+      const names = ['main.csv', 'endpoints.csv'].map((name) => path.join(world.folder, name));
+      await writeFile(names[0] ?? '', mainText);
+      await writeFile(names[1] ?? '', endpointText);
+      return [...(await openInput(names[0] ?? '')), ...(await openInput(names[1] ?? ''))];
+    };
+    const provider = (npi: string, deactivatedAt = ''): string[] => [npi, '1', '', 'DOE', 'JANE', '', '', '', '', 'BOSTON', 'MA', '02114', '', deactivatedAt, '', ''];
+    const endpoint = (npi: string, address: string): string[] => [npi, 'DIRECT', address, '', '', '', '', ''];
+    const [first, second, third] = ['1000000004', '1999999992', '1500000009'];
+    await load(
+      await files(
+        quoted([mainHeader, provider(first), provider(second), provider(third)]),
+        quoted([endpointHeader, endpoint(first, 'a1@d.example'), endpoint(first, 'a2@d.example'), endpoint(second, 'b@d.example'), endpoint(third, 'c@d.example')]),
+      ),
+    );
+    const report = await load(
+      await files(quoted([mainHeader, provider(first), provider(second, '01/02/2024')]), quoted([endpointHeader, endpoint(first, 'a2@d.example')])),
+      'incremental',
+    );
+    assert.deepEqual([report.removed, report.unchanged, report.recordCount], [2, 1, 2]);
+    assert.deepEqual(Object.keys(await idsByAddress()), ['a2@d.example', 'c@d.example']);
+  });
+
   test('the main file alone is refused, because it has no Direct addresses', async () => {
     await assert.rejects(world.load(main), { code: 'DIRECTORY_FORMAT_UNKNOWN' });
   });

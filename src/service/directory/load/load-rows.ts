@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DirectoryError } from '../errors.ts';
 import { blockRecordCount } from '../limits.ts';
-import { readKeyTable } from '../store/generation.ts';
+import { readGeneration, readKeyTable } from '../store/generation.ts';
 import { reserveIds, storeBlocks, type BegunLoad } from '../store/loads.ts';
 import { seedOf } from '../store/provisioned.ts';
 import type { DirectoryTables, LoadKind } from '../store/tables.ts';
-import { BlockWriter, type Block } from './block.ts';
+import { BlockWriter, readKeys, readLines, type Block } from './block.ts';
 import { createRowChecker, type RowChecker } from './check-row.ts';
 import type { CsvRow } from './csv-reader.ts';
 import { hashText, type TextHash } from './hash-text.ts';
@@ -60,11 +60,30 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
     progress.rows(rows.length);
     await nextTurn();
   }
+  if (options.kind === 'incremental' && plan.format.coveredNpis !== undefined) {
+    await removeVanished(options, entries, plan.format.coveredNpis);
+  }
   await entries.flush();
   if (options.kind === 'full') report.removed = entries.knownCount - entries.metCount;
   const recordCount =
     options.kind === 'full' ? report.loaded : entries.knownCount + report.added - report.removed;
   return { blockCount: entries.blockCount, entryCount: entries.entryCount, recordCount, unusedIds: entries.unusedIds };
+}
+
+/** Removes the records of the given NPIs that the file did not name. */
+async function removeVanished(
+  { context, load }: LoadRowsOptions,
+  entries: EntryWriter,
+  npis: ReadonlySet<number>,
+): Promise<void> {
+  for await (const block of readGeneration(context.storage.tables<DirectoryTables>(), load.chain)) {
+    const keys = readKeys(block);
+    for (const [entry, line] of readLines(block).entries()) {
+      if (block.skip?.[entry] === 1 || !npis.has(Number(line.slice(0, line.indexOf('\t'))))) continue;
+      entries.removeUnlessMet(keys[entry * 4] ?? 0, keys[entry * 4 + 1] ?? 0);
+    }
+    await entries.settle();
+  }
 }
 
 /** A row cut short at the very end of the file means that the file itself was cut short. */
@@ -119,7 +138,6 @@ class EntryWriter {
     for (const draft of drafts) {
       const refusal = isRemoval(draft) ? this.#remove(draft) : this.#put(draft);
       if (refusal !== undefined) report.refuse(refusal, draft.line);
-      if (this.#writer.isFull) this.#closeBlock();
     }
   }
 
@@ -169,7 +187,7 @@ class EntryWriter {
     if (slot < 0) {
       const id = this.#nextId++;
       this.#known.add(low, high, id, sum, true);
-      this.#writer.add(low, high, id, sum, checked.line);
+      this.#addEntry(id, sum, checked.line);
       report.added++;
       return undefined;
     }
@@ -178,8 +196,14 @@ class EntryWriter {
     this.metCount++;
     if (this.#known.sumAt(slot) === sum) report.unchanged++;
     else report.changed++;
-    this.#writer.add(low, high, this.#known.idAt(slot), sum, checked.line);
+    this.#addEntry(this.#known.idAt(slot), sum, checked.line);
     return undefined;
+  }
+
+  /** Under the key that was hashed last. */
+  #addEntry(id: number, sum: number, line: string): void {
+    this.#writer.add(this.#hash.low, this.#hash.high, id, sum, line);
+    if (this.#writer.isFull) this.#closeBlock();
   }
 
   #remove(draft: RowDraft): RefusalReason | undefined {
@@ -190,9 +214,21 @@ class EntryWriter {
     if (slot < 0) return 'removal_unknown';
     if (this.#known.isSeenAt(slot)) return 'duplicate';
     this.#known.markSeen(slot);
+    this.#addRemoval(low, high);
+    return undefined;
+  }
+
+  removeUnlessMet(low: number, high: number): void {
+    const slot = this.#known.find(low, high);
+    if (slot < 0 || this.#known.isSeenAt(slot)) return;
+    this.#known.markSeen(slot);
+    this.#addRemoval(low, high);
+  }
+
+  #addRemoval(low: number, high: number): void {
     this.#writer.add(low, high, 0, 0, '');
     this.#options.report.removed++;
-    return undefined;
+    if (this.#writer.isFull) this.#closeBlock();
   }
 
   /** NPPES names deactivated providers in its full file too, where leaving them out is all there is to do. */

@@ -7,6 +7,11 @@ export interface RowFormat {
   readonly wanted: readonly boolean[];
   /** None for a row that is passed over, several where one row stands for several records. */
   read(fields: readonly string[], line: number): readonly RowDraft[];
+  /**
+   * NPIs, as numbers, of which the file tells every record: an increment removes what it does not name any more.
+   * Complete when all rows are read.
+   */
+  readonly coveredNpis?: ReadonlySet<number>;
 }
 
 /** Column names as they are compared: lower case, everything but letters and digits as one underscore. */

@@ -27,11 +27,15 @@ export function createNppesFormat(
 ): RowFormat {
   const columns = findColumns(header);
   if (columns.npi < 0) throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES file has no NPI column');
+  const coveredNpis = new Set<number>();
   return {
     name: 'nppes',
     wanted: wantedColumns(header.length, Object.values(columns)),
+    coveredNpis,
     read(fields, line) {
-      const found = endpoints.find(fields[columns.npi] ?? '');
+      const npi = fields[columns.npi] ?? '';
+      if (npi !== '') coveredNpis.add(Number(npi));
+      const found = endpoints.find(npi);
       if (found.length === 0) return [];
       const isDeactivated = textAt(fields, columns.deactivated) !== '' && textAt(fields, columns.reactivated) === '';
       const base = readProvider(fields, columns, taxonomy);
