@@ -3,17 +3,15 @@ import { alternateKeys, type ColumnName } from './columns.ts';
 import { findInAddress, type AddressColumns } from './find-address.ts';
 import { groupsEqualTo, groupsWithAlternatePrefix, groupsWithPrefix } from './find-groups.ts';
 import { keepContaining, type GramIndex } from './grams.ts';
-import type { BitsPool } from './intersect.ts';
+import type { IntersectContext } from './intersect.ts';
 import { selectGroups, selectRanges, type Selector } from './selector.ts';
 import type { TextColumn } from './text-column.ts';
 import type { ProviderFilter } from './types.ts';
 
-export interface FilterContext {
+export interface FilterContext extends IntersectContext {
   readonly columns: ReadonlyMap<ColumnName, TextColumn>;
   readonly grams: ReadonlyMap<ColumnName, GramIndex>;
   readonly address: AddressColumns;
-  readonly rowCount: number;
-  readonly pool: BitsPool;
 }
 
 /** The rows that fit a filter; undefined if it fits every row. */

@@ -4,9 +4,8 @@
  */
 import { selectContaining, type FilterContext } from './compile-filter.ts';
 import { groupsEqualTo, groupsWithPrefix } from './find-groups.ts';
-import { intersectBits } from './bits.ts';
-import { selectBits } from './intersect.ts';
-import { addGroups, filterRows, gatherRows, selectRanges, writeBits, type Selector } from './selector.ts';
+import { intersect, selectBits } from './intersect.ts';
+import { addGroups, selectRanges, writeBits, type Selector } from './selector.ts';
 import type { TextColumn } from './text-column.ts';
 import type { FilterMatch } from './types.ts';
 
@@ -55,18 +54,10 @@ function findPart(wanted: Uint8Array, context: FilterContext): Selector {
   return either(parts.filter((part) => part.count > 0), context);
 }
 
-function both(a: Selector, b: Selector, { rowCount, pool }: FilterContext): Selector {
-  const [fewer, more] = a.count <= b.count ? [a, b] : [b, a];
-  if (fewer.count <= rowCount / 16) {
-    const rows = gatherRows(fewer);
-    const count = filterRows(more, rows, rows.length, rowCount);
-    return { kind: 'rows', rows: rows.subarray(0, count), count };
-  }
-  const bits = pool.take();
-  writeBits(fewer, bits, rowCount);
-  const others = pool.take();
-  writeBits(more, others, rowCount);
-  return { kind: 'bits', bits, count: intersectBits(bits, others) };
+function both(a: Selector, b: Selector, context: FilterContext): Selector {
+  const { count, rows, bits } = intersect([a, b], context);
+  if (rows !== undefined) return { kind: 'rows', rows, count };
+  return bits === undefined ? a : { kind: 'bits', bits, count };
 }
 
 function either(parts: readonly Selector[], { rowCount, pool }: FilterContext): Selector {

@@ -101,20 +101,9 @@ export function keepContaining(column: TextColumn, groups: Uint32Array, wanted: 
   for (let index = 0; index < groups.length; index++) {
     const group = groups[index] as number;
     groups[kept] = group;
-    if (holds(column.scratch, column.loadFolded(group), wanted)) kept++;
+    if (column.holds(group, wanted)) kept++;
   }
   return groups.subarray(0, kept);
-}
-
-function holds(text: Uint8Array, length: number, wanted: Uint8Array): boolean {
-  const first = wanted[0] as number;
-  for (let at = 0; at + wanted.length <= length; at++) {
-    if (text[at] !== first) continue;
-    let same = 1;
-    while (same < wanted.length && text[at + same] === wanted[same]) same++;
-    if (same === wanted.length) return true;
-  }
-  return false;
 }
 
 function keyAt(wanted: Uint8Array, start: number, size: number): number {

@@ -39,25 +39,30 @@ export interface IntersectContext {
 }
 
 /** Starts with the rarest condition, so that the others are only asked about its rows. */
-export function intersect(selectors: readonly Selector[], { rowCount, shortResult, pool }: IntersectContext): Matches {
+export function intersect(selectors: readonly Selector[], context: IntersectContext): Matches {
+  const { rowCount, shortResult, pool } = context;
   const [first, ...others] = selectors.toSorted((a, b) => a.count - b.count);
   if (first === undefined) return { count: rowCount };
-  // A list is worth it while testing its rows one by one costs less than writing whole sets.
-  if (first.count <= Math.max(shortResult, rowCount / 24)) return intersectLists(first, others, { rowCount, shortResult, pool });
+  if (first.count <= shortResult || isListCheaper(first, others, rowCount)) return intersectLists(first, others, context);
   const bits = pool.take();
   writeBits(first, bits, rowCount);
   let count = first.count;
-  for (const other of others) {
-    if (other.count === rowCount) continue;
-    if (other.kind === 'bits') {
-      count = intersectBits(bits, other.bits);
-    } else {
-      const otherBits = pool.take();
-      writeBits(other, otherBits, rowCount);
-      count = intersectBits(bits, otherBits);
-    }
-  }
+  for (const other of others) count = intersectBits(bits, bitsOf(other, context));
   return count <= shortResult ? { count, rows: gatherRows({ kind: 'bits', bits, count }) } : { count, bits };
+}
+
+// Asking about a row costs as much as putting about three rows into a set; of a set or its complement the smaller is written.
+function isListCheaper(first: Selector, others: readonly Selector[], rowCount: number): boolean {
+  const askCost = first.count * 3 * others.length;
+  const writeCost = others.reduce((sum, { kind, count }) => sum + (kind === 'bits' ? 0 : Math.min(count, rowCount - count)) + rowCount / 32, 0);
+  return askCost < writeCost;
+}
+
+function bitsOf(selector: Selector, { rowCount, pool }: IntersectContext): Uint32Array {
+  if (selector.kind === 'bits') return selector.bits;
+  const bits = pool.take();
+  writeBits(selector, bits, rowCount);
+  return bits;
 }
 
 function intersectLists(first: Selector, others: readonly Selector[], { rowCount, shortResult, pool }: IntersectContext): Matches {

@@ -6,7 +6,7 @@ import { ProviderIndexError } from './errors.ts';
 import { estimateCost } from './estimate-cost.ts';
 import { groupsEqualTo } from './find-groups.ts';
 import { openGramIndex, type GramIndex } from './grams.ts';
-import { createBitsPool, intersect, type IntersectContext, type Matches } from './intersect.ts';
+import { createBitsPool, intersect, type Matches } from './intersect.ts';
 import { orderPage } from './order/order-page.ts';
 import { orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
 import { createPageWriter } from './page-json.ts';
@@ -16,7 +16,7 @@ import type { Selector } from './selector.ts';
 import { openTextColumn, type TextColumn } from './text-column.ts';
 import type { PartSize, ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes, SortKey } from './types.ts';
 
-type Context = FilterContext & OrderContext & IntersectContext;
+type Context = FilterContext & OrderContext;
 
 export interface OpenIndexOptions {
   /** Results of up to so many rows are kept as lists, longer ones as sets; tests lower it. */

@@ -1,4 +1,5 @@
 import type { ArrayReader, CodeArray } from './arrays.ts';
+import { hasBit, setBit, wordCount } from './bits.ts';
 
 /** One column of texts, read-only. Rows with equal folded text share a group; groups are in code-point order, the blank one last. */
 export interface TextColumn {
@@ -19,6 +20,8 @@ export interface TextColumn {
   /** Puts the folded text of a group into `scratch` and returns its length. */
   loadFolded(group: number): number;
   readonly scratch: Uint8Array;
+  /** True if the folded text of a group holds `wanted`, at least one byte. */
+  holds(group: number, wanted: Uint8Array): boolean;
   readonly blankGroup: number;
 }
 
@@ -49,8 +52,7 @@ function openAlternate(name: string, codes: CodeArray, arrays: ArrayReader): Alt
   };
 }
 
-const upperA = 0x41;
-const upperZ = 0x5a;
+const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte));
 
 export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
   const starts = arrays.get(`${name}.starts`, 'u32');
@@ -65,6 +67,9 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
   const groupCount = starts.length - 1;
 
   const scratch = new Uint8Array(maxFoldedBytes);
+  // Texts with letters above ASCII or JSON escapes keep their folded form apart; all others are folded as they are read.
+  const isException = new Uint32Array(exceptions.length === 0 ? 0 : wordCount(groupCount));
+  for (const group of exceptions) setBit(isException, group);
 
   function loadException(group: number): number {
     const index = lowerBound(exceptions, group);
@@ -84,25 +89,39 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
     alternate: openAlternate(name, codes, arrays),
     values,
     offsets,
+    scratch,
     valueOf: (row) => {
       const group = codes[row] as number;
       return firsts === undefined || variants === undefined ? group : (firsts[group] as number) + (variants[row] as number);
     },
-    scratch,
     loadFolded(group) {
       if (group === groupCount - 1) return 0;
+      if (isException.length > 0 && hasBit(isException, group)) return loadException(group);
       const value = firsts === undefined ? group : (firsts[group] as number);
       const start = offsets[value] as number;
       const length = (offsets[value + 1] as number) - start;
-      for (let at = 0; at < length; at++) {
-        const byte = values[start + at] as number;
-        // Backslashes stand for JSON escapes, bytes above ASCII for letters that may fold: both are kept apart.
-        if (byte > 0x7f || byte === 0x5c) return loadException(group);
-        scratch[at] = byte >= upperA && byte <= upperZ ? byte | 0x20 : byte;
-      }
+      for (let at = 0; at < length; at++) scratch[at] = lowerCase[values[start + at] as number] as number;
       return length;
     },
+    holds(group, wanted) {
+      if (isException.length > 0 && hasBit(isException, group)) return holdsAt(scratch, 0, loadException(group), wanted);
+      const value = firsts === undefined ? group : (firsts[group] as number);
+      return group !== groupCount - 1 && holdsAt(values, offsets[value] as number, offsets[value + 1] as number, wanted);
+    },
   };
+}
+
+// Lower-cases while it looks; folded bytes stay what they are.
+function holdsAt(bytes: Uint8Array, start: number, end: number, wanted: Uint8Array): boolean {
+  const first = wanted[0] as number;
+  const { length } = wanted;
+  for (let at = start; at <= end - length; at++) {
+    if (lowerCase[bytes[at] as number] !== first) continue;
+    let same = 1;
+    while (same < length && lowerCase[bytes[at + same] as number] === wanted[same]) same++;
+    if (same === length) return true;
+  }
+  return false;
 }
 
 /** The first index whose value is not below `wanted`, in an ascending array. */

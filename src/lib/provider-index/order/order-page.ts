@@ -19,9 +19,9 @@ export interface PageRequest {
   readonly to: number;
 }
 
-// Walking a column costs about a quarter of ordering a row of the result.
-const walkAllowance = 4;
-const walkMinimum = 100_000;
+// Looking at a row of the walk costs about half as much as putting a row of the result in order.
+const walkAllowance = 1.5;
+const walkMinimum = 50_000;
 
 export function orderPage(request: PageRequest, context: OrderContext): Uint32Array {
   const { matches, steps, from, to } = request;

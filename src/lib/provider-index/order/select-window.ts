@@ -1,6 +1,8 @@
 import type { RowKey } from './row-key.ts';
 
 const insertionLimit = 12;
+const sampleFrom = 2048;
+const sampleSize = 128;
 
 /**
  * Moves the rows that belong to the places `from` to `to` of the full order there, in order, and leaves the rest of the
@@ -48,6 +50,20 @@ export function selectWindow(rows: Uint32Array, keys: readonly RowKey[], from: n
     return false;
   }
 
+  // Of a large range that reaches beyond the window, most should fall away at once: the pivot is a sample's value a little
+  // after the window, or before it if the window lies at the end.
+  function pivotFor(low: number, high: number): number {
+    const size = high - low;
+    if (size < sampleFrom) return median(values[low] as number, values[(low + high) >>> 1] as number, values[high - 1] as number);
+    const sample = new Float64Array(sampleSize);
+    for (let index = 0; index < sampleSize; index++) sample[index] = values[low + Math.floor(((index + 0.5) * size) / sampleSize)] as number;
+    sample.sort();
+    const startShare = (Math.max(from, low) - low) / size;
+    const endShare = (Math.min(to, high) - low) / size;
+    const rank = 1 - endShare > startShare ? endShare * sampleSize + 2 : startShare * sampleSize - 3;
+    return sample[Math.max(0, Math.min(sampleSize - 1, Math.ceil(rank)))] as number;
+  }
+
   // Ranges as [low, high, depth, isLoaded].
   const stack: number[] = [0, rows.length, 0, 0];
   while (stack.length > 0) {
@@ -61,7 +77,7 @@ export function selectWindow(rows: Uint32Array, keys: readonly RowKey[], from: n
       insertionSort(low, high, depth);
       continue;
     }
-    const pivot = median(values[low] as number, values[(low + high) >>> 1] as number, values[high - 1] as number);
+    const pivot = pivotFor(low, high);
     let less = low;
     let greater = high;
     for (let index = low; index < greater; ) {
