@@ -479,7 +479,7 @@ describe('Decision 0007: quota of sends', () => {
         ],
         ['1', '3', '0'],
       );
-      assert.equal((refused?.body as unknown as { message: string }).message, 'Too Many Requests');
+      assert.equal(asObject(refused as Reply)['message'], 'Too Many Requests');
       assert.equal(
         (
           await limited.call('POST', sendPath, {

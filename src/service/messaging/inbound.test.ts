@@ -91,6 +91,7 @@ describe('receiving messages', () => {
   it('AS-82: a second copy of the same message is not stored again, but answered again', async () => {
     const inner = mail('', 'once', '<dup@direct.beta.example>');
     await world.receive({ from: bob, to: [alice], inner });
+    world.clock.advance(1000);
     await world.receive({ from: bob, to: [alice, anna], inner });
     assert.deepEqual(
       (await list()).map((entry) => entry.recipient),

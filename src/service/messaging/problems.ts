@@ -30,8 +30,8 @@ export function createProblems(): Problems {
 }
 
 // Control characters other than tab and line ends have no place in texts, and XML 1.0 cannot carry them.
-const controls = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
-const singleLineControls = /[\x00-\x1f\x7f]/;
+const controls = /(?![\t\n\r\u0080-\u009f])\p{Cc}/u;
+const singleLineControls = /(?![\u0080-\u009f])\p{Cc}/u;
 
 /** What is wrong with the characters of a text, as reason and detail, or undefined. */
 export function findTextProblem(

@@ -98,7 +98,8 @@ async function answer(
   // A report of whatever kind is never answered (MDN-02).
   if (isReport(entity)) return;
   await enqueueMdn(tx, parts, recipient, original, 'processed');
-  if (earlier?.acknowledged_at != null && requestsFinalDelivery(entity))
+  const isAcknowledged = earlier !== undefined && earlier.acknowledged_at !== null;
+  if (isAcknowledged && requestsFinalDelivery(entity))
     await enqueueMdn(tx, parts, recipient, original, 'dispatched');
 }
 
