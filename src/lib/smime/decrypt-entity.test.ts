@@ -10,7 +10,7 @@ import {
 } from '../../../test/peer-messages/forge-cms.ts';
 import { readPeerKey } from '../../../test/peer-messages/peer-files.ts';
 import { childAt, contentBytes, der, readAsn1, tags, type Asn1 } from '../asn1/index.ts';
-import { decryptCms, decryptEntity, defaultCryptoPolicy, encryptCms } from './index.ts';
+import { decryptCms, decryptEntity, defaultCryptoPolicy, encryptCms, signEntity } from './index.ts';
 
 const bob = readPeerKey('bob');
 const bob2 = readPeerKey('bob2');
@@ -28,6 +28,13 @@ function oaepAlgorithm(digest: string, maskDigest: string, label?: Uint8Array): 
     ),
   );
 }
+
+test('AS-71: a message in the clear or only signed is refused', () => {
+  const signed = signEntity(content, [readPeerKey('alice')], { at: new Date() });
+  for (const message of [content, signed]) {
+    assert.throws(() => decryptEntity(message, [bob]), { code: 'SMIME_NOT_ENCRYPTED' });
+  }
+});
 
 for (const digest of digests) {
   test(`AS-56, AS-58: OAEP with ${digest} as hash and mask hash, with and without a label`, () => {

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { der } from '../asn1/index.ts';
-import { ciphers, startEncryption, type SendingCipher } from './content-cipher.ts';
+import { ciphers } from './content-cipher.ts';
 import { SmimeError } from './errors.ts';
 import { writeTransportRecipient, type EnvelopeRecipient } from './key-transport.ts';
 import { oids } from './oids.ts';
+import { startEncryption, type SendingCipher } from './start-encryption.ts';
 import { lengthOf, type Pieces } from './structure.ts';
 
 export interface EncryptOptions {

@@ -1,5 +1,5 @@
 import { base64LinesSize, createBase64Writer } from './base64-writer.ts';
-import type { SendingCipher } from './content-cipher.ts';
+import type { SendingCipher } from './start-encryption.ts';
 import { prepareEnvelope, type EncryptOptions } from './encrypt-cms.ts';
 import type { EnvelopeRecipient } from './key-transport.ts';
 import { piecesOf, type Pieces } from './structure.ts';

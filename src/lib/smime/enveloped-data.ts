@@ -13,10 +13,10 @@ import {
   setItems,
   type Asn1,
 } from '../asn1/index.ts';
+import { readReference, type CertificateReference } from './certificate-reference.ts';
 import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
 import { limits } from './policy.ts';
-import { readReference, type CertificateReference } from './signer-info.ts';
 import {
   readAlgorithm,
   readContentInfo,

@@ -2,11 +2,11 @@ import { constants, privateDecrypt, publicEncrypt, type KeyObject } from 'node:c
 import { der } from '../asn1/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import { readOaep, writeOaep, type OaepParameters } from './algorithms.ts';
+import { writeIssuerAndSerial } from './certificate-reference.ts';
 import type { TransportRecipient } from './enveloped-data.ts';
 import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
 import { minimumSendingRsaBits } from './policy.ts';
-import { writeIssuerAndSerial } from './sign-cms.ts';
 import { unwrapOaep } from './unwrap-oaep.ts';
 
 /** How the content key travels to one recipient: RSAES-OAEP with one hash for both uses, or RSAES-PKCS1-v1_5. */

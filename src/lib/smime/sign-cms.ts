@@ -2,6 +2,7 @@ import { createPublicKey, sign, type KeyObject } from 'node:crypto';
 import { der } from '../asn1/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import { writeDigestAlgorithm, type DigestName } from './algorithms.ts';
+import { writeIssuerAndSerial } from './certificate-reference.ts';
 import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
 import { allowedCurves, minimumSendingRsaBits } from './policy.ts';
@@ -110,10 +111,6 @@ function writeSigner(
     writeSignatureAlgorithm(certificate, digest),
     der.octetString(signature),
   );
-}
-
-export function writeIssuerAndSerial({ issuerDer, serialNumberDer }: Certificate): Buffer {
-  return der.sequence(issuerDer, der.tlv(0x02, serialNumberDer));
 }
 
 function writeAttribute(oid: string, value: Uint8Array): Buffer {

@@ -1,24 +1,7 @@
-import {
-  childAt,
-  contentBytes,
-  encodedBytes,
-  isContext,
-  readInteger,
-  readOctetString,
-  setItems,
-  readOid,
-  octetStringPieces,
-  type Asn1,
-} from '../asn1/index.ts';
-import { concatBytes, equalBytes } from '../../core/index.ts';
-import type { Certificate } from '../pki/index.ts';
+import { childAt, readInteger, readOctetString, readOid, setItems, type Asn1 } from '../asn1/index.ts';
+import { readReference, type CertificateReference } from './certificate-reference.ts';
 import { SmimeError } from './errors.ts';
 import { readAlgorithm, readFields, type Algorithm } from './structure.ts';
-
-/** Names a certificate by issuer and serial number or by key identifier (RFC 5652 §5.3, §6.2.1). */
-export type CertificateReference =
-  | { readonly issuerDer: Uint8Array; readonly serialNumberDer: Uint8Array }
-  | { readonly subjectKeyIdentifier: Uint8Array };
 
 /** SignerInfo (RFC 5652 §5.3). */
 export interface SignerInfo {
@@ -49,30 +32,6 @@ export function readSignerInfo(node: Asn1): SignerInfo {
   fields.finish();
   const signedAttributes = attributes && { node: attributes, values: readAttributes(attributes) };
   return { reference, digestAlgorithm, signatureAlgorithm, signature, signedAttributes };
-}
-
-/** IssuerAndSerialNumber, or `[0] IMPLICIT` SubjectKeyIdentifier. */
-export function readReference(node: Asn1): CertificateReference {
-  if (isContext(node, 0)) return { subjectKeyIdentifier: concatBytes(octetStringPieces(node)) };
-  const fields = readFields(node);
-  const issuer = fields.take();
-  const serial = fields.take();
-  fields.finish();
-  readInteger(serial);
-  return { issuerDer: encodedBytes(issuer), serialNumberDer: contentBytes(serial) };
-}
-
-export function refersTo(reference: CertificateReference, certificate: Certificate): boolean {
-  if ('subjectKeyIdentifier' in reference) {
-    const { subjectKeyIdentifier } = certificate;
-    return (
-      subjectKeyIdentifier !== undefined && equalBytes(subjectKeyIdentifier, reference.subjectKeyIdentifier)
-    );
-  }
-  return (
-    equalBytes(certificate.serialNumberDer, reference.serialNumberDer) &&
-    equalBytes(certificate.issuerDer, reference.issuerDer)
-  );
 }
 
 function readAttributes(node: Asn1): ReadonlyMap<string, readonly Asn1[]> {

@@ -17,6 +17,7 @@ import { decodeBody, parseEntity } from '../mime/index.ts';
 import { createCertificate } from '../pki/index.ts';
 import {
   defaultCryptoPolicy,
+  encryptEntity,
   signEntity,
   SmimeError,
   verifyCms,
@@ -37,6 +38,20 @@ const unsupported = forgeSigner({ key: alice, content, digestAlgorithm: algorith
 function outcomes(signers: readonly SignerResult[]): string[] {
   return signers.map((signer) => (signer.outcome === 'valid' ? 'valid' : signer.code));
 }
+
+test('AS-71: what is not signed is refused, in whatever form it comes', () => {
+  const envelope = encryptEntity(content, [readPeerKey('bob')]);
+  const unsigned = cmsEntity(forgeSignedData({ signers: [], certificates, content }));
+  for (const entity of [content, envelope, unsigned]) {
+    assert.throws(() => verifyEntity(entity), { code: 'SMIME_NOT_SIGNED' });
+  }
+});
+
+test('AS-73: signed data without a certificate has nothing to bind and is refused', () => {
+  assert.throws(() => verifyCms(forgeSignedData({ signers: [good] }), { content }), {
+    code: 'SMIME_CERTIFICATES_MISSING',
+  });
+});
 
 test('AS-76: one valid signer among others is enough, in any order, each with its own outcome', () => {
   const expected = ['SMIME_DIGEST_MISMATCH', 'valid', 'SMIME_DIGEST_UNSUPPORTED', 'SMIME_SIGNER_MALFORMED'];

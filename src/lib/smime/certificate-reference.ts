@@ -1,0 +1,45 @@
+import { concatBytes, equalBytes } from '../../core/index.ts';
+import {
+  contentBytes,
+  der,
+  encodedBytes,
+  isContext,
+  octetStringPieces,
+  readInteger,
+  type Asn1,
+} from '../asn1/index.ts';
+import type { Certificate } from '../pki/index.ts';
+import { readFields } from './structure.ts';
+
+/** Names a certificate by issuer and serial number or by key identifier (RFC 5652 §5.3, §6.2.1). */
+export type CertificateReference =
+  | { readonly issuerDer: Uint8Array; readonly serialNumberDer: Uint8Array }
+  | { readonly subjectKeyIdentifier: Uint8Array };
+
+/** IssuerAndSerialNumber, or `[0] IMPLICIT` SubjectKeyIdentifier. */
+export function readReference(node: Asn1): CertificateReference {
+  if (isContext(node, 0)) return { subjectKeyIdentifier: concatBytes(octetStringPieces(node)) };
+  const fields = readFields(node);
+  const issuer = fields.take();
+  const serial = fields.take();
+  fields.finish();
+  readInteger(serial);
+  return { issuerDer: encodedBytes(issuer), serialNumberDer: contentBytes(serial) };
+}
+
+export function refersTo(reference: CertificateReference, certificate: Certificate): boolean {
+  if ('subjectKeyIdentifier' in reference) {
+    const { subjectKeyIdentifier } = certificate;
+    return (
+      subjectKeyIdentifier !== undefined && equalBytes(subjectKeyIdentifier, reference.subjectKeyIdentifier)
+    );
+  }
+  return (
+    equalBytes(certificate.serialNumberDer, reference.serialNumberDer) &&
+    equalBytes(certificate.issuerDer, reference.issuerDer)
+  );
+}
+
+export function writeIssuerAndSerial({ issuerDer, serialNumberDer }: Certificate): Buffer {
+  return der.sequence(issuerDer, der.tlv(0x02, serialNumberDer));
+}

@@ -1,0 +1,107 @@
+import { concatBytes, equalBytes } from '../../core/index.ts';
+import {
+  childAt,
+  contentBytes,
+  der,
+  isContext,
+  isUniversal,
+  readAsn1,
+  readOctetString,
+  readOid,
+  readTime,
+  tags,
+  type Asn1,
+} from '../asn1/index.ts';
+import type { DigestName } from './algorithms.ts';
+import { SmimeError } from './errors.ts';
+import { oids } from './oids.ts';
+import type { SignedAttributes, SignerInfo } from './signer-info.ts';
+import { isSameAlgorithm, readAlgorithm, type Pieces } from './structure.ts';
+
+/** What was signed, as far as the attributes of a signer must agree with it. */
+export interface SignedContent {
+  readonly contentType: string;
+  readonly content: Pieces;
+  /** The digest of the content, computed once for all signers that use it. */
+  digestOf(digest: DigestName): Uint8Array;
+}
+
+/** RFC 5652 §5.4: checks the attributes and gives the bytes that were signed, which are theirs. */
+export function checkAttributes(
+  signer: SignerInfo,
+  attributes: SignedAttributes,
+  digest: DigestName,
+  context: SignedContent,
+): Uint8Array {
+  const contentType = readOid(singleValue(attributes, oids.contentType, 'content-type'));
+  if (contentType !== context.contentType) {
+    throw new SmimeError('SMIME_SIGNED_CONTENT_TYPE_MISMATCH', `signed as ${contentType}`);
+  }
+  const messageDigest = readOctetString(singleValue(attributes, oids.messageDigest, 'message-digest'));
+  checkProtection(signer, attributes);
+  if (!equalBytes(messageDigest, context.digestOf(digest))) {
+    throw new SmimeError('SMIME_DIGEST_MISMATCH', 'the content is not what was signed');
+  }
+  // Signed under the tag of SET, not under the [0] it travels in; the rest exactly as received.
+  const content = contentBytes(attributes.node);
+  return concatBytes([der.header(0x31, content.length), content]);
+}
+
+function singleValue(attributes: SignedAttributes, oid: string, name: string): Asn1 {
+  const values = attributes.values.get(oid);
+  const [value, ...rest] = values ?? [];
+  if (value !== undefined && rest.length === 0) return value;
+  const code = rest.length > 0 ? 'SMIME_SIGNED_ATTRIBUTE_DUPLICATE' : 'SMIME_SIGNED_ATTRIBUTE_MISSING';
+  throw new SmimeError(code, `the signed attribute ${name} has ${values?.length ?? 0} values`);
+}
+
+/** RFC 6211 §2: whoever signs the attributes may name in them the algorithms that must stand outside. */
+function checkProtection(signer: SignerInfo, attributes: SignedAttributes): void {
+  if (!attributes.values.has(oids.algorithmProtection)) return;
+  const value = singleValue(attributes, oids.algorithmProtection, 'algorithm protection');
+  const digest = readAlgorithm(childAt(value, 0));
+  const second = value.children[1];
+  const isProtected =
+    isSameAlgorithm(digest, signer.digestAlgorithm) &&
+    isContext(second, 1) &&
+    isSameAlgorithm(readAlgorithm(second), signer.signatureAlgorithm);
+  if (!isProtected) {
+    throw new SmimeError(
+      'SMIME_ALGORITHM_PROTECTION_MISMATCH',
+      'other algorithms than the signer vouches for',
+    );
+  }
+}
+
+/** RFC 5652 §5.3: attributes may be absent only around plain data. */
+export function readBareContent(context: SignedContent): Uint8Array {
+  if (context.contentType !== oids.data) {
+    throw new SmimeError(
+      'SMIME_SIGNED_ATTRIBUTE_MISSING',
+      'signed attributes are needed for this content type',
+    );
+  }
+  const [only, ...rest] = context.content;
+  const content = only !== undefined && rest.length === 0 ? only : concatBytes(context.content);
+  // A signature over attributes is equally one over their encoding as content, were the attributes taken away.
+  if (looksLikeAttributes(content)) {
+    throw new SmimeError('SMIME_SIGNED_ATTRIBUTES_STRIPPED', 'the content is a set of signed attributes');
+  }
+  return content;
+}
+
+function looksLikeAttributes(content: Uint8Array): boolean {
+  if (content[0] !== 0x31) return false;
+  try {
+    const [first] = readAsn1(content).children;
+    return first !== undefined && isUniversal(first.children[0], tags.oid);
+  } catch {
+    return false;
+  }
+}
+
+/** As the signer claims it. */
+export function readSigningTime(attributes: SignedAttributes | undefined): Date | undefined {
+  const value = attributes?.values.get(oids.signingTime)?.[0];
+  return value && readTime(value);
+}
