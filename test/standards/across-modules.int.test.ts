@@ -1,0 +1,137 @@
+/** Requirements that no single module decides, shown on a whole sandbox: what leaves, what is believed, what a webhook tells. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { demoAddress, partners } from '../../src/app/dev/index.ts';
+import { buildMdn } from '../../src/lib/mdn/index.ts';
+import { decodeBody, parseEntity } from '../../src/lib/mime/index.ts';
+import { sendMail } from '../../src/lib/smtp/index.ts';
+import { openTestSandbox, readStatus, send, waitFor, type TestSandbox } from '../system/sandbox-fixture.ts';
+
+const secretWords = ['Thistledown', 'Abernathy', '19630401', 'a-subject-to-keep', 'a-text-to-keep'];
+
+let world: TestSandbox;
+
+before(async () => {
+  world = await openTestSandbox();
+});
+after(() => world.close());
+
+const sendTo = (to: string, extra: Readonly<Record<string, unknown>> = {}): Promise<string> =>
+  send(world.client, {
+    fromDirectAddress: demoAddress,
+    toDirectAddress: to,
+    messageSubject: 'a-subject-to-keep',
+    messageBody: 'a-text-to-keep',
+    patientLastname: 'Thistledown',
+    patientFirstname: 'Abernathy',
+    patientDOB: '19630401',
+    ...extra,
+  });
+
+const lastMailTo = (address: string) =>
+  waitFor(
+    () => world.sandbox.world.silentMail.filter((mail) => mail.recipients.includes(address)).at(-1),
+    (mail) => mail !== undefined,
+  );
+
+describe('what leaves', () => {
+  it('VER-01: a message is enveloped with AES-256-CBC and RSAES-OAEP, base64, as smime.p7m', async () => {
+    await sendTo(partners.expired);
+    const entity = parseEntity((await lastMailTo(partners.expired))?.message ?? Buffer.alloc(0));
+    assert.equal(entity.contentType.mediaType, 'application/pkcs7-mime');
+    assert.equal(entity.contentType.parameters.get('smime-type'), 'enveloped-data');
+    const cms = decodeBody(entity);
+    // Object identifiers as DER: aes256-CBC (2.16.840.1.101.3.4.1.42) and id-RSAES-OAEP (1.2.840.113549.1.1.7).
+    assert.ok(cms.includes(Buffer.from('060960864801650304012a', 'hex')));
+    assert.ok(cms.includes(Buffer.from('06092a864886f70d010107', 'hex')));
+  });
+
+  it('SEC-07: nothing of the content is readable in the mail that goes out', async () => {
+    await sendTo(partners.expired);
+    const text = Buffer.from((await lastMailTo(partners.expired))?.message ?? []).toString('latin1');
+    const decoded = decodeBody(parseEntity(Buffer.from(text, 'latin1'))).toString('latin1');
+    for (const word of secretWords) assert.ok(!text.includes(word) && !decoded.includes(word), word);
+  });
+});
+
+describe('what is believed', () => {
+  it('TRUST-10: a notice in clear text changes nothing, even if everything in it is right', async () => {
+    const id = await sendTo(partners.expired);
+    await waitFor(
+      () => readStatus(world.client, id),
+      (answer) => answer.result[0]?.status === 'sent',
+    );
+    const original = parseEntity((await lastMailTo(partners.expired))?.message ?? Buffer.alloc(0)).header(
+      'message-id',
+    );
+    const notice = buildMdn({
+      disposition: 'processed',
+      finalRecipient: partners.expired,
+      originalSender: demoAddress,
+      originalMessageId: original,
+      reportingUa: { host: 'forger.example', product: 'forged' },
+      date: new Date(),
+      messageId: '<forged@forger.example>',
+    });
+    const outcome = await sendMail({
+      host: '127.0.0.2',
+      port: world.sandbox.world.smtpPort,
+      hostname: 'forger.example',
+      mailFrom: partners.expired,
+      recipients: [demoAddress],
+      message: notice,
+      timeoutMs: 10_000,
+    });
+    assert.deepEqual(outcome.accepted, [demoAddress]);
+    const status = await waitFor(
+      () => readStatus(world.client, id),
+      (answer) => answer.result[0]?.final === true,
+      90,
+    );
+    assert.equal(status.result[0]?.status, 'expired');
+  });
+});
+
+describe('what a client may say and is told', () => {
+  it('ASM-01, ASM-02: asmEnabled is accepted and echoed, needs nothing else, and changes nothing', async () => {
+    for (const asmEnabled of [true, false, undefined]) {
+      const id = await sendTo(partners.processed, asmEnabled === undefined ? {} : { asmEnabled });
+      const status = await waitFor(
+        () => readStatus(world.client, id),
+        (answer) => answer.result[0]?.final === true,
+      );
+      assert.equal(status.result[0]?.status, 'processed');
+      assert.equal((status as unknown as { asmEnabled: boolean }).asmEnabled, asmEnabled ?? false);
+    }
+  });
+
+  it('HOOK-02: a webhook tells ids, addresses, status, reason and time, in its body alone', async () => {
+    await world.client.post('/messaging/webhooks', {
+      url: `${world.sandbox.world.side.baseUrl}/webhook?standards`,
+    });
+    const id = await sendTo(partners.processed);
+    const calls = await waitFor(
+      () => world.sandbox.world.side.received().filter((call) => JSON.stringify(call.body).includes(id)),
+      (list) => list.some((call) => JSON.stringify(call.body).includes('message.processed')),
+    );
+    const allowed = new Set([
+      'eventId',
+      'eventType',
+      'eventTime',
+      'messageId',
+      'fromDirectAddress',
+      'toDirectAddress',
+      'status',
+      'statusCode',
+      'statusText',
+      'attempt',
+    ]);
+    for (const call of calls) {
+      assert.deepEqual(
+        Object.keys(call.body as object).filter((name) => !allowed.has(name)),
+        [],
+      );
+      for (const word of secretWords) assert.ok(!JSON.stringify(call).includes(word), word);
+    }
+  });
+});
