@@ -212,6 +212,40 @@ test('metrics are for this machine unless the operator opens them', async () => 
   assert.equal((await open.call('/metrics', { headers })).status, 200);
 });
 
+test('refused accesses and tokens are counted by reason', async () => {
+  const counted = await startOauthServer();
+  await counted.call('/directory-route');
+  await counted.token({ grant_type: 'client_credentials' });
+  await counted.token({ grant_type: 'password' });
+  const { text } = await counted.call('/metrics');
+  for (const line of [
+    'openhisp_access_refused_total{code="OAUTH_TOKEN_MISSING"} 1',
+    'openhisp_tokens_issued_total 1',
+    'openhisp_tokens_refused_total{code="OAUTH_GRANT_UNSUPPORTED"} 1',
+  ]) {
+    assert.ok(text.includes(line), line);
+  }
+});
+
+test('over capacity requests are turned away with 503, and health can still be read', async () => {
+  const block = (app: HispFastify): void => {
+    app.get('/block', async () => {
+      const until = performance.now() + 400;
+      while (performance.now() < until);
+      return {};
+    });
+  };
+  const small = await startOauthServer({
+    routes: [block],
+    env: { OPENHISP_HTTP_MAX_EVENT_LOOP_DELAY_MS: '50' },
+  });
+  let answer = await small.call('/block');
+  for (let round = 0; round < 20 && answer.status === 200; round++) answer = await small.call('/block');
+  assertEnvelope(answer, 503, 'Service Unavailable', [['', 'http_overloaded']]);
+  assert.equal(answer.headers.get('retry-after'), '5');
+  assert.equal((await small.call('/health/live')).status, 200);
+});
+
 test('the log has one line a request, with the route and without query or path values', async () => {
   await server.call('/page?limit=5&patient=geheimnis', { headers: { 'x-request-id': 'log-1' } });
   await server.call('/things/geheimnis', { headers: { 'x-request-id': 'log-2' } });

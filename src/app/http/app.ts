@@ -3,12 +3,13 @@ import helmet from '@fastify/helmet';
 import underPressure from '@fastify/under-pressure';
 import fastify, { type FastifyServerOptions } from 'fastify';
 import type { Log } from '../../core/index.ts';
-import type { Config, Metrics } from '../../platform/index.ts';
+import { createReport, type Config, type Metrics } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
 import { addDocument } from './document.ts';
 import { sendRefusal } from './error-map.ts';
 import { HttpError } from './errors.ts';
+import { httpEvents, type HttpReport } from './events.ts';
 import { healthRoutes, type ReadinessChecks } from './health-routes.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { addObservation } from './observe.ts';
@@ -45,13 +46,14 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, log));
   addRequestId(app);
   addObservation(app, { log, metrics });
+  const report = createReport(httpEvents, { metrics, log });
   addUnknownAddress(app, log);
   await addHeaders(app, config);
-  await addOverloadGuard(app, config);
-  addScopeCheck(app, { oauth, audit });
+  await addOverloadGuard(app, config, report);
+  addScopeCheck(app, { oauth, audit, report });
   await addDocument(app, { version: options.version ?? '0.1.0', publicUrl: config.publicUrl });
   const own = [
-    tokenRoutes({ oauth, log, publicUrl: config.publicUrl }),
+    tokenRoutes({ oauth, log, report, publicUrl: config.publicUrl }),
     healthRoutes({ checks, log }),
     metricsRoute({ metrics, isPublic: config.exposesMetrics }),
   ];
@@ -100,12 +102,13 @@ async function addHeaders(app: HispFastify, config: Config['http']): Promise<voi
   });
 }
 
-async function addOverloadGuard(app: HispFastify, config: Config['http']): Promise<void> {
+async function addOverloadGuard(app: HispFastify, config: Config['http'], report: HttpReport): Promise<void> {
   await app.register(underPressure, {
     maxEventLoopDelay: config.maxEventLoopDelayMs,
     pressureHandler: (request) => {
       // Health stays readable under load; it is how an operator sees the load.
       if (request.url.startsWith('/health/') || request.url.startsWith('/metrics')) return;
+      report('overloaded', {}, { requestId: request.id });
       throw new HttpError('HTTP_OVERLOADED', 'the event loop is held up', { retryAfterSeconds: 5 });
     },
   });

@@ -1,4 +1,4 @@
-import type { EventTable } from '../../platform/index.ts';
+import type { EventTable, Report } from '../../platform/index.ts';
 
 /** What is worth counting at this edge; labels are few and of few values. */
 export const httpEvents = {
@@ -29,3 +29,5 @@ export const httpEvents = {
     text: 'request turned away: over capacity',
   },
 } as const satisfies EventTable;
+
+export type HttpReport = Report<typeof httpEvents>;

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { errorCode } from '../../core/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { ClientIdentity, Oauth } from '../../service/oauth/index.ts';
+import type { HttpReport } from './events.ts';
 import type { HispFastify, ScopeCheck } from './types.ts';
 
 const clients = new WeakMap<FastifyRequest, ClientIdentity>();
@@ -9,7 +10,11 @@ const clients = new WeakMap<FastifyRequest, ClientIdentity>();
 /** Adds `app.requireScope` and `request.client`. */
 export function addScopeCheck(
   app: HispFastify,
-  { oauth, audit }: { readonly oauth: Oauth; readonly audit: Audit | undefined },
+  {
+    oauth,
+    audit,
+    report,
+  }: { readonly oauth: Oauth; readonly audit: Audit | undefined; readonly report: HttpReport },
 ): void {
   app.decorateRequest('client', { getter: clientOf });
   app.decorate('requireScope', (scope): ScopeCheck => {
@@ -17,6 +22,7 @@ export function addScopeCheck(
       try {
         clients.set(request, await oauth.authenticate(request.headers.authorization, scope));
       } catch (error) {
+        report('accessRefused', { code: errorCode(error) }, { requestId: request.id, scope });
         await audit?.record({
           action: 'access.refuse',
           outcome: 'refused',

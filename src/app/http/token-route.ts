@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { CodedError, errorCode, type Log } from '../../core/index.ts';
 import { scopeNames, type Oauth, type OauthErrorCode, type TokenRequest } from '../../service/oauth/index.ts';
+import type { HttpReport } from './events.ts';
 import type { HispFastify, RouteModule } from './types.ts';
 
 const basePath = '/oauth2/direct/v1';
@@ -28,15 +29,24 @@ const oauthError = Type.Object(
 export function tokenRoutes({
   oauth,
   log,
+  report,
   publicUrl,
 }: {
   readonly oauth: Oauth;
   readonly log: Log;
+  readonly report: HttpReport;
   readonly publicUrl?: string | undefined;
 }): RouteModule {
   return (app) => {
     takeAnyBody(app);
-    app.setErrorHandler((error, request, reply) => sendOauthError(error, request, reply, log));
+    app.setErrorHandler((error, request, reply) => {
+      report(
+        'tokenRefused',
+        { code: errorCode(error) },
+        { requestId: request.id, remoteAddress: request.ip },
+      );
+      return sendOauthError(error, request, reply, log);
+    });
     app.addHook('onRequest', async (_request, reply) => {
       reply.header('Cache-Control', 'no-store').header('Pragma', 'no-cache');
     });
@@ -45,6 +55,7 @@ export function tokenRoutes({
       { bodyLimit: maxBodyBytes, schema: tokenSchema },
       async (request, reply) => {
         const issued = await oauth.issueToken(readRequest(request));
+        report('tokenIssued', {}, { requestId: request.id });
         return reply.send({
           token_type: 'Bearer',
           expires_in: issued.expiresInSeconds,

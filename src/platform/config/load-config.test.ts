@@ -87,6 +87,20 @@ test('all problems are told at once, each with its setting and its origin', () =
   assert.match(problems['smtp.port'] ?? '', /configuration file/);
 });
 
+test('a variable that looks like a setting and is none is a problem; others are nobody’s business', () => {
+  assert.deepEqual(Object.keys(problemsOf(() => loadConfig({ OPENHISP_HTTP_PROT: '1' }))), [
+    'OPENHISP_HTTP_PROT',
+  ]);
+  loadConfig({ OPENHISP_FIXTURES: 'x', OPENHISP_CONFIG: 'y', HTTP_PORT: 'z' });
+});
+
+test('the master key has a short name in the environment', () => {
+  assert.equal(
+    loadConfig({ OPENHISP_MASTER_KEY_FILE: '/run/secrets/key' }).vault.masterKeyFile,
+    '/run/secrets/key',
+  );
+});
+
 test('a file that is missing, no JSON or no object is a problem', () => {
   for (const file of [path.join(folder, 'none.json'), writeFile('{'), writeFile('[]')]) {
     assert.deepEqual(Object.keys(problemsOf(() => loadConfig({}, file))), [file]);

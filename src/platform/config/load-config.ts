@@ -6,7 +6,7 @@ import { errorText, type FieldProblem } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 import { checkTogether } from './check-together.ts';
 import { configSchema, type Config } from './schema.ts';
-import { aliases, listSettings, type Setting } from './settings.ts';
+import { aliases, findStrayVariables, listSettings, type Setting } from './settings.ts';
 
 type Draft = Record<string, unknown>;
 
@@ -58,6 +58,13 @@ function applyEnvironment(
   origins: Map<string, string>,
   problems: FieldProblem[],
 ): void {
+  for (const name of findStrayVariables(Object.keys(env))) {
+    problems.push({
+      field: name,
+      reason: 'unknown',
+      detail: `There is no setting for ${name} (environment).`,
+    });
+  }
   for (const [alias, name] of Object.entries(aliases)) {
     const value = env[alias];
     if (value !== undefined && value !== '')

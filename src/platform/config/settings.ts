@@ -12,8 +12,13 @@ export interface Setting {
   readonly fallback: unknown;
 }
 
-/** Short names that hosting platforms set. */
-export const aliases: Readonly<Record<string, string>> = { DATA_DIR: 'dataDir', PORT: 'http.port' };
+/** Short names: those that hosting platforms set, and those of the master key. */
+export const aliases: Readonly<Record<string, string>> = {
+  DATA_DIR: 'dataDir',
+  PORT: 'http.port',
+  OPENHISP_MASTER_KEY: 'vault.masterKey',
+  OPENHISP_MASTER_KEY_FILE: 'vault.masterKeyFile',
+};
 
 interface SchemaNode {
   readonly type?: string;
@@ -27,6 +32,20 @@ interface SchemaNode {
 /** All settings, in the order of the schema. */
 export function listSettings(schema: TSchema = configSchema): readonly Setting[] {
   return leavesOf(schema as SchemaNode, []);
+}
+
+/** Variables that look like settings of a known section and are none: a slip of the pen that must not go unnoticed. */
+export function findStrayVariables(names: readonly string[]): readonly string[] {
+  const settings = listSettings();
+  const known = new Set(settings.map((setting) => setting.variable));
+  const sections = new Set(
+    settings
+      .filter(({ path }) => path.includes('.'))
+      .map(({ path }) => `OPENHISP_${toVariablePart(path.split('.')[0] ?? '')}_`),
+  );
+  return names.filter(
+    (name) => !known.has(name) && [...sections].some((section) => name.startsWith(section)),
+  );
 }
 
 function leavesOf(node: SchemaNode, names: readonly string[]): Setting[] {

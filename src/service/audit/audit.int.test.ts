@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import SqliteDatabase from 'better-sqlite3';
 import type { Kysely } from 'kysely';
-import { createManualClock, silentLog } from '../../core/index.ts';
+import { createManualClock, silentLog, type ManualClock } from '../../core/index.ts';
 import { openStorage, type Storage } from '../../platform/index.ts';
 import { createAudit, type Audit, type AuditEvent } from './create-audit.ts';
 import { AuditError } from './errors.ts';
@@ -17,18 +17,15 @@ after(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
 async function withAudit(
-  work: (audit: Audit, storage: Storage, file: string) => Promise<void>,
+  work: (audit: Audit, storage: Storage, file: string, clock: ManualClock) => Promise<void>,
 ): Promise<void> {
   const file = path.join(folder, `${++files}.db`);
+  const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
   const storage = await openStorage({ file });
   await storage.migrate();
-  const audit = createAudit({
-    storage,
-    clock: createManualClock(new Date('2026-05-01T00:00:00Z')),
-    log: silentLog,
-  });
+  const audit = createAudit({ storage, clock, log: silentLog });
   try {
-    await work(audit, storage, file);
+    await work(audit, storage, file, clock);
   } finally {
     await audit.close();
     await storage.close();
@@ -107,6 +104,19 @@ test('events can be found by action, actor, request and time', () =>
     assert.equal((await audit.find({ actor: 'client-2' }))[0]?.action, 'b');
     assert.equal((await audit.find({ requestId: 'r1' }))[0]?.action, 'a');
     assert.equal((await audit.find({ since: new Date('2026-05-01T00:00:01Z') })).length, 0);
+  }));
+
+test('a stranger cannot fill the disk: further refusals are counted in a later row', () =>
+  withAudit(async (audit, _storage, _file, clock) => {
+    const refused = { action: 'access.refuse', outcome: 'refused', remoteAddress: '192.0.2.1' } as const;
+    for (let count = 0; count < 1000; count++) await audit.record(refused);
+    await audit.record({ ...refused, remoteAddress: '192.0.2.2' });
+    for (let count = 0; count < 300; count++) await audit.record({ ...refused, actor: 'client-1' });
+    await audit.flush();
+    assert.equal((await audit.verifyChain()).eventCount, 200 + 1 + 300);
+    clock.advance(1000);
+    await audit.record(refused);
+    assert.deepEqual((await audit.find({ limit: 1 }))[0]?.objects, { suppressed: 800 });
   }));
 
 test('an object value of any length is cut, so that nobody fills the log', () =>

@@ -3,6 +3,7 @@ import type { Clock, Closable, Log } from '../../core/index.ts';
 import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import { canonicalObjects, chainStart, hashRow, type AuditRow, type AuditTables } from './chain.ts';
 import { createBatch } from './batch.ts';
+import { createFloodGuard } from './flood-guard.ts';
 import { findEvents, type AuditFilter, type AuditRecord } from './find-events.ts';
 import { verifyChain, type ChainReport } from './verify-chain.ts';
 
@@ -24,7 +25,7 @@ export interface AuditEvent {
 export interface Audit extends Closable {
   /**
    * For frequent events such as searches: returns at once, the row is written with others within `flushMs`. A crash
-   * loses at most that much.
+   * loses at most that much. Refusals of strangers are limited per address (`flood-guard.ts`).
    */
   record(event: AuditEvent): Promise<void>;
   /** For everything that must not get lost: the row is part of the caller's transaction. */
@@ -51,13 +52,17 @@ type Timed = { readonly event: AuditEvent; readonly atMs: number };
 
 export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions): Audit {
   const timed = (event: AuditEvent): Timed => ({ event, atMs: clock.now().getTime() });
+  const guard = createFloodGuard(clock);
   const batch = createBatch<Timed>({
     flushMs,
     log,
     write: (events) => storage.transaction((tx: Kysely<AuditTables>) => append(tx, events)),
   });
   return {
-    record: async (event) => batch.add(timed(event)),
+    record: async (event) => {
+      const kept = guard(event);
+      if (kept !== undefined) batch.add(timed(kept));
+    },
     recordIn: (tx, event) => append(tablesOf<AuditTables>(tx), [timed(event)]),
     recordNow: (event) => storage.transaction((tx: Kysely<AuditTables>) => append(tx, [timed(event)])),
     flush: () => batch.flush(),
