@@ -1,6 +1,7 @@
 /** Our client against OpenLDAP, and ldapsearch against our responder. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { Client } from 'ldapts';
 import { createLdapClient, createLdapResponder, type LdapTarget } from '../../src/lib/ldap/index.ts';
 import { createCertificate, createKeyPair } from '../../src/lib/pki/index.ts';
 import { needsPrograms, runProgram } from '../support/processes.ts';
@@ -92,6 +93,28 @@ test('DISC-08: another naming context is found by the root', needsPrograms('slap
   );
   const answer = await client.findCertificates({ targets: [target(port)], mail: 'bob@direct.example.org' });
   assert.deepEqual(hex(answer.certificates), hex([certificate]));
+});
+
+test('HOST-03: an independent client library reads our responder', async (t) => {
+  const certificate = certificateFor('bob');
+  const responder = await createLdapResponder({
+    host: '127.0.0.1',
+    port: 0,
+    findCertificates: () => [certificate],
+  });
+  t.after(() => responder.close());
+  const other = new Client({ url: `ldap://127.0.0.1:${responder.port}`, timeout: 5_000 });
+  t.after(() => other.unbind());
+  await other.bind('', '');
+  const { searchEntries } = await other.search('o=openhisp', {
+    filter: '(&(mail=bob@direct.example.org)(userCertificate=*))',
+    attributes: ['userCertificate;binary'],
+  });
+  assert.deepEqual(
+    searchEntries.map((entry) => entry['userCertificate;binary']),
+    [Buffer.from(certificate)],
+  );
+  await assert.rejects(other.bind('cn=admin', 'secret'), /invalid/i);
 });
 
 interface Searched {

@@ -1,5 +1,7 @@
 /** Limits of `lib/dns`, each with its unit, source and reason. */
 
+/** RFC 1035 §4.1.1. */
+export const headerOctets = 12;
 /** RFC 1035 §2.3.4. */
 export const maxLabelOctets = 63;
 /** RFC 1035 §2.3.4, length octets and the root label included. */

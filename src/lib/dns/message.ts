@@ -1,5 +1,5 @@
 import { DnsError } from './errors.ts';
-import { ednsUdpOctets, maxRecords } from './limits.ts';
+import { ednsUdpOctets, headerOctets, maxRecords } from './limits.ts';
 import { readName, writeName } from './names.ts';
 import { readRdata, writeRdata } from './rdata.ts';
 import { typeCodes, type DnsRecord, type RecordData, type RecordType } from './records.ts';
@@ -17,7 +17,6 @@ export const rcodes = {
 
 const classIn = 1;
 const optType = 41;
-const headerOctets = 12;
 // The shortest question is a root name, type and class; the shortest record adds TTL and length.
 const minQuestionOctets = 5;
 const minRecordOctets = 11;

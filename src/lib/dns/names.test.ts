@@ -37,8 +37,8 @@ test('RFC 1035 §2.3.4: labels over 63 octets, names over 255 and empty labels a
 });
 
 test('RFC 1035 §4.1.4: a pointer leads back, and the name ends behind it', () => {
-  const message = Buffer.from('\x03org\0\x01x\xc0\x00rest', 'latin1');
-  assert.deepEqual(readName(message, 5), { name: 'x.org', end: 9 });
+  const message = Buffer.from(`${'h'.repeat(12)}\x03org\0\x01x\xc0\x0crest`, 'latin1');
+  assert.deepEqual(readName(message, 17), { name: 'x.org', end: 21 });
 });
 
 test('SEC-11: pointers forward, to themselves or in a circle, cut names and odd labels are refused', () => {
@@ -50,11 +50,14 @@ test('SEC-11: pointers forward, to themselves or in a circle, cut names and odd 
       JSON.stringify(wire),
     );
   }
-  // A chain of pointers each leading one label back, longer than any name.
-  const chain = Buffer.concat(
-    Array.from({ length: 200 }, (_, n) => Buffer.of(1, 0x61, 0xc0, Math.max(0, n - 1) * 4)),
-  );
-  assert.throws(() => readName(chain, 4 * 150), DnsError);
+  // Pointers into the header, which holds no names.
+  assert.throws(() => readName(Buffer.from(`${'\x01a\0'.repeat(4)}\xc0\x00`, 'latin1'), 12), DnsError);
+  // A chain of pointers, each leading one label back, longer than any name.
+  const links = Array.from({ length: 200 }, (_, n) => {
+    const target = 12 + Math.max(0, n - 1) * 4;
+    return Buffer.of(1, 0x61, 0xc0 | (target >> 8), target & 0xff);
+  });
+  assert.throws(() => readName(Buffer.concat([Buffer.alloc(12), ...links]), 12 + 4 * 199), DnsError);
 });
 
 test('RFC 4343 §3: names compare without ASCII case and without a closing dot', () => {

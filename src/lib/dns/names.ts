@@ -1,5 +1,5 @@
 import { DnsError } from './errors.ts';
-import { maxLabelOctets, maxNameOctets } from './limits.ts';
+import { headerOctets, maxLabelOctets, maxNameOctets } from './limits.ts';
 
 // Names are text without the closing dot ('' is the root), with the escapes of RFC 1035 §5.1 (`\.`, `\\`, `\DDD`)
 // for octets that are not printable ASCII, so that any octet survives a round trip.
@@ -42,8 +42,9 @@ export function readName(message: Uint8Array, offset: number): { name: string; e
     if (length >= 0xc0) {
       const target = ((length & 0x3f) << 8) | octetAt(message, at + 1);
       if (end < 0) end = at + 2;
-      // RFC 1035 §4.1.4: "a prior occurrence"; strictly decreasing targets cannot run in circles.
-      if (target >= lowest) throw invalidMessage('a name pointer that does not point back');
+      // RFC 1035 §4.1.4: "a prior occurrence"; strictly decreasing targets cannot run in circles. The header holds no
+      // names, and one read from it would change when the question is echoed under another header.
+      if (target >= lowest || target < headerOctets) throw invalidMessage('a name pointer that does not point back');
       lowest = at = target;
       continue;
     }

@@ -4,6 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { errorText } from '../../core/index.ts';
 import { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts';
 import { createTargetGuard } from './target-guard.ts';
 
@@ -157,7 +158,7 @@ test('no message or field of an error repeats the path, query or credentials of 
   );
   const other = await fetch('http://127.0.0.1/private?token=secret').catch((reason: Error) => reason);
   for (const one of [error, other])
-    assert.doesNotMatch(JSON.stringify(one) + String(one), /secret|private\?/);
+    assert.doesNotMatch(JSON.stringify(one) + errorText(one), /secret|private\?/);
 });
 
 test('SEC-11: bytes are limited, announced, streamed or endless; and for one call alone', async (t) => {

@@ -1,8 +1,9 @@
-import { connect, isIP, type Socket } from 'node:net';
-import { AndFilter, Client, EqualityFilter, OrFilter, PresenceFilter, type Entry } from 'ldapts';
-import { errorText, viewAsBuffer } from '../../core/index.ts';
+import { isIP } from 'node:net';
+import { errorText } from '../../core/index.ts';
 import type { DnsResolver } from '../dns/index.ts';
 import { isPublicAddress } from '../fetch/index.ts';
+import { openConnection } from './connection.ts';
+import { findCertificates } from './find-certificates.ts';
 import * as limits from './limits.ts';
 import type { LdapTarget } from './targets.ts';
 
@@ -105,117 +106,11 @@ async function askServer(
   options: LdapClientOptions,
 ): Promise<Uint8Array[]> {
   const timeoutMs = options.timeoutMs ?? limits.lookupTimeoutMs;
-  const { promise: failure, reject } = Promise.withResolvers<never>();
-  failure.catch(() => {});
-  const socket = createLimitedSocket(host, port, options, reject);
-  const timer = setTimeout(() => reject(new Error('The server did not answer in time')), timeoutMs);
-  const client = new Client({
-    url: 'ldap://directory',
-    timeout: timeoutMs,
-    // The socket is ready-made for an address that was checked; the library does no look-up of its own.
-    createConnection: (() => socket) as typeof connect,
-  });
+  const connectTimeoutMs = Math.min(options.connectTimeoutMs ?? limits.connectTimeoutMs, timeoutMs);
+  const connection = openConnection({ host, port, timeoutMs, connectTimeoutMs });
   try {
-    return await Promise.race([searchAll(client, mail), failure]);
+    return await findCertificates(connection, mail);
   } finally {
-    clearTimeout(timer);
-    socket.destroy();
+    connection.close();
   }
-}
-
-/** A connection that breaks off when the server sends more than any directory entry needs. */
-function createLimitedSocket(
-  host: string,
-  port: number,
-  options: LdapClientOptions,
-  fail: (error: Error) => void,
-): Socket {
-  const socket = connect({ host, port, noDelay: true });
-  const timeoutMs = Math.min(
-    options.connectTimeoutMs ?? limits.connectTimeoutMs,
-    options.timeoutMs ?? Infinity,
-  );
-  const timer = setTimeout(
-    () => fail(new Error('The server did not take the connection in time')),
-    timeoutMs,
-  );
-  let octets = 0;
-  socket.on('connect', () => clearTimeout(timer));
-  socket.on('close', () => {
-    clearTimeout(timer);
-    fail(new Error('The connection was closed'));
-  });
-  socket.on('error', fail);
-  socket.on('data', (chunk: Buffer) => {
-    octets += chunk.length;
-    if (octets > limits.maxResponseOctets) fail(new Error('The server sends too much'));
-  });
-  return socket;
-}
-
-/** DISC-08: anonymous bind, the root's naming contexts, a subtree search under each. */
-async function searchAll(client: Client, mail: string): Promise<Uint8Array[]> {
-  await client.bind('', '');
-  const certificates = new Map<string, Uint8Array>();
-  const failures: unknown[] = [];
-  const contexts = await findNamingContexts(client);
-  for (const context of contexts) {
-    try {
-      for (const der of await searchContext(client, context, mail)) {
-        if (certificates.size < limits.maxCertificates) certificates.set(der.toString('base64'), der);
-      }
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  // One context may be closed to us while another answers; when all fail, the server counts as not answering.
-  if (failures.length === contexts.length) throw failures[0];
-  return [...certificates.values()];
-}
-
-async function findNamingContexts(client: Client): Promise<string[]> {
-  const { searchEntries } = await client.search('', {
-    scope: 'base',
-    filter: new PresenceFilter({ attribute: 'objectClass' }),
-    attributes: ['namingContexts'],
-  });
-  const contexts = searchEntries.flatMap((entry) => valuesOf(entry, 'namingcontexts')).map(String);
-  // A server that names none is searched from the root.
-  return contexts.length === 0 ? [''] : contexts.slice(0, limits.maxNamingContexts);
-}
-
-const certificateAttributes = ['userCertificate;binary', 'userCertificate'];
-
-async function searchContext(client: Client, base: string, mail: string): Promise<Buffer[]> {
-  const { searchEntries } = await client.search(base, {
-    scope: 'sub',
-    sizeLimit: limits.maxEntries,
-    timeLimit: Math.ceil(limits.lookupTimeoutMs / 1000),
-    filter: new AndFilter({
-      filters: [
-        new EqualityFilter({ attribute: 'mail', value: mail }),
-        new OrFilter({
-          filters: certificateAttributes.map((attribute) => new PresenceFilter({ attribute })),
-        }),
-      ],
-    }),
-    attributes: certificateAttributes,
-    // The library decodes what it takes for text, and compares names with case.
-    explicitBufferAttributes: certificateAttributes.flatMap((name) => [
-      name,
-      name.toLowerCase(),
-      name.toUpperCase(),
-    ]),
-  });
-  return searchEntries
-    .flatMap((entry) => [...valuesOf(entry, 'usercertificate;binary'), ...valuesOf(entry, 'usercertificate')])
-    .filter((value) => Buffer.isBuffer(value))
-    .filter((value) => value.length > 0 && value.length <= limits.maxCertificateOctets)
-    .map((value) => viewAsBuffer(new Uint8Array(value)));
-}
-
-function valuesOf(entry: Entry, lowerCaseName: string): (string | Buffer)[] {
-  return Object.entries(entry)
-    .filter(([name]) => name.toLowerCase() === lowerCaseName)
-    .flatMap(([, value]) => value);
 }

@@ -1,9 +1,11 @@
 import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
 
-/** Error codes of `lib/ldap`. An unreachable server is an outcome of a look-up, not an error. */
+/** Error codes of `lib/ldap`. To callers of the client an unreachable server is an outcome, not an error. */
 export const ldapErrors = {
   /** What a peer sent is not an LDAP message, or one over the limits. The responder ends the connection. */
   LDAP_MESSAGE_INVALID: { kind: 'invalid-input' },
+  /** A server cannot be reached, takes too long or answers with a failure; the next one is asked. */
+  LDAP_SERVER_FAILED: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 
 export type LdapErrorCode = keyof typeof ldapErrors;

@@ -84,6 +84,33 @@ test('DISC-07: the next server is asked when one is down, silent, rude or endles
   assert.deepEqual([absent.status, absent.attempts.length], ['absent', 1]);
 });
 
+test('SEC-11: a flood of small messages, refusals and a good-bye count as no answer and harm nobody', async (t) => {
+  const result = (id: number, operation: number, code: number) =>
+    der.sequence(
+      der.integer(id),
+      der.tlv(
+        0x60 | operation,
+        der.enumerated(code),
+        der.octetString(Buffer.alloc(0)),
+        der.octetString(Buffer.alloc(0)),
+      ),
+    );
+  const flood = Buffer.concat(Array.from({ length: 60_000 }, () => Buffer.from('30050201097800', 'hex')));
+  const cases = [
+    [flood, /too many messages/],
+    [result(1, 1, 48), /refuses the anonymous bind with code 48/],
+    [result(0, 24, 52), /ends the connection/],
+    [Buffer.concat([result(1, 1, 0), result(2, 5, 0), result(3, 5, 51)]), /ends the search with code 51/],
+    [der.sequence(der.integer(1), der.tlv(0x61)), /Not an LDAP message/],
+  ] as const;
+  for (const [answer, detail] of cases) {
+    const port = await startRude(t, answer);
+    const { status, attempts } = await client.findCertificates({ targets: [target(port)], mail: 'a@b.org' });
+    assert.equal(status, 'unreachable');
+    assert.match(attempts[0]?.detail ?? '', detail);
+  }
+});
+
 test('DISC-07: no server, or none that answers, is reported as unreachable', async () => {
   assert.equal((await client.findCertificates({ targets: [], mail: 'a@b.org' })).status, 'unreachable');
   const answer = await client.findCertificates({ targets: [target(1)], mail: 'a@b.org' });

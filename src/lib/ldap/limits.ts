@@ -6,6 +6,11 @@ export const lookupTimeoutMs = 10_000;
 export const connectTimeoutMs = 4_000;
 /** Octets taken from one server in one look-up. */
 export const maxResponseOctets = 4 * 1024 * 1024;
+/** Messages taken from one server in one look-up: the entries of some naming contexts, and room. */
+export const maxResponseMessages = 5_000;
+export const maxResponseElements = 10_000;
+/** What the server is asked to keep to; our own time limit does not depend on it. */
+export const searchTimeLimitSeconds = 10;
 export const maxTargets = 8;
 export const maxAddressesPerTarget = 2;
 export const maxNamingContexts = 20;

@@ -8,11 +8,12 @@ import {
   readOctetString,
   readSmallInteger,
   sequenceItems,
+  setItems,
   type Asn1,
 } from '../asn1/index.ts';
 import { viewAsBuffer } from '../../core/index.ts';
 import { LdapError } from './errors.ts';
-import { maxFilterDepth, maxRequestElements } from './limits.ts';
+import { maxFilterDepth, maxRequestElements, maxResponseElements } from './limits.ts';
 
 /** Tags of the protocol operations that the responder knows (RFC 4511 §4.2 to §4.14). */
 export const operations = {
@@ -42,11 +43,15 @@ export const resultCodes = {
   unwillingToPerform: 53,
 } as const;
 
-export interface LdapRequest {
+/** One LDAPMessage, in either direction. */
+export interface LdapMessage {
   readonly id: number;
   /** The tag number of the operation. */
   readonly operation: number;
   readonly body: Asn1;
+}
+
+export interface LdapRequest extends LdapMessage {
   readonly hasCriticalControl: boolean;
 }
 
@@ -114,6 +119,61 @@ export function readSearchRequest({ body }: LdapRequest): SearchRequest {
       attributes: sequenceItems(childAt(body, 7)).map(readString),
     };
   });
+}
+
+/** Reads a message that a server sent. Throws `LDAP_MESSAGE_INVALID`. */
+export function readMessage(bytes: Uint8Array): LdapMessage {
+  return refusing(() => {
+    const [id, body] = sequenceItems(readAsn1(bytes, { maxDepth: 16, maxNodes: maxResponseElements }));
+    if (id === undefined || body === undefined || body.tagClass !== 1) throw invalid('no operation');
+    return { id: readSmallInteger(id), operation: body.tagNumber, body };
+  });
+}
+
+/** The code of an LDAPResult. Throws `LDAP_MESSAGE_INVALID`. */
+export function readResultCode({ body }: LdapMessage): number {
+  return refusing(() => readSmallInteger(childAt(body, 0)));
+}
+
+/** The attributes of a SearchResultEntry. Throws `LDAP_MESSAGE_INVALID`. */
+export function readEntry({ body }: LdapMessage): Attribute[] {
+  return refusing(() =>
+    sequenceItems(childAt(body, 1)).map((attribute) => ({
+      name: readString(childAt(attribute, 0)),
+      values: setItems(childAt(attribute, 1)).map(readOctetString),
+    })),
+  );
+}
+
+/** The anonymous bind (RFC 4513 §5.1.1). */
+export function writeBindRequest(id: number): Buffer {
+  return writeMessage(id, operations.bindRequest, der.integer(3), text(''), der.implicit(0, false));
+}
+
+export interface SearchParameters {
+  readonly base: string;
+  readonly scope: 'base' | 'one' | 'sub';
+  /** As `write-filter.ts` makes it. */
+  readonly filter: Uint8Array;
+  readonly attributes: readonly string[];
+  readonly sizeLimit: number;
+  readonly timeLimitSeconds: number;
+}
+
+/** RFC 4511 §4.5.1, without following aliases. */
+export function writeSearchRequest(id: number, parameters: SearchParameters): Buffer {
+  return writeMessage(
+    id,
+    operations.searchRequest,
+    text(parameters.base),
+    der.enumerated(scopes.indexOf(parameters.scope)),
+    der.enumerated(0),
+    der.integer(parameters.sizeLimit),
+    der.integer(parameters.timeLimitSeconds),
+    der.boolean(false),
+    parameters.filter,
+    der.sequence(...parameters.attributes.map(text)),
+  );
 }
 
 /** An LDAPString as text; octets that are no UTF-8 become replacement characters, which match nothing. */

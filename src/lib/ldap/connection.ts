@@ -1,0 +1,122 @@
+import { connect } from 'node:net';
+import { LdapError } from './errors.ts';
+import { messageLength } from './framing.ts';
+import { maxResponseMessages, maxResponseOctets } from './limits.ts';
+import { operations, readMessage, type LdapMessage } from './message.ts';
+
+export interface ConnectionOptions {
+  /** An IP address. */
+  readonly host: string;
+  readonly port: number;
+  /** From connecting to the last answer. */
+  readonly timeoutMs: number;
+  readonly connectTimeoutMs: number;
+}
+
+/** A connection for one look-up: one request after the other. */
+export interface LdapConnection {
+  /**
+   * Sends a request, written for the id that it is given, and resolves with the messages that answer it, the last
+   * of which has the `final` operation. Rejects when the connection fails, ends, takes too long or brings too much.
+   */
+  ask(write: (id: number) => Buffer, final: number): Promise<readonly LdapMessage[]>;
+  close(): void;
+}
+
+interface Question {
+  readonly id: number;
+  readonly final: number;
+  readonly answers: LdapMessage[];
+  resolve(answers: readonly LdapMessage[]): void;
+}
+
+export function openConnection({
+  host,
+  port,
+  timeoutMs,
+  connectTimeoutMs,
+}: ConnectionOptions): LdapConnection {
+  const { promise: failure, reject } = Promise.withResolvers<never>();
+  // Everybody who asks also waits for the failure; between two questions nobody does.
+  failure.catch(() => {});
+  const socket = connect({ host, port, noDelay: true });
+  const connectTimer = setTimeout(() => fail('did not take the connection in time'), connectTimeoutMs);
+  const timer = setTimeout(() => fail('did not answer in time'), timeoutMs);
+  const stop = () => {
+    clearTimeout(connectTimer);
+    clearTimeout(timer);
+    socket.destroy();
+  };
+  const fail = (what: string) => {
+    reject(new LdapError('LDAP_SERVER_FAILED', `The LDAP server ${what}`));
+    stop();
+  };
+
+  let question: Question | undefined;
+  let lastId = 0;
+  const take = (message: LdapMessage) => {
+    if (message.id === 0) return fail('ends the connection');
+    // What nobody asked for is dropped; its number is limited all the same.
+    if (question === undefined || message.id !== question.id) return;
+    question.answers.push(message);
+    if (message.operation === question.final) question.resolve(question.answers);
+  };
+  const reader = createMessageReader(take);
+
+  socket.on('connect', () => clearTimeout(connectTimer));
+  socket.on('error', (error: Error) => fail(`cannot be reached: ${error.message}`));
+  socket.on('close', () => fail('closed the connection'));
+  socket.on('data', (chunk: Buffer) => {
+    try {
+      reader.push(chunk);
+    } catch (error) {
+      if (!(error instanceof LdapError)) throw error;
+      fail(`does not speak LDAP: ${error.message}`);
+    }
+  });
+  return {
+    async ask(write, final) {
+      const { promise, resolve } = Promise.withResolvers<readonly LdapMessage[]>();
+      question = { id: ++lastId, final, answers: [], resolve };
+      socket.write(write(lastId));
+      return Promise.race([promise, failure]);
+    },
+    close: () => {
+      // A good-bye is polite, but nobody waits for it to arrive.
+      if (socket.writable)
+        socket.end(Buffer.of(0x30, 5, 2, 1, (lastId + 1) & 0x7f, 0x40 | operations.unbindRequest, 0));
+      clearTimeout(connectTimer);
+      clearTimeout(timer);
+      setTimeout(stop, closeAfterMs).unref();
+    },
+  };
+}
+
+const closeAfterMs = 1_000;
+
+interface MessageReader {
+  /** Throws `LDAP_MESSAGE_INVALID` for what is no message, and for too many of them or too many octets. */
+  push(chunk: Buffer): void;
+}
+
+function createMessageReader(take: (message: LdapMessage) => void): MessageReader {
+  let received: Buffer = Buffer.alloc(0);
+  let octets = 0;
+  let messages = 0;
+  return {
+    push(chunk) {
+      octets += chunk.length;
+      if (octets > maxResponseOctets) throw new LdapError('LDAP_MESSAGE_INVALID', 'It sends too much');
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+      for (;;) {
+        const length = messageLength(received, maxResponseOctets);
+        if (length === undefined || received.length < length) return;
+        if (++messages > maxResponseMessages)
+          throw new LdapError('LDAP_MESSAGE_INVALID', 'It sends too many messages');
+        const bytes = received.subarray(0, length);
+        received = received.subarray(length);
+        take(readMessage(bytes));
+      }
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { viewAsBuffer } from '../../core/index.ts';
+import type { LdapConnection } from './connection.ts';
+import { LdapError } from './errors.ts';
+import { attributeKey } from './filter.ts';
+import {
+  maxCertificateOctets,
+  maxCertificates,
+  maxEntries,
+  maxNamingContexts,
+  searchTimeLimitSeconds,
+} from './limits.ts';
+import {
+  operations,
+  readEntry,
+  readResultCode,
+  resultCodes,
+  writeBindRequest,
+  writeSearchRequest,
+  type Attribute,
+  type SearchParameters,
+} from './message.ts';
+import { discoveryFilter, presentFilter } from './write-filter.ts';
+
+/** DISC-08: anonymous bind, the root's naming contexts, a subtree search under each. Rejects when the server fails. */
+export async function findCertificates(connection: LdapConnection, mail: string): Promise<Uint8Array[]> {
+  await bind(connection);
+  const certificates = new Map<string, Uint8Array>();
+  const failures: unknown[] = [];
+  const contexts = await findNamingContexts(connection);
+  for (const base of contexts) {
+    try {
+      for (const der of await searchContext(connection, base, mail)) {
+        if (certificates.size < maxCertificates) certificates.set(viewAsBuffer(der).toString('base64'), der);
+      }
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  // One context may be closed to us while another answers; when all fail, the server counts as not answering.
+  if (failures.length === contexts.length) throw failures[0];
+  return [...certificates.values()];
+}
+
+async function bind(connection: LdapConnection): Promise<void> {
+  const answers = await connection.ask(writeBindRequest, operations.bindResponse);
+  const last = answers.at(-1);
+  const code = last && readResultCode(last);
+  if (code !== resultCodes.success) throw serverFailed(`refuses the anonymous bind with code ${code}`);
+}
+
+async function findNamingContexts(connection: LdapConnection): Promise<readonly string[]> {
+  const attributes = await search(connection, {
+    base: '',
+    scope: 'base',
+    filter: presentFilter('objectClass'),
+    attributes: ['namingContexts'],
+    sizeLimit: 1,
+    timeLimitSeconds: searchTimeLimitSeconds,
+  });
+  const contexts = attributes
+    .filter(({ name }) => attributeKey(name) === 'namingcontexts')
+    .flatMap(({ values }) => values.map((value) => viewAsBuffer(value).toString('utf8')));
+  // A server that names none is searched from the root.
+  return contexts.length === 0 ? [''] : contexts.slice(0, maxNamingContexts);
+}
+
+async function searchContext(connection: LdapConnection, base: string, mail: string): Promise<Uint8Array[]> {
+  const attributes = await search(connection, {
+    base,
+    scope: 'sub',
+    filter: discoveryFilter(mail),
+    attributes: ['userCertificate;binary', 'userCertificate'],
+    sizeLimit: maxEntries,
+    timeLimitSeconds: searchTimeLimitSeconds,
+  });
+  return (
+    attributes
+      .filter(({ name }) => attributeKey(name) === 'usercertificate')
+      .flatMap(({ values }) => values)
+      .filter((value) => value.length > 0 && value.length <= maxCertificateOctets)
+      // Copies, so that a kept certificate does not keep the whole answer alive.
+      .map((value) => new Uint8Array(value))
+  );
+}
+
+/** The attributes of all entries found. More entries than asked for are cut off by the server, which is no failure. */
+async function search(connection: LdapConnection, parameters: SearchParameters): Promise<Attribute[]> {
+  const answers = await connection.ask(
+    (id) => writeSearchRequest(id, parameters),
+    operations.searchResultDone,
+  );
+  const done = answers.at(-1);
+  const code = done && readResultCode(done);
+  // RFC 4511 §4.5.2: the base may be gone; other codes mean that the server would not search.
+  if (code === resultCodes.noSuchObject) return [];
+  if (code !== resultCodes.success && code !== resultCodes.sizeLimitExceeded) {
+    throw serverFailed(`ends the search with code ${code}`);
+  }
+  return answers
+    .filter(({ operation }) => operation === operations.searchResultEntry)
+    .slice(0, maxEntries)
+    .flatMap(readEntry);
+}
+
+function serverFailed(what: string): LdapError {
+  return new LdapError('LDAP_SERVER_FAILED', `The LDAP server ${what}`);
+}

@@ -1,0 +1,25 @@
+import { der } from '../asn1/index.ts';
+
+/** `(attribute=*)`. */
+export function presentFilter(attribute: string): Buffer {
+  return der.implicit(7, false, Buffer.from(attribute, 'utf8'));
+}
+
+/**
+ * `(&(mail=…)(|(userCertificate;binary=*)(userCertificate=*)))` (DISC-08). The value goes into a field of its own,
+ * so that nothing in it can be taken for a filter.
+ */
+export function discoveryFilter(mail: string): Buffer {
+  const byMail = der.implicit(3, true, text('mail'), text(mail));
+  const withCertificate = der.implicit(
+    1,
+    true,
+    presentFilter('userCertificate;binary'),
+    presentFilter('userCertificate'),
+  );
+  return der.implicit(0, true, byMail, withCertificate);
+}
+
+function text(value: string): Buffer {
+  return der.octetString(Buffer.from(value, 'utf8'));
+}
