@@ -1,11 +1,11 @@
-import { decodeCharset } from '../mime/index.ts';
+import { decodeXml } from './decode-xml.ts';
 import type { CodedValue, DocumentEntry, SubmissionSet, XdmAuthor, XdmMetadata } from './entries.ts';
 import { readRegistryObjects, type RegistryObject } from './read-registry-objects.ts';
 import { documentSchemes, submissionSchemes } from './schemes.ts';
 
 /** Reads METADATA.XML leniently: whatever is missing stays undefined. Undefined if it is no such document at all. */
 export function readMetadata(bytes: Uint8Array): XdmMetadata | undefined {
-  const roots = readRegistryObjects(decodeMetadata(bytes));
+  const roots = readRegistryObjects(decodeXml(bytes).trimStart());
   if (roots === undefined) return undefined;
   const documents = roots.filter((object) => object.kind === 'ExtrinsicObject');
   const packages = roots.filter((object) => object.kind === 'RegistryPackage');
@@ -28,13 +28,6 @@ export function readMetadata(bytes: Uint8Array): XdmMetadata | undefined {
     documents: documents.map((object) => readDocument(object, all(object))),
     memberIds: memberIds(roots, set),
   };
-}
-
-function decodeMetadata(bytes: Uint8Array): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return decodeCharset(bytes, 'utf-16le');
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return decodeCharset(bytes, 'utf-16be');
-  const head = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
-  return decodeCharset(bytes, /encoding\s*=\s*["']([\w-]{1,40})["']/.exec(head)?.[1]).trimStart();
 }
 
 function memberIds(roots: readonly RegistryObject[], set: RegistryObject | undefined): string[] {

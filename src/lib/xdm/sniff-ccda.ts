@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes';
-import { decodeCharset } from '../mime/index.ts';
 import { isOid } from '../values/index.ts';
+import { decodeXml } from './decode-xml.ts';
 import type { CodedValue } from './entries.ts';
 import { normalizeDtm } from './hl7-values.ts';
 
@@ -37,7 +37,7 @@ interface State {
  * throws: the document travels as opaque bytes whatever is in it.
  */
 export function sniffCcda(content: Uint8Array): CcdaHeader | undefined {
-  const text = decodeXml(content.subarray(0, maxHeaderBytes));
+  const text = decodeXml(trimToCharacter(content.subarray(0, maxHeaderBytes)));
   if (!text.includes('ClinicalDocument') || text.includes('<!DOCTYPE')) return undefined;
   const state: State = {
     depth: 0,
@@ -50,13 +50,6 @@ export function sniffCcda(content: Uint8Array): CcdaHeader | undefined {
   };
   readHeader(text, state);
   return state.isCda ? describe(state) : undefined;
-}
-
-function decodeXml(bytes: Uint8Array): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return decodeCharset(bytes, 'utf-16le');
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return decodeCharset(bytes, 'utf-16be');
-  const declaration = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
-  return decodeCharset(trimToCharacter(bytes), /encoding\s*=\s*["']([\w-]{1,40})["']/.exec(declaration)?.[1]);
 }
 
 /** The cut may fall within a UTF-8 character; what is left of it is dropped. */
