@@ -2,16 +2,11 @@ import { createHash } from 'node:crypto';
 import { isOid, oidOfUuid } from '../values/index.ts';
 import type { CodedValue, DocumentEntry, XdmAuthor } from './entries.ts';
 import { shortFileNames } from './file-names.ts';
+import { formatCodeOf } from './format-code.ts';
 import { formatCx, formatXcn, formatXon, normalizeDtm } from './hl7-values.ts';
 import { sourcePatientInfo } from './patient-info.ts';
 import { sniffCcda, type CcdaHeader } from './sniff-ccda.ts';
-import {
-  defaultXdmCodes,
-  formatCodeScheme,
-  loincScheme,
-  type XdmDocumentInput,
-  type XdmRequest,
-} from './xdm-request.ts';
+import { defaultXdmCodes, loincScheme, type XdmDocumentInput, type XdmRequest } from './xdm-request.ts';
 
 /** The metadata of all documents of a request, with full or limited metadata alike for all (META-01). */
 export function describeDocuments(request: XdmRequest): DocumentEntry[] {
@@ -100,24 +95,6 @@ export function documentAuthors({ author }: XdmRequest): XdmAuthor[] {
   const institution = formatXon(author?.institution ?? '');
   if (person === undefined && institution === undefined) return [];
   return [{ person, institutions: institution === undefined ? [] : [institution], telecommunications: [] }];
-}
-
-const ccdaTemplate = '2.16.840.1.113883.10.20.22.1.1';
-
-/** C-CDA R2.1 has a format code of its own; of any other document the media type says enough (IHE ITI TF-3 §4.2.3.2.9). */
-function formatCodeOf(header: CcdaHeader | undefined): CodedValue {
-  if (header?.templateIds.includes(ccdaTemplate) === true) {
-    return {
-      code: 'urn:hl7-org:sdwg:ccda-structuredBody:2.1',
-      codingScheme: formatCodeScheme,
-      displayName: 'C-CDA R2.1 with a structured body',
-    };
-  }
-  return {
-    code: 'urn:ihe:iti:xds:2017:mimeTypeSufficient',
-    codingScheme: formatCodeScheme,
-    displayName: 'Media type sufficient',
-  };
 }
 
 /** The document's own identifier, else one derived from message and position; always an OID, with a short extension at most (META-02). */

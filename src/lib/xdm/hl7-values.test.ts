@@ -9,6 +9,7 @@ import {
   formatXtn,
   normalizeDtm,
 } from './hl7-values.ts';
+import { formatCodeOf } from './format-code.ts';
 import { sniffCcda } from './sniff-ccda.ts';
 
 test('META-04: times are UTC with 4 to 14 digits, an even number, no zone', () => {
@@ -92,4 +93,19 @@ test('a broken or huge C-CDA is read as far as it goes', () => {
     '2012',
   );
   assert.equal(sniffCcda(cda('&undefined;<effectiveTime value="2012"/>'))?.effectiveTime, undefined);
+});
+
+test('the format code is that of the C-CDA release, and of structured and unstructured bodies', () => {
+  const template = (last: string, extension?: string): string =>
+    `<templateId root="2.16.840.1.113883.10.20.22.1.${last}"${extension === undefined ? '' : ` extension="${extension}"`}/>`;
+  const codeFor = (inside: string): string => formatCodeOf(sniffCcda(cda(inside))).code;
+  assert.equal(codeFor(template('2')), 'urn:hl7-org:sdwg:ccda-structuredBody:1.1');
+  assert.equal(
+    codeFor(template('1') + template('2', '2015-08-01')),
+    'urn:hl7-org:sdwg:ccda-structuredBody:2.1',
+  );
+  assert.equal(codeFor(template('10', '2015-08-01')), 'urn:hl7-org:sdwg:ccda-nonXMLBody:2.1');
+  for (const inside of ['', template('2', '2014-06-09'), '<templateId root="1.2.3"/>']) {
+    assert.equal(codeFor(inside), 'urn:ihe:iti:xds:2017:mimeTypeSufficient');
+  }
 });

@@ -13,6 +13,7 @@ export interface CcdaHeader {
   readonly code: CodedValue | undefined;
   readonly languageCode: string | undefined;
   readonly confidentialityCode: CodedValue | undefined;
+  /** Root and extension, for example `2.16.840.1.113883.10.20.22.1.1^2015-08-01`; without the caret if there is no extension. */
   readonly templateIds: readonly string[];
 }
 
@@ -98,11 +99,15 @@ function openElement(
   if (state.depth === 1 && !state.isCda) state.isDone = true;
   if (state.depth !== 2 || uri !== cdaNamespace || state.isDone) return;
   if (lastHeaderElements.has(name)) state.isDone = true;
-  else if (name === 'templateId') state.templateIds.push(attributes['root'] ?? '');
+  else if (name === 'templateId') state.templateIds.push(templateOf(attributes));
   else if (!state.elements.has(name)) {
     state.elements.set(name, attributes);
     state.isInTitle = name === 'title';
   }
+}
+
+function templateOf({ root = '', extension = '' }: Readonly<Record<string, string>>): string {
+  return extension === '' ? root : `${root}^${extension}`;
 }
 
 function describe(state: State): CcdaHeader {

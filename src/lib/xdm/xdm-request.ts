@@ -67,7 +67,6 @@ export interface XdmRequest {
 }
 
 export const loincScheme = '2.16.840.1.113883.6.1';
-export const formatCodeScheme = '1.3.6.1.4.1.19376.1.2.3';
 
 export const defaultXdmCodes: XdmCodes = {
   confidentialityCode: { code: 'N', codingScheme: '2.16.840.1.113883.5.25', displayName: 'Normal' },
