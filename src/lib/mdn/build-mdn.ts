@@ -55,7 +55,7 @@ function formatFields(input: MdnInput): string {
   ];
   if (originalId !== undefined) lines.push(formatHeader('Original-Message-ID', originalId));
   if (input.disposition === 'dispatched' && input.isFinalDelivery === true)
-    lines.push(`${finalDeliveryField}:\r\n`);
+    lines.push(formatHeader(finalDeliveryField, ''));
   lines.push(formatHeader('Disposition', `automatic-action/MDN-sent-automatically;${input.disposition}`));
   if (input.disposition === 'failed' && input.failureText !== undefined)
     lines.push(formatHeader('Failure', plainFieldText(input.failureText)));

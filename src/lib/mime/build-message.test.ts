@@ -50,6 +50,7 @@ test('AS-36: From, To, Date, Message-ID and MIME-Version stand in every message,
 test('AS-33: CRLF line ends, seven bits, lines under 998, no blanks at line ends', () => {
   const text = buildMessage({
     ...base,
+    subject: '',
     text: 'trailing \r\nFrom x\nlong '.padEnd(3000, 'y'),
     attachments: [{ mediaType: 'application/pdf', content: awkward }],
   }).toString('latin1');

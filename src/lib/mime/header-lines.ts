@@ -27,7 +27,8 @@ export function formatHeader(name: string, value: string): string {
   if (!fieldName.test(name)) throw new MimeError('MIME_HEADER_UNSAFE', 'A header name is not legal');
   if (hasLineBreaker(value) || /[^\t -~]/.test(value))
     throw new MimeError('MIME_HEADER_UNSAFE', `The value of ${name} is not legal`);
-  const line = `${name}: ${value}`;
+  // Without a value there is no blank either: some servers cut blanks at line ends, which would break a signature.
+  const line = value === '' ? `${name}:` : `${name}: ${value}`;
   return `${line.length <= preferredLength ? line : foldLine(line, name.length + 2)}\r\n`;
 }
 
