@@ -5,7 +5,9 @@ import { test, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { createSmtpClient, sendMail, type SmtpClientOptions } from './client.ts';
 import type { SmtpReply } from './reply.ts';
-import { createSmtpServer, type SmtpMessage, type SmtpServerOptions } from './server.ts';
+import type { SmtpMessage } from './handlers.ts';
+import { createSmtpServer } from './server.ts';
+import type { SmtpServerOptions } from './server-options.ts';
 
 const envelope = { host: '127.0.0.1', mailFrom: 'a@example.net', recipients: ['bob@direct.example.org'] };
 const options = { hostname: 'out.example.net', timeoutMs: 3_000 };
@@ -235,6 +237,21 @@ test('a connection lost in the transaction decides nothing; 421 in it is transie
       command,
     );
   }
+});
+
+test('SEC-11: a server that answers in drops is given up in the end', async (t) => {
+  const drip = (socket: Socket): string => {
+    const timer = setInterval(() => socket.write('250-x\r\n'), 20);
+    socket.on('close', () => clearInterval(timer));
+    return '';
+  };
+  const opening = await startScripted(t, '220 x\r\n', (_, socket) => drip(socket));
+  const client = clientFor(t, { totalTimeoutMs: 300 });
+  await assert.rejects(client.send({ ...envelope, port: opening.port, message }), { code: 'SMTP_TIMEOUT' });
+  const sending = await startScripted(t, '220 x\r\n', (line, socket) =>
+    line.startsWith('EHLO') ? '250 ok' : drip(socket),
+  );
+  await assert.rejects(client.send({ ...envelope, port: sending.port, message }), { code: 'SMTP_TIMEOUT' });
 });
 
 test('SEC-12: what could smuggle commands is refused before anything is sent', async (t) => {

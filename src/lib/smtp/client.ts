@@ -40,6 +40,8 @@ export interface SmtpClientOptions {
   readonly hostname: string;
   /** Longest silence of a server. Default 60 s. RFC 5321 §4.5.3.2 would wait for up to ten minutes after the data. */
   readonly timeoutMs?: number;
+  /** Longest time for opening a connection, and for one message. Default 15 minutes. */
+  readonly totalTimeoutMs?: number;
   readonly tls?: ClientTls;
   /** Idle connections kept per server; 0 switches reuse off. Default 2. */
   readonly maxIdlePerServer?: number;
@@ -63,7 +65,13 @@ interface IdleConnection {
 
 export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
   checkHostname(options.hostname);
-  const { timeoutMs = 60_000, maxIdlePerServer = 2, idleMs = 10_000 } = options;
+  const {
+    hostname,
+    timeoutMs = 60_000,
+    totalTimeoutMs = 15 * 60_000,
+    maxIdlePerServer = 2,
+    idleMs = 10_000,
+  } = options;
   const idle = new Map<string, IdleConnection[]>();
   let isClosed = false;
 
@@ -100,8 +108,9 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
         openConnection({
           host,
           port,
-          hostname: options.hostname,
+          hostname,
           timeoutMs,
+          totalTimeoutMs,
           ...(options.tls && { tls: options.tls }),
         });
       const transact = async (connection: SmtpClientConnection): Promise<SendOutcome> => {

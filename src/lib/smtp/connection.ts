@@ -20,6 +20,8 @@ export interface ConnectOptions {
   readonly hostname: string;
   /** Longest silence: connecting, waiting for a reply, handing over data. */
   readonly timeoutMs: number;
+  /** Longest time for opening, and for one message, however busy the server looks. */
+  readonly totalTimeoutMs: number;
   readonly tls?: ClientTls;
 }
 
@@ -112,11 +114,14 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
   connection.on('error', fail);
   connection.on('end', () => fail(new Error('The connection was closed')));
   connection.connect((error) => (error ? fail(error) : resolve()));
+  const timer = setTimeout(() => fail(lateError()), options.totalTimeoutMs);
   try {
     await promise;
   } catch (error) {
     connection.close();
     throw error;
+  } finally {
+    clearTimeout(timer);
   }
   return wrap(connection, options);
 }
@@ -154,6 +159,11 @@ interface Sending extends Envelope {
   readonly is8Bit: boolean;
 }
 
+/** In the form of the library's own errors about time. */
+function lateError(): LibraryError {
+  return Object.assign(new Error('The server takes too long in all'), { code: 'ETIMEDOUT' });
+}
+
 /** The library keeps its book of recipients in the object that it is given. */
 interface TrackedEnvelope {
   readonly from: string;
@@ -169,8 +179,13 @@ function send(
   options: ConnectOptions,
 ): Promise<TransactionReplies> {
   const { promise, resolve, reject } = Promise.withResolvers<TransactionReplies>();
+  const timer = setTimeout(() => {
+    reject(translate(lateError(), options));
+    connection.close();
+  }, options.totalTimeoutMs);
   const envelope: TrackedEnvelope = { from: mailFrom, to: [...recipients], size, use8BitMime: is8Bit };
   connection.send(envelope, source, (error, info) => {
+    clearTimeout(timer);
     try {
       const rejected = (envelope.rejectedErrors ?? []).map((one) => readRejection(one, options));
       resolve(

@@ -22,12 +22,6 @@ export type { ClientTls } from './connection.ts';
 export { SmtpError, smtpErrors, type SmtpErrorCode } from './errors.ts';
 export { resolveMailHosts, type MailHost } from './mail-hosts.ts';
 export type { SmtpReply } from './reply.ts';
-export {
-  createSmtpServer,
-  type SmtpHandlers,
-  type SmtpMessage,
-  type SmtpRecipientContext,
-  type SmtpServer,
-  type SmtpServerLimits,
-  type SmtpServerOptions,
-} from './server.ts';
+export type { SmtpHandlers, SmtpMessage, SmtpRecipientContext } from './handlers.ts';
+export { createSmtpServer, type SmtpServer } from './server.ts';
+export type { SmtpServerLimits, SmtpServerOptions } from './server-options.ts';

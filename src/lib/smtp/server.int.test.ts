@@ -3,7 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { createSmtpServer, type SmtpHandlers, type SmtpMessage, type SmtpServerOptions } from './server.ts';
+import type { SmtpHandlers, SmtpMessage } from './handlers.ts';
+import { createSmtpServer } from './server.ts';
+import type { SmtpServerOptions } from './server-options.ts';
 
 interface Started {
   readonly port: number;

@@ -1,0 +1,104 @@
+import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import { readPath } from './address.ts';
+import type { SmtpHandlers, SmtpRecipientContext } from './handlers.ts';
+import { collectMessage, type ByteBudget } from './message-collector.ts';
+import type { SmtpReply } from './reply.ts';
+
+export const tooManyConnections: SmtpReply = {
+  code: 421,
+  enhancedCode: '4.7.0',
+  text: 'Too many connections from your address',
+};
+const notAscii: SmtpReply = {
+  code: 553,
+  enhancedCode: '5.6.7',
+  text: 'Addresses beyond ASCII are not supported',
+};
+const unknownParameter: SmtpReply = { code: 555, enhancedCode: '5.5.4', text: 'Unknown parameter' };
+const failedHere: SmtpReply = { code: 451, enhancedCode: '4.3.0', text: 'Local error, try again later' };
+const noMemory: SmtpReply = {
+  code: 452,
+  enhancedCode: '4.3.1',
+  text: 'Too much mail at once, try again later',
+};
+const tooLarge: SmtpReply = { code: 552, enhancedCode: '5.3.4', text: 'The message exceeds the size limit' };
+
+// Parameters of the extensions that EHLO announces (RFC 1870, RFC 6152); RCPT TO has none.
+export const mailParameters: ReadonlySet<string> = new Set(['SIZE', 'BODY']);
+const rcptParameters: ReadonlySet<string> = new Set();
+
+/** RFC 5321 §4.1.1.11: parameters that nobody announced are refused, not ignored. */
+export function findPathFault(
+  { address, args }: SMTPServerAddress,
+  known: ReadonlySet<string>,
+): SmtpReply | undefined {
+  if (readPath(address) === undefined) return notAscii;
+  const isKnown = Object.keys(args === false ? {} : args).every((name) => known.has(name));
+  return isKnown ? undefined : unknownParameter;
+}
+
+/** The error is what the library turns into the reply; null accepts. */
+export async function decideRecipient(
+  path: SMTPServerAddress,
+  session: SMTPServerSession,
+  handlers: SmtpHandlers,
+): Promise<Error | null> {
+  const fault = findPathFault(path, rcptParameters);
+  if (fault !== undefined) return replyError(fault);
+  try {
+    const decision = await handlers.onRecipient(readPath(path.address) ?? '', contextOf(session));
+    return decision === 'accept' ? null : replyError(decision);
+  } catch (error) {
+    handlers.onError?.(error);
+    return replyError(failedHere);
+  }
+}
+
+interface Receiving {
+  readonly handlers: SmtpHandlers;
+  readonly limits: { readonly maxMessageBytes: number };
+  readonly budget: ByteBudget;
+}
+
+/** Collects the message and hands it over; null means that it was taken. */
+export async function takeMessage(
+  stream: SMTPServerDataStream,
+  session: SMTPServerSession,
+  { handlers, limits, budget }: Receiving,
+): Promise<Error | null> {
+  const context = contextOf(session);
+  const recipients = session.envelope.rcptTo.map((rcpt) => readPath(rcpt.address) ?? rcpt.address);
+  const helo = typeof session.hostNameAppearsAs === 'string' ? session.hostNameAppearsAs : '';
+  const collected = await collectMessage(stream, limits.maxMessageBytes, budget);
+  try {
+    if (collected.outcome === 'too-large') return replyError(tooLarge);
+    if (collected.outcome !== 'whole') return replyError(noMemory);
+    const { message } = collected;
+    const reply = await handlers.onMessage({
+      ...context,
+      recipients,
+      message,
+      helo,
+      isSecure: session.secure,
+    });
+    return reply === undefined ? null : replyError(reply);
+  } catch (error) {
+    handlers.onError?.(error);
+    return replyError(failedHere);
+  } finally {
+    collected.release();
+  }
+}
+
+function contextOf(session: SMTPServerSession): SmtpRecipientContext {
+  const { mailFrom } = session.envelope;
+  return {
+    mailFrom: mailFrom === false ? '' : (readPath(mailFrom.address) ?? ''),
+    remoteAddress: session.remoteAddress,
+  };
+}
+
+export function replyError({ code, enhancedCode, text }: SmtpReply): Error {
+  const message = enhancedCode === undefined ? text : `${enhancedCode} ${text}`;
+  return Object.assign(new Error(message), { responseCode: code });
+}
