@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Database } from 'better-sqlite3';
 import { translated } from './sqlite-errors.ts';
+import type { SqliteFile } from './sqlite-files.ts';
 import type { AnyTransaction, BulkInsert } from './storage.ts';
 
 /** Rows inserted before the event loop gets its turn: about 5 ms of work. */
@@ -8,12 +8,12 @@ const rowsPerTurn = 1000;
 
 export async function insertOnSqlite(
   tx: AnyTransaction,
-  handle: Database,
+  writer: SqliteFile,
   insert: BulkInsert,
 ): Promise<number> {
-  if (!tx.isTransaction || !handle.inTransaction)
+  if (!tx.isTransaction || !writer.handle.inTransaction)
     throw new TypeError('a bulk insert needs a running transaction');
-  const statement = handle.prepare(
+  const statement = writer.prepare(
     `insert into "${insert.table}" (${insert.columns.map((column) => `"${column}"`).join(', ')}) ` +
       `values (${insert.columns.map(() => '?').join(', ')})`,
   );

@@ -29,7 +29,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     tables: <T>() => db as Kysely<T>,
     transaction: <T, R>(work: (tx: Kysely<T>) => Promise<R>) =>
       driver.runMarked(() => (db as Kysely<T>).transaction().execute(work)),
-    bulkInsert: (tx, insert) => insertOnSqlite(tx, driver.writer.handle, insert),
+    bulkInsert: (tx, insert) => insertOnSqlite(tx, driver.writer, insert),
     migrate: () => migrateToLatest(storage, options.migrations ?? migrations),
     backup: async (file) => {
       closeSync(openSync(file, 'wx', 0o600));

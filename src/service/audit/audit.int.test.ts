@@ -71,8 +71,7 @@ test('an event in a transaction stands or falls with it', () =>
       }),
     );
     await storage.transaction(async (tx: Kysely<unknown>) => {
-      await audit.recordIn(tx, event('b'));
-      await audit.recordIn(tx, event('c'));
+      await Promise.all([audit.recordIn(tx, event('b')), audit.recordIn(tx, event('c'))]);
       await audit.record(event('d'));
     });
     await audit.flush();

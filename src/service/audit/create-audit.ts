@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Clock, Closable, Log } from '../../core/index.ts';
-import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
-import { canonicalObjects, chainStart, hashRow, type AuditRow, type AuditTables } from './chain.ts';
+import type { AnyTransaction, Storage } from '../../platform/index.ts';
+import { createAppender, type TimedEvent } from './append.ts';
+import type { AuditTables } from './chain.ts';
 import { createBatch } from './batch.ts';
 import { createFloodGuard } from './flood-guard.ts';
 import { findEvents, type AuditFilter, type AuditRecord } from './find-events.ts';
@@ -48,12 +49,11 @@ export interface AuditOptions {
   readonly flushMs?: number;
 }
 
-type Timed = { readonly event: AuditEvent; readonly atMs: number };
-
 export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions): Audit {
-  const timed = (event: AuditEvent): Timed => ({ event, atMs: clock.now().getTime() });
+  const timed = (event: AuditEvent): TimedEvent => ({ event, atMs: clock.now().getTime() });
+  const append = createAppender(storage);
   const guard = createFloodGuard(clock);
-  const batch = createBatch<Timed>({
+  const batch = createBatch<TimedEvent>({
     flushMs,
     log,
     write: (events) => storage.transaction((tx: Kysely<AuditTables>) => append(tx, events)),
@@ -63,7 +63,7 @@ export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions
       const kept = guard(event);
       if (kept !== undefined) batch.add(timed(kept));
     },
-    recordIn: (tx, event) => append(tablesOf<AuditTables>(tx), [timed(event)]),
+    recordIn: (tx, event) => append(tx, [timed(event)]),
     recordNow: (event) => storage.transaction((tx: Kysely<AuditTables>) => append(tx, [timed(event)])),
     flush: () => batch.flush(),
     verifyChain: async () => {
@@ -76,45 +76,4 @@ export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions
     },
     close: () => batch.close(),
   };
-}
-
-// The transaction holds the write lock, so nobody else can append between reading the last row and inserting the next.
-async function append(tx: Kysely<AuditTables>, events: readonly Timed[]): Promise<void> {
-  const last = await tx
-    .selectFrom('audit_event')
-    .select(['sequence', 'hash'])
-    .orderBy('sequence', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  let { sequence, hash } = last ?? { sequence: 0, hash: chainStart };
-  const rows: AuditRow[] = [];
-  for (const { event, atMs } of events) {
-    const row = toRow(event, atMs, ++sequence, hash);
-    rows.push(row);
-    hash = row.hash;
-  }
-  for (let start = 0; start < rows.length; start += rowsPerInsert) {
-    await tx
-      .insertInto('audit_event')
-      .values(rows.slice(start, start + rowsPerInsert))
-      .execute();
-  }
-}
-
-/** Ten columns each, under the 1000 parameters that every engine takes. */
-const rowsPerInsert = 90;
-
-function toRow(event: AuditEvent, atMs: number, sequence: number, previousHash: Uint8Array): AuditRow {
-  const row = {
-    sequence,
-    recorded_at: atMs,
-    action: event.action,
-    actor: event.actor ?? null,
-    outcome: event.outcome,
-    request_id: event.requestId ?? null,
-    remote_address: event.remoteAddress ?? null,
-    objects: canonicalObjects(event.objects ?? {}),
-    previous_hash: previousHash,
-  };
-  return { ...row, hash: hashRow(row) };
 }

@@ -1,0 +1,69 @@
+import { tablesOf, type AnyTransaction, type Storage, type StoredValue } from '../../platform/index.ts';
+import { canonicalObjects, chainStart, hashRow, type AuditRow, type AuditTables } from './chain.ts';
+import type { AuditEvent } from './create-audit.ts';
+
+export interface TimedEvent {
+  readonly event: AuditEvent;
+  readonly atMs: number;
+}
+
+const columns = [
+  'sequence',
+  'recorded_at',
+  'action',
+  'actor',
+  'outcome',
+  'request_id',
+  'remote_address',
+  'objects',
+  'previous_hash',
+  'hash',
+] as const satisfies readonly (keyof AuditRow)[];
+
+/**
+ * Adds events to the end of the chain, inside a transaction. It holds the write lock, so nobody else can append between
+ * reading the last row and inserting the next; two appends in one transaction wait for each other.
+ */
+export function createAppender(
+  storage: Storage,
+): (tx: AnyTransaction, events: readonly TimedEvent[]) => Promise<void> {
+  const running = new WeakMap<AnyTransaction, Promise<void>>();
+  return async (tx, events) => {
+    const before = running.get(tx) ?? Promise.resolve();
+    const own = before.catch(() => {}).then(() => append(storage, tx, events));
+    running.set(tx, own);
+    await own;
+  };
+}
+
+async function append(storage: Storage, tx: AnyTransaction, events: readonly TimedEvent[]): Promise<void> {
+  const last = await tablesOf<AuditTables>(tx)
+    .selectFrom('audit_event')
+    .select(['sequence', 'hash'])
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  let { sequence, hash } = last ?? { sequence: 0, hash: chainStart };
+  const rows: StoredValue[][] = [];
+  for (const { event, atMs } of events) {
+    const row = toRow(event, atMs, ++sequence, hash);
+    rows.push(columns.map((column) => row[column]));
+    hash = row.hash;
+  }
+  await storage.bulkInsert(tx, { table: 'audit_event', columns, rows });
+}
+
+function toRow(event: AuditEvent, atMs: number, sequence: number, previousHash: Uint8Array): AuditRow {
+  const row = {
+    sequence,
+    recorded_at: atMs,
+    action: event.action,
+    actor: event.actor ?? null,
+    outcome: event.outcome,
+    request_id: event.requestId ?? null,
+    remote_address: event.remoteAddress ?? null,
+    objects: canonicalObjects(event.objects ?? {}),
+    previous_hash: previousHash,
+  };
+  return { ...row, hash: hashRow(row) };
+}
