@@ -34,3 +34,8 @@ export const maxTcpConnectionsPerPeer = 32;
 export const maxPipelinedQueries = 32;
 /** UDP questions worked on at once; more are dropped, and the asker tries again. */
 export const maxUdpQueriesInFlight = 1_000;
+/** Full answers over UDP to one network in a second, after the burst is used up; a busy resolver stays far below. */
+export const udpResponsesPerSecond = 500;
+export const udpResponseBurst = 2_000;
+/** Networks remembered for that. */
+export const maxRateEntries = 50_000;

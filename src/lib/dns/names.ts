@@ -44,7 +44,8 @@ export function readName(message: Uint8Array, offset: number): { name: string; e
       if (end < 0) end = at + 2;
       // RFC 1035 §4.1.4: "a prior occurrence"; strictly decreasing targets cannot run in circles. The header holds no
       // names, and one read from it would change when the question is echoed under another header.
-      if (target >= lowest || target < headerOctets) throw invalidMessage('a name pointer that does not point back');
+      if (target >= lowest || target < headerOctets)
+        throw invalidMessage('a name pointer that does not point back');
       lowest = at = target;
       continue;
     }

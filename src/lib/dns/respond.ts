@@ -41,6 +41,13 @@ export async function respond(
   }
 }
 
+/** A truncated answer without a look-up, for those who ask too much over UDP. Undefined for what is no question. */
+export function respondTruncated(bytes: Buffer): Buffer | undefined {
+  if (bytes.length < 12 || (bytes[2] ?? 0) >= 0x80) return undefined;
+  const query = tryRead(bytes);
+  return query && writeResponse(query, { rcode: rcodes.noError, isAuthoritative: true }, 0);
+}
+
 function udpOctets(query: DnsMessage): number {
   if (query.edns === undefined) return plainUdpOctets;
   return Math.min(Math.max(query.edns.udpOctets, plainUdpOctets), ednsUdpOctets);

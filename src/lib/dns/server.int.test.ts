@@ -162,6 +162,15 @@ test('SEC-11: hostile packets over UDP and TCP do not stop the service', async (
   assert.equal((await resolver.resolveMx('direct.example.org')).status, 'found');
 });
 
+test('SEC-11: who asks too much over UDP is sent to TCP, and still gets everything', async (t) => {
+  const port = await start(t, { limits: { udpResponsesPerSecond: 1, udpResponseBurst: 3 } });
+  const resolver = createDnsResolver({ servers: [{ host: '127.0.0.1', port }], cache: false });
+  t.after(() => resolver.close());
+  const transports: string[] = [];
+  for (let n = 0; n < 10; n++) transports.push((await resolver.resolveMx('direct.example.org')).transport);
+  assert.deepEqual([transports[0], transports.at(-1)], ['udp', 'tcp']);
+});
+
 test('closing twice is harmless, and a taken port is reported', async (t) => {
   const server = await createDnsServer({ host: '127.0.0.1', port: 0, zones: () => [zone] });
   t.after(() => server.close());

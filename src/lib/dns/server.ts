@@ -1,8 +1,9 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
-import type { Closable } from '../../core/index.ts';
+import { systemClock, type Clock, type Closable } from '../../core/index.ts';
 import { maxTcpConnections, maxTcpConnectionsPerPeer, maxUdpQueriesInFlight, tcpIdleMs } from './limits.ts';
-import { respond, type ListZones } from './respond.ts';
+import { respond, respondTruncated, type ListZones } from './respond.ts';
+import { createResponseRate } from './response-rate.ts';
 import { serveTcpConnection } from './tcp-connection.ts';
 
 export interface DnsServerOptions {
@@ -16,7 +17,11 @@ export interface DnsServerOptions {
     readonly maxTcpConnections?: number;
     readonly maxTcpConnectionsPerPeer?: number;
     readonly maxUdpQueriesInFlight?: number;
+    /** Full answers over UDP to one network (IPv4 /24, IPv6 /56); 0 for no limit. */
+    readonly udpResponsesPerSecond?: number;
+    readonly udpResponseBurst?: number;
   };
+  readonly clock?: Clock;
 }
 
 export interface DnsServer extends Closable {
@@ -78,13 +83,24 @@ function bind(udp: Socket, host: string, port: number): Promise<void> {
   return promise;
 }
 
-function serveUdp(udp: Socket, { zones, limits = {} }: DnsServerOptions): void {
+function serveUdp(udp: Socket, { zones, limits = {}, clock = systemClock }: DnsServerOptions): void {
+  const { udpResponsesPerSecond: perSecond, udpResponseBurst: burst } = limits;
+  const rate = createResponseRate({
+    clock,
+    ...(perSecond !== undefined && { perSecond }),
+    ...(burst !== undefined && { burst }),
+  });
   let inFlight = 0;
   // Errors of single datagrams (a peer that is gone) do not concern the others.
   udp.on('error', () => {});
   udp.on('message', (bytes, peer) => {
     // A datagram from port 0 cannot be answered, and one beyond the limit is lost, as datagrams may be.
     if (peer.port === 0 || inFlight >= (limits.maxUdpQueriesInFlight ?? maxUdpQueriesInFlight)) return;
+    if (!rate.allows(peer.address)) {
+      const response = respondTruncated(bytes);
+      if (response !== undefined) sendDatagram(udp, response, peer);
+      return;
+    }
     inFlight++;
     void respond(bytes, 'udp', zones).then((response) => {
       inFlight--;
