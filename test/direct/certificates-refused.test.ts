@@ -1,5 +1,5 @@
 /** End-entity certificates that must not be used, each with its own reason (AS-10 to AS-20, TRUST-01). */
-import { generateKeyPairSync } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { der } from '../../src/lib/asn1/index.ts';
 import {
@@ -99,6 +99,15 @@ const cases: readonly Case[] = [
     title: 'AS-14 RSA of 1024 bits',
     code: 'PKI_KEY_TOO_WEAK',
     make: (pki) => pki.issue({ publicKey: weak.publicKey }),
+  },
+  {
+    title: 'SEC-11 an RSA key so large that it costs more than it proves',
+    code: 'PKI_KEY_ALGORITHM',
+    make: (pki) => {
+      const modulus = Buffer.alloc(1_100, 0xa5).toString('base64url');
+      const publicKey = createPublicKey({ key: { kty: 'RSA', n: modulus, e: 'AQAB' }, format: 'jwk' });
+      return pki.issue({ publicKey });
+    },
   },
   {
     title: 'AS-14 P-521',

@@ -311,6 +311,32 @@ const cases: readonly Case[] = [
     },
   },
   {
+    title: 'AS-14 an intermediate CA with an RSA key of 1024 bits',
+    code: 'PKI_KEY_TOO_WEAK',
+    make: (pki) => below(pki, { keys: pki.weakKeys }),
+  },
+  {
+    title: 'TRUST-11 mailboxes limited to the host of the parent domain',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => below(pki, { nameConstraints: { permitted: { rfc822: ['alpha.example'] } } }),
+  },
+  {
+    title: 'TRUST-11 hosts limited to a domain that is only the end of a label',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => below(pki, { nameConstraints: { permitted: { dns: ['lpha.example'] } } }),
+  },
+  {
+    title: 'TRUST-11 a name written in capitals does not escape an exclusion',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => {
+      const issuer = pki.issueAuthority({
+        nameConstraints: { excluded: { rfc822: ['x@direct.alpha.example'] } },
+      });
+      const names = [alice, 'X@DIRECT.alpha.example'];
+      return { leaf: pki.issue({ issuer, rfc822Names: names }), candidates: [issuer.certificate] };
+    },
+  },
+  {
     title: 'TRUST-11 mailboxes limited to another host',
     code: 'PKI_NAME_CONSTRAINT',
     make: (pki) => below(pki, { nameConstraints: { permitted: { rfc822: ['direct.gamma.example'] } } }),

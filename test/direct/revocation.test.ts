@@ -106,6 +106,23 @@ describe('CRLs', () => {
     );
   });
 
+  test('TRUST-06 a revoked end entity stays revoked, though another issuer certificate has no list', async () => {
+    const keys = pki.spareKeys[0];
+    assert.ok(keys);
+    const make = (days: number) =>
+      createAuthority({ subject: [['CN', 'two']], ...keys, notBefore: past(days), notAfter: future(days) });
+    const [first, second] = [make(10), make(20)];
+    const certificate = pki.issue({ issuer: { certificate: first, privateKey: keys.privateKey } });
+    const asked: string[] = [];
+    const checkRevocation: TrustContext['checkRevocation'] = async ({ issuer }) => {
+      asked.push(issuer.fingerprint);
+      return { status: asked.length === 1 ? 'revoked' : 'unknown' };
+    };
+    const context = { at, anchors: [first, second], address: alice, checkRevocation };
+    await refusedWith('PKI_REVOKED', () => provePath(certificate, 'signing', context));
+    assert.equal(asked.length, 1);
+  });
+
   const unbelievable: readonly { title: string; code: string; make: () => ServedFile }[] = [
     {
       title: 'out of date',
@@ -302,6 +319,41 @@ describe('CRLs', () => {
     const false_ = signer(pki.stranger);
     await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
       provePath(leaf, 'signing', contextWith(files, { candidates: [false_.certificate] })),
+    );
+  });
+
+  test('TRUST-06 a certificate in the name of the issuer that is not for CRLs signs none', async () => {
+    const keys = pki.spareKeys[1];
+    assert.ok(keys);
+    const subject = [
+      ['CN', 'alpha anchor'],
+      ['O', 'alpha'],
+    ] as const;
+    const { certificate } = pki.issueAuthority({
+      keys,
+      subject,
+      isCa: false,
+      keyUsage: ['digitalSignature'],
+    });
+    const files = {
+      [url]: pki.crl({ issuer: { certificate, privateKey: keys.privateKey }, revoked: revokes(leaf) }),
+    };
+    await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
+      provePath(leaf, 'signing', contextWith(files, { candidates: [certificate] })),
+    );
+  });
+
+  test('TRUST-06 a list for end entities only says nothing about a CA', async () => {
+    const issuer = pki.issueAuthority({ crlUrls: [url] });
+    const files = { [url]: pki.crl({ extensions: [distributionPoint(flag(1))] }) };
+    const context = contextWith(files, {
+      candidates: [issuer.certificate],
+      policy: { revocation: 'soft-fail' },
+    });
+    const { warnings } = await provePath(pki.issue({ issuer }), 'signing', context);
+    assert.deepEqual(
+      warnings.map((warning) => warning.code),
+      ['PKI_REVOCATION_UNCHECKABLE', 'PKI_CRL_SCOPE'],
     );
   });
 

@@ -46,6 +46,24 @@ describe('readCrl', () => {
     assert.equal(crl.find(Buffer.from('010000c350', 'hex')), undefined);
   });
 
+  test('TRUST-07 a list past its end, or without one, is stale whoever asks', () => {
+    const rules = { issuer: issuer.certificate, candidates: [], graceMs: 1_000 };
+    const crl = readCrl(createCrl({ issuer, thisUpdate, nextUpdate, revoked: [] }));
+    verifyCrl(crl, { ...rules, at: new Date(nextUpdate.getTime() + 1_000) });
+    const endless = readCrl(createCrl({ issuer, thisUpdate, revoked: [] }));
+    for (const [list, at] of [
+      [crl, new Date(nextUpdate.getTime() + 1_001)],
+      [endless, thisUpdate],
+      [crl, new Date(Number.NaN)],
+    ] as const) {
+      assert.throws(
+        () => verifyCrl(list, { ...rules, at }),
+        (error) =>
+          error instanceof CodedError && ['PKI_CRL_STALE', 'PKI_CRL_NOT_YET_VALID'].includes(error.code),
+      );
+    }
+  });
+
   test('SEC-11 a list larger than any real one', () => {
     assert.throws(
       () => readCrl(Buffer.alloc(33 * 1024 * 1024)),

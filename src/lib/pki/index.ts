@@ -12,6 +12,7 @@ export { readCertificate, type Certificate } from './certificate.ts';
 export { readCertificates } from './certificate-set.ts';
 export { formatPem, readPem, type PemBlock } from './pem.ts';
 export { readPrivateKey } from './private-key.ts';
+export { readPkcs12, type Pkcs12 } from './pkcs12.ts';
 export { isBoundTo, type Binding } from './binding.ts';
 export type { KeyUsage } from './extensions.ts';
 export type { KeyType } from './public-key-info.ts';

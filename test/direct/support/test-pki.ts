@@ -30,6 +30,8 @@ export interface TestPki {
   /** Keys for end entities: RSA-2048, P-256. */
   readonly rsaKeys: KeyPair;
   readonly ecKeys: KeyPair;
+  /** RSA of 1024 bits. */
+  readonly weakKeys: KeyPair;
   /** Spare P-256 keys for further CAs. */
   readonly spareKeys: readonly KeyPair[];
   issue(changes?: Partial<CertificateRequest>): Certificate;
@@ -40,14 +42,16 @@ export interface TestPki {
 /** Key generation takes some tenths of a second: one for each test file. */
 export async function createTestPki(): Promise<TestPki> {
   const p256 = { curve: 'P-256' } as const;
-  const [rootKeys, intermediateKeys, strangerKeys, ecKeys, rsaKeys, ...spareKeys] = await Promise.all([
-    createKeyPair(p256),
-    createKeyPair(p256),
-    createKeyPair(p256),
-    createKeyPair(p256),
-    createKeyPair(),
-    ...Array.from({ length: 12 }, () => createKeyPair(p256)),
-  ]);
+  const [rootKeys, intermediateKeys, strangerKeys, ecKeys, rsaKeys, weakKeys, ...spareKeys] =
+    await Promise.all([
+      createKeyPair(p256),
+      createKeyPair(p256),
+      createKeyPair(p256),
+      createKeyPair(p256),
+      createKeyPair(),
+      createKeyPair({ keyBits: 1024 }),
+      ...Array.from({ length: 12 }, () => createKeyPair(p256)),
+    ]);
   const validity = { notBefore: past(100), notAfter: future(1000) };
   const root = rootOf('alpha anchor', rootKeys);
   const stranger = rootOf('stranger anchor', strangerKeys);
@@ -100,6 +104,7 @@ export async function createTestPki(): Promise<TestPki> {
     intermediate: issueAuthority(),
     rsaKeys,
     ecKeys,
+    weakKeys,
     spareKeys,
     issue,
     issueAuthority,
