@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { ClientIdentity } from './client.ts';
-import { readClientRow } from './client-store.ts';
+import { readClientRow } from './client-rows.ts';
 import { OauthError } from './errors.ts';
 import type { OauthTables } from './tables.ts';
 

@@ -1,0 +1,52 @@
+import type { Kysely } from 'kysely';
+import type { Client } from './client.ts';
+import { OauthError } from './errors.ts';
+import type { OauthTables } from './tables.ts';
+
+type Db = Kysely<OauthTables>;
+
+/** Throws OAUTH_CLIENT_UNKNOWN. */
+export async function requireRow(db: Db, clientId: string): Promise<OauthTables['oauth_client']> {
+  const row = await db
+    .selectFrom('oauth_client')
+    .selectAll()
+    .where('client_id', '=', clientId)
+    .executeTakeFirst();
+  if (row === undefined) throw new OauthError('OAUTH_CLIENT_UNKNOWN', `there is no client ${clientId}`);
+  return row;
+}
+
+/** A client as an operator sees it, with the names of its secrets. */
+export async function toClient(db: Db, row: OauthTables['oauth_client']): Promise<Client> {
+  const secrets = await db
+    .selectFrom('oauth_secret')
+    .select(['secret_id', 'created_at'])
+    .where('client_id', '=', row.client_id)
+    .orderBy('created_at')
+    .execute();
+  return {
+    ...readClientRow(row),
+    createdAt: new Date(row.created_at),
+    updatedAt: new Date(row.updated_at),
+    ...(row.disabled_at === null ? {} : { disabledAt: new Date(row.disabled_at) }),
+    secrets: secrets.map((secret) => ({
+      secretId: secret.secret_id,
+      createdAt: new Date(secret.created_at),
+    })),
+  };
+}
+
+/** The part of a client that its identity shares. */
+export function readClientRow(
+  row: OauthTables['oauth_client'],
+): Omit<Client, 'createdAt' | 'updatedAt' | 'secrets'> {
+  return {
+    clientId: row.client_id,
+    name: row.name,
+    scopes: row.scopes.split(' ').filter((scope) => scope !== ''),
+    directAddresses: JSON.parse(row.direct_addresses) as string[],
+    requestFinalDelivery: row.requests_final_delivery === 1,
+    limits: JSON.parse(row.limits) as Client['limits'],
+    ...(row.data_use_accepted_at === null ? {} : { dataUseAcceptedAt: new Date(row.data_use_accepted_at) }),
+  };
+}
