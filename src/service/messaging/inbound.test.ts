@@ -150,6 +150,26 @@ describe('receiving messages', () => {
     );
   });
 
+  it('MDN-12: a message that is too deep to be read is answered by a failure notice, and audited', async () => {
+    const before = await audited('message.reject');
+    const deep = Array.from(
+      { length: 200 },
+      (_, level) => `Content-Type: multipart/mixed; boundary=b${level}\n\n--b${level}\n`,
+    ).join('');
+    await world.receive({
+      from: bob,
+      to: [alice],
+      inner: mail(deep.slice(0, deep.indexOf('\n') + 1), deep.slice(deep.indexOf('\n') + 2)),
+    });
+    const [dsn, ...others] = notices();
+    assert.ok(dsn?.notice?.kind === 'dsn' && others.length === 0);
+    assert.deepEqual(
+      [dsn.notice.recipients[0]?.status, dsn.notice.recipients[0]?.finalRecipient],
+      ['5.6.0', alice],
+    );
+    assert.deepEqual([await list(), await audited('message.reject')], [[], before + 1]);
+  });
+
   it('MDN-02: a report is never answered, whatever it is about, and neither is the null sender by a failure notice', async () => {
     const odd = mail(
       'Content-Type: multipart/report; report-type=feedback-report; boundary=b\n',

@@ -1,22 +1,22 @@
 import type { Kysely } from 'kysely';
 import { CodedError, errorCode } from '../../core/index.ts';
-import { readNotice, type Notice } from '../../lib/mdn/index.ts';
+import { isReport, readNotice, type Notice } from '../../lib/mdn/index.ts';
 import { MimeError, parseEntity, readMessageIds, type MimeEntity } from '../../lib/mime/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
 import { startWorker, type Worker } from '../../platform/index.ts';
 import { canSendAs } from '../oauth/index.ts';
 import { applyNotice } from './apply-notice.ts';
 import type { MessagingParts, OpenedMail } from './seams.ts';
-import { enqueueFailure } from './send-notice.ts';
+import { enqueueFailure, type Failure } from './send-notice.ts';
 import { claimMail, maxInboundAttempts, postponeMail, removeMail, type ClaimedMail } from './spool-mail.ts';
-import { storeReceived, type Received } from './store-received.ts';
+import { countAttachments, storeReceived, type Received } from './store-received.ts';
 import type { MessagingTables } from './tables.ts';
 
 /** Works on one spooled mail: open, classify, then store or correlate (AS-70). Never throws for what is in the mail. */
 export async function processMail(parts: MessagingParts, mail: ClaimedMail): Promise<void> {
   try {
     if (mail.attempts > maxInboundAttempts) throw new RangeError('the attempts are used up');
-    await acceptOpened(parts, mail, await openMail(parts, mail));
+    await acceptOrReport(parts, mail, await openMail(parts, mail));
   } catch (error) {
     if (isRejection(error)) await rejectMail(parts, mail, errorCode(error));
     else await postpone(parts, mail, error);
@@ -28,6 +28,25 @@ export async function processMail(parts: MessagingParts, mail: ClaimedMail): Pro
 async function openMail(parts: MessagingParts, mail: ClaimedMail): Promise<OpenedMail> {
   const recipients = mail.recipients.flatMap((text) => findDirectAddress(text) ?? []);
   return parts.agent.openIncoming({ message: mail.openMessage(), mailFrom: mail.mailFrom, recipients });
+}
+
+// The sender is known and trusted, so a message that is too deep or too complex to be read does not just vanish (MDN-12).
+async function acceptOrReport(parts: MessagingParts, mail: ClaimedMail, opened: OpenedMail): Promise<void> {
+  try {
+    await acceptOpened(parts, mail, opened);
+  } catch (error) {
+    if (!(error instanceof MimeError)) throw error;
+    await reportUnreadable(parts, mail, opened);
+    throw error;
+  }
+}
+
+async function reportUnreadable(parts: MessagingParts, mail: ClaimedMail, opened: OpenedMail): Promise<void> {
+  const entity = parseEntity(opened.inner);
+  const { active } = await sortRecipients(parts, mail, opened);
+  await parts.storage.transaction((tx: Kysely<MessagingTables>) =>
+    reportFailure(tx, parts, { mail, opened, entity, recipients: active, failure: unreadable }),
+  );
 }
 
 async function acceptOpened(parts: MessagingParts, mail: ClaimedMail, opened: OpenedMail): Promise<void> {
@@ -70,13 +89,14 @@ async function acceptMessage(
   const received: Received = {
     opened,
     entity,
+    attachmentCount: countAttachments(entity),
     recipients: active,
     receivedAt: mail.receivedAt,
     receivers: await findReceivers(parts),
   };
   await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
     await storeReceived(tx, parts, received);
-    await reportUnknown(tx, parts, { mail, opened, entity, unknown });
+    await reportFailure(tx, parts, { mail, opened, entity, recipients: unknown, failure: unknownRecipient });
     await removeMail(tx, mail.id);
   });
 }
@@ -123,20 +143,23 @@ interface Undeliverable {
   readonly mail: ClaimedMail;
   readonly opened: OpenedMail;
   readonly entity: MimeEntity;
-  readonly unknown: readonly DirectAddress[];
+  readonly recipients: readonly DirectAddress[];
+  readonly failure: Failure;
 }
 
-// The mail was taken with a 250, so its sender must be told that nobody of that name is here (MDN-12, DSN-05).
-async function reportUnknown(
+const unknownRecipient: Failure = { status: '5.1.1', diagnostic: 'There is no such recipient here.' };
+const unreadable: Failure = { status: '5.6.0', diagnostic: 'The message is too complex to be read.' };
+
+// The mail was taken with a 250, so its sender must be told that it reached nobody (MDN-12, DSN-05).
+async function reportFailure(
   tx: Kysely<MessagingTables>,
   parts: MessagingParts,
-  { mail, opened, entity, unknown }: Undeliverable,
+  { mail, opened, entity, recipients, failure }: Undeliverable,
 ): Promise<void> {
-  const isAnswerable = mail.mailFrom !== '' && entity.contentType.mediaType !== 'multipart/report';
-  if (unknown.length === 0 || !isAnswerable) return;
+  if (recipients.length === 0 || mail.mailFrom === '' || isReport(entity)) return;
   const [wireId] = readMessageIds(entity.header('message-id') ?? '');
-  for (const addresses of Map.groupBy(unknown, domainOf).values())
-    await enqueueFailure(tx, parts, addresses, { sender: opened.sender, wireId });
+  for (const addresses of Map.groupBy(recipients, domainOf).values())
+    await enqueueFailure(tx, parts, addresses, { sender: opened.sender, wireId }, failure);
 }
 
 // What the agent refuses for good is dropped without any notice (AS-78); limits of the MIME reader count as such.

@@ -44,12 +44,20 @@ export async function enqueueMdn(
   await auditNotice(tx, parts, `mdn.${disposition}`, { from: recipient, original });
 }
 
+/** Why a message could not be delivered here. */
+export interface Failure {
+  /** RFC 3463. */
+  readonly status: string;
+  readonly diagnostic: string;
+}
+
 /** Queues one failure report for the recipients of one of our domains, secured like a message (DSN-05, MDN-12). */
 export async function enqueueFailure(
   tx: Kysely<MessagingTables>,
   parts: MessagingParts,
   recipients: readonly DirectAddress[],
   original: Original,
+  failure: Failure,
 ): Promise<void> {
   const [first] = recipients;
   if (first === undefined) return;
@@ -65,8 +73,7 @@ export async function enqueueFailure(
     recipients: recipients.map((finalRecipient) => ({
       finalRecipient,
       action: 'failed',
-      status: '5.1.1',
-      diagnostic: 'There is no such recipient here.',
+      ...failure,
     })),
   });
   await parts.delivery.enqueue(tx, {

@@ -11,6 +11,7 @@ import type { InboxCopyRow, MessagingTables } from './tables.ts';
 export interface Received {
   readonly opened: OpenedMail;
   readonly entity: MimeEntity;
+  readonly attachmentCount: number;
   /** The active local addresses that it is for. */
   readonly recipients: readonly DirectAddress[];
   readonly receivedAt: Date;
@@ -47,6 +48,12 @@ export async function storeReceived(
   await tx.insertInto('inbox_copy').values(fresh).execute();
   for (const copy of fresh) await tell(tx, parts, received, copy);
   return fresh.map((copy) => copy.id);
+}
+
+/** Parts other than the one that is the text. Throws MimeError for a message that cannot be read. */
+export function countAttachments(entity: MimeEntity): number {
+  const leaves = collectParts(entity);
+  return leaves.length - (findBodyText(leaves) === undefined ? 0 : 1);
 }
 
 function originalOf({ opened, entity }: Received): Original {
@@ -110,7 +117,6 @@ async function insertMessage(
   { messageId, original }: { messageId: string; original: Original },
 ): Promise<void> {
   const { opened, entity } = received;
-  const leaves = collectParts(entity);
   await tx
     .insertInto('inbox_message')
     .values({
@@ -119,7 +125,7 @@ async function insertMessage(
       wire_id: original.wireId ?? '',
       sealed_message: parts.vault.seal(opened.inner, `inbox:${messageId}`),
       requests_final_delivery: requestsFinalDelivery(entity) && !isReport(entity) ? 1 : 0,
-      attachment_count: leaves.length - (findBodyText(leaves) === undefined ? 0 : 1),
+      attachment_count: received.attachmentCount,
       size_bytes: opened.inner.length,
       received_at: received.receivedAt.getTime(),
     })
