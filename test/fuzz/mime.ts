@@ -53,9 +53,7 @@ const tokens = [
 ];
 
 /** Reads everything there is to read, and checks what must hold for any input. */
-function readAll(entity: MimeEntity, source: Buffer): number {
-  if (entity.bytes.buffer !== source.buffer && entity.source === source && entity.transferEncoding === '7bit')
-    throw new Error('bytes were copied');
+function readAll(entity: MimeEntity): number {
   if (entity.bodyBytes.length > entity.bytes.length) throw new Error('the body is longer than the entity');
   for (const { value, raw } of entity.headerFields) {
     if (/[\r\n\0]/.test(value)) throw new Error('a header value holds a line break');
@@ -65,19 +63,23 @@ function readAll(entity: MimeEntity, source: Buffer): number {
     readMessageIds(value);
     readDate(value);
   }
-  return entity.parts.reduce((sum, part) => sum + readAll(part, source), 1);
+  const isEncoded = ['base64', 'quoted-printable'].includes(entity.transferEncoding);
+  return entity.parts.reduce((sum, part) => {
+    if (!isEncoded && part.bytes.buffer !== entity.bytes.buffer) throw new Error('bytes were copied');
+    return sum + readAll(part);
+  }, 1);
 }
 
 function run(bytes: Buffer): string {
   try {
     const entity = parseEntity(bytes);
-    const count = readAll(entity, bytes);
+    const count = readAll(entity);
     for (const part of collectParts(entity)) {
       part.content();
       part.text();
       if (/[/\\\p{Cc}]/u.test(part.fileName ?? '')) throw new Error('a file name is unsafe');
       const inner = unwrapEntity(part.entity);
-      if (inner !== undefined) readAll(parseEntity(inner), inner);
+      if (inner !== undefined) readAll(parseEntity(inner));
     }
     const again = unwrapEntity(parseEntity(wrapMessage(bytes)));
     if (again === undefined || (!/(?<!\r)\n|\r(?!\n)/.test(bytes.toString('latin1')) && !again.equals(bytes)))

@@ -44,6 +44,16 @@ test('AS-36: From, To, Date, Message-ID and MIME-Version stand in every message,
     [base.from, base.to[0], 'Thu, 01 Jan 1970 00:00:00 +0000', base.messageId, '1.0', undefined],
   );
   assert.ok(message.every((byte) => byte < 0x80));
+  const long = buildMessage({
+    ...base,
+    from: { displayName: 'Größe '.repeat(20), address: 'a@b.example' },
+    subject: 'ü'.repeat(200),
+  });
+  const words = long
+    .toString('latin1')
+    .split('\r\n')
+    .filter((line) => line.includes('=?'));
+  assert.ok(words.length > 5 && words.every((line) => line.length <= 76));
   assert.equal(decodeWords(entity.header('subject') ?? ''), 'Grüße an 世界');
 });
 

@@ -40,23 +40,32 @@ function decodeWordText(encoding: string, text: string): Buffer {
   return Buffer.from(plain, 'latin1');
 }
 
-// 45 bytes make 60 characters of base64: `=?UTF-8?B?` and `?=` bring the word to 72, under RFC 2047's 75.
+// RFC 2047 §2: a word has 75 characters at most, a line with words 76. 45 bytes make 60 characters of base64, which
+// `=?UTF-8?B?` and `?=` bring to 72.
 const maxWordBytes = 45;
+const maxLineLength = 76;
+const wordFrame = 12;
 
-/** Encodes text as words of base64 over UTF-8, joined by blanks; no character is split between words (RFC 2047 §5). */
-export function encodeWords(text: string): string {
+/**
+ * Encodes text as words of base64 over UTF-8, joined by blanks; no character is split between words (RFC 2047 §5). The
+ * first word leaves room for so many characters before it on its line.
+ */
+export function encodeWords(text: string, usedLength = 0): string {
   const words: string[] = [];
   let chunk = '';
-  let chunkBytes = 0;
+  let room = Math.min(
+    maxWordBytes,
+    Math.max(4, Math.floor((maxLineLength - usedLength - wordFrame) / 4) * 3),
+  );
   for (const character of text.toWellFormed()) {
     const size = Buffer.byteLength(character);
-    if (chunkBytes + size > maxWordBytes) {
+    if (size > room) {
       words.push(chunk);
       chunk = '';
-      chunkBytes = 0;
+      room = maxWordBytes;
     }
     chunk += character;
-    chunkBytes += size;
+    room -= size;
   }
   words.push(chunk);
   return words.map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`).join(' ');

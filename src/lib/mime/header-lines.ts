@@ -19,7 +19,7 @@ export function formatTextHeader(name: string, text: string): string {
     );
   const isPlain =
     /^[\t -~]*$/.test(text) && !text.includes('=?') && !/\S{900}|\s{900}/.test(text) && text.trim() === text;
-  return formatHeader(name, isPlain || text === '' ? text : encodeWords(text));
+  return formatHeader(name, isPlain || text === '' ? text : encodeWords(text, name.length + 2));
 }
 
 /** One field whose value is already in its wire form; folded at blanks (RFC 5322 §2.2.3). Throws MIME_HEADER_UNSAFE. */

@@ -108,7 +108,11 @@ export function formatMailbox(mailbox: Mailbox | string): string {
   return displayName === '' ? address : `${formatPhrase(displayName)} <${address}>`;
 }
 
+/** `Disposition-Notification-To: `; a shorter first word does no harm elsewhere. */
+const longestAddressHeader = 29;
+
 function formatPhrase(name: string): string {
-  if (/[^ -~]/.test(name) || name.includes('=?') || name.length > 200) return encodeWords(name);
+  if (/[^ -~]/.test(name) || name.includes('=?') || name.length > 200)
+    return encodeWords(name, longestAddressHeader);
   return plainPhrase.test(name) ? name : `"${name.replace(/[\\"]/g, '\\$&')}"`;
 }
