@@ -5,7 +5,7 @@ import { PkiError } from './errors.ts';
 const pbes2 = '1.2.840.113549.1.5.13';
 const pbkdf2 = '1.2.840.113549.1.5.12';
 
-/** Pseudo-random functions of PBKDF2 by OID; HMAC with SHA-1 is the default (RFC 8018 appendix A.2). */
+/** Pseudo-random functions of PBKDF2 by OID; HMAC with SHA-1 is the default (PKCS #5 version 2.1). */
 const prfDigests: Readonly<Record<string, string>> = {
   '1.2.840.113549.2.7': 'sha1',
   '1.2.840.113549.2.9': 'sha256',
@@ -23,7 +23,7 @@ const ciphers: Readonly<Record<string, { name: string; keyBytes: number }>> = {
 export const maxIterations = 1_000_000;
 
 /**
- * Decrypts what PBES2 (RFC 8018 §6.2) encrypted: PBKDF2 and AES-CBC. Errors: `PKI_PKCS12_UNSUPPORTED` for the older schemes (RC2,
+ * Decrypts what PBES2 (PKCS #5 version 2.1) encrypted: PBKDF2 and AES-CBC. Errors: `PKI_PKCS12_UNSUPPORTED` for the older schemes (RC2,
  * Triple DES) and unknown ones, `PKI_PKCS12_PASSWORD`.
  */
 export function decryptPbes2(algorithm: Asn1, encrypted: Uint8Array, password: string): Buffer {

@@ -17,7 +17,7 @@ const digests: Readonly<Record<string, Digest>> = {
 };
 
 /**
- * Checks the MacData over the contents (RFC 7292 §4, appendix B). Errors: `PKI_PKCS12_PASSWORD`, `PKI_PKCS12_UNSUPPORTED` for SHA-1 and
+ * Checks the MacData over the contents (PKCS #12 version 1.1, appendix B). Errors: `PKI_PKCS12_PASSWORD`, `PKI_PKCS12_UNSUPPORTED` for SHA-1 and
  * unknown digests.
  */
 export function verifyMac(macData: Asn1, contents: Uint8Array, password: string): void {
@@ -34,7 +34,7 @@ export function verifyMac(macData: Asn1, contents: Uint8Array, password: string)
   }
 }
 
-/** RFC 7292 appendix B.2 with ID 3; the key has the length of one output, so that one round suffices. */
+/** PKCS #12 appendix B.2 with ID 3; the key has the length of one output, so that one round suffices. */
 function deriveMacKey(
   digest: Digest,
   password: string,
@@ -44,7 +44,7 @@ function deriveMacKey(
     const length = Math.ceil(bytes.length / digest.blockBytes) * digest.blockBytes;
     return bytes.length === 0 ? Buffer.alloc(0) : Buffer.alloc(length, bytes);
   };
-  // A BMPString with its closing zero (RFC 7292 appendix B.1).
+  // A BMPString with its closing zero (PKCS #12 appendix B.1).
   const text = Buffer.from(`${password}\0`, 'utf16le').swap16();
   let block = Buffer.concat([Buffer.alloc(digest.blockBytes, 3), filled(salt), filled(text)]);
   for (let round = 0; round < count; round++) block = createHash(digest.name).update(block).digest();

@@ -31,7 +31,7 @@ const bags = {
 } as const;
 
 /**
- * Reads a PKCS#12 file (RFC 7292) of the modern kind: PBES2 with AES, checked with SHA-2, as OpenSSL 3 and current tools write it. Files with
+ * Reads a PKCS#12 file (PKCS #12 version 1.1) of the modern kind: PBES2 with AES, checked with SHA-2, as OpenSSL 3 and current tools write it. Files with
  * RC2, Triple DES or a SHA-1 check can be rewritten with `openssl pkcs12 -legacy`.
  *
  * Errors: `PKI_PKCS12_MALFORMED`, `PKI_PKCS12_UNSUPPORTED`, `PKI_PKCS12_PASSWORD`.
