@@ -201,6 +201,24 @@ const cases: readonly Case[] = [
     make: (world) => makeMessage(world, inner([...plainHeader, 'From: carol@direct.alpha.example'])),
   },
   {
+    title: 'AS-79 two From fields, one of them no address',
+    code: 'DIRECT_SENDER_AMBIGUOUS',
+    make: (world) => makeMessage(world, inner([...plainHeader, 'From: Dr. Somebody <somebody>'])),
+  },
+  {
+    title: 'TRUST-11 a domain-bound signer below a CA for the mailboxes of another domain',
+    code: 'DIRECT_SENDER_UNTRUSTED',
+    reason: 'PKI_NAME_CONSTRAINT',
+    make: (world) => {
+      const { pki } = world;
+      const issuer = pki.issueAuthority({
+        nameConstraints: { permitted: { rfc822: ['direct.gamma.example'] } },
+      });
+      const signer = signerOf(pki, { issuer, rfc822Names: [], dnsNames: ['direct.alpha.example'] });
+      return makeMessage(world, { sign: signWith([signer], [issuer.certificate]) });
+    },
+  },
+  {
     title: 'AS-79 two Sender fields',
     code: 'DIRECT_SENDER_AMBIGUOUS',
     make: (world) => makeMessage(world, inner([...plainHeader, `Sender: ${alice}`, `Sender: ${alice}`])),
