@@ -75,11 +75,12 @@ after(async () => {
 describe('the sandbox as a process', () => {
   it('starts, writes credentials.json as promised, tells a second one that the port is in use, and stops on Ctrl-C', async () => {
     const first = start();
-    await whenReady(first);
+    await waitFor(isReady, Boolean, 60);
     const credentials = (await readCredentials()) as EdgeCredentials & { fromDirectAddress: string; partners: object };
     assert.equal(credentials.baseUrl, `http://127.0.0.1:${port}`);
     assert.equal(credentials.fromDirectAddress, demoAddress);
     assert.deepEqual(Object.keys(credentials.partners), ['processed', 'dispatched', 'failed', 'expired', 'untrusted', 'noCertificate']);
+    await whenReady(first);
     assert.match(first.output(), new RegExp(credentials.clientSecret));
 
     const second = start();

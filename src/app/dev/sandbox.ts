@@ -46,14 +46,23 @@ const welcomeId = 'urn:uuid:2f0a6c1e-6d1b-4a53-9f0f-3b1f6f0a7c11';
 /** Starts the sandbox: the world, its demo client, its sample directory and its partner's edge. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
+  let isFurnished = false;
   const world = await startWorld({
+    // Who waits for readiness reads credentials.json next.
+    checks: {
+      sandbox: async () => {
+        if (!isFurnished) throw new Error('the sandbox is being furnished');
+      },
+    },
     folder: options.folder,
     httpPort: options.httpPort,
     log: options.log,
     settings: { ...sandboxSettings, ...options.settings },
   });
   try {
-    return await furnish(world, options);
+    const sandbox = await furnish(world, options);
+    isFurnished = true;
+    return sandbox;
   } catch (error) {
     await world.close();
     throw error;

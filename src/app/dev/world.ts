@@ -21,6 +21,8 @@ export interface WorldOptions {
   readonly log?: Log;
   /** Settings for both HISPs, as for `loadConfig`: `{ 'messaging.processedWindowMinutes': '0.1' }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** What our HISP waits for before it says that it is ready. */
+  readonly checks?: Readonly<Record<string, () => Promise<void>>>;
   /** Port of every mail server; by default a free one. */
   readonly smtpPort?: number;
   /** A mail relay that stands between the HISPs: what DNS names as their mail server. It must know the way to them. */
@@ -106,7 +108,7 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
       ...options.settings,
       ...extra,
     });
-    const hisp = keep(parts, await startHisp({ config, clock, log }));
+    const hisp = keep(parts, await startHisp({ config, clock, log, ...(who === 'own' && options.checks && { checks: options.checks }) }));
     await provision(hisp, domains[who], authorities.shared);
     const mail = { mailHostname: mailHosts[who], mailAddress: options.relay?.address ?? loopbackAddresses[who] };
     const listZones = createHostedZones({ trust: hisp.trust, ttlSeconds: 60, ...mail });

@@ -41,6 +41,8 @@ export interface HispOptions {
   readonly config: Config;
   readonly log: Log;
   readonly clock?: Clock;
+  /** What must be true besides before `/health/ready` says 200; each throws until it is. */
+  readonly checks?: Readonly<Record<string, () => Promise<void>>>;
 }
 
 /** A running HISP. Closing it stops taking requests and mail, lets work in hand finish, and gives back its leases. */
@@ -68,7 +70,7 @@ export async function startHisp(options: HispOptions): Promise<Hisp> {
   }
 }
 
-async function build({ config, log, clock = systemClock }: HispOptions, parts: Closable[]): Promise<Hisp> {
+async function build({ config, log, clock = systemClock, checks }: HispOptions, parts: Closable[]): Promise<Hisp> {
   const keep = <Part extends Closable>(part: Part): Part => {
     parts.unshift(part);
     return part;
@@ -205,6 +207,7 @@ async function build({ config, log, clock = systemClock }: HispOptions, parts: C
       directory: async () => {
         if (!directory.isReady()) throw new Error('the directory index is being loaded');
       },
+      ...checks,
     },
     routes: [
       directoryRoutes({ directory }),
