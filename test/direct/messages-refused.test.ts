@@ -454,6 +454,7 @@ describe('messages that are believed', () => {
     const message = makeMessage(world, { wrap, outerHeader });
     const opened = openMessage({ message, keys: [world.recipient] });
     assert.equal(opened.wasWrapped, false);
+    assert.doesNotMatch(Buffer.from(opened.inner).toString(), /pkcs7|MIME-Version[^]*MIME-Version/);
     assert.match(
       Buffer.from(opened.inner).toString(),
       /^From: alice@direct\.alpha\.example\r\n[^]*\r\nMIME-Version: 1\.0\r\nContent-Type: text\/plain\r\n\r\nHello\.\r\n$/,
