@@ -51,13 +51,24 @@ function unsignedInteger(bytes: Uint8Array): Buffer {
 
 /** From dotted text such as `2.16.840.1.101.3.4.2.1`. A text that is no object identifier is a programmer's mistake. */
 function oid(text: string): Buffer {
-  const [first, second, ...rest] = text.split('.').map(BigInt);
+  const [first, second, ...rest] = text.split('.');
   if (first === undefined || second === undefined) throw new TypeError(`not an object identifier: ${text}`);
-  const arcs = [first * 40n + second, ...rest];
-  return tlv(tags.oid, Buffer.from(arcs.flatMap(base128)));
+  const bytes: number[] = [];
+  for (const arc of [String(BigInt(Number(first) * 40) + BigInt(second)), ...rest])
+    bytes.push(...base128(arc));
+  return tlv(tags.oid, Buffer.from(bytes));
 }
 
-function base128(arc: bigint): number[] {
+function base128(text: string): number[] {
+  const arc = Number(text);
+  // Arcs beyond 31 bits are rare (UUIDs) and cost big integers.
+  if (arc > 0x7fff_ffff) return base128Big(BigInt(text));
+  const bytes = [arc & 0x7f];
+  for (let left = arc >> 7; left > 0; left >>= 7) bytes.unshift((left & 0x7f) | 0x80);
+  return bytes;
+}
+
+function base128Big(arc: bigint): number[] {
   const bytes = [Number(arc & 0x7fn)];
   for (let left = arc >> 7n; left > 0n; left >>= 7n) bytes.unshift(Number(left & 0x7fn) | 0x80);
   return bytes;

@@ -19,11 +19,12 @@ export interface Base64Writer {
 
 /**
  * Writes base64 lines into a buffer that is large enough, from chunks of any size. A large message takes the size of its output and
- * one fixed block, and no long strings.
+ * one block of fixed size, and no long strings.
  */
 export function createBase64Writer(target: Buffer, offset: number): Base64Writer {
   const view = new DataView(target.buffer, target.byteOffset, target.length);
-  const characters = Buffer.allocUnsafe(lineLength * linesAtOnce);
+  const linesInAll = Math.ceil((target.length - offset) / (lineLength + 2));
+  const characters = Buffer.allocUnsafe(lineLength * Math.min(linesAtOnce, linesInAll));
   // The start of a line that the next chunk completes.
   const started = Buffer.allocUnsafe(lineBytes);
   let startedBytes = 0;
