@@ -178,6 +178,22 @@ test('fields among the header fields of the part, and encoded parts, are read', 
   }
 });
 
+test('a report part under a foreign media type is known by its fields', () => {
+  const retyped = (type: string, text: string): string =>
+    text.replace(`Content-Type: message/${type}`, 'Content-Type: application/octet-stream; name=status.dat');
+  const mdn = readNotice(
+    parseEntity(
+      Buffer.from(retyped('disposition-notification', report('disposition-notification', ...plain))),
+    ),
+  );
+  assert.ok(mdn?.kind === 'mdn' && mdn.disposition === 'processed');
+  const fields = ['Reporting-MTA: dns;mx', '', 'Final-Recipient: rfc822;a@b.example', 'Action: failed'];
+  const dsn = readNotice(
+    parseEntity(Buffer.from(retyped('delivery-status', report('delivery-status', ...fields)))),
+  );
+  assert.ok(dsn?.kind === 'dsn' && dsn.recipients[0]?.isFailure === true);
+});
+
 test('DSN-02: recipients, in one block each or with blank lines between all fields', () => {
   const fields = [
     'Final-Recipient: RFC822; Bob@direct.beta.example',

@@ -33,8 +33,21 @@ export function readNotice(message: MimeEntity): Notice | undefined {
   if (mdnPart !== undefined) return readMdn(sourceOf(message, mdnPart));
   const dsnPart = candidates.find((part) => dsnTypes.has(part.contentType.mediaType));
   if (dsnPart !== undefined) return readDsn(sourceOf(message, dsnPart), candidates);
-  if (reportType === 'disposition-notification') return readMdn(sourceOf(message, undefined));
-  return reportType === 'delivery-status' ? readDsn(sourceOf(message, undefined), candidates) : undefined;
+  if (reportType === 'disposition-notification') return readMdn(sourceOf(message, findUntyped(candidates)));
+  return reportType === 'delivery-status'
+    ? readDsn(sourceOf(message, findUntyped(candidates)), candidates)
+    : undefined;
+}
+
+/** Gateways rewrite media types they do not know; the fields themselves still tell which part it is. */
+function findUntyped(candidates: readonly MimeEntity[]): MimeEntity | undefined {
+  return candidates
+    .slice(1)
+    .find((part) =>
+      /^(?:reporting-(?:ua|mta)|final-recipient|disposition)[ \t]*:/im.test(
+        decodeBody(part).toString('latin1', 0, 4000),
+      ),
+    );
 }
 
 function sourceOf(message: MimeEntity, part: MimeEntity | undefined): ReportSource {
