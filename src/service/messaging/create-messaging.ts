@@ -18,7 +18,14 @@ import { startMailWorker } from './process-mail.ts';
 import { recordOutcome } from './record-outcome.ts';
 import type { MessagingParts, RequestOrigin } from './seams.ts';
 import { sendMessage, type SendAnswer } from './send-message.ts';
-import { releaseMailLeases, spoolMail, type IncomingMail } from './spool-mail.ts';
+import {
+  listSetAside,
+  releaseMailLeases,
+  retrySetAside,
+  spoolMail,
+  type IncomingMail,
+  type SetAsideMail,
+} from './spool-mail.ts';
 import { defaultNoticeWindows, type NoticeWindows } from './states.ts';
 import type { MessagingTables } from './tables.ts';
 
@@ -59,6 +66,10 @@ export interface Messaging extends Closable {
   acknowledge(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<Date>;
   /** Stores mail durably before the SMTP edge says 250; it is worked on afterwards. */
   acceptInbound(mail: IncomingMail): Promise<void>;
+  /** For operators: mail that could not be worked on (Decision 0014). */
+  listSetAside(): Promise<readonly SetAsideMail[]>;
+  /** Tries it again: the one named, or all. Returns how many. */
+  retrySetAside(id?: string): Promise<number>;
   /** What delivery calls inside the transaction that stores an outcome. */
   onDeliveryOutcome(tx: AnyTransaction, outcome: DeliveryOutcome): Promise<void>;
   /** Starts working on spooled mail and on timers. Leases of a former run of this node are taken back. */
@@ -97,6 +108,12 @@ export function createMessaging(options: MessagingOptions): Messaging {
     async acceptInbound(mail) {
       await spoolMail(parts, mail);
       wake();
+    },
+    listSetAside: () => listSetAside(db),
+    async retrySetAside(id) {
+      const count = await retrySetAside(db, parts.clock.now().getTime(), id);
+      wake();
+      return count;
     },
     async onDeliveryOutcome(tx, outcome) {
       await recordOutcome(tx, parts, outcome);

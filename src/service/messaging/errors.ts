@@ -23,7 +23,6 @@ export const messagingErrors = {
   MESSAGING_ATTACHMENT_NOT_FOUND: { kind: 'not-found', publicMessage: 'There is no such attachment.' },
   MESSAGING_RATE_LIMITED: { kind: 'rate-limited', publicMessage: 'Too many messages were sent.' },
   MESSAGING_TRANSITION_IMPOSSIBLE: { kind: 'internal' },
-  MESSAGING_NOTICE_UNBOUND: { kind: 'untrusted' },
 } as const satisfies ErrorTable;
 
 /** A refusal by the messaging service. Messages name fields and identifiers, never content. */

@@ -216,7 +216,7 @@ describe('mail that cannot be worked on', () => {
       await other.messaging.acceptInbound({
         mailFrom: bob,
         recipients: [alice],
-        message: Buffer.from('poison'),
+        message: Buffer.from(`${bob}\n${mail('', 'poison').replaceAll('\n', '\r\n')}`),
       });
       const row = () => other.db.selectFrom('inbound_mail').selectAll().executeTakeFirstOrThrow();
       for (let round = 1; (await row()).state === 'waiting' && round < 20; round++) {
@@ -226,6 +226,13 @@ describe('mail that cannot be worked on', () => {
       assert.deepEqual([(await row()).state, attempts, (await row()).last_error], ['failed', 9, 'INTERNAL']);
       assert.ok(other.logLines.some((line) => line.includes('set aside for an operator')));
       assert.equal((await other.audit.find({ action: 'message.set-aside' })).length, 1);
+      const [aside] = await other.messaging.listSetAside();
+      assert.deepEqual([aside?.mailFrom, aside?.recipients, aside?.lastError], [bob, [alice], 'INTERNAL']);
+      other.setOpenIncoming(openPlain);
+      assert.equal(await other.messaging.retrySetAside('another'), 0);
+      assert.equal(await other.messaging.retrySetAside(aside?.id), 1);
+      await waitUntil(async () => (await other.messaging.listInbox(other.clinic, {})).messages.length === 1);
+      assert.deepEqual(await other.messaging.listSetAside(), []);
     } finally {
       await other.close();
     }

@@ -38,7 +38,7 @@ export type {
 } from './seams.ts';
 export { flagFields, textFields } from './send-fields.ts';
 export type { SendAnswer } from './send-message.ts';
-export type { IncomingMail } from './spool-mail.ts';
+export type { IncomingMail, SetAsideMail } from './spool-mail.ts';
 export {
   defaultNoticeWindows,
   deliveryModes,

@@ -165,6 +165,48 @@ export async function postponeMail(
   return delayMs === undefined;
 }
 
+/** Mail that was set aside because it could not be worked on. */
+export interface SetAsideMail {
+  readonly id: string;
+  readonly mailFrom: string;
+  readonly recipients: readonly string[];
+  readonly receivedAt: Date;
+  /** Code of the last error. */
+  readonly lastError: string;
+}
+
+/** Oldest first. */
+export async function listSetAside(db: Kysely<MessagingTables>): Promise<readonly SetAsideMail[]> {
+  const rows = await db
+    .selectFrom('inbound_mail')
+    .select(['id', 'mail_from', 'recipients', 'received_at', 'last_error'])
+    .where('state', '=', 'failed')
+    .orderBy('received_at')
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    mailFrom: row.mail_from,
+    recipients: JSON.parse(row.recipients) as string[],
+    receivedAt: new Date(row.received_at),
+    lastError: row.last_error,
+  }));
+}
+
+/** Lets set-aside mail be tried again, with all attempts: the one named, or all. Returns how many. */
+export async function retrySetAside(
+  db: Kysely<MessagingTables>,
+  nowMs: number,
+  id?: string,
+): Promise<number> {
+  const query = db
+    .updateTable('inbound_mail')
+    .set({ state: 'waiting', attempts: 0, next_attempt_at: nowMs })
+    .where('state', '=', 'failed');
+  const result = await (id === undefined ? query : query.where('id', '=', id)).executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
 /** Gives back the leases that this node held before it was restarted. */
 export async function releaseMailLeases(parts: MessagingParts): Promise<void> {
   await parts.storage

@@ -18,7 +18,7 @@ import {
   type Settled,
 } from './notifications.ts';
 import { readReplayRequest, readWebhookChanges, readWebhookRequest } from './read-request.ts';
-import { attemptTimeoutMs } from './retry-schedule.ts';
+import { attemptTimeoutMs, disableAfterMs as usualDisableAfterMs } from './retry-schedule.ts';
 import { sendNotification, type InboundSource, type PostNotification } from './send-notification.ts';
 import type { WebhookTables } from './tables.ts';
 
@@ -36,6 +36,8 @@ export interface WebhookOptions {
   /** How often the queue is looked at without being woken. */
   readonly idleMs?: number;
   readonly concurrency?: number;
+  /** A hook that has only failed for this long is switched off; three days by default. */
+  readonly disableAfterMs?: number;
   /** In [0, 1); for the jitter of retries. */
   readonly random?: () => number;
 }
@@ -73,6 +75,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     clock,
     nodeId: options.nodeId,
     leaseMs: 4 * attemptTimeoutMs,
+    disableAfterMs: options.disableAfterMs ?? usualDisableAfterMs,
     random: options.random ?? Math.random,
   };
   const workers: { wake(): void; close(): Promise<void> }[] = [];

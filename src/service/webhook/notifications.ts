@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import { buildEventPayload, type EventType, type MessageEvent } from './events.ts';
-import { disableAfterMs, retryDelay } from './retry-schedule.ts';
+import { retryDelay } from './retry-schedule.ts';
 import type { NotificationRow, WebhookRow, WebhookTables } from './tables.ts';
 
 /** A due notification that this node holds under a lease. */
@@ -29,6 +29,8 @@ export interface NotificationParts {
   /** Owner of the leases. */
   readonly nodeId: string;
   readonly leaseMs: number;
+  /** A hook that has only failed for this long is switched off. */
+  readonly disableAfterMs: number;
   /** In [0, 1). */
   readonly random: () => number;
 }
@@ -198,15 +200,16 @@ export async function settleNotification(
     .where('id', '=', claimed.row.id)
     .where('lease_owner', '=', parts.nodeId)
     .execute();
-  return { state, disabledReason: await judgeHook(tx, claimed.hook.id, result.outcome, nowMs) };
+  return { state, disabledReason: await judgeHook(tx, parts, claimed.hook.id, result.outcome) };
 }
 
 async function judgeHook(
   tx: Kysely<WebhookTables>,
+  { clock, disableAfterMs }: NotificationParts,
   id: string,
   outcome: AttemptResult['outcome'],
-  nowMs: number,
 ): Promise<Settled['disabledReason']> {
+  const nowMs = clock.now().getTime();
   const hook = await tx.selectFrom('webhook').selectAll().where('id', '=', id).executeTakeFirst();
   if (hook === undefined) return undefined;
   if (outcome === 'delivered') {

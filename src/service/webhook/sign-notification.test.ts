@@ -14,13 +14,21 @@ describe('HOOK-01: signatures', () => {
 
   it('signs id.timestamp.body with the bytes behind the prefix (the published example of Standard Webhooks)', () => {
     const parts = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestamp: 1614265330, body: '{"test": 2432232314}' };
-    assert.equal(signNotification(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'], parts), 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+    assert.equal(
+      signNotification(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'], parts),
+      'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    );
   });
 
   it('signs with each secret while a rotation lasts', () => {
     const secrets = [createSigningSecret(), createSigningSecret()];
     const parts = { id: 'a', timestamp: 1, body: 'b' };
-    const expected = secrets.map((secret) => `v1,${createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update('a.1.b').digest('base64')}`);
+    const expected = secrets.map(
+      (secret) =>
+        `v1,${createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+          .update('a.1.b')
+          .digest('base64')}`,
+    );
     assert.equal(signNotification(secrets, parts), expected.join(' '));
   });
 });
@@ -40,7 +48,11 @@ describe('Decision 0013: retries', () => {
 });
 
 describe('HOOK-03: targets', () => {
-  const good = ['https://edge.example.org/hook', 'https://edge.example.org:8443/a?b=c', 'https://93.184.216.34/x'];
+  const good = [
+    'https://edge.example.org/hook',
+    'https://edge.example.org:8443/a?b=c',
+    'https://93.184.216.34/x',
+  ];
   const bad = [
     'http://edge.example.org/',
     'ftp://edge.example.org/',
@@ -64,9 +76,12 @@ describe('HOOK-03: targets', () => {
     `https://edge.example.org/${'a'.repeat(2048)}`,
   ];
   for (const url of good) it(`takes ${url}`, () => assert.equal(findUrlProblem(url, false), undefined));
-  for (const url of bad) it(`refuses ${url.slice(0, 60)}`, () => assert.notEqual(findUrlProblem(url, false), undefined));
+  for (const url of bad)
+    it(`refuses ${url.slice(0, 60)}`, () => assert.notEqual(findUrlProblem(url, false), undefined));
   it('takes loopback, also over http, only where the sandbox allows it', () => {
-    for (const url of ['http://127.0.0.1:9/x', 'http://localhost/x', 'https://[::1]/x']) assert.equal(findUrlProblem(url, true), undefined, url);
-    for (const url of ['http://10.0.0.1/', 'http://edge.example.org/', 'https://10.0.0.1/']) assert.notEqual(findUrlProblem(url, true), undefined, url);
+    for (const url of ['http://127.0.0.1:9/x', 'http://localhost/x', 'https://[::1]/x'])
+      assert.equal(findUrlProblem(url, true), undefined, url);
+    for (const url of ['http://10.0.0.1/', 'http://edge.example.org/', 'https://10.0.0.1/'])
+      assert.notEqual(findUrlProblem(url, true), undefined, url);
   });
 });

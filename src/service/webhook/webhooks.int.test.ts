@@ -4,7 +4,13 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { Kysely } from 'kysely';
-import { alice, bob, startTestMessaging, waitUntil, type TestMessaging } from '../../../test/messaging/start-messaging.ts';
+import {
+  alice,
+  bob,
+  startTestMessaging,
+  waitUntil,
+  type TestMessaging,
+} from '../../../test/messaging/start-messaging.ts';
 import { WebhookError } from './errors.ts';
 import type { MessageEvent } from './events.ts';
 import { retryDelaysMs } from './retry-schedule.ts';
@@ -61,9 +67,15 @@ async function notify(changes: Partial<MessageEvent> = {}): Promise<void> {
   world.webhooks.wake();
 }
 
-const rows = () => world.storage.tables<WebhookTables>().selectFrom('webhook_notification').selectAll().execute();
-const settled = (count: number) => waitUntil(async () => (await rows()).filter((row) => row.lease_owner === null && row.attempts > 0).length >= count, `${count} attempts`);
-const create = (changes: Record<string, unknown> = {}) => world.webhooks.create(clientId, { url, ...changes });
+const rows = () =>
+  world.storage.tables<WebhookTables>().selectFrom('webhook_notification').selectAll().execute();
+const settled = (count: number) =>
+  waitUntil(
+    async () => (await rows()).filter((row) => row.lease_owner === null && row.attempts > 0).length >= count,
+    `${count} attempts`,
+  );
+const create = (changes: Record<string, unknown> = {}) =>
+  world.webhooks.create(clientId, { url, ...changes });
 
 describe('Decision 0013: notifications', () => {
   it('come signed, with the event and nothing else', async () => {
@@ -84,7 +96,9 @@ describe('Decision 0013: notifications', () => {
       attempt: 1,
     });
     const key = Buffer.from(secret.slice(6), 'base64');
-    const expected = createHmac('sha256', key).update(`${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`).digest('base64');
+    const expected = createHmac('sha256', key)
+      .update(`${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`)
+      .digest('base64');
     assert.equal(headers['webhook-signature'], `v1,${expected}`);
     assert.equal(headers['webhook-timestamp'], String(world.clock.now().getTime() / 1000));
     assert.equal(headers['content-type'], 'application/json');
@@ -111,12 +125,20 @@ describe('Decision 0013: notifications', () => {
     await notify();
     for (const wait of retryDelaysMs.slice(0, 2)) {
       const count = received.length;
-      await waitUntil(async () => received.length === count + (count === 0 ? 1 : 0) && (await rows())[0]?.lease_owner === null && (await rows())[0]?.attempts === received.length);
+      await waitUntil(
+        async () =>
+          received.length === count + (count === 0 ? 1 : 0) &&
+          (await rows())[0]?.lease_owner === null &&
+          (await rows())[0]?.attempts === received.length,
+      );
       world.clock.advance(wait);
       await waitUntil(() => received.length > Math.max(count, 1));
     }
     await waitUntil(async () => (await rows())[0]?.state === 'delivered');
-    assert.deepEqual(received.map(({ body }) => (JSON.parse(body) as { attempt: number }).attempt), [1, 2, 3]);
+    assert.deepEqual(
+      received.map(({ body }) => (JSON.parse(body) as { attempt: number }).attempt),
+      [1, 2, 3],
+    );
     assert.equal(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 1);
   });
 
@@ -125,7 +147,10 @@ describe('Decision 0013: notifications', () => {
     answer = () => 302;
     await notify();
     await settled(1);
-    assert.deepEqual([received.length, (await rows())[0]?.state, (await rows())[0]?.last_status], [1, 'waiting', 302]);
+    assert.deepEqual(
+      [received.length, (await rows())[0]?.state, (await rows())[0]?.last_status],
+      [1, 'waiting', 302],
+    );
   });
 
   it('when the attempts are used up it is dead, the operator is told, and replay sends it again', async () => {
@@ -133,11 +158,16 @@ describe('Decision 0013: notifications', () => {
     answer = () => 500;
     await notify();
     for (let attempt = 1; attempt <= retryDelaysMs.length + 1; attempt++) {
-      await waitUntil(async () => (await rows())[0]?.attempts === attempt && (await rows())[0]?.lease_owner === null);
+      await waitUntil(
+        async () => (await rows())[0]?.attempts === attempt && (await rows())[0]?.lease_owner === null,
+      );
       world.clock.advance(retryDelaysMs[attempt - 1] ?? 0);
     }
     const [dead] = await world.webhooks.listDead(clientId, webhook.id);
-    assert.deepEqual([dead?.attempts, dead?.lastStatus, dead?.lastError], [retryDelaysMs.length + 1, 500, 'HTTP 500']);
+    assert.deepEqual(
+      [dead?.attempts, dead?.lastStatus, dead?.lastError],
+      [retryDelaysMs.length + 1, 500, 'HTTP 500'],
+    );
     assert.ok(world.logLines.some((line) => line.includes('waits for replay')));
     answer = () => 200;
     assert.equal(await world.webhooks.replay(clientId, webhook.id, { eventIds: ['other'] }), 0);
@@ -192,7 +222,11 @@ describe('Decision 0013: notifications', () => {
     await world.webhooks.close();
     await create();
     await notify();
-    await world.storage.tables<WebhookTables>().updateTable('webhook_notification').set({ lease_owner: 'test-node', lease_until: Number.MAX_SAFE_INTEGER }).execute();
+    await world.storage
+      .tables<WebhookTables>()
+      .updateTable('webhook_notification')
+      .set({ lease_owner: 'test-node', lease_until: Number.MAX_SAFE_INTEGER })
+      .execute();
     await world.webhooks.start();
     await waitUntil(() => received.length === 1);
   });
@@ -216,7 +250,10 @@ describe('Decision 0013: rotation and Basic', () => {
     await notify();
     await waitUntil(() => received.length === 1);
     assert.equal(String(received[0]?.headers['webhook-signature']).split(' ').length, 2);
-    assert.equal(received[0]?.headers['authorization'], `Basic ${Buffer.from('edge:pass:word').toString('base64')}`);
+    assert.equal(
+      received[0]?.headers['authorization'],
+      `Basic ${Buffer.from('edge:pass:word').toString('base64')}`,
+    );
     world.clock.advance(24 * 3_600_000 + 1);
     await notify();
     await waitUntil(() => received.length === 2);
@@ -229,8 +266,14 @@ describe('Decision 0013: rotation and Basic', () => {
 
   it('secrets and credentials are sealed in the database', async () => {
     const { secret } = await create({ basicAuth: { username: 'edge', password: 'hush-hush' } });
-    const row = await world.storage.tables<WebhookTables>().selectFrom('webhook').selectAll().executeTakeFirstOrThrow();
-    const stored = Object.values(row).map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value))).join(' ');
+    const row = await world.storage
+      .tables<WebhookTables>()
+      .selectFrom('webhook')
+      .selectAll()
+      .executeTakeFirstOrThrow();
+    const stored = Object.values(row)
+      .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)))
+      .join(' ');
     assert.ok(!stored.includes(secret) && !stored.includes(secret.slice(6)) && !stored.includes('hush-hush'));
   });
 });
@@ -259,17 +302,32 @@ describe('webhooks of a client', () => {
       return error.problems.map(({ field, reason }) => `${field} ${reason}`).toSorted();
     };
     assert.deepEqual(await faults({}), ['url required']);
-    assert.deepEqual(await faults({ url: 'x', kind: 'y', description: 5, eventTypes: ['z'], xdm: 1, basicAuth: {}, secret: 's' }), [
-      'basicAuth invalid',
-      'description invalid',
+    assert.deepEqual(
+      await faults({
+        url: 'x',
+        kind: 'y',
+        description: 5,
+        eventTypes: ['z'],
+        xdm: 1,
+        basicAuth: {},
+        secret: 's',
+      }),
+      [
+        'basicAuth invalid',
+        'description invalid',
+        'eventTypes invalid',
+        'kind invalid',
+        'secret unknown',
+        'url invalid',
+        'xdm invalid',
+      ],
+    );
+    assert.deepEqual(await faults({ url, kind: 'inbound', eventTypes: ['message.sent'] }), [
       'eventTypes invalid',
-      'kind invalid',
-      'secret unknown',
-      'url invalid',
-      'xdm invalid',
     ]);
-    assert.deepEqual(await faults({ url, kind: 'inbound', eventTypes: ['message.sent'] }), ['eventTypes invalid']);
-    assert.deepEqual(await faults({ url, basicAuth: { username: 'a:b', password: 'c' } }), ['basicAuth invalid']);
+    assert.deepEqual(await faults({ url, basicAuth: { username: 'a:b', password: 'c' } }), [
+      'basicAuth invalid',
+    ]);
     assert.deepEqual(await faults(null), ['body invalid', 'url required']);
   });
 
