@@ -6,8 +6,11 @@ import type { BuiltGrams } from './build-grams.ts';
 
 // A text inside at least this share of all rows gets the set of those rows.
 const frequentShare = 0.02;
-// The sets of a column take at most this many bytes for each record; the most frequent texts go first.
-const budgetBytesPerRecord = 12;
+// The sets of a column take at most this many bytes for each record; the most frequent texts go first. With few distinct
+// texts, their lists are nearly as good.
+const budgetBytesPerRecord = 26;
+const smallBudgetBytesPerRecord = 6;
+const fewGroups = 50_000;
 // Longer texts are found by their runs of three bytes.
 const maxTextBytes = 24;
 // Groups looked at to guess how a text goes on, and how far below the threshold the guess may lie.
@@ -31,7 +34,8 @@ interface FrequentText {
 export function buildFrequentTexts(column: BuiltColumn, grams: BuiltGrams, frequentRows: number, store: ArrayStore): void {
   const rowCount = column.codes.length;
   const threshold = Math.max(1, frequentRows, Math.ceil(rowCount * frequentShare));
-  const limit = Math.floor((budgetBytesPerRecord * rowCount) / (wordCount(rowCount) * 4 || 1));
+  const budget = column.groupCount < fewGroups ? smallBudgetBytesPerRecord : budgetBytesPerRecord;
+  const limit = Math.floor((budget * rowCount) / (wordCount(rowCount) * 4 || 1));
   writeColumn(column, shareSets(findTexts(column, grams, threshold), limit), store);
 }
 

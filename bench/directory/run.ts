@@ -1,0 +1,107 @@
+/**
+ * The directory benchmark: `node bench/directory/run.ts [--records 3000000] [--no-postgres] [--snapshot FILE] [--postgres-times FILE]
+ * [--output FILE]`.
+ * Builds the index of invented records, times every query, and, unless told not to, loads the same rows into a private
+ * PostgreSQL and times the same queries there. Writes bench/RESULTS.md; `--snapshot` keeps the index for
+ * the next run, `--postgres-times` what PostgreSQL took, since loading it takes many minutes.
+ */
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openIndex, readSnapshot, writeSnapshot, type ProviderIndex, type ProviderRecord } from '../../src/lib/provider-index/index.ts';
+import { buildSample, timeQuery, type EngineTiming } from './engine.ts';
+import { timeInPostgres, type PostgresTiming } from './postgres-query.ts';
+import { loadTable } from './postgres-table.ts';
+import { findPostgres, startPostgres } from './postgres.ts';
+import { benchQueries } from './queries.ts';
+import { formatReport, type Figures } from './report.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    records: { type: 'string', default: '3000000' },
+    'no-postgres': { type: 'boolean', default: false },
+    snapshot: { type: 'string' },
+    'postgres-times': { type: 'string' },
+    output: { type: 'string', default: 'bench/RESULTS.md' },
+  },
+});
+
+const log = (text: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
+
+function prepareIndex(recordCount: number, path: string): { index: ProviderIndex; build: Figures['build']; snapshot: Figures['snapshot'] } {
+  let build = { addMs: Number.NaN, finishMs: Number.NaN };
+  let writeMs = Number.NaN;
+  if (!existsSync(path)) {
+    log(`building the index of ${recordCount} records`);
+    const sample = buildSample(recordCount);
+    build = sample;
+    const start = performance.now();
+    writeSnapshot(sample.bytes, path);
+    writeMs = performance.now() - start;
+  }
+  const start = performance.now();
+  const index = openIndex(readSnapshot(path));
+  return { index, build, snapshot: { writeMs, readMs: performance.now() - start, bytes: statSync(path).size } };
+}
+
+function* recordsOf(index: ProviderIndex): Generator<ProviderRecord> {
+  for (let row = 0; row < index.recordCount; row++) yield index.record(row);
+}
+
+interface Comparison {
+  readonly figures: NonNullable<Figures['postgres']>;
+  /** By the name of the query. */
+  readonly answers: Readonly<Record<string, PostgresTiming>>;
+}
+
+async function compareOrReuse(index: ProviderIndex, timings: readonly EngineTiming[], path: string | undefined): Promise<Comparison> {
+  if (path !== undefined && existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Comparison;
+  const comparison = await compare(index, timings);
+  if (path !== undefined) writeFileSync(path, JSON.stringify(comparison));
+  return comparison;
+}
+
+async function compare(index: ProviderIndex, timings: readonly EngineTiming[]): Promise<Comparison> {
+  const binaries = findPostgres();
+  if (binaries === undefined) throw new Error('PostgreSQL is not installed; use --no-postgres.');
+  const postgres = await startPostgres(binaries);
+  try {
+    log(`${postgres.version}: loading`);
+    const load = await loadTable(postgres.client, recordsOf(index), log);
+    const size = await postgres.client.query<{ bytes: string }>(`select pg_total_relation_size('providers') as bytes`);
+    const answers: Record<string, PostgresTiming> = {};
+    for (const timing of timings) {
+      const answer = await timeInPostgres(postgres.client, timing.query);
+      answers[timing.name] = answer;
+      log(`${timing.name}: ${timing.totalCount}, ${timing.p50Ms.toFixed(2)} ms; PostgreSQL ${answer.totalCount}, ${answer.p50Ms.toFixed(1)} ms`);
+    }
+    return { figures: { version: postgres.version, ...load, bytes: Number(size.rows[0]?.bytes) }, answers };
+  } finally {
+    await postgres.close();
+  }
+}
+
+async function main(): Promise<void> {
+  const recordCount = Number(options.records);
+  const path = options.snapshot ?? join(tmpdir(), `openhisp-bench-${process.pid}.idx`);
+  const { index, build, snapshot } = prepareIndex(recordCount, path);
+  if (options.snapshot === undefined) rmSync(path);
+  log('timing the queries');
+  const timings = benchQueries().map((query) => timeQuery(index, query));
+  const compared = options['no-postgres'] ? undefined : await compareOrReuse(index, timings, options['postgres-times']);
+  const parts = index.memory();
+  const report = formatReport({
+    recordCount: index.recordCount,
+    bytes: parts.reduce((sum, part) => sum + part.bytes, 0),
+    parts,
+    build,
+    snapshot,
+    postgres: compared?.figures,
+    rows: timings.map((engine) => ({ engine, postgres: compared?.answers[engine.name] })),
+  });
+  writeFileSync(options.output, report);
+  log(`written to ${options.output}`);
+}
+
+await main();
