@@ -229,6 +229,11 @@ const cases: readonly Case[] = [
     make: (world) => makeMessage(world, inner(replaced(`From: ${alice}, carol@direct.alpha.example`))),
   },
   {
+    title: 'AS-79 a second From mailbox that is no Direct address',
+    code: 'DIRECT_SENDER_AMBIGUOUS',
+    make: (world) => makeMessage(world, inner(replaced(`From: ${alice}, carol@[192.0.2.1]`))),
+  },
+  {
     title: 'AS-79 no From',
     code: 'DIRECT_NO_SENDER',
     make: (world) => makeMessage(world, inner(without('From'))),

@@ -23,31 +23,37 @@ export interface MessageParties {
 export function readParties(message: MimeEntity): MessageParties {
   const from = readSingleField(message, 'from');
   const senders = readSingleField(message, 'sender');
-  const sender = chooseSender(from, senders);
+  const sender = chooseSender(senders.addresses.length > 0 ? senders : from);
   const recipients = [...message.headers('to'), ...message.headers('cc')].flatMap(readAddresses);
   if (recipients.length === 0)
     throw new DirectError('DIRECT_NO_RECIPIENTS', 'neither To nor Cc names a Direct address');
   return {
     sender,
-    from,
+    from: from.addresses,
     recipients,
-    senderKeys: keysOf([...from, ...senders]),
+    senderKeys: keysOf([...from.addresses, ...senders.addresses]),
     recipientKeys: keysOf(recipients),
   };
 }
 
-/** A second field of a kind that may stand once is how two readers are made to see two senders. */
-function readSingleField(message: MimeEntity, name: string): DirectAddress[] {
-  const values = message.headers(name);
-  if (values.length > 1) throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `${values.length} ${name} fields`);
-  return values.flatMap(readAddresses);
+interface OriginatorField {
+  readonly addresses: readonly DirectAddress[];
+  /** Mailboxes of any kind; what is no Direct address is still somebody that a reader may be shown. */
+  readonly mailboxCount: number;
 }
 
-function chooseSender(from: readonly DirectAddress[], senders: readonly DirectAddress[]): DirectAddress {
-  const [sender, ...rest] = senders.length > 0 ? senders : from;
+/** A second field of a kind that may stand once is how two readers are made to see two senders. */
+function readSingleField(message: MimeEntity, name: string): OriginatorField {
+  const values = message.headers(name);
+  if (values.length > 1) throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `${values.length} ${name} fields`);
+  return { addresses: values.flatMap(readAddresses), mailboxCount: values.flatMap(readMailboxes).length };
+}
+
+function chooseSender({ addresses, mailboxCount }: OriginatorField): DirectAddress {
+  const [sender] = addresses;
   if (sender === undefined)
     throw new DirectError('DIRECT_NO_SENDER', 'neither From nor Sender names a Direct address');
-  if (rest.length > 0)
+  if (mailboxCount > 1)
     throw new DirectError('DIRECT_SENDER_AMBIGUOUS', 'several mailboxes, and no Sender to tell which');
   return sender;
 }
