@@ -7,6 +7,7 @@ import { buildMessage, deriveBoundary, type MessageInput } from './build-message
 import { collectParts, findBodyText } from './collect-parts.ts';
 import { decodeWords } from './encoded-words.ts';
 import { MimeError } from './errors.ts';
+import { readMailboxes } from './mailboxes.ts';
 import { parseEntity } from './mime-entity.ts';
 import { unwrapEntity, wrapMessage } from './wrap-message.ts';
 
@@ -201,6 +202,21 @@ test('text, subject, file name and title come out as they went in', () => {
 function keepBlanks(text: string, value: string | undefined): string {
   return value === '' ? '' : text;
 }
+
+test('what looks like an encoded word is encoded, so that nobody decodes it', () => {
+  const odd = '=?utf-8?q?x=3Dy?=';
+  const message = buildMessage({
+    ...base,
+    from: { displayName: odd, address: 'a@b.example' },
+    subject: odd,
+    attachments: [{ mediaType: 'text/plain', content: Buffer.from('x'), fileName: odd, title: odd }],
+  });
+  const entity = parseEntity(message);
+  const [part] = collectParts(entity);
+  assert.equal(decodeWords(entity.header('subject') ?? ''), odd);
+  assert.equal(readMailboxes(entity.header('from') ?? '')[0]?.displayName, odd);
+  assert.deepEqual([part?.title, part?.fileName], [odd, odd]);
+});
 
 test('wrapping keeps every byte of a canonical message and turns bare LF into CRLF (AS-30, AS-34)', () => {
   const message = buildMessage({

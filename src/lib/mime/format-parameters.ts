@@ -20,7 +20,7 @@ function formatParameter(name: string, text: string): string[] {
   if (!tokenForm.test(name)) throw new MimeError('MIME_MEDIA_TYPE_INVALID', 'A parameter name is not legal');
   if (hasLineBreaker(text))
     throw new MimeError('MIME_HEADER_UNSAFE', `The parameter ${name} holds a line break`);
-  if (/[^ -~]/.test(text) || text.length > segmentLength + 18)
+  if (/[^ -~]|=\?/.test(text) || text.length > segmentLength + 18)
     return formatExtended(name, text.toWellFormed());
   return [`${name}=${tokenForm.test(text) ? text : `"${text.replace(/[\\"]/g, '\\$&')}"`}`];
 }
