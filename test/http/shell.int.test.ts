@@ -278,7 +278,8 @@ test('the API document is OpenAPI 3.1, made from the schemas, with the scope of 
     '500',
     '503',
   ]);
-  assert.ok(paths['/oauth2/direct/v1/token']?.['post'] !== undefined);
+  const form = JSON.stringify(paths['/oauth2/direct/v1/token']?.['post']?.requestBody);
+  assert.ok(form.includes('application/x-www-form-urlencoded') && form.includes('grant_type'));
 });
 
 test('the readable page comes from this server alone, under a strict policy', async () => {

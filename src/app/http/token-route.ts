@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify';
 import { Type } from 'typebox';
 import { CodedError, errorCode, type Log } from '../../core/index.ts';
 import { scopeNames, type Oauth, type OauthErrorCode, type TokenRequest } from '../../service/oauth/index.ts';
@@ -52,7 +52,7 @@ export function tokenRoutes({
     });
     app.post(
       `${basePath}/token`,
-      { bodyLimit: maxBodyBytes, schema: tokenSchema },
+      { bodyLimit: maxBodyBytes, schema: tokenSchema, validatorCompiler: leaveToService },
       async (request, reply) => {
         const issued = await oauth.issueToken(readRequest(request));
         report('tokenIssued', {}, { requestId: request.id });
@@ -66,7 +66,7 @@ export function tokenRoutes({
     );
     app.post(
       `${basePath}/revoke`,
-      { bodyLimit: maxBodyBytes, schema: revokeSchema },
+      { bodyLimit: maxBodyBytes, schema: revokeSchema, validatorCompiler: leaveToService },
       async (request, reply) => {
         await oauth.revokeToken(readRequest(request));
         return reply.send({});
@@ -81,7 +81,22 @@ export function tokenRoutes({
   };
 }
 
+// The bodies below are for the API document; what is wrong with a form is an OAuth error, which the service decides.
+const leaveToService: FastifySchemaCompiler<unknown> = () => () => true;
+
+const tokenForm = Type.Object({
+  grant_type: Type.Literal('client_credentials'),
+  scope: Type.Optional(
+    Type.String({
+      description: `Space-delimited list of ${scopeNames.join(', ')}; all of the client's if left out.`,
+    }),
+  ),
+});
+
+const revokeForm = Type.Object({ token: Type.String() });
+
 const tokenSchema = {
+  body: tokenForm,
   summary: 'Get an access token',
   description:
     'The client credentials grant of RFC 6749 §4.4. Client id and secret go into the Authorization header (HTTP Basic); ' +
@@ -93,6 +108,7 @@ const tokenSchema = {
 };
 
 const revokeSchema = {
+  body: revokeForm,
   summary: 'End a token',
   description: 'RFC 7009: form field `token`. The answer is 200 whether or not the token was known.',
   tags: ['oauth'],
