@@ -43,11 +43,7 @@ export async function sendMessage(
   const draft = draftMessage(client, request, requestHash);
   await nextTurn();
   const message = await composeMessage({ request, identity: parts.identity, clock: parts.clock, ...draft });
-  const answer = await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
-    // Two equal requests may have come at once; the second finds what the first stored.
-    const earlier = await findReplay(tx, client, request, requestHash);
-    return earlier ?? storeMessage(tx, parts, { draft, request, message, origin });
-  });
+  const answer = await storeOnce(parts, client, { draft, request, message, origin });
   parts.delivery.wake();
   return answer;
 }
@@ -134,6 +130,26 @@ function draftMessage(client: ClientIdentity, request: SendRequest, requestHash:
     requestHash,
     requestsFinalDelivery: request.flags.requestFinalDelivery ?? client.requestFinalDelivery,
   };
+}
+
+// Two equal requests may come at once: the second finds what the first stored, before its own insert or, where
+// transactions run side by side, after the database has refused it.
+async function storeOnce(
+  parts: MessagingParts,
+  client: ClientIdentity,
+  accepted: Accepted,
+): Promise<SendAnswer> {
+  const find = (db: Kysely<MessagingTables>) =>
+    findReplay(db, client, accepted.request, accepted.draft.requestHash);
+  try {
+    return await parts.storage.transaction(
+      async (tx: Kysely<MessagingTables>) => (await find(tx)) ?? (await storeMessage(tx, parts, accepted)),
+    );
+  } catch (error) {
+    const earlier = await find(parts.storage.tables());
+    if (earlier === undefined) throw error;
+    return earlier;
+  }
 }
 
 interface Accepted {

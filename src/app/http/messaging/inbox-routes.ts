@@ -67,7 +67,7 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
           tags: ['messaging'],
           params: attachmentParameters,
           querystring: xdmQuery,
-          response: { ...errorResponses(400, 401, 403, 404) },
+          response: { 200: documentBytes, ...errorResponses(400, 401, 403, 404) },
         },
       },
       async (request, reply) => {
@@ -111,6 +111,11 @@ function formatUrn(messageId: string): string {
   const id = messageId.toLowerCase();
   return id.startsWith('urn:uuid:') ? id : `urn:uuid:${id}`;
 }
+
+const documentBytes = {
+  description: 'The bytes, as an attachment.',
+  content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+};
 
 /** Types that a browser may be told; everything else goes as plain bytes, so that it never runs anything. */
 const harmlessTypes = new Set([
