@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { decodeBase64 } from './decode-base64.ts';
 import { base64LinesLength, encodeBase64Lines, writeBase64Lines } from './base64-lines.ts';
 import { canonicalize } from './canonicalize.ts';
 import { inspectBytes } from './inspect-bytes.ts';
@@ -57,4 +58,23 @@ test('canonical bytes are returned without a copy', () => {
   const bytes = Buffer.from('a\r\nb');
   assert.equal(canonicalize(bytes).buffer, bytes.buffer);
   assert.equal(canonicalize(bytes).byteOffset, bytes.byteOffset);
+});
+
+test('large bodies are decoded alike whatever their lines are', () => {
+  const source = Buffer.from(Array.from({ length: 300_001 }, (_, index) => (index * 7919) % 256));
+  const lines = encodeBase64Lines(source).toString('latin1');
+  const at = 200_000 - (200_000 % 78);
+  const variants: string[] = [
+    lines,
+    lines.replaceAll('\r\n', '\n'),
+    lines.replaceAll('\r\n', ''),
+    // One line feed alone, a blank, a longer and a shorter line, each with the same number of bytes as before.
+    `${lines.slice(0, at)}${lines.slice(at, at + 76)} \n${lines.slice(at + 78)}`,
+    `${lines.slice(0, at)} ${lines.slice(at, at + 76)}\n${lines.slice(at + 78)}`,
+    `${lines.slice(0, at)}${lines.slice(at, at + 40)}\r\n${lines.slice(at + 40, at + 76)}${lines.slice(at + 78)}`,
+    `${lines.slice(0, at)}!!${lines.slice(at)}`,
+    `${lines}\r\n\r\n`,
+    lines.trimEnd(),
+  ];
+  for (const text of variants) assert.ok(decodeBase64(Buffer.from(text, 'latin1')).equals(source));
 });

@@ -1,5 +1,6 @@
 import { viewAsBuffer } from '../../core/index.ts';
 import { decodeCharset } from './charset.ts';
+import { decodeBase64 } from './decode-base64.ts';
 import type { MimeEntity } from './mime-entity.ts';
 
 const EQUALS = 0x3d;
@@ -19,33 +20,6 @@ export function decodeBody(entity: MimeEntity): Buffer {
 /** The body as text, in the character set of its Content-Type. */
 export function readText(entity: MimeEntity): string {
   return decodeCharset(decodeBody(entity), entity.contentType.parameters.get('charset'));
-}
-
-/** Pieces of base64 that are joined; hostile bodies consist of nothing but padding. */
-const maxPieces = 1000;
-
-/** Decodes base64 and skips everything outside its alphabet (RFC 2045 §6.8); pieces that were padded apart are joined. */
-export function decodeBase64(body: Uint8Array): Buffer {
-  const bytes = viewAsBuffer(body);
-  const padding = bytes.indexOf(EQUALS);
-  if (padding < 0 || !hasMoreBase64(bytes, padding)) return Buffer.from(bytes.toString('latin1'), 'base64');
-  const pieces: Buffer[] = [];
-  let start = 0;
-  for (let end = padding; end >= 0 && pieces.length < maxPieces; end = bytes.indexOf(EQUALS, start)) {
-    if (end > start) pieces.push(Buffer.from(bytes.toString('latin1', start, end), 'base64'));
-    start = end + 1;
-    while (bytes[start] === EQUALS) start++;
-  }
-  pieces.push(Buffer.from(bytes.toString('latin1', start).replaceAll('=', ''), 'base64'));
-  return Buffer.concat(pieces);
-}
-
-function hasMoreBase64(bytes: Buffer, padding: number): boolean {
-  for (let index = padding; index < bytes.length; index++) {
-    const byte = bytes[index] ?? 0;
-    if (byte !== EQUALS && byte > 0x20) return true;
-  }
-  return false;
 }
 
 const hexValues = new Int8Array(256).fill(-1);

@@ -14,7 +14,8 @@ export { canonicalize } from './canonicalize.ts';
 export { decodeCharset } from './charset.ts';
 export { cleanFileName, collectParts, findBodyText, type MessagePart } from './collect-parts.ts';
 export { formatDate, readDate } from './dates.ts';
-export { decodeBase64, decodeBody, decodeQuotedPrintable, readText } from './decode-body.ts';
+export { decodeBase64 } from './decode-base64.ts';
+export { decodeBody, decodeQuotedPrintable, readText } from './decode-body.ts';
 export { decodeWords, encodeWords } from './encoded-words.ts';
 export {
   attachmentPieces,
