@@ -101,6 +101,18 @@ const cases: readonly Case[] = [
     make: (pki) => pki.issue({ publicKey: weak.publicKey }),
   },
   {
+    title: 'AS-12 with the switch for the older edition: another address in the subject',
+    code: 'PKI_NOT_BOUND',
+    make: (pki) =>
+      pki.issue({
+        subject: [
+          ['CN', 'alice'],
+          ['emailAddress', 'x@direct.alpha.example'],
+        ],
+      }),
+    context: { policy: { requireSubjectMatch: true } },
+  },
+  {
     title: 'SEC-11 an RSA key so large that it costs more than it proves',
     code: 'PKI_KEY_ALGORITHM',
     make: (pki) => {

@@ -621,6 +621,28 @@ describe('paths that are proved', () => {
     assert.equal((await provePath(leaf, 'signing', context)).binding, 'address');
   });
 
+  test('AS-12 the address in the subject plays no part; with the switch it must agree if it is there', async () => {
+    const context = { at, anchors: [pki.root.certificate], address: alice };
+    const other = pki.issue({
+      subject: [
+        ['CN', 'alice'],
+        ['emailAddress', 'x@direct.alpha.example'],
+      ],
+    });
+    await provePath(other, 'signing', context);
+    const policy = { requireSubjectMatch: true };
+    for (const email of [alice.toUpperCase(), 'direct.alpha.example']) {
+      const same = pki.issue({
+        subject: [
+          ['CN', 'alice'],
+          ['emailAddress', email],
+        ],
+      });
+      await provePath(same, 'signing', { ...context, policy });
+    }
+    await provePath(pki.issue(), 'signing', { ...context, policy });
+  });
+
   test('AS-16 single-use certificates: each for its own use', async () => {
     const context = { at, anchors: [pki.root.certificate], address: alice };
     await provePath(pki.issue({ keyUsage: ['digitalSignature'] }), 'signing', context);

@@ -1,4 +1,4 @@
-import type { DirectAddress } from '../values/index.ts';
+import { addressKey, domainOf, type DirectAddress } from '../values/index.ts';
 import { isBoundTo, type Binding } from './binding.ts';
 import type { Certificate } from './certificate.ts';
 import { PkiError } from './errors.ts';
@@ -39,6 +39,7 @@ export function checkEndEntity(
   const binding = address === undefined ? undefined : isBoundTo(certificate, address);
   if (address !== undefined && binding === undefined)
     throw refusal('PKI_NOT_BOUND', certificate, 'bound to another address');
+  if (address !== undefined && policy.requireSubjectMatch) checkSubjectAddress(certificate, address);
   checkValidity(certificate, rules.at);
   checkKey(certificate, policy);
   checkKeyFitsUse(certificate, use);
@@ -66,6 +67,14 @@ export function checkIssuer(
   checkCriticalExtensions(issuer);
   // For an anchor the operator's configuration says what it is for; for others an absent purpose is a limit.
   if (!rules.isAnchor) checkPurposes(issuer);
+}
+
+function checkSubjectAddress(certificate: Certificate, address: DirectAddress): void {
+  const allowed = [addressKey(address), domainOf(address)];
+  const named = certificate.subjectNames.flat().filter(({ oid }) => oid === oids.emailAddressAttribute);
+  if (named.some(({ value = '' }) => !allowed.includes(value.toLowerCase()))) {
+    throw refusal('PKI_NOT_BOUND', certificate, 'the subject names another address');
+  }
 }
 
 function checkValidity(certificate: Certificate, at: Date): void {

@@ -10,6 +10,8 @@ export interface TrustPolicy {
   readonly allowCaAsEndEntity: boolean;
   /** AS-16: refuse an end-entity certificate without the key usage extension. */
   readonly requireKeyUsage: boolean;
+  /** AS-12: as in the edition of 2015, an emailAddress in the subject, if there is one, must agree with the address or its domain. */
+  readonly requireSubjectMatch: boolean;
   /** AS-19: each entry must be met by a policy of the end-entity certificate. `1.2.3.*` is met by any OID below `1.2.3`. */
   readonly requiredPolicies: readonly string[];
 }
@@ -20,6 +22,7 @@ export const defaultTrustPolicy: TrustPolicy = {
   revocation: 'soft-fail',
   allowCaAsEndEntity: false,
   requireKeyUsage: false,
+  requireSubjectMatch: false,
   requiredPolicies: [],
 };
 
