@@ -52,7 +52,6 @@ const log = section('What the program writes', {
 
 const audit = section('The audit chain', {
   flushMs: count(250, 'Longest time that a search event waits to be written with others.', 10),
-  retentionDays: count(2557, 'Kept at least this long: six years is the rule (SEC-04).'),
 });
 
 const dns = section('Name lookups and the zones we publish', {
@@ -100,7 +99,6 @@ const delivery = section('Outbound mail', {
 
 const trust = section('Certificates and trust', {
   failsOnUnknownRevocation: flag(false, 'Refuse a certificate whose revocation state cannot be found out.'),
-  bundleRefreshHours: rate(24, 'How often trust bundles are fetched.'),
   allowsPrivateTargets: flag(
     false,
     'Fetch issuers, CRLs and bundles from private addresses too: sandbox and tests only.',
@@ -142,13 +140,18 @@ const messaging = section('The messaging API', {
     'Time for the processed notice before a recipient expires (Decision 0012).',
   ),
   dispatchedWindowMinutes: rate(60, 'Time for the dispatched notice, when asked for (Decision 0012).'),
-  inboxDays: count(30, 'After this time the operator is told of mail that nobody fetched.'),
-  contentDays: count(90, 'Content is erased this long after the outcome is final; metadata stays (SEC-08).'),
+  inboxDays: count(
+    30,
+    'After this time the operator is told of inbound mail that nobody acknowledged; it is kept.',
+  ),
+  acknowledgedDays: count(30, 'Inbound mail is deleted this long after its acknowledgement.'),
+  detailsDays: count(
+    30,
+    'What a send said beside its status is deleted after this time; status and history stay (SEC-08).',
+  ),
 });
 
 const webhook = section('Notifications to clients', {
-  timeoutMs: count(15_000, 'Time for one call.', 50),
-  giveUpHours: rate(24, 'After this time a notification goes to the dead-letter list.'),
   disableAfterDays: rate(3, 'A webhook that fails this long is switched off.'),
   concurrency: count(8, 'Calls at the same time.'),
   allowsPrivateTargets: flag(false, 'Allow plain HTTP and private addresses: sandbox and tests only.'),
