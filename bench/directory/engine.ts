@@ -1,6 +1,12 @@
 import { generateProviders } from '../../src/app/dev/sample-directory.ts';
 import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
-import { createIndexBuilder, type ProviderIndex, type ProviderQuery, type ProviderRecord, type SharedIndexBytes } from '../../src/lib/provider-index/index.ts';
+import {
+  createIndexBuilder,
+  type ProviderIndex,
+  type ProviderQuery,
+  type ProviderRecord,
+  type SharedIndexBytes,
+} from '../../src/lib/provider-index/index.ts';
 import type { BenchQuery } from './queries.ts';
 
 export interface Timing {
@@ -21,7 +27,12 @@ export function sampleRecords(count: number): Generator<ProviderRecord> {
 }
 
 /** Builds the index; the time that inventing the records takes is told apart. */
-export function buildSample(count: number): { bytes: SharedIndexBytes; addMs: number; finishMs: number; generateMs: number } {
+export function buildSample(count: number): {
+  bytes: SharedIndexBytes;
+  addMs: number;
+  finishMs: number;
+  generateMs: number;
+} {
   const batchSize = 10_000;
   const builder = createIndexBuilder({ expectedRecords: count });
   let addMs = 0;
@@ -46,7 +57,10 @@ export function buildSample(count: number): { bytes: SharedIndexBytes; addMs: nu
 
 /** Search and page text, as often as 600 ms or 25 times allow, after two runs to warm up. */
 export function timeQuery(index: ProviderIndex, { name, query, isLastPage }: BenchQuery): EngineTiming {
-  const placed = isLastPage === true ? { ...query, offset: Math.max(0, index.search({ ...query, limit: 1 }).totalCount - query.limit) } : query;
+  const placed =
+    isLastPage === true
+      ? { ...query, offset: Math.max(0, index.search({ ...query, limit: 1 }).totalCount - query.limit) }
+      : query;
   const once = (): { totalCount: number; rows: Uint32Array } => {
     const found = index.search(placed);
     index.writePageJson(found);
@@ -60,11 +74,18 @@ export function timeQuery(index: ProviderIndex, { name, query, isLastPage }: Ben
     once();
     times.push(performance.now() - start);
   }
-  return { name, query: placed, totalCount: found.totalCount, ids: [...found.rows].map((row) => index.record(row).id), ...timingOf(times) };
+  return {
+    name,
+    query: placed,
+    totalCount: found.totalCount,
+    ids: [...found.rows].map((row) => index.record(row).id),
+    ...timingOf(times),
+  };
 }
 
 export function timingOf(times: readonly number[]): Timing {
   const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
   return { p50Ms: at(0.5), p95Ms: at(0.95) };
 }

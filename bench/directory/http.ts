@@ -38,7 +38,10 @@ const queries: readonly (readonly [name: string, query: string])[] = [
 ];
 
 /** Measures each query beside a fixed page of its size; `seconds` for each of the two. */
-export async function measureHttp({ directory, storage, audit }: OpenDirectory, seconds = 4): Promise<HttpTiming[]> {
+export async function measureHttp(
+  { directory, storage, audit }: OpenDirectory,
+  seconds = 4,
+): Promise<HttpTiming[]> {
   const oauth = createOauth({ storage, clock: systemClock, audit });
   let fixedPage = Buffer.alloc(0);
   const fixedRoute: RouteModule = (app) => {
@@ -66,7 +69,14 @@ export async function measureHttp({ directory, storage, audit }: OpenDirectory, 
       await fire(url, authorization, 1);
       const real = await fire(url, authorization, seconds);
       const { requestsPerSecond, p50Ms, p95Ms } = real;
-      timings.push({ name, pageBytes: fixedPage.length, requestsPerSecond, fixedPerSecond: fixed.requestsPerSecond, p50Ms, p95Ms });
+      timings.push({
+        name,
+        pageBytes: fixedPage.length,
+        requestsPerSecond,
+        fixedPerSecond: fixed.requestsPerSecond,
+        p50Ms,
+        p95Ms,
+      });
     }
     return timings;
   } finally {
@@ -76,7 +86,11 @@ export async function measureHttp({ directory, storage, audit }: OpenDirectory, 
 
 async function getToken(oauth: ReturnType<typeof createOauth>, baseUrl: string): Promise<string> {
   const scopes = ['provider-directory'];
-  const { clientId, clientSecret } = await oauth.clients.create({ name: 'benchmark', scopes, dataUseAcceptedAt: systemClock.now() });
+  const { clientId, clientSecret } = await oauth.clients.create({
+    name: 'benchmark',
+    scopes,
+    dataUseAcceptedAt: systemClock.now(),
+  });
   const response = await fetch(`${baseUrl}/oauth2/direct/v1/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
@@ -94,16 +108,28 @@ interface Fired {
 /** Twenty connections from a process of their own. */
 async function fire(url: string, authorization: string, seconds: number): Promise<Fired> {
   const tool = createRequire(import.meta.url).resolve('autocannon/autocannon.js');
-  const child = spawn(process.execPath, [tool, '--json', '-c', '20', '-d', String(seconds), '-H', `authorization=${authorization}`, url], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const child = spawn(
+    process.execPath,
+    [tool, '--json', '-c', '20', '-d', String(seconds), '-H', `authorization=${authorization}`, url],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
   await once(child, 'close');
-  const result = JSON.parse(text) as { requests: { average: number }; latency: { p50: number; p97_5: number }; non2xx: number };
+  const result = JSON.parse(text) as {
+    requests: { average: number };
+    latency: { p50: number; p97_5: number };
+    non2xx: number;
+  };
   if (result.non2xx > 0) throw new Error(`${result.non2xx} answers were no success`);
   // The tool tells no 95th percentile; the 97.5th is on the safe side.
-  return { requestsPerSecond: result.requests.average, p50Ms: result.latency.p50, p95Ms: result.latency.p97_5 };
+  return {
+    requestsPerSecond: result.requests.average,
+    p50Ms: result.latency.p50,
+    p95Ms: result.latency.p97_5,
+  };
 }
 
 /** The figures as a Markdown table. */

@@ -13,7 +13,13 @@ import { silentLog, systemClock } from '../../src/core/index.ts';
 import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
 import { openStorage, type Storage } from '../../src/platform/index.ts';
 import { createAudit } from '../../src/service/audit/index.ts';
-import { createDirectory, openInput, recordFields, type Directory, type ImportPhase } from '../../src/service/directory/index.ts';
+import {
+  createDirectory,
+  openInput,
+  recordFields,
+  type Directory,
+  type ImportPhase,
+} from '../../src/service/directory/index.ts';
 
 export interface ImportTiming {
   readonly records: number;

@@ -39,7 +39,9 @@ function statementsFor(query: ProviderQuery): { count: string; page: string } {
     const { latitude, longitude, miles } = query.radius;
     const center = `ll_to_earth(${latitude}, ${longitude})`;
     const meters = miles * metersPerMile;
-    conditions.push(`earth_box(${center}, ${meters}) @> place and earth_distance(${center}, place) <= ${meters}`);
+    conditions.push(
+      `earth_box(${center}, ${meters}) @> place and earth_distance(${center}, place) <= ${meters}`,
+    );
   }
   const where = conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
   const order = [...sortOf(query).map((key) => orderFor(key, query)), 'id'].join(', ');

@@ -10,22 +10,46 @@ const shown = textFields.map((field) => `"${field}" text`);
 // Folded texts, null when blank so that they sort last; a C collation compares by code point.
 const folded = textFields.map((field) => `"f_${field}" text collate "C"`);
 
-export const containsFields: readonly TextField[] = ['directAddress', 'specialty', 'suffix', 'organization', 'street'];
+export const containsFields: readonly TextField[] = [
+  'directAddress',
+  'specialty',
+  'suffix',
+  'organization',
+  'street',
+];
 
 const createTable = `create unlogged table providers (id bigint, ${shown.join(', ')}, ${folded.join(', ')},
   zip_plain text collate "C", phone_digits text collate "C", latitude float8, longitude float8, place cube)`;
 
 /** Returns how long loading and indexing took. */
-export async function loadTable(client: pg.Client, records: Iterable<ProviderRecord>, log: (text: string) => void): Promise<{ copyMs: number; indexMs: number }> {
+export async function loadTable(
+  client: pg.Client,
+  records: Iterable<ProviderRecord>,
+  log: (text: string) => void,
+): Promise<{ copyMs: number; indexMs: number }> {
   await client.query('create extension cube; create extension earthdistance; create extension pg_trgm');
   // The mean radius of DIR-07 instead of the equator's, so that distances are the same.
-  await client.query(`create or replace function earth() returns float8 language sql immutable parallel safe as 'select 6371008.7714::float8'`);
+  await client.query(
+    `create or replace function earth() returns float8 language sql immutable parallel safe as 'select 6371008.7714::float8'`,
+  );
   await client.query(createTable);
   const start = performance.now();
-  const columns = ['id', ...textFields, ...textFields.map((field) => `f_${field}`), 'zip_plain', 'phone_digits', 'latitude', 'longitude'];
-  const target = client.query(copyFrom(`copy providers (${columns.map((name) => `"${name}"`).join(', ')}) from stdin`));
+  const columns = [
+    'id',
+    ...textFields,
+    ...textFields.map((field) => `f_${field}`),
+    'zip_plain',
+    'phone_digits',
+    'latitude',
+    'longitude',
+  ];
+  const target = client.query(
+    copyFrom(`copy providers (${columns.map((name) => `"${name}"`).join(', ')}) from stdin`),
+  );
   await pipeline(Readable.from(copyLines(records)), target);
-  await client.query('update providers set place = ll_to_earth(latitude, longitude) where latitude is not null');
+  await client.query(
+    'update providers set place = ll_to_earth(latitude, longitude) where latitude is not null',
+  );
   const copied = performance.now();
   for (const statement of indexStatements()) {
     const before = performance.now();
@@ -49,14 +73,19 @@ function* copyLines(records: Iterable<ProviderRecord>): Generator<string> {
 
 function copyLine(record: ProviderRecord): string {
   const texts = textFields.map((field) => escapeCopy(record[field]));
-  const foldedTexts = textFields.map((field) => (record[field] === '' ? '\\N' : escapeCopy(foldText(record[field]))));
+  const foldedTexts = textFields.map((field) =>
+    record[field] === '' ? '\\N' : escapeCopy(foldText(record[field])),
+  );
   const zip = escapeCopy(foldText(record.zip).replaceAll('-', ''));
   const digits = record.phone.replace(/\D/g, '');
   return `${[record.id, ...texts, ...foldedTexts, zip, digits, record.latitude ?? '\\N', record.longitude ?? '\\N'].join('\t')}\n`;
 }
 
 function escapeCopy(text: string): string {
-  return text.replace(/[\\\t\n\r]/g, (character) => ({ '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' })[character] ?? character);
+  return text.replace(
+    /[\\\t\n\r]/g,
+    (character) => ({ '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' })[character] ?? character,
+  );
 }
 
 function indexStatements(): string[] {

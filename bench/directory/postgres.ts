@@ -37,7 +37,9 @@ const settings = {
 export function findPostgres(): string | undefined {
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : [];
-  return versions.map((version) => join(root, version, 'bin')).find((folder) => existsSync(join(folder, 'postgres')));
+  return versions
+    .map((version) => join(root, version, 'bin'))
+    .find((folder) => existsSync(join(folder, 'postgres')));
 }
 
 export async function startPostgres(binaries: string): Promise<PrivatePostgres> {
@@ -45,10 +47,18 @@ export async function startPostgres(binaries: string): Promise<PrivatePostgres> 
   const user = serverUser();
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
-  const made = spawnSync(join(binaries, 'initdb'), ['-D', data, '-U', 'bench', '--locale=C', '--encoding=UTF8', '-A', 'trust'], { ...user, cwd: folder });
+  const made = spawnSync(
+    join(binaries, 'initdb'),
+    ['-D', data, '-U', 'bench', '--locale=C', '--encoding=UTF8', '-A', 'trust'],
+    { ...user, cwd: folder },
+  );
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`);
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = spawn(join(binaries, 'postgres'), ['-D', data, '-k', folder, ...flags], { ...user, cwd: folder, stdio: 'ignore' });
+  const server = spawn(join(binaries, 'postgres'), ['-D', data, '-k', folder, ...flags], {
+    ...user,
+    cwd: folder,
+    stdio: 'ignore',
+  });
   const client = await connect(folder);
   const answer = await client.query<{ version: string }>('select version()');
   return {

@@ -1,5 +1,10 @@
 /** The questions of the benchmark: each parameter alone and combined, broad and selective, sorted, paged, by radius. */
-import type { ProviderFilter, ProviderQuery, SortKey, TextField } from '../../src/lib/provider-index/index.ts';
+import type {
+  ProviderFilter,
+  ProviderQuery,
+  SortKey,
+  TextField,
+} from '../../src/lib/provider-index/index.ts';
 
 export interface BenchQuery {
   readonly name: string;
@@ -35,10 +40,72 @@ const single: readonly (readonly [TextField, readonly string[]])[] = [
   ['firstName', ['J', 'Jam', 'José', 'Xq']],
   ['middleName', ['A', 'Mar']],
   ['suffix', ['M', 'MD', 'a', 'zz']],
-  ['directAddress', ['a', 'j', '7', 'z', 'an', 'qz', 'smi', 'smith', 'mercy', 'john.smith', 'clinic', '@direct', '@', 's@direct', 'smith@direct.', 'example', '.example', 'mercy73', 'a1b2c3', 'jennifer.rodriguez12']],
-  ['organization', ['a', 'e', 'z', 'cl', 'nic', 'clinic', 'health', 'family medicine', 'St. Joseph', 'cardiology associate', 'qqq', 'physicians', 'women’s']],
-  ['specialty', ['c', 'card', 'cardio', '207Q', 'Family Medicine', '2.16.840.1.113883.6.101', 'nothing here']],
-  ['street', ['1', 's', 'x', 'av', 'st', 'ave', 'main', 'avenue', 'suite', 'Main St', 'Suite 100', 'martin luther king j', 'peachtree', '9999']],
+  [
+    'directAddress',
+    [
+      'a',
+      'j',
+      '7',
+      'z',
+      'an',
+      'qz',
+      'smi',
+      'smith',
+      'mercy',
+      'john.smith',
+      'clinic',
+      '@direct',
+      '@',
+      's@direct',
+      'smith@direct.',
+      'example',
+      '.example',
+      'mercy73',
+      'a1b2c3',
+      'jennifer.rodriguez12',
+    ],
+  ],
+  [
+    'organization',
+    [
+      'a',
+      'e',
+      'z',
+      'cl',
+      'nic',
+      'clinic',
+      'health',
+      'family medicine',
+      'St. Joseph',
+      'cardiology associate',
+      'qqq',
+      'physicians',
+      'women’s',
+    ],
+  ],
+  [
+    'specialty',
+    ['c', 'card', 'cardio', '207Q', 'Family Medicine', '2.16.840.1.113883.6.101', 'nothing here'],
+  ],
+  [
+    'street',
+    [
+      '1',
+      's',
+      'x',
+      'av',
+      'st',
+      'ave',
+      'main',
+      'avenue',
+      'suite',
+      'Main St',
+      'Suite 100',
+      'martin luther king j',
+      'peachtree',
+      '9999',
+    ],
+  ],
   ['city', ['S', 'New', 'Springfield', 'San Francisco', 'Qx']],
   ['state', ['TX', 'CA', 'WY', 'ZZ']],
   ['zip', ['7', '787', '78701', '78701-1', '00']],
@@ -50,13 +117,22 @@ const combined: readonly (readonly [string, readonly ProviderFilter[]])[] = [
   ['last Smith + first J', [filter('lastName', 'Smith'), filter('firstName', 'J')]],
   ['last A + first A + state CA', [filter('lastName', 'A'), filter('firstName', 'A'), filter('state', 'CA')]],
   ['org clinic + TX', [filter('organization', 'clinic'), filter('state', 'TX')]],
-  ['org health + spec cardio + city S', [filter('organization', 'health'), filter('specialty', 'cardio'), filter('city', 'S')]],
+  [
+    'org health + spec cardio + city S',
+    [filter('organization', 'health'), filter('specialty', 'cardio'), filter('city', 'S')],
+  ],
   ['org a + street e', [filter('organization', 'a'), filter('street', 'e')]],
   ['address smith + org clinic', [filter('directAddress', 'smith'), filter('organization', 'clinic')]],
-  ['street Main + city New + state NY', [filter('street', 'Main'), filter('city', 'New'), filter('state', 'NY')]],
+  [
+    'street Main + city New + state NY',
+    [filter('street', 'Main'), filter('city', 'New'), filter('state', 'NY')],
+  ],
   ['spec Family + zip 7', [filter('specialty', 'Family'), filter('zip', '7')]],
   ['address @direct + last M', [filter('directAddress', '@direct'), filter('lastName', 'M')]],
-  ['address e + org e + street e', [filter('directAddress', 'e'), filter('organization', 'e'), filter('street', 'e')]],
+  [
+    'address e + org e + street e',
+    [filter('directAddress', 'e'), filter('organization', 'e'), filter('street', 'e')],
+  ],
   ['no common record', [filter('lastName', 'Smith'), filter('state', 'ZZ')]],
 ];
 
@@ -66,7 +142,10 @@ function ask(name: string, parts: Partial<ProviderQuery>): BenchQuery {
 
 /** Fields in ascending order, or in descending order with a minus sign in front. */
 function sortOf(...fields: (SortKey['field'] | `-${SortKey['field']}`)[]): readonly SortKey[] {
-  return fields.map((field) => ({ field: field.replace('-', '') as SortKey['field'], isDescending: field.startsWith('-') }));
+  return fields.map((field) => ({
+    field: field.replace('-', '') as SortKey['field'],
+    isDescending: field.startsWith('-'),
+  }));
 }
 
 export function benchQueries(): BenchQuery[] {
@@ -74,7 +153,9 @@ export function benchQueries(): BenchQuery[] {
 }
 
 function singleQueries(): BenchQuery[] {
-  return single.flatMap(([field, values]) => values.map((value) => ask(`${field} "${value}"`, { filters: [filter(field, value)] })));
+  return single.flatMap(([field, values]) =>
+    values.map((value) => ask(`${field} "${value}"`, { filters: [filter(field, value)] })),
+  );
 }
 
 function combinedQueries(): BenchQuery[] {
@@ -82,7 +163,7 @@ function combinedQueries(): BenchQuery[] {
 }
 
 function sortQueries(): BenchQuery[] {
-  const fields = [...single.map(([field]) => field)];
+  const fields = single.map(([field]) => field);
   const lastS = [filter('lastName', 'S')];
   return [
     ...fields.flatMap((field) => [
@@ -99,7 +180,10 @@ function sortQueries(): BenchQuery[] {
     ask('all by state, city', { sort: sortOf('state', 'city') }),
     ask('all by last, first, middle', { sort: sortOf('lastName', 'firstName', 'middleName') }),
     ask('all by suffix, last descending', { sort: sortOf('-suffix', '-lastName') }),
-    ask('org a by specialty, last, first', { filters: [filter('organization', 'a')], sort: sortOf('specialty', 'lastName', 'firstName') }),
+    ask('org a by specialty, last, first', {
+      filters: [filter('organization', 'a')],
+      sort: sortOf('specialty', 'lastName', 'firstName'),
+    }),
   ];
 }
 
@@ -109,7 +193,10 @@ function pageQueries(): BenchQuery[] {
     ['all by last', { sort: sortOf('lastName') }],
     ['last S', { filters: [filter('lastName', 'S')] }],
     ['last S by city', { filters: [filter('lastName', 'S')], sort: sortOf('city') }],
-    ['org clinic by last, first', { filters: [filter('organization', 'clinic')], sort: sortOf('lastName', 'firstName') }],
+    [
+      'org clinic by last, first',
+      { filters: [filter('organization', 'clinic')], sort: sortOf('lastName', 'firstName') },
+    ],
     ['100 miles of Austin', { radius: { ...austin, miles: 100 } }],
     ['1000 miles of Austin', { radius: { ...austin, miles: 1000 } }],
   ];
@@ -123,7 +210,9 @@ function pageQueries(): BenchQuery[] {
 function radiusQueries(): BenchQuery[] {
   const centers = { Austin: austin, 'New York': newYork, 'rural Montana': loving, Anchorage: anchorage };
   const plain = Object.entries(centers).flatMap(([name, center]) =>
-    [1, 10, 25, 100, 250, 1000].map((miles) => ask(`${miles} miles of ${name}`, { radius: { ...center, miles } })),
+    [1, 10, 25, 100, 250, 1000].map((miles) =>
+      ask(`${miles} miles of ${name}`, { radius: { ...center, miles } }),
+    ),
   );
   const wide = { ...austin, miles: 1000 };
   const near = { ...newYork, miles: 50 };

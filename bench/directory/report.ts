@@ -15,7 +15,9 @@ export interface Figures {
   readonly parts: readonly PartSize[];
   readonly build: { readonly addMs: number; readonly finishMs: number };
   readonly snapshot: { readonly writeMs: number; readonly readMs: number; readonly bytes: number };
-  readonly postgres: { readonly version: string; readonly copyMs: number; readonly indexMs: number; readonly bytes: number } | undefined;
+  readonly postgres:
+    | { readonly version: string; readonly copyMs: number; readonly indexMs: number; readonly bytes: number }
+    | undefined;
   readonly rows: readonly Row[];
 }
 
@@ -54,15 +56,25 @@ function machineLines(): string[] {
 
 function summaryLines({ recordCount, bytes, build, snapshot, postgres, rows }: Figures): string[] {
   const p95 = rows.map((row) => row.engine.p95Ms).toSorted((a, b) => a - b);
-  const ratios = rows.flatMap((row) => (row.postgres === undefined ? [] : [row.postgres.p50Ms / row.engine.p50Ms])).toSorted((a, b) => a - b);
-  const at = (values: readonly number[], share: number): number => values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
-  const differing = rows.filter((row) => row.postgres?.totalCount !== undefined && row.postgres.totalCount !== row.engine.totalCount);
+  const ratios = rows
+    .flatMap((row) => (row.postgres === undefined ? [] : [row.postgres.p50Ms / row.engine.p50Ms]))
+    .toSorted((a, b) => a - b);
+  const at = (values: readonly number[], share: number): number =>
+    values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
+  const differing = rows.filter(
+    (row) => row.postgres?.totalCount !== undefined && row.postgres.totalCount !== row.engine.totalCount,
+  );
   return [
     '| measure | value |',
     '|---|---|',
     `| records | ${recordCount.toLocaleString('en')} |`,
     `| queries | ${rows.length} |`,
-    `| engine, median of the queries' p50 | ${millis(at(rows.map((row) => row.engine.p50Ms).toSorted((a, b) => a - b), 0.5))} ms |`,
+    `| engine, median of the queries' p50 | ${millis(
+      at(
+        rows.map((row) => row.engine.p50Ms).toSorted((a, b) => a - b),
+        0.5,
+      ),
+    )} ms |`,
     `| engine, 95 % of the queries have a p95 of at most | ${millis(at(p95, 0.95))} ms |`,
     `| engine, worst p50 / worst p95 | ${millis(Math.max(...rows.map((row) => row.engine.p50Ms)))} / ${millis(at(p95, 1))} ms |`,
     `| index | ${(bytes / recordCount).toFixed(0)} bytes a record, ${(bytes / 2 ** 20).toFixed(0)} MB |`,
@@ -80,7 +92,14 @@ function summaryLines({ recordCount, bytes, build, snapshot, postgres, rows }: F
 
 function slowestLines({ rows }: Figures): string[] {
   const slowest = rows.toSorted((a, b) => b.engine.p50Ms - a.engine.p50Ms).slice(0, 5);
-  return ['The five slowest by p50:', '', ...slowest.map(({ engine }) => `- ${engine.name}: ${millis(engine.p50Ms)} ms, ${engine.totalCount.toLocaleString('en')} matches`)];
+  return [
+    'The five slowest by p50:',
+    '',
+    ...slowest.map(
+      ({ engine }) =>
+        `- ${engine.name}: ${millis(engine.p50Ms)} ms, ${engine.totalCount.toLocaleString('en')} matches`,
+    ),
+  ];
 }
 
 function partLines({ parts, recordCount }: Figures): string[] {
@@ -90,7 +109,11 @@ function partLines({ parts, recordCount }: Figures): string[] {
     byColumn.set(column, (byColumn.get(column) ?? 0) + bytes);
   }
   const sorted = [...byColumn].toSorted((a, b) => b[1] - a[1]);
-  return ['| part of the index | bytes a record |', '|---|---:|', ...sorted.map(([column, bytes]) => `| ${column} | ${(bytes / recordCount).toFixed(1)} |`)];
+  return [
+    '| part of the index | bytes a record |',
+    '|---|---:|',
+    ...sorted.map(([column, bytes]) => `| ${column} | ${(bytes / recordCount).toFixed(1)} |`),
+  ];
 }
 
 function queryLines({ rows }: Figures): string[] {
@@ -98,7 +121,10 @@ function queryLines({ rows }: Figures): string[] {
     '| query | matches | engine p50 ms | engine p95 ms | PostgreSQL p50 ms | PostgreSQL p95 ms | times faster |',
     '|---|---:|---:|---:|---:|---:|---:|',
     ...rows.map(({ engine, postgres }) => {
-      const theirs = postgres === undefined ? '| | |' : `| ${limited(postgres, postgres.p50Ms)} | ${limited(postgres, postgres.p95Ms)} | ${(postgres.p50Ms / engine.p50Ms).toFixed(1)} |`;
+      const theirs =
+        postgres === undefined
+          ? '| | |'
+          : `| ${limited(postgres, postgres.p50Ms)} | ${limited(postgres, postgres.p95Ms)} | ${(postgres.p50Ms / engine.p50Ms).toFixed(1)} |`;
       return `| ${engine.name.replaceAll('|', '\\|')} | ${engine.totalCount} | ${millis(engine.p50Ms)} | ${millis(engine.p95Ms)} ${theirs}`;
     }),
   ];

@@ -9,7 +9,13 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openIndex, readSnapshot, writeSnapshot, type ProviderIndex, type ProviderRecord } from '../../src/lib/provider-index/index.ts';
+import {
+  openIndex,
+  readSnapshot,
+  writeSnapshot,
+  type ProviderIndex,
+  type ProviderRecord,
+} from '../../src/lib/provider-index/index.ts';
 import { buildSample, timeQuery, type EngineTiming } from './engine.ts';
 import { timeInPostgres, type PostgresTiming } from './postgres-query.ts';
 import { loadTable } from './postgres-table.ts';
@@ -29,7 +35,10 @@ const { values: options } = parseArgs({
 
 const log = (text: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
 
-function prepareIndex(recordCount: number, path: string): { index: ProviderIndex; build: Figures['build']; snapshot: Figures['snapshot'] } {
+function prepareIndex(
+  recordCount: number,
+  path: string,
+): { index: ProviderIndex; build: Figures['build']; snapshot: Figures['snapshot'] } {
   let build = { addMs: Number.NaN, finishMs: Number.NaN };
   let writeMs = Number.NaN;
   if (!existsSync(path)) {
@@ -42,7 +51,11 @@ function prepareIndex(recordCount: number, path: string): { index: ProviderIndex
   }
   const start = performance.now();
   const index = openIndex(readSnapshot(path));
-  return { index, build, snapshot: { writeMs, readMs: performance.now() - start, bytes: statSync(path).size } };
+  return {
+    index,
+    build,
+    snapshot: { writeMs, readMs: performance.now() - start, bytes: statSync(path).size },
+  };
 }
 
 function* recordsOf(index: ProviderIndex): Generator<ProviderRecord> {
@@ -55,7 +68,11 @@ interface Comparison {
   readonly answers: Readonly<Record<string, PostgresTiming>>;
 }
 
-async function compareOrReuse(index: ProviderIndex, timings: readonly EngineTiming[], path: string | undefined): Promise<Comparison> {
+async function compareOrReuse(
+  index: ProviderIndex,
+  timings: readonly EngineTiming[],
+  path: string | undefined,
+): Promise<Comparison> {
   if (path !== undefined && existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Comparison;
   const comparison = await compare(index, timings);
   if (path !== undefined) writeFileSync(path, JSON.stringify(comparison));
@@ -69,12 +86,16 @@ async function compare(index: ProviderIndex, timings: readonly EngineTiming[]): 
   try {
     log(`${postgres.version}: loading`);
     const load = await loadTable(postgres.client, recordsOf(index), log);
-    const size = await postgres.client.query<{ bytes: string }>(`select pg_total_relation_size('providers') as bytes`);
+    const size = await postgres.client.query<{ bytes: string }>(
+      `select pg_total_relation_size('providers') as bytes`,
+    );
     const answers: Record<string, PostgresTiming> = {};
     for (const timing of timings) {
       const answer = await timeInPostgres(postgres.client, timing.query);
       answers[timing.name] = answer;
-      log(`${timing.name}: ${timing.totalCount}, ${timing.p50Ms.toFixed(2)} ms; PostgreSQL ${answer.totalCount}, ${answer.p50Ms.toFixed(1)} ms`);
+      log(
+        `${timing.name}: ${timing.totalCount}, ${timing.p50Ms.toFixed(2)} ms; PostgreSQL ${answer.totalCount}, ${answer.p50Ms.toFixed(1)} ms`,
+      );
     }
     return { figures: { version: postgres.version, ...load, bytes: Number(size.rows[0]?.bytes) }, answers };
   } finally {
@@ -89,7 +110,9 @@ async function main(): Promise<void> {
   if (options.snapshot === undefined) rmSync(path);
   log('timing the queries');
   const timings = benchQueries().map((query) => timeQuery(index, query));
-  const compared = options['no-postgres'] ? undefined : await compareOrReuse(index, timings, options['postgres-times']);
+  const compared = options['no-postgres']
+    ? undefined
+    : await compareOrReuse(index, timings, options['postgres-times']);
   const parts = index.memory();
   const report = formatReport({
     recordCount: index.recordCount,

@@ -4,7 +4,12 @@
  */
 import { foldText } from '../../src/core/index.ts';
 import { distanceMiles } from '../../src/lib/geo/index.ts';
-import type { ProviderFilter, ProviderQuery, ProviderRecord, SortKey } from '../../src/lib/provider-index/index.ts';
+import type {
+  ProviderFilter,
+  ProviderQuery,
+  ProviderRecord,
+  SortKey,
+} from '../../src/lib/provider-index/index.ts';
 
 export interface PlainResult {
   readonly totalCount: number;
@@ -47,7 +52,10 @@ export function matchesPlainly(record: ProviderRecord, { field, match, value }: 
     case 'zip-prefix':
       return text.replaceAll('-', '').startsWith(wanted.replaceAll('-', ''));
     case 'phone-prefix':
-      return text.startsWith(wanted) || (/^[\d\s()+\-./]*\d[\d\s()+\-./]*$/.test(wanted) && digitsOf(text).startsWith(digitsOf(wanted)));
+      return (
+        text.startsWith(wanted) ||
+        (/^[\d\s()+\-./]*\d[\d\s()+\-./]*$/.test(wanted) && digitsOf(text).startsWith(digitsOf(wanted)))
+      );
   }
 }
 
@@ -70,7 +78,10 @@ function sortKeysOf(query: ProviderQuery): readonly SortKey[] {
 
 function compareCandidates(a: Candidate, b: Candidate, keys: readonly SortKey[]): number {
   for (const { field, isDescending } of keys) {
-    const order = field === 'distance' ? a.distance - b.distance : compareTexts(foldText(a.record[field]), foldText(b.record[field]), isDescending);
+    const order =
+      field === 'distance'
+        ? a.distance - b.distance
+        : compareTexts(foldText(a.record[field]), foldText(b.record[field]), isDescending);
     if (order !== 0) return field === 'distance' && isDescending ? -order : order;
   }
   return a.record.id - b.record.id;

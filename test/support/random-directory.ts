@@ -1,5 +1,12 @@
 /** Small directories and queries full of awkward cases, from a seed. */
-import type { FilterMatch, ProviderFilter, ProviderQuery, ProviderRecord, SortKey, TextField } from '../../src/lib/provider-index/index.ts';
+import type {
+  FilterMatch,
+  ProviderFilter,
+  ProviderQuery,
+  ProviderRecord,
+  SortKey,
+  TextField,
+} from '../../src/lib/provider-index/index.ts';
 import { textFields } from '../../src/lib/provider-index/index.ts';
 
 /** A repeatable source of numbers from 0 up to, not including, 1 (mulberry32). */
@@ -19,12 +26,74 @@ export function pick<Value>(random: Random, values: readonly Value[]): Value {
   return values[Math.floor(random() * values.length)] as Value;
 }
 
-const names = ['Smith', 'SMITH', 'smith', 'Smyth', 'Müller', 'Muller', "O'Brien", 'O”Hara', 'Ünal', 'ÉLAN', 'élan', 'de la Cruz', 'Ng', 'Ń', '王', '😀', 'ﬁne', 'İpek', 'Straße', 'a"b', 'back\\slash', 'tab\there', '가나'];
-const words = ['Clinic', 'clinic', 'Health', 'HEART', 'of', 'St.', 'Saint', 'Avenue', 'Ave', 'N', '100%', 'a_b', '*', 'Café', 'Suite 5', '12', '120', '@home', 'Ω', 'x'];
-const domains = ['direct.a.example', 'Direct.A.example', 'b.example', 'hisp.example', 'é.example', 'x@y.example', ''];
+const names = [
+  'Smith',
+  'SMITH',
+  'smith',
+  'Smyth',
+  'Müller',
+  'Muller',
+  "O'Brien",
+  'O”Hara',
+  'Ünal',
+  'ÉLAN',
+  'élan',
+  'de la Cruz',
+  'Ng',
+  'Ń',
+  '王',
+  '😀',
+  'ﬁne',
+  'İpek',
+  'Straße',
+  'a"b',
+  'back\\slash',
+  'tab\there',
+  '가나',
+];
+const words = [
+  'Clinic',
+  'clinic',
+  'Health',
+  'HEART',
+  'of',
+  'St.',
+  'Saint',
+  'Avenue',
+  'Ave',
+  'N',
+  '100%',
+  'a_b',
+  '*',
+  'Café',
+  'Suite 5',
+  '12',
+  '120',
+  '@home',
+  'Ω',
+  'x',
+];
+const domains = [
+  'direct.a.example',
+  'Direct.A.example',
+  'b.example',
+  'hisp.example',
+  'é.example',
+  'x@y.example',
+  '',
+];
 const states = ['TX', 'CA', 'AK', 'HI', 'PR', 'GU', 'tx', ''];
 const zips = ['78701', '78701-1234', '78-701', '02139', '02139-0001', '96910', '', '7870', '787011'];
-const phones = ['(512) 555-0100', '512-555-0100', '5125550199', '+1 512 555 0100', 'ext 5', '', '512.555.0142', '555-0100'];
+const phones = [
+  '(512) 555-0100',
+  '512-555-0100',
+  '5125550199',
+  '+1 512 555 0100',
+  'ext 5',
+  '',
+  '512.555.0142',
+  '555-0100',
+];
 /** Texas, both sides of the antimeridian, Hawaii, Puerto Rico, the Pacific territories and the poles. */
 export const places: readonly (readonly [latitude: number, longitude: number])[] = [
   [30.2672, -97.7431],
@@ -53,7 +122,12 @@ function someWords(random: Random): string {
 
 function address(random: Random): string {
   const local = pick(random, ['a', 'ab', 'a.b', 'john.smith', 'John.Smith', 'info', 'ünal', '']);
-  return pick(random, [`${local}@${pick(random, domains)}`, `${local}${Math.floor(random() * 30)}@${pick(random, domains)}`, local, '']);
+  return pick(random, [
+    `${local}@${pick(random, domains)}`,
+    `${local}${Math.floor(random() * 30)}@${pick(random, domains)}`,
+    local,
+    '',
+  ]);
 }
 
 export function randomRecord(random: Random, id: number): ProviderRecord {
@@ -62,20 +136,37 @@ export function randomRecord(random: Random, id: number): ProviderRecord {
   const hasPoint = random() < 0.85;
   return {
     id,
-    npi: random() < 0.25 ? '' : pick(random, [String(1_000_000_000 + Math.floor(random() * 40)), String(2_000_000_000 + Math.floor(random() * 400))]),
+    npi:
+      random() < 0.25
+        ? ''
+        : pick(random, [
+            String(1_000_000_000 + Math.floor(random() * 40)),
+            String(2_000_000_000 + Math.floor(random() * 400)),
+          ]),
     firstName: pick(random, ['', ...names]),
     middleName: pick(random, ['', '', 'A', 'a', 'B.']),
     lastName: pick(random, names),
     suffix: pick(random, ['', 'MD', 'md', 'M.D.', 'PhD', 'III']),
     directAddress: address(random),
     organization: someWords(random),
-    specialty: pick(random, ['', '2.16.840.1.113883.6.101:NUCC:207RC0000X:Cardiology', 'cardiology', 'Family Medicine', someWords(random)]),
+    specialty: pick(random, [
+      '',
+      '2.16.840.1.113883.6.101:NUCC:207RC0000X:Cardiology',
+      'cardiology',
+      'Family Medicine',
+      someWords(random),
+    ]),
     street: `${Math.floor(random() * 300)} ${someWords(random)}`,
     city: pick(random, ['Austin', 'AUSTIN', 'Añasco', 'San Juan', '']),
     state: pick(random, states),
     zip: pick(random, zips),
     phone: pick(random, phones),
-    ...(hasPoint ? { latitude: Math.max(-90, Math.min(90, latitude + jitter)), longitude: Math.max(-180, Math.min(180, longitude - jitter)) } : {}),
+    ...(hasPoint
+      ? {
+          latitude: Math.max(-90, Math.min(90, latitude + jitter)),
+          longitude: Math.max(-180, Math.min(180, longitude - jitter)),
+        }
+      : {}),
   };
 }
 
@@ -87,8 +178,14 @@ export function randomDirectory(seed: number, count: number): ProviderRecord[] {
 }
 
 // A part of a value that occurs, so that filters find something; sometimes a text that does not occur.
-function wantedText(random: Random, records: readonly ProviderRecord[], field: TextField, match: FilterMatch): string {
-  if (records.length === 0 || random() < 0.1) return pick(random, ['', 'q', 'zzz', '%', '@', '王王', '\\', '"']);
+function wantedText(
+  random: Random,
+  records: readonly ProviderRecord[],
+  field: TextField,
+  match: FilterMatch,
+): string {
+  if (records.length === 0 || random() < 0.1)
+    return pick(random, ['', 'q', 'zzz', '%', '@', '王王', '\\', '"']);
   const text = pick(random, records)[field];
   const characters = [...text];
   const cased = (part: string): string => (random() < 0.3 ? part.toUpperCase() : part);
@@ -99,7 +196,13 @@ function wantedText(random: Random, records: readonly ProviderRecord[], field: T
 }
 
 function randomFilter(random: Random, records: readonly ProviderRecord[]): ProviderFilter {
-  const field = pick(random, [...textFields, 'directAddress', 'directAddress', 'organization', 'street'] as const);
+  const field = pick(random, [
+    ...textFields,
+    'directAddress',
+    'directAddress',
+    'organization',
+    'street',
+  ] as const);
   const matches: FilterMatch[] = ['exact', 'prefix', 'contains', 'contains'];
   if (field === 'zip') matches.push('zip-prefix', 'zip-prefix', 'zip-prefix');
   if (field === 'phone') matches.push('phone-prefix', 'phone-prefix', 'phone-prefix');
@@ -121,7 +224,9 @@ export function randomQuery(random: Random, records: readonly ProviderRecord[]):
   const hasRadius = random() < 0.4;
   return {
     filters: Array.from({ length: pick(random, [0, 1, 1, 1, 2, 3]) }, () => randomFilter(random, records)),
-    ...(hasRadius ? { radius: { latitude, longitude, miles: pick(random, [1, 5, 25, 100, 300, 1000]) } } : {}),
+    ...(hasRadius
+      ? { radius: { latitude, longitude, miles: pick(random, [1, 5, 25, 100, 300, 1000]) } }
+      : {}),
     sort: randomSort(random),
     offset: pick(random, [0, 0, 0, 1, 10, Math.floor(random() * records.length), records.length]),
     limit: pick(random, [1, 10, 10, 100, 1000]),

@@ -11,7 +11,11 @@ test('known great-circle distances', () => {
   near(distanceMiles({ latitude: 0, longitude: 0 }, { latitude: 1, longitude: 0 }), degree, 1e-9);
   near(distanceMiles({ latitude: 0, longitude: 0 }, { latitude: 0, longitude: 180 }), 180 * degree, 1e-6);
   near(distanceMiles({ latitude: 90, longitude: 12 }, { latitude: -90, longitude: 50 }), 180 * degree, 1e-6);
-  near(distanceMiles({ latitude: 40.7128, longitude: -74.006 }, { latitude: 34.0522, longitude: -118.2437 }), 2445.6, 0.5);
+  near(
+    distanceMiles({ latitude: 40.7128, longitude: -74.006 }, { latitude: 34.0522, longitude: -118.2437 }),
+    2445.6,
+    0.5,
+  );
   assert.equal(distanceMiles({ latitude: 30.1, longitude: -97.2 }, { latitude: 30.1, longitude: -97.2 }), 0);
 });
 

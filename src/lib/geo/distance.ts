@@ -16,7 +16,12 @@ export function distanceMiles(from: Point, to: Point): number {
 }
 
 /** The same without objects, for loops over many points. Both functions give the very same number. */
-export function haversineMiles(fromLatitude: number, fromLongitude: number, toLatitude: number, toLongitude: number): number {
+export function haversineMiles(
+  fromLatitude: number,
+  fromLongitude: number,
+  toLatitude: number,
+  toLongitude: number,
+): number {
   const sinLatitude = Math.sin(((toLatitude - fromLatitude) * radiansPerDegree) / 2);
   const sinLongitude = Math.sin(((toLongitude - fromLongitude) * radiansPerDegree) / 2);
   const cosines = Math.cos(fromLatitude * radiansPerDegree) * Math.cos(toLatitude * radiansPerDegree);

@@ -2,8 +2,21 @@ import { GeoError } from './errors.ts';
 
 /** One line of a gazetteer file, for example `zip,78701,30.2713,-97.7426,Austin,TX` or `city,Austin,TX,30.2672,-97.7431`. */
 export type GazetteerLine =
-  | { readonly kind: 'zip'; readonly zip: string; readonly latitude: number; readonly longitude: number; readonly city: string; readonly state: string }
-  | { readonly kind: 'city'; readonly city: string; readonly state: string; readonly latitude: number; readonly longitude: number };
+  | {
+      readonly kind: 'zip';
+      readonly zip: string;
+      readonly latitude: number;
+      readonly longitude: number;
+      readonly city: string;
+      readonly state: string;
+    }
+  | {
+      readonly kind: 'city';
+      readonly city: string;
+      readonly state: string;
+      readonly latitude: number;
+      readonly longitude: number;
+    };
 
 /** Reads the file format of data/README.md; `source` is the text of its comment lines. NaN coordinates mean "no point". */
 export function readGazetteerText(text: string): { source: string; lines: GazetteerLine[] } {

@@ -5,7 +5,12 @@ import { createGazetteer, distanceMiles, GeoError, geoErrors, loadBuiltInGazette
 
 const gazetteer = loadBuiltInGazetteer();
 
-function assertNear(point: { latitude: number; longitude: number } | undefined, latitude: number, longitude: number, miles: number): void {
+function assertNear(
+  point: { latitude: number; longitude: number } | undefined,
+  latitude: number,
+  longitude: number,
+  miles: number,
+): void {
   assert.ok(point !== undefined, 'the place is not known');
   assert.ok(distanceMiles(point, { latitude, longitude }) <= miles, `${point.latitude}, ${point.longitude}`);
 }
@@ -31,8 +36,10 @@ test('a ZIP code tells its city and state, also without a point', () => {
 });
 
 test('cities are found under their usual spellings', () => {
-  for (const name of ['Saint Louis', 'St. Louis', 'ST LOUIS', 'st louis']) assertNear(gazetteer.findCity(name, 'MO'), 38.63, -90.2, 5);
-  for (const name of ['Fort Worth', 'Ft. Worth', 'ft worth']) assertNear(gazetteer.findCity(name, 'tx'), 32.75, -97.33, 6);
+  for (const name of ['Saint Louis', 'St. Louis', 'ST LOUIS', 'st louis'])
+    assertNear(gazetteer.findCity(name, 'MO'), 38.63, -90.2, 5);
+  for (const name of ['Fort Worth', 'Ft. Worth', 'ft worth'])
+    assertNear(gazetteer.findCity(name, 'tx'), 32.75, -97.33, 6);
   assertNear(gazetteer.findCity('Mt Vernon', 'NY'), 40.91, -73.84, 3);
   assertNear(gazetteer.findCity('New York', 'NY'), 40.71, -74.0, 6);
   assertNear(gazetteer.findCity('New York City', 'NY'), 40.71, -74.0, 6);
@@ -49,12 +56,15 @@ test('one name in many states is told apart by the state', () => {
 });
 
 test('an Alaskan ZIP code lies at its town, not in the middle of its Census area', () => {
-  const far = gazetteer.zipPlaces().filter((place) => place.state === 'AK' && place.point !== undefined && place.city === 'Anchorage');
+  const far = gazetteer
+    .zipPlaces()
+    .filter((place) => place.state === 'AK' && place.point !== undefined && place.city === 'Anchorage');
   for (const place of far) assertNear(place.point, 61.2, -149.9, 30);
 });
 
 test("an operator's file replaces it, as text or compressed", () => {
-  const text = '# ours, 2026\nzip,99999,10.5,-20,Port St Jude,ZZ\nzip,99998,,,Apo,AE\ncity,Port St Jude,ZZ,10,-20\ncity,Port Saint Jude,ZZ,1,1\n';
+  const text =
+    '# ours, 2026\nzip,99999,10.5,-20,Port St Jude,ZZ\nzip,99998,,,Apo,AE\ncity,Port St Jude,ZZ,10,-20\ncity,Port Saint Jude,ZZ,1,1\n';
   for (const bytes of [Buffer.from(text), brotliCompressSync(text)]) {
     const own = createGazetteer(bytes);
     assert.equal(own.source, 'ours, 2026');
@@ -76,6 +86,9 @@ for (const [why, text] of [
   ['other bytes', '\u0001\u0002'],
 ] as const) {
   test(`a gazetteer with ${why} is refused`, () => {
-    assert.throws(() => createGazetteer(Buffer.from(text)), (error) => error instanceof GeoError && error.code in geoErrors);
+    assert.throws(
+      () => createGazetteer(Buffer.from(text)),
+      (error) => error instanceof GeoError && error.code in geoErrors,
+    );
   });
 }

@@ -61,7 +61,11 @@ function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(isText ? bytes : brotliDecompressSync(bytes));
   } catch (error) {
-    throw new GeoError('GEO_GAZETTEER_INVALID', 'The gazetteer is neither UTF-8 text nor brotli-compressed text.', { cause: error });
+    throw new GeoError(
+      'GEO_GAZETTEER_INVALID',
+      'The gazetteer is neither UTF-8 text nor brotli-compressed text.',
+      { cause: error },
+    );
   }
 }
 
@@ -70,7 +74,10 @@ function collectZips(lines: readonly GazetteerLine[]): Map<string, ZipPlace> {
   for (const line of lines) {
     if (line.kind !== 'zip') continue;
     const { zip, city, state, latitude, longitude } = line;
-    zips.set(zip, Number.isNaN(latitude) ? { zip, city, state } : { zip, city, state, point: { latitude, longitude } });
+    zips.set(
+      zip,
+      Number.isNaN(latitude) ? { zip, city, state } : { zip, city, state, point: { latitude, longitude } },
+    );
   }
   return zips;
 }

@@ -5,6 +5,12 @@
  * (WGS 84); a city's centre is a point, not an area. Does no geocoding of street addresses.
  * Used by service/directory for search centres, for missing coordinates and for quality checks of a load.
  */
-export { createGazetteer, loadBuiltInGazetteer, type Gazetteer, type GeoPoint, type ZipPlace } from './gazetteer.ts';
+export {
+  createGazetteer,
+  loadBuiltInGazetteer,
+  type Gazetteer,
+  type GeoPoint,
+  type ZipPlace,
+} from './gazetteer.ts';
 export { distanceMiles, haversineMiles, roundUpMiles, earthRadiusMiles } from './distance.ts';
 export { GeoError, geoErrors } from './errors.ts';

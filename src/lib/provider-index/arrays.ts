@@ -26,7 +26,11 @@ export interface ArrayStore {
 export function createArrayStore(): ArrayStore {
   const arrays: ArraySpec[] = [];
   const parts: SharedArrayBuffer[] = [];
-  const allocate = <Type extends keyof ArrayTypes>(name: string, type: Type, length: number): ArrayTypes[Type] => {
+  const allocate = <Type extends keyof ArrayTypes>(
+    name: string,
+    type: Type,
+    length: number,
+  ): ArrayTypes[Type] => {
     const part = new SharedArrayBuffer(length * elementBytes[type]);
     arrays.push({ name, type, length });
     parts.push(part);
@@ -34,7 +38,8 @@ export function createArrayStore(): ArrayStore {
   };
   return {
     allocate,
-    allocateCodes: (name, limit, length) => allocate(name, limit <= 0x100 ? 'u8' : limit <= 0x10000 ? 'u16' : 'u32', length),
+    allocateCodes: (name, limit, length) =>
+      allocate(name, limit <= 0x100 ? 'u8' : limit <= 0x10000 ? 'u16' : 'u32', length),
     finish: (recordCount) => ({ layout: { recordCount, arrays }, parts }),
   };
 }
@@ -48,7 +53,9 @@ export interface ArrayReader {
 }
 
 export function createArrayReader(bytes: SharedIndexBytes): ArrayReader {
-  const found = new Map(bytes.layout.arrays.map((spec, part) => [spec.name, { spec, buffer: bytes.parts[part] }]));
+  const found = new Map(
+    bytes.layout.arrays.map((spec, part) => [spec.name, { spec, buffer: bytes.parts[part] }]),
+  );
   const find = <Type extends keyof ArrayTypes>(name: string, type: Type): ArrayTypes[Type] | undefined => {
     const entry = found.get(name);
     return entry?.buffer === undefined ? undefined : viewOf(type, entry.buffer);

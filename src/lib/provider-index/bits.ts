@@ -62,7 +62,8 @@ export function pageOfBits(bits: Uint32Array, offset: number, limit: number): Ui
       }
       for (; skip > 0; skip--) left &= left - 1;
     }
-    for (; left !== 0 && found < limit; left &= left - 1) rows[found++] = (word << 5) + (31 - Math.clz32(left & -left));
+    for (; left !== 0 && found < limit; left &= left - 1)
+      rows[found++] = (word << 5) + (31 - Math.clz32(left & -left));
   }
   return rows.subarray(0, found);
 }

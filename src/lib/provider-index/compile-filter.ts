@@ -1,21 +1,17 @@
 import { foldText } from '../../core/index.ts';
-import { alternateKeys, type ColumnName } from './columns.ts';
-import { findInAddress, type AddressColumns } from './find-address.ts';
+import { alternateKeys } from './columns.ts';
+import { selectContaining, type FilterContext } from './filter-context.ts';
+import { findInAddress } from './find-address.ts';
 import { groupsEqualTo, groupsWithAlternatePrefix, groupsWithPrefix } from './find-groups.ts';
-import { keepContaining, type GramIndex } from './grams.ts';
-import type { IntersectContext } from './intersect.ts';
-import { selectGroups, selectRanges, type Selector } from './selector.ts';
+import { selectRanges, type Selector } from './selector.ts';
 import type { TextColumn } from './text-column.ts';
 import type { ProviderFilter } from './types.ts';
 
-export interface FilterContext extends IntersectContext {
-  readonly columns: ReadonlyMap<ColumnName, TextColumn>;
-  readonly grams: ReadonlyMap<ColumnName, GramIndex>;
-  readonly address: AddressColumns;
-}
-
 /** The rows that fit a filter; undefined if it fits every row. */
-export function compileFilter({ field, match, value }: ProviderFilter, context: FilterContext): Selector | undefined {
+export function compileFilter(
+  { field, match, value }: ProviderFilter,
+  context: FilterContext,
+): Selector | undefined {
   const folded = foldText(value);
   const wanted = Buffer.from(folded);
   if (field === 'directAddress') return findInAddress(match, wanted, context);
@@ -24,7 +20,9 @@ export function compileFilter({ field, match, value }: ProviderFilter, context: 
     case 'exact':
       return selectRanges(column, Uint32Array.from(groupsEqualTo(column, wanted)));
     case 'prefix':
-      return wanted.length === 0 ? undefined : selectRanges(column, Uint32Array.from(groupsWithPrefix(column, wanted)));
+      return wanted.length === 0
+        ? undefined
+        : selectRanges(column, Uint32Array.from(groupsWithPrefix(column, wanted)));
     case 'contains':
       return wanted.length === 0 ? undefined : selectContaining(column, wanted, context.grams.get(field));
     case 'zip-prefix':
@@ -34,22 +32,19 @@ export function compileFilter({ field, match, value }: ProviderFilter, context: 
   }
 }
 
-/** Rows whose text in the column holds `wanted`, by grams or, in a column without them, by reading every text. */
-export function selectContaining(column: TextColumn, wanted: Uint8Array, grams: GramIndex | undefined): Selector {
-  if (grams !== undefined) return grams.find(wanted);
-  return selectGroups(column, keepContaining(column, allGroups(column), wanted));
-}
-
-function allGroups(column: TextColumn): Uint32Array {
-  return Uint32Array.from({ length: column.groupCount }, (_, group) => group);
-}
-
 type IsKept = (foldedByte: number) => boolean;
 
-function selectAlternate(column: TextColumn, wanted: Uint8Array, isKept: IsKept = () => true): Selector | undefined {
+function selectAlternate(
+  column: TextColumn,
+  wanted: Uint8Array,
+  isKept: IsKept = () => true,
+): Selector | undefined {
   const kept = wanted.filter(isKept);
   if (kept.length === 0) return undefined;
-  return selectRanges(column.alternate ?? column, Uint32Array.from(groupsWithAlternatePrefix(column, kept, isKept)));
+  return selectRanges(
+    column.alternate ?? column,
+    Uint32Array.from(groupsWithAlternatePrefix(column, kept, isKept)),
+  );
 }
 
 // A telephone number as people write it: digits, and only what stands between digits.

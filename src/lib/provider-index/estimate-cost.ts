@@ -1,4 +1,5 @@
-import { compileFilter, type FilterContext } from './compile-filter.ts';
+import { compileFilter } from './compile-filter.ts';
+import type { FilterContext } from './filter-context.ts';
 import type { ProviderFilter, ProviderQuery } from './types.ts';
 
 // Writing a record of the page costs about as much as looking at this many rows.
@@ -23,6 +24,7 @@ export function estimateCost(query: ProviderQuery, context: FilterContext): numb
 }
 
 function estimateRows(filter: ProviderFilter, context: FilterContext): number {
-  if (filter.match === 'contains' || filter.field === 'directAddress') return context.rowCount * containsShare;
+  if (filter.match === 'contains' || filter.field === 'directAddress')
+    return context.rowCount * containsShare;
   return compileFilter(filter, context)?.count ?? context.rowCount;
 }

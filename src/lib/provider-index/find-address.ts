@@ -2,22 +2,20 @@
  * Filters on the Direct address, which is kept as two columns: the local part with its `@` (the whole text if there is
  * none), and the domain. Both dictionaries are small against the number of addresses, above all the domains.
  */
-import { selectContaining, type FilterContext } from './compile-filter.ts';
+import { selectContaining, type FilterContext } from './filter-context.ts';
 import { groupsEqualTo, groupsWithPrefix } from './find-groups.ts';
 import { intersect, selectBits } from './intersect.ts';
 import { addGroups, selectRanges, writeBits, type Selector } from './selector.ts';
-import type { TextColumn } from './text-column.ts';
 import type { FilterMatch } from './types.ts';
-
-export interface AddressColumns {
-  readonly local: TextColumn;
-  readonly domain: TextColumn;
-}
 
 const at = 0x40;
 
 /** Undefined if every row fits. */
-export function findInAddress(match: FilterMatch, wanted: Uint8Array, context: FilterContext): Selector | undefined {
+export function findInAddress(
+  match: FilterMatch,
+  wanted: Uint8Array,
+  context: FilterContext,
+): Selector | undefined {
   if (match === 'exact') return findExact(wanted, context);
   if (wanted.length === 0) return undefined;
   return match === 'contains' ? findPart(wanted, context) : findStart(wanted, context);
@@ -28,7 +26,11 @@ function findExact(wanted: Uint8Array, context: FilterContext): Selector {
   const split = wanted.indexOf(at) + 1;
   const head = split === 0 ? wanted : wanted.subarray(0, split);
   const heads = selectRanges(local, Uint32Array.from(groupsEqualTo(local, head)));
-  return both(heads, selectRanges(domain, Uint32Array.from(groupsEqualTo(domain, wanted.subarray(head.length)))), context);
+  return both(
+    heads,
+    selectRanges(domain, Uint32Array.from(groupsEqualTo(domain, wanted.subarray(head.length)))),
+    context,
+  );
 }
 
 function findStart(wanted: Uint8Array, context: FilterContext): Selector {
@@ -36,7 +38,11 @@ function findStart(wanted: Uint8Array, context: FilterContext): Selector {
   const split = wanted.indexOf(at) + 1;
   if (split === 0) return selectRanges(local, Uint32Array.from(groupsWithPrefix(local, wanted)));
   const heads = selectRanges(local, Uint32Array.from(groupsEqualTo(local, wanted.subarray(0, split))));
-  return both(heads, selectRanges(domain, Uint32Array.from(groupsWithPrefix(domain, wanted.subarray(split)))), context);
+  return both(
+    heads,
+    selectRanges(domain, Uint32Array.from(groupsWithPrefix(domain, wanted.subarray(split)))),
+    context,
+  );
 }
 
 // The text lies in the local part, in the domain, or across the first `@`.
@@ -51,7 +57,10 @@ function findPart(wanted: Uint8Array, context: FilterContext): Selector {
     const tails = selectRanges(domain, Uint32Array.from(groupsWithPrefix(domain, wanted.subarray(split))));
     parts.push(both(heads, tails, context));
   }
-  return either(parts.filter((part) => part.count > 0), context);
+  return either(
+    parts.filter((part) => part.count > 0),
+    context,
+  );
 }
 
 function both(a: Selector, b: Selector, context: FilterContext): Selector {
@@ -74,7 +83,8 @@ function addRows(selector: Selector, bits: Uint32Array): void {
   if (selector.kind === 'groups') {
     addGroups(selector.column, selector.ranges, bits);
   } else if (selector.kind === 'bits') {
-    for (let word = 0; word < bits.length; word++) bits[word] = (bits[word] as number) | (selector.bits[word] as number);
+    for (let word = 0; word < bits.length; word++)
+      bits[word] = (bits[word] as number) | (selector.bits[word] as number);
   } else {
     for (const row of selector.rows) bits[row >>> 5] = (bits[row >>> 5] as number) | (1 << (row & 31));
   }

@@ -5,7 +5,9 @@ import type { TextColumn } from './text-column.ts';
 export function groupsWithPrefix(column: TextColumn, wanted: Uint8Array): readonly [number, number] {
   if (wanted.length === 0) return [0, column.groupCount];
   const first = search(column.blankGroup, (position) => compareStart(column, position, wanted) < 0);
-  const end = first + search(column.blankGroup - first, (position) => compareStart(column, first + position, wanted) <= 0);
+  const end =
+    first +
+    search(column.blankGroup - first, (position) => compareStart(column, first + position, wanted) <= 0);
   return [first, end];
 }
 
@@ -24,7 +26,8 @@ export function groupsWithAlternatePrefix(
   isKept: (byte: number) => boolean,
 ): readonly [number, number] {
   const order = column.alternate?.order;
-  const groupAt = (position: number): number => (order === undefined ? position : (order[position] as number));
+  const groupAt = (position: number): number =>
+    order === undefined ? position : (order[position] as number);
   const compare = (position: number): number => compareKept(column, groupAt(position), wanted, isKept);
   const first = search(column.blankGroup, (position) => compare(position) < 0);
   return [first, first + search(column.blankGroup - first, (position) => compare(first + position) <= 0)];
@@ -47,11 +50,17 @@ function compareStart(column: TextColumn, group: number, wanted: Uint8Array): nu
   return compareBytes(column.scratch, column.loadFolded(group), wanted);
 }
 
-function compareKept(column: TextColumn, group: number, wanted: Uint8Array, isKept: (byte: number) => boolean): number {
+function compareKept(
+  column: TextColumn,
+  group: number,
+  wanted: Uint8Array,
+  isKept: (byte: number) => boolean,
+): number {
   const length = column.loadFolded(group);
   const { scratch } = column;
   let kept = 0;
-  for (let at = 0; at < length; at++) if (isKept(scratch[at] as number)) scratch[kept++] = scratch[at] as number;
+  for (let at = 0; at < length; at++)
+    if (isKept(scratch[at] as number)) scratch[kept++] = scratch[at] as number;
   return compareBytes(scratch, kept, wanted);
 }
 

@@ -38,7 +38,9 @@ export function openGramIndex(column: TextColumn, arrays: ArrayReader, words: nu
       if (known !== undefined) return known;
       // Zero bytes stand for the end of a text in the lists.
       if (wanted.includes(0)) return selectGroups(column, keepContaining(column, allGroups(column), wanted));
-      return wanted.length < gramBytes ? findShort(column, table, wanted) : selectGroups(column, findLong(column, table, wanted));
+      return wanted.length < gramBytes
+        ? findShort(column, table, wanted)
+        : selectGroups(column, findLong(column, table, wanted));
     },
   };
 }
@@ -125,7 +127,11 @@ function openFrequent(name: string, arrays: ArrayReader, words: number): Readonl
   let position = 0;
   for (const set of arrays.get(`${name}.frequent.sets`, 'u32')) {
     const end = position + 1 + (texts[position] as number);
-    const selector: Selector = { kind: 'bits', bits: bits.subarray(set * words, (set + 1) * words), count: counts[set] as number };
+    const selector: Selector = {
+      kind: 'bits',
+      bits: bits.subarray(set * words, (set + 1) * words),
+      count: counts[set] as number,
+    };
     frequent.set(texts.toString('latin1', position + 1, end), selector);
     position = end;
   }

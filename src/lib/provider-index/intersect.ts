@@ -9,7 +9,6 @@ export interface Matches {
   readonly bits?: Uint32Array;
 }
 
-
 /** Sets of row numbers to write to; they are used again by later queries. */
 export interface BitsPool {
   take(): Uint32Array;
@@ -43,7 +42,8 @@ export function intersect(selectors: readonly Selector[], context: IntersectCont
   const { rowCount, shortResult, pool } = context;
   const [first, ...others] = selectors.toSorted((a, b) => a.count - b.count);
   if (first === undefined) return { count: rowCount };
-  if (first.count <= shortResult || isListCheaper(first, others, rowCount)) return intersectLists(first, others, context);
+  if (first.count <= shortResult || isListCheaper(first, others, rowCount))
+    return intersectLists(first, others, context);
   const bits = pool.take();
   writeBits(first, bits, rowCount);
   let count = first.count;
@@ -54,7 +54,10 @@ export function intersect(selectors: readonly Selector[], context: IntersectCont
 // Asking about a row costs as much as putting about three rows into a set; of a set or its complement the smaller is written.
 function isListCheaper(first: Selector, others: readonly Selector[], rowCount: number): boolean {
   const askCost = first.count * 3 * others.length;
-  const writeCost = others.reduce((sum, { kind, count }) => sum + (kind === 'bits' ? 0 : Math.min(count, rowCount - count)) + rowCount / 32, 0);
+  const writeCost = others.reduce(
+    (sum, { kind, count }) => sum + (kind === 'bits' ? 0 : Math.min(count, rowCount - count)) + rowCount / 32,
+    0,
+  );
   return askCost < writeCost;
 }
 
@@ -65,7 +68,11 @@ function bitsOf(selector: Selector, { rowCount, pool }: IntersectContext): Uint3
   return bits;
 }
 
-function intersectLists(first: Selector, others: readonly Selector[], { rowCount, shortResult, pool }: IntersectContext): Matches {
+function intersectLists(
+  first: Selector,
+  others: readonly Selector[],
+  { rowCount, shortResult, pool }: IntersectContext,
+): Matches {
   const rows = gatherRows(first);
   let count = first.count;
   for (const other of others) if (count > 0) count = filterRows(other, rows, count, rowCount);

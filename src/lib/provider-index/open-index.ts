@@ -1,7 +1,8 @@
 import { createArrayReader } from './arrays.ts';
 import { wordCount } from './bits.ts';
 import { columnNames, type ColumnName } from './columns.ts';
-import { compileFilter, type FilterContext } from './compile-filter.ts';
+import { compileFilter } from './compile-filter.ts';
+import type { FilterContext } from './filter-context.ts';
 import { ProviderIndexError } from './errors.ts';
 import { estimateCost } from './estimate-cost.ts';
 import { groupsEqualTo } from './find-groups.ts';
@@ -14,7 +15,14 @@ import { circleOf, milesToPoint, openPointMap, selectCircle, type Circle } from 
 import { readRecord } from './read-record.ts';
 import type { Selector } from './selector.ts';
 import { openTextColumn, type TextColumn } from './text-column.ts';
-import type { PartSize, ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes, SortKey } from './types.ts';
+import type {
+  PartSize,
+  ProviderIndex,
+  ProviderQuery,
+  SearchResult,
+  SharedIndexBytes,
+  SortKey,
+} from './types.ts';
 
 type Context = FilterContext & OrderContext;
 
@@ -24,7 +32,10 @@ export interface OpenIndexOptions {
 }
 
 /** Makes an index usable in this thread. Cheap: nothing is copied or computed. */
-export function openIndex(bytes: SharedIndexBytes, { shortResult = 4096 }: OpenIndexOptions = {}): ProviderIndex {
+export function openIndex(
+  bytes: SharedIndexBytes,
+  { shortResult = 4096 }: OpenIndexOptions = {},
+): ProviderIndex {
   const context = openContext(bytes, shortResult);
   const writePageJson = createPageWriter(context);
   return {
@@ -60,8 +71,15 @@ function openContext(bytes: SharedIndexBytes, shortResult: number): Context {
     columns,
     grams,
     points: openPointMap(arrays),
-    ids: arrays.find('ids', bytes.layout.arrays.find((spec) => spec.name === 'ids')?.type === 'f64' ? 'f64' : 'u32') ?? [],
-    address: { local: columns.get('addressLocal') as TextColumn, domain: columns.get('addressDomain') as TextColumn },
+    ids:
+      arrays.find(
+        'ids',
+        bytes.layout.arrays.find((spec) => spec.name === 'ids')?.type === 'f64' ? 'f64' : 'u32',
+      ) ?? [],
+    address: {
+      local: columns.get('addressLocal') as TextColumn,
+      domain: columns.get('addressDomain') as TextColumn,
+    },
     pool: createBitsPool(wordCount(rowCount)),
   };
 }
@@ -70,26 +88,37 @@ function search(query: ProviderQuery, context: Context): SearchResult {
   checkQuery(query);
   const circle = query.radius === undefined ? undefined : circleOf(query.radius);
   const selectors = compileSelectors(query, circle, context);
-  const steps = orderSteps(sortOf(query), context).filter((step) => step.kind === 'text' || circle !== undefined);
+  const steps = orderSteps(sortOf(query), context).filter(
+    (step) => step.kind === 'text' || circle !== undefined,
+  );
   const { matches, groupRange } = matchesFor(selectors, steps, context);
   const from = Math.min(query.offset, matches.count);
   const to = Math.min(query.offset + query.limit, matches.count);
   const rows = orderPage({ matches, steps, circle, groupRange, from, to }, context);
   if (circle === undefined) return { totalCount: matches.count, rows };
   const { points } = context;
-  return { totalCount: matches.count, rows, distances: Float64Array.from(rows, (row) => milesToPoint(points, circle, points.codes[row] as number)) };
+  return {
+    totalCount: matches.count,
+    rows,
+    distances: Float64Array.from(rows, (row) => milesToPoint(points, circle, points.codes[row] as number)),
+  };
 }
 
 function checkQuery({ offset, limit, radius }: ProviderQuery): void {
   const isPage = Number.isSafeInteger(offset) && offset >= 0 && Number.isSafeInteger(limit) && limit >= 0;
-  const isCircle = radius === undefined || (Math.abs(radius.latitude) <= 90 && Math.abs(radius.longitude) <= 180 && radius.miles >= 0);
-  if (!isPage || !isCircle) throw new ProviderIndexError('INDEX_QUERY_INVALID', 'The page or the radius of a query is faulty.');
+  const isCircle =
+    radius === undefined ||
+    (Math.abs(radius.latitude) <= 90 && Math.abs(radius.longitude) <= 180 && radius.miles >= 0);
+  if (!isPage || !isCircle)
+    throw new ProviderIndexError('INDEX_QUERY_INVALID', 'The page or the radius of a query is faulty.');
 }
 
 function compileSelectors(query: ProviderQuery, circle: Circle | undefined, context: Context): Selector[] {
   const selectors = query.filters.map((filter) => compileFilter(filter, context));
   if (circle !== undefined) selectors.push(selectCircle(context.points, circle));
-  return selectors.filter((selector): selector is Selector => selector !== undefined && selector.count < context.rowCount);
+  return selectors.filter(
+    (selector): selector is Selector => selector !== undefined && selector.count < context.rowCount,
+  );
 }
 
 function sortOf({ sort, radius }: ProviderQuery): readonly SortKey[] {
@@ -105,8 +134,15 @@ function matchesFor(
   const [first] = steps;
   const groupRange = first?.kind === 'text' ? rangeOn(first.column, selectors) : undefined;
   const [only] = selectors;
-  const isWalkable = selectors.length === 1 && only !== undefined && only.kind === 'groups' && only.count > context.shortResult;
-  if (isWalkable && (groupRange !== undefined || (first?.kind === 'distance' && only.column === context.points))) {
+  const isWalkable =
+    selectors.length === 1 &&
+    only !== undefined &&
+    only.kind === 'groups' &&
+    only.count > context.shortResult;
+  if (
+    isWalkable &&
+    (groupRange !== undefined || (first?.kind === 'distance' && only.column === context.points))
+  ) {
     return { matches: { count: only.count }, groupRange };
   }
   return { matches: intersect(selectors, context), groupRange };

@@ -45,7 +45,13 @@ test('a page is the very text that JSON.stringify writes', () => {
 test('with a radius every record ends in its distance, rounded up', () => {
   const records = randomDirectory(8, 400);
   const index = buildIndex(records);
-  const found = index.search({ filters: [], radius: { latitude: 30.2672, longitude: -97.7431, miles: 300 }, sort: [], offset: 3, limit: 50 });
+  const found = index.search({
+    filters: [],
+    radius: { latitude: 30.2672, longitude: -97.7431, miles: 300 },
+    sort: [],
+    offset: 3,
+    limit: 50,
+  });
   const page = JSON.parse(Buffer.from(index.writePageJson(found)).toString()) as Record<string, unknown>[];
   assert.ok(page.length > 5);
   for (const [at, entry] of page.entries()) {
@@ -62,7 +68,9 @@ test('a page without records is an empty array', () => {
 test('a record comes out as it was put in', () => {
   const records = randomDirectory(9, 300);
   const index = buildIndex(records);
-  const out = Array.from({ length: index.recordCount }, (_, row) => index.record(row)).sort((a, b) => a.id - b.id);
+  const out = Array.from({ length: index.recordCount }, (_, row) => index.record(row)).sort(
+    (a, b) => a.id - b.id,
+  );
   assert.deepEqual(
     out,
     records.toSorted((a, b) => a.id - b.id),
@@ -73,7 +81,8 @@ test('all records of one NPI are found, by id', () => {
   const records = randomDirectory(10, 300);
   const index = buildIndex(records);
   for (const npi of new Set(records.map((record) => record.npi))) {
-    const expected = npi === '' ? [] : records.filter((record) => record.npi === npi).map((record) => record.id);
+    const expected =
+      npi === '' ? [] : records.filter((record) => record.npi === npi).map((record) => record.id);
     assert.deepEqual(
       [...index.findByNpi(npi)].map((row) => index.record(row).id),
       expected.sort((a, b) => a - b),

@@ -35,7 +35,9 @@ const fixedBytes = 512;
 const chunkRows = 64;
 
 /** The JSON text of the providers array, in UTF-8. */
-export function createPageWriter(context: JsonContext): (page: Pick<SearchResult, 'rows' | 'distances'>) => Uint8Array {
+export function createPageWriter(
+  context: JsonContext,
+): (page: Pick<SearchResult, 'rows' | 'distances'>) => Uint8Array {
   const columns = wireColumns.flatMap(([label, ...names]) =>
     names.map((name, part) => ({
       column: context.columns.get(name) as TextColumn,
@@ -69,7 +71,11 @@ export function createPageWriter(context: JsonContext): (page: Pick<SearchResult
   function locate(rows: Uint32Array): number {
     let bytes = 0;
     for (let index = 0; index < columns.length; index++) {
-      bytes += locateColumn((columns[index] as (typeof columns)[number]).column, rows, spans[index] as Uint32Array);
+      bytes += locateColumn(
+        (columns[index] as (typeof columns)[number]).column,
+        rows,
+        spans[index] as Uint32Array,
+      );
     }
     return bytes;
   }
@@ -84,7 +90,9 @@ export function createPageWriter(context: JsonContext): (page: Pick<SearchResult
       put(after, 0, after.length);
     }
     const point = context.points.codes[row] as number;
-    putAscii(`,"lat":${degrees(context.points.latitudes, point)},"lng":${degrees(context.points.longitudes, point)}`);
+    putAscii(
+      `,"lat":${degrees(context.points.latitudes, point)},"lng":${degrees(context.points.longitudes, point)}`,
+    );
     putAscii(miles === undefined ? '}' : `,"distance":${roundUpMiles(miles)}}`);
   }
 

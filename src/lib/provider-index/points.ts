@@ -42,7 +42,9 @@ export interface Circle extends RadiusFilter {
 }
 
 export function circleOf(radius: RadiusFilter): Circle {
-  return { ...radius, center: unitVector(radius.latitude, radius.longitude), chord: chordOfMiles(radius.miles) };
+  // A chord below the tolerance means that every point is decided by the exact formula anyway.
+  const chord = Math.max(chordTolerance, chordOfMiles(radius.miles));
+  return { ...radius, center: unitVector(radius.latitude, radius.longitude), chord };
 }
 
 /** Unrounded miles from the centre (Decision 0004). */
@@ -95,7 +97,9 @@ export function selectCircle(map: PointMap, circle: Circle): Selector {
     const first = cells[cell] as number;
     const stop = cells[cell + 1] as number;
     if (chord + extent < circle.chord) add(first, stop);
-    else for (let point = first; point < stop; point++) if (isInside(map, circle, point, chordToPoint(map, circle.center, point))) add(point, point + 1);
+    else
+      for (let point = first; point < stop; point++)
+        if (isInside(map, circle, point, chordToPoint(map, circle.center, point))) add(point, point + 1);
   }
   return selectRanges(map, ranges.subarray(0, end));
 }

@@ -22,7 +22,9 @@ export function readRecord(row: number, { columns, points, ids }: JsonContext): 
     state: text('state'),
     zip: text('zip'),
     phone: text('phone'),
-    ...(point < points.count ? { latitude: points.latitudes[point] as number, longitude: points.longitudes[point] as number } : {}),
+    ...(point < points.count
+      ? { latitude: points.latitudes[point] as number, longitude: points.longitudes[point] as number }
+      : {}),
   };
 }
 

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { searchPlainly } from '../../../test/support/plain-directory.ts';
 import { randomDirectory, randomQuery, seededRandom } from '../../../test/support/random-directory.ts';
-import { createIndexBuilder, createSearchPool, ProviderIndexError, type ProviderRecord, type SharedIndexBytes } from './index.ts';
+import {
+  createIndexBuilder,
+  createSearchPool,
+  ProviderIndexError,
+  type ProviderRecord,
+  type SharedIndexBytes,
+} from './index.ts';
 
 function build(records: readonly ProviderRecord[], helperRecords = 200_000): SharedIndexBytes {
   const builder = createIndexBuilder({ frequentRows: 20, helperRecords });
@@ -37,7 +43,12 @@ test('while loads are swapped in, every answer comes wholly from one of them', a
   pool.swap(loads[0] as SharedIndexBytes);
   const answers: Promise<void>[] = [];
   for (let turn = 0; turn < 60; turn++) {
-    const search = pool.search({ filters: [], sort: [{ field: 'city', isDescending: turn % 2 === 0 }], offset: 0, limit: 1000 });
+    const search = pool.search({
+      filters: [],
+      sort: [{ field: 'city', isDescending: turn % 2 === 0 }],
+      offset: 0,
+      limit: 1000,
+    });
     answers.push(
       search.then((page) => {
         assert.ok(counts.has(page.totalCount));
@@ -78,7 +89,8 @@ test('an NPI is looked up in the calling thread', async () => {
 test('without an index, before the first load or after closing, a search is refused', async () => {
   const pool = createSearchPool({ threads: 0 });
   const query = { filters: [], sort: [], offset: 0, limit: 1 };
-  const isNotReady = (error: unknown): boolean => error instanceof ProviderIndexError && error.code === 'INDEX_NOT_READY' && error.isTransient;
+  const isNotReady = (error: unknown): boolean =>
+    error instanceof ProviderIndexError && error.code === 'INDEX_NOT_READY' && error.isTransient;
   await assert.rejects(pool.search(query), isNotReady);
   assert.throws(() => pool.findByNpi('1234567893'), isNotReady);
   pool.swap(build([]));
@@ -102,6 +114,11 @@ test('an index built in two threads is the same as one built in one', () => {
   const one = build(records);
   const two = build(records, 0);
   const textOf = (bytes: SharedIndexBytes): string[] =>
-    bytes.layout.arrays.map(({ name }, part) => `${name} ${Buffer.from(bytes.parts[part] as SharedArrayBuffer).toString('base64')}`).sort();
+    bytes.layout.arrays
+      .map(
+        ({ name }, part) =>
+          `${name} ${Buffer.from(bytes.parts[part] as SharedArrayBuffer).toString('base64')}`,
+      )
+      .sort();
   assert.deepEqual(textOf(two), textOf(one));
 });

@@ -35,7 +35,9 @@ export type PoolRequest =
   | { readonly kind: 'search'; readonly id: number; readonly query: ProviderQuery };
 
 /** What it answers. */
-export type PoolReply = { readonly id: number; readonly page: SearchPage } | { readonly id: number; readonly failure: string };
+export type PoolReply =
+  | { readonly id: number; readonly page: SearchPage }
+  | { readonly id: number; readonly failure: string };
 
 interface Waiting {
   resolve(page: SearchPage): void;
@@ -58,7 +60,8 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
   const pool: SearchThread[] = [];
 
   function needIndex(): ProviderIndex {
-    if (current === undefined) throw new ProviderIndexError('INDEX_NOT_READY', 'The directory is not loaded yet.');
+    if (current === undefined)
+      throw new ProviderIndexError('INDEX_NOT_READY', 'The directory is not loaded yet.');
     return current;
   }
 
@@ -82,7 +85,10 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
   }
 
   function searchInThread(query: ProviderQuery): Promise<SearchPage> {
-    const thread = pool.length < threads ? startThread() : pool.reduce((a, b) => (b.waiting.size < a.waiting.size ? b : a));
+    const thread =
+      pool.length < threads
+        ? startThread()
+        : pool.reduce((a, b) => (b.waiting.size < a.waiting.size ? b : a));
     const id = nextId++;
     return new Promise((resolve, reject) => {
       thread.waiting.set(id, { resolve, reject });
@@ -116,7 +122,8 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
       current = undefined;
       const closing = pool.splice(0);
       for (const { waiting } of closing) {
-        for (const { reject } of waiting.values()) reject(new ProviderIndexError('INDEX_NOT_READY', 'The directory is closing.'));
+        for (const { reject } of waiting.values())
+          reject(new ProviderIndexError('INDEX_NOT_READY', 'The directory is closing.'));
       }
       await Promise.all(closing.map(({ worker }) => worker.terminate()));
     },
@@ -137,5 +144,9 @@ function settle({ waiting, worker }: SearchThread, reply: PoolReply): void {
 
 /** Makes a page of a result of this index. */
 export function writePage(index: ProviderIndex, result: SearchResult): SearchPage {
-  return { totalCount: result.totalCount, count: result.rows.length, providersJson: index.writePageJson(result) };
+  return {
+    totalCount: result.totalCount,
+    count: result.rows.length,
+    providersJson: index.writePageJson(result),
+  };
 }

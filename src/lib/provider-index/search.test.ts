@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { searchPlainly } from '../../../test/support/plain-directory.ts';
 import { randomDirectory, randomQuery, seededRandom } from '../../../test/support/random-directory.ts';
-import { createIndexBuilder, openIndex, type OpenIndexOptions, type ProviderIndex, type ProviderQuery, type ProviderRecord } from './index.ts';
+import {
+  createIndexBuilder,
+  openIndex,
+  type OpenIndexOptions,
+  type ProviderIndex,
+  type ProviderQuery,
+  type ProviderRecord,
+} from './index.ts';
 
 function buildIndex(records: readonly ProviderRecord[], options?: OpenIndexOptions): ProviderIndex {
   const builder = createIndexBuilder({ frequentRows: 8 });
@@ -10,7 +17,11 @@ function buildIndex(records: readonly ProviderRecord[], options?: OpenIndexOptio
   return openIndex(builder.finish(), options);
 }
 
-function assertSameAnswer(index: ProviderIndex, records: readonly ProviderRecord[], query: ProviderQuery): void {
+function assertSameAnswer(
+  index: ProviderIndex,
+  records: readonly ProviderRecord[],
+  query: ProviderQuery,
+): void {
   const expected = searchPlainly(records, query);
   const found = index.search(query);
   const page = {
@@ -36,6 +47,7 @@ for (const [recordCount, queryCount, shortResult] of shapes) {
     const records = randomDirectory(recordCount + shortResult, recordCount);
     const index = buildIndex(records, { shortResult });
     const random = seededRandom(queryCount);
-    for (let count = 0; count < queryCount; count++) assertSameAnswer(index, records, randomQuery(random, records));
+    for (let count = 0; count < queryCount; count++)
+      assertSameAnswer(index, records, randomQuery(random, records));
   });
 }

@@ -13,7 +13,12 @@ export interface GroupedRows {
 /** The rows that one condition selects, in the form that came cheapest. */
 export type Selector =
   /** Groups of a column: `ranges` holds pairs [first, end), ascending and apart. */
-  | { readonly kind: 'groups'; readonly column: GroupedRows; readonly ranges: Uint32Array; readonly count: number }
+  | {
+      readonly kind: 'groups';
+      readonly column: GroupedRows;
+      readonly ranges: Uint32Array;
+      readonly count: number;
+    }
   /** A set that must not be written to. */
   | { readonly kind: 'bits'; readonly bits: Uint32Array; readonly count: number }
   /** Row numbers in any order. */
@@ -22,7 +27,8 @@ export type Selector =
 export function selectRanges(column: GroupedRows, ranges: Uint32Array): Selector {
   let count = 0;
   for (let at = 0; at < ranges.length; at += 2) {
-    count += (column.starts[ranges[at + 1] as number] as number) - (column.starts[ranges[at] as number] as number);
+    count +=
+      (column.starts[ranges[at + 1] as number] as number) - (column.starts[ranges[at] as number] as number);
   }
   return { kind: 'groups', column, ranges, count };
 }
@@ -59,7 +65,8 @@ function gatherBits(bits: Uint32Array, count: number): Uint32Array {
   const rows = new Uint32Array(count);
   let found = 0;
   for (let word = 0; word < bits.length; word++) {
-    for (let left = bits[word] as number; left !== 0; left &= left - 1) rows[found++] = (word << 5) + (31 - Math.clz32(left & -left));
+    for (let left = bits[word] as number; left !== 0; left &= left - 1)
+      rows[found++] = (word << 5) + (31 - Math.clz32(left & -left));
   }
   return rows;
 }
@@ -99,7 +106,11 @@ function writeGroups({ starts, postings }: GroupedRows, ranges: Uint32Array, bit
 }
 
 /** Adds the rows of the groups to the set. */
-export function addGroups({ starts, postings }: Omit<GroupedRows, 'codes'>, ranges: Uint32Array, bits: Uint32Array): void {
+export function addGroups(
+  { starts, postings }: Omit<GroupedRows, 'codes'>,
+  ranges: Uint32Array,
+  bits: Uint32Array,
+): void {
   for (let at = 0; at < ranges.length; at += 2) {
     const end = starts[ranges[at + 1] as number] as number;
     const start = starts[ranges[at] as number] as number;
@@ -108,12 +119,18 @@ export function addGroups({ starts, postings }: Omit<GroupedRows, 'codes'>, rang
   }
 }
 
-function writeComplement({ starts, postings }: GroupedRows, ranges: Uint32Array, bits: Uint32Array, rowCount: number): void {
+function writeComplement(
+  { starts, postings }: GroupedRows,
+  ranges: Uint32Array,
+  bits: Uint32Array,
+  rowCount: number,
+): void {
   fillAll(bits, rowCount);
   let group = 0;
   for (let at = 0; at <= ranges.length; at += 2) {
     const end = at < ranges.length ? (starts[ranges[at] as number] as number) : rowCount;
-    for (let index = starts[group] as number; index < end; index++) clearBit(bits, postings === undefined ? index : (postings[index] as number));
+    for (let index = starts[group] as number; index < end; index++)
+      clearBit(bits, postings === undefined ? index : (postings[index] as number));
     group = at < ranges.length ? (ranges[at + 1] as number) : group;
   }
 }
@@ -123,7 +140,8 @@ export function filterRows(selector: Selector, rows: Uint32Array, count: number,
   if (selector.kind === 'groups') {
     const { column, ranges } = selector;
     const { codes, ranks } = column;
-    if (ranges.length !== 2) return filterByMask(column, maskOf(ranges, column.starts.length - 1), rows, count);
+    if (ranges.length !== 2)
+      return filterByMask(column, maskOf(ranges, column.starts.length - 1), rows, count);
     if (ranks !== undefined) return filterByRank(codes, ranks, ranges, rows, count);
     return filterByRange(codes, ranges[0] as number, ranges[1] as number, rows, count);
   }
@@ -138,7 +156,13 @@ export function filterRows(selector: Selector, rows: Uint32Array, count: number,
   return kept;
 }
 
-function filterByRange(codes: CodeArray, first: number, end: number, rows: Uint32Array, count: number): number {
+function filterByRange(
+  codes: CodeArray,
+  first: number,
+  end: number,
+  rows: Uint32Array,
+  count: number,
+): number {
   let kept = 0;
   for (let index = 0; index < count; index++) {
     const row = rows[index] as number;
@@ -149,7 +173,13 @@ function filterByRange(codes: CodeArray, first: number, end: number, rows: Uint3
   return kept;
 }
 
-function filterByRank(codes: CodeArray, ranks: Uint32Array, ranges: Uint32Array, rows: Uint32Array, count: number): number {
+function filterByRank(
+  codes: CodeArray,
+  ranks: Uint32Array,
+  ranges: Uint32Array,
+  rows: Uint32Array,
+  count: number,
+): number {
   const [first = 0, end = 0] = ranges;
   let kept = 0;
   for (let index = 0; index < count; index++) {
@@ -161,7 +191,12 @@ function filterByRank(codes: CodeArray, ranks: Uint32Array, ranges: Uint32Array,
   return kept;
 }
 
-function filterByMask({ codes, ranks }: GroupedRows, mask: Uint32Array, rows: Uint32Array, count: number): number {
+function filterByMask(
+  { codes, ranks }: GroupedRows,
+  mask: Uint32Array,
+  rows: Uint32Array,
+  count: number,
+): number {
   let kept = 0;
   for (let index = 0; index < count; index++) {
     const row = rows[index] as number;

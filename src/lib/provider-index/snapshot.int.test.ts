@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { randomDirectory, randomQuery, seededRandom } from '../../../test/support/random-directory.ts';
-import { createIndexBuilder, openIndex, ProviderIndexError, readSnapshot, writeSnapshot, type SharedIndexBytes } from './index.ts';
+import {
+  createIndexBuilder,
+  openIndex,
+  ProviderIndexError,
+  readSnapshot,
+  writeSnapshot,
+  type SharedIndexBytes,
+} from './index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'openhisp-snapshot-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -55,7 +62,15 @@ test('a file with one bit changed anywhere is refused', () => {
   const whole = readFileSync(path);
   const changed = join(folder, 'changed.idx');
   const random = seededRandom(11);
-  const places = [0, 8, 12, 16, 30, whole.length - 1, ...Array.from({ length: 60 }, () => Math.floor(random() * whole.length))];
+  const places = [
+    0,
+    8,
+    12,
+    16,
+    30,
+    whole.length - 1,
+    ...Array.from({ length: 60 }, () => Math.floor(random() * whole.length)),
+  ];
   for (const place of places.filter((at) => at < 20 || at >= 24)) {
     const copy = Buffer.from(whole);
     copy[place] = (copy[place] as number) ^ 1;
@@ -76,7 +91,8 @@ test('a file that is longer, another kind of file and no file at all are refused
 
 test('a snapshot that cannot be written leaves the old one', () => {
   const before = readFileSync(path);
-  const isUnwritable = (error: unknown): boolean => error instanceof ProviderIndexError && error.code === 'INDEX_SNAPSHOT_UNWRITABLE';
+  const isUnwritable = (error: unknown): boolean =>
+    error instanceof ProviderIndexError && error.code === 'INDEX_SNAPSHOT_UNWRITABLE';
   assert.throws(() => writeSnapshot(bytes, join(folder, 'no-such-folder', 'directory.idx')), isUnwritable);
   chmodSync(folder, 0o700);
   assert.ok(readFileSync(path).equals(before));

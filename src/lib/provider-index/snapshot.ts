@@ -26,7 +26,11 @@ export function writeSnapshot(bytes: SharedIndexBytes, path: string): number {
     return size;
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw new ProviderIndexError('INDEX_SNAPSHOT_UNWRITABLE', 'The directory snapshot could not be written.', { cause: error });
+    throw new ProviderIndexError(
+      'INDEX_SNAPSHOT_UNWRITABLE',
+      'The directory snapshot could not be written.',
+      { cause: error },
+    );
   }
 }
 
@@ -44,7 +48,10 @@ function writeFile(bytes: SharedIndexBytes, path: string): number {
 }
 
 function headOf(bytes: SharedIndexBytes): SnapshotHead {
-  const parts = bytes.parts.map((part) => ({ bytes: part.byteLength, checksum: checksumOf(new Uint8Array(part)) }));
+  const parts = bytes.parts.map((part) => ({
+    bytes: part.byteLength,
+    checksum: checksumOf(new Uint8Array(part)),
+  }));
   return { layout: bytes.layout, parts };
 }
 
@@ -65,7 +72,8 @@ export function readSnapshot(path: string): SharedIndexBytes {
     const parts = head.parts.map((spec) => new SharedArrayBuffer(spec.bytes));
     for (const [index, part] of parts.entries()) {
       readAll(file, new Uint8Array(part));
-      if (checksumOf(new Uint8Array(part)) !== head.parts[index]?.checksum) throw invalid('a checksum does not hold');
+      if (checksumOf(new Uint8Array(part)) !== head.parts[index]?.checksum)
+        throw invalid('a checksum does not hold');
     }
     return { layout: head.layout, parts };
   } finally {
@@ -99,13 +107,15 @@ function readHead(file: number): SnapshotHead {
 
 function checksumOf(bytes: Uint8Array): number {
   let checksum = 0;
-  for (let start = 0; start < bytes.length; start += chunkBytes) checksum = crc32(bytes.subarray(start, start + chunkBytes), checksum);
+  for (let start = 0; start < bytes.length; start += chunkBytes)
+    checksum = crc32(bytes.subarray(start, start + chunkBytes), checksum);
   return checksum;
 }
 
 function writeAll(file: number, bytes: Uint8Array): number {
   let position = 0;
-  while (position < bytes.length) position += writeSync(file, bytes, position, Math.min(chunkBytes, bytes.length - position));
+  while (position < bytes.length)
+    position += writeSync(file, bytes, position, Math.min(chunkBytes, bytes.length - position));
   return bytes.length;
 }
 
@@ -120,5 +130,9 @@ function readAll<Bytes extends Uint8Array>(file: number, bytes: Bytes): Bytes {
 }
 
 function invalid(reason: string, cause?: unknown): ProviderIndexError {
-  return new ProviderIndexError('INDEX_SNAPSHOT_INVALID', `The directory snapshot is not usable: ${reason}.`, { cause });
+  return new ProviderIndexError(
+    'INDEX_SNAPSHOT_INVALID',
+    `The directory snapshot is not usable: ${reason}.`,
+    { cause },
+  );
 }

@@ -52,7 +52,9 @@ function openAlternate(name: string, codes: CodeArray, arrays: ArrayReader): Alt
   };
 }
 
-const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte));
+const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte,
+);
 
 export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
   const starts = arrays.get(`${name}.starts`, 'u32');
@@ -92,7 +94,9 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
     scratch,
     valueOf: (row) => {
       const group = codes[row] as number;
-      return firsts === undefined || variants === undefined ? group : (firsts[group] as number) + (variants[row] as number);
+      return firsts === undefined || variants === undefined
+        ? group
+        : (firsts[group] as number) + (variants[row] as number);
     },
     loadFolded(group) {
       if (group === groupCount - 1) return 0;
@@ -104,9 +108,13 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
       return length;
     },
     holds(group, wanted) {
-      if (isException.length > 0 && hasBit(isException, group)) return holdsAt(scratch, 0, loadException(group), wanted);
+      if (isException.length > 0 && hasBit(isException, group))
+        return holdsAt(scratch, 0, loadException(group), wanted);
       const value = firsts === undefined ? group : (firsts[group] as number);
-      return group !== groupCount - 1 && holdsAt(values, offsets[value] as number, offsets[value + 1] as number, wanted);
+      return (
+        group !== groupCount - 1 &&
+        holdsAt(values, offsets[value] as number, offsets[value + 1] as number, wanted)
+      );
     },
   };
 }

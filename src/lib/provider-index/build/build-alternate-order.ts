@@ -35,7 +35,8 @@ function writeOrder({ name, starts, postings }: BuiltColumn, order: Uint32Array,
     const group = order[rank] as number;
     ranks[group] = rank;
     const end = starts[group + 1] as number;
-    for (let index = starts[group] as number; index < end; index++) rows[position++] = (postings as Uint32Array)[index] as number;
+    for (let index = starts[group] as number; index < end; index++)
+      rows[position++] = (postings as Uint32Array)[index] as number;
     newStarts[rank + 1] = position;
   }
 }

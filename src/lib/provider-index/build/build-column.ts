@@ -44,7 +44,8 @@ export function buildColumn(source: ColumnSource, store: ArrayStore): BuiltColum
   writeExceptions(name, writeValues(name, values, grouping, store), grouping, store);
   const starts = store.allocate(`${name}.starts`, 'u32', groupCount + 1);
   groupStarts(codes, groupCount, starts);
-  const postings = sequence === undefined ? undefined : store.allocate(`${name}.postings`, 'u32', recordOfRow.length);
+  const postings =
+    sequence === undefined ? undefined : store.allocate(`${name}.postings`, 'u32', recordOfRow.length);
   if (sequence !== undefined && postings !== undefined) fillGroups(codes, starts, sequence, postings);
   return { name, groupCount, folded: grouping.groupTexts, codes, starts, postings };
 }
@@ -88,7 +89,11 @@ export function groupValues(values: ByteTexts): Grouping {
   if (!hasBlank) firsts[groupCount++] = order.length;
   firsts[groupCount] = order.length;
   offsets[groupCount] = position;
-  const groupTexts = { bytes: bytes.slice(0, position), offsets: offsets.slice(0, groupCount + 1), count: groupCount };
+  const groupTexts = {
+    bytes: bytes.slice(0, position),
+    offsets: offsets.slice(0, groupCount + 1),
+    count: groupCount,
+  };
   return { groupCount, order, groupOf, firstOf: firsts.slice(0, groupCount + 1), groupTexts };
 }
 
@@ -117,7 +122,7 @@ function orderValues(values: ByteTexts, folded: ByteTexts): Uint32Array {
   const order = all.subarray(0, filled);
   sortTexts(order, folded);
   // Texts that differ only in case or accents lie side by side now; their own order makes builds repeatable.
-  for (let start = 0; start < order.length; ) {
+  for (let start = 0; start < order.length;) {
     let end = start + 1;
     while (end < order.length && equalTexts(folded, order[start] as number, order[end] as number)) end++;
     if (end - start > 1) sortTexts(order.subarray(start, end), values);
@@ -132,15 +137,21 @@ function equalTexts({ bytes, offsets }: ByteTexts, a: number, b: number): boolea
   const startB = offsets[b] as number;
   const length = (offsets[a + 1] as number) - startA;
   if ((offsets[b + 1] as number) - startB !== length) return false;
-  for (let index = 0; index < length; index++) if (bytes[startA + index] !== bytes[startB + index]) return false;
+  for (let index = 0; index < length; index++)
+    if (bytes[startA + index] !== bytes[startB + index]) return false;
   return true;
 }
 
 // A variant tells which of a group's stored texts a row has; columns without such groups have none.
-function writeVariants(source: ColumnSource, { order, groupOf, firstOf, groupCount }: Grouping, store: ArrayStore): void {
+function writeVariants(
+  source: ColumnSource,
+  { order, groupOf, firstOf, groupCount }: Grouping,
+  store: ArrayStore,
+): void {
   const first = firstOf;
   let largest = 0;
-  for (let group = 0; group < groupCount; group++) largest = Math.max(largest, (first[group + 1] as number) - (first[group] as number));
+  for (let group = 0; group < groupCount; group++)
+    largest = Math.max(largest, (first[group + 1] as number) - (first[group] as number));
   const { name, recordOfRow, valueOfRecord } = source;
   // Without variants, group and value number are the same, apart from a blank group that nothing uses.
   if (largest <= 1) return;
@@ -156,7 +167,12 @@ function writeVariants(source: ColumnSource, { order, groupOf, firstOf, groupCou
 
 // The texts as they are shown, escaped for JSON, in the order of the groups. Returns the places of those that are not plain
 // ASCII or had to be escaped.
-function writeValues(name: string, values: ByteTexts, { order, groupCount }: Grouping, store: ArrayStore): number[] {
+function writeValues(
+  name: string,
+  values: ByteTexts,
+  { order, groupCount }: Grouping,
+  store: ArrayStore,
+): number[] {
   const offsets = store.allocate(`${name}.offsets`, 'u32', Math.max(order.length, groupCount) + 1);
   let bytes = new Uint8Array(values.offsets[values.count] as number);
   const special: number[] = [];
@@ -170,7 +186,8 @@ function writeValues(name: string, values: ByteTexts, { order, groupCount }: Gro
     } else {
       special.push(index);
       const text = escapeJson(values.bytes.subarray(start, end));
-      if (position + text.length + values.bytes.length - end > bytes.length) bytes = enlarge(bytes, text.length);
+      if (position + text.length + values.bytes.length - end > bytes.length)
+        bytes = enlarge(bytes, text.length);
       bytes.set(text, position);
       position += text.length;
     }
@@ -188,7 +205,12 @@ function enlarge(bytes: Uint8Array, more: number): Uint8Array<ArrayBuffer> {
 }
 
 // Groups whose folded text cannot be had by lower-casing the ASCII letters of the shown text keep it apart.
-function writeExceptions(name: string, special: readonly number[], { order, groupOf, firstOf, groupTexts }: Grouping, store: ArrayStore): void {
+function writeExceptions(
+  name: string,
+  special: readonly number[],
+  { order, groupOf, firstOf, groupTexts }: Grouping,
+  store: ArrayStore,
+): void {
   const groups = special.flatMap((index) => {
     const group = groupOf[order[index] as number] as number;
     return firstOf[group] === index ? [group] : [];
@@ -196,11 +218,17 @@ function writeExceptions(name: string, special: readonly number[], { order, grou
   store.allocate(`${name}.exceptions`, 'u32', groups.length).set(groups);
   const offsets = store.allocate(`${name}.exceptionOffsets`, 'u32', groups.length + 1);
   for (const [index, group] of groups.entries()) {
-    offsets[index + 1] = (offsets[index] as number) + (groupTexts.offsets[group + 1] as number) - (groupTexts.offsets[group] as number);
+    offsets[index + 1] =
+      (offsets[index] as number) +
+      (groupTexts.offsets[group + 1] as number) -
+      (groupTexts.offsets[group] as number);
   }
   const bytes = store.allocate(`${name}.exceptionTexts`, 'u8', offsets[groups.length] as number);
   for (const [index, group] of groups.entries()) {
-    bytes.set(groupTexts.bytes.subarray(groupTexts.offsets[group], groupTexts.offsets[group + 1]), offsets[index] as number);
+    bytes.set(
+      groupTexts.bytes.subarray(groupTexts.offsets[group], groupTexts.offsets[group + 1]),
+      offsets[index] as number,
+    );
   }
 }
 

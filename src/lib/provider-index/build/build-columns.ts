@@ -20,13 +20,20 @@ export interface ColumnsTask {
 }
 
 /** Builds the columns with everything that searching them needs. */
-export function buildColumns({ columns, recordOfRow, sequence, frequentRows }: ColumnsTask, store: ArrayStore): void {
+export function buildColumns(
+  { columns, recordOfRow, sequence, frequentRows }: ColumnsTask,
+  store: ArrayStore,
+): void {
   let domainSequence = sequence;
   for (const input of columns) {
     // Addresses of one local part follow one another by domain, so that the local part's postings are in address order.
-    const column = buildColumn({ ...input, recordOfRow, sequence: input.name === 'addressLocal' ? domainSequence : sequence }, store);
+    const column = buildColumn(
+      { ...input, recordOfRow, sequence: input.name === 'addressLocal' ? domainSequence : sequence },
+      store,
+    );
     if (input.name === 'addressDomain') domainSequence = blankFirst(column);
-    if (containsColumns.has(input.name)) buildFrequentTexts(column, buildGrams(column, store), frequentRows, store);
+    if (containsColumns.has(input.name))
+      buildFrequentTexts(column, buildGrams(column, store), frequentRows, store);
     buildAlternateOrder(column, store);
   }
 }

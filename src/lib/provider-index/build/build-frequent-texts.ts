@@ -31,7 +31,12 @@ interface FrequentText {
  * Finds the texts of 1 to 24 bytes that many rows hold inside a column and keeps the sets of those rows. Texts with the
  * same rows (`suit`, `suite`) share a set. They are found by growing frequent runs of three bytes to the right.
  */
-export function buildFrequentTexts(column: BuiltColumn, grams: BuiltGrams, frequentRows: number, store: ArrayStore): void {
+export function buildFrequentTexts(
+  column: BuiltColumn,
+  grams: BuiltGrams,
+  frequentRows: number,
+  store: ArrayStore,
+): void {
   const rowCount = column.codes.length;
   const threshold = Math.max(1, frequentRows, Math.ceil(rowCount * frequentShare));
   const budget = column.groupCount < fewGroups ? smallBudgetBytesPerRecord : budgetBytesPerRecord;
@@ -49,7 +54,8 @@ function findTexts(column: BuiltColumn, grams: BuiltGrams, threshold: number): F
     for (let index = 0, end = 0; index < grams.keys.length; index = end) {
       const prefix = (grams.keys[index] as number) >>> shift;
       let rows = 0;
-      for (; end < grams.keys.length && (grams.keys[end] as number) >>> shift === prefix; end++) rows += rowsOfList[end] as number;
+      for (; end < grams.keys.length && (grams.keys[end] as number) >>> shift === prefix; end++)
+        rows += rowsOfList[end] as number;
       if ((prefix & 0xff) === 0 || rows < threshold) continue;
       const text = shift === 16 ? [prefix] : [prefix >>> 8, prefix & 0xff];
       keepIfFrequent(found, { column, text, groups: unionOf(grams, index, end, marks, ++mark) }, threshold);
@@ -59,7 +65,11 @@ function findTexts(column: BuiltColumn, grams: BuiltGrams, threshold: number): F
     const key = grams.keys[index] as number;
     if ((key & 0xff) === 0 || (rowsOfList[index] as number) < threshold) continue;
     const text = [key >>> 16, (key >>> 8) & 0xff, key & 0xff];
-    const frequent = keepIfFrequent(found, { column, text, groups: readGramList(grams.listAt(index)) }, threshold);
+    const frequent = keepIfFrequent(
+      found,
+      { column, text, groups: readGramList(grams.listAt(index)) },
+      threshold,
+    );
     if (frequent !== undefined) grow(frequent, found, threshold);
   }
   return found;
@@ -67,7 +77,8 @@ function findTexts(column: BuiltColumn, grams: BuiltGrams, threshold: number): F
 
 function countRows(column: BuiltColumn, grams: BuiltGrams): Float64Array {
   const rows = new Float64Array(grams.keys.length);
-  for (let index = 0; index < rows.length; index++) rows[index] = rowsOfGroups(column, readGramList(grams.listAt(index)));
+  for (let index = 0; index < rows.length; index++)
+    rows[index] = rowsOfGroups(column, readGramList(grams.listAt(index)));
   return rows;
 }
 
@@ -81,7 +92,13 @@ function rowsOfGroups({ starts }: BuiltColumn, groups: Uint32Array): number {
 }
 
 // Members of any of the lists, in no particular order. `mark` must differ from call to call.
-function unionOf(grams: BuiltGrams, first: number, end: number, marks: Uint32Array, mark: number): Uint32Array {
+function unionOf(
+  grams: BuiltGrams,
+  first: number,
+  end: number,
+  marks: Uint32Array,
+  mark: number,
+): Uint32Array {
   let size = 0;
   for (let index = first; index < end; index++) size += grams.listAt(index).count;
   const union = new Uint32Array(Math.min(size, marks.length));
@@ -98,7 +115,11 @@ function unionOf(grams: BuiltGrams, first: number, end: number, marks: Uint32Arr
   return union.slice(0, found);
 }
 
-function keepIfFrequent(found: FrequentText[], text: Omit<FrequentText, 'rowCount'>, threshold: number): FrequentText | undefined {
+function keepIfFrequent(
+  found: FrequentText[],
+  text: Omit<FrequentText, 'rowCount'>,
+  threshold: number,
+): FrequentText | undefined {
   const rowCount = rowsOfGroups(text.column, text.groups);
   if (rowCount < threshold) return undefined;
   const frequent = { ...text, rowCount };
@@ -109,11 +130,19 @@ function keepIfFrequent(found: FrequentText[], text: Omit<FrequentText, 'rowCoun
 // Adds the frequent texts that begin with this one.
 function grow(from: FrequentText, found: FrequentText[], threshold: number): void {
   const waiting = [from];
-  for (let text = waiting.pop(); text !== undefined && found.length < maxTextsPerColumn; text = waiting.pop()) {
+  for (
+    let text = waiting.pop();
+    text !== undefined && found.length < maxTextsPerColumn;
+    text = waiting.pop()
+  ) {
     if (text.text.length === maxTextBytes) continue;
     for (const byte of likelyNextBytes(text, threshold)) {
       const groups = groupsWithNext(text, byte);
-      const longer = keepIfFrequent(found, { column: text.column, text: [...text.text, byte], groups }, threshold);
+      const longer = keepIfFrequent(
+        found,
+        { column: text.column, text: [...text.text, byte], groups },
+        threshold,
+      );
       if (longer !== undefined) waiting.push(longer);
     }
   }
@@ -201,12 +230,14 @@ function writeColumn(column: BuiltColumn, own: readonly SharedSet[], store: Arra
   store.allocate(`${column.name}.frequent.sets`, 'u32', texts.length).set(texts.map(({ number }) => number));
   store.allocate(`${column.name}.frequent.counts`, 'u32', own.length).set(own.map((set) => set.rowCount));
   const bits = store.allocate(`${column.name}.frequent.bits`, 'u32', own.length * words);
-  for (const [number, set] of own.entries()) fillBits(column, set.groups, bits.subarray(number * words, (number + 1) * words));
+  for (const [number, set] of own.entries())
+    fillBits(column, set.groups, bits.subarray(number * words, (number + 1) * words));
 }
 
 function fillBits({ starts, postings }: BuiltColumn, groups: Uint32Array, bits: Uint32Array): void {
   for (let at = 0; at < groups.length; at++) {
     const end = starts[(groups[at] as number) + 1] as number;
-    for (let index = starts[groups[at] as number] as number; index < end; index++) setBit(bits, (postings as Uint32Array)[index] as number);
+    for (let index = starts[groups[at] as number] as number; index < end; index++)
+      setBit(bits, (postings as Uint32Array)[index] as number);
   }
 }

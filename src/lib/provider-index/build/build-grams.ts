@@ -31,7 +31,10 @@ export function buildGrams({ name, folded }: BuiltColumn, store: ArrayStore): Bu
   }
   const lists = store.allocate(`${name}.grams.lists`, 'u8', offsets[present.length] as number);
   fillLists(folded, alphabet, table, lists);
-  return { keys, listAt: (index) => ({ lists, start: offsets[index] as number, count: counts[index] as number }) };
+  return {
+    keys,
+    listAt: (index) => ({ lists, start: offsets[index] as number, count: counts[index] as number }),
+  };
 }
 
 // The table has four fields for each possible run; `last` is the group listed last, plus one.
@@ -88,7 +91,13 @@ function countGrams({ bytes, offsets, count }: ByteTexts, { numberOf, bytes: use
   return table;
 }
 
-function firstPair(bytes: Uint8Array, start: number, end: number, numberOf: Uint8Array, base: number): number {
+function firstPair(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  numberOf: Uint8Array,
+  base: number,
+): number {
   const second = start + 1 < end ? (numberOf[bytes[start + 1] as number] as number) : 0;
   return (numberOf[bytes[start] as number] as number) * base + second;
 }
@@ -98,11 +107,17 @@ function presentCells(table: Uint32Array): Uint32Array {
   for (let field = countField; field < table.length; field += 4) if (table[field] !== 0) count++;
   const present = new Uint32Array(count);
   let found = 0;
-  for (let field = countField; field < table.length; field += 4) if (table[field] !== 0) present[found++] = field >>> 2;
+  for (let field = countField; field < table.length; field += 4)
+    if (table[field] !== 0) present[found++] = field >>> 2;
   return present;
 }
 
-function fillLists({ bytes, offsets, count }: ByteTexts, { numberOf, bytes: used }: Alphabet, table: Uint32Array, lists: Uint8Array): void {
+function fillLists(
+  { bytes, offsets, count }: ByteTexts,
+  { numberOf, bytes: used }: Alphabet,
+  table: Uint32Array,
+  lists: Uint8Array,
+): void {
   const base = used.length;
   const keep = base * base;
   for (let group = 1; group <= count; group++) {

@@ -16,13 +16,21 @@ export interface PointSource {
 }
 
 /** Writes the points in spatial order, the rows of each, and the cells that they fall into. */
-export function buildPoints({ points, pointOfRecord, recordOfRow, sequence }: PointSource, store: ArrayStore): void {
+export function buildPoints(
+  { points, pointOfRecord, recordOfRow, sequence }: PointSource,
+  store: ArrayStore,
+): void {
   const { count, latitudes, longitudes } = points;
-  const order = orderOf(Float64Array.from({ length: count }, (_, point) => hilbertKey(latitudes[point] as number, longitudes[point] as number)));
+  const order = orderOf(
+    Float64Array.from({ length: count }, (_, point) =>
+      hilbertKey(latitudes[point] as number, longitudes[point] as number),
+    ),
+  );
   const rankOf = new Uint32Array(count + 1).fill(count);
   for (let rank = 0; rank < count; rank++) rankOf[order[rank] as number] = rank;
   const codes = store.allocateCodes('point.codes', count + 1, recordOfRow.length);
-  for (let row = 0; row < recordOfRow.length; row++) codes[row] = rankOf[pointOfRecord[recordOfRow[row] as number] as number] as number;
+  for (let row = 0; row < recordOfRow.length; row++)
+    codes[row] = rankOf[pointOfRecord[recordOfRow[row] as number] as number] as number;
   const starts = store.allocate('point.starts', 'u32', count + 2);
   groupStarts(codes, count + 1, starts);
   fillGroups(codes, starts, sequence, store.allocate('point.postings', 'u32', recordOfRow.length));
@@ -53,7 +61,11 @@ function buildCells(vectors: Float32Array, store: ArrayStore): void {
   }
 }
 
-function sphereAround(vectors: Float32Array, first: number, end: number): readonly [number, number, number, number] {
+function sphereAround(
+  vectors: Float32Array,
+  first: number,
+  end: number,
+): readonly [number, number, number, number] {
   const sum: [number, number, number] = [0, 0, 0];
   for (let point = first; point < end; point++) {
     for (let axis = 0; axis < 3; axis++) sum[axis as 0] += vectors[point * 3 + axis] as number;
@@ -62,7 +74,14 @@ function sphereAround(vectors: Float32Array, first: number, end: number): readon
   let radius = 0;
   for (let point = first; point < end; point++) {
     const at = point * 3;
-    radius = Math.max(radius, Math.hypot((vectors[at] as number) - x, (vectors[at + 1] as number) - y, (vectors[at + 2] as number) - z));
+    radius = Math.max(
+      radius,
+      Math.hypot(
+        (vectors[at] as number) - x,
+        (vectors[at + 1] as number) - y,
+        (vectors[at + 2] as number) - z,
+      ),
+    );
   }
   return [x, y, z, radius];
 }

@@ -23,9 +23,16 @@ export function startColumnHelper(task: ColumnsTask): { result(): SharedIndexByt
   const { port1, port2 } = new MessageChannel();
   const signal = new Int32Array(new SharedArrayBuffer(4));
   const data: HelperData = { task, port: port2, signal };
-  const texts = task.columns.flatMap(({ values, valueOfRecord }) => [values.bytes.buffer, values.offsets.buffer, valueOfRecord.buffer]);
+  const texts = task.columns.flatMap(({ values, valueOfRecord }) => [
+    values.bytes.buffer,
+    values.offsets.buffer,
+    valueOfRecord.buffer,
+  ]);
   const file = import.meta.url.endsWith('.ts') ? './column-thread.ts' : './column-thread.js';
-  const worker = new Worker(new URL(file, import.meta.url), { workerData: data, transferList: [port2, ...(texts as ArrayBuffer[])] });
+  const worker = new Worker(new URL(file, import.meta.url), {
+    workerData: data,
+    transferList: [port2, ...(texts as ArrayBuffer[])],
+  });
   // A failure before the thread can answer leaves the signal at zero; it is told apart below by the missing reply.
   worker.on('error', () => Atomics.store(signal, 0, 1));
   return {
@@ -35,7 +42,9 @@ export function startColumnHelper(task: ColumnsTask): { result(): SharedIndexByt
       port1.close();
       void worker.terminate();
       if (reply !== undefined && 'bytes' in reply) return reply.bytes;
-      throw new ProviderIndexError('INDEX_BUILD_FAILED', 'The second thread of an index build failed.', { cause: reply?.failure });
+      throw new ProviderIndexError('INDEX_BUILD_FAILED', 'The second thread of an index build failed.', {
+        cause: reply?.failure,
+      });
     },
   };
 }

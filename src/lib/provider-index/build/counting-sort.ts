@@ -7,11 +7,17 @@ export function groupStarts(codes: ArrayLike<number>, groupCount: number, starts
     const next = (codes[row] as number) + 1;
     starts[next] = (starts[next] as number) + 1;
   }
-  for (let group = 0; group < groupCount; group++) starts[group + 1] = (starts[group + 1] as number) + (starts[group] as number);
+  for (let group = 0; group < groupCount; group++)
+    starts[group + 1] = (starts[group + 1] as number) + (starts[group] as number);
 }
 
 /** Fills `target` with the members of each group, in the order in which `sequence` names them. */
-export function fillGroups(codes: ArrayLike<number>, starts: Uint32Array, sequence: Uint32Array, target: Uint32Array): void {
+export function fillGroups(
+  codes: ArrayLike<number>,
+  starts: Uint32Array,
+  sequence: Uint32Array,
+  target: Uint32Array,
+): void {
   const cursors = starts.slice();
   for (let index = 0; index < sequence.length; index++) {
     const row = sequence[index] as number;
@@ -27,7 +33,8 @@ export function orderOf(keys: Float64Array): Uint32Array {
   const order = new Uint32Array(keys.length);
   for (let index = 0; index < order.length; index++) order[index] = index;
   let isAscending = true;
-  for (let index = 1; index < keys.length && isAscending; index++) isAscending = (keys[index - 1] as number) <= (keys[index] as number);
+  for (let index = 1; index < keys.length && isAscending; index++)
+    isAscending = (keys[index - 1] as number) <= (keys[index] as number);
   if (isAscending) return order;
   return sortByDigits(keys, order);
 }
@@ -40,7 +47,8 @@ function sortByDigits(keys: Float64Array, order: Uint32Array): Uint32Array {
   const starts = new Uint32Array(0x10001);
   let current = order;
   for (let scale = 1; scale <= largest; scale *= 0x10000) {
-    for (let index = 0; index < keys.length; index++) digits[index] = Math.floor((keys[index] as number) / scale) % 0x10000;
+    for (let index = 0; index < keys.length; index++)
+      digits[index] = Math.floor((keys[index] as number) / scale) % 0x10000;
     groupStarts(digits, 0x10000, starts);
     const next = new Uint32Array(keys.length);
     fillGroups(digits, starts, current, next);

@@ -34,7 +34,13 @@ export function foldValues({ bytes, offsets, count }: ByteTexts): ByteTexts {
 }
 
 // False as soon as a byte is not ASCII.
-function foldAscii(bytes: Uint8Array, start: number, end: number, folded: Uint8Array, position: number): boolean {
+function foldAscii(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  folded: Uint8Array,
+  position: number,
+): boolean {
   for (let index = start; index < end; index++) {
     const byte = bytes[index] as number;
     if (byte > 0x7f) return false;

@@ -29,7 +29,11 @@ interface TextSource {
 const noPoint = 0xffffffff;
 
 /** Collects records in any order and makes the index of them. Memory grows with the index, not with the text read. */
-export function createIndexBuilder({ expectedRecords = 0, frequentRows = 20_000, helperRecords = 200_000 }: IndexBuilderOptions = {}): IndexBuilder {
+export function createIndexBuilder({
+  expectedRecords = 0,
+  frequentRows = 20_000,
+  helperRecords = 200_000,
+}: IndexBuilderOptions = {}): IndexBuilder {
   const sources = new Map(columnNames.map((name) => [name, createTextSource(expectedRecords)]));
   const put = putters(sources);
   const points = createPointInterner();
@@ -41,7 +45,9 @@ export function createIndexBuilder({ expectedRecords = 0, frequentRows = 20_000,
       const hasPoint = checkRecord(record);
       if (count === ids.length) ids = enlarge(ids);
       ids[count++] = record.id;
-      pointOfRecord.push(hasPoint ? points.intern(record.latitude as number, record.longitude as number) : noPoint);
+      pointOfRecord.push(
+        hasPoint ? points.intern(record.latitude as number, record.longitude as number) : noPoint,
+      );
       const address = record.directAddress;
       const at = address.indexOf('@') + 1;
       const split = at === 0 ? address.length : at;
@@ -60,8 +66,15 @@ export function createIndexBuilder({ expectedRecords = 0, frequentRows = 20_000,
       put.zip(record.zip, 0, record.zip.length);
       put.phone(record.phone, 0, record.phone.length);
     },
-    finish: () => 
-      finishIndex({ ids: ids.subarray(0, count), sources, points, pointOfRecord: pointOfRecord.values(), frequentRows, helperRecords }),
+    finish: () =>
+      finishIndex({
+        ids: ids.subarray(0, count),
+        sources,
+        points,
+        pointOfRecord: pointOfRecord.values(),
+        frequentRows,
+        helperRecords,
+      }),
   };
 }
 
@@ -101,11 +114,19 @@ function checkRecord(record: ProviderRecord): boolean {
     throw new ProviderIndexError('INDEX_RECORD_INVALID', 'A record id is no non-negative whole number.');
   }
   if (longestText(record) > maxTextLength) {
-    throw new ProviderIndexError('INDEX_RECORD_INVALID', `A text of record ${record.id} is longer than ${maxTextLength} characters.`);
+    throw new ProviderIndexError(
+      'INDEX_RECORD_INVALID',
+      `A text of record ${record.id} is longer than ${maxTextLength} characters.`,
+    );
   }
   const { latitude, longitude } = record;
   if (latitude === undefined && longitude === undefined) return false;
-  if (latitude === undefined || longitude === undefined || !(Math.abs(latitude) <= 90) || !(Math.abs(longitude) <= 180)) {
+  if (
+    latitude === undefined ||
+    longitude === undefined ||
+    !(Math.abs(latitude) <= 90) ||
+    !(Math.abs(longitude) <= 180)
+  ) {
     throw new ProviderIndexError('INDEX_RECORD_INVALID', `Record ${record.id} has faulty coordinates.`);
   }
   return true;
@@ -113,9 +134,27 @@ function checkRecord(record: ProviderRecord): boolean {
 
 // Spelled out, because this runs for each of millions of records.
 function longestText(record: ProviderRecord): number {
-  const names = Math.max(record.firstName.length, record.middleName.length, record.lastName.length, record.suffix.length);
-  const place = Math.max(record.street.length, record.city.length, record.state.length, record.zip.length, record.phone.length);
-  return Math.max(names, place, record.npi.length, record.directAddress.length, record.organization.length, record.specialty.length);
+  const names = Math.max(
+    record.firstName.length,
+    record.middleName.length,
+    record.lastName.length,
+    record.suffix.length,
+  );
+  const place = Math.max(
+    record.street.length,
+    record.city.length,
+    record.state.length,
+    record.zip.length,
+    record.phone.length,
+  );
+  return Math.max(
+    names,
+    place,
+    record.npi.length,
+    record.directAddress.length,
+    record.organization.length,
+    record.specialty.length,
+  );
 }
 
 interface Collected {
@@ -127,7 +166,14 @@ interface Collected {
   readonly helperRecords: number;
 }
 
-function finishIndex({ ids, sources, points, pointOfRecord, frequentRows, helperRecords }: Collected): SharedIndexBytes {
+function finishIndex({
+  ids,
+  sources,
+  points,
+  pointOfRecord,
+  frequentRows,
+  helperRecords,
+}: Collected): SharedIndexBytes {
   const store = createArrayStore();
   const npi = takeColumn(sources, 'npi');
   const npiGrouping = groupValues(npi.values);
@@ -142,8 +188,14 @@ function finishIndex({ ids, sources, points, pointOfRecord, frequentRows, helper
   const helper = ids.length >= helperRecords ? startColumnHelper(taskFor(helperColumns)) : undefined;
   writeIds(ids, recordOfRow, store);
   buildColumn({ ...npi, grouping: npiGrouping, recordOfRow }, store);
-  buildColumns(taskFor(columnNames.filter((name) => name !== 'npi' && (helper === undefined || !helperColumns.includes(name)))), store);
-  for (let record = 0; record < pointOfRecord.length; record++) if (pointOfRecord[record] === noPoint) pointOfRecord[record] = points.count;
+  buildColumns(
+    taskFor(
+      columnNames.filter((name) => name !== 'npi' && (helper === undefined || !helperColumns.includes(name))),
+    ),
+    store,
+  );
+  for (let record = 0; record < pointOfRecord.length; record++)
+    if (pointOfRecord[record] === noPoint) pointOfRecord[record] = points.count;
   buildPoints({ points, pointOfRecord, recordOfRow, sequence }, store);
   const own = store.finish(ids.length);
   return helper === undefined ? own : joinBytes(own, helper.result());
@@ -156,17 +208,29 @@ const helperColumns: readonly ColumnName[] = ['street', 'phone', 'zip', 'organiz
 function takeColumn(sources: Map<ColumnName, TextSource>, name: ColumnName): ColumnInput {
   const { interner, values } = sources.get(name) as TextSource;
   sources.delete(name);
-  return { name, values: { bytes: interner.bytes, offsets: interner.offsets, count: interner.count }, valueOfRecord: values.values() };
+  return {
+    name,
+    values: { bytes: interner.bytes, offsets: interner.offsets, count: interner.count },
+    valueOfRecord: values.values(),
+  };
 }
 
 function joinBytes(a: SharedIndexBytes, b: SharedIndexBytes): SharedIndexBytes {
-  return { layout: { recordCount: a.layout.recordCount, arrays: [...a.layout.arrays, ...b.layout.arrays] }, parts: [...a.parts, ...b.parts] };
+  return {
+    layout: { recordCount: a.layout.recordCount, arrays: [...a.layout.arrays, ...b.layout.arrays] },
+    parts: [...a.parts, ...b.parts],
+  };
 }
 
 // Rows lie in NPI order, blanks last, ties by id: the default order of results.
-function orderRows(recordsById: Uint32Array, values: Uint32Array, { groupOf, groupCount }: Grouping): Uint32Array {
+function orderRows(
+  recordsById: Uint32Array,
+  values: Uint32Array,
+  { groupOf, groupCount }: Grouping,
+): Uint32Array {
   const codes = new Uint32Array(values.length);
-  for (let record = 0; record < codes.length; record++) codes[record] = groupOf[values[record] as number] as number;
+  for (let record = 0; record < codes.length; record++)
+    codes[record] = groupOf[values[record] as number] as number;
   const starts = new Uint32Array(groupCount + 1);
   groupStarts(codes, groupCount, starts);
   const recordOfRow = new Uint32Array(values.length);

@@ -18,7 +18,8 @@ export function createPointInterner(): PointInterner {
     pair[0] = latitude;
     pair[1] = longitude;
     let hash = 0;
-    for (let index = 0; index < 4; index++) hash = Math.imul((hash ^ (words[index] as number)) + (hash >>> 15), 0x9e3779b1);
+    for (let index = 0; index < 4; index++)
+      hash = Math.imul((hash ^ (words[index] as number)) + (hash >>> 15), 0x9e3779b1);
     const mask = slots.length - 1;
     let slot = (hash ^ (hash >>> 16)) & mask;
     for (let held = slots[slot] as number; held !== 0; held = slots[slot] as number) {

@@ -20,7 +20,8 @@ export function sortTexts(items: Uint32Array, texts: ByteTexts): void {
       return (high * 0x10000 + (((bytes[start + 2] as number) << 8) | (bytes[start + 3] as number))) * 8 + 4;
     }
     let word = 0;
-    for (let index = 0; index < 4; index++) word = word * 256 + (index < left ? (bytes[start + index] as number) : 0);
+    for (let index = 0; index < 4; index++)
+      word = word * 256 + (index < left ? (bytes[start + index] as number) : 0);
     return word * 8 + Math.max(0, left);
   }
 
@@ -48,7 +49,11 @@ export function sortTexts(items: Uint32Array, texts: ByteTexts): void {
 
   function insertionSort(low: number, high: number, depth: number): void {
     for (let index = low + 1; index < high; index++) {
-      for (let at = index; at > low && compareFrom(items[at - 1] as number, items[at] as number, depth) > 0; at--) {
+      for (
+        let at = index;
+        at > low && compareFrom(items[at - 1] as number, items[at] as number, depth) > 0;
+        at--
+      ) {
         const item = items[at] as number;
         items[at] = items[at - 1] as number;
         items[at - 1] = item;
@@ -78,7 +83,7 @@ export function sortTexts(items: Uint32Array, texts: ByteTexts): void {
     const pivot = pivotOf(low, high);
     let less = low;
     let greater = high;
-    for (let index = low; index < greater; ) {
+    for (let index = low; index < greater;) {
       const word = words[index] as number;
       if (word < pivot) swap(less++, index++);
       else if (word > pivot) swap(index, --greater);

@@ -26,7 +26,8 @@ export function createValueInterner(): ValueInterner {
     const target = bytes;
     for (let index = from; index < to; index++) {
       const unit = text.charCodeAt(index);
-      if (unit > 0x7f) return start + encoder.encodeInto(text.slice(from, to), target.subarray(start)).written;
+      if (unit > 0x7f)
+        return start + encoder.encodeInto(text.slice(from, to), target.subarray(start)).written;
       target[start + index - from] = unit;
     }
     return start + to - from;
@@ -35,7 +36,8 @@ export function createValueInterner(): ValueInterner {
   function equals(value: number, start: number, length: number): boolean {
     const other = offsets[value] as number;
     if ((offsets[value + 1] as number) - other !== length) return false;
-    for (let index = 0; index < length; index++) if (bytes[other + index] !== bytes[start + index]) return false;
+    for (let index = 0; index < length; index++)
+      if (bytes[other + index] !== bytes[start + index]) return false;
     return true;
   }
 

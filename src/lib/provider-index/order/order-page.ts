@@ -29,14 +29,20 @@ export function orderPage(request: PageRequest, context: OrderContext): Uint32Ar
   if (isRowOrder(steps)) return pageInRowOrder(matches, from, to);
   if (matches.rows !== undefined) return orderRows(matches.rows.slice(), request, context);
   const [first] = steps;
-  if (first?.kind === 'distance' && request.circle !== undefined) return pageByDistance(request, request.circle, context);
-  return (first?.kind === 'text' ? walk(request, first, context) : undefined) ?? orderRows(allRows(matches, context), request, context);
+  if (first?.kind === 'distance' && request.circle !== undefined)
+    return pageByDistance(request, request.circle, context);
+  return (
+    (first?.kind === 'text' ? walk(request, first, context) : undefined) ??
+    orderRows(allRows(matches, context), request, context)
+  );
 }
 
 // Rows lie in NPI order with ties by id.
 function isRowOrder(steps: readonly OrderStep[]): boolean {
   const [first] = steps;
-  return steps.length === 1 && first?.kind === 'text' && first.column.postings === undefined && !first.isDescending;
+  return (
+    steps.length === 1 && first?.kind === 'text' && first.column.postings === undefined && !first.isDescending
+  );
 }
 
 function pageInRowOrder({ rows, bits }: Matches, from: number, to: number): Uint32Array {
@@ -49,16 +55,26 @@ function keysOf(steps: readonly OrderStep[], circle: Circle | undefined, context
   return [...steps.map((step) => rowKeyOf(step, circle, context)), idKey(context)];
 }
 
-function orderRows(rows: Uint32Array, { steps, circle, from, to }: PageRequest, context: OrderContext): Uint32Array {
+function orderRows(
+  rows: Uint32Array,
+  { steps, circle, from, to }: PageRequest,
+  context: OrderContext,
+): Uint32Array {
   selectWindow(rows, keysOf(steps, circle, context), from, to);
   return rows.slice(from, to);
 }
 
 function allRows({ bits, count }: Matches, { rowCount }: OrderContext): Uint32Array {
-  return bits === undefined ? Uint32Array.from({ length: rowCount }, (_, row) => row) : gatherRows({ kind: 'bits', bits, count });
+  return bits === undefined
+    ? Uint32Array.from({ length: rowCount }, (_, row) => row)
+    : gatherRows({ kind: 'bits', bits, count });
 }
 
-function walk(request: PageRequest, first: OrderStep & { kind: 'text' }, context: OrderContext): Uint32Array | undefined {
+function walk(
+  request: PageRequest,
+  first: OrderStep & { kind: 'text' },
+  context: OrderContext,
+): Uint32Array | undefined {
   const { matches, steps, circle, groupRange, from, to } = request;
   return walkColumn({
     column: first.column,
@@ -77,7 +93,11 @@ function walk(request: PageRequest, first: OrderStep & { kind: 'text' }, context
 // Postings of a group are by id; those of a local part are by domain first, ascending.
 function isPostingOrder([first, second, ...more]: readonly OrderStep[]): boolean {
   if (second === undefined) return true;
-  const isAddress = second.kind === 'text' && second.blank === 'first' && first?.kind === 'text' && first.column.name === 'addressLocal';
+  const isAddress =
+    second.kind === 'text' &&
+    second.blank === 'first' &&
+    first?.kind === 'text' &&
+    first.column.name === 'addressLocal';
   return isAddress && more.length === 0 && !second.isDescending;
 }
 
@@ -86,7 +106,11 @@ function pageByDistance(request: PageRequest, circle: Circle, context: OrderCont
   const isDescending = steps[0]?.isDescending === true;
   const { count, bits } = matches;
   const walk = { map: context.points, circle, bits, count };
-  const { rows, nearer } = walkRings({ ...walk, from: isDescending ? count - to : from, to: isDescending ? count - from : to });
+  const { rows, nearer } = walkRings({
+    ...walk,
+    from: isDescending ? count - to : from,
+    to: isDescending ? count - from : to,
+  });
   const skipped = isDescending ? count - nearer - rows.length : nearer;
   return orderRows(rows, { ...request, from: from - skipped, to: to - skipped }, context);
 }

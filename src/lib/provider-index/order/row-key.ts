@@ -8,7 +8,12 @@ export type RowKey = (row: number) => number;
 
 /** One criterion of an order. */
 export type OrderStep =
-  | { readonly kind: 'text'; readonly column: TextColumn; readonly isDescending: boolean; readonly blank: 'last' | 'first' }
+  | {
+      readonly kind: 'text';
+      readonly column: TextColumn;
+      readonly isDescending: boolean;
+      readonly blank: 'last' | 'first';
+    }
   | { readonly kind: 'distance'; readonly isDescending: boolean };
 
 export interface OrderContext {
@@ -38,7 +43,11 @@ function textStep(name: ColumnName, isDescending: boolean, { columns }: OrderCon
   return { kind: 'text', column: columns.get(name) as TextColumn, isDescending, blank: 'last' };
 }
 
-export function rowKeyOf(step: OrderStep, radius: RadiusFilter | undefined, { points }: OrderContext): RowKey {
+export function rowKeyOf(
+  step: OrderStep,
+  radius: RadiusFilter | undefined,
+  { points }: OrderContext,
+): RowKey {
   if (step.kind === 'text') return textKey(step);
   if (radius === undefined) return () => 0;
   const sign = step.isDescending ? -1 : 1;

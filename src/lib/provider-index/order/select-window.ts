@@ -54,9 +54,11 @@ export function selectWindow(rows: Uint32Array, keys: readonly RowKey[], from: n
   // after the window, or before it if the window lies at the end.
   function pivotFor(low: number, high: number): number {
     const size = high - low;
-    if (size < sampleFrom) return median(values[low] as number, values[(low + high) >>> 1] as number, values[high - 1] as number);
+    if (size < sampleFrom)
+      return median(values[low] as number, values[(low + high) >>> 1] as number, values[high - 1] as number);
     const sample = new Float64Array(sampleSize);
-    for (let index = 0; index < sampleSize; index++) sample[index] = values[low + Math.floor(((index + 0.5) * size) / sampleSize)] as number;
+    for (let index = 0; index < sampleSize; index++)
+      sample[index] = values[low + Math.floor(((index + 0.5) * size) / sampleSize)] as number;
     sample.sort();
     const startShare = (Math.max(from, low) - low) / size;
     const endShare = (Math.min(to, high) - low) / size;
@@ -80,7 +82,7 @@ export function selectWindow(rows: Uint32Array, keys: readonly RowKey[], from: n
     const pivot = pivotFor(low, high);
     let less = low;
     let greater = high;
-    for (let index = low; index < greater; ) {
+    for (let index = low; index < greater;) {
       const value = values[index] as number;
       if (value < pivot) swap(less++, index++);
       else if (value > pivot) swap(index, --greater);

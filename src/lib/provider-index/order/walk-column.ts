@@ -38,7 +38,9 @@ export function walkColumn(walk: ColumnWalk): Uint32Array | undefined {
     if (size === 0) continue;
     steps += size;
     if (steps > walk.maxSteps) return undefined;
-    place = isFromEnd ? place - takeGroup(walk, group, page, place, true) : place + takeGroup(walk, group, page, place, false);
+    place = isFromEnd
+      ? place - takeGroup(walk, group, page, place, true)
+      : place + takeGroup(walk, group, page, place, false);
   }
   return page;
 }
@@ -52,7 +54,13 @@ function groupAt({ column, isDescending, first, end }: ColumnWalk, index: number
 }
 
 // Puts those rows of the group that belong to the page there; returns how many rows of the group match.
-function takeGroup(walk: ColumnWalk, group: number, page: Uint32Array, place: number, isBefore: boolean): number {
+function takeGroup(
+  walk: ColumnWalk,
+  group: number,
+  page: Uint32Array,
+  place: number,
+  isBefore: boolean,
+): number {
   const { column, bits, from, to } = walk;
   const start = column.starts[group] as number;
   const end = column.starts[group + 1] as number;
@@ -64,7 +72,12 @@ function takeGroup(walk: ColumnWalk, group: number, page: Uint32Array, place: nu
   return matching;
 }
 
-function countMatching(postings: Uint32Array | undefined, bits: Uint32Array, start: number, end: number): number {
+function countMatching(
+  postings: Uint32Array | undefined,
+  bits: Uint32Array,
+  start: number,
+  end: number,
+): number {
   let count = 0;
   for (let index = start; index < end; index++) {
     const row = postings === undefined ? index : (postings[index] as number);
@@ -74,12 +87,24 @@ function countMatching(postings: Uint32Array | undefined, bits: Uint32Array, sta
 }
 
 // Rows `low` to `high` of the group's matching rows, in order.
-function copyWindow(walk: ColumnWalk, start: number, end: number, matching: number, low: number, high: number, target: Uint32Array): void {
+function copyWindow(
+  walk: ColumnWalk,
+  start: number,
+  end: number,
+  matching: number,
+  low: number,
+  high: number,
+  target: Uint32Array,
+): void {
   const { column, bits, restKeys } = walk;
   const { postings } = column;
   if (restKeys.length === 0) {
     let rank = 0;
-    for (let index = start + (bits === undefined ? low : 0), left = high - low; left > 0 && index < end; index++) {
+    for (
+      let index = start + (bits === undefined ? low : 0), left = high - low;
+      left > 0 && index < end;
+      index++
+    ) {
       const row = postings === undefined ? index : (postings[index] as number);
       if (bits !== undefined && (!hasBit(bits, row) || rank++ < low)) continue;
       target[high - low - left] = row;

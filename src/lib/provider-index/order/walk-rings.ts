@@ -53,7 +53,11 @@ function findWindow(walk: RingWalk): Window {
   let outside = 0;
   for (let step = 0; step < ringCount; step++) {
     const ring = isFromEdge ? ringCount - 1 - step : step;
-    for (let index = cellsOfRing.starts[ring] as number; index < (cellsOfRing.starts[ring + 1] as number); index++) {
+    for (
+      let index = cellsOfRing.starts[ring] as number;
+      index < (cellsOfRing.starts[ring + 1] as number);
+      index++
+    ) {
       countCell(walk, cellsOfRing.cells[index] as number, rowsOfRing);
     }
     const before = seen;
@@ -69,11 +73,19 @@ function findWindow(walk: RingWalk): Window {
 }
 
 function windowOf(firstRing: number, lastRing: number, outside: number, isFromEdge: boolean): Window {
-  return { lowRing: Math.min(firstRing, lastRing), highRing: Math.max(firstRing, lastRing), outside, isFromEdge };
+  return {
+    lowRing: Math.min(firstRing, lastRing),
+    highRing: Math.max(firstRing, lastRing),
+    outside,
+    isFromEdge,
+  };
 }
 
 // Cells that touch the circle, by the ring in which they begin as seen from the walk's end.
-function sortCells({ map, circle }: RingWalk, isFromEdge: boolean): { cells: Uint32Array; starts: Uint32Array } {
+function sortCells(
+  { map, circle }: RingWalk,
+  isFromEdge: boolean,
+): { cells: Uint32Array; starts: Uint32Array } {
   const cellCount = map.cells.length - 1;
   const rings = new Int32Array(cellCount);
   const starts = new Uint32Array(ringCount + 1);
@@ -84,7 +96,8 @@ function sortCells({ map, circle }: RingWalk, isFromEdge: boolean): { cells: Uin
     rings[cell] = isOutside ? -1 : ringOf(circle, isFromEdge ? chord + extent : chord - extent);
     if (!isOutside) starts[(rings[cell] as number) + 1] = (starts[(rings[cell] as number) + 1] as number) + 1;
   }
-  for (let ring = 0; ring < ringCount; ring++) starts[ring + 1] = (starts[ring + 1] as number) + (starts[ring] as number);
+  for (let ring = 0; ring < ringCount; ring++)
+    starts[ring + 1] = (starts[ring + 1] as number) + (starts[ring] as number);
   const cells = new Uint32Array(starts[ringCount] as number);
   const cursors = starts.slice();
   for (let cell = 0; cell < cellCount; cell++) {
@@ -124,13 +137,15 @@ function countPoint({ map, bits }: RingWalk, point: number): number {
 function collect(walk: RingWalk, { lowRing, highRing, outside, isFromEdge }: Window): RingRows {
   const { map, circle, bits, count } = walk;
   const low = (lowRing / ringCount) * circle.chord - chordTolerance;
-  const high = highRing >= ringCount - 1 ? Infinity : ((highRing + 1) / ringCount) * circle.chord + chordTolerance;
+  const high =
+    highRing >= ringCount - 1 ? Infinity : ((highRing + 1) / ringCount) * circle.chord + chordTolerance;
   const rows: number[] = [];
   let extra = 0;
   for (let cell = 0; cell + 1 < map.cells.length; cell++) {
     const cellChord = chordToCell(map, circle.center, cell);
     const extent = (map.spheres[cell * 4 + 3] as number) + chordTolerance;
-    if (cellChord - extent > Math.min(high, circle.chord + chordTolerance) || cellChord + extent < low) continue;
+    if (cellChord - extent > Math.min(high, circle.chord + chordTolerance) || cellChord + extent < low)
+      continue;
     for (let point = map.cells[cell] as number; point < (map.cells[cell + 1] as number); point++) {
       const chord = chordToPoint(map, circle.center, point);
       if (chord < low || chord > high || !isInside(map, circle, point, chord)) continue;

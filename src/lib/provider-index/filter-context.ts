@@ -1,0 +1,31 @@
+import type { ColumnName } from './columns.ts';
+import { keepContaining, type GramIndex } from './grams.ts';
+import type { IntersectContext } from './intersect.ts';
+import { selectGroups, type Selector } from './selector.ts';
+import type { TextColumn } from './text-column.ts';
+
+/** What filters are compiled against. */
+export interface FilterContext extends IntersectContext {
+  readonly columns: ReadonlyMap<ColumnName, TextColumn>;
+  readonly grams: ReadonlyMap<ColumnName, GramIndex>;
+  readonly address: AddressColumns;
+}
+
+export interface AddressColumns {
+  readonly local: TextColumn;
+  readonly domain: TextColumn;
+}
+
+/** Rows whose text in the column holds `wanted`, by grams or, in a column without them, by reading every text. */
+export function selectContaining(
+  column: TextColumn,
+  wanted: Uint8Array,
+  grams: GramIndex | undefined,
+): Selector {
+  if (grams !== undefined) return grams.find(wanted);
+  return selectGroups(column, keepContaining(column, allGroups(column), wanted));
+}
+
+function allGroups(column: TextColumn): Uint32Array {
+  return Uint32Array.from({ length: column.groupCount }, (_, group) => group);
+}
