@@ -1,12 +1,19 @@
 import type { Kysely } from 'kysely';
 import type { Closable } from '../../core/index.ts';
-import type { AnyTransaction, Worker } from '../../platform/index.ts';
+import {
+  createMetrics,
+  createReport,
+  type AnyTransaction,
+  type Metrics,
+  type Worker,
+} from '../../platform/index.ts';
 import type { DeliveryOutcome } from '../delivery/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
 import { acknowledge } from './acknowledge.ts';
 import { checkAddresses, type AddressCheck } from './check-addresses.ts';
 import { startWindowTimer } from './close-windows.ts';
 import { MessagingError } from './errors.ts';
+import { messagingEvents } from './events.ts';
 import { getStatus, listStatus, type StatusReport } from './find-status.ts';
 import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
 import { buildInboundPayload, type InboundPayload } from './inbound-payload.ts';
@@ -29,7 +36,9 @@ import {
 import { defaultNoticeWindows, type NoticeWindows } from './states.ts';
 import type { MessagingTables } from './tables.ts';
 
-export interface MessagingOptions extends Omit<MessagingParts, 'limits' | 'windows'> {
+export interface MessagingOptions extends Omit<MessagingParts, 'limits' | 'windows' | 'report'> {
+  /** Where events are counted; by default nowhere that anybody sees. */
+  readonly metrics?: Metrics;
   readonly limits?: SendLimits;
   readonly windows?: NoticeWindows;
   readonly retention?: Retention;
@@ -84,6 +93,7 @@ const wakeAfterMs = 20;
 export function createMessaging(options: MessagingOptions): Messaging {
   const parts: MessagingParts = {
     ...options,
+    report: createReport(messagingEvents, { metrics: options.metrics ?? createMetrics(), log: options.log }),
     limits: options.limits ?? defaultSendLimits,
     windows: options.windows ?? defaultNoticeWindows,
   };

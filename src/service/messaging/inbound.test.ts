@@ -211,7 +211,7 @@ describe('mail that cannot be worked on', () => {
       let attempts = 0;
       other.setOpenIncoming(async () => {
         attempts++;
-        throw new Error('a bug');
+        throw new Error('a bug at Jane Doe');
       });
       await other.messaging.acceptInbound({
         mailFrom: bob,
@@ -224,7 +224,12 @@ describe('mail that cannot be worked on', () => {
         other.clock.advance(10 * 3_600_000);
       }
       assert.deepEqual([(await row()).state, attempts, (await row()).last_error], ['failed', 9, 'INTERNAL']);
-      assert.ok(other.logLines.some((line) => line.includes('set aside for an operator')));
+      assert.ok(
+        other.logLines.some(
+          (line) => line.includes('set aside for an operator') && line.includes('inbound.test'),
+        ),
+      );
+      assert.ok(!other.logLines.join().includes('Jane Doe'));
       assert.equal((await other.audit.find({ action: 'message.set-aside' })).length, 1);
       const [aside] = await other.messaging.listSetAside();
       assert.deepEqual([aside?.mailFrom, aside?.recipients, aside?.lastError], [bob, [alice], 'INTERNAL']);

@@ -64,6 +64,7 @@ async function acceptNotice(
 ): Promise<void> {
   await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
     const { applied, ignored } = await applyNotice(tx, parts, opened, notice);
+    parts.report('noticed', { kind: notice.kind, ignored: ignored ?? '' }, { mailId: mail.id });
     await parts.audit.recordIn(tx, {
       action: `${notice.kind}.receive`,
       actor: 'system',
@@ -188,22 +189,27 @@ async function rejectMail(parts: MessagingParts, mail: ClaimedMail, reason: stri
     });
     await removeMail(tx, mail.id);
   });
-  parts.log.warn({ mailId: mail.id, code: reason }, 'an incoming message was rejected');
+  parts.report('rejected', { code: reason }, { mailId: mail.id });
 }
 
 async function postpone(parts: MessagingParts, mail: ClaimedMail, error: unknown): Promise<void> {
   const code = errorCode(error);
   const isSetAside = await postponeMail(parts, mail, code);
-  const fields = { mailId: mail.id, code, attempts: mail.attempts };
-  if (!isSetAside)
-    return parts.log.warn(fields, 'incoming mail could not be worked on and will be tried again');
-  parts.log.error(fields, 'incoming mail could not be worked on and was set aside for an operator');
+  const fields = { mailId: mail.id, attempts: mail.attempts, frames: framesOf(error) };
+  parts.report(isSetAside ? 'setAside' : 'postponed', { code }, fields);
+  if (!isSetAside) return;
   await parts.audit.recordNow({
     action: 'message.set-aside',
     actor: 'system',
     outcome: 'failed',
     objects: { mailId: mail.id, reason: code },
   });
+}
+
+// Where it happened, without the text: what a parser says may quote what it could not read.
+function framesOf(error: unknown): readonly string[] {
+  const lines = error instanceof Error ? (error.stack?.split('\n') ?? []) : [];
+  return lines.filter((line) => line.startsWith('    at ')).slice(0, 10);
 }
 
 /** Works on spooled mail until it is closed. */

@@ -24,7 +24,7 @@ export interface RecordedEvent {
   readonly diagnostic?: string | undefined;
 }
 
-export type EventParts = Pick<MessagingParts, 'storage' | 'webhooks' | 'windows'>;
+export type EventParts = Pick<MessagingParts, 'storage' | 'webhooks' | 'windows' | 'report'>;
 
 /**
  * The one place where a recipient's state changes: the new state, its history row and the notifications of the client's
@@ -132,8 +132,17 @@ interface Change extends Found {
   readonly at: Date;
 }
 
-async function notify(tx: Kysely<MessagingTables>, { webhooks }: EventParts, change: Change): Promise<void> {
+async function notify(
+  tx: Kysely<MessagingTables>,
+  { webhooks, report }: EventParts,
+  change: Change,
+): Promise<void> {
   if (change.state === 'queued') return;
+  report(
+    'changed',
+    { state: change.state, reason: change.report.reason },
+    { messageId: change.message.wire_id },
+  );
   await webhooks.notifyIn(tx, {
     clientId: change.message.client_id,
     eventType: `message.${change.state}`,

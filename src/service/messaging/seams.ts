@@ -1,12 +1,13 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
-import type { Storage, Vault } from '../../platform/index.ts';
+import type { Report, Storage, Vault } from '../../platform/index.ts';
 import type { Agent, IncomingEnvelope, OpenedIncoming } from '../agent/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Delivery } from '../delivery/index.ts';
 import type { ClientStore } from '../oauth/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Webhooks } from '../webhook/index.ts';
+import type { messagingEvents } from './events.ts';
 import type { SendLimits } from './limits.ts';
 import type { NoticeWindows } from './states.ts';
 
@@ -47,6 +48,7 @@ export interface MessagingParts {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Log;
+  readonly report: Report<typeof messagingEvents>;
   readonly audit: Audit;
   readonly trust: AddressBook;
   readonly delivery: OutgoingQueue;

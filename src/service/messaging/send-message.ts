@@ -44,6 +44,7 @@ export async function sendMessage(
   await nextTurn();
   const message = await composeMessage({ request, identity: parts.identity, clock: parts.clock, ...draft });
   const answer = await storeOnce(parts, client, { draft, request, message, origin });
+  if (!answer.isReplay) parts.report('accepted', {}, { messageId: draft.wireId });
   parts.delivery.wake();
   return answer;
 }

@@ -138,6 +138,7 @@ async function tell(
   { opened, receivers, receivedAt }: Received,
   copy: InboxCopyRow,
 ): Promise<void> {
+  parts.report('received', {}, { copyId: copy.id });
   await parts.audit.recordIn(tx, {
     action: 'message.receive',
     actor: 'system',

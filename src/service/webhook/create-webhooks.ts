@@ -1,6 +1,15 @@
 import type { Kysely } from 'kysely';
 import type { Clock, Closable, Log } from '../../core/index.ts';
-import { startWorker, type AnyTransaction, type Storage, type Vault } from '../../platform/index.ts';
+import {
+  createMetrics,
+  createReport,
+  startWorker,
+  type AnyTransaction,
+  type Metrics,
+  type Report,
+  type Storage,
+  type Vault,
+} from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { listDead, purgeSettled, replayDead, type DeadNotification } from './dead-letters.ts';
 import type { MessageEvent } from './events.ts';
@@ -18,6 +27,7 @@ import {
   type Settled,
 } from './notifications.ts';
 import { readReplayRequest, readWebhookChanges, readWebhookRequest } from './read-request.ts';
+import { webhookReportEvents } from './report-events.ts';
 import { attemptTimeoutMs, disableAfterMs as usualDisableAfterMs } from './retry-schedule.ts';
 import { sendNotification, type InboundSource, type PostNotification } from './send-notification.ts';
 import type { WebhookTables } from './tables.ts';
@@ -28,6 +38,8 @@ export interface WebhookOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly audit: Audit;
+  /** Where attempts are counted; by default nowhere that anybody sees. */
+  readonly metrics?: Metrics;
   readonly nodeId: string;
   /** Posts to a target; give it a timeout of {@link attemptTimeoutMs} and no redirects. */
   readonly post: PostNotification;
@@ -78,6 +90,10 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     disableAfterMs: options.disableAfterMs ?? usualDisableAfterMs,
     random: options.random ?? Math.random,
   };
+  const report = createReport(webhookReportEvents, {
+    metrics: options.metrics ?? createMetrics(),
+    log: options.log,
+  });
   const workers: { wake(): void; close(): Promise<void> }[] = [];
   let inbound: InboundSource | undefined;
 
@@ -93,7 +109,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       await auditAttempt(options.audit, tx, claimed, result, outcome);
       return outcome;
     });
-    warnOperator(options.log, claimed, settled);
+    reportAttempt(report, claimed, result, settled);
   }
 
   function startSender(health: 'working' | 'failing'): void {
@@ -189,10 +205,14 @@ async function auditAttempt(
   });
 }
 
-function warnOperator(log: Log, { hook, row }: ClaimedNotification, settled: Settled): void {
+function reportAttempt(
+  report: Report<typeof webhookReportEvents>,
+  { hook, row }: ClaimedNotification,
+  result: AttemptResult,
+  settled: Settled,
+): void {
   const fields = { webhookId: hook.id, clientId: hook.client_id, eventId: row.id };
-  if (settled.state === 'dead')
-    log.warn(fields, 'a webhook notification could not be delivered and waits for replay');
-  if (settled.disabledReason !== undefined)
-    log.warn({ ...fields, reason: settled.disabledReason }, 'a webhook was switched off');
+  report('settled', { outcome: result.outcome }, fields);
+  if (settled.state === 'dead') report('dead', {}, fields);
+  if (settled.disabledReason !== undefined) report('disabled', { reason: settled.disabledReason }, fields);
 }

@@ -1,0 +1,50 @@
+/** What is worth counting; the log lines hold ids and codes, the counters nothing but the labels. */
+export const messagingEvents = {
+  accepted: {
+    counter: 'openhisp_messages_accepted_total',
+    help: 'Messages accepted from edge clients.',
+    level: 'debug',
+    text: 'a message was accepted',
+  },
+  changed: {
+    counter: 'openhisp_recipient_states_total',
+    help: 'Recipients of sent messages that entered a state.',
+    labels: ['state', 'reason'],
+    level: 'debug',
+    text: 'a recipient entered a state',
+  },
+  received: {
+    counter: 'openhisp_messages_received_total',
+    help: 'Messages stored for local recipients.',
+    level: 'debug',
+    text: 'a message was received',
+  },
+  noticed: {
+    counter: 'openhisp_notices_received_total',
+    help: 'Notices from other HISPs, and why some were not believed.',
+    labels: ['kind', 'ignored'],
+    level: 'debug',
+    text: 'a notice was received',
+  },
+  rejected: {
+    counter: 'openhisp_mail_rejected_total',
+    help: 'Incoming mail that was refused for good.',
+    labels: ['code'],
+    level: 'warn',
+    text: 'an incoming message was rejected',
+  },
+  postponed: {
+    counter: 'openhisp_mail_postponed_total',
+    help: 'Attempts on incoming mail that failed and will be repeated.',
+    labels: ['code'],
+    level: 'warn',
+    text: 'incoming mail could not be worked on and will be tried again',
+  },
+  setAside: {
+    counter: 'openhisp_mail_set_aside_total',
+    help: 'Incoming mail that waits for an operator.',
+    labels: ['code'],
+    level: 'error',
+    text: 'incoming mail could not be worked on and was set aside for an operator',
+  },
+} as const;
