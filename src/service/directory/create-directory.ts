@@ -1,4 +1,4 @@
-import { errorCode, type Closable, type Clock, type Log } from '../../core/index.ts';
+import { errorCode, toHex, type Closable, type Clock, type Log } from '../../core/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
 import type { SearchPage } from '../../lib/provider-index/index.ts';
 import type { Storage, Taken } from '../../platform/index.ts';
@@ -70,7 +70,7 @@ const defaultLimits: DirectoryLimits = {
 /** Starts the directory. The index is loaded in the background; `isReady` and `refresh` tell when it is there. */
 export async function createDirectory(options: DirectoryOptions): Promise<Directory> {
   const { storage, clock, log, audit, gazetteer, snapshotDir } = options;
-  const { secret } = await loadState(storage);
+  const auditSecret = toHex((await loadState(storage)).secret);
   const pollIntervalMs = options.pollIntervalMs ?? defaultPollIntervalMs;
   const guard = createClientGuard({ storage, clock, limits: { ...defaultLimits, ...options.limits }, flushMs: 1000 });
   const current = followDirectory({ storage, log, snapshotDir, searchThreads: options.searchThreads ?? 1, pollIntervalMs });
@@ -91,10 +91,10 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       if (current.served === undefined) throw new DirectoryError('DIRECTORY_NOT_READY', 'The index is being loaded', { retryAfterSeconds: 5 });
       const { totalCount, count, providersJson } = await query();
       guard.book(caller, count);
-      await auditQuery(audit, secret, caller, parameters, { outcome: 'ok', shown: count, totalCount });
+      await auditQuery(audit, auditSecret, caller, parameters, { outcome: 'ok', shown: count, totalCount });
       return { totalCount, providersJson };
     } catch (error) {
-      await auditQuery(audit, secret, caller, parameters, { outcome: outcomeOf(error), code: errorCode(error) });
+      await auditQuery(audit, auditSecret, caller, parameters, { outcome: outcomeOf(error), code: errorCode(error) });
       throw error;
     }
   }
