@@ -86,7 +86,7 @@ export function readPage(text: string): SpecificationsPage {
   for (const line of text.split('\n')) {
     const cells = line.startsWith('|')
       ? line
-          .split('|')
+          .split(/(?<!\\)\|/)
           .slice(1, -1)
           .map((cell) => cell.trim())
       : [];
