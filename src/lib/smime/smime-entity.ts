@@ -1,5 +1,4 @@
-import { decodeBody, type MimeEntity } from '../mime/index.ts';
-import { decodeBase64Lines } from './decode-base64-lines.ts';
+import type { MimeEntity } from '../mime/index.ts';
 
 const cmsTypes: ReadonlySet<string> = new Set(['application/pkcs7-mime', 'application/x-pkcs7-mime']);
 const signatureTypes: ReadonlySet<string> = new Set([
@@ -21,9 +20,4 @@ export function holdsCms(entity: MimeEntity): boolean {
 /** A part that holds a detached signature. */
 export function holdsSignature(entity: MimeEntity): boolean {
   return signatureTypes.has(entity.contentType.mediaType);
-}
-
-/** Without its transfer encoding; a view on the body where there is none. */
-export function readCmsBody(entity: MimeEntity): Uint8Array {
-  return entity.transferEncoding === 'base64' ? decodeBase64Lines(entity.bodyBytes) : decodeBody(entity);
 }
