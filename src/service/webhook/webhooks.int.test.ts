@@ -74,6 +74,12 @@ const settled = (count: number) =>
     async () => (await rows()).filter((row) => row.lease_owner === null && row.attempts > 0).length >= count,
     `${count} attempts`,
   );
+/** The first notification was tried that often and is in nobody's hands. */
+const attempted = (count: number) =>
+  waitUntil(async () => {
+    const [row] = await rows();
+    return row?.attempts === count && row.lease_owner === null;
+  }, `attempt ${count}`);
 const create = (changes: Record<string, unknown> = {}) =>
   world.webhooks.create(clientId, { url, ...changes });
 
@@ -123,16 +129,9 @@ describe('Decision 0013: notifications', () => {
     await create();
     answer = () => (received.length < 3 ? 500 : 200);
     await notify();
-    for (const wait of retryDelaysMs.slice(0, 2)) {
-      const count = received.length;
-      await waitUntil(
-        async () =>
-          received.length === count + (count === 0 ? 1 : 0) &&
-          (await rows())[0]?.lease_owner === null &&
-          (await rows())[0]?.attempts === received.length,
-      );
+    for (const [index, wait] of retryDelaysMs.slice(0, 2).entries()) {
+      await attempted(index + 1);
       world.clock.advance(wait);
-      await waitUntil(() => received.length > Math.max(count, 1));
     }
     await waitUntil(async () => (await rows())[0]?.state === 'delivered');
     assert.deepEqual(
@@ -158,9 +157,7 @@ describe('Decision 0013: notifications', () => {
     answer = () => 500;
     await notify();
     for (let attempt = 1; attempt <= retryDelaysMs.length + 1; attempt++) {
-      await waitUntil(
-        async () => (await rows())[0]?.attempts === attempt && (await rows())[0]?.lease_owner === null,
-      );
+      await attempted(attempt);
       world.clock.advance(retryDelaysMs[attempt - 1] ?? 0);
     }
     const [dead] = await world.webhooks.listDead(clientId, webhook.id);
@@ -254,13 +251,14 @@ describe('Decision 0013: rotation and Basic', () => {
       received[0]?.headers['authorization'],
       `Basic ${Buffer.from('edge:pass:word').toString('base64')}`,
     );
+    await settled(1);
     world.clock.advance(24 * 3_600_000 + 1);
     await notify();
-    await waitUntil(() => received.length === 2);
+    await settled(2);
     assert.equal(String(received[1]?.headers['webhook-signature']).split(' ').length, 1);
     await world.webhooks.update(clientId, webhook.id, { basicAuth: null });
     await notify();
-    await waitUntil(() => received.length === 3);
+    await settled(3);
     assert.equal(received[2]?.headers['authorization'], undefined);
   });
 
