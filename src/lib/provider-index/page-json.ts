@@ -38,11 +38,11 @@ const chunkRows = 64;
 export function createPageWriter(
   context: JsonContext,
 ): (page: Pick<SearchResult, 'rows' | 'distances'>) => Uint8Array {
-  const columns = wireColumns.flatMap(([label, ...names]) =>
+  const columns = wireColumns.flatMap(([label, ...names], field) =>
     names.map((name, part) => ({
       column: context.columns.get(name) as TextColumn,
-      before: Buffer.from(part === 0 ? `,"${label}":"` : ''),
-      after: Buffer.from(part === names.length - 1 ? '"' : ''),
+      // What stands between this text and the one before.
+      before: Buffer.from(part > 0 ? '' : field === 0 ? `,"${label}":"` : `","${label}":"`),
     })),
   );
   const spans = columns.map(() => new Uint32Array(chunkRows * 2));
@@ -64,18 +64,17 @@ export function createPageWriter(
   }
 
   function putAscii(text: string): void {
-    for (let at = 0; at < text.length; at++) target[position++] = text.charCodeAt(at);
+    const out = target;
+    const to = position;
+    for (let at = 0; at < text.length; at++) out[to + at] = text.charCodeAt(at);
+    position = to + text.length;
   }
 
   // Where the texts of some rows lie, column by column: the processor fetches from many places of memory at once.
   function locate(rows: Uint32Array): number {
     let bytes = 0;
     for (let index = 0; index < columns.length; index++) {
-      bytes += locateColumn(
-        (columns[index] as (typeof columns)[number]).column,
-        rows,
-        spans[index] as Uint32Array,
-      );
+      bytes += (columns[index] as (typeof columns)[number]).column.locate(rows, spans[index] as Uint32Array);
     }
     return bytes;
   }
@@ -83,15 +82,14 @@ export function createPageWriter(
   function putRecord(index: number, row: number, miles: number | undefined): void {
     putAscii(`{"id":${context.ids[row]}`);
     for (let field = 0; field < columns.length; field++) {
-      const { column, before, after } = columns[field] as (typeof columns)[number];
+      const { column, before } = columns[field] as (typeof columns)[number];
       const span = spans[field] as Uint32Array;
       put(before, 0, before.length);
       put(column.values, span[index * 2] as number, span[index * 2 + 1] as number);
-      put(after, 0, after.length);
     }
     const point = context.points.codes[row] as number;
     putAscii(
-      `,"lat":${degrees(context.points.latitudes, point)},"lng":${degrees(context.points.longitudes, point)}`,
+      `","lat":${degrees(context.points.latitudes, point)},"lng":${degrees(context.points.longitudes, point)}`,
     );
     putAscii(miles === undefined ? '}' : `,"distance":${roundUpMiles(miles)}}`);
   }
@@ -111,24 +109,6 @@ export function createPageWriter(
     target[position++] = 0x5d;
     return Uint8Array.prototype.slice.call(target, 0, position);
   };
-}
-
-// Fills in the first and the end byte of each row's text; returns how many bytes they have together.
-function locateColumn(column: TextColumn, rows: Uint32Array, span: Uint32Array): number {
-  for (let index = 0; index < rows.length; index++) span[index * 2] = column.valueOf(rows[index] as number);
-  let bytes = 0;
-  let touched = 0;
-  for (let index = 0; index < rows.length; index++) {
-    const value = span[index * 2] as number;
-    const start = column.offsets[value] as number;
-    const end = column.offsets[value + 1] as number;
-    span[index * 2] = start;
-    span[index * 2 + 1] = end;
-    bytes += end - start;
-    // Reading a byte of each text here brings it near before it is copied.
-    touched |= column.values[start] ?? 0;
-  }
-  return touched < 0 ? 0 : bytes;
 }
 
 // A record without coordinates has none to show: null, as the specification calls only the distance non-null.

@@ -29,8 +29,8 @@ export function readRecord(row: number, { columns, points, ids }: JsonContext): 
 }
 
 function readText(column: TextColumn, row: number): string {
-  const value = column.valueOf(row);
-  const start = column.offsets[value] as number;
-  const bytes = Buffer.from(column.values.slice(start, column.offsets[value + 1]));
+  const span = new Uint32Array(2);
+  column.locate(Uint32Array.of(row), span);
+  const bytes = Buffer.from(column.values.slice(span[0], span[1]));
   return bytes.includes(0x5c) ? (JSON.parse(`"${bytes.toString()}"`) as string) : bytes.toString();
 }

@@ -15,8 +15,8 @@ export interface TextColumn {
   /** Bytes between the quotes of a JSON string. */
   readonly values: Uint8Array;
   readonly offsets: Uint32Array;
-  /** The text of a row is value number `valueOf(row)`. */
-  valueOf(row: number): number;
+  /** Puts the first and the end byte in `values` of each row's text into `span`; returns how many bytes they have together. */
+  locate(rows: Uint32Array, span: Uint32Array): number;
   /** Puts the folded text of a group into `scratch` and returns its length. */
   loadFolded(group: number): number;
   readonly scratch: Uint8Array;
@@ -92,11 +92,16 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
     values,
     offsets,
     scratch,
-    valueOf: (row) => {
-      const group = codes[row] as number;
-      return firsts === undefined || variants === undefined
-        ? group
-        : (firsts[group] as number) + (variants[row] as number);
+    locate(rows, span) {
+      for (let index = 0; index < rows.length; index++)
+        span[index * 2] = codes[rows[index] as number] as number;
+      if (firsts !== undefined && variants !== undefined) {
+        for (let index = 0; index < rows.length; index++) {
+          span[index * 2] =
+            (firsts[span[index * 2] as number] as number) + (variants[rows[index] as number] as number);
+        }
+      }
+      return spanValues(values, offsets, rows.length, span);
     },
     loadFolded(group) {
       if (group === groupCount - 1) return 0;
@@ -117,6 +122,23 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
       );
     },
   };
+}
+
+// Replaces value numbers by the places of their bytes.
+function spanValues(values: Uint8Array, offsets: Uint32Array, count: number, span: Uint32Array): number {
+  let bytes = 0;
+  let touched = 0;
+  for (let index = 0; index < count; index++) {
+    const value = span[index * 2] as number;
+    const start = offsets[value] as number;
+    const end = offsets[value + 1] as number;
+    span[index * 2] = start;
+    span[index * 2 + 1] = end;
+    bytes += end - start;
+    // Reading a byte of each text here brings it near before it is copied.
+    touched |= values[start] ?? 0;
+  }
+  return touched < 0 ? 0 : bytes;
 }
 
 // Lower-cases while it looks; folded bytes stay what they are.
