@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { Command } from 'commander';
 import { createDnsServer, createStaticZone, type DnsServer } from '../../lib/dns/index.ts';
@@ -222,6 +224,34 @@ describe('agent commands', () => {
     } finally {
       await server.close();
     }
+  });
+
+  test('with --stdin one array of arguments a line in, one object a line out, in order', async () => {
+    await sealing('--anchor', file('ca.pem'));
+    const open = ['open', '--in', file('sealed.eml'), '--key', file('key.pem'), '--cert', file('bob.pem')];
+    const lines = [[...open, '--anchor', file('ca.pem')], open, ['open'], ['agent', ...open]].map((line) =>
+      JSON.stringify(line),
+    );
+    const root = path.resolve(import.meta.dirname, '../../..');
+    const child = spawn(process.execPath, [path.join(root, 'bin/openhisp.js'), 'agent', '--stdin'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    child.stdin.end(`${lines.join('\n')}\nno json\n`);
+    const output = await text(child.stdout);
+    const answers = output
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { verdict: string; reason: string | null });
+    assert.deepEqual(
+      answers.map(({ verdict, reason }) => `${verdict} ${reason}`),
+      [
+        'accept null',
+        'reject PKI_NO_ANCHORS',
+        'error commander.missingMandatoryOptionValue',
+        'reject PKI_NO_ANCHORS',
+        'error ARGUMENTS_INVALID',
+      ],
+    );
   });
 
   test('mdn make and read', async () => {

@@ -2,10 +2,10 @@ import { equalBytes, errorText } from '../../core/index.ts';
 import type { DirectAddress } from '../values/index.ts';
 import type { Binding } from './binding.ts';
 import type { Certificate } from './certificate.ts';
-import { checkEndEntity, checkIssuer, refusal, type CertificateUse } from './check-certificate.ts';
+import { checkEndEntity, refusal, type CertificateUse } from './check-certificate.ts';
+import { checkLink, type Path } from './check-link.ts';
 import { checkPathRevocation } from './check-revocation.ts';
 import { PkiError } from './errors.ts';
-import { findForbiddenAddress, findForbiddenName } from './name-constraints.ts';
 import { createRefusals, type Refusals } from './refusals.ts';
 import type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
 import {
@@ -15,7 +15,6 @@ import {
   maxPathCertificates,
   type TrustPolicy,
 } from './trust-policy.ts';
-import { verifySignature } from './verify-signature.ts';
 
 export interface TrustContext {
   readonly at: Date;
@@ -87,8 +86,6 @@ export async function provePath(
   };
 }
 
-type Path = readonly [Certificate, ...Certificate[]];
-
 interface Search {
   readonly context: TrustContext;
   readonly policy: TrustPolicy;
@@ -145,38 +142,19 @@ async function tryIssuers(
 
 function isLink(search: Search, path: Path, issuer: Certificate): boolean {
   const { policy, context } = search;
+  const { at, address } = context;
   try {
-    verifySignature(lastOf(path), issuer, { allowSha1: policy.allowSha1Certificates });
-    checkIssuer(issuer, { at: context.at, policy, isAnchor: isAnchorOf(context, issuer) });
-    checkPathLength(path, issuer);
-    checkNameConstraints(path, issuer, context.address);
+    checkLink(path, issuer, {
+      at,
+      policy,
+      isAnchor: isAnchorOf(context, issuer),
+      ...(address && { address }),
+    });
     return true;
   } catch (error) {
     if (!(error instanceof PkiError)) throw error;
     search.refusals.note(error);
     return false;
-  }
-}
-
-/** RFC 5280 §4.2.1.9: how many CA certificates may stand between the issuer and the end entity, self-issued ones not counted. */
-function checkPathLength(path: Path, issuer: Certificate): void {
-  if (issuer.pathLength === undefined) return;
-  const between = path.slice(1).filter((certificate) => !certificate.isSelfIssued).length;
-  if (between > issuer.pathLength)
-    throw refusal('PKI_PATH_LENGTH', issuer, `a path length over ${issuer.pathLength}`);
-}
-
-/** RFC 5280 §6.1.3 (b), (c): all names below the issuer, but for self-issued CA certificates in between. */
-function checkNameConstraints(path: Path, issuer: Certificate, address: DirectAddress | undefined): void {
-  const constraints = issuer.nameConstraints;
-  if (constraints === undefined) return;
-  const below = path.filter((certificate, index) => index === 0 || !certificate.isSelfIssued);
-  for (const { subjectNames, alternativeNames } of below) {
-    const name = findForbiddenName(constraints, { subject: subjectNames, names: alternativeNames });
-    if (name !== undefined) throw refusal('PKI_NAME_CONSTRAINT', issuer, `may not vouch for ${name}`);
-  }
-  if (address !== undefined && findForbiddenAddress(constraints, address) !== undefined) {
-    throw refusal('PKI_NAME_CONSTRAINT', issuer, `may not vouch for the address`);
   }
 }
 

@@ -87,3 +87,11 @@ export async function receive(
   const opened = openMessage({ message, keys: [world.recipient], ...(policy && { policy }) });
   return verifySender(opened, envelope, { at, anchors: world.anchors, ...trust });
 }
+
+/** The plain header with one field replaced, or left out, and a message with such a header. */
+export const replaced = (line: string): string[] => {
+  const name = line.slice(0, line.indexOf(':') + 1);
+  return plainHeader.map((other) => (other.startsWith(name) ? line : other));
+};
+export const without = (name: string): string[] => plainHeader.filter((line) => !line.startsWith(`${name}:`));
+export const inner = (header: readonly string[]): Steps => ({ inner: plainMessage(header) });

@@ -1,4 +1,5 @@
 /** Certificates for tests, right in everything but what a test asks to be wrong. */
+import assert from 'node:assert/strict';
 import {
   createAuthority,
   createCertificate,
@@ -111,4 +112,15 @@ export async function createTestPki(): Promise<TestPki> {
     crl: (changes) =>
       createCrl({ issuer: root, thisUpdate: past(1), nextUpdate: future(6), revoked: [], ...changes }),
   };
+}
+
+/** One of twelve further CAs, each with its own name and key. */
+export function spareAuthority(
+  pki: TestPki,
+  index: number,
+  changes: Parameters<TestPki['issueAuthority']>[0] = {},
+): Issuer {
+  const keys = pki.spareKeys[index];
+  assert.ok(keys);
+  return pki.issueAuthority({ keys, subject: [['CN', `spare ${index}`]], ...changes });
 }

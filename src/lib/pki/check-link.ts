@@ -1,0 +1,50 @@
+import type { DirectAddress } from '../values/index.ts';
+import type { Certificate } from './certificate.ts';
+import { checkIssuer, refusal } from './check-certificate.ts';
+import { findForbiddenAddress, findForbiddenName } from './name-constraints.ts';
+import type { TrustPolicy } from './trust-policy.ts';
+import { verifySignature } from './verify-signature.ts';
+
+/** End entity first. */
+export type Path = readonly [Certificate, ...Certificate[]];
+
+export interface LinkRules {
+  readonly at: Date;
+  readonly policy: TrustPolicy;
+  /** The issuer is a configured anchor. */
+  readonly isAnchor: boolean;
+  readonly address?: DirectAddress;
+}
+
+/**
+ * Returns only if the issuer vouches for the path as it stands: its key made the signature on the last certificate, and it may issue
+ * (RFC 5280 §6.1.3, §6.1.4). Throws the `PKI_*` code of the first rule broken.
+ */
+export function checkLink(path: Path, issuer: Certificate, rules: LinkRules): void {
+  verifySignature(path.at(-1) ?? path[0], issuer, { allowSha1: rules.policy.allowSha1Certificates });
+  checkIssuer(issuer, rules);
+  checkPathLength(path, issuer);
+  checkNameConstraints(path, issuer, rules.address);
+}
+
+/** RFC 5280 §4.2.1.9: how many CA certificates may stand between the issuer and the end entity, self-issued ones not counted. */
+function checkPathLength(path: Path, issuer: Certificate): void {
+  if (issuer.pathLength === undefined) return;
+  const between = path.slice(1).filter((certificate) => !certificate.isSelfIssued).length;
+  if (between > issuer.pathLength)
+    throw refusal('PKI_PATH_LENGTH', issuer, `a path length over ${issuer.pathLength}`);
+}
+
+/** RFC 5280 §6.1.3 (b), (c): all names below the issuer, but for self-issued CA certificates in between. */
+function checkNameConstraints(path: Path, issuer: Certificate, address: DirectAddress | undefined): void {
+  const constraints = issuer.nameConstraints;
+  if (constraints === undefined) return;
+  const below = path.filter((certificate, index) => index === 0 || !certificate.isSelfIssued);
+  for (const { subjectNames, alternativeNames } of below) {
+    const name = findForbiddenName(constraints, { subject: subjectNames, names: alternativeNames });
+    if (name !== undefined) throw refusal('PKI_NAME_CONSTRAINT', issuer, `may not vouch for ${name}`);
+  }
+  if (address !== undefined && findForbiddenAddress(constraints, address) !== undefined) {
+    throw refusal('PKI_NAME_CONSTRAINT', issuer, `may not vouch for the address`);
+  }
+}
