@@ -43,9 +43,11 @@ function isProved(
       `a signature of ${scheme} under a key of type ${keyType}`,
     );
   }
-  const pss = { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength };
+  // Said outright, for with a key bound to RSASSA-PSS the default would be PSS, whatever the message names.
+  const padding = scheme === 'rsa-pss' ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;
+  const key = scheme === 'ecdsa' ? publicKey : { key: publicKey, padding, saltLength };
   try {
-    return verify(digest, signed, scheme === 'rsa-pss' ? pss : publicKey, signature);
+    return verify(digest, signed, key, signature);
   } catch {
     // OpenSSL throws for some signatures that cannot be right, such as a key bound to other parameters.
     return false;
