@@ -1,0 +1,150 @@
+import { getServers } from 'node:dns';
+import path from 'node:path';
+import { createDiscovery } from '../../lib/direct/index.ts';
+import { createDnsResolver, type DnsResolver, type DnsServerAddress } from '../../lib/dns/index.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../lib/fetch/index.ts';
+import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
+import { createLdapClient } from '../../lib/ldap/index.ts';
+import { createIssuerFetcher, createRevocationChecker } from '../../lib/pki/index.ts';
+import { createSmtpClient } from '../../lib/smtp/index.ts';
+import { oidOfUuid } from '../../lib/values/index.ts';
+import { tablesOf, type Config } from '../../platform/index.ts';
+import { createAgent, type Agent } from '../../service/agent/index.ts';
+import { createDelivery } from '../../service/delivery/index.ts';
+import { createDirectory, type Directory } from '../../service/directory/index.ts';
+import { createMessaging, type Messaging } from '../../service/messaging/index.ts';
+import { attemptTimeoutMs, createWebhooks, type Webhooks } from '../../service/webhook/index.ts';
+import type { Foundation } from './open-foundation.ts';
+import type { Parts } from './parts.ts';
+
+export interface Services {
+  readonly directory: Directory;
+  readonly messaging: Messaging;
+  readonly webhooks: Webhooks;
+  /** For issuers, CRLs and bundles. */
+  readonly fetch: GuardedFetch;
+}
+
+/** Longest text of one message; the other limits are settings. */
+const maxTextCharacters = 1_000_000;
+
+/** Builds the services on their foundation. Messaging and webhooks work on nothing before they are started. */
+export async function buildServices(foundation: Foundation, parts: Parts): Promise<Services> {
+  const { config, clock } = foundation;
+  const dns = parts.keep(
+    createDnsResolver({
+      servers: resolversOf(config),
+      timeoutMs: config.dns.timeoutMs,
+      attempts: config.dns.attempts,
+      clock,
+    }),
+  );
+  const allowPrivate = config.trust.allowsPrivateTargets;
+  const fetch = createGuardedFetch({ timeoutMs: 10_000, maxBytes: 20_000_000, allowPrivate });
+  const agent = parts.keep(buildAgent(foundation, dns, fetch));
+  const webhooks = parts.keep(buildWebhooks(foundation));
+  const messaging = await buildMessaging(foundation, parts, { dns, agent, webhooks });
+  const directory = parts.keep(
+    await createDirectory({
+      ...foundation,
+      gazetteer: loadBuiltInGazetteer(),
+      snapshotDir: config.directory.snapshotDir ?? path.join(config.dataDir, 'directory'),
+      searchThreads: config.directory.searchThreads,
+      limits: config.directory,
+    }),
+  );
+  return { directory, messaging, webhooks, fetch };
+}
+
+function buildAgent({ config, clock, trust }: Foundation, dns: DnsResolver, fetch: GuardedFetch): Agent {
+  const allowPrivate = config.trust.allowsPrivateTargets;
+  const ldap = createLdapClient({ dns, timeoutMs: config.ldap.timeoutMs, allowPrivate });
+  return createAgent({
+    trust,
+    clock,
+    discovery: createDiscovery({ dns, ldap, fetch, clock }),
+    fetchIssuers: createIssuerFetcher({ fetch, now: () => clock.now() }),
+    checkRevocation: createRevocationChecker({ fetch }),
+    trustPolicy: { revocation: config.trust.failsOnUnknownRevocation ? 'hard-fail' : 'soft-fail' },
+  });
+}
+
+function buildWebhooks(foundation: Foundation): Webhooks {
+  const { allowsPrivateTargets, concurrency } = foundation.config.webhook;
+  return createWebhooks({
+    ...foundation,
+    post: createGuardedFetch({
+      timeoutMs: attemptTimeoutMs,
+      maxBytes: 100_000,
+      allowPrivate: allowsPrivateTargets,
+    }),
+    isLoopbackAllowed: allowsPrivateTargets,
+    concurrency,
+  });
+}
+
+interface MessagingNeeds {
+  readonly dns: DnsResolver;
+  readonly agent: Agent;
+  readonly webhooks: Webhooks;
+}
+
+/** Delivery tells messaging of outcomes, and messaging gives delivery its work; both meet here and nowhere else. */
+async function buildMessaging(
+  foundation: Foundation,
+  parts: Parts,
+  { dns, agent, webhooks }: MessagingNeeds,
+): Promise<Messaging> {
+  const { config, oauth, nodeId } = foundation;
+  const delivery = parts.keep(
+    await createDelivery({
+      ...foundation,
+      agent,
+      dns,
+      smtp: parts.keep(
+        createSmtpClient({ hostname: config.smtp.hostname, timeoutMs: config.smtp.timeoutMs }),
+      ),
+      peerPort: config.smtp.peerPort,
+      concurrency: config.delivery.concurrency,
+      leaseMs: config.delivery.leaseSeconds * 1000,
+      lifetimeMs: config.delivery.giveUpHours * 3_600_000,
+      retryWaitsMs: config.delivery.retryMinutes.map((minutes) => minutes * 60_000),
+      onOutcome: (tx, outcome) => messaging.onDeliveryOutcome(tablesOf(tx), outcome),
+    }),
+  );
+  const settings = config.messaging;
+  const messaging: Messaging = createMessaging({
+    ...foundation,
+    delivery,
+    webhooks,
+    agent,
+    clients: oauth.clients,
+    identity: { hostname: config.smtp.hostname, sourceOid: oidOfUuid(nodeId) },
+    deniedMediaTypes: new Set(settings.deniedMediaTypes),
+    limits: {
+      attachmentBytes: settings.maxAttachmentBytes,
+      attachments: settings.maxAttachments,
+      recipients: settings.maxRecipients,
+      subjectLength: settings.maxSubjectCharacters,
+      textLength: maxTextCharacters,
+    },
+    windows: {
+      processedMs: settings.processedWindowMinutes * 60_000,
+      dispatchedMs: settings.dispatchedWindowMinutes * 60_000,
+    },
+  });
+  return parts.keep(messaging);
+}
+
+function resolversOf(config: Config): readonly DnsServerAddress[] {
+  const texts = config.dns.resolvers.length > 0 ? config.dns.resolvers : getServers().map(withPort);
+  return texts.map((text) => {
+    const colon = text.lastIndexOf(':');
+    return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
+  });
+}
+
+function withPort(server: string): string {
+  if (/^\[.*\]:\d+$|^[^:]+:\d+$/.test(server)) return server;
+  return server.includes(':') ? `[${server}]:53` : `${server}:53`;
+}

@@ -1,0 +1,50 @@
+import type { Clock, Log } from '../../core/index.ts';
+import {
+  holdDataDir,
+  loadMasterKey,
+  nodeId,
+  openStorage,
+  openVault,
+  type Config,
+  type Storage,
+  type StoredVault,
+} from '../../platform/index.ts';
+import { createAudit, type Audit } from '../../service/audit/index.ts';
+import { createOauth, type Oauth } from '../../service/oauth/index.ts';
+import { createTrust, type Trust } from '../../service/trust/index.ts';
+import type { Parts } from './parts.ts';
+
+export interface Surroundings {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+/** What every service stands on. */
+export interface Foundation extends Surroundings {
+  readonly storage: Storage;
+  readonly vault: StoredVault;
+  readonly audit: Audit;
+  readonly oauth: Oauth;
+  readonly trust: Trust;
+  /** Owner of this node's leases. */
+  readonly nodeId: string;
+}
+
+/** Takes the data folder, opens the database and the vault, and brings the schema up to date. */
+export async function openFoundation(surroundings: Surroundings, { keep }: Parts): Promise<Foundation> {
+  const { config, log, clock } = surroundings;
+  keep(holdDataDir(config.dataDir));
+  const storage = keep(
+    await openStorage({ file: config.storage.file ?? '', busyTimeoutMs: config.storage.busyTimeoutMs }),
+  );
+  await storage.migrate();
+  const { masterKey, masterKeyFile } = config.vault;
+  const key = loadMasterKey({ base64: masterKey, file: masterKeyFile, createsFile: true });
+  const vault = await openVault({ storage, masterKey: key, clock });
+  const audit = keep(createAudit({ storage, clock, log, flushMs: config.audit.flushMs }));
+  const { acceptsQueryParameters } = config.oauth;
+  const oauth = createOauth({ storage, clock, audit, limits: config.oauth, acceptsQueryParameters });
+  const trust = createTrust({ storage, vault, clock });
+  return { ...surroundings, storage, vault, audit, oauth, trust, nodeId: nodeId(config.dataDir) };
+}

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { createDnsServer } from '../../lib/dns/index.ts';
+import { createLdapResponder } from '../../lib/ldap/index.ts';
+import { findDirectAddress } from '../../lib/values/index.ts';
+import { createMetrics, type Config } from '../../platform/index.ts';
+import type { Trust } from '../../service/trust/index.ts';
+import { createHttpApp, directoryRoutes, messagingRoutes, type ReadinessChecks } from '../http/index.ts';
+import { startSmtpListener } from '../smtp/index.ts';
+import type { Services } from './build-services.ts';
+import { createHostedZones } from './hosted-zones.ts';
+import type { Foundation } from './open-foundation.ts';
+import type { Parts } from './parts.ts';
+
+/** Starts the REST API. Returns the address that clients use. */
+export async function startHttp(
+  foundation: Foundation,
+  services: Services,
+  parts: Parts,
+  checks: ReadinessChecks,
+): Promise<string> {
+  const { config, clock, storage } = foundation;
+  const { directory, messaging, webhooks } = services;
+  const sendLimits = { ratePerSecond: config.messaging.sendsPerSecond, burst: config.messaging.sendsBurst };
+  const app = await createHttpApp({
+    ...foundation,
+    config: config.http,
+    metrics: createMetrics({ withProcess: true }),
+    version: packageJson.version,
+    checks: {
+      storage: () => storage.check(),
+      directory: async () => {
+        if (!directory.isReady()) throw new Error('the directory index is being loaded');
+      },
+      ...checks,
+    },
+    routes: [directoryRoutes({ directory }), messagingRoutes({ messaging, webhooks, clock, sendLimits })],
+  });
+  parts.keep({ close: () => app.close() });
+  await app.listen({ host: config.http.host, port: config.http.port });
+  const { port } = app.server.address() as AddressInfo;
+  const scheme = config.http.tlsKeyFile === undefined ? 'http' : 'https';
+  return config.http.publicUrl ?? `${scheme}://${config.http.host}:${port}`;
+}
+
+/** Starts the listener for other HISPs. Returns its port. */
+export async function startSmtp(
+  { config, trust, log }: Foundation,
+  { messaging }: Services,
+  parts: Parts,
+): Promise<number> {
+  const { host, port, hostname, maxMessageBytes, maxConnections, timeoutMs } = config.smtp;
+  const limits = { maxMessageBytes, maxConnections, idleMs: timeoutMs };
+  const tls = readTls(config);
+  const listener = await startSmtpListener({
+    host,
+    port,
+    hostname,
+    limits,
+    trust,
+    messaging,
+    log,
+    ...(tls && { tls }),
+  });
+  return parts.keep(listener).port;
+}
+
+function readTls({ smtp }: Config): { key: Buffer; cert: Buffer } | undefined {
+  if (smtp.tlsKeyFile === undefined || smtp.tlsCertificateFile === undefined) return undefined;
+  return { key: readFileSync(smtp.tlsKeyFile), cert: readFileSync(smtp.tlsCertificateFile) };
+}
+
+/** Answers for the hosted domains by DNS and LDAP, where the operator wants that (HOST-01 to HOST-03). */
+export async function startPublishing({ config, trust }: Foundation, parts: Parts): Promise<void> {
+  const { dns, ldap, smtp } = config;
+  if (dns.isServing) {
+    const publishedLdap = ldap.isServing ? { ldap: { hostname: smtp.hostname, port: ldap.port } } : {};
+    const zones = createHostedZones({ trust, mailHostname: smtp.hostname, ...publishedLdap });
+    parts.keep(await createDnsServer({ host: dns.host, port: dns.port, zones }));
+  }
+  if (ldap.isServing) {
+    const findCertificates = (mail: string) => findPublished(trust, mail);
+    parts.keep(await createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates }));
+  }
+}
+
+async function findPublished(trust: Trust, mail: string): Promise<readonly Uint8Array[]> {
+  const isKnown = findDirectAddress(mail) !== undefined || (await trust.isHostedDomain(mail));
+  return isKnown ? trust.findPublished(mail) : [];
+}
