@@ -144,6 +144,19 @@ test('RFC 5452: a rain of strays, or a name in another case than asked, is settl
   assert.deepEqual([answer.transport, lowerCase.udpQueries[0]?.questions[0]?.name], ['tcp', 'EXAMPLE.ORG']);
 });
 
+test('RFC 5452: a server that changes the case of names is asked in plain case from then on', async (t) => {
+  const folded = (query: DnsMessage) => {
+    const reply = answerMx(query);
+    reply.write(reply.toString('latin1', 12, 25).toLowerCase(), 12, 'latin1');
+    return reply;
+  };
+  const server = await startScripted(t, { udp: folded, tcp: folded });
+  const random = { bytes: (length: number) => new Uint8Array(length).fill(0xff) };
+  const resolver = resolverFor(t, [server], { random, cache: false });
+  assert.equal((await resolver.resolveMx('example.org')).transport, 'tcp');
+  assert.equal((await resolver.resolveMx('example.org')).transport, 'udp');
+});
+
 test('DISC-11: silence is a transient failure, and the next server is asked', async (t) => {
   const silent = await startScripted(t, {});
   await assert.rejects(resolverFor(t, [silent], { timeoutMs: 50 }).resolveMx('example.org'), {

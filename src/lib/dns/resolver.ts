@@ -5,7 +5,7 @@ import { createAnswerCache, type AnswerCache, type CacheLimits } from './cache.t
 import { DnsError } from './errors.ts';
 import { askOverTcp, askOverUdp, type DnsServerAddress } from './exchange.ts';
 import { maxAliases } from './limits.ts';
-import { rcodes, writeQuery, type DnsMessage } from './message.ts';
+import { rcodes, readMessage, writeQuery, type DnsMessage } from './message.ts';
 import { nameKey } from './names.ts';
 import type { CertRecord, MxRecord, RecordData, RecordType, SoaRecord, SrvRecord } from './records.ts';
 
@@ -44,6 +44,8 @@ interface Resolver {
   readonly timeoutMs: number;
   readonly attempts: number;
   readonly isCaseMixed: boolean;
+  /** Servers that were seen to change the case of names; they are asked in plain case, over UDP. */
+  readonly caseChangers: Set<DnsServerAddress>;
   readonly random: RandomSource;
   readonly cache: AnswerCache | undefined;
   readonly pending: Map<string, Promise<DnsAnswer<unknown>>>;
@@ -58,6 +60,7 @@ export function createDnsResolver(options: DnsResolverOptions): DnsResolver & Cl
     timeoutMs: options.timeoutMs ?? 2_500,
     attempts: options.attempts ?? 2,
     isCaseMixed: options.isCaseMixed ?? true,
+    caseChangers: new Set(),
     random: options.random ?? { bytes: randomBytes },
     cache:
       options.cache === false ? undefined : createAnswerCache(options.clock ?? systemClock, options.cache),
@@ -187,16 +190,17 @@ async function exchange(
   isEdns: boolean,
 ): Promise<{ message: DnsMessage; transport: 'udp' | 'tcp' }> {
   const id = Buffer.from(resolver.random.bytes(2)).readUInt16BE(0);
-  const query = writeQuery({
-    id,
-    name: resolver.isCaseMixed ? mixCase(name, resolver.random) : name,
-    type,
-    isEdns,
-  });
+  const isMixed = resolver.isCaseMixed && !resolver.caseChangers.has(server);
+  const query = writeQuery({ id, name: isMixed ? mixCase(name, resolver.random) : name, type, isEdns });
   const options = { server, query, timeoutMs: resolver.timeoutMs, signal: resolver.closing.signal };
   const outcome = await askOverUdp(options);
   if (outcome !== 'use-tcp') return { message: outcome, transport: 'udp' };
-  return { message: await askOverTcp(options), transport: 'tcp' };
+  const message = await askOverTcp(options);
+  // Nobody else can speak in a TCP connection, so here the server itself has changed the name.
+  if (isMixed && message.questions[0]?.name !== readMessage(query).questions[0]?.name) {
+    resolver.caseChangers.add(server);
+  }
+  return { message, transport: 'tcp' };
 }
 
 /** Random case for each letter: bits that a forger who does not see the question has to guess as well. */
