@@ -49,9 +49,15 @@ describe('OpenSSL on our certificates', needsPrograms('openssl'), () => {
     const crlFile = await write('crl.pem', crls.map((crl) => formatPem('X509 CRL', crl)).join(''));
     const time = String(Math.floor(at.getTime() / 1000));
     const crlOptions = crls.length > 0 ? ['-crl_check_all', '-CRLfile', crlFile] : [];
+    const rules = ['-x509_strict', '-purpose', 'smimesign', '-attime', time, ...crlOptions, ...extra];
     const result = await runProgram('openssl', [
-      ...['verify', '-x509_strict', '-purpose', 'smimesign', '-attime', time, ...crlOptions, ...extra],
-      ...['-CAfile', root, '-untrusted', middle, leafFile],
+      'verify',
+      ...rules,
+      '-CAfile',
+      root,
+      '-untrusted',
+      middle,
+      leafFile,
     ]);
     return `${result.stdout.toString()}${result.stderr.toString()}`;
   }
