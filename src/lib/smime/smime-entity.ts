@@ -11,13 +11,16 @@ const signatureTypes: ReadonlySet<string> = new Set([
  * file name of a part without a telling type (RFC 8551 §3.2.1).
  */
 export function holdsCms(entity: MimeEntity): boolean {
-  const { mediaType, parameters } = entity.contentType;
-  if (cmsTypes.has(mediaType)) return true;
-  const name = entity.disposition?.parameters.get('filename') ?? parameters.get('name') ?? '';
-  return mediaType === 'application/octet-stream' && name.toLowerCase().endsWith('.p7m');
+  return cmsTypes.has(entity.contentType.mediaType) || isNamedFile(entity, '.p7m');
 }
 
-/** A part that holds a detached signature. */
+/** A part that holds a detached signature, recognised in the same ways. */
 export function holdsSignature(entity: MimeEntity): boolean {
-  return signatureTypes.has(entity.contentType.mediaType);
+  return signatureTypes.has(entity.contentType.mediaType) || isNamedFile(entity, '.p7s');
+}
+
+function isNamedFile({ contentType, disposition }: MimeEntity, ending: string): boolean {
+  if (contentType.mediaType !== 'application/octet-stream') return false;
+  const name = disposition?.parameters.get('filename') ?? contentType.parameters.get('name') ?? '';
+  return name.toLowerCase().endsWith(ending);
 }

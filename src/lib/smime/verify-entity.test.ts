@@ -91,6 +91,16 @@ test('AS-72: an opaque signature gives the same entity as a detached one', () =>
   assert.equal(verifyEntity(signEntity(content, [alice], { at })).form, 'detached');
 });
 
+test('AS-72: a signature is recognised by the name of its file too', () => {
+  const signed = signEntity(content, [alice], { at }).toString('latin1');
+  const named = signed.replace('application/pkcs7-signature; name', 'application/octet-stream; name');
+  assert.equal(verifyEntity(Buffer.from(named, 'latin1')).form, 'detached');
+  const unnamed = named.replaceAll('smime.p7s', 'smime.bin');
+  assert.throws(() => verifyEntity(Buffer.from(unnamed, 'latin1')), {
+    code: 'SMIME_MULTIPART_SIGNED_MALFORMED',
+  });
+});
+
 test('AS-72: application/x-pkcs7-signature, and parts in quoted-printable or binary', () => {
   const signed = signEntity(content, [alice], { at }).toString('latin1');
   assert.equal(
