@@ -13,7 +13,10 @@ rmSync(path.join(root, 'dist'), { recursive: true, force: true });
 const compiled = spawnSync('tsc', ['-p', 'tsconfig.build.json'], {
   cwd: root,
   stdio: 'inherit',
-  env: { ...process.env, PATH: `${path.join(root, 'node_modules/.bin')}${path.delimiter}${process.env['PATH'] ?? ''}` },
+  env: {
+    ...process.env,
+    PATH: `${path.join(root, 'node_modules/.bin')}${path.delimiter}${process.env['PATH'] ?? ''}`,
+  },
 });
 if (compiled.status !== 0) process.exit(1);
 // Data files lie beside the code that reads them.

@@ -14,18 +14,23 @@ interface ModuleRule {
 }
 
 const root = path.resolve(import.meta.dirname, '..');
-const rules = (JSON.parse(readFileSync(path.join(root, 'import-rules.json'), 'utf8')) as {
-  modules: Record<string, ModuleRule>;
-}).modules;
+const rules = (
+  JSON.parse(readFileSync(path.join(root, 'import-rules.json'), 'utf8')) as {
+    modules: Record<string, ModuleRule>;
+  }
+).modules;
 const order = Object.keys(rules);
-const importForm = /(?:^|\n)\s*(?:import|export)\s(?:[^'";]*?\sfrom\s)?['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/g;
+const importForm =
+  /(?:^|\n)\s*(?:import|export)\s(?:[^'";]*?\sfrom\s)?['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/g;
 const commentForm = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 
 const faults: string[] = [];
 const usedModules = new Map<string, Set<string>>(order.map((name) => [name, new Set()]));
 const usedPackages = new Map<string, Set<string>>(order.map((name) => [name, new Set()]));
 
-for (const file of globSync('src/**/*.ts', { cwd: root }).filter((name) => !name.endsWith('.test.ts')).sort()) {
+for (const file of globSync('src/**/*.ts', { cwd: root })
+  .filter((name) => !name.endsWith('.test.ts'))
+  .sort()) {
   checkFile(file);
 }
 reportUnusedPermissions();
@@ -67,9 +72,13 @@ function checkImport(file: string, owner: string, specifier: string): void {
 }
 
 function checkPackage(file: string, owner: string, specifier: string): void {
-  const name = specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+  const name = specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
   usedPackages.get(owner)?.add(name);
-  if (rules[owner]?.packages.includes(name) !== true) faults.push(`${file}: ${owner} may not import the package ${name}`);
+  if (rules[owner]?.packages.includes(name) !== true)
+    faults.push(`${file}: ${owner} may not import the package ${name}`);
 }
 
 function moduleOf(file: string): string | undefined {
@@ -80,10 +89,12 @@ function moduleOf(file: string): string | undefined {
 function reportUnusedPermissions(): void {
   for (const [name, rule] of Object.entries(rules)) {
     for (const other of rule.modules) {
-      if (usedModules.get(name)?.has(other) !== true) faults.push(`import-rules.json: ${name} does not use ${other}`);
+      if (usedModules.get(name)?.has(other) !== true)
+        faults.push(`import-rules.json: ${name} does not use ${other}`);
     }
     for (const other of rule.packages) {
-      if (usedPackages.get(name)?.has(other) !== true) faults.push(`import-rules.json: ${name} does not use the package ${other}`);
+      if (usedPackages.get(name)?.has(other) !== true)
+        faults.push(`import-rules.json: ${name} does not use the package ${other}`);
     }
   }
 }
@@ -92,7 +103,8 @@ function reportUnusedPermissions(): void {
 function reportDownwardRules(): void {
   for (const [name, rule] of Object.entries(rules)) {
     for (const other of rule.modules) {
-      if (order.indexOf(other) >= order.indexOf(name)) faults.push(`import-rules.json: ${name} may not import ${other}, which stands below it`);
+      if (order.indexOf(other) >= order.indexOf(name))
+        faults.push(`import-rules.json: ${name} may not import ${other}, which stands below it`);
     }
   }
 }

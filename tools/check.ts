@@ -15,6 +15,7 @@ const checks: readonly (readonly [name: string, command: string, args: readonly 
   ['format', 'oxfmt', ['--check', '.']],
   ['imports', 'node', ['tools/check-imports.ts']],
   ['citations', 'node', ['tools/check-citations.ts']],
+  ['configuration page', 'node', ['tools/write-config-docs.ts', '--check']],
   ['error documents', 'node', ['tools/write-error-docs.ts', '--check']],
 ];
 
@@ -26,10 +27,15 @@ export function runChecks(): readonly string[] {
     const result = spawnSync(command, args, {
       cwd: root,
       encoding: 'utf8',
-      env: { ...process.env, PATH: `${path.join(root, 'node_modules/.bin')}${path.delimiter}${process.env['PATH'] ?? ''}` },
+      env: {
+        ...process.env,
+        PATH: `${path.join(root, 'node_modules/.bin')}${path.delimiter}${process.env['PATH'] ?? ''}`,
+      },
     });
     const isGood = result.status === 0;
-    console.log(`check: ${name} ${isGood ? 'ok' : 'FAILED'} (${((Date.now() - startedAt) / 1000).toFixed(1)} s)`);
+    console.log(
+      `check: ${name} ${isGood ? 'ok' : 'FAILED'} (${((Date.now() - startedAt) / 1000).toFixed(1)} s)`,
+    );
     if (isGood) continue;
     failed.push(name);
     console.log(`${result.stdout ?? ''}${result.stderr ?? ''}${result.error?.message ?? ''}`);
@@ -37,6 +43,10 @@ export function runChecks(): readonly string[] {
   return failed;
 }
 
-if (process.argv[1] !== undefined && existsSync(process.argv[1]) && path.resolve(process.argv[1]) === import.meta.filename) {
+if (
+  process.argv[1] !== undefined &&
+  existsSync(process.argv[1]) &&
+  path.resolve(process.argv[1]) === import.meta.filename
+) {
   process.exitCode = runChecks().length === 0 ? 0 : 1;
 }

@@ -28,7 +28,8 @@ export async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<
   const reasons = new Map<string, number>();
   for await (const event of source) {
     if (event.type !== 'test:pass' && event.type !== 'test:fail') {
-      if (event.type === 'test:stderr' || event.type === 'test:stdout') yield String((event.data as { message?: string }).message ?? '');
+      if (event.type === 'test:stderr' || event.type === 'test:stdout')
+        yield String((event.data as { message?: string }).message ?? '');
       continue;
     }
     const data = event.data as EventData;

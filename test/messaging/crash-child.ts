@@ -31,7 +31,7 @@ const clock = systemClock;
 const log = silentLog;
 const audit = createAudit({ storage, clock, log });
 const oauth = createOauth({ storage, clock, audit });
-const trust = createTrust({ storage, vault, clock });
+const trust = createTrust({ storage, vault, clock, audit });
 await trust.addDomain('direct.alpha.example');
 await trust.putAddress(alice);
 if ((await oauth.clients.list()).length === 0)

@@ -85,7 +85,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => logLines.push(line) });
   const audit = createAudit({ storage, clock, log });
   const oauth = createOauth({ storage, clock, audit });
-  const trust = createTrust({ storage, vault, clock });
+  const trust = createTrust({ storage, vault, clock, audit });
   await trust.addDomain('direct.alpha.example');
   for (const address of [alice, anna, mallory]) await trust.putAddress(address);
   await trust.putAddress(parseDirectAddress('gone@direct.alpha.example'), 'disabled');

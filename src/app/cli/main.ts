@@ -5,6 +5,7 @@ import { addAgentCommands } from './agent.ts';
 import { addClientCommands } from './client.ts';
 import { createCliContext, type CliContext } from './context.ts';
 import { addDirectoryCommands } from './directory/index.ts';
+import { addOperationCommands } from './operation.ts';
 import { addSandboxCommand } from './sandbox.ts';
 import { addServeCommand } from './serve.ts';
 import { addTrustCommands } from './trust.ts';
@@ -20,6 +21,7 @@ export function createProgram(context: CliContext): Command {
   addDirectoryCommands(program, context);
   addClientCommands(program, context);
   addTrustCommands(program, context);
+  addOperationCommands(program, context);
   addAgentCommands(program, context);
   return program;
 }

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { systemClock } from '../../core/index.ts';
+import { silentLog, systemClock } from '../../core/index.ts';
 import { readCertificate, readPrivateKey } from '../../lib/pki/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
+import { createAudit } from '../../service/audit/index.ts';
 import { createTrust, type AnchorDirection, type Trust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
 
@@ -10,9 +11,11 @@ import type { CliContext } from './context.ts';
 export function addTrustCommands(program: Command, context: CliContext): void {
   async function withTrust(work: (trust: Trust) => Promise<void>): Promise<void> {
     const installation = await context.openInstallation();
+    const audit = createAudit({ storage: installation.storage, clock: systemClock, log: silentLog });
     try {
-      await work(createTrust({ ...installation, clock: systemClock }));
+      await work(createTrust({ ...installation, audit, clock: systemClock }));
     } finally {
+      await audit.close();
       await installation.close();
     }
   }

@@ -25,6 +25,8 @@ export interface Services {
   readonly fetch: GuardedFetch;
 }
 
+const dayMs = 86_400_000;
+
 /** Longest text of one message; the other limits are settings. */
 const maxTextCharacters = 1_000_000;
 
@@ -70,7 +72,7 @@ function buildAgent({ config, clock, trust }: Foundation, dns: DnsResolver, fetc
 }
 
 function buildWebhooks(foundation: Foundation): Webhooks {
-  const { allowsPrivateTargets, concurrency } = foundation.config.webhook;
+  const { allowsPrivateTargets, concurrency, disableAfterDays } = foundation.config.webhook;
   return createWebhooks({
     ...foundation,
     post: createGuardedFetch({
@@ -80,6 +82,7 @@ function buildWebhooks(foundation: Foundation): Webhooks {
     }),
     isLoopbackAllowed: allowsPrivateTargets,
     concurrency,
+    disableAfterMs: disableAfterDays * dayMs,
   });
 }
 
@@ -127,6 +130,11 @@ async function buildMessaging(
       recipients: settings.maxRecipients,
       subjectLength: settings.maxSubjectCharacters,
       textLength: maxTextCharacters,
+    },
+    retention: {
+      warnUnacknowledgedMs: settings.inboxDays * dayMs,
+      keepAcknowledgedMs: settings.acknowledgedDays * dayMs,
+      keepDetailsMs: settings.detailsDays * dayMs,
     },
     windows: {
       processedMs: settings.processedWindowMinutes * 60_000,

@@ -45,6 +45,6 @@ export async function openFoundation(surroundings: Surroundings, { keep }: Parts
   const audit = keep(createAudit({ storage, clock, log, flushMs: config.audit.flushMs }));
   const { acceptsQueryParameters } = config.oauth;
   const oauth = createOauth({ storage, clock, audit, limits: config.oauth, acceptsQueryParameters });
-  const trust = createTrust({ storage, vault, clock });
+  const trust = createTrust({ storage, vault, clock, audit });
   return { ...surroundings, storage, vault, audit, oauth, trust, nodeId: nodeId(config.dataDir) };
 }

@@ -4,11 +4,19 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { createManualClock } from '../../core/index.ts';
+import { createManualClock, silentLog } from '../../core/index.ts';
 import { DirectError } from '../../lib/direct/index.ts';
-import { createAuthority, createKeyPair, issueDirectCertificate, readCertificate, type Certificate, type KeyPair } from '../../lib/pki/index.ts';
+import {
+  createAuthority,
+  createKeyPair,
+  issueDirectCertificate,
+  readCertificate,
+  type Certificate,
+  type KeyPair,
+} from '../../lib/pki/index.ts';
 import { parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
 import { loadMasterKey, openStorage, openVault, type Storage } from '../../platform/index.ts';
+import { createAudit } from '../audit/index.ts';
 import { createTrust, type Trust } from '../trust/index.ts';
 import { AgentError, agentErrors, createAgent, type Agent } from './index.ts';
 import { restoreError } from './restore-error.ts';
@@ -56,10 +64,19 @@ before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'openhisp-agent-'));
   storage = await openStorage({ file: path.join(folder, 'test.db') });
   await storage.migrate();
-  const vault = await openVault({ storage, masterKey: loadMasterKey({ file: path.join(folder, 'key'), createsFile: true }), clock });
-  trust = createTrust({ storage, vault, clock });
+  const vault = await openVault({
+    storage,
+    masterKey: loadMasterKey({ file: path.join(folder, 'key'), createsFile: true }),
+    clock,
+  });
+  trust = createTrust({ storage, vault, clock, audit: createAudit({ storage, clock, log: silentLog }) });
   keys = await createKeyPair();
-  authority = createAuthority({ subject: [['CN', 'CA']], publicKey: keys.publicKey, privateKey: keys.privateKey, ...validity });
+  authority = createAuthority({
+    subject: [['CN', 'CA']],
+    publicKey: keys.publicKey,
+    privateKey: keys.privateKey,
+    ...validity,
+  });
   for (const domain of ['one.example', 'two.example', 'three.example']) await addDomain(domain);
   agent = createAgent({
     trust,
@@ -90,7 +107,11 @@ describe('the agent', () => {
     await trust.addAnchor('one.example', authority.der, 'incoming');
     assert.equal((await agent.resolveRecipients(alice, [bob])).usable.length, 0);
     await trust.addAnchor('one.example', authority.der, 'outgoing');
-    const resolved = await agent.resolveRecipients(alice, [bob, carol, parseDirectAddress('x@nowhere.example')]);
+    const resolved = await agent.resolveRecipients(alice, [
+      bob,
+      carol,
+      parseDirectAddress('x@nowhere.example'),
+    ]);
     assert.deepEqual(resolved.usable.map((one) => one.address).toSorted(), [bob, carol]);
     assert.deepEqual(readCertificate(resolved.usable[0]?.certificates[0] ?? '').dnsNames.length, 1);
     assert.equal(resolved.refused[0]?.reason, 'no-certificate');
@@ -100,7 +121,13 @@ describe('the agent', () => {
     const sealed = await agent.seal(alice, message([bob, carol]), [usable(bob), usable(carol)]);
     assert.equal(Buffer.from(sealed).includes('hello'), false);
     const envelope = { mailFrom: alice, recipients: [bob, carol], message: sealed };
-    await assert.rejects(agent.openIncoming(envelope), (error) => error instanceof DirectError && error.code === 'DIRECT_SENDER_UNTRUSTED' && error.reason === 'PKI_NO_ANCHORS');
+    await assert.rejects(
+      agent.openIncoming(envelope),
+      (error) =>
+        error instanceof DirectError &&
+        error.code === 'DIRECT_SENDER_UNTRUSTED' &&
+        error.reason === 'PKI_NO_ANCHORS',
+    );
     await trust.addAnchor('two.example', authority.der, 'incoming');
     const opened = await agent.openIncoming(envelope);
     assert.deepEqual([opened.sender, opened.recipients, opened.binding], [alice, [bob], 'domain']);
@@ -111,7 +138,10 @@ describe('the agent', () => {
   it('a refusal in a thread keeps its code and the reason beneath', async () => {
     await assert.rejects(
       agent.openIncoming({ mailFrom: alice, recipients: [bob], message: message([bob]) }),
-      (error) => error instanceof DirectError && error.code === 'DIRECT_NOT_ENCRYPTED' && error.reason === 'SMIME_NOT_ENCRYPTED',
+      (error) =>
+        error instanceof DirectError &&
+        error.code === 'DIRECT_NOT_ENCRYPTED' &&
+        error.reason === 'SMIME_NOT_ENCRYPTED',
     );
     assert.equal(restoreError({ module: 'other', code: 'X', reason: 'X', message: 'm' }).message, 'm');
   });
@@ -119,7 +149,9 @@ describe('the agent', () => {
   it('without a key there is nothing to sign or to open with', async () => {
     const stranger = parseDirectAddress('x@nowhere.example');
     await refuses('AGENT_NO_SIGNING_KEY', () => agent.seal(stranger, message([bob]), [usable(bob)]));
-    await refuses('AGENT_NO_DECRYPTION_KEY', () => agent.openIncoming({ mailFrom: alice, recipients: [stranger], message: message([bob]) }));
+    await refuses('AGENT_NO_DECRYPTION_KEY', () =>
+      agent.openIncoming({ mailFrom: alice, recipients: [stranger], message: message([bob]) }),
+    );
   });
 });
 

@@ -1,6 +1,5 @@
 import { addressKey, domainOf, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
-import type { Clock } from '../../core/index.ts';
-import type { Storage } from '../../platform/index.ts';
+import { applyChange, type TrustStore } from './change.ts';
 import { TrustError } from './errors.ts';
 import type { AddressStatus, TrustTables } from './tables.ts';
 
@@ -21,8 +20,9 @@ export interface Addresses {
   listAddresses(domain: string): Promise<readonly HostedAddress[]>;
 }
 
-export function createAddresses(storage: Storage, clock: Clock): Addresses {
-  const db = storage.tables<TrustTables>();
+export function createAddresses(store: TrustStore): Addresses {
+  const { clock } = store;
+  const db = store.storage.tables<TrustTables>();
 
   async function isHostedDomain(domain: string): Promise<boolean> {
     const row = await db
@@ -40,28 +40,36 @@ export function createAddresses(storage: Storage, clock: Clock): Addresses {
         'A Direct domain is a fully qualified name of letters, digits and hyphens.',
       );
     }
-    await db
-      .insertInto('hosted_domain')
-      .values({ domain: domain.toLowerCase(), created_at: clock.now().getTime() })
-      .onConflict((conflict) => conflict.column('domain').doNothing())
-      .execute();
+    if (await isHostedDomain(domain)) return;
+    await applyChange(store, { action: 'domain.add', objects: { domain: domain.toLowerCase() } }, (tx) =>
+      tx
+        .insertInto('hosted_domain')
+        .values({ domain: domain.toLowerCase(), created_at: clock.now().getTime() })
+        .onConflict((conflict) => conflict.column('domain').doNothing())
+        .execute(),
+    );
   }
 
   async function putAddress(address: DirectAddress, status: AddressStatus = 'active'): Promise<void> {
     const domain = domainOf(address);
     if (!(await isHostedDomain(domain)))
       throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
-    await db
-      .insertInto('hosted_address')
-      .values({
-        address_key: addressKey(address),
-        address,
-        domain,
-        status,
-        created_at: clock.now().getTime(),
-      })
-      .onConflict((conflict) => conflict.column('address_key').doUpdateSet({ status }))
-      .execute();
+    await applyChange(
+      store,
+      { action: `address.${status === 'active' ? 'enable' : 'disable'}`, objects: { address } },
+      (tx) =>
+        tx
+          .insertInto('hosted_address')
+          .values({
+            address_key: addressKey(address),
+            address,
+            domain,
+            status,
+            created_at: clock.now().getTime(),
+          })
+          .onConflict((conflict) => conflict.column('address_key').doUpdateSet({ status }))
+          .execute(),
+    );
   }
 
   async function findAddress(address: DirectAddress): Promise<HostedAddress | undefined> {

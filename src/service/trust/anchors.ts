@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import { readCertificate, type Certificate } from '../../lib/pki/index.ts';
-import type { Storage } from '../../platform/index.ts';
+import { applyChange, type TrustStore } from './change.ts';
 import { TrustError } from './errors.ts';
 import type { AnchorDirection, TrustTables } from './tables.ts';
 
@@ -25,8 +25,9 @@ export interface Anchors {
   findAnchors(domain: string, direction: 'incoming' | 'outgoing'): Promise<readonly Certificate[]>;
 }
 
-export function createAnchors(storage: Storage, clock: Clock): Anchors {
-  const db = storage.tables<TrustTables>();
+export function createAnchors(store: TrustStore): Anchors {
+  const { clock } = store;
+  const db = store.storage.tables<TrustTables>();
   const parsed = new Map<string, Certificate>();
 
   function parse(row: { fingerprint: string; certificate: Uint8Array }): Certificate {
@@ -46,15 +47,19 @@ export function createAnchors(storage: Storage, clock: Clock): Anchors {
         .executeTakeFirst();
       if (known === undefined)
         throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
-      const [id] = await insertAnchors(db, clock, { domain, direction, bundleId: '' }, [
-        readAnchor(certificate),
-      ]);
+      const anchor = readAnchor(certificate);
+      const objects = { domain: domain.toLowerCase(), direction, fingerprint: anchor.fingerprint };
+      const [id] = await applyChange(store, { action: 'anchor.add', objects }, (tx) =>
+        insertAnchors(tx, clock, { domain, direction, bundleId: '' }, [anchor]),
+      );
       return id ?? '';
     },
     async removeAnchor(id) {
-      const result = await db.deleteFrom('trust_anchor').where('id', '=', id).executeTakeFirst();
-      if (result.numDeletedRows === 0n)
-        throw new TrustError('TRUST_ANCHOR_UNKNOWN', `There is no anchor ${id}.`);
+      await applyChange(store, { action: 'anchor.remove', objects: { anchor: id } }, async (tx) => {
+        const result = await tx.deleteFrom('trust_anchor').where('id', '=', id).executeTakeFirst();
+        if (result.numDeletedRows === 0n)
+          throw new TrustError('TRUST_ANCHOR_UNKNOWN', `There is no anchor ${id}.`);
+      });
     },
     async listAnchors(domain) {
       const rows = await db

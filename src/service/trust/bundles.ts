@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { concatBytes, errorText, type Clock, type Log } from '../../core/index.ts';
+import { concatBytes, errorText, type Log } from '../../core/index.ts';
 import type { FetchResponse, GuardedFetch } from '../../lib/fetch/index.ts';
 import { readCertificate, readTrustBundle, type Certificate, type TrustBundle } from '../../lib/pki/index.ts';
 import { verifyCms } from '../../lib/smime/index.ts';
-import type { Storage } from '../../platform/index.ts';
+import { applyChange, type TrustStore } from './change.ts';
 import { insertAnchors } from './anchors.ts';
 import { TrustError } from './errors.ts';
 import type { AnchorDirection, TrustTables } from './tables.ts';
@@ -51,8 +51,9 @@ const dayMs = 86_400_000;
 // After a failure a bundle is asked for again sooner than its usual interval.
 const retryAfterFailureMs = 15 * 60_000;
 
-export function createBundles(storage: Storage, clock: Clock): Bundles {
-  const db = storage.tables<TrustTables>();
+export function createBundles(store: TrustStore): Bundles {
+  const { clock } = store;
+  const db = store.storage.tables<TrustTables>();
 
   async function refreshOne(
     row: BundleRow,
@@ -100,7 +101,8 @@ export function createBundles(storage: Storage, clock: Clock): Bundles {
 
   /** Anchors that left the bundle stop being trusted in the same transaction in which new ones start. */
   async function swap(row: BundleRow, bundle: TrustBundle, checksum: string, etag: string): Promise<void> {
-    await storage.transaction<TrustTables, void>(async (tx) => {
+    const objects = { bundle: row.id, domain: row.domain, checksum };
+    await applyChange(store, { action: 'bundle.swap', actor: 'system', objects }, async (tx) => {
       await tx
         .deleteFrom('trust_anchor')
         .where('bundle_id', '=', row.id)
@@ -132,27 +134,29 @@ export function createBundles(storage: Storage, clock: Clock): Bundles {
         throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
       const id = randomUUID();
       const now = clock.now().getTime();
-      await db
-        .insertInto('trust_bundle')
-        .values({
-          id,
-          domain,
-          direction: request.direction ?? 'both',
-          url: request.url,
-          signer: request.signer === undefined ? null : readCertificate(request.signer).der,
-          refresh_seconds: request.refreshSeconds ?? dayMs / 1000,
-          next_refresh_at: now,
-          refreshed_at: null,
-          checksum: '',
-          etag: '',
-          last_error: '',
-          created_at: now,
-        })
-        .execute();
+      await applyChange(store, { action: 'bundle.add', objects: { bundle: id, domain } }, (tx) =>
+        tx
+          .insertInto('trust_bundle')
+          .values({
+            id,
+            domain,
+            direction: request.direction ?? 'both',
+            url: request.url,
+            signer: request.signer === undefined ? null : readCertificate(request.signer).der,
+            refresh_seconds: request.refreshSeconds ?? dayMs / 1000,
+            next_refresh_at: now,
+            refreshed_at: null,
+            checksum: '',
+            etag: '',
+            last_error: '',
+            created_at: now,
+          })
+          .execute(),
+      );
       return id;
     },
     async removeBundle(id) {
-      await storage.transaction<TrustTables, void>(async (tx) => {
+      await applyChange(store, { action: 'bundle.remove', objects: { bundle: id } }, async (tx) => {
         await tx.deleteFrom('trust_anchor').where('bundle_id', '=', id).execute();
         const result = await tx.deleteFrom('trust_bundle').where('id', '=', id).executeTakeFirst();
         if (result.numDeletedRows === 0n)

@@ -1,8 +1,9 @@
 import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
-import { equalBytes, type Clock } from '../../core/index.ts';
+import { equalBytes } from '../../core/index.ts';
 import { isBoundTo, readCertificate, type Certificate } from '../../lib/pki/index.ts';
 import { addressKey, domainOf, parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
-import type { Storage, Vault } from '../../platform/index.ts';
+import type { Vault } from '../../platform/index.ts';
+import { applyChange, type TrustStore } from './change.ts';
 import { TrustError } from './errors.ts';
 import type { TrustTables } from './tables.ts';
 
@@ -36,8 +37,9 @@ export interface Keys {
 
 type KeyRow = TrustTables['key_pair'];
 
-export function createKeys(storage: Storage, vault: Vault, clock: Clock): Keys {
-  const db = storage.tables<TrustTables>();
+export function createKeys(store: TrustStore, vault: Vault): Keys {
+  const { clock } = store;
+  const db = store.storage.tables<TrustTables>();
   // Rows never change but for their status, so an opened key stays right for as long as the process lives.
   const opened = new Map<string, KeyMaterial>();
 
@@ -74,28 +76,36 @@ export function createKeys(storage: Storage, vault: Vault, clock: Clock): Keys {
         throw new TrustError('TRUST_KEY_MISMATCH', 'The private key is not the one of the certificate.');
       const id = randomUUID();
       const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'der' });
-      await db
-        .insertInto('key_pair')
-        .values({
-          id,
-          owner: key,
-          certificate: parsed.der,
-          fingerprint: parsed.fingerprint,
-          sealed_private_key: vault.seal(pkcs8, `private-key:${id}`),
-          status: 'active',
-          created_at: clock.now().getTime(),
-        })
-        .execute();
+      const change = {
+        action: 'key.add',
+        objects: { owner: key, keyPair: id, fingerprint: parsed.fingerprint },
+      };
+      await applyChange(store, change, (tx) =>
+        tx
+          .insertInto('key_pair')
+          .values({
+            id,
+            owner: key,
+            certificate: parsed.der,
+            fingerprint: parsed.fingerprint,
+            sealed_private_key: vault.seal(pkcs8, `private-key:${id}`),
+            status: 'active',
+            created_at: clock.now().getTime(),
+          })
+          .execute(),
+      );
       return id;
     },
     async retireKeyPair(id) {
-      const result = await db
-        .updateTable('key_pair')
-        .set({ status: 'retired' })
-        .where('id', '=', id)
-        .executeTakeFirst();
-      if (result.numUpdatedRows === 0n)
-        throw new TrustError('TRUST_KEY_UNKNOWN', `There is no key pair ${id}.`);
+      await applyChange(store, { action: 'key.retire', objects: { keyPair: id } }, async (tx) => {
+        const result = await tx
+          .updateTable('key_pair')
+          .set({ status: 'retired' })
+          .where('id', '=', id)
+          .executeTakeFirst();
+        if (result.numUpdatedRows === 0n)
+          throw new TrustError('TRUST_KEY_UNKNOWN', `There is no key pair ${id}.`);
+      });
     },
     async listKeyPairs(owner) {
       const rows = await findRows([ownerKey(owner)], false);

@@ -19,6 +19,7 @@ import {
 import { der } from '../../lib/asn1/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { loadMasterKey, openStorage, openVault, type Storage } from '../../platform/index.ts';
+import { createAudit } from '../audit/index.ts';
 import { createTrust, trustErrors, TrustError, type Trust } from './index.ts';
 
 const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
@@ -87,7 +88,7 @@ before(async () => {
     masterKey: loadMasterKey({ file: path.join(folder, 'master.key'), createsFile: true }),
     clock,
   });
-  trust = createTrust({ storage, vault, clock });
+  trust = createTrust({ storage, vault, clock, audit: createAudit({ storage, clock, log: silentLog }) });
   caKeys = await createKeyPair();
   authority = createAuthority({
     subject: [['CN', 'Test CA']],
@@ -303,4 +304,25 @@ describe('trust bundles', () => {
 it('every refusal code of this module was provoked', () => {
   // A bundle's refusal is kept as its last error, so that the good set stays and nothing is thrown.
   assert.deepEqual([...provoked, 'TRUST_BUNDLE_REFUSED'].sort(), Object.keys(trustErrors).sort());
+});
+
+it('SEC-02: every change of domains, addresses, keys, anchors and bundles left an audit row', async () => {
+  const rows = await storage
+    .tables<{ audit_event: { action: string } }>()
+    .selectFrom('audit_event')
+    .select('action')
+    .distinct()
+    .execute();
+  assert.deepEqual(rows.map((row) => row.action).sort(), [
+    'address.disable',
+    'address.enable',
+    'anchor.add',
+    'anchor.remove',
+    'bundle.add',
+    'bundle.remove',
+    'bundle.swap',
+    'domain.add',
+    'key.add',
+    'key.retire',
+  ]);
 });

@@ -1,0 +1,39 @@
+import type { Kysely } from 'kysely';
+import type { Clock } from '../../core/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import type { Audit } from '../audit/index.ts';
+import type { TrustTables } from './tables.ts';
+
+/** What the parts of this module work with. */
+export interface TrustStore {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly audit: Audit;
+}
+
+export interface Change {
+  /** For the audit trail, `area.verb` (SEC-02). */
+  readonly action: string;
+  /** Identifiers only. */
+  readonly objects: Readonly<Record<string, string>>;
+  /** `operator` for a command, `system` for what happens by itself. */
+  readonly actor?: 'operator' | 'system';
+}
+
+/** Makes a change and its audit row in one transaction: both are kept or neither. */
+export function applyChange<Result>(
+  { storage, audit }: TrustStore,
+  change: Change,
+  work: (tx: Kysely<TrustTables>) => Promise<Result>,
+): Promise<Result> {
+  return storage.transaction<TrustTables, Result>(async (tx) => {
+    const result = await work(tx);
+    await audit.recordIn(tx, {
+      action: change.action,
+      actor: change.actor ?? 'operator',
+      outcome: 'ok',
+      objects: change.objects,
+    });
+    return result;
+  });
+}
