@@ -33,7 +33,9 @@ describe('Decision 0004: radius', () => {
     assert.deepEqual(await faults({ radius: 10 }), ['radius center_missing']);
     assert.deepEqual(await faults({ radius: 10, org_city: 'Boston' }), ['org_state required']);
     assert.deepEqual(await faults({ radius: 10, org_state: 'MA' }), ['org_city required']);
-    assert.deepEqual(await faults({ radius: 10, org_zip: '', org_city: 'Boston', org_state: '' }), ['org_state required']);
+    assert.deepEqual(await faults({ radius: 10, org_zip: '', org_city: 'Boston', org_state: '' }), [
+      'org_state required',
+    ]);
   });
 
   test('a center ZIP that is not ##### or #####-#### is 400', async () => {
@@ -45,11 +47,17 @@ describe('Decision 0004: radius', () => {
 
   test('a center that is not in the gazetteer is 400 center_not_found, never an empty page', async () => {
     assert.deepEqual(await faults({ radius: 10, org_zip: '00000' }), ['org_zip center_not_found']);
-    assert.deepEqual(await faults({ radius: 10, org_city: 'Atlantis', org_state: 'MA' }), ['org_city center_not_found', 'org_state center_not_found']);
+    assert.deepEqual(await faults({ radius: 10, org_city: 'Atlantis', org_state: 'MA' }), [
+      'org_city center_not_found',
+      'org_state center_not_found',
+    ]);
   });
 
   test('with ZIP and city and state, the ZIP is the center and city and state are ordinary filters', async () => {
-    assert.deepEqual(await foundIds({ radius: 100, org_zip: '02139', org_city: 'Worc', org_state: 'MA' }), [3, 4]);
+    assert.deepEqual(
+      await foundIds({ radius: 100, org_zip: '02139', org_city: 'Worc', org_state: 'MA' }),
+      [3, 4],
+    );
     assert.deepEqual(await foundIds({ radius: 100, org_zip: '02139', org_city: 'Boston' }), [1]);
   });
 
@@ -74,8 +82,10 @@ describe('Decision 0004: radius', () => {
 describe('Decision 0002: parameters, paging and empty values', () => {
   test('limit over 1000 is clamped; limit and offset that are no integers or too small are 400 naming the field', async () => {
     assert.equal((await foundIds({ limit: 1001 })).length, sampleRows.length);
-    for (const limit of ['0', '-1', '1.0', 'x', '1e2', ' 1']) assert.deepEqual(await faults({ limit }), ['limit invalid'], limit);
-    for (const offset of ['-1', '0.5', 'x', '1 ']) assert.deepEqual(await faults({ offset }), ['offset invalid'], offset);
+    for (const limit of ['0', '-1', '1.0', 'x', '1e2', ' 1'])
+      assert.deepEqual(await faults({ limit }), ['limit invalid'], limit);
+    for (const offset of ['-1', '0.5', 'x', '1 '])
+      assert.deepEqual(await faults({ offset }), ['offset invalid'], offset);
   });
 
   test('every faulty parameter is named in one answer', async () => {
@@ -106,7 +116,16 @@ describe('Decision 0002: parameters, paging and empty values', () => {
   }
 
   test('an unknown parameter is 400: a misspelt filter must not return the whole directory', async () => {
-    for (const name of ['prov_lastname', 'Prov_last_name', 'id', 'distance', 'lat', '__proto__', 'constructor', '']) {
+    for (const name of [
+      'prov_lastname',
+      'Prov_last_name',
+      'id',
+      'distance',
+      'lat',
+      '__proto__',
+      'constructor',
+      '',
+    ]) {
       assert.deepEqual(await faults(`${encodeURIComponent(name)}=x`), [`${name} unknown`]);
     }
   });
@@ -125,7 +144,11 @@ describe('Decision 0002: parameters, paging and empty values', () => {
   });
 
   test('search without a match is 200 with an empty list and totalCount "0"; by NPI it is 404', async () => {
-    assert.deepEqual((await world.search({ prov_npi: '1234567890' })).body, { status: 'OK', providers: [], totalCount: '0' });
+    assert.deepEqual((await world.search({ prov_npi: '1234567890' })).body, {
+      status: 'OK',
+      providers: [],
+      totalCount: '0',
+    });
     assert.equal((await world.get('/provider-directory/v2/providers/prov_npi/1234567890')).status, 404);
   });
 
@@ -168,17 +191,29 @@ describe('Decision 0003: case, accents and sorting', () => {
   });
 
   test('one sort_order holds for all keys; a list as long as sort_by is accepted too', async () => {
-    assert.deepEqual(await foundIds({ sort_by: 'org_state,prov_npi', sort_order: 'descending' }), [1, 3, 4, 7, 2, 6, 5, 8, 9]);
-    assert.deepEqual(await foundIds({ sort_by: 'org_state,prov_npi', sort_order: 'descending,ascending' }), [2, 7, 3, 4, 1, 6, 5, 8, 9]);
+    assert.deepEqual(
+      await foundIds({ sort_by: 'org_state,prov_npi', sort_order: 'descending' }),
+      [1, 3, 4, 7, 2, 6, 5, 8, 9],
+    );
+    assert.deepEqual(
+      await foundIds({ sort_by: 'org_state,prov_npi', sort_order: 'descending,ascending' }),
+      [2, 7, 3, 4, 1, 6, 5, 8, 9],
+    );
   });
 
   test('sort_order without sort_by holds for the default sort', async () => {
     assert.deepEqual(await foundIds({ sort_order: 'descending' }), [1, 9, 3, 4, 8, 7, 6, 2, 5]);
-    assert.deepEqual(await foundIds({ radius: 100, org_zip: '02139', sort_order: 'descending' }), [7, 3, 4, 1, 2]);
+    assert.deepEqual(
+      await foundIds({ radius: 100, org_zip: '02139', sort_order: 'descending' }),
+      [7, 3, 4, 1, 2],
+    );
   });
 
   test('with radius another sort_by replaces the distance', async () => {
-    assert.deepEqual(await foundIds({ radius: 100, org_zip: '02139', sort_by: 'prov_last_name' }), [3, 4, 7, 1, 2]);
+    assert.deepEqual(
+      await foundIds({ radius: 100, org_zip: '02139', sort_by: 'prov_last_name' }),
+      [3, 4, 7, 1, 2],
+    );
   });
 
   test('blank values are last in both directions', async () => {
@@ -187,24 +222,42 @@ describe('Decision 0003: case, accents and sorting', () => {
   });
 
   test('the last tie-break is the id, ascending, in either direction', async () => {
-    assert.deepEqual(await foundIds({ prov_npi: '1500000009', sort_by: 'prov_last_name', sort_order: 'descending' }), [3, 4]);
+    assert.deepEqual(
+      await foundIds({ prov_npi: '1500000009', sort_by: 'prov_last_name', sort_order: 'descending' }),
+      [3, 4],
+    );
   });
 
   test('a bad sort_by or sort_order is 400', async () => {
-    for (const sort of ['lat', 'id', 'distance', 'prov_npi,', ',', 'prov_npi;org_city', 'limit', 'PROV_NPI']) {
+    for (const sort of [
+      'lat',
+      'id',
+      'distance',
+      'prov_npi,',
+      ',',
+      'prov_npi;org_city',
+      'limit',
+      'PROV_NPI',
+    ]) {
       assert.deepEqual(await faults({ sort_by: sort }), ['sort_by invalid'], sort);
     }
     assert.deepEqual(await faults({ sort_by: 'org_city,org_city' }), ['sort_by repeated']);
     assert.deepEqual(await faults({ sort_by: 'radius' }), ['sort_by radius_missing']);
     for (const order of ['asc', 'Ascending', 'ascending,descending', ',']) {
-      assert.deepEqual(await faults({ sort_by: 'org_city', sort_order: order }), ['sort_order invalid'], order);
+      assert.deepEqual(
+        await faults({ sort_by: 'org_city', sort_order: order }),
+        ['sort_order invalid'],
+        order,
+      );
     }
   });
 });
 
 describe('Decision 0007: rate limits and quotas', () => {
   test('an empty bucket is 429 with Retry-After and RateLimit headers, for that client alone', async () => {
-    const token = await world.createToken({ limits: { directoryRequestsPerSecond: 1, directoryRequestsBurst: 2 } });
+    const token = await world.createToken({
+      limits: { directoryRequestsPerSecond: 1, directoryRequestsBurst: 2 },
+    });
     const authorization = `Bearer ${token}`;
     const first = await world.search({}, { authorization });
     assert.equal(first.headers.get('ratelimit-limit'), '2');
@@ -245,7 +298,11 @@ describe('Decision 0007: rate limits and quotas', () => {
     assert.equal(first.objects['shown'], 1);
     assert.equal(first.objects['total'], 2);
     assert.equal(first.objects['limit'], '1');
-    assert.equal(first.objects['prov_last_name'], second.objects['prov_last_name'], 'equal searches can be recognised');
+    assert.equal(
+      first.objects['prov_last_name'],
+      second.objects['prov_last_name'],
+      'equal searches can be recognised',
+    );
     assert.ok(!JSON.stringify(rows).toLowerCase().includes('goldsmith'), 'values are not stored');
     assert.deepEqual([third.outcome, third.objects['code']], ['refused', 'DIRECTORY_QUERY_INVALID']);
     assert.equal(first.actor?.length !== undefined && first.actor.length > 0, true);
@@ -257,8 +314,13 @@ describe('the API document', () => {
     const document = (await (await fetch(`${world.baseUrl}/openapi.json`)).json()) as {
       paths: Record<string, { get: { parameters: { name: string; in: string; description?: string }[] } }>;
     };
-    const shown = document.paths['/provider-directory/v2/providers']?.get.parameters.filter((parameter) => parameter.in === 'query');
-    assert.deepEqual(shown?.map((parameter) => parameter.name), directoryParameters.map((parameter) => parameter.name));
+    const shown = document.paths['/provider-directory/v2/providers']?.get.parameters.filter(
+      (parameter) => parameter.in === 'query',
+    );
+    assert.deepEqual(
+      shown?.map((parameter) => parameter.name),
+      directoryParameters.map((parameter) => parameter.name),
+    );
     assert.ok(shown.every((parameter) => (parameter.description ?? '') !== ''));
   });
 });

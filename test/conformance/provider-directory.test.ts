@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { directoryParameters, recordFields } from '../../src/service/directory/index.ts';
 import { distanceMiles, roundUpMiles } from '../../src/lib/geo/index.ts';
-import { startTestDirectory, testGazetteer, toCsv, type Reply, type TestDirectory } from '../directory/start-directory.ts';
+import {
+  startTestDirectory,
+  testGazetteer,
+  toCsv,
+  type Reply,
+  type TestDirectory,
+} from '../directory/start-directory.ts';
 import { sampleRows } from './provider-directory-data.ts';
 
 let world: TestDirectory;
@@ -34,7 +40,10 @@ const all = [2, 6, 7, 8, 3, 4, 9, 1, 5];
 describe('Directory spec: What the service does', () => {
   test('The service is a RESTful, read-only directory: nothing but GET is served', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      const response = await fetch(`${world.baseUrl}/provider-directory/v2/providers`, { method, headers: { authorization: `Bearer ${world.token}` } });
+      const response = await fetch(`${world.baseUrl}/provider-directory/v2/providers`, {
+        method,
+        headers: { authorization: `Bearer ${world.token}` },
+      });
       assert.ok([404, 405].includes(response.status), `${method}: ${response.status}`);
     }
   });
@@ -91,7 +100,12 @@ describe('Directory spec: Resources and their fields', () => {
 
   test('The record has the fields of the table, in its order, with their values as stored', async () => {
     const [record] = await found({ prov_npi: '1999999992' });
-    assert.deepEqual(Object.keys(record ?? {}), ['id', ...recordFields.map((field) => field.wireName as string), 'lat', 'lng']);
+    assert.deepEqual(Object.keys(record ?? {}), [
+      'id',
+      ...recordFields.map((field) => field.wireName as string),
+      'lat',
+      'lng',
+    ]);
     assert.deepEqual(record, { id: 1, ...sampleRows[0] });
   });
 
@@ -101,7 +115,10 @@ describe('Directory spec: Resources and their fields', () => {
 
   test('prov_spec_text is free text or a coded value `<code-system-OID>:<code-system-name>:<code>:<display text>`', async () => {
     const [coded, free] = [await found({ prov_npi: '1999999992' }), await found({ prov_npi: '1000000004' })];
-    assert.equal(coded[0]?.['prov_spec_text'], '2.16.840.1.113883.6.101:NUCC:207RC0000X:Cardiovascular Disease');
+    assert.equal(
+      coded[0]?.['prov_spec_text'],
+      '2.16.840.1.113883.6.101:NUCC:207RC0000X:Cardiovascular Disease',
+    );
     assert.equal(free[0]?.['prov_spec_text'], 'Family Medicine');
   });
 
@@ -113,7 +130,10 @@ describe('Directory spec: Resources and their fields', () => {
     const center = testGazetteer().findZip('02139');
     assert.ok(center);
     for (const record of await found({ radius: 100, org_zip: '02139' })) {
-      const exact = distanceMiles(center, { latitude: Number(record['lat']), longitude: Number(record['lng']) });
+      const exact = distanceMiles(center, {
+        latitude: Number(record['lat']),
+        longitude: Number(record['lng']),
+      });
       assert.equal(Object.keys(record).at(-1), 'distance');
       assert.equal(record['distance'], roundUpMiles(exact));
       assert.ok(Number(record['distance']) >= exact - 1e-9 && Number(record['distance']) < exact + 0.01);
@@ -138,19 +158,84 @@ describe('Directory spec: Search providers', () => {
   });
 
   // Part of a stored value, and where in it the part lies: enough to tell the match strategies apart.
-  const probes: Readonly<Record<string, { start: string; middle: string; whole: string; ids: Record<'start' | 'middle' | 'whole', number[]> }>> = {
-    serv_direct_addr: { start: 'ana.s', middle: 'smith@direct', whole: 'Ana.Smith@direct.north.example', ids: { start: [1], middle: [3, 1], whole: [1] } },
-    prov_first_name: { start: 'Ana', middle: 'nab', whole: 'Anabel', ids: { start: [2, 1], middle: [], whole: [2] } },
-    prov_mid_name: { start: 'Q', middle: 'uinc', whole: 'Quincy', ids: { start: [2, 1], middle: [], whole: [2] } },
-    prov_last_name: { start: 'Smith', middle: 'mith', whole: 'Smithson', ids: { start: [2, 1], middle: [], whole: [2] } },
-    prov_spec_text: { start: '2.16.840', middle: 'cardio', whole: 'Family Medicine', ids: { start: [8, 1], middle: [6, 8, 1], whole: [2, 7] } },
-    prov_suffix: { start: 'MD', middle: 'PhD', whole: 'MD, PhD', ids: { start: [6, 8, 1], middle: [1], whole: [1] } },
-    org_name: { start: 'Lake', middle: 'Clinic', whole: 'Lake Hospital', ids: { start: [3, 4], middle: [2, 7, 1], whole: [3, 4] } },
-    org_addr_1: { start: '55 ', middle: 'Lake', whole: '55 Fruit St', ids: { start: [3, 4, 1], middle: [3, 4], whole: [1] } },
-    org_city: { start: 'Spring', middle: 'field', whole: 'Springfield', ids: { start: [6, 7], middle: [], whole: [6, 7] } },
-    org_state: { start: 'M', middle: 'A', whole: 'MA', ids: { start: [], middle: [], whole: [2, 7, 3, 4, 1] } },
-    org_zip: { start: '021', middle: '2114', whole: '02114-1234', ids: { start: [2, 1], middle: [], whole: [1] } },
-    org_phone: { start: '617', middle: '555', whole: '(617) 555-0101', ids: { start: [2, 1], middle: [], whole: [1] } },
+  const probes: Readonly<
+    Record<
+      string,
+      { start: string; middle: string; whole: string; ids: Record<'start' | 'middle' | 'whole', number[]> }
+    >
+  > = {
+    serv_direct_addr: {
+      start: 'ana.s',
+      middle: 'smith@direct',
+      whole: 'Ana.Smith@direct.north.example',
+      ids: { start: [1], middle: [3, 1], whole: [1] },
+    },
+    prov_first_name: {
+      start: 'Ana',
+      middle: 'nab',
+      whole: 'Anabel',
+      ids: { start: [2, 1], middle: [], whole: [2] },
+    },
+    prov_mid_name: {
+      start: 'Q',
+      middle: 'uinc',
+      whole: 'Quincy',
+      ids: { start: [2, 1], middle: [], whole: [2] },
+    },
+    prov_last_name: {
+      start: 'Smith',
+      middle: 'mith',
+      whole: 'Smithson',
+      ids: { start: [2, 1], middle: [], whole: [2] },
+    },
+    prov_spec_text: {
+      start: '2.16.840',
+      middle: 'cardio',
+      whole: 'Family Medicine',
+      ids: { start: [8, 1], middle: [6, 8, 1], whole: [2, 7] },
+    },
+    prov_suffix: {
+      start: 'MD',
+      middle: 'PhD',
+      whole: 'MD, PhD',
+      ids: { start: [6, 8, 1], middle: [1], whole: [1] },
+    },
+    org_name: {
+      start: 'Lake',
+      middle: 'Clinic',
+      whole: 'Lake Hospital',
+      ids: { start: [3, 4], middle: [2, 7, 1], whole: [3, 4] },
+    },
+    org_addr_1: {
+      start: '55 ',
+      middle: 'Lake',
+      whole: '55 Fruit St',
+      ids: { start: [3, 4, 1], middle: [3, 4], whole: [1] },
+    },
+    org_city: {
+      start: 'Spring',
+      middle: 'field',
+      whole: 'Springfield',
+      ids: { start: [6, 7], middle: [], whole: [6, 7] },
+    },
+    org_state: {
+      start: 'M',
+      middle: 'A',
+      whole: 'MA',
+      ids: { start: [], middle: [], whole: [2, 7, 3, 4, 1] },
+    },
+    org_zip: {
+      start: '021',
+      middle: '2114',
+      whole: '02114-1234',
+      ids: { start: [2, 1], middle: [], whole: [1] },
+    },
+    org_phone: {
+      start: '617',
+      middle: '555',
+      whole: '(617) 555-0101',
+      ids: { start: [2, 1], middle: [], whole: [1] },
+    },
   };
 
   for (const parameter of directoryParameters) {
@@ -159,7 +244,11 @@ describe('Directory spec: Search providers', () => {
       const probe = probes[parameter.name];
       assert.ok(probe, `no probe for ${parameter.name}`);
       for (const part of ['start', 'middle', 'whole'] as const) {
-        assert.deepEqual(await foundIds({ [parameter.name]: probe[part] }), probe.ids[part], `${parameter.name}=${probe[part]}`);
+        assert.deepEqual(
+          await foundIds({ [parameter.name]: probe[part] }),
+          probe.ids[part],
+          `${parameter.name}=${probe[part]}`,
+        );
       }
     });
   }
@@ -173,9 +262,12 @@ describe('Directory spec: Search providers', () => {
     }
   });
 
-  for (const parameter of directoryParameters.filter((candidate) => candidate.isSortable && candidate.kind === 'filter')) {
+  for (const parameter of directoryParameters.filter(
+    (candidate) => candidate.isSortable && candidate.kind === 'filter',
+  )) {
     test(`${parameter.name} is sortable asc and desc`, async () => {
-      const valueOf = (record: Record<string, unknown>): string => String(record[parameter.name]).normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+      const valueOf = (record: Record<string, unknown>): string =>
+        String(record[parameter.name]).normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
       for (const order of ['ascending', 'descending'] as const) {
         const records = await found({ sort_by: parameter.name, sort_order: order });
         const filled = records.map(valueOf).filter((value) => value !== '');
@@ -187,10 +279,21 @@ describe('Directory spec: Search providers', () => {
 
   test('radius is sortable asc and desc; the distance field shows the order', async () => {
     const ascending = await found({ radius: 1000, org_zip: '02139', sort_by: 'radius' });
-    const descending = await found({ radius: 1000, org_zip: '02139', sort_by: 'radius', sort_order: 'descending' });
+    const descending = await found({
+      radius: 1000,
+      org_zip: '02139',
+      sort_by: 'radius',
+      sort_order: 'descending',
+    });
     const distances = ascending.map((record) => Number(record['distance']));
-    assert.deepEqual(distances, distances.toSorted((a, b) => a - b));
-    assert.deepEqual(descending.map((record) => record['distance']), distances.toReversed());
+    assert.deepEqual(
+      distances,
+      distances.toSorted((a, b) => a - b),
+    );
+    assert.deepEqual(
+      descending.map((record) => record['distance']),
+      distances.toReversed(),
+    );
   });
 });
 
@@ -200,7 +303,10 @@ describe('Directory spec: Sort rules', () => {
   });
 
   test('sort_order is `ascending` or `descending`', async () => {
-    assert.deepEqual(await foundIds({ sort_by: 'prov_last_name', sort_order: 'descending' }), [2, 1, 7, 6, 9, 3, 4, 8, 5]);
+    assert.deepEqual(
+      await foundIds({ sort_by: 'prov_last_name', sort_order: 'descending' }),
+      [2, 1, 7, 6, 9, 3, 4, 8, 5],
+    );
     assertRefused(await world.search({ sort_order: 'down' }), 400, 'Required Params Missing');
   });
 
@@ -213,7 +319,10 @@ describe('Directory spec: Sort rules', () => {
   });
 
   test('When radius is combined with org_city plus org_state, results are ordered by nearest distance to that center', async () => {
-    assert.deepEqual(await foundIds({ radius: 100, org_city: 'Worcester', org_state: 'MA' }), [3, 4, 2, 1, 7]);
+    assert.deepEqual(
+      await foundIds({ radius: 100, org_city: 'Worcester', org_state: 'MA' }),
+      [3, 4, 2, 1, 7],
+    );
   });
 });
 
@@ -224,17 +333,27 @@ describe('Directory spec: Radius rules', () => {
   });
 
   test('Radius is capped at 1000 miles', async () => {
-    assert.deepEqual(await foundIds({ radius: 99999, org_zip: '02139' }), await foundIds({ radius: 1000, org_zip: '02139' }));
+    assert.deepEqual(
+      await foundIds({ radius: 99999, org_zip: '02139' }),
+      await foundIds({ radius: 1000, org_zip: '02139' }),
+    );
     assert.ok(!(await foundIds({ radius: 99999, org_zip: '02139' })).includes(8), 'Honolulu is farther away');
   });
 
   test('1000 miles is used when radius size is not provided', async () => {
-    assert.deepEqual(await foundIds('radius=&org_zip=02139'), await foundIds({ radius: 1000, org_zip: '02139' }));
-    assert.deepEqual(await foundIds('radius&org_zip=02139'), await foundIds({ radius: 1000, org_zip: '02139' }));
+    assert.deepEqual(
+      await foundIds('radius=&org_zip=02139'),
+      await foundIds({ radius: 1000, org_zip: '02139' }),
+    );
+    assert.deepEqual(
+      await foundIds('radius&org_zip=02139'),
+      await foundIds({ radius: 1000, org_zip: '02139' }),
+    );
   });
 
   test('Each returned record then carries `distance`; without the radius parameter no record carries `distance`', async () => {
-    for (const record of await found({ radius: 1000, org_zip: '60611' })) assert.equal(typeof record['distance'], 'number');
+    for (const record of await found({ radius: 1000, org_zip: '60611' }))
+      assert.equal(typeof record['distance'], 'number');
     for (const record of await found({})) assert.ok(!('distance' in record));
   });
 });
@@ -259,11 +378,19 @@ describe('Directory spec: Search use cases', () => {
     ['By first name', { prov_first_name: 'joha' }, [3, 4]],
     ['By Direct address', { serv_direct_addr: 'direct.north' }, [3, 1]],
     ['In an organization', { org_name: 'hospital' }, [6, 3, 4]],
-    ['On a street in a city of a state', { org_addr_1: 'chestnut', org_city: 'spring', org_state: 'ma' }, [7]],
+    [
+      'On a street in a city of a state',
+      { org_addr_1: 'chestnut', org_city: 'spring', org_state: 'ma' },
+      [7],
+    ],
     ['On a street, in any combination', { org_addr_1: 'chestnut', org_state: 'ma' }, [7]],
     ['With a specialty', { prov_spec_text: 'family' }, [2, 7]],
     ['Within a radius of a ZIP code', { org_zip: '01199', radius: 60 }, [7, 3, 4]],
-    ['Within a radius of a city location', { org_city: 'Springfield', org_state: 'MA', radius: 60 }, [7, 3, 4]],
+    [
+      'Within a radius of a city location',
+      { org_city: 'Springfield', org_state: 'MA', radius: 60 },
+      [7, 3, 4],
+    ],
   ];
   for (const [name, query, ids] of useCases) {
     test(name, async () => assert.deepEqual(await foundIds(query), ids));
@@ -271,17 +398,22 @@ describe('Directory spec: Search use cases', () => {
 });
 
 describe('Directory spec: Get providers by NPI', () => {
-  const byNpi = (npi: string): Promise<Reply> => world.get(`/provider-directory/v2/providers/prov_npi/${npi}`);
+  const byNpi = (npi: string): Promise<Reply> =>
+    world.get(`/provider-directory/v2/providers/prov_npi/${npi}`);
 
   test('The response is `{status, providers[]}` with provider records; totalCount is absent', async () => {
     const { body } = await byNpi('1500000009');
     assert.deepEqual(Object.keys(body), ['status', 'providers']);
-    assert.deepEqual(body.providers?.map((record) => record['id']), [3, 4]);
+    assert.deepEqual(
+      body.providers?.map((record) => record['id']),
+      [3, 4],
+    );
     assert.deepEqual(body.providers?.[0], { id: 3, ...sampleRows[2] });
   });
 
   test('`<npi>` is a 10-digit string', async () => {
-    for (const npi of ['150000000', '15000000099', 'abcdefghij']) assertRefused(await byNpi(npi), 400, 'Required Params Missing');
+    for (const npi of ['150000000', '15000000099', 'abcdefghij'])
+      assertRefused(await byNpi(npi), 400, 'Required Params Missing');
   });
 
   test('404 Not Found: the specified resource could not be found', async () => {
@@ -319,7 +451,10 @@ describe('Directory spec: Errors', () => {
     assert.equal(body.status, 'Error');
     assert.equal(body.code, 400);
     assert.equal(body.requestId, 'check-7');
-    assert.deepEqual(body.errors?.map(({ field, reason }) => ({ field, reason })), [{ field: 'limit', reason: 'invalid' }]);
+    assert.deepEqual(
+      body.errors?.map(({ field, reason }) => ({ field, reason })),
+      [{ field: 'limit', reason: 'invalid' }],
+    );
   });
 
   test('503 Service Unavailable: the server is not ready to handle the request', async () => {
@@ -336,9 +471,13 @@ describe('Directory spec: Limits', () => {
   test('Default page size 10, maximum 1000, default offset 0', async () => {
     const large = await startTestDirectory();
     try {
-      const rows = Array.from({ length: 1005 }, (_, index) => ({ prov_npi: String(1_000_000_000 + index), prov_last_name: 'Many' }));
+      const rows = Array.from({ length: 1005 }, (_, index) => ({
+        prov_npi: String(1_000_000_000 + index),
+        prov_last_name: 'Many',
+      }));
       await large.load(toCsv(rows));
-      const count = async (query: Record<string, number>): Promise<number | undefined> => (await large.search(query)).body.providers?.length;
+      const count = async (query: Record<string, number>): Promise<number | undefined> =>
+        (await large.search(query)).body.providers?.length;
       assert.equal(await count({}), 10);
       assert.equal(await count({ limit: 1000 }), 1000);
       assert.equal(await count({ limit: 5000 }), 1000);

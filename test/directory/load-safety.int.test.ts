@@ -20,7 +20,9 @@ async function addresses(): Promise<unknown[]> {
 }
 
 async function blockCount(): Promise<number> {
-  return (await world.storage.tables<DirectoryTables>().selectFrom('directory_block').select('sequence').execute()).length;
+  return (
+    await world.storage.tables<DirectoryTables>().selectFrom('directory_block').select('sequence').execute()
+  ).length;
 }
 
 describe('the quality report', () => {
@@ -72,7 +74,9 @@ describe('the quality report', () => {
       { serv_direct_addr: 'g@d.example', prov_last_name: 'Müller', org_phone: 'call us' },
     ];
     const report = await world.load(toCsv(rows));
-    const lines = Object.fromEntries(Object.entries(report.warnings).map(([reason, finding]) => [reason, finding.lines]));
+    const lines = Object.fromEntries(
+      Object.entries(report.warnings).map(([reason, finding]) => [reason, finding.lines]),
+    );
     assert.deepEqual(lines, {
       npi_check_digit: [2],
       coordinates_missing: [2, 3, 5, 8],
@@ -85,15 +89,29 @@ describe('the quality report', () => {
       not_ascii: [8],
       phone_form: [8],
     });
-    assert.deepEqual(Object.keys(warningReasons).filter((reason) => !(reason in report.warnings)), []);
+    assert.deepEqual(
+      Object.keys(warningReasons).filter((reason) => !(reason in report.warnings)),
+      [],
+    );
     const { body } = await world.search({ sort_by: 'serv_direct_addr' });
-    assert.deepEqual(body.providers?.map((record) => [record['org_state'], record['org_zip']]), [
-      ['', ''], ['ZZ', '99999'], ['MA', '02139'], ['MA', ''], ['MA', '60611-1234'], ['', '02139'], ['', ''],
-    ]);
+    assert.deepEqual(
+      body.providers?.map((record) => [record['org_state'], record['org_zip']]),
+      [
+        ['', ''],
+        ['ZZ', '99999'],
+        ['MA', '02139'],
+        ['MA', ''],
+        ['MA', '60611-1234'],
+        ['', '02139'],
+        ['', ''],
+      ],
+    );
   });
 
   test('keeps full counts beside a capped list of lines, is stored, and has a readable form', async () => {
-    const rows = Array.from({ length: 250 }, (_, index) => ({ serv_direct_addr: index === 0 ? 'one@d.example' : 'bad' }));
+    const rows = Array.from({ length: 250 }, (_, index) => ({
+      serv_direct_addr: index === 0 ? 'one@d.example' : 'bad',
+    }));
     await world.load(toCsv(rows));
     const report = await readReport(world.storage);
     assert.equal(report.refused.direct_address_invalid?.count, 249);
@@ -106,7 +124,9 @@ describe('the quality report', () => {
 });
 
 describe('a load is all or nothing', () => {
-  const many = toCsv(Array.from({ length: 9000 }, (_, index) => ({ serv_direct_addr: `m${index}@d.example` })));
+  const many = toCsv(
+    Array.from({ length: 9000 }, (_, index) => ({ serv_direct_addr: `m${index}@d.example` })),
+  );
 
   /** What must stay as it is whatever happens to a load. */
   async function assertUntouched(broken: Promise<unknown>, code: string): Promise<void> {
@@ -126,7 +146,10 @@ describe('a load is all or nothing', () => {
     const file = path.join(world.folder, 'cut.gz');
     await writeFile(file, gzipSync(many));
     await truncate(file, (await readFile(file)).length - 100);
-    await assertUntouched(world.directory.importFiles({ files: await openInput(file), kind: 'full' }), 'DIRECTORY_FILE_BROKEN');
+    await assertUntouched(
+      world.directory.importFiles({ files: await openInput(file), kind: 'full' }),
+      'DIRECTORY_FILE_BROKEN',
+    );
   });
 
   test('a file that ends in the middle of a row', async () => {
@@ -144,18 +167,26 @@ describe('a load is all or nothing', () => {
   });
 
   test('a header with unknown columns, and a table that is no directory', async () => {
-    await assertUntouched(world.load('serv_direct_addr,prov_lastname\na@d.example,x\n'), 'DIRECTORY_FORMAT_UNKNOWN');
+    await assertUntouched(
+      world.load('serv_direct_addr,prov_lastname\na@d.example,x\n'),
+      'DIRECTORY_FORMAT_UNKNOWN',
+    );
     await assertUntouched(world.load('a,b\n1,2\n'), 'DIRECTORY_FORMAT_UNKNOWN');
   });
 
   test('a missing file', async () => {
-    await assert.rejects(openInput(path.join(world.folder, 'missing.csv')), { code: 'DIRECTORY_FILE_UNREADABLE' });
+    await assert.rejects(openInput(path.join(world.folder, 'missing.csv')), {
+      code: 'DIRECTORY_FILE_UNREADABLE',
+    });
   });
 
   test('more refused rows than allowed', async () => {
     const file = path.join(world.folder, 'many-bad.csv');
     await writeFile(file, toCsv([{ serv_direct_addr: 'ok@d.example' }, { serv_direct_addr: 'bad' }]));
-    await assertUntouched(world.directory.importFiles({ files: await openInput(file), kind: 'full', maxRefusedShare: 0.1 }), 'DIRECTORY_TOO_MANY_REFUSED');
+    await assertUntouched(
+      world.directory.importFiles({ files: await openInput(file), kind: 'full', maxRefusedShare: 0.1 }),
+      'DIRECTORY_TOO_MANY_REFUSED',
+    );
   });
 
   test('the report of a load that was given up is kept and says why', async () => {
@@ -168,14 +199,17 @@ describe('a load is all or nothing', () => {
     await writeFile(file, many);
     const slow = world.directory.importFiles({ files: await openInput(file), kind: 'full' });
     await untilRunning();
-    await assert.rejects(world.load(toCsv([{ serv_direct_addr: 'other@d.example' }])), { code: 'DIRECTORY_LOAD_RUNNING' });
+    await assert.rejects(world.load(toCsv([{ serv_direct_addr: 'other@d.example' }])), {
+      code: 'DIRECTORY_LOAD_RUNNING',
+    });
     assert.equal((await slow).loaded, 9000);
     await world.load(toCsv([{ serv_direct_addr: 'old@d.example' }]));
   });
 });
 
 async function untilRunning(): Promise<void> {
-  while ((await world.directory.status()).running === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((await world.directory.status()).running === undefined)
+    await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 describe('generations', () => {
@@ -187,7 +221,8 @@ describe('generations', () => {
     };
     try {
       await assert.rejects(rollBack(own.storage), { code: 'DIRECTORY_NOTHING_TO_ROLL_BACK' });
-      for (const name of ['one', 'two', 'three']) await own.load(toCsv([{ serv_direct_addr: `${name}@d.example` }]));
+      for (const name of ['one', 'two', 'three'])
+        await own.load(toCsv([{ serv_direct_addr: `${name}@d.example` }]));
       assert.equal((await rollBack(own.storage)).id, 2);
       assert.deepEqual(await served(), ['two@d.example']);
       await own.load(toCsv([{ serv_direct_addr: 'four@d.example', prov_last_name: 'Four' }]), 'incremental');
@@ -203,7 +238,8 @@ describe('generations', () => {
   });
 
   test('old generations are cleared away, so that repeated loads do not fill the disk', async () => {
-    for (let round = 0; round < 8; round++) await world.load(toCsv([{ serv_direct_addr: `r${round}@d.example` }]));
+    for (let round = 0; round < 8; round++)
+      await world.load(toCsv([{ serv_direct_addr: `r${round}@d.example` }]));
     assert.ok((await blockCount()) <= 3, `${await blockCount()} blocks`);
     const { loads } = await world.directory.status();
     assert.equal(loads.filter((load) => load.state === 'ready').length, 3);
@@ -218,7 +254,10 @@ describe('generations', () => {
     const again = await startTestDirectory({ sharesWith: world });
     try {
       const { body } = await again.search({});
-      assert.deepEqual(body.providers?.map((record) => record['serv_direct_addr']), ['snap@d.example']);
+      assert.deepEqual(
+        body.providers?.map((record) => record['serv_direct_addr']),
+        ['snap@d.example'],
+      );
     } finally {
       await again.close();
     }

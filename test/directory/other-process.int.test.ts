@@ -25,8 +25,14 @@ interface Run {
 }
 
 function run(args: readonly string[], options: { input?: string; shell?: string } = {}): Run {
-  const command = options.shell === undefined ? [process.execPath, cli, ...args] : ['/bin/bash', '-c', `${options.shell} exec "$0" "$@"`, process.execPath, cli, ...args];
-  const child = spawn(command[0] ?? '', command.slice(1), { env: { ...process.env, OPENHISP_DATA_DIR: world.folder }, stdio: ['pipe', 'pipe', 'pipe'] });
+  const command =
+    options.shell === undefined
+      ? [process.execPath, cli, ...args]
+      : ['/bin/bash', '-c', `${options.shell} exec "$0" "$@"`, process.execPath, cli, ...args];
+  const child = spawn(command[0] ?? '', command.slice(1), {
+    env: { ...process.env, OPENHISP_DATA_DIR: world.folder },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   let [out, errors] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
@@ -35,7 +41,9 @@ function run(args: readonly string[], options: { input?: string; shell?: string 
 }
 
 async function served(): Promise<unknown[]> {
-  return ((await world.search({ limit: 1000, sort_by: 'serv_direct_addr' })).body.providers ?? []).map((record) => record['serv_direct_addr']);
+  return ((await world.search({ limit: 1000, sort_by: 'serv_direct_addr' })).body.providers ?? []).map(
+    (record) => record['serv_direct_addr'],
+  );
 }
 
 async function untilServed(address: string): Promise<void> {
@@ -47,13 +55,23 @@ async function untilServed(address: string): Promise<void> {
 }
 
 async function blockCount(): Promise<number> {
-  return (await world.storage.tables<DirectoryTables>().selectFrom('directory_block').select('sequence').execute()).length;
+  return (
+    await world.storage.tables<DirectoryTables>().selectFrom('directory_block').select('sequence').execute()
+  ).length;
 }
 
 /** Enough rows that an import takes seconds. */
 async function writeLargeFile(): Promise<string> {
   const file = path.join(world.folder, 'large.csv');
-  await writeFile(file, toCsv(Array.from({ length: 120_000 }, (_, index) => ({ serv_direct_addr: `large${index}@d.example`, org_zip: '02139' }))));
+  await writeFile(
+    file,
+    toCsv(
+      Array.from({ length: 120_000 }, (_, index) => ({
+        serv_direct_addr: `large${index}@d.example`,
+        org_zip: '02139',
+      })),
+    ),
+  );
   return file;
 }
 
@@ -75,7 +93,10 @@ describe('the command line', () => {
     assert.equal((await run(['directory', 'import', '-', '--incremental'], { input }).done).code, 0);
     await untilServed('from-stdin@d.example');
     assert.match((await run(['directory', 'report']).done).out, /incremental load of standard input/);
-    assert.match((await run(['directory', 'status']).done).out, /Active: +load 3, ready, incremental, 2 records/);
+    assert.match(
+      (await run(['directory', 'status']).done).out,
+      /Active: +load 3, ready, incremental, 2 records/,
+    );
     assert.match((await run(['directory', 'rollback']).done).out, /Load 2 .* is active again/);
     await world.directory.refresh();
     assert.deepEqual(await served(), ['from-cli@d.example']);
@@ -109,12 +130,16 @@ describe('a load that dies', () => {
   test('out of disk space: the old directory serves, and nothing is left behind', async () => {
     const before = await served();
     const sizes = async (): Promise<number> => {
-      const files = (await readdir(world.snapshotDir)).map((name) => stat(path.join(world.snapshotDir, name)));
+      const files = (await readdir(world.snapshotDir)).map((name) =>
+        stat(path.join(world.snapshotDir, name)),
+      );
       return (await Promise.all(files)).reduce((sum, file) => sum + file.size, 0);
     };
     const sizeBefore = await sizes();
     // No file may grow beyond 3 MB: the snapshot of the index does not fit.
-    const { code, errors } = await run(['directory', 'import', await writeLargeFile()], { shell: "trap '' XFSZ; ulimit -f 3000;" }).done;
+    const { code, errors } = await run(['directory', 'import', await writeLargeFile()], {
+      shell: "trap '' XFSZ; ulimit -f 3000;",
+    }).done;
     assert.equal(code, 1, errors);
     await world.directory.refresh();
     assert.deepEqual(await served(), before);

@@ -14,7 +14,12 @@ const values: Readonly<Record<WireName, readonly string[]>> = {
   prov_suffix: ['', 'MD', 'MD, PhD', 'Jr.'],
   serv_direct_addr: [],
   org_name: ['', 'Heart Clinic', 'heart  clinic', 'St. John’s 100% Care_Home', 'Clínica Uno', '😀 Care'],
-  prov_spec_text: ['', 'Cardiology', '2.16.840.1.113883.6.101:NUCC:207RC0000X:Cardiovascular Disease', 'Pediatric cardiology'],
+  prov_spec_text: [
+    '',
+    'Cardiology',
+    '2.16.840.1.113883.6.101:NUCC:207RC0000X:Cardiovascular Disease',
+    'Pediatric cardiology',
+  ],
   org_addr_1: ['', '1 Main St', '12 Main Street', '55 Lake Ave'],
   org_city: ['', 'Boston', 'Springfield', 'San José', 'Adak'],
   org_state: ['', 'MA', 'IL', 'AK', 'PR'],
@@ -24,7 +29,14 @@ const values: Readonly<Record<WireName, readonly string[]>> = {
 
 // The places of the gazetteer's ZIP codes are avoided on purpose: coordinates are given, on both sides of 180°.
 const coordinates: readonly (readonly [string, string])[] = [
-  ['42.3611', '-71.0689'], ['42.3745', '-71.1043'], ['41.8949', '-87.6216'], ['51.88', '-176.65'], ['52.9', '173.2'], ['18.46', '-66.1'], ['90', '0'], ['-14.3', '-170.7'],
+  ['42.3611', '-71.0689'],
+  ['42.3745', '-71.1043'],
+  ['41.8949', '-87.6216'],
+  ['51.88', '-176.65'],
+  ['52.9', '173.2'],
+  ['18.46', '-66.1'],
+  ['90', '0'],
+  ['-14.3', '-170.7'],
 ];
 
 const users = ['ana', 'Ana.Smith', 'a', 'jose', 'desk', 'x.y_z'];
@@ -34,7 +46,10 @@ const domains = ['direct.north.example', 'direct.south.example', 'DIRECT.North.e
 export const rowsArbitrary: fc.Arbitrary<Row[]> = fc
   .array(
     fc.record({
-      picks: fc.array(fc.nat({ max: 1_000_000 }), { minLength: recordFields.length, maxLength: recordFields.length }),
+      picks: fc.array(fc.nat({ max: 1_000_000 }), {
+        minLength: recordFields.length,
+        maxLength: recordFields.length,
+      }),
       user: fc.constantFrom(...users),
       domain: fc.constantFrom(...domains),
       place: fc.constantFrom(...coordinates),
@@ -43,8 +58,16 @@ export const rowsArbitrary: fc.Arbitrary<Row[]> = fc
   )
   .map((drafts) =>
     drafts.map(({ picks, user, domain, place }, index) => {
-      const texts = recordFields.map((field, column) => [field.wireName, pick(values[field.wireName], picks[column] ?? 0)]);
-      return { ...Object.fromEntries(texts), serv_direct_addr: `${user}${index}@${domain}`, lat: place[0], lng: place[1] } as Row;
+      const texts = recordFields.map((field, column) => [
+        field.wireName,
+        pick(values[field.wireName], picks[column] ?? 0),
+      ]);
+      return {
+        ...Object.fromEntries(texts),
+        serv_direct_addr: `${user}${index}@${domain}`,
+        lat: place[0],
+        lng: place[1],
+      } as Row;
     }),
   );
 
@@ -52,21 +75,65 @@ function pick(from: readonly string[], number: number): string {
   return from[number % Math.max(1, from.length)] ?? '';
 }
 
-const terms = ['a', 'an', 'ana', 'smith', 'MITH', 'nu', 'o’', "'b", 'cardio', 'main st', '1', '2.16', '207rc', 'md', 'é', '北', '😀', '100%', '_', '@direct', 'smith1@', 'north', '617', '(617', '60611', '021', 'boston', 'z', ' ', '  ', 'spring'];
+const terms = [
+  'a',
+  'an',
+  'ana',
+  'smith',
+  'MITH',
+  'nu',
+  'o’',
+  "'b",
+  'cardio',
+  'main st',
+  '1',
+  '2.16',
+  '207rc',
+  'md',
+  'é',
+  '北',
+  '😀',
+  '100%',
+  '_',
+  '@direct',
+  'smith1@',
+  'north',
+  '617',
+  '(617',
+  '60611',
+  '021',
+  'boston',
+  'z',
+  ' ',
+  '  ',
+  'spring',
+];
 const zips = ['0', '02114', '021141', '02114-12', '606'];
 
 /** Query parameters that the directory accepts. */
 export const queryArbitrary: fc.Arbitrary<Record<string, string>> = fc
   .record(
     {
-      filters: fc.dictionary(fc.constantFrom(...recordFields.map((field) => field.wireName as string)), fc.nat({ max: 1_000_000 }), { maxKeys: 3 }),
-      sort: fc.uniqueArray(fc.constantFrom(...recordFields.map((field) => field.wireName as string), 'radius'), { maxLength: 3 }),
+      filters: fc.dictionary(
+        fc.constantFrom(...recordFields.map((field) => field.wireName as string)),
+        fc.nat({ max: 1_000_000 }),
+        { maxKeys: 3 },
+      ),
+      sort: fc.uniqueArray(
+        fc.constantFrom(...recordFields.map((field) => field.wireName as string), 'radius'),
+        { maxLength: 3 },
+      ),
       orders: fc.array(fc.constantFrom('ascending', 'descending'), { minLength: 3, maxLength: 3 }),
       hasOneOrder: fc.boolean(),
       offset: fc.constantFrom('', '0', '1', '7', '50', '119', '1000'),
       limit: fc.constantFrom('', '1', '3', '10', '1000'),
       radius: fc.option(fc.constantFrom('', '1', '10', '600', '1000'), { freq: 2 }),
-      center: fc.constantFrom<Record<string, string>>({ org_zip: '02114' }, { org_city: 'Adak', org_state: 'AK' }, { org_zip: '60611-1234' }, { org_city: 'san jose', org_state: 'CA' }),
+      center: fc.constantFrom<Record<string, string>>(
+        { org_zip: '02114' },
+        { org_city: 'Adak', org_state: 'AK' },
+        { org_zip: '60611-1234' },
+        { org_city: 'san jose', org_state: 'CA' },
+      ),
     },
     { requiredKeys: ['filters', 'sort', 'orders', 'hasOneOrder', 'offset', 'limit', 'center'] },
   )

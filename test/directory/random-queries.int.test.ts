@@ -22,13 +22,18 @@ async function recordsOf(target: TestDirectory, rows: readonly Row[]): Promise<P
   const ids = new Map<string, number>();
   for (let offset = 0; offset < rows.length; offset += 1000) {
     const { body } = await target.search({ limit: 1000, offset });
-    for (const record of body.providers ?? []) ids.set(String(record['serv_direct_addr']), Number(record['id']));
+    for (const record of body.providers ?? [])
+      ids.set(String(record['serv_direct_addr']), Number(record['id']));
   }
   assert.equal(ids.size, rows.length);
   return rows.map((row) => toRecord(row, ids.get(row.serv_direct_addr) ?? 0));
 }
 
-async function compare(target: TestDirectory, records: readonly ProviderRecord[], seed: number): Promise<void> {
+async function compare(
+  target: TestDirectory,
+  records: readonly ProviderRecord[],
+  seed: number,
+): Promise<void> {
   let found = 0;
   for (const query of fc.sample(queryArbitrary, { numRuns: queriesPerState, seed })) {
     const expected = searchPlainly(records, parseQuery(Object.entries(query), testGazetteer()));
@@ -37,9 +42,17 @@ async function compare(target: TestDirectory, records: readonly ProviderRecord[]
     found += expected.totalCount > 0 ? 1 : 0;
     const told = `query ${JSON.stringify(query)}`;
     assert.equal(body.totalCount, String(expected.totalCount), told);
-    assert.deepEqual(body.providers?.map((record) => record['id']), expected.ids, told);
+    assert.deepEqual(
+      body.providers?.map((record) => record['id']),
+      expected.ids,
+      told,
+    );
     if (expected.distances !== undefined) {
-      assert.deepEqual(body.providers?.map((record) => record['distance']), expected.distances.map(roundUpMiles), told);
+      assert.deepEqual(
+        body.providers?.map((record) => record['distance']),
+        expected.distances.map(roundUpMiles),
+        told,
+      );
     }
   }
   assert.ok(found > queriesPerState / 5, `only ${found} queries find anything`);

@@ -10,7 +10,13 @@ before(async () => {
 after(() => world.close());
 
 describe('hosted addresses', () => {
-  const hosted = { directAddress: 'Front.Desk@direct.hosted.example', organization: 'Hosted Clinic', city: 'Boston', state: 'MA', zip: '02114' };
+  const hosted = {
+    directAddress: 'Front.Desk@direct.hosted.example',
+    organization: 'Hosted Clinic',
+    city: 'Boston',
+    state: 'MA',
+    zip: '02114',
+  };
 
   async function untilCount(count: number): Promise<void> {
     const giveUpAt = Date.now() + 10_000;
@@ -27,9 +33,18 @@ describe('hosted addresses', () => {
     const first = (await world.search({ serv_direct_addr: 'direct.hosted' })).body.providers?.[0];
     assert.equal(first?.['serv_direct_addr'], 'Front.Desk@direct.hosted.example');
     assert.equal(typeof first['lat'], 'number', 'coordinates come from the gazetteer');
-    await world.load(toCsv([{ serv_direct_addr: 'two@d.example' }, { serv_direct_addr: 'front.desk@direct.hosted.example', org_name: 'Outdated' }]));
+    await world.load(
+      toCsv([
+        { serv_direct_addr: 'two@d.example' },
+        { serv_direct_addr: 'front.desk@direct.hosted.example', org_name: 'Outdated' },
+      ]),
+    );
     await untilCount(1);
-    await world.directory.provision({ ...hosted, directAddress: 'front.desk@direct.hosted.example', organization: 'Renamed Clinic' });
+    await world.directory.provision({
+      ...hosted,
+      directAddress: 'front.desk@direct.hosted.example',
+      organization: 'Renamed Clinic',
+    });
     const giveUpAt = Date.now() + 10_000;
     for (;;) {
       const [record] = (await world.search({ serv_direct_addr: 'direct.hosted' })).body.providers ?? [];
@@ -47,8 +62,12 @@ describe('hosted addresses', () => {
   });
 
   test('are checked like the rows of a load', async () => {
-    await assert.rejects(world.directory.provision({ directAddress: 'nobody' }), { code: 'DIRECTORY_RECORD_INVALID' });
-    await assert.rejects(world.directory.provision({ ...hosted, npi: '123' }), { code: 'DIRECTORY_RECORD_INVALID' });
+    await assert.rejects(world.directory.provision({ directAddress: 'nobody' }), {
+      code: 'DIRECTORY_RECORD_INVALID',
+    });
+    await assert.rejects(world.directory.provision({ ...hosted, npi: '123' }), {
+      code: 'DIRECTORY_RECORD_INVALID',
+    });
     await assert.rejects(world.directory.unprovision('nobody'), { code: 'VALUE_DIRECT_ADDRESS_INVALID' });
   });
 });
@@ -56,14 +75,24 @@ describe('hosted addresses', () => {
 describe('while a new directory is swapped in', () => {
   test('every answer comes wholly from the old or wholly from the new one', async () => {
     const generation = (name: string, count: number): string =>
-      toCsv(Array.from({ length: count }, (_, index) => ({ serv_direct_addr: `${name}${index}@d.example`, org_name: name, org_state: 'MA', org_zip: '02139' })));
+      toCsv(
+        Array.from({ length: count }, (_, index) => ({
+          serv_direct_addr: `${name}${index}@d.example`,
+          org_name: name,
+          org_state: 'MA',
+          org_zip: '02139',
+        })),
+      );
     const sizes: Readonly<Record<string, number>> = { alpha: 1500, beta: 2500 };
     await world.load(generation('alpha', 1500));
     let isLoading = true;
     const seen = new Map<string, number>();
     const asking = Array.from({ length: 4 }, async (_, index) => {
       while (isLoading) {
-        const query = index % 2 === 0 ? { limit: 1000, offset: 700, sort_by: 'serv_direct_addr' } : { limit: 1000, radius: 1000, org_zip: '02139' };
+        const query =
+          index % 2 === 0
+            ? { limit: 1000, offset: 700, sort_by: 'serv_direct_addr' }
+            : { limit: 1000, radius: 1000, org_zip: '02139' };
         const { body, status } = await world.search(query);
         assert.equal(status, 200);
         const names = new Set(body.providers?.map((record) => String(record['org_name'])));
@@ -82,7 +111,9 @@ describe('while a new directory is swapped in', () => {
 
 describe('limits that are kept', () => {
   test('the daily record quota survives a restart', async () => {
-    await world.load(toCsv(Array.from({ length: 30 }, (_, index) => ({ serv_direct_addr: `q${index}@d.example` }))));
+    await world.load(
+      toCsv(Array.from({ length: 30 }, (_, index) => ({ serv_direct_addr: `q${index}@d.example` }))),
+    );
     const own = await startTestDirectory({ sharesWith: world });
     const settings = { limits: { directoryRecordsPerDay: 25 }, clientId: 'quota-client' };
     const token = await own.createToken(settings);

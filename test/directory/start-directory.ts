@@ -7,7 +7,14 @@ import { createManualClock, silentLog, type Closable, type ManualClock } from '.
 import { loadBuiltInGazetteer, type Gazetteer } from '../../src/lib/geo/index.ts';
 import { createMetrics, loadConfig, openStorage, type Storage } from '../../src/platform/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
-import { createDirectory, openInput, recordFields, type Directory, type DirectoryLimits, type LoadReport } from '../../src/service/directory/index.ts';
+import {
+  createDirectory,
+  openInput,
+  recordFields,
+  type Directory,
+  type DirectoryLimits,
+  type LoadReport,
+} from '../../src/service/directory/index.ts';
 import { loadState, updateState } from '../../src/service/directory/store/state.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { createOauth, type ClientLimits, type Oauth } from '../../src/service/oauth/index.ts';
@@ -44,7 +51,12 @@ export interface TestDirectory extends Closable {
   get(path: string, headers?: Record<string, string>): Promise<Reply>;
   /** Imports CSV text in our own columns. */
   load(csv: string, kind?: 'full' | 'incremental'): Promise<LoadReport>;
-  createToken(settings?: { scopes?: string[]; limits?: ClientLimits; acceptsDataUse?: boolean; clientId?: string }): Promise<string>;
+  createToken(settings?: {
+    scopes?: string[];
+    limits?: ClientLimits;
+    acceptsDataUse?: boolean;
+    clientId?: string;
+  }): Promise<string>;
 }
 
 export interface TestDirectoryOptions {
@@ -100,9 +112,16 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
 
   async function get(pathAndQuery: string, headers: Record<string, string> = {}): Promise<Reply> {
-    const response = await fetch(`${baseUrl}${pathAndQuery}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
+    const response = await fetch(`${baseUrl}${pathAndQuery}`, {
+      headers: { authorization: `Bearer ${token}`, ...headers },
+    });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Reply['body'] };
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: JSON.parse(text) as Reply['body'],
+    };
   }
 
   const createToken: TestDirectory['createToken'] = async (settings = {}) => {
@@ -164,10 +183,16 @@ function toQuery(query: Record<string, string | number> | string): string {
 }
 
 /** CSV in our own columns from records that name only what matters; the Direct address is made up if missing. */
-export function toCsv(records: readonly Readonly<Record<string, string | number>>[], extraColumns: readonly string[] = []): string {
+export function toCsv(
+  records: readonly Readonly<Record<string, string | number>>[],
+  extraColumns: readonly string[] = [],
+): string {
   const columns = [...recordFields.map((field) => field.wireName as string), 'lat', 'lng', ...extraColumns];
   const rows = records.map((record, index) => {
-    const full: Record<string, string | number> = { serv_direct_addr: `p${index + 1}@direct.test.example`, ...record };
+    const full: Record<string, string | number> = {
+      serv_direct_addr: `p${index + 1}@direct.test.example`,
+      ...record,
+    };
     return columns.map((column) => `"${String(full[column] ?? '').replaceAll('"', '""')}"`).join(',');
   });
   return `${columns.join(',')}\n${rows.join('\n')}\n`;

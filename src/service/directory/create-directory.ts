@@ -5,8 +5,18 @@ import type { Storage, Taken } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { DirectoryError, invalidQuery } from './errors.ts';
 import { auditQuery } from './guard/audit-search.ts';
-import { createClientGuard, rateLimited, type DirectoryCaller, type DirectoryLimits } from './guard/guard-client.ts';
-import { defaultDailyRecordQuota, defaultPollIntervalMs, defaultRequestBurst, defaultRequestsPerSecond } from './limits.ts';
+import {
+  createClientGuard,
+  rateLimited,
+  type DirectoryCaller,
+  type DirectoryLimits,
+} from './guard/guard-client.ts';
+import {
+  defaultDailyRecordQuota,
+  defaultPollIntervalMs,
+  defaultRequestBurst,
+  defaultRequestsPerSecond,
+} from './limits.ts';
 import { importDirectory, type ImportRequest } from './load/import-directory.ts';
 import type { LoadReport } from './load/quality-report.ts';
 import { parseQuery } from './parse-query.ts';
@@ -34,7 +44,11 @@ export interface Directory extends Closable {
     onLimits?: (state: Taken) => void,
   ): Promise<DirectoryAnswer>;
   /** Directory spec: Get providers by NPI. Throws DIRECTORY_NPI_NOT_FOUND if there is no record (D17). */
-  findByNpi(npi: string, caller: DirectoryCaller, onLimits?: (state: Taken) => void): Promise<DirectoryAnswer>;
+  findByNpi(
+    npi: string,
+    caller: DirectoryCaller,
+    onLimits?: (state: Taken) => void,
+  ): Promise<DirectoryAnswer>;
   /** Loads from files and serves the result. */
   importFiles(request: ImportRequest): Promise<LoadReport>;
   /** Lists (or changes) an address that this operator hosts; it can be found within seconds to a minute. */
@@ -72,9 +86,24 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
   const { storage, clock, log, audit, gazetteer, snapshotDir } = options;
   const auditSecret = toHex((await loadState(storage)).secret);
   const pollIntervalMs = options.pollIntervalMs ?? defaultPollIntervalMs;
-  const guard = createClientGuard({ storage, clock, limits: { ...defaultLimits, ...options.limits }, flushMs: 1000 });
-  const current = followDirectory({ storage, log, snapshotDir, searchThreads: options.searchThreads ?? 1, pollIntervalMs });
-  current.refresh().catch((error: unknown) => log.error({ code: errorCode(error) }, 'the directory index could not be loaded'));
+  const guard = createClientGuard({
+    storage,
+    clock,
+    limits: { ...defaultLimits, ...options.limits },
+    flushMs: 1000,
+  });
+  const current = followDirectory({
+    storage,
+    log,
+    snapshotDir,
+    searchThreads: options.searchThreads ?? 1,
+    pollIntervalMs,
+  });
+  current
+    .refresh()
+    .catch((error: unknown) =>
+      log.error({ code: errorCode(error) }, 'the directory index could not be loaded'),
+    );
 
   /** Limits, admission, query, booking and audit, the same for both endpoints. */
   async function answer(
@@ -88,13 +117,19 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       onLimits?.(limits);
       if (!limits.allowed) throw rateLimited(caller, limits.retryAfterSeconds);
       await guard.admit(caller);
-      if (current.served === undefined) throw new DirectoryError('DIRECTORY_NOT_READY', 'The index is being loaded', { retryAfterSeconds: 5 });
+      if (current.served === undefined)
+        throw new DirectoryError('DIRECTORY_NOT_READY', 'The index is being loaded', {
+          retryAfterSeconds: 5,
+        });
       const { totalCount, count, providersJson } = await query();
       guard.book(caller, count);
       await auditQuery(audit, auditSecret, caller, parameters, { outcome: 'ok', shown: count, totalCount });
       return { totalCount, providersJson };
     } catch (error) {
-      await auditQuery(audit, auditSecret, caller, parameters, { outcome: outcomeOf(error), code: errorCode(error) });
+      await auditQuery(audit, auditSecret, caller, parameters, {
+        outcome: outcomeOf(error),
+        code: errorCode(error),
+      });
       throw error;
     }
   }
@@ -105,10 +140,13 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     findByNpi: (npi, caller, onLimits) =>
       answer(caller, [['prov_npi', npi]], onLimits, () => {
         if (!/^[0-9]{10}$/.test(npi)) {
-          throw invalidQuery([{ field: 'prov_npi', reason: 'invalid', detail: 'An NPI has exactly 10 digits.' }]);
+          throw invalidQuery([
+            { field: 'prov_npi', reason: 'invalid', detail: 'An NPI has exactly 10 digits.' },
+          ]);
         }
         const page = current.pool.findByNpi(npi);
-        if (page.totalCount === 0) throw new DirectoryError('DIRECTORY_NPI_NOT_FOUND', 'No record with this NPI');
+        if (page.totalCount === 0)
+          throw new DirectoryError('DIRECTORY_NPI_NOT_FOUND', 'No record with this NPI');
         return page;
       }),
     async importFiles(request) {

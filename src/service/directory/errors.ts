@@ -9,10 +9,17 @@ export const directoryErrors = {
   },
   DIRECTORY_DATA_USE_NOT_ACCEPTED: {
     kind: 'forbidden',
-    publicMessage: 'The operator has not recorded that this client accepts the data-use rule of the directory.',
+    publicMessage:
+      'The operator has not recorded that this client accepts the data-use rule of the directory.',
   },
-  DIRECTORY_RATE_LIMITED: { kind: 'rate-limited', publicMessage: 'Too many directory requests in a short time.' },
-  DIRECTORY_QUOTA_USED: { kind: 'rate-limited', publicMessage: 'The daily number of directory records is used up.' },
+  DIRECTORY_RATE_LIMITED: {
+    kind: 'rate-limited',
+    publicMessage: 'Too many directory requests in a short time.',
+  },
+  DIRECTORY_QUOTA_USED: {
+    kind: 'rate-limited',
+    publicMessage: 'The daily number of directory records is used up.',
+  },
   DIRECTORY_NOT_READY: { kind: 'unavailable', publicMessage: 'The directory is being loaded.' },
   DIRECTORY_LOAD_RUNNING: { kind: 'conflict', publicMessage: 'Another load of the directory is running.' },
   DIRECTORY_FILE_UNREADABLE: { kind: 'invalid-input' },

@@ -7,11 +7,21 @@
  * Not here: the wire envelope and statuses (app/http), how searching works (lib/provider-index), FHIR (DIR-06).
  * Called by app/http, app/server, app/dev and app/cli.
  */
-export { createDirectory, type Directory, type DirectoryAnswer, type DirectoryOptions } from './create-directory.ts';
+export {
+  createDirectory,
+  type Directory,
+  type DirectoryAnswer,
+  type DirectoryOptions,
+} from './create-directory.ts';
 export { DirectoryError, directoryErrors, type DirectoryErrorCode } from './errors.ts';
 export { type DirectoryCaller, type DirectoryLimits } from './guard/guard-client.ts';
 export { defaultPageSize, maxPageSize, maxRadiusMiles, maxValueLength } from './limits.ts';
-export { directoryParameters, type ControlParameter, type DirectoryParameter, type FilterParameter } from './parameters.ts';
+export {
+  directoryParameters,
+  type ControlParameter,
+  type DirectoryParameter,
+  type FilterParameter,
+} from './parameters.ts';
 export { parseQuery } from './parse-query.ts';
 export { recordFields, type RecordField, type WireName } from './record-fields.ts';
 export { type HostedRecord } from './provision.ts';

@@ -86,7 +86,10 @@ const matching: Readonly<Record<WireName, Matching>> = {
   org_zip: {
     match: 'zip-prefix',
     matchText: 'Starts with; a hyphen is ignored. With radius: the center, then `#####` or `#####-####`.',
-    form: { pattern: /^[0-9]{1,5}$|^[0-9]{5}-?[0-9]{0,4}$/, text: 'A ZIP code consists of up to nine digits.' },
+    form: {
+      pattern: /^[0-9]{1,5}$|^[0-9]{5}-?[0-9]{0,4}$/,
+      text: 'A ZIP code consists of up to nine digits.',
+    },
   },
   org_phone: { match: 'phone-prefix', matchText: 'Starts with, on the text as stored or on its digits.' },
 };

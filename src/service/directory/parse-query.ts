@@ -2,7 +2,12 @@ import type { FieldProblem } from '../../core/index.ts';
 import type { ProviderFilter, ProviderQuery } from '../../lib/provider-index/index.ts';
 import { invalidQuery } from './errors.ts';
 import { defaultPageSize, maxPageSize, maxValueLength } from './limits.ts';
-import { directoryParameters, filterParameters, type FilterParameter, type SuppliedParameters } from './parameters.ts';
+import {
+  directoryParameters,
+  filterParameters,
+  type FilterParameter,
+  type SuppliedParameters,
+} from './parameters.ts';
 import { resolveRadius, type CenterFinder } from './radius.ts';
 import { parseSort } from './sort.ts';
 
@@ -24,7 +29,9 @@ export function parseQuery(sent: Iterable<readonly [string, string]>, centers: C
   for (const parameter of filters) checkForm(parameter, supplied, problems);
   if (problems.length > 0) throw invalidQuery(problems);
   return {
-    filters: filters.filter(({ name }) => radius?.centerNames.includes(name) !== true).map((p) => toFilter(p, supplied)),
+    filters: filters
+      .filter(({ name }) => radius?.centerNames.includes(name) !== true)
+      .map((p) => toFilter(p, supplied)),
     sort,
     offset,
     limit: Math.min(limit, maxPageSize),

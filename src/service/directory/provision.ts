@@ -20,7 +20,8 @@ export function provisionedLine(record: HostedRecord, gazetteer: Gazetteer): Pro
     action: '',
     isPatient: false,
   });
-  if (typeof checked === 'string') throw new DirectoryError('DIRECTORY_RECORD_INVALID', refusalReasons[checked]);
+  if (typeof checked === 'string')
+    throw new DirectoryError('DIRECTORY_RECORD_INVALID', refusalReasons[checked]);
   return { addressKey: addressKeyOf(record.directAddress.trim()), line: checked.line };
 }
 

@@ -49,7 +49,11 @@ function parseMiles(text: string, problems: FieldProblem[]): number | undefined 
   if (text === '') return maxRadiusMiles;
   const miles = Number(text);
   if (/^[0-9]+$/.test(text) && miles > 0) return Math.min(miles, maxRadiusMiles);
-  problems.push({ field: 'radius', reason: 'invalid', detail: 'radius is a positive number of whole miles.' });
+  problems.push({
+    field: 'radius',
+    reason: 'invalid',
+    detail: 'radius is a positive number of whole miles.',
+  });
   return undefined;
 }
 
@@ -68,7 +72,11 @@ function findCenter(
   const state = supplied.get('org_state');
   if (zip !== undefined) {
     if (zipForm.test(zip)) return { names: ['org_zip'], find: () => centers.findZip(zip.slice(0, 5)) };
-    problems.push({ field: 'org_zip', reason: 'invalid', detail: 'As a center a ZIP code is ##### or #####-####.' });
+    problems.push({
+      field: 'org_zip',
+      reason: 'invalid',
+      detail: 'As a center a ZIP code is ##### or #####-####.',
+    });
   } else if (city !== undefined && state !== undefined) {
     return { names: ['org_city', 'org_state'], find: () => centers.findCity(city, state) };
   } else {
@@ -86,11 +94,15 @@ function missingCenter(city: string | undefined, state: string | undefined): Fie
 
 /** Never an empty page, which would read as "nobody is there" (Decision 0004). */
 function failToFind(names: readonly WireName[]): never {
-  throw new DirectoryError('DIRECTORY_CENTER_NOT_FOUND', `The center ${names.join(' and ')} is not in the gazetteer`, {
-    problems: names.map((field) => ({
-      field,
-      reason: 'center_not_found',
-      detail: 'The gazetteer has no such place.',
-    })),
-  });
+  throw new DirectoryError(
+    'DIRECTORY_CENTER_NOT_FOUND',
+    `The center ${names.join(' and ')} is not in the gazetteer`,
+    {
+      problems: names.map((field) => ({
+        field,
+        reason: 'center_not_found',
+        detail: 'The gazetteer has no such place.',
+      })),
+    },
+  );
 }

@@ -24,7 +24,12 @@ export const recordFields = [
     description: 'Direct address of the account.',
     example: 'renee.obrien@direct.clinic.example',
   },
-  { wireName: 'org_name', field: 'organization', description: 'Organization name.', example: 'Example Clinic' },
+  {
+    wireName: 'org_name',
+    field: 'organization',
+    description: 'Organization name.',
+    example: 'Example Clinic',
+  },
   {
     wireName: 'prov_spec_text',
     field: 'specialty',
@@ -35,8 +40,18 @@ export const recordFields = [
   { wireName: 'org_addr_1', field: 'street', description: 'Street address.', example: '12 Main St' },
   { wireName: 'org_city', field: 'city', description: 'City.', example: 'Boston' },
   { wireName: 'org_state', field: 'state', description: 'State abbreviation (two letters).', example: 'MA' },
-  { wireName: 'org_zip', field: 'zip', description: 'ZIP code, `#####` or `#####-####`.', example: '02114-1234' },
-  { wireName: 'org_phone', field: 'phone', description: 'Telephone, free format.', example: '(617) 555-0123' },
+  {
+    wireName: 'org_zip',
+    field: 'zip',
+    description: 'ZIP code, `#####` or `#####-####`.',
+    example: '02114-1234',
+  },
+  {
+    wireName: 'org_phone',
+    field: 'phone',
+    description: 'Telephone, free format.',
+    example: '(617) 555-0123',
+  },
 ] as const satisfies readonly RecordField[];
 
 export type WireName = (typeof recordFields)[number]['wireName'];

@@ -5,7 +5,9 @@ import { directoryParameters, type DirectoryParameter, type SuppliedParameters }
 type SortKey = ProviderQuery['sort'][number];
 
 const sortable = new Map<string, DirectoryParameter>(
-  directoryParameters.filter((parameter) => parameter.isSortable).map((parameter) => [parameter.name, parameter]),
+  directoryParameters
+    .filter((parameter) => parameter.isSortable)
+    .map((parameter) => [parameter.name, parameter]),
 );
 
 const orders: Readonly<Record<string, boolean>> = { ascending: false, descending: true };
@@ -19,7 +21,8 @@ export function parseSort(supplied: SuppliedParameters, problems: FieldProblem[]
   const names = listOf(supplied.get('sort_by') ?? (hasRadius ? 'radius' : 'prov_npi'));
   const directions = listOf(supplied.get('sort_order') ?? 'ascending');
   const problem =
-    findNameProblem(names, hasRadius) ?? findOrderProblem(directions, supplied.has('sort_by') ? names.length : 1);
+    findNameProblem(names, hasRadius) ??
+    findOrderProblem(directions, supplied.has('sort_by') ? names.length : 1);
   if (problem !== undefined) {
     problems.push(problem);
     return [];

@@ -2,7 +2,7 @@ import type { ProviderIndex } from '../../lib/provider-index/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { DirectoryError } from './errors.ts';
 import type { LoadReport } from './load/quality-report.ts';
-import { findLoad, loadState } from './store/state.ts';
+import { findLoad, findPreviousLoad, loadState } from './store/state.ts';
 import type { DirectoryTables, LoadKind, LoadRow, LoadState } from './store/tables.ts';
 
 export interface LoadSummary {
@@ -37,9 +37,14 @@ const listedLoads = 10;
 export async function readStatus(storage: Storage, index?: ProviderIndex): Promise<DirectoryStatus> {
   const db = storage.tables<DirectoryTables>();
   const state = await loadState(storage);
-  const loads = await db.selectFrom('directory_load').selectAll().orderBy('id', 'desc').limit(listedLoads).execute();
+  const loads = await db
+    .selectFrom('directory_load')
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(listedLoads)
+    .execute();
   const active = state.active_load_id === null ? undefined : await findLoad(db, state.active_load_id);
-  const previous = active?.previous_id == null ? undefined : await findLoad(db, active.previous_id);
+  const previous = await findPreviousLoad(db, active);
   const running = loads.find((load) => load.state === 'loading');
   const { count } = await db
     .selectFrom('directory_provisioned')
@@ -50,16 +55,25 @@ export async function readStatus(storage: Storage, index?: ProviderIndex): Promi
     ...(previous?.state === 'ready' ? { previous: summarize(previous) } : {}),
     ...(running === undefined ? {} : { running: summarize(running) }),
     provisionedCount: Number(count),
-    ...(index === undefined ? {} : { served: { recordCount: index.recordCount, memoryBytes: bytesOf(index) } }),
+    ...(index === undefined
+      ? {}
+      : { served: { recordCount: index.recordCount, memoryBytes: bytesOf(index) } }),
     loads: loads.map(summarize),
   };
 }
 
 /** The quality report of a load, of the newest one without an id. Throws DIRECTORY_LOAD_UNKNOWN. */
 export async function readReport(storage: Storage, loadId?: number): Promise<LoadReport> {
-  const rows = storage.tables<DirectoryTables>().selectFrom('directory_load').select('report').where('report', '!=', '{}');
-  const row = await (loadId === undefined ? rows.orderBy('id', 'desc').limit(1) : rows.where('id', '=', loadId)).executeTakeFirst();
-  if (row === undefined) throw new DirectoryError('DIRECTORY_LOAD_UNKNOWN', 'There is no report of such a load');
+  const rows = storage
+    .tables<DirectoryTables>()
+    .selectFrom('directory_load')
+    .select('report')
+    .where('report', '!=', '{}');
+  const row = await (
+    loadId === undefined ? rows.orderBy('id', 'desc').limit(1) : rows.where('id', '=', loadId)
+  ).executeTakeFirst();
+  if (row === undefined)
+    throw new DirectoryError('DIRECTORY_LOAD_UNKNOWN', 'There is no report of such a load');
   return JSON.parse(row.report) as LoadReport;
 }
 

@@ -37,7 +37,11 @@ export function createClientGuard(options: {
   readonly flushMs: number;
 }): ClientGuard {
   const { clock, limits } = options;
-  const buckets = createTokenBuckets({ ratePerSecond: limits.requestsPerSecond, burst: limits.requestsBurst, clock });
+  const buckets = createTokenBuckets({
+    ratePerSecond: limits.requestsPerSecond,
+    burst: limits.requestsBurst,
+    clock,
+  });
   const ledger = createQuotaLedger(options);
   return {
     take({ client }) {
@@ -49,14 +53,21 @@ export function createClientGuard(options: {
     },
     async admit({ client }) {
       if (client.dataUseAcceptedAt === undefined) {
-        throw new DirectoryError('DIRECTORY_DATA_USE_NOT_ACCEPTED', `Client ${client.clientId} has not accepted the data-use rule`);
+        throw new DirectoryError(
+          'DIRECTORY_DATA_USE_NOT_ACCEPTED',
+          `Client ${client.clientId} has not accepted the data-use rule`,
+        );
       }
       const quota = client.limits.directoryRecordsPerDay ?? limits.recordsPerDay;
       const used = await ledger.used(client.clientId);
       if (used < quota) return;
-      throw new DirectoryError('DIRECTORY_QUOTA_USED', `Client ${client.clientId} has been shown ${used} of ${quota} records today`, {
-        retryAfterSeconds: ledger.secondsToNextDay(),
-      });
+      throw new DirectoryError(
+        'DIRECTORY_QUOTA_USED',
+        `Client ${client.clientId} has been shown ${used} of ${quota} records today`,
+        {
+          retryAfterSeconds: ledger.secondsToNextDay(),
+        },
+      );
     },
     book: ({ client }, recordCount) => ledger.add(client.clientId, recordCount),
     close: () => ledger.close(),
@@ -65,5 +76,7 @@ export function createClientGuard(options: {
 
 /** The error for a client whose bucket is empty. */
 export function rateLimited(caller: DirectoryCaller, retryAfterSeconds: number): DirectoryError {
-  return new DirectoryError('DIRECTORY_RATE_LIMITED', `Client ${caller.client.clientId} asks too often`, { retryAfterSeconds });
+  return new DirectoryError('DIRECTORY_RATE_LIMITED', `Client ${caller.client.clientId} asks too often`, {
+    retryAfterSeconds,
+  });
 }

@@ -55,9 +55,11 @@ export function createQuotaLedger(options: {
     clearTimeout(timer);
     timer = undefined;
     const [flushedDay, flushed] = [day, [...accounts]];
-    writing = writing.then(() => store(storage, flushedDay, flushed)).catch((error: unknown) => {
-      options.log?.error({ code: errorCode(error) }, 'directory quotas could not be stored');
-    });
+    writing = writing
+      .then(() => store(storage, flushedDay, flushed))
+      .catch((error: unknown) => {
+        options.log?.error({ code: errorCode(error) }, 'directory quotas could not be stored');
+      });
     return writing;
   }
 

@@ -2,7 +2,12 @@
 import { rmSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import { errorCode, errorText } from '../../../core/index.ts';
-import { createIndexBuilder, readSnapshot, writeSnapshot, type IndexBuilder } from '../../../lib/provider-index/index.ts';
+import {
+  createIndexBuilder,
+  readSnapshot,
+  writeSnapshot,
+  type IndexBuilder,
+} from '../../../lib/provider-index/index.ts';
 import { readKeys, readLines, readRecord } from '../load/block.ts';
 import type { LiveBlock } from '../store/generation.ts';
 import type { IndexReply, IndexRequest } from './protocol.ts';

@@ -1,4 +1,10 @@
-import { findDirectAddress, hasNpiCheckDigit, stateCodes, stateNames, type Npi } from '../../../lib/values/index.ts';
+import {
+  findDirectAddress,
+  hasNpiCheckDigit,
+  stateCodes,
+  stateNames,
+  type Npi,
+} from '../../../lib/values/index.ts';
 import { textFields, type TextField } from '../../../lib/provider-index/index.ts';
 import type { Gazetteer } from '../../../lib/geo/index.ts';
 import { maxFieldLength } from '../limits.ts';
@@ -22,7 +28,10 @@ export interface RowChecker {
 
 type Warn = (reason: WarningReason, line: number) => void;
 
-const position = Object.fromEntries(textFields.map((field, index) => [field, index])) as Record<TextField, number>;
+const position = Object.fromEntries(textFields.map((field, index) => [field, index])) as Record<
+  TextField,
+  number
+>;
 // oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u001f\u007f]+/g;
 
@@ -58,7 +67,9 @@ export function createRowChecker(gazetteer: Gazetteer, warn: Warn): RowChecker {
       const place = zip === '' ? undefined : places.findZip(zip);
       if (zip !== '') checkPlace(place, state, draft.line, warn);
       const coordinates =
-        readCoordinates(draft, warn) ?? place?.coordinates ?? places.findCity(texts[position.city] ?? '', state);
+        readCoordinates(draft, warn) ??
+        place?.coordinates ??
+        places.findCity(texts[position.city] ?? '', state);
       if (coordinates === undefined) warn('coordinates_missing', draft.line);
       texts[position.state] = state;
       texts[position.zip] = zip;
@@ -108,7 +119,8 @@ export function defaultKey(directAddress: string, npi: string): string {
   return `a\t${directAddress.toLowerCase()}\t${npi}`;
 }
 
-const usualPhone = /^(?:\+?1[-. ]?)?(?:\([0-9]{3}\) ?|[0-9]{3}[-. ]?)[0-9]{3}[-. ]?[0-9]{4}(?: *(?:x|ext\.?) *[0-9]+)?$/i;
+const usualPhone =
+  /^(?:\+?1[-. ]?)?(?:\([0-9]{3}\) ?|[0-9]{3}[-. ]?)[0-9]{3}[-. ]?[0-9]{4}(?: *(?:x|ext\.?) *[0-9]+)?$/i;
 
 function isUsualPhone(phone: string): boolean {
   return phone === '' || usualPhone.test(phone);

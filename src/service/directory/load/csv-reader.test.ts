@@ -3,10 +3,14 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { CsvReader } from './csv-reader.ts';
 
-function readAll(text: string, pieceLength = text.length || 1): { line: number; fields: readonly string[] }[] {
+function readAll(
+  text: string,
+  pieceLength = text.length || 1,
+): { line: number; fields: readonly string[] }[] {
   const reader = new CsvReader({ delimiter: ',', maxRowLength: 1000 });
   const rows = [];
-  for (let at = 0; at < text.length; at += pieceLength) rows.push(...reader.push(text.slice(at, at + pieceLength)));
+  for (let at = 0; at < text.length; at += pieceLength)
+    rows.push(...reader.push(text.slice(at, at + pieceLength)));
   rows.push(...reader.end());
   return rows.map(({ line, fields }) => ({ line, fields }));
 }
@@ -52,12 +56,19 @@ test('what is written is read back, however the pieces are cut', () => {
   const field = fc.string({ unit: fc.constantFrom('a', ',', '"', '\n', '\r', ' ', 'é'), maxLength: 6 });
   const table = fc.array(fc.array(field, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 5 });
   fc.assert(
-    fc.property(table, fc.integer({ min: 1, max: 9 }), fc.constantFrom('\n', '\r\n'), (rows, pieceLength, ending) => {
-      const text = rows.map((row) => row.map((value) => `"${value.replaceAll('"', '""')}"`).join(',') + ending).join('');
-      assert.deepEqual(
-        readAll(text, pieceLength).map((row) => row.fields),
-        rows,
-      );
-    }),
+    fc.property(
+      table,
+      fc.integer({ min: 1, max: 9 }),
+      fc.constantFrom('\n', '\r\n'),
+      (rows, pieceLength, ending) => {
+        const text = rows
+          .map((row) => row.map((value) => `"${value.replaceAll('"', '""')}"`).join(',') + ending)
+          .join('');
+        assert.deepEqual(
+          readAll(text, pieceLength).map((row) => row.fields),
+          rows,
+        );
+      },
+    ),
   );
 });

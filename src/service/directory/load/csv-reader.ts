@@ -97,7 +97,8 @@ export class CsvReader {
       } else {
         end = findFieldEnd(text, position, delimiter);
         if (end >= text.length && !isLast) return -1;
-        const stop = text[end] === '\n' && text.charCodeAt(end - 1) === carriageReturn && end > position ? end - 1 : end;
+        const stop =
+          text[end] === '\n' && text.charCodeAt(end - 1) === carriageReturn && end > position ? end - 1 : end;
         const value = text.slice(position, stop);
         if (value.includes('"')) return this.#skipMisquoted(text, position, isLast, rows, lines);
         fields.push(isWanted ? value : '');

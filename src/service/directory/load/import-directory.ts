@@ -1,16 +1,17 @@
-import { errorText } from '../../../core/index.ts';
+import { errorCode, errorText } from '../../../core/index.ts';
 import { DirectoryError } from '../errors.ts';
-import { activateLoad, beginLoad, failLoad, retireGenerations, type BegunLoad } from '../store/loads.ts';
+import { activateLoad, beginLoad, failLoad, type BegunLoad } from '../store/loads.ts';
+import { retireGenerations } from '../store/clear-loads.ts';
 import { openSnapshotFiles } from '../store/snapshot-files.ts';
 import type { LoadKind } from '../store/tables.ts';
 import type { ImportContext } from './context.ts';
 import type { TaxonomyNames } from './formats/nppes.ts';
-import { indexGeneration, indexStream, type IndexTarget } from './index-load.ts';
+import { indexGeneration, indexStream, type IndexTarget, type StoredLoad } from './index-load.ts';
 import { keepAlive } from './keep-alive.ts';
-import { loadRows } from './load-rows.ts';
+import { loadRows, type LoadedRows } from './load-rows.ts';
 import type { InputFile } from './open-input.ts';
-import { planInput } from './plan-input.ts';
-import { createProgress, type ProgressListener } from './progress.ts';
+import { planInput, type InputPlan } from './plan-input.ts';
+import { createProgress, type ProgressListener, type ProgressMeter } from './progress.ts';
 import { ReportBuilder, type LoadReport } from './quality-report.ts';
 
 export interface ImportRequest {
@@ -31,34 +32,34 @@ export interface ImportRequest {
 export async function importDirectory(context: ImportContext, request: ImportRequest): Promise<LoadReport> {
   const startedAtMs = context.clock.now().getTime();
   const progress = createProgress(request.files, request.onProgress);
-  const plan = await planInput({ files: request.files, taxonomy: request.taxonomy, onBytes: progress.onBytes });
-  const { kind } = request;
-  const naming = { kind, format: plan.format.name, source: plan.file.name };
-  const builder = new ReportBuilder();
+  const plan = await planInput({
+    files: request.files,
+    taxonomy: request.taxonomy,
+    onBytes: progress.onBytes,
+  });
+  const naming = { kind: request.kind, format: plan.format.name, source: plan.file.name };
+  const report = new ReportBuilder();
   const finishReport = (recordCount: number, failure?: string): LoadReport => {
     const seconds = (context.clock.now().getTime() - startedAtMs) / 1000;
-    return builder.build({ ...naming, recordCount, seconds, ...(failure === undefined ? {} : { failure }) });
+    return report.build({ ...naming, recordCount, seconds, ...(failure === undefined ? {} : { failure }) });
   };
   try {
     const load = await beginLoad(context.storage, context.clock, naming);
     const life = keepAlive(context, load.id);
     try {
-      const target = await openTarget(context, load);
-      const stream = kind === 'full' ? indexStream(context, load, target) : undefined;
-      try {
-        const result = await loadRows({ context, load, plan, kind, report: builder, progress, onBlock: stream?.add });
-        checkResult(builder, kind, request.maxRefusedShare);
-        progress.enter('indexing');
-        const stored = stream === undefined ? await indexGeneration(context, load, target, result) : await stream.finish(result);
-        progress.enter('activating');
-        const report = finishReport(result.recordCount);
-        await activateLoad(context.storage, context.clock, { load, report, unusedIds: result.unusedIds, ...stored });
-        progress.enter('done');
-        await retireGenerations(context.storage);
-        return report;
-      } finally {
-        await stream?.close();
-      }
+      const { unusedIds, recordCount, ...stored } = await storeAndIndex({
+        context,
+        request,
+        load,
+        plan,
+        report,
+        progress,
+      });
+      progress.enter('activating');
+      const finished = finishReport(recordCount);
+      await activateLoad(context.storage, context.clock, { load, report: finished, unusedIds, ...stored });
+      progress.enter('done');
+      return finished;
     } catch (error) {
       await failLoad(context.storage, context.clock, load.id, finishReport(0, errorText(error)));
       throw error;
@@ -67,10 +68,50 @@ export async function importDirectory(context: ImportContext, request: ImportReq
     }
   } finally {
     plan.table.close();
+    await clearUp(context);
   }
 }
 
-async function openTarget(context: ImportContext, load: BegunLoad): Promise<IndexTarget> {
+/** What runs between the beginning of a load and its activation. */
+interface LoadRun {
+  readonly context: ImportContext;
+  readonly request: ImportRequest;
+  readonly load: BegunLoad;
+  readonly plan: InputPlan;
+  readonly report: ReportBuilder;
+  readonly progress: ProgressMeter;
+}
+
+/** A full load is indexed while it is read; an increment afterwards, together with what it builds upon. */
+async function storeAndIndex({ context, request, ...run }: LoadRun): Promise<StoredLoad & LoadedRows> {
+  const { kind } = request;
+  const { load, report, progress } = run;
+  const target = openTarget(context, load);
+  const stream = kind === 'full' ? indexStream(context, load, target) : undefined;
+  try {
+    const rows = await loadRows({ ...run, context, kind, onBlock: stream?.add });
+    checkResult(report, kind, request.maxRefusedShare);
+    progress.enter('indexing');
+    const stored = await (stream?.finish(rows) ?? indexGeneration(context, load, target, rows));
+    return { ...rows, ...stored };
+  } finally {
+    await stream?.close();
+  }
+}
+
+/** Clearing away what is no longer needed must not make a load fail that is already active. */
+async function clearUp({ storage, log }: ImportContext): Promise<void> {
+  try {
+    await retireGenerations(storage);
+  } catch (error) {
+    log.warn(
+      { code: errorCode(error), reason: errorText(error) },
+      'old directory loads could not be cleared away',
+    );
+  }
+}
+
+function openTarget(context: ImportContext, load: BegunLoad): IndexTarget {
   const files = openSnapshotFiles(context.snapshotDir, load);
   return { snapshotPath: files.pathOf({ loadId: load.id, revision: load.revision + 1 }) };
 }
@@ -78,11 +119,17 @@ async function openTarget(context: ImportContext, load: BegunLoad): Promise<Inde
 /** An empty full load would empty the directory, which nobody wants by accident. */
 function checkResult(report: ReportBuilder, kind: LoadKind, maxRefusedShare: number | undefined): void {
   if (kind === 'full' && report.loaded === 0) {
-    throw new DirectoryError('DIRECTORY_TOO_MANY_REFUSED', 'No row of the file can be loaded; the directory stays as it is');
+    throw new DirectoryError(
+      'DIRECTORY_TOO_MANY_REFUSED',
+      'No row of the file can be loaded; the directory stays as it is',
+    );
   }
   const share = report.rowsRead === 0 ? 0 : report.refusedRows / report.rowsRead;
   if (maxRefusedShare !== undefined && share > maxRefusedShare) {
     const percent = (share * 100).toFixed(1);
-    throw new DirectoryError('DIRECTORY_TOO_MANY_REFUSED', `${percent} % of the rows are refused, more than allowed`);
+    throw new DirectoryError(
+      'DIRECTORY_TOO_MANY_REFUSED',
+      `${percent} % of the rows are refused, more than allowed`,
+    );
   }
 }

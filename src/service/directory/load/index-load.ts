@@ -77,7 +77,11 @@ function isWorthCopying(load: BegunLoad, result: LoadedRows): boolean {
 }
 
 /** Appends what the older loads still contribute, so that this load holds every record itself. */
-async function copyGeneration(context: ImportContext, load: BegunLoad, result: LoadedRows): Promise<StoredLoad> {
+async function copyGeneration(
+  context: ImportContext,
+  load: BegunLoad,
+  result: LoadedRows,
+): Promise<StoredLoad> {
   const db = context.storage.tables<DirectoryTables>();
   const chain = [asRow(load, result.blockCount), ...load.chain];
   let sequence = result.blockCount;

@@ -11,7 +11,9 @@ export function keepAlive({ storage, clock, log }: ImportContext, loadId: number
   const timer = setInterval(() => {
     underWay = storage
       .transaction((tx: DirectoryDb) => showLife(tx, clock, loadId))
-      .catch((error: unknown) => log.warn({ code: errorCode(error), loadId }, 'the lease of a directory load was not renewed'));
+      .catch((error: unknown) =>
+        log.warn({ code: errorCode(error), loadId }, 'the lease of a directory load was not renewed'),
+      );
   }, loadLeaseMs / 4);
   timer.unref();
   return {

@@ -75,7 +75,8 @@ export class KeyTable {
     const bigger = new KeyTable(this.#mask * 1.3);
     for (let slot = 0; slot < old.ids.length; slot++) {
       const id = old.ids[slot] ?? 0;
-      if (id !== 0) bigger.add(old.low[slot] ?? 0, old.high[slot] ?? 0, id, old.sums[slot] ?? 0, old.isSeen[slot] === 1);
+      if (id !== 0)
+        bigger.add(old.low[slot] ?? 0, old.high[slot] ?? 0, id, old.sums[slot] ?? 0, old.isSeen[slot] === 1);
     }
     this.#low = bigger.#low;
     this.#high = bigger.#high;

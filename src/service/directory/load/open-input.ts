@@ -29,10 +29,14 @@ export async function openInput(file: string): Promise<InputFile[]> {
     const magic = await readMagic(file);
     if (magic.equals(zipMagic)) return await listZip(file);
     const isGzip = magic.equals(gzipMagic);
-    return [{ name: path.basename(file), sizeBytes: size, open: (onBytes) => openFile(file, isGzip, onBytes) }];
+    return [
+      { name: path.basename(file), sizeBytes: size, open: (onBytes) => openFile(file, isGzip, onBytes) },
+    ];
   } catch (error) {
     if (error instanceof DirectoryError) throw error;
-    throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', `${path.basename(file)} cannot be read`, { cause: error });
+    throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', `${path.basename(file)} cannot be read`, {
+      cause: error,
+    });
   }
 }
 
@@ -68,7 +72,10 @@ async function unpackStream(stream: Readable, onBytes?: (count: number) => void)
   });
   if (first.subarray(0, 2).equals(zipMagic)) {
     raw.destroy();
-    throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', 'A .zip cannot be read from standard input; name the file');
+    throw new DirectoryError(
+      'DIRECTORY_FILE_UNREADABLE',
+      'A .zip cannot be read from standard input; name the file',
+    );
   }
   if (first.length === 0) return raw;
   raw.unshift(first);
@@ -99,8 +106,11 @@ async function listZip(file: string): Promise<InputFile[]> {
   const zip = await openZip(file);
   const entries = await readEntries(zip);
   zip.close();
-  const texts = entries.filter(({ fileName }) => /\.(csv|txt)$/i.test(fileName) && !/fileheader/i.test(fileName));
-  if (texts.length === 0) throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', 'The .zip holds no .csv file');
+  const texts = entries.filter(
+    ({ fileName }) => /\.(csv|txt)$/i.test(fileName) && !/fileheader/i.test(fileName),
+  );
+  if (texts.length === 0)
+    throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', 'The .zip holds no .csv file');
   return texts.map((entry) => ({
     name: path.posix.basename(entry.fileName),
     sizeBytes: entry.compressedSize,

@@ -14,7 +14,7 @@ export interface PlaceTable {
 }
 
 export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
-  const byNumber = new Array<PlaceOfZip | null | undefined>(100_000);
+  const byNumber: (PlaceOfZip | null | undefined)[] = Array.from({ length: 100_000 });
   const lookUp = (zip: string): PlaceOfZip | null => {
     const place = gazetteer.findZipPlace(zip);
     return place === undefined ? null : { state: place.state, coordinates: format(place.point) };
@@ -27,7 +27,8 @@ export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
       if (place === undefined) byNumber[number] = place = lookUp(zip);
       return place ?? undefined;
     },
-    findCity: (city, state) => (city === '' || state === '' ? undefined : format(gazetteer.findCity(city, state))),
+    findCity: (city, state) =>
+      city === '' || state === '' ? undefined : format(gazetteer.findCity(city, state)),
   };
 }
 

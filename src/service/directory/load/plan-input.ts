@@ -1,7 +1,11 @@
 import { DirectoryError } from '../errors.ts';
 import { createDirectTrustFormat, isDirectTrustHeader } from './formats/directtrust.ts';
 import type { RowFormat } from './formats/format.ts';
-import { createEndpointCollector, isNppesEndpointHeader, type NppesEndpoints } from './formats/nppes-endpoints.ts';
+import {
+  createEndpointCollector,
+  isNppesEndpointHeader,
+  type NppesEndpoints,
+} from './formats/nppes-endpoints.ts';
 import { createNppesFormat, isNppesHeader, type TaxonomyNames } from './formats/nppes.ts';
 import { createOwnFormat, isOwnHeader } from './formats/own.ts';
 import type { InputFile } from './open-input.ts';
@@ -35,7 +39,11 @@ export async function planInput(options: PlanOptions): Promise<InputPlan> {
     if (kind === 'nppes-endpoints') endpoints = await readEndpoints(table);
     else if (kind === 'other') table.close();
     else if (main === undefined) main = { file, table, kind };
-    else throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', `${main.file.name} and ${file.name} both hold records`);
+    else
+      throw new DirectoryError(
+        'DIRECTORY_FORMAT_UNKNOWN',
+        `${main.file.name} and ${file.name} both hold records`,
+      );
   }
   if (main === undefined) {
     throw new DirectoryError(
@@ -43,7 +51,11 @@ export async function planInput(options: PlanOptions): Promise<InputPlan> {
       'No file has the columns of a directory: serv_direct_addr, service_direct_address, or those of NPPES',
     );
   }
-  return { file: main.file, table: main.table, format: chooseFormat(main.kind, main.table, endpoints, options.taxonomy) };
+  return {
+    file: main.file,
+    table: main.table,
+    format: chooseFormat(main.kind, main.table, endpoints, options.taxonomy),
+  };
 }
 
 function kindOf(header: readonly string[]): TableKind {
@@ -70,7 +82,10 @@ function chooseFormat(
   if (kind === 'own') return createOwnFormat(table.header);
   if (kind === 'directtrust') return createDirectTrustFormat(table.header);
   if (endpoints === undefined) {
-    throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES main file needs the NPPES endpoint file beside it');
+    throw new DirectoryError(
+      'DIRECTORY_FORMAT_UNKNOWN',
+      'The NPPES main file needs the NPPES endpoint file beside it',
+    );
   }
   return createNppesFormat(table.header, endpoints, taxonomy ?? new Map());
 }

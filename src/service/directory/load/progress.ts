@@ -19,7 +19,10 @@ export interface ProgressMeter {
 }
 
 /** Adds up what has been read and tells the listener after each portion and at each new phase. */
-export function createProgress(files: readonly InputFile[], listener: ProgressListener | undefined): ProgressMeter {
+export function createProgress(
+  files: readonly InputFile[],
+  listener: ProgressListener | undefined,
+): ProgressMeter {
   let phase: ImportPhase = 'reading';
   let rowsRead = 0;
   let bytesRead = 0;

@@ -29,12 +29,18 @@ export async function openTable(stream: Readable): Promise<OpenTable> {
   }
   const end = start.indexOf('\n');
   const headerLine = (end < 0 ? start : start.slice(0, end)).replace(/\r$/, '').replace(/^\ufeff/, '');
-  if (headerLine === '') throw new DirectoryError('DIRECTORY_FILE_BROKEN', 'The file is empty or starts with an empty line');
+  if (headerLine === '')
+    throw new DirectoryError('DIRECTORY_FILE_BROKEN', 'The file is empty or starts with an empty line');
   const delimiter = findDelimiter(headerLine);
   const [headerRow] = new CsvReader({ delimiter, maxRowLength }).push(`${headerLine}\n`);
   return {
     header: (headerRow?.fields ?? []).map(normalizeColumn),
-    rows: (wanted) => readRest(pieces, end < 0 ? '' : start.slice(end + 1), new CsvReader({ delimiter, maxRowLength, wanted, firstLine: 2 })),
+    rows: (wanted) =>
+      readRest(
+        pieces,
+        end < 0 ? '' : start.slice(end + 1),
+        new CsvReader({ delimiter, maxRowLength, wanted, firstLine: 2 }),
+      ),
     close: () => stream.destroy(),
   };
 }
@@ -50,7 +56,8 @@ async function* readRest(
   reader: CsvReader,
 ): AsyncGenerator<readonly CsvRow[]> {
   yield reader.push(first);
-  for (let piece = await pieces.next(); piece.done !== true; piece = await pieces.next()) yield reader.push(piece.value);
+  for (let piece = await pieces.next(); piece.done !== true; piece = await pieces.next())
+    yield reader.push(piece.value);
   yield reader.end();
 }
 

@@ -52,7 +52,10 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
       pool.swap(bytes);
       served = name;
       const records = bytes.layout.recordCount;
-      log.info({ ...name, records, from, ms: Math.round(performance.now() - startedAtMs) }, 'directory index in service');
+      log.info(
+        { ...name, records, from, ms: Math.round(performance.now() - startedAtMs) },
+        'directory index in service',
+      );
       files.keepOnly([name]);
     } finally {
       await thread.close();
@@ -71,7 +74,12 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
     if (isClosed) return;
     timer = setTimeout(() => {
       refresh()
-        .catch((error: unknown) => log.error({ code: errorCode(error), reason: errorText(error) }, 'the directory could not be brought up to date'))
+        .catch((error: unknown) =>
+          log.error(
+            { code: errorCode(error), reason: errorText(error) },
+            'the directory could not be brought up to date',
+          ),
+        )
         .finally(schedule);
     }, options.pollIntervalMs);
     timer.unref();
@@ -115,6 +123,7 @@ async function obtainIndex(
   }
   const chain = name.loadId === null ? [] : await readChain(storage.tables<DirectoryTables>(), name.loadId);
   const overlay = await readProvisioned(storage, state.secret);
-  for await (const block of readGeneration(storage.tables<DirectoryTables>(), chain, overlay)) await thread.add(block);
+  for await (const block of readGeneration(storage.tables<DirectoryTables>(), chain, overlay))
+    await thread.add(block);
   return { bytes: await thread.finish(path), from: 'database' };
 }

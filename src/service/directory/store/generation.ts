@@ -59,7 +59,10 @@ export async function readKeyTable(db: DirectoryDb, chain: readonly LoadRow[]): 
   const table = new KeyTable(chain[0]?.record_count ?? 0);
   const removed = new KeyTable();
   for (const load of chain) {
-    const rows = db.selectFrom('directory_block').select(['keys', 'record_count']).where('load_id', '=', load.id);
+    const rows = db
+      .selectFrom('directory_block')
+      .select(['keys', 'record_count'])
+      .where('load_id', '=', load.id);
     for (let sequence = 0; sequence < load.block_count; sequence++) {
       const row = await rows.where('sequence', '=', sequence).executeTakeFirstOrThrow();
       addKeys(table, removed, readKeys({ keys: row.keys, records: row.keys, recordCount: row.record_count }));

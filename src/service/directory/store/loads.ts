@@ -1,10 +1,18 @@
 import type { Clock } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import { DirectoryError } from '../errors.ts';
-import { keptGenerations, loadLeaseMs } from '../limits.ts';
 import type { Block } from '../load/block.ts';
 import type { LoadReport } from '../load/quality-report.ts';
-import { findLoad, getState, loadState, readChain, updateState, type DirectoryDb } from './state.ts';
+import { clearDeadLoads, removeBlocks } from './clear-loads.ts';
+import {
+  findLoad,
+  findPreviousLoad,
+  getState,
+  loadState,
+  readChain,
+  updateState,
+  type DirectoryDb,
+} from './state.ts';
 import type { DirectoryTables, LoadKind, LoadRow } from './tables.ts';
 
 /** What a load is begun with. */
@@ -28,8 +36,13 @@ export async function beginLoad(storage: Storage, clock: Clock, start: LoadStart
   await loadState(storage);
   await clearDeadLoads(storage, clock);
   return storage.transaction(async (tx: DirectoryDb) => {
-    const running = await tx.selectFrom('directory_load').select('id').where('state', '=', 'loading').executeTakeFirst();
-    if (running !== undefined) throw new DirectoryError('DIRECTORY_LOAD_RUNNING', `Load ${running.id} is running`);
+    const running = await tx
+      .selectFrom('directory_load')
+      .select('id')
+      .where('state', '=', 'loading')
+      .executeTakeFirst();
+    if (running !== undefined)
+      throw new DirectoryError('DIRECTORY_LOAD_RUNNING', `Load ${running.id} is running`);
     const state = await getState(tx);
     const now = clock.now().getTime();
     const id = state.next_load_id;
@@ -67,7 +80,10 @@ export async function storeBlocks(
     await showLife(tx, clock, loadId);
     for (const [index, { keys, records, recordCount }] of blocks.entries()) {
       const place = { load_id: loadId, sequence: firstSequence + index };
-      await tx.insertInto('directory_block').values({ ...place, record_count: recordCount, keys, records }).execute();
+      await tx
+        .insertInto('directory_block')
+        .values({ ...place, record_count: recordCount, keys, records })
+        .execute();
     }
   });
 }
@@ -110,7 +126,10 @@ export async function activateLoad(storage: Storage, clock: Clock, activation: A
     const state = await getState(tx);
     const expected = load.chain[0]?.id ?? null;
     if (state.active_load_id !== expected) {
-      throw new DirectoryError('DIRECTORY_LOAD_RUNNING', 'The active directory was changed while this load ran');
+      throw new DirectoryError(
+        'DIRECTORY_LOAD_RUNNING',
+        'The active directory was changed while this load ran',
+      );
     }
     await tx
       .updateTable('directory_load')
@@ -131,28 +150,21 @@ export async function activateLoad(storage: Storage, clock: Clock, activation: A
   });
 }
 
-/** Gives a load up: its blocks go, its report stays. */
-export async function failLoad(storage: Storage, clock: Clock, loadId: number, report: LoadReport): Promise<void> {
-  await storage
+/** Gives a load up: its blocks go, its report stays. A load that has been activated after all is left alone. */
+export async function failLoad(
+  storage: Storage,
+  clock: Clock,
+  loadId: number,
+  report: LoadReport,
+): Promise<void> {
+  const result = await storage
     .tables<DirectoryTables>()
     .updateTable('directory_load')
     .set({ state: 'failed', report: JSON.stringify(report), finished_at: clock.now().getTime() })
     .where('id', '=', loadId)
-    .execute();
-  await removeBlocks(storage, loadId);
-}
-
-/** Clears away loads whose process died, and what is left of failed ones. */
-export async function clearDeadLoads(storage: Storage, clock: Clock): Promise<void> {
-  const db = storage.tables<DirectoryTables>();
-  await db
-    .updateTable('directory_load')
-    .set({ state: 'failed', finished_at: clock.now().getTime() })
     .where('state', '=', 'loading')
-    .where('heartbeat_at', '<', clock.now().getTime() - loadLeaseMs)
-    .execute();
-  const failed = await db.selectFrom('directory_load').select('id').where('state', '=', 'failed').execute();
-  for (const { id } of failed) await removeBlocks(storage, id);
+    .executeTakeFirst();
+  if (result.numUpdatedRows === 1n) await removeBlocks(storage, loadId);
 }
 
 /** Goes back to the generation before the active one. Throws DIRECTORY_NOTHING_TO_ROLL_BACK. */
@@ -160,60 +172,14 @@ export function rollBack(storage: Storage): Promise<LoadRow> {
   return storage.transaction(async (tx: DirectoryDb) => {
     const state = await getState(tx);
     const active = state.active_load_id === null ? undefined : await findLoad(tx, state.active_load_id);
-    const previous = active?.previous_id == null ? undefined : await findLoad(tx, active.previous_id);
+    const previous = await findPreviousLoad(tx, active);
     if (previous?.state !== 'ready') {
-      throw new DirectoryError('DIRECTORY_NOTHING_TO_ROLL_BACK', 'There is no earlier directory to go back to');
+      throw new DirectoryError(
+        'DIRECTORY_NOTHING_TO_ROLL_BACK',
+        'There is no earlier directory to go back to',
+      );
     }
     await updateState(tx, { active_load_id: previous.id, revision: state.revision + 1 });
     return previous;
   });
 }
-
-/** Removes the generations that neither serve nor can be rolled back to; their reports stay. */
-export async function retireGenerations(storage: Storage): Promise<void> {
-  const db = storage.tables<DirectoryTables>();
-  const { active_load_id: activeId } = await getState(db);
-  const kept = new Set<number>();
-  for (let id = activeId, left = keptGenerations; id !== null && left >= 0; left--) {
-    const load = await findLoad(db, id);
-    if (load?.state !== 'ready') break;
-    for (const part of await readChain(db, id)) kept.add(part.id);
-    id = load.previous_id;
-  }
-  const ready = await db.selectFrom('directory_load').select('id').where('state', '=', 'ready').execute();
-  for (const { id } of ready) {
-    if (kept.has(id)) continue;
-    await db.updateTable('directory_load').set({ state: 'retired' }).where('id', '=', id).execute();
-  }
-  const retired = await db.selectFrom('directory_load').select('id').where('state', '=', 'retired').execute();
-  for (const { id } of retired) await removeBlocks(storage, id);
-  await forgetOldLoads(db);
-}
-
-/** Rows of loads, with their reports, that stay when their blocks are gone. */
-const keptLoads = 100;
-
-async function forgetOldLoads(db: DirectoryDb): Promise<void> {
-  const [newest] = await db.selectFrom('directory_load').select('id').orderBy('id', 'desc').limit(1).execute();
-  await db
-    .deleteFrom('directory_load')
-    .where('id', '<=', (newest?.id ?? 0) - keptLoads)
-    .where('state', 'in', ['failed', 'retired'])
-    .execute();
-}
-
-/** In portions, so that the write lock is never held for long. */
-async function removeBlocks(storage: Storage, loadId: number): Promise<void> {
-  const db = storage.tables<DirectoryTables>();
-  for (;;) {
-    const rows = await db.selectFrom('directory_block').select('sequence').where('load_id', '=', loadId).limit(blocksPerDeletion).execute();
-    if (rows.length === 0) return;
-    await db
-      .deleteFrom('directory_block')
-      .where('load_id', '=', loadId)
-      .where('sequence', 'in', rows.map((row) => row.sequence))
-      .execute();
-  }
-}
-
-const blocksPerDeletion = 32;

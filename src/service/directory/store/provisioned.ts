@@ -16,7 +16,11 @@ export interface ProvisionedRecord {
   readonly line: string;
 }
 
-export async function storeProvisioned(storage: Storage, clock: Clock, record: ProvisionedRecord): Promise<void> {
+export async function storeProvisioned(
+  storage: Storage,
+  clock: Clock,
+  record: ProvisionedRecord,
+): Promise<void> {
   await loadState(storage);
   await storage.transaction(async (tx: DirectoryDb) => {
     const state = await getState(tx);
@@ -41,7 +45,10 @@ export async function storeProvisioned(storage: Storage, clock: Clock, record: P
 export async function removeProvisioned(storage: Storage, addressKey: string): Promise<boolean> {
   await loadState(storage);
   return storage.transaction(async (tx: DirectoryDb) => {
-    const result = await tx.deleteFrom('directory_provisioned').where('address_key', '=', addressKey).executeTakeFirst();
+    const result = await tx
+      .deleteFrom('directory_provisioned')
+      .where('address_key', '=', addressKey)
+      .executeTakeFirst();
     if (result.numDeletedRows === 0n) return false;
     const { revision } = await getState(tx);
     await updateState(tx, { revision: revision + 1 });
@@ -51,7 +58,12 @@ export async function removeProvisioned(storage: Storage, addressKey: string): P
 
 /** All provisioned records as one block, or undefined if there are none. */
 export async function readProvisioned(storage: Storage, secret: Uint8Array): Promise<Block | undefined> {
-  const rows = await storage.tables<DirectoryTables>().selectFrom('directory_provisioned').selectAll().orderBy('record_id').execute();
+  const rows = await storage
+    .tables<DirectoryTables>()
+    .selectFrom('directory_provisioned')
+    .selectAll()
+    .orderBy('record_id')
+    .execute();
   if (rows.length === 0) return undefined;
   const writer = new BlockWriter(rows.length);
   const seed = seedOf(secret);

@@ -14,7 +14,14 @@ export async function loadState(storage: Storage): Promise<StateRow> {
   return storage.transaction(async (tx: DirectoryDb) => {
     await tx
       .insertInto('directory_state')
-      .values({ id: stateId, active_load_id: null, revision: 0, next_load_id: 1, next_record_id: 1, secret: randomBytes(32) })
+      .values({
+        id: stateId,
+        active_load_id: null,
+        revision: 0,
+        next_load_id: 1,
+        next_record_id: 1,
+        secret: randomBytes(32),
+      })
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute();
     return getState(tx);
@@ -37,10 +44,19 @@ export function findLoad(db: DirectoryDb, id: number): Promise<LoadRow | undefin
   return db.selectFrom('directory_load').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
+/** The load that was active before the given one, if it is known. */
+export async function findPreviousLoad(
+  db: DirectoryDb,
+  load: LoadRow | undefined,
+): Promise<LoadRow | undefined> {
+  const id = load?.previous_id ?? null;
+  return id === null ? undefined : findLoad(db, id);
+}
+
 /** The loads that make up a generation, newest first, down to one that holds every record itself. */
 export async function readChain(db: DirectoryDb, loadId: number): Promise<LoadRow[]> {
   const chain: LoadRow[] = [];
-  for (let id: number | null = loadId; id !== null; ) {
+  for (let id: number | null = loadId; id !== null;) {
     const load: LoadRow | undefined = await findLoad(db, id);
     if (load === undefined) throw new Error(`generation ${loadId} lacks its load ${id}`);
     chain.push(load);

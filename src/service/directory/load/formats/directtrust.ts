@@ -12,7 +12,12 @@ const columnNames: Readonly<Record<TextField, readonly string[]>> = {
   directAddress: ['service_direct_address', 'direct_address'],
   organization: ['organization_name'],
   specialty: ['provider_specialty', 'organization_specialty', 'service_description'],
-  street: ['organization_address_line_1', 'organization_address_line1', 'organization_address_1', 'organization_address'],
+  street: [
+    'organization_address_line_1',
+    'organization_address_line1',
+    'organization_address_1',
+    'organization_address',
+  ],
   city: ['organization_city'],
   state: ['organization_state'],
   zip: ['organization_postal_code', 'organization_zip'],
@@ -38,9 +43,14 @@ export function isDirectTrustHeader(header: readonly string[]): boolean {
  * The organization's NPI is not the provider's and is not used; an organization's own address has a blank NPI.
  */
 export function createDirectTrustFormat(header: readonly string[]): RowFormat {
-  const texts = textFields.map((field) => columnNames[field].map((name) => header.indexOf(name)).filter((at) => at >= 0));
+  const texts = textFields.map((field) =>
+    columnNames[field].map((name) => header.indexOf(name)).filter((at) => at >= 0),
+  );
   const categories = categoryNames.map((name) => header.indexOf(name)).filter((at) => at >= 0);
-  const [latitude, longitude] = [findColumn(header, 'latitude', 'lat'), findColumn(header, 'longitude', 'lng')];
+  const [latitude, longitude] = [
+    findColumn(header, 'latitude', 'lat'),
+    findColumn(header, 'longitude', 'lng'),
+  ];
   const action = findColumn(header, 'action');
   return {
     name: 'directtrust',

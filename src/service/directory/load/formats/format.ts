@@ -34,7 +34,6 @@ export function findColumn(header: readonly string[], ...names: readonly string[
 }
 
 export function wantedColumns(count: number, columns: readonly number[]): boolean[] {
-  const wanted = new Array<boolean>(count).fill(false);
-  for (const column of columns) if (column >= 0) wanted[column] = true;
-  return wanted;
+  const wanted = new Set(columns);
+  return Array.from({ length: count }, (_, column) => wanted.has(column));
 }

@@ -5,7 +5,12 @@ import { findColumn, wantedColumns } from './format.ts';
 export interface NppesEndpoint {
   readonly directAddress: string;
   readonly organization: string;
-  readonly place?: { readonly street: string; readonly city: string; readonly state: string; readonly zip: string };
+  readonly place?: {
+    readonly street: string;
+    readonly city: string;
+    readonly state: string;
+    readonly zip: string;
+  };
 }
 
 /** The Direct addresses of the NPPES endpoint file, by NPI. */
@@ -37,7 +42,8 @@ export function createEndpointCollector(header: readonly string[]): NppesEndpoin
   const city = findColumn(header, 'affiliation_address_city');
   const state = findColumn(header, 'affiliation_address_state');
   const zip = findColumn(header, 'affiliation_address_postal_code');
-  if (npi < 0) throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES endpoint file has no NPI column');
+  if (npi < 0)
+    throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES endpoint file has no NPI column');
   const byNpi = new Map<string, NppesEndpoint[]>();
   let count = 0;
   return {
@@ -62,7 +68,8 @@ export function createEndpointCollector(header: readonly string[]): NppesEndpoin
       const key = fields[npi] ?? '';
       const entries = byNpi.get(key);
       if (entries === undefined) byNpi.set(key, [entry]);
-      else if (entries.length < maxEndpointsPerNpi && !entries.some((other) => isSame(other, entry))) entries.push(entry);
+      else if (entries.length < maxEndpointsPerNpi && !entries.some((other) => isSame(other, entry)))
+        entries.push(entry);
       count++;
     },
   };

@@ -26,7 +26,8 @@ export function createNppesFormat(
   taxonomy: TaxonomyNames,
 ): RowFormat {
   const columns = findColumns(header);
-  if (columns.npi < 0) throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES file has no NPI column');
+  if (columns.npi < 0)
+    throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES file has no NPI column');
   const coveredNpis = new Set<number>();
   return {
     name: 'nppes',
@@ -37,7 +38,8 @@ export function createNppesFormat(
       if (npi !== '') coveredNpis.add(Number(npi));
       const found = endpoints.find(npi);
       if (found.length === 0) return [];
-      const isDeactivated = textAt(fields, columns.deactivated) !== '' && textAt(fields, columns.reactivated) === '';
+      const isDeactivated =
+        textAt(fields, columns.deactivated) !== '' && textAt(fields, columns.reactivated) === '';
       const base = readProvider(fields, columns, taxonomy);
       return found.map((endpoint) => toDraft(base, endpoint, line, isDeactivated));
     },
@@ -67,7 +69,11 @@ function findColumns(header: readonly string[]) {
   };
 }
 
-function readProvider(fields: readonly string[], columns: Columns, taxonomy: TaxonomyNames): Record<TextField, string> {
+function readProvider(
+  fields: readonly string[],
+  columns: Columns,
+  taxonomy: TaxonomyNames,
+): Record<TextField, string> {
   return {
     npi: textAt(fields, columns.npi),
     firstName: textAt(fields, columns.firstName),

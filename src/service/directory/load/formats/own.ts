@@ -19,11 +19,14 @@ export function createOwnFormat(header: readonly string[]): RowFormat {
   const known = new Set<string>([...recordFields.map((field) => field.wireName), ...extraColumns]);
   const unknown = header.filter((name) => !known.has(name));
   if (unknown.length > 0 || new Set(header).size < header.length) {
-    const what = unknown.length > 0 ? `unknown columns: ${unknown.slice(0, 5).join(', ')}` : 'a repeated column';
+    const what =
+      unknown.length > 0 ? `unknown columns: ${unknown.slice(0, 5).join(', ')}` : 'a repeated column';
     throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', `The header has ${what}`);
   }
   const texts = recordFields.map((field) => header.indexOf(field.wireName));
-  const [lat = -1, lng = -1, key = -1, action = -1, category = -1] = extraColumns.map((name) => header.indexOf(name));
+  const [lat = -1, lng = -1, key = -1, action = -1, category = -1] = extraColumns.map((name) =>
+    header.indexOf(name),
+  );
   return {
     name: 'own',
     wanted: wantedColumns(header.length, [...texts, lat, lng, key, action, category]),

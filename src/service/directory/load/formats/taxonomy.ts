@@ -19,9 +19,13 @@ export async function readTaxonomy(file: InputFile): Promise<TaxonomyNames> {
   const specialization = findColumn(header, 'specialization');
   if (code < 0) throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The taxonomy file has no column Code');
   const names = new Map<string, string>();
-  for await (const rows of table.rows(wantedColumns(header.length, [code, display, classification, specialization]))) {
+  for await (const rows of table.rows(
+    wantedColumns(header.length, [code, display, classification, specialization]),
+  )) {
     for (const { fields } of rows) {
-      const parts = [fields[classification] ?? '', fields[specialization] ?? ''].filter((part) => part !== '');
+      const parts = [fields[classification] ?? '', fields[specialization] ?? ''].filter(
+        (part) => part !== '',
+      );
       names.set(fields[code] ?? '', fields[display] || parts.join(' - '));
     }
   }

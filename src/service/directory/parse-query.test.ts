@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { DirectoryError } from './errors.ts';
+import { directoryParameters, filterParameters } from './parameters.ts';
+import { parseQuery } from './parse-query.ts';
+import type { CenterFinder } from './radius.ts';
+
+const centers: CenterFinder = {
+  findZip: (zip) => (zip === '02139' ? { latitude: 42, longitude: -71 } : undefined),
+  findCity: (city, state) =>
+    city === 'Boston' && state === 'MA' ? { latitude: 42.3, longitude: -71.1 } : undefined,
+};
+
+function parse(parameters: Readonly<Record<string, string>>) {
+  return parseQuery(Object.entries(parameters), centers);
+}
+
+test('a query without parameters is the first page by NPI', () => {
+  assert.deepEqual(parse({}), {
+    filters: [],
+    sort: [{ field: 'npi', isDescending: false }],
+    offset: 0,
+    limit: 10,
+  });
+});
+
+test('every filter of the table becomes a filter on its field, with its match', () => {
+  for (const parameter of filterParameters) {
+    const value = parameter.example.split(':').at(-1) ?? '';
+    const { filters } = parse({ [parameter.name]: value });
+    assert.deepEqual(filters, [{ field: parameter.field, match: parameter.match, value }]);
+  }
+});
+
+test('the fields that form the center stop filtering; with a ZIP, city and state filter', () => {
+  const byZip = parse({ radius: '', org_zip: '02139', org_city: 'Bos', prov_last_name: 'S' });
+  assert.deepEqual(byZip.radius, { latitude: 42, longitude: -71, miles: 1000 });
+  assert.deepEqual(
+    byZip.filters.map((filter) => filter.field),
+    ['lastName', 'city'],
+  );
+  const byCity = parse({ radius: '25', org_city: 'Boston', org_state: 'MA' });
+  assert.deepEqual(byCity.radius, { latitude: 42.3, longitude: -71.1, miles: 25 });
+  assert.deepEqual(byCity.filters, []);
+  assert.deepEqual(byCity.sort, [{ field: 'distance', isDescending: false }]);
+});
+
+test('a center that nobody knows is an error of its own code', () => {
+  assert.throws(() => parse({ radius: '5', org_zip: '99999' }), { code: 'DIRECTORY_CENTER_NOT_FOUND' });
+});
+
+test('whatever is sent, the answer is a query within bounds or a refusal that names parameters', () => {
+  const name = fc.oneof(
+    fc.constantFrom(...directoryParameters.map((parameter) => parameter.name as string)),
+    fc.string({ maxLength: 12 }),
+  );
+  const value = fc.oneof(
+    fc.string({ maxLength: 20 }),
+    fc.constantFrom('', '0', '1', '10', '02139', 'Boston', 'MA', 'ascending', 'prov_npi,radius'),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(name, value), { maxLength: 6 }), (sent) => {
+      try {
+        const query = parseQuery(sent, centers);
+        assert.ok(query.limit >= 1 && query.limit <= 1000 && query.offset >= 0 && query.sort.length > 0);
+        assert.ok(query.radius === undefined || (query.radius.miles > 0 && query.radius.miles <= 1000));
+        assert.ok(query.filters.every((filter) => filter.value !== ''));
+        assert.equal(
+          query.radius !== undefined,
+          sent.some(([sentName]) => sentName === 'radius'),
+        );
+      } catch (error) {
+        assert.ok(error instanceof DirectoryError && error.problems.length > 0);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});

@@ -1,0 +1,81 @@
+import type { Clock } from '../../../core/index.ts';
+import type { Storage } from '../../../platform/index.ts';
+import { keptGenerations, loadLeaseMs } from '../limits.ts';
+import { findLoad, getState, readChain, type DirectoryDb } from './state.ts';
+import type { DirectoryTables } from './tables.ts';
+
+/** Clears away loads whose process died, and what is left of failed ones. */
+export async function clearDeadLoads(storage: Storage, clock: Clock): Promise<void> {
+  const db = storage.tables<DirectoryTables>();
+  await db
+    .updateTable('directory_load')
+    .set({ state: 'failed', finished_at: clock.now().getTime() })
+    .where('state', '=', 'loading')
+    .where('heartbeat_at', '<', clock.now().getTime() - loadLeaseMs)
+    .execute();
+  const failed = await db.selectFrom('directory_load').select('id').where('state', '=', 'failed').execute();
+  for (const { id } of failed) await removeBlocks(storage, id);
+}
+
+/** Removes the generations that neither serve nor can be rolled back to; their reports stay. */
+export async function retireGenerations(storage: Storage): Promise<void> {
+  const db = storage.tables<DirectoryTables>();
+  const { active_load_id: activeId } = await getState(db);
+  const kept = new Set<number>();
+  for (let id = activeId, left = keptGenerations; id !== null && left >= 0; left--) {
+    const load = await findLoad(db, id);
+    if (load?.state !== 'ready') break;
+    for (const part of await readChain(db, id)) kept.add(part.id);
+    id = load.previous_id;
+  }
+  const ready = await db.selectFrom('directory_load').select('id').where('state', '=', 'ready').execute();
+  for (const { id } of ready) {
+    if (kept.has(id)) continue;
+    await db.updateTable('directory_load').set({ state: 'retired' }).where('id', '=', id).execute();
+  }
+  const retired = await db.selectFrom('directory_load').select('id').where('state', '=', 'retired').execute();
+  for (const { id } of retired) await removeBlocks(storage, id);
+  await forgetOldLoads(db);
+}
+
+/** Rows of loads, with their reports, that stay when their blocks are gone. */
+const keptLoads = 100;
+
+async function forgetOldLoads(db: DirectoryDb): Promise<void> {
+  const [newest] = await db
+    .selectFrom('directory_load')
+    .select('id')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .execute();
+  await db
+    .deleteFrom('directory_load')
+    .where('id', '<=', (newest?.id ?? 0) - keptLoads)
+    .where('state', 'in', ['failed', 'retired'])
+    .execute();
+}
+
+/** In portions, so that the write lock is never held for long. */
+export async function removeBlocks(storage: Storage, loadId: number): Promise<void> {
+  const db = storage.tables<DirectoryTables>();
+  for (;;) {
+    const rows = await db
+      .selectFrom('directory_block')
+      .select('sequence')
+      .where('load_id', '=', loadId)
+      .limit(blocksPerDeletion)
+      .execute();
+    if (rows.length === 0) return;
+    await db
+      .deleteFrom('directory_block')
+      .where('load_id', '=', loadId)
+      .where(
+        'sequence',
+        'in',
+        rows.map((row) => row.sequence),
+      )
+      .execute();
+  }
+}
+
+const blocksPerDeletion = 32;
