@@ -88,6 +88,9 @@ async function applyClaim(
   return undefined;
 }
 
+/** A notice speaks of the recipients of one message, of which there are 50 at most by default. */
+const maxClaims = 200;
+
 /** The mailboxes by which a mail system itself speaks (RFC 2142 §5, RFC 3464 §2). */
 const systemMailboxes = new Set(['postmaster', 'mailer-daemon']);
 
@@ -122,7 +125,7 @@ function readMdnEvent(notice: MdnNotice, mode: DeliveryMode): Omit<RecordedEvent
 }
 
 function dsnClaims(notice: DsnNotice): readonly Claim[] {
-  return notice.recipients.map((recipient) => ({
+  return notice.recipients.slice(0, maxClaims).map((recipient) => ({
     recipient: findDirectAddress(recipient.finalRecipient ?? recipient.originalRecipient ?? ''),
     read: () =>
       recipient.isFailure

@@ -24,8 +24,7 @@ async function addValue(hash: Hash, value: unknown): Promise<void> {
 
 async function addAnyText(hash: Hash, text: string): Promise<void> {
   if (text.length <= longTextLength) return addText(hash, text);
-  const digest = await webcrypto.subtle.digest('SHA-256', Buffer.from(text, 'utf8'));
-  hash.update(`d${text.length}:`).update(new Uint8Array(digest));
+  hash.update(`d${text.length}:`).update(await hashBytes(Buffer.from(text, 'utf8')));
 }
 
 // A length before each text keeps neighbouring values apart.
@@ -45,4 +44,11 @@ async function addObject(hash: Hash, object: object): Promise<void> {
     addText(hash, name);
     await addValue(hash, value);
   }
+}
+
+/** SHA-256 as hex, computed in another thread. */
+export async function hashBytes(bytes: Uint8Array): Promise<string> {
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString(
+    'hex',
+  );
 }

@@ -638,6 +638,12 @@ describe('MDN-21 to MDN-24: notices', () => {
     assert.equal((await recipient(delayed.messageId))?.state, 'sent');
   });
 
+  it('a notice that is repeated endlessly does not fill the history', async () => {
+    const { messageId, wireId } = await send();
+    for (let round = 0; round < 110; round++) await receive(mdn(wireId));
+    assert.equal((await recipient(messageId))?.history.length, 100);
+  });
+
   it('MDN-26: a late notice is in the history only', async () => {
     const { messageId, wireId } = await send();
     world.clock.advance(3_600_000);

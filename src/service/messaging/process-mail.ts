@@ -6,6 +6,7 @@ import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../
 import { startWorker, type Worker } from '../../platform/index.ts';
 import { canSendAs } from '../oauth/index.ts';
 import { applyNotice } from './apply-notice.ts';
+import { hashBytes } from './hash-request.ts';
 import type { MessagingParts, OpenedMail } from './seams.ts';
 import { enqueueFailure, type Failure } from './send-notice.ts';
 import { claimMail, maxInboundAttempts, postponeMail, removeMail, type ClaimedMail } from './spool-mail.ts';
@@ -91,6 +92,7 @@ async function acceptMessage(
     opened,
     entity,
     attachmentCount: countAttachments(entity),
+    contentHash: await hashBytes(opened.inner),
     recipients: active,
     receivedAt: mail.receivedAt,
     receivers: await findReceivers(parts),

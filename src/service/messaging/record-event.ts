@@ -24,6 +24,9 @@ export interface RecordedEvent {
   readonly diagnostic?: string | undefined;
 }
 
+// A peer that repeats its notices endlessly must not fill the database.
+const maxHistory = 100;
+
 export type EventParts = Pick<MessagingParts, 'storage' | 'webhooks' | 'windows' | 'report'>;
 
 /**
@@ -109,6 +112,7 @@ async function appendHistory(
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('recipient_id', '=', recipient.id)
     .executeTakeFirstOrThrow();
+  if (Number(count) >= maxHistory && toState === recipient.state) return;
   await tx
     .insertInto('recipient_event')
     .values({

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
+import { hashBytes } from './hash-request.ts';
 import type { MessagingParts } from './seams.ts';
 import type { InboundMailRow, MessagingTables } from './tables.ts';
 
@@ -25,7 +26,7 @@ const leaseMs = 5 * 60_000;
  * sends again: while the first copy still waits, the second is dropped. Returns the id of the waiting mail.
  */
 export async function spoolMail(parts: MessagingParts, mail: IncomingMail): Promise<string> {
-  const contentHash = hashMail(mail);
+  const contentHash = await hashMail(mail);
   return parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
     const waiting = await tx
       .selectFrom('inbound_mail')
@@ -67,12 +68,10 @@ function newRow(
 }
 
 // The envelope counts too: the same message may come once for each recipient.
-function hashMail({ mailFrom, recipients, message }: IncomingMail): string {
-  const envelope = JSON.stringify([
-    mailFrom.toLowerCase(),
-    recipients.map((address) => address.toLowerCase()).toSorted(),
-  ]);
-  return createHash('sha256').update(envelope).update(message).digest('hex');
+async function hashMail({ mailFrom, recipients, message }: IncomingMail): Promise<string> {
+  const sorted = recipients.map((address) => address.toLowerCase()).toSorted();
+  const envelope = JSON.stringify([mailFrom.toLowerCase(), sorted, await hashBytes(message)]);
+  return createHash('sha256').update(envelope).digest('hex');
 }
 
 /** Mail that this node holds a lease on. */

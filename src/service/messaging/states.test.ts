@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import { MessagingError } from './errors.ts';
 import {
   applyEvent,
@@ -117,6 +118,27 @@ describe('Decision 0012: the lifecycle of a recipient', () => {
     assert.equal(after('sent', 'general', ['dispatched', 'processed']), 'processed');
     assert.equal(after('sent', 'general', ['processed', 'failure-reported']), 'processed');
     assert.equal(after('sent', 'general', ['failure-reported', 'processed']), 'failed');
+  });
+
+  it('MDN-26: exactly one terminal state, whatever comes in whatever order', () => {
+    const possible = recipientEvents.filter((event) => event !== 'window-closed');
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...deliveryModes),
+        fc.array(fc.constantFrom(...possible), { maxLength: 20 }),
+        (mode, events) => {
+          let snapshot = { state: 'queued' as RecipientState, mode, hasDispatchedNotice: false };
+          const reached: RecipientState[] = [];
+          for (const event of events) {
+            const applied = applyEvent(snapshot, event);
+            if (applied.isChanged && isFinal(applied.state, mode)) reached.push(applied.state);
+            snapshot = { ...applied, mode };
+          }
+          assert.ok(reached.length <= 1, reached.join(', '));
+          assert.equal(isFinal(snapshot.state, mode), reached.length === 1);
+        },
+      ),
+    );
   });
 
   it('a notice may overtake the SMTP reply', () => {

@@ -69,7 +69,7 @@ describe('Decision 0012: what delivery says', () => {
     ['internal', '5.3.0'],
   ];
   for (const [reason, code] of reasons) {
-    it(`${reason} has the status code ${code} unless the far side gave one`, async () => {
+    it(`MDN-27: ${reason} is told at once and has the status code ${code} unless the far side gave one`, async () => {
       const message = await send();
       await message.report({ outcome: 'failed', reason });
       assert.deepEqual(shown(await message.status()), [[bob, 'failed', reason, code]]);

@@ -12,6 +12,8 @@ export interface Received {
   readonly opened: OpenedMail;
   readonly entity: MimeEntity;
   readonly attachmentCount: number;
+  /** SHA-256 of the inner message. */
+  readonly contentHash: string;
   /** The active local addresses that it is for. */
   readonly recipients: readonly DirectAddress[];
   readonly receivedAt: Date;
@@ -30,11 +32,10 @@ export async function storeReceived(
   received: Received,
 ): Promise<readonly string[]> {
   const original = originalOf(received);
-  const contentHash = createHash('sha256').update(received.opened.inner).digest('hex');
   const fresh: InboxCopyRow[] = [];
   const messageId = randomUUID();
   for (const recipient of received.recipients) {
-    const duplicateKey = hashDuplicate(original, recipient, contentHash);
+    const duplicateKey = hashDuplicate(original, recipient, received.contentHash);
     const earlier = await tx
       .selectFrom('inbox_copy')
       .selectAll()

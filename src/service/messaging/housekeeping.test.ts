@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createLog } from '../../platform/index.ts';
+import {
+  alice,
+  anna,
+  bob,
+  sendBody,
+  startTestMessaging,
+  type TestMessaging,
+} from '../../../test/messaging/start-messaging.ts';
+import { defaultRetention, keepHouse } from './housekeeping.ts';
+import type { MessagingParts } from './seams.ts';
+
+const day = 86_400_000;
+const lines: string[] = [];
+let world: TestMessaging;
+before(async () => {
+  world = await startTestMessaging();
+});
+after(() => world.close());
+
+async function keep(): Promise<string[]> {
+  lines.splice(0);
+  const log = createLog({ level: 'debug', isReadable: false, write: (line) => lines.push(line) });
+  await keepHouse(
+    { storage: world.storage, clock: world.clock, log } as unknown as MessagingParts,
+    defaultRetention,
+  );
+  return lines.filter((line) => line.includes('waits for its edge client'));
+}
+
+const receive = (to: string, headers = '') =>
+  world.receive({
+    from: bob,
+    to: [to],
+    inner: `From: ${bob}\nTo: ${to}\nSubject: Jane Doe\nMessage-ID: <${to}>\n${headers}\nText`,
+  });
+const waiting = async () => (await world.messaging.listInbox(world.clinic, {})).messages;
+const countMessages = async () => (await world.db.selectFrom('inbox_message').select('id').execute()).length;
+
+describe('Decision 0014: retention', () => {
+  it('MDN-14: the operator hears once of a message whose sender waits for the dispatched notice, after 30 minutes', async () => {
+    await receive(
+      alice,
+      'Disposition-Notification-Options: X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true\n',
+    );
+    await receive(anna);
+    world.clock.advance(30 * 60_000);
+    assert.deepEqual(await keep(), []);
+    world.clock.advance(1);
+    const warnings = await keep();
+    assert.ok(warnings.length === 1 && warnings[0]?.includes(alice) && !warnings[0].includes('Jane'));
+    assert.deepEqual(await keep(), []);
+  });
+
+  it('unacknowledged mail is reported after 30 days, and kept', async () => {
+    world.clock.advance(30 * day);
+    const warnings = await keep();
+    assert.ok(warnings.length === 1 && warnings[0]?.includes(anna));
+    world.clock.advance(365 * day);
+    await keep();
+    assert.equal((await waiting()).length, 2);
+  });
+
+  it('acknowledged mail is deleted after 30 days, with its content when the last copy goes', async () => {
+    for (const { messageId } of await waiting())
+      await world.messaging.acknowledge(world.clinic, messageId, {});
+    world.clock.advance(30 * day);
+    await keep();
+    assert.equal(await countMessages(), 2);
+    world.clock.advance(1);
+    await keep();
+    assert.equal(await countMessages(), 0);
+  });
+
+  it('SEC-08: what a send said beside its status is deleted after 30 days; status and history stay', async () => {
+    const { messageId } = await world.messaging.send(world.clinic, sendBody({ patientLastname: 'Doe' }), {});
+    const details = () => world.db.selectFrom('message').select('sealed_details').executeTakeFirstOrThrow();
+    world.clock.advance(30 * day);
+    await keep();
+    assert.notEqual((await details()).sealed_details, null);
+    world.clock.advance(1);
+    await keep();
+    assert.equal((await details()).sealed_details, null);
+    assert.equal((await world.messaging.getStatus(world.clinic, messageId)).recipients[0]?.history.length, 1);
+  });
+});
