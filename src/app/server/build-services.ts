@@ -6,6 +6,7 @@ import { createGuardedFetch, type GuardedFetch } from '../../lib/fetch/index.ts'
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { createLdapClient } from '../../lib/ldap/index.ts';
 import { createIssuerFetcher, createRevocationChecker } from '../../lib/pki/index.ts';
+import type { KeyTransport } from '../../lib/smime/index.ts';
 import { createSmtpClient } from '../../lib/smtp/index.ts';
 import { oidOfUuid } from '../../lib/values/index.ts';
 import { tablesOf, type Config } from '../../platform/index.ts';
@@ -67,8 +68,15 @@ function buildAgent({ config, clock, trust }: Foundation, dns: DnsResolver, fetc
     discovery: createDiscovery({ dns, ldap, fetch, clock }),
     fetchIssuers: createIssuerFetcher({ fetch, now: () => clock.now() }),
     checkRevocation: createRevocationChecker({ fetch }),
+    keyTransports: readKeyTransports(config),
     trustPolicy: { revocation: config.trust.failsOnUnknownRevocation ? 'hard-fail' : 'soft-fail' },
   });
+}
+
+/** `domain=transport`, as the schema of the setting has checked. */
+function readKeyTransports(config: Config): ReadonlyMap<string, KeyTransport> {
+  const pairs = config.trust.keyTransports.map((text) => text.split('='));
+  return new Map(pairs.map(([domain = '', transport]) => [domain.toLowerCase(), transport as KeyTransport]));
 }
 
 function buildWebhooks(foundation: Foundation): Webhooks {

@@ -1,6 +1,6 @@
 import type { DnsRecord, DnsZone, ListZones } from '../../lib/dns/index.ts';
 import { certificateTypes } from '../../lib/dns/index.ts';
-import { findDirectAddress } from '../../lib/values/index.ts';
+import { addressDnsName, findDirectAddress } from '../../lib/values/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 
 export interface HostedZonesOptions {
@@ -72,7 +72,19 @@ function createZone(domain: string, options: HostedZonesOptions): DnsZone {
     // What stands before the domain is the local part, dots included (DISC-02).
     const address = findDirectAddress(`${name.slice(0, -domain.length - 1)}@${domain}`);
     if (address !== undefined) records.push(...(await findCertificates(name, address)));
-    return records.length > 0 ? records : undefined;
+    return records.length > 0 || (await isAbove(name)) ? records : undefined;
+  }
+
+  /** True for a name that has no records itself but stands above one that has (RFC 8020 §2). */
+  async function isAbove(name: string): Promise<boolean> {
+    const suffix = `.${name}`;
+    if (
+      options.mailHostname.endsWith(suffix) ||
+      (options.ldap !== undefined && `_ldap._tcp.${domain}`.endsWith(suffix))
+    )
+      return true;
+    const hosted = await options.trust.listAddresses(domain);
+    return hosted.some(({ address }) => addressDnsName(address).endsWith(suffix));
   }
 
   return { name: domain, findRecords };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { errorText } from '../../core/index.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createDnsServer } from '../../lib/dns/index.ts';
 import { createLdapResponder } from '../../lib/ldap/index.ts';
@@ -72,7 +73,7 @@ function readTls({ smtp }: Config): { key: Buffer; cert: Buffer } | undefined {
 }
 
 /** Answers for the hosted domains by DNS and LDAP, where the operator wants that (HOST-01 to HOST-03). */
-export async function startPublishing({ config, trust }: Foundation, parts: Parts): Promise<void> {
+export async function startPublishing({ config, trust, log }: Foundation, parts: Parts): Promise<void> {
   const { dns, ldap, smtp } = config;
   if (dns.isServing) {
     const publishedLdap = ldap.isServing ? { ldap: { hostname: smtp.hostname, port: ldap.port } } : {};
@@ -81,7 +82,8 @@ export async function startPublishing({ config, trust }: Foundation, parts: Part
   }
   if (ldap.isServing) {
     const findCertificates = (mail: string) => findPublished(trust, mail);
-    parts.keep(await createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates }));
+    const onError = (error: unknown) => log.error({ problem: errorText(error) }, 'an LDAP answer failed');
+    parts.keep(await createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates, onError }));
   }
 }
 

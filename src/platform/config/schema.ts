@@ -98,6 +98,11 @@ const delivery = section('Outbound mail', {
 });
 
 const trust = section('Certificates and trust', {
+  keyTransports: texts(
+    [],
+    'Peers that cannot read RSA-OAEP with SHA-256, as domain=oaep-sha1 or domain=pkcs1 (AS-57).',
+    '^[A-Za-z0-9.-]+=(oaep-sha256|oaep-sha1|pkcs1)$',
+  ),
   failsOnUnknownRevocation: flag(false, 'Refuse a certificate whose revocation state cannot be found out.'),
   allowsPrivateTargets: flag(
     false,

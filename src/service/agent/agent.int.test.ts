@@ -5,6 +5,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { createManualClock, silentLog } from '../../core/index.ts';
+import { childAt, readAsn1, readOid } from '../../lib/asn1/index.ts';
 import { DirectError } from '../../lib/direct/index.ts';
 import {
   createAuthority,
@@ -92,6 +93,7 @@ before(async () => {
     fetchIssuers: async () => [],
     checkRevocation: async () => ({ status: 'good' }) as never,
     threads: 1,
+    keyTransports: new Map([['three.example', 'pkcs1']]),
   });
 });
 after(async () => {
@@ -117,9 +119,10 @@ describe('the agent', () => {
     assert.equal(resolved.refused[0]?.reason, 'no-certificate');
   });
 
-  it('seals in a thread and opens again; each of our domains decides for itself', async () => {
+  it('AS-57: seals in a thread, with the key transport that a peer can read, and opens again; each of our domains decides for itself', async () => {
     const sealed = await agent.seal(alice, message([bob, carol]), [usable(bob), usable(carol)]);
     assert.equal(Buffer.from(sealed).includes('hello'), false);
+    assert.deepEqual(transportsOf(sealed).toSorted(), ['1.2.840.113549.1.1.1', '1.2.840.113549.1.1.7']);
     const envelope = { mailFrom: alice, recipients: [bob, carol], message: sealed };
     await assert.rejects(
       agent.openIncoming(envelope),
@@ -174,6 +177,14 @@ describe('the thread pool', () => {
     await refuses('AGENT_CLOSED', () => pool.run('late'));
   });
 });
+
+/** The key transport algorithms of the envelope's recipients. */
+function transportsOf(sealed: Uint8Array): string[] {
+  const text = Buffer.from(sealed).toString('latin1');
+  const cms = readAsn1(Buffer.from(text.slice(text.indexOf('\r\n\r\n')), 'base64'));
+  const recipientInfos = childAt(childAt(childAt(cms, 1), 0), 1);
+  return recipientInfos.children.map((info) => readOid(childAt(childAt(info, 2), 0)));
+}
 
 async function refuses(code: keyof typeof agentErrors, work: () => Promise<unknown>): Promise<void> {
   await assert.rejects(work, (error) => error instanceof AgentError && error.code === code);

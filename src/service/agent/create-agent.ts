@@ -6,13 +6,15 @@ import {
   type Discovery,
   type MessagePolicy,
   type OpenedMessage,
+  type SealJob,
   type SenderTrust,
   type VerifiedSender,
 } from '../../lib/direct/index.ts';
 import type { IssuerFetcher, RevocationChecker, TrustPolicy } from '../../lib/pki/index.ts';
+import type { KeyTransport } from '../../lib/smime/index.ts';
 import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import type { Trust } from '../trust/index.ts';
-import type { Agent, IncomingEnvelope, OpenedIncoming } from './agent.ts';
+import type { Agent, IncomingEnvelope, OpenedIncoming, UsableRecipient } from './agent.ts';
 import { AgentError } from './errors.ts';
 import { resolveAll } from './resolve-recipients.ts';
 import { restoreError } from './restore-error.ts';
@@ -27,6 +29,8 @@ export interface AgentOptions {
   readonly clock: Clock;
   readonly trustPolicy?: Partial<TrustPolicy>;
   readonly messagePolicy?: Partial<MessagePolicy>;
+  /** Domains of peers that cannot read the default, RSA-OAEP with SHA-256, in lower case (AS-57). */
+  readonly keyTransports?: ReadonlyMap<string, KeyTransport>;
   /** Cryptography threads; by default one for each processor, two at most. */
   readonly threads?: number;
 }
@@ -48,6 +52,11 @@ export function createAgent(options: AgentOptions): Agent {
       ...(options.trustPolicy && { policy: options.trustPolicy }),
       ...(options.messagePolicy && { messagePolicy: options.messagePolicy }),
     };
+  }
+
+  function withTransport(recipient: UsableRecipient): SealJob['recipients'][number] {
+    const keyTransport = options.keyTransports?.get(domainOf(recipient.address));
+    return keyTransport === undefined ? recipient : { ...recipient, keyTransport };
   }
 
   async function open(envelope: IncomingEnvelope): Promise<OpenedMessage> {
@@ -79,7 +88,7 @@ export function createAgent(options: AgentOptions): Agent {
         kind: 'seal',
         message,
         signers,
-        recipients,
+        recipients: recipients.map(withTransport),
         atMs: clock.now().getTime(),
       });
       if (result.kind !== 'seal') throw new TypeError('a thread answered another task');

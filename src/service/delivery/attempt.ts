@@ -88,9 +88,8 @@ async function carryToDomain(
       );
     } catch (error) {
       parts.log.warn({ host: host.name, problem: errorText(error) }, 'a mail server could not be reached');
+      // Even a server that refuses everything speaks for itself only: the domain's next one is asked.
       last = hostFailure(recipients, error);
-      // A permanent refusal is the domain's word; another of its servers is not asked.
-      if (last.decisions.length > 0) return last;
     }
   }
   return last;

@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { createManualClock, silentLog, type Closable } from '../../core/index.ts';
 import { createDnsResolver, createDnsServer, createStaticZone, type DnsRecord } from '../../lib/dns/index.ts';
 import { createSmtpClient, createSmtpServer, type SmtpReply } from '../../lib/smtp/index.ts';
 import { parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
-import { loadMasterKey, openStorage, openVault, tablesOf, type Storage, type Vault } from '../../platform/index.ts';
+import {
+  loadMasterKey,
+  openStorage,
+  openVault,
+  tablesOf,
+  type Storage,
+  type Vault,
+} from '../../platform/index.ts';
 import { AgentError, type Agent } from '../agent/index.ts';
 import { createDelivery, type Delivery, type DeliveryOutcome, type DeliveryTables } from './index.ts';
 import { defaultRetryWaitsMs, retryWaitMs } from './schedule.ts';
@@ -24,8 +32,12 @@ const agent: Agent = {
       isTransient,
     });
     return {
-      usable: recipients.filter((one) => !/^(?:unknown|undecided)@/.test(one)).map((address) => ({ address, certificates: [] })),
-      refused: recipients.filter((one) => /^(?:unknown|undecided)@/.test(one)).map((one) => refusal(one, one.startsWith('undecided'))),
+      usable: recipients
+        .filter((one) => !/^(?:unknown|undecided)@/.test(one))
+        .map((address) => ({ address, certificates: [] })),
+      refused: recipients
+        .filter((one) => /^(?:unknown|undecided)@/.test(one))
+        .map((one) => refusal(one, one.startsWith('undecided'))),
     };
   },
   async seal(_from, message) {
@@ -40,6 +52,7 @@ const from = parseDirectAddress('sender@direct.own.example');
 const to = (text: string): DirectAddress => parseDirectAddress(text);
 const message = (text: string): Uint8Array => Buffer.from(`From: ${from}\r\nSubject: x\r\n\r\n${text}\r\n`);
 
+const refusingAddress = '127.0.0.8';
 const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
 const parts: Closable[] = [];
 let folder: string;
@@ -51,12 +64,25 @@ let mail: { mailFrom: string; recipients: readonly string[]; text: string }[] = 
 let reply: (address: string) => 'accept' | SmtpReply = () => 'accept';
 
 function zone(domain: string, mailHost: string, address?: string) {
-  const soa = { primaryServer: 'ns.test', mailbox: 'h.test', serial: 1, refreshSeconds: 1, retrySeconds: 1, expireSeconds: 1, minimumSeconds: 0 };
+  const soa = {
+    primaryServer: 'ns.test',
+    mailbox: 'h.test',
+    serial: 1,
+    refreshSeconds: 1,
+    retrySeconds: 1,
+    expireSeconds: 1,
+    minimumSeconds: 0,
+  };
   const records: DnsRecord[] = [
     { name: domain, type: 'SOA', ttlSeconds: 0, data: soa },
     { name: domain, type: 'MX', ttlSeconds: 0, data: { priority: 1, exchange: mailHost } },
   ];
   if (address !== undefined) records.push({ name: mailHost, type: 'A', ttlSeconds: 0, data: address });
+  if (domain === 'refusing.example') {
+    const backup = `backup.${domain}`;
+    records.push({ name: domain, type: 'MX', ttlSeconds: 0, data: { priority: 2, exchange: backup } });
+    records.push({ name: backup, type: 'A', ttlSeconds: 0, data: '127.0.0.1' });
+  }
   return createStaticZone(domain, records);
 }
 
@@ -64,7 +90,11 @@ before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'openhisp-delivery-'));
   storage = await openStorage({ file: path.join(folder, 'test.db') });
   await storage.migrate();
-  vault = await openVault({ storage, masterKey: loadMasterKey({ file: path.join(folder, 'key'), createsFile: true }), clock });
+  vault = await openVault({
+    storage,
+    masterKey: loadMasterKey({ file: path.join(folder, 'key'), createsFile: true }),
+    clock,
+  });
   const server = await createSmtpServer({
     host: '127.0.0.1',
     port: 0,
@@ -84,9 +114,13 @@ before(async () => {
       zone('b.example', 'mx.b.example', '127.0.0.1'),
       zone('down.example', 'mx.down.example', '127.0.0.9'),
       zone('nomail.example', ''),
+      zone('refusing.example', 'mx.refusing.example', refusingAddress),
     ],
   });
   dnsPort = dns.port;
+  const refusing = createServer((socket) => socket.end('554 5.7.1 Go away\r\n'));
+  await new Promise<void>((resolve) => refusing.listen(peerPort, refusingAddress, () => resolve()));
+  parts.push({ close: () => new Promise((resolve) => refusing.close(() => resolve())) });
   parts.push(server, dns);
 });
 
@@ -136,7 +170,13 @@ async function start(onOutcome: (outcome: DeliveryOutcome) => void = () => {}): 
 
 async function enqueue(run: Run, id: string, recipients: readonly string[], text = 'hello'): Promise<void> {
   await storage.transaction((tx) =>
-    run.delivery.enqueue(tx, { deliveryId: id, kind: 'message', from, recipients: recipients.map(to), message: message(text) }),
+    run.delivery.enqueue(tx, {
+      deliveryId: id,
+      kind: 'message',
+      from,
+      recipients: recipients.map(to),
+      message: message(text),
+    }),
   );
   run.delivery.wake();
 }
@@ -149,14 +189,21 @@ const settled = async (fits: () => boolean): Promise<void> => {
 };
 
 const rowOf = (id: string) =>
-  tablesOf<DeliveryTables>(storage.db).selectFrom('delivery').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  tablesOf<DeliveryTables>(storage.db)
+    .selectFrom('delivery')
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
 
 describe('delivery', () => {
   it('AS-41: carries one message to each domain once, for all its recipients, and forgets the content', async () => {
     const run = await start();
     await enqueue(run, 'd1', ['x@a.example', 'y@a.example', 'z@b.example']);
     await settled(() => run.outcomes.length === 3);
-    assert.deepEqual(mail.map((one) => one.recipients.toSorted()).toSorted(), [['x@a.example', 'y@a.example'], ['z@b.example']]);
+    assert.deepEqual(mail.map((one) => one.recipients.toSorted()).toSorted(), [
+      ['x@a.example', 'y@a.example'],
+      ['z@b.example'],
+    ]);
     assert.ok(run.outcomes.every((one) => one.outcome === 'sent' && one.deliveryId === 'd1'));
     const row = await rowOf('d1');
     assert.deepEqual([row.is_done, row.sealed_message, row.lease_owner], [1, null, null]);
@@ -173,7 +220,10 @@ describe('delivery', () => {
       [byRecipient.get('unknown@a.example')?.reason, byRecipient.get('unknown@a.example')?.statusCode],
       ['no-certificate', '5.7.31'],
     );
-    assert.deepEqual([byRecipient.get('y@nomail.example')?.reason, byRecipient.get('y@nomail.example')?.outcome], ['smtp-rejected', 'failed']);
+    assert.deepEqual(
+      [byRecipient.get('y@nomail.example')?.reason, byRecipient.get('y@nomail.example')?.outcome],
+      ['smtp-rejected', 'failed'],
+    );
     await run.close();
   });
 
@@ -187,14 +237,21 @@ describe('delivery', () => {
     await enqueue(run, 'd3', ['gone@a.example', 'full@a.example', 'later@a.example', 'x@a.example']);
     await settled(() => run.outcomes.length === 3);
     const reasons = Object.fromEntries(run.outcomes.map((one) => [one.recipient, one.reason ?? 'sent']));
-    assert.deepEqual(reasons, { 'gone@a.example': 'unknown-recipient', 'full@a.example': 'smtp-rejected', 'x@a.example': 'sent' });
+    assert.deepEqual(reasons, {
+      'gone@a.example': 'unknown-recipient',
+      'full@a.example': 'smtp-rejected',
+      'x@a.example': 'sent',
+    });
     await settled(() => mail.length === 1);
     assert.equal((await rowOf('d3')).is_done, 0);
     reply = () => 'accept';
     clock.advance(70_000);
     run.delivery.wake();
     await settled(() => run.outcomes.length === 4);
-    assert.deepEqual(mail.map((one) => one.recipients), [['x@a.example'], ['later@a.example']]);
+    assert.deepEqual(
+      mail.map((one) => one.recipients),
+      [['x@a.example'], ['later@a.example']],
+    );
     await run.close();
   });
 
@@ -209,7 +266,22 @@ describe('delivery', () => {
       run.delivery.wake();
     }
     await settled(() => run.outcomes.length === 2);
-    assert.ok(run.outcomes.every((one) => one.outcome === 'failed' && one.statusCode === '5.4.7' && (one.text ?? '').includes('Retries are used up')));
+    assert.ok(
+      run.outcomes.every(
+        (one) =>
+          one.outcome === 'failed' &&
+          one.statusCode === '5.4.7' &&
+          (one.text ?? '').includes('Retries are used up'),
+      ),
+    );
+    await run.close();
+  });
+
+  it('EDGE-07: a server that refuses the session speaks for itself; the next MX is asked', async () => {
+    const run = await start();
+    await enqueue(run, 'd8', ['x@refusing.example']);
+    await settled(() => run.outcomes.length === 1);
+    assert.deepEqual([run.outcomes[0]?.outcome, mail.length], ['sent', 1]);
     await run.close();
   });
 
@@ -245,7 +317,13 @@ describe('delivery', () => {
     const run = await start();
     await run.close();
     await storage.transaction((tx) =>
-      run.delivery.enqueue(tx, { deliveryId: 'd7', kind: 'message', from, recipients: [to('x@a.example')], message: message('very secret') }),
+      run.delivery.enqueue(tx, {
+        deliveryId: 'd7',
+        kind: 'message',
+        from,
+        recipients: [to('x@a.example')],
+        message: message('very secret'),
+      }),
     );
     await tablesOf<DeliveryTables>(storage.db)
       .updateTable('delivery')
@@ -260,7 +338,13 @@ describe('delivery', () => {
 });
 
 it('waits grow, repeat the last one, and are spread', () => {
-  assert.equal(retryWaitMs(1, [1000, 5000], () => 0.5), 1000);
-  assert.equal(retryWaitMs(9, [1000, 5000], () => 0.5), 5000);
+  assert.equal(
+    retryWaitMs(1, [1000, 5000], () => 0.5),
+    1000,
+  );
+  assert.equal(
+    retryWaitMs(9, [1000, 5000], () => 0.5),
+    5000,
+  );
   assert.ok(retryWaitMs(2, defaultRetryWaitsMs, () => 0) < retryWaitMs(2, defaultRetryWaitsMs, () => 0.999));
 });
