@@ -1,0 +1,97 @@
+import { createArrayStore, type ArrayStore } from '../arrays.ts';
+import { columnNames, type ColumnName } from '../columns.ts';
+import type { SharedIndexBytes } from '../types.ts';
+import { buildColumn, groupValues, type Grouping } from './build-column.ts';
+import { buildColumns, type ColumnInput, type ColumnsTask } from './build-columns.ts';
+import { buildPoints } from './build-points.ts';
+import { startColumnHelper } from './column-helper.ts';
+import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
+import type { PointInterner } from './point-interner.ts';
+
+/** In place of a point's number: the record has no coordinates. */
+export const noPoint = 0xffffffff;
+
+/** Everything that the records left behind. */
+export interface Collected {
+  readonly ids: Float64Array;
+  readonly columns: ReadonlyMap<ColumnName, ColumnInput>;
+  readonly points: PointInterner;
+  readonly pointOfRecord: Uint32Array;
+  readonly frequentRows: number;
+  readonly helperRecords: number;
+}
+
+/** Puts the rows in order and builds every part of the index. */
+export function finishIndex({
+  ids,
+  columns,
+  points,
+  pointOfRecord,
+  frequentRows,
+  helperRecords,
+}: Collected): SharedIndexBytes {
+  const store = createArrayStore();
+  const npi = columns.get('npi') as ColumnInput;
+  const npiGrouping = groupValues(npi.values);
+  const recordOfRow = orderRows(orderOf(ids), npi.valueOfRecord, npiGrouping);
+  const sequence = rowsById(ids, recordOfRow);
+  const taskFor = (names: readonly ColumnName[]): ColumnsTask => ({
+    columns: names.map((name) => columns.get(name) as ColumnInput),
+    recordOfRow,
+    sequence,
+    frequentRows,
+  });
+  const helper = ids.length >= helperRecords ? startColumnHelper(taskFor(helperColumns)) : undefined;
+  writeIds(ids, recordOfRow, store);
+  buildColumn({ ...npi, grouping: npiGrouping, recordOfRow }, store);
+  buildColumns(
+    taskFor(
+      columnNames.filter((name) => name !== 'npi' && (helper === undefined || !helperColumns.includes(name))),
+    ),
+    store,
+  );
+  for (let record = 0; record < pointOfRecord.length; record++)
+    if (pointOfRecord[record] === noPoint) pointOfRecord[record] = points.count;
+  buildPoints({ points, pointOfRecord, recordOfRow, sequence }, store);
+  const own = store.finish(ids.length);
+  return helper === undefined ? own : joinBytes(own, helper.result());
+}
+
+// About half of the work; the two columns of an address stay together.
+const helperColumns: readonly ColumnName[] = ['street', 'phone', 'zip', 'organization', 'city', 'middleName'];
+
+function joinBytes(a: SharedIndexBytes, b: SharedIndexBytes): SharedIndexBytes {
+  return {
+    layout: { recordCount: a.layout.recordCount, arrays: [...a.layout.arrays, ...b.layout.arrays] },
+    parts: [...a.parts, ...b.parts],
+  };
+}
+
+// Rows lie in NPI order, blanks last, ties by id: the default order of results.
+function orderRows(
+  recordsById: Uint32Array,
+  values: Uint32Array,
+  { groupOf, groupCount }: Grouping,
+): Uint32Array {
+  const codes = new Uint32Array(values.length);
+  for (let record = 0; record < codes.length; record++)
+    codes[record] = groupOf[values[record] as number] as number;
+  const starts = new Uint32Array(groupCount + 1);
+  groupStarts(codes, groupCount, starts);
+  const recordOfRow = new Uint32Array(values.length);
+  fillGroups(codes, starts, recordsById, recordOfRow);
+  return recordOfRow;
+}
+
+function rowsById(ids: Float64Array, recordOfRow: Uint32Array): Uint32Array {
+  const idOfRow = new Float64Array(recordOfRow.length);
+  for (let row = 0; row < idOfRow.length; row++) idOfRow[row] = ids[recordOfRow[row] as number] as number;
+  return orderOf(idOfRow);
+}
+
+function writeIds(ids: Float64Array, recordOfRow: Uint32Array, store: ArrayStore): void {
+  let largest = 0;
+  for (let record = 0; record < ids.length; record++) largest = Math.max(largest, ids[record] as number);
+  const target = store.allocate('ids', largest > 0xffffffff ? 'f64' : 'u32', ids.length);
+  for (let row = 0; row < recordOfRow.length; row++) target[row] = ids[recordOfRow[row] as number] as number;
+}
