@@ -220,18 +220,24 @@ describe('generations', () => {
       return (await own.search({})).body.providers?.map((record) => record['serv_direct_addr']);
     };
     try {
-      await assert.rejects(rollBack(own.storage), { code: 'DIRECTORY_NOTHING_TO_ROLL_BACK' });
+      await assert.rejects(rollBack(own), { code: 'DIRECTORY_NOTHING_TO_ROLL_BACK' });
       for (const name of ['one', 'two', 'three'])
         await own.load(toCsv([{ serv_direct_addr: `${name}@d.example` }]));
-      assert.equal((await rollBack(own.storage)).id, 2);
+      assert.equal((await rollBack(own)).id, 2);
       assert.deepEqual(await served(), ['two@d.example']);
       await own.load(toCsv([{ serv_direct_addr: 'four@d.example', prov_last_name: 'Four' }]), 'incremental');
       assert.deepEqual(await served(), ['two@d.example', 'four@d.example']);
-      await rollBack(own.storage);
+      await rollBack(own);
       assert.deepEqual(await served(), ['two@d.example']);
-      await rollBack(own.storage);
+      await rollBack(own);
       assert.deepEqual(await served(), ['one@d.example']);
-      await assert.rejects(rollBack(own.storage), { code: 'DIRECTORY_NOTHING_TO_ROLL_BACK' });
+      await assert.rejects(rollBack(own), { code: 'DIRECTORY_NOTHING_TO_ROLL_BACK' });
+      const actions = (await own.audit.find({}))
+        .filter(({ actor }) => actor === 'operator')
+        .map(({ action }) => action);
+      assert.equal(actions.filter((action) => action === 'directory.load').length, 4);
+      assert.equal(actions.filter((action) => action === 'directory.rollback').length, 3);
+      await own.audit.verifyChain();
     } finally {
       await own.close();
     }

@@ -150,14 +150,14 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
         return page;
       }),
     async importFiles(request) {
-      const report = await importDirectory({ storage, clock, log, gazetteer, snapshotDir }, request);
+      const report = await importDirectory(options, request);
       await current.refresh();
       return report;
     },
     async provision(record) {
-      await storeProvisioned(storage, clock, provisionedLine(record, gazetteer));
+      await storeProvisioned(options, provisionedLine(record, gazetteer));
     },
-    unprovision: async (directAddress) => removeProvisioned(storage, addressKeyOf(directAddress)),
+    unprovision: async (directAddress) => removeProvisioned(options, addressKeyOf(directAddress)),
     status: () => readStatus(storage, current.pool.current),
     refresh: () => current.refresh(),
     isReady: () => current.served !== undefined,

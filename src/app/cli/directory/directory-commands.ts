@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { createLog } from '../../../platform/index.ts';
-import { systemClock } from '../../../core/index.ts';
+import { createLog, type Storage } from '../../../platform/index.ts';
+import { silentLog, systemClock } from '../../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
 import {
   formatReport,
@@ -13,6 +13,7 @@ import {
   rollBack,
   type InputFile,
 } from '../../../service/directory/index.ts';
+import { createAudit, type Audit } from '../../../service/audit/index.ts';
 import type { CliContext, Installation } from '../context.ts';
 import { formatStatus } from './format-status.ts';
 import { startProgressLine } from './progress-line.ts';
@@ -70,7 +71,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     .description('Go back to the directory that was served before the last load')
     .action(() =>
       withInstallation(context, async ({ storage }) => {
-        const load = await rollBack(storage);
+        const load = await rollBack({ storage, audit: auditOf(storage) });
         context.print(`Load ${load.id} (${load.source}, ${load.record_count} records) is active again.`);
       }),
     );
@@ -89,6 +90,7 @@ async function runImport(
     {
       storage,
       clock: systemClock,
+      audit: auditOf(storage),
       log: createLog({ level: 'warn', isReadable: true, write: (line) => context.note(line.trimEnd()) }),
       gazetteer: loadBuiltInGazetteer(),
       snapshotDir: config.directory.snapshotDir,
@@ -121,6 +123,11 @@ async function withInstallation(
   } finally {
     await installation.close();
   }
+}
+
+// Loads are audited within their own transaction, so that there is nothing to flush.
+function auditOf(storage: Storage): Audit {
+  return createAudit({ storage, clock: systemClock, log: silentLog });
 }
 
 function parsePercent(text: string): number {

@@ -1,12 +1,14 @@
 import type { Clock, Log } from '../../../core/index.ts';
 import type { Gazetteer } from '../../../lib/geo/index.ts';
 import type { Storage } from '../../../platform/index.ts';
+import type { Audit } from '../../audit/index.ts';
 
 /** What an import works with. */
 export interface ImportContext {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly log: Log;
+  readonly audit: Pick<Audit, 'recordIn'>;
   readonly gazetteer: Gazetteer;
   /** The node's folder for snapshots of the index. */
   readonly snapshotDir: string;

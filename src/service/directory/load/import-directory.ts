@@ -57,7 +57,7 @@ export async function importDirectory(context: ImportContext, request: ImportReq
       });
       progress.enter('activating');
       const finished = finishReport(recordCount);
-      await activateLoad(context.storage, context.clock, { load, report: finished, unusedIds, ...stored });
+      await activateLoad(context, { load, report: finished, unusedIds, ...stored });
       progress.enter('done');
       return finished;
     } catch (error) {

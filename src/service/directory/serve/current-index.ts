@@ -8,6 +8,9 @@ import { openSnapshotFiles, type SnapshotFiles, type SnapshotName } from '../sto
 import { loadState, readChain } from '../store/state.ts';
 import type { DirectoryTables, StateRow } from '../store/tables.ts';
 
+/** Longest pause between attempts when the index cannot be brought up to date. */
+const longestPauseMs = 60_000;
+
 /** The index that answers, kept up with the database. */
 export interface CurrentIndex extends Closable {
   readonly pool: SearchPool;
@@ -38,6 +41,7 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   let thread: IndexThread | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
+  let pauseMs = options.pollIntervalMs;
 
   async function catchUp(): Promise<void> {
     const state = await loadState(storage);
@@ -70,18 +74,25 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
     return running;
   }
 
+  /** After a failure the pauses grow: building an index in vain costs a minute of a processor. */
+  async function look(): Promise<void> {
+    try {
+      await refresh();
+      pauseMs = options.pollIntervalMs;
+    } catch (error) {
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      log.error(
+        { code: errorCode(error), reason: errorText(error) },
+        'the directory could not be brought up to date',
+      );
+    }
+  }
+
   function schedule(): void {
     if (isClosed) return;
     timer = setTimeout(() => {
-      refresh()
-        .catch((error: unknown) =>
-          log.error(
-            { code: errorCode(error), reason: errorText(error) },
-            'the directory could not be brought up to date',
-          ),
-        )
-        .finally(schedule);
-    }, options.pollIntervalMs);
+      void look().finally(schedule);
+    }, pauseMs);
     timer.unref();
   }
   schedule();

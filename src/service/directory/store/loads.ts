@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
+import type { Audit } from '../../audit/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { Block } from '../load/block.ts';
 import type { LoadReport } from '../load/quality-report.ts';
@@ -109,6 +110,13 @@ export function reserveIds(storage: Storage, count: number): Promise<number> {
   });
 }
 
+/** What a change of the active generation needs: the row, and its place in the audit chain. */
+export interface ActivationContext {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly audit: Pick<Audit, 'recordIn'>;
+}
+
 export interface Activation {
   readonly load: BegunLoad;
   readonly parentId: number | null;
@@ -119,7 +127,10 @@ export interface Activation {
 }
 
 /** Makes a load the active generation, in one transaction. Throws DIRECTORY_LOAD_RUNNING if another one got there first. */
-export async function activateLoad(storage: Storage, clock: Clock, activation: Activation): Promise<void> {
+export async function activateLoad(
+  { storage, clock, audit }: ActivationContext,
+  activation: Activation,
+): Promise<void> {
   const { load, report, unusedIds } = activation;
   await storage.transaction(async (tx: DirectoryDb) => {
     await showLife(tx, clock, load.id);
@@ -144,6 +155,18 @@ export async function activateLoad(storage: Storage, clock: Clock, activation: A
       })
       .where('id', '=', load.id)
       .execute();
+    await audit.recordIn(tx, {
+      action: 'directory.load',
+      actor: 'operator',
+      outcome: 'ok',
+      objects: {
+        load: load.id,
+        kind: report.kind,
+        format: report.format,
+        source: report.source,
+        records: report.recordCount,
+      },
+    });
     // Ids at the end of the range go back if nobody has taken later ones.
     const nextId = state.next_record_id === unusedIds.end ? unusedIds.first : state.next_record_id;
     await updateState(tx, { active_load_id: load.id, revision: state.revision + 1, next_record_id: nextId });
@@ -168,7 +191,7 @@ export async function failLoad(
 }
 
 /** Goes back to the generation before the active one. Throws DIRECTORY_NOTHING_TO_ROLL_BACK. */
-export function rollBack(storage: Storage): Promise<LoadRow> {
+export function rollBack({ storage, audit }: Omit<ActivationContext, 'clock'>): Promise<LoadRow> {
   return storage.transaction(async (tx: DirectoryDb) => {
     const state = await getState(tx);
     const active = state.active_load_id === null ? undefined : await findLoad(tx, state.active_load_id);
@@ -180,6 +203,12 @@ export function rollBack(storage: Storage): Promise<LoadRow> {
       );
     }
     await updateState(tx, { active_load_id: previous.id, revision: state.revision + 1 });
+    await audit.recordIn(tx, {
+      action: 'directory.rollback',
+      actor: 'operator',
+      outcome: 'ok',
+      objects: { from: active?.id ?? 0, to: previous.id },
+    });
     return previous;
   });
 }

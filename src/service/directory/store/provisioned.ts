@@ -1,7 +1,8 @@
-import type { Clock } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
+import type { AuditEvent } from '../../audit/index.ts';
 import { BlockWriter, type Block } from '../load/block.ts';
 import { hashText } from '../load/hash-text.ts';
+import type { ActivationContext } from './loads.ts';
 import { getState, loadState, updateState, type DirectoryDb } from './state.ts';
 import type { DirectoryTables } from './tables.ts';
 
@@ -17,8 +18,7 @@ export interface ProvisionedRecord {
 }
 
 export async function storeProvisioned(
-  storage: Storage,
-  clock: Clock,
+  { storage, clock, audit }: ActivationContext,
   record: ProvisionedRecord,
 ): Promise<void> {
   await loadState(storage);
@@ -38,11 +38,15 @@ export async function storeProvisioned(
       .execute();
     const nextId = known === undefined ? state.next_record_id + 1 : state.next_record_id;
     await updateState(tx, { revision: state.revision + 1, next_record_id: nextId });
+    await audit.recordIn(tx, listing('directory.provision', record.addressKey));
   });
 }
 
 /** Takes a hosted address out of the directory. True if it was there. */
-export async function removeProvisioned(storage: Storage, addressKey: string): Promise<boolean> {
+export async function removeProvisioned(
+  { storage, audit }: Omit<ActivationContext, 'clock'>,
+  addressKey: string,
+): Promise<boolean> {
   await loadState(storage);
   return storage.transaction(async (tx: DirectoryDb) => {
     const result = await tx
@@ -52,8 +56,13 @@ export async function removeProvisioned(storage: Storage, addressKey: string): P
     if (result.numDeletedRows === 0n) return false;
     const { revision } = await getState(tx);
     await updateState(tx, { revision: revision + 1 });
+    await audit.recordIn(tx, listing('directory.unprovision', addressKey));
     return true;
   });
+}
+
+function listing(action: string, address: string): AuditEvent {
+  return { action, actor: 'operator', outcome: 'ok', objects: { address } };
 }
 
 /** All provisioned records as one block, or undefined if there are none. */
