@@ -53,12 +53,21 @@ before(async () => {
       `transport_maps = inline:{ ${way(domains.own, loopbackAddresses.own)}, ${way(domains.partner, loopbackAddresses.partner)} }`,
     ],
   });
-  world = await startWorld({ folder, httpPort: 0, smtpPort, relay: { address: '127.0.0.1', port: postfix.port } });
+  world = await startWorld({
+    folder,
+    httpPort: 0,
+    smtpPort,
+    relay: { address: '127.0.0.1', port: postfix.port },
+  });
   await ensureAddress(world.hisp, demoAddress);
   await ensureAddress(world.partner, partners.processed);
   const name = 'test';
   const own = { hisp: world.hisp, file: path.join(folder, 'own.json'), directAddresses: [`@${domains.own}`] };
-  const other = { hisp: world.partner, file: path.join(folder, 'other.json'), directAddresses: [`@${domains.partner}`] };
+  const other = {
+    hisp: world.partner,
+    file: path.join(folder, 'other.json'),
+    directAddresses: [`@${domains.partner}`],
+  };
   client = createEdgeClient(await ensureClient({ ...own, name }));
   partner = createEdgeClient(await ensureClient({ ...other, name }));
 });
@@ -81,7 +90,11 @@ async function carry(attachments: readonly Buffer[], mediaType: string): Promise
       attachmentFileName: `file-${index}`,
     })),
   });
-  const status = await waitFor(() => readStatus(client, id), (answer) => answer.result[0]?.final === true, 60);
+  const status = await waitFor(
+    () => readStatus(client, id),
+    (answer) => answer.result[0]?.final === true,
+    60,
+  );
   assert.equal(status.result[0]?.status, 'processed', postfix.output());
   type Page = { result: readonly { messageId: string }[] };
   const page = (await partner.get(`/messaging/dirmsg/inbox?limit=100`)) as Page;
@@ -93,20 +106,32 @@ async function carry(attachments: readonly Buffer[], mediaType: string): Promise
 }
 
 describe('two of our HISPs with a real Postfix between them', () => {
-  it('AS-33, AS-80: every payload arrives byte for byte, and the notices find their way back', needsPostfix, async () => {
-    const sent = Object.values(payloads);
-    const received = await carry(sent, 'application/octet-stream');
-    for (const [index, name] of Object.keys(payloads).entries()) {
-      assert.ok(received[index]?.equals(sent[index] ?? Buffer.alloc(0)), name);
-    }
-    assert.match(postfix.output(), /status=sent/);
-  });
+  it(
+    'AS-33, AS-80: every payload arrives byte for byte, and the notices find their way back',
+    needsPostfix,
+    async () => {
+      const sent = Object.values(payloads);
+      const received = await carry(sent, 'application/octet-stream');
+      for (const [index, name] of Object.keys(payloads).entries()) {
+        assert.ok(received[index]?.equals(sent[index] ?? Buffer.alloc(0)), name);
+      }
+      assert.match(postfix.output(), /status=sent/);
+    },
+  );
 
-  it('AS-80: the reference C-CDA documents arrive byte for byte', { skip: needsPostfix.skip || (fixturesDir() === undefined ? 'the folder of reference fixtures is not on this machine' : false) }, async () => {
-    const place = path.join(fixturesDir() ?? '', 'ccda');
-    const names = (await readdir(place)).filter((name) => name.endsWith('.xml'));
-    const documents = await Promise.all(names.map((name) => readFile(path.join(place, name))));
-    assert.ok(documents.length >= 5);
-    assert.deepEqual(await carry(documents, 'text/xml'), documents);
-  });
+  it(
+    'AS-80: the reference C-CDA documents arrive byte for byte',
+    {
+      skip:
+        needsPostfix.skip ||
+        (fixturesDir() === undefined ? 'the folder of reference fixtures is not on this machine' : false),
+    },
+    async () => {
+      const place = path.join(fixturesDir() ?? '', 'ccda');
+      const names = (await readdir(place)).filter((name) => name.endsWith('.xml'));
+      const documents = await Promise.all(names.map((name) => readFile(path.join(place, name))));
+      assert.ok(documents.length >= 5);
+      assert.deepEqual(await carry(documents, 'text/xml'), documents);
+    },
+  );
 });

@@ -76,17 +76,34 @@ describe('the sandbox as a process', () => {
   it('starts, writes credentials.json as promised, tells a second one that the port is in use, and stops on Ctrl-C', async () => {
     const first = start();
     await waitFor(isReady, Boolean, 60);
-    const credentials = (await readCredentials()) as EdgeCredentials & { fromDirectAddress: string; partners: object };
+    const credentials = (await readCredentials()) as EdgeCredentials & {
+      fromDirectAddress: string;
+      partners: object;
+    };
     assert.equal(credentials.baseUrl, `http://127.0.0.1:${port}`);
     assert.equal(credentials.fromDirectAddress, demoAddress);
-    assert.deepEqual(Object.keys(credentials.partners), ['processed', 'dispatched', 'failed', 'expired', 'untrusted', 'noCertificate']);
+    assert.deepEqual(Object.keys(credentials.partners), [
+      'processed',
+      'dispatched',
+      'failed',
+      'expired',
+      'untrusted',
+      'noCertificate',
+    ]);
     await whenReady(first);
     assert.match(first.output(), new RegExp(credentials.clientSecret));
 
     const second = start();
     assert.equal(await second.exit, 1);
     assert.match(second.output(), new RegExp(`Port ${port} is in use`));
-    assert.equal(second.output().trim().split('\n').filter((line) => !line.startsWith('starting')).length, 1);
+    assert.equal(
+      second
+        .output()
+        .trim()
+        .split('\n')
+        .filter((line) => !line.startsWith('starting')).length,
+      1,
+    );
 
     first.child.kill('SIGINT');
     assert.equal(await first.exit, 0, first.output());
@@ -97,7 +114,9 @@ describe('the sandbox as a process', () => {
     const running = start();
     await whenReady(running);
     assert.deepEqual(await readCredentials(), before);
-    const found = (await createEdgeClient(before).get('/provider-directory/v2/providers?limit=1')) as { totalCount: string };
+    const found = (await createEdgeClient(before).get('/provider-directory/v2/providers?limit=1')) as {
+      totalCount: string;
+    };
     assert.ok(Number(found.totalCount) >= 10_000);
     running.child.kill('SIGTERM');
     assert.equal(await running.exit, 0);
@@ -120,16 +139,29 @@ describe('the sandbox as a process', () => {
 
     const again = start();
     await whenReady(again);
-    const settled = await waitFor(() => readStatus(client, id), (answer) => answer.result[0]?.final === true, 30);
+    const settled = await waitFor(
+      () => readStatus(client, id),
+      (answer) => answer.result[0]?.final === true,
+      30,
+    );
     assert.equal(settled.result[0]?.status, 'processed');
     const partnerFile = path.join(folder, 'sandbox/partner-client.json');
     const partnerUrl = /partner HISP\s+(http:\S+)/.exec(again.output())?.[1] ?? '';
-    const partner = createEdgeClient({ ...(JSON.parse(await readFile(partnerFile, 'utf8')) as EdgeCredentials), baseUrl: partnerUrl });
-    const page = (await partner.get(`/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}&limit=100`)) as {
+    const partner = createEdgeClient({
+      ...(JSON.parse(await readFile(partnerFile, 'utf8')) as EdgeCredentials),
+      baseUrl: partnerUrl,
+    });
+    const page = (await partner.get(
+      `/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}&limit=100`,
+    )) as {
       result: { messageId: string }[];
     };
     const subjects = await Promise.all(
-      page.result.map(async ({ messageId }) => ((await partner.get(`/messaging/dirmsg/inbox/${messageId}`)) as { messageSubject: string }).messageSubject),
+      page.result.map(
+        async ({ messageId }) =>
+          ((await partner.get(`/messaging/dirmsg/inbox/${messageId}`)) as { messageSubject: string })
+            .messageSubject,
+      ),
     );
     assert.equal(subjects.filter((one) => one === subject).length, 1);
     again.child.kill('SIGINT');

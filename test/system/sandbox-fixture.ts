@@ -35,7 +35,9 @@ function collectLog(lines: string[]): Log {
   const write =
     (level: string) =>
     (fields: Readonly<Record<string, unknown>>, text: string): void =>
-      void lines.push(`${level} ${text} ${JSON.stringify(fields, (_, value) => (value instanceof Error ? (value.stack ?? value.message) : value))}`);
+      void lines.push(
+        `${level} ${text} ${JSON.stringify(fields, (_, value) => (value instanceof Error ? (value.stack ?? value.message) : value))}`,
+      );
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }
 
@@ -49,7 +51,8 @@ export async function waitFor<Value>(
   for (;;) {
     const value = await ask();
     if (fits(value)) return value;
-    if (Date.now() > deadline) assert.fail(`still not after ${seconds} s: ${JSON.stringify(value)?.slice(0, 2000)}`);
+    if (Date.now() > deadline)
+      assert.fail(`still not after ${seconds} s: ${JSON.stringify(value)?.slice(0, 2000)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -72,7 +75,10 @@ export async function readStatus(client: EdgeClient, messageId: string): Promise
 }
 
 export async function send(client: EdgeClient, body: Readonly<Record<string, unknown>>): Promise<string> {
-  const answer = (await client.post('/messaging/dirmsg/send_ccda', body)) as { status: string; messageId: string };
+  const answer = (await client.post('/messaging/dirmsg/send_ccda', body)) as {
+    status: string;
+    messageId: string;
+  };
   assert.equal(answer.status, 'OK');
   return answer.messageId;
 }

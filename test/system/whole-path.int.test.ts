@@ -4,19 +4,39 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createEdgeClient, demoAddress, EdgeError, ensureClient, partners } from '../../src/app/dev/index.ts';
-import { openTestSandbox, readStatus, send, waitFor, type StatusAnswer, type TestSandbox } from './sandbox-fixture.ts';
+import { readXdm } from '../../src/lib/xdm/index.ts';
+import {
+  openTestSandbox,
+  readStatus,
+  send,
+  waitFor,
+  type StatusAnswer,
+  type TestSandbox,
+} from './sandbox-fixture.ts';
 
-const secretWords = ['Zyzzogeton', 'Quillfeather', '19710305', 'palpitations-under-the-moon', 'Reason-for-referral-xyz'];
+const secretWords = [
+  'Zyzzogeton',
+  'Quillfeather',
+  '19710305',
+  'palpitations-under-the-moon',
+  'Reason-for-referral-xyz',
+];
 
 let world: TestSandbox;
 
 before(async () => {
-  world = await openTestSandbox();
+  world = await openTestSandbox({
+    'messaging.facilityType': '394759007^Independent provider site^2.16.840.1.113883.6.96',
+    'messaging.practiceSetting': '394802001^General medicine^2.16.840.1.113883.6.96',
+  });
 });
 after(() => world.close());
 
 const note = Buffer.from(
-  `<?xml version="1.0"?>\n<ClinicalDocument xmlns="urn:hl7-org:v3"><title>Zyzzogeton Quillfeather é \u0001</title></ClinicalDocument>`.replace('\u0001', ''),
+  `<?xml version="1.0"?>\n<ClinicalDocument xmlns="urn:hl7-org:v3"><title>Zyzzogeton Quillfeather é \u0001</title></ClinicalDocument>`.replace(
+    '\u0001',
+    '',
+  ),
 );
 
 function referral(to: unknown, extra: Readonly<Record<string, unknown>> = {}) {
@@ -28,14 +48,22 @@ function referral(to: unknown, extra: Readonly<Record<string, unknown>> = {}) {
     patientLastname: 'Quillfeather',
     patientFirstname: 'Zyzzogeton',
     patientDOB: '19710305',
-    emailAttachmentList: [{ attachmentClass: 'text/xml', attachmentContent: note.toString('base64'), attachmentFileName: 'note.xml' }],
+    emailAttachmentList: [
+      {
+        attachmentClass: 'text/xml',
+        attachmentContent: note.toString('base64'),
+        attachmentFileName: 'note.xml',
+      },
+    ],
     ...extra,
   };
 }
 
 async function partnerClient() {
   const file = path.join(world.folder, 'partner-client.json');
-  return createEdgeClient(await ensureClient({ hisp: world.sandbox.world.partner, file, name: '', directAddresses: [] }));
+  return createEdgeClient(
+    await ensureClient({ hisp: world.sandbox.world.partner, file, name: '', directAddresses: [] }),
+  );
 }
 
 interface InboxPage {
@@ -44,14 +72,21 @@ interface InboxPage {
 
 describe('token → search → send → processed', () => {
   it('finds a provider, sends, and sees the message processed by the far side', async () => {
-    const found = (await world.client.get('/provider-directory/v2/providers?prov_last_name=smith&org_state=TX')) as { totalCount: string };
+    const found = (await world.client.get(
+      '/provider-directory/v2/providers?prov_last_name=smith&org_state=TX',
+    )) as { totalCount: string };
     assert.match(found.totalCount, /^[1-9]\d*$/);
     const id = await send(world.client, referral(partners.processed));
-    const status = await waitFor(() => readStatus(world.client, id), (answer) => answer.result[0]?.final === true);
+    const status = await waitFor(
+      () => readStatus(world.client, id),
+      (answer) => answer.result[0]?.final === true,
+    );
     assert.deepEqual([status.messageStatus, status.result[0]?.status], ['processed', 'processed']);
 
     const partner = await partnerClient();
-    const page = (await partner.get(`/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}`)) as InboxPage;
+    const page = (await partner.get(
+      `/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}`,
+    )) as InboxPage;
     const entry = page.result.find((one) => one.fromDirectAddress === demoAddress);
     assert.ok(entry);
     const received = (await partner.get(`/messaging/dirmsg/inbox/${entry.messageId}`)) as {
@@ -67,9 +102,13 @@ describe('token → search → send → processed', () => {
   it('the name of a partner address decides the outcome, for each recipient on its own', async () => {
     const id = await send(world.client, referral(Object.values(partners), { requestFinalDelivery: true }));
     const isSettled = (answer: StatusAnswer) =>
-      answer.result.every((one) => one.final || (one.toDirectAddress === partners.processed && one.status === 'processed'));
+      answer.result.every(
+        (one) => one.final || (one.toDirectAddress === partners.processed && one.status === 'processed'),
+      );
     const status = await waitFor(() => readStatus(world.client, id), isSettled, 60);
-    const outcomes = new Map(status.result.map((one) => [one.toDirectAddress, [one.status, one.reason, one.statusCode]]));
+    const outcomes = new Map(
+      status.result.map((one) => [one.toDirectAddress, [one.status, one.reason, one.statusCode]]),
+    );
     assert.deepEqual(outcomes.get(partners.processed)?.[0], 'processed');
     assert.deepEqual(outcomes.get(partners.dispatched)?.[0], 'dispatched');
     assert.equal(outcomes.get(partners.failed)?.[0], 'failed');
@@ -79,12 +118,27 @@ describe('token → search → send → processed', () => {
   });
 
   it('an XDM package arrives as a package and as the document inside', async () => {
-    const id = await send(world.client, referral(partners.processed, { xdm: true, loincValue: '57133-1', loincName: 'Referral note' }));
-    await waitFor(() => readStatus(world.client, id), (answer) => answer.result[0]?.final === true);
+    const id = await send(
+      world.client,
+      referral(partners.processed, { xdm: true, loincValue: '57133-1', loincName: 'Referral note' }),
+    );
+    await waitFor(
+      () => readStatus(world.client, id),
+      (answer) => answer.result[0]?.final === true,
+    );
     const partner = await partnerClient();
-    const page = (await partner.get(`/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}&limit=100`)) as InboxPage;
+    const page = (await partner.get(
+      `/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}&limit=100`,
+    )) as InboxPage;
     const last = page.result.at(-1)?.messageId ?? '';
-    type Payload = { xdm: boolean; emailAttachmentList: readonly { attachmentClass: string; attachmentContent: string; attachmentTypeCode: string }[] };
+    type Payload = {
+      xdm: boolean;
+      emailAttachmentList: readonly {
+        attachmentClass: string;
+        attachmentContent: string;
+        attachmentTypeCode: string;
+      }[];
+    };
     const packed = (await partner.get(`/messaging/dirmsg/inbox/${last}?xdm=true`)) as Payload;
     assert.equal(packed.emailAttachmentList[0]?.attachmentClass, 'application/zip');
     const open = (await partner.get(`/messaging/dirmsg/inbox/${last}?xdm=false`)) as Payload;
@@ -92,14 +146,57 @@ describe('token → search → send → processed', () => {
     assert.equal(open.emailAttachmentList[0]?.attachmentTypeCode, '57133-1');
   });
 
+  it('META-01: a send that says everything makes a package with full metadata', async () => {
+    const everything = {
+      xdm: true,
+      loincValue: '57133-1',
+      loincName: 'Referral note',
+      patientId: 'X1',
+      assigning_authority: '2.16.840.1.113883.19.5',
+      patientGender: 'F',
+      authorPerson: 'Physician^Demo',
+      authorInstitution: 'Riverside Family Practice^^^^^^^^^2.16.840.1.113883.19.6',
+    };
+    const ccda = await readFile(new URL('../../src/app/dev/data/referral-note.xml', import.meta.url));
+    const attachment = { attachmentClass: 'text/xml', attachmentContent: ccda.toString('base64') };
+    const id = await send(
+      world.client,
+      referral(partners.processed, { ...everything, emailAttachmentList: [attachment] }),
+    );
+    await waitFor(
+      () => readStatus(world.client, id),
+      (answer) => answer.result[0]?.final === true,
+    );
+    const partner = await partnerClient();
+    const page = (await partner.get(
+      `/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}&limit=100`,
+    )) as InboxPage;
+    const packed = (await partner.get(
+      `/messaging/dirmsg/inbox/${page.result.at(-1)?.messageId}?xdm=true`,
+    )) as {
+      emailAttachmentList: readonly { attachmentContent: string }[];
+    };
+    const opened = await readXdm(
+      Buffer.from(packed.emailAttachmentList[0]?.attachmentContent ?? '', 'base64'),
+    );
+    assert.deepEqual([opened.metadataLevel, opened.documents.length, opened.warnings], ['full', 1, []]);
+    assert.deepEqual(Buffer.from(opened.documents[0]?.content ?? []), ccda);
+  });
+
   it('a signed webhook event tells of each change', async () => {
     const url = `${world.sandbox.world.side.baseUrl}/webhook?second`;
-    const created = (await world.client.post('/messaging/webhooks', { url })) as { result?: { secret?: string }[]; secret?: string };
+    const created = (await world.client.post('/messaging/webhooks', { url })) as {
+      result?: { secret?: string }[];
+      secret?: string;
+    };
     const secret = /whsec_[A-Za-z0-9+/=]+/.exec(JSON.stringify(created))?.[0] ?? '';
     assert.notEqual(secret, '');
     const before = world.sandbox.world.side.received().length;
     const id = await send(world.client, referral(partners.processed));
-    await waitFor(() => readStatus(world.client, id), (answer) => answer.result[0]?.final === true);
+    await waitFor(
+      () => readStatus(world.client, id),
+      (answer) => answer.result[0]?.final === true,
+    );
     const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
     const isSigned = (call: { headers: Readonly<Record<string, string>>; body: unknown }): boolean => {
       const signed = `${call.headers['webhook-id']}.${call.headers['webhook-timestamp']}.${JSON.stringify(call.body)}`;
@@ -107,8 +204,15 @@ describe('token → search → send → processed', () => {
       return (call.headers['webhook-signature'] ?? '').split(' ').includes(expected);
     };
     const calls = await waitFor(
-      () => world.sandbox.world.side.received().slice(before).filter((call) => isSigned(call)),
-      (list) => list.some((call) => (call.body as { eventType: string; messageId: string }).eventType === 'message.processed'),
+      () =>
+        world.sandbox.world.side
+          .received()
+          .slice(before)
+          .filter((call) => isSigned(call)),
+      (list) =>
+        list.some(
+          (call) => (call.body as { eventType: string; messageId: string }).eventType === 'message.processed',
+        ),
     );
     assert.ok(calls.every((call) => secretWords.every((word) => !JSON.stringify(call).includes(word))));
   });
@@ -118,7 +222,12 @@ describe('what must not happen', () => {
   it("another client's token reads neither mail nor status", async () => {
     const file = path.join(world.folder, 'stranger-client.json');
     const stranger = createEdgeClient(
-      await ensureClient({ hisp: world.sandbox.world.hisp, file, name: 'Another practice', directAddresses: ['other@direct.riverside.example'] }),
+      await ensureClient({
+        hisp: world.sandbox.world.hisp,
+        file,
+        name: 'Another practice',
+        directAddresses: ['other@direct.riverside.example'],
+      }),
     );
     const id = await send(world.client, referral(partners.processed));
     const own = (await waitFor(
@@ -133,12 +242,18 @@ describe('what must not happen', () => {
     await assert.rejects(stranger.post(`/messaging/dirmsg/inbox/${inboxId}/ack`), isRefused);
     await assert.rejects(stranger.get(`/messaging/dirmsg/inbox?toDirectAddress=${demoAddress}`), isRefused);
     assert.deepEqual(((await stranger.get('/messaging/dirmsg/inbox')) as InboxPage).result, []);
-    await assert.rejects(stranger.post('/messaging/dirmsg/send_ccda', referral(partners.processed)), isRefused);
+    await assert.rejects(
+      stranger.post('/messaging/dirmsg/send_ccda', referral(partners.processed)),
+      isRefused,
+    );
   });
 
   it('AS-35: nothing of the message is readable on the wire', async () => {
     await send(world.client, referral(partners.expired));
-    const taken = await waitFor(() => world.sandbox.world.silentMail, (mail) => mail.length > 0);
+    const taken = await waitFor(
+      () => world.sandbox.world.silentMail,
+      (mail) => mail.length > 0,
+    );
     for (const { message } of taken) {
       const text = Buffer.from(message).toString('latin1');
       assert.match(text, /smime-type="?enveloped-data/i);
@@ -153,10 +268,15 @@ describe('what must not happen', () => {
     for (const name of ['hisp', 'partner']) {
       for (const file of ['openhisp.db', 'openhisp.db-wal']) {
         const bytes = await readFile(path.join(world.folder, name, file)).catch(() => Buffer.alloc(0));
-        for (const word of secretWords) assert.equal(bytes.includes(word), false, `${word} stands in ${name}/${file}`);
+        for (const word of secretWords)
+          assert.equal(bytes.includes(word), false, `${word} stands in ${name}/${file}`);
       }
     }
-    for (const word of [...secretWords, note.toString('base64').slice(0, 60), world.sandbox.credentials.clientSecret]) {
+    for (const word of [
+      ...secretWords,
+      note.toString('base64').slice(0, 60),
+      world.sandbox.credentials.clientSecret,
+    ]) {
       assert.equal(log.includes(word), false, `${word} stands in the log`);
     }
   });

@@ -9,6 +9,7 @@ import { createIssuerFetcher, createRevocationChecker } from '../../lib/pki/inde
 import type { KeyTransport } from '../../lib/smime/index.ts';
 import { createSmtpClient } from '../../lib/smtp/index.ts';
 import { oidOfUuid } from '../../lib/values/index.ts';
+import type { CodedValue } from '../../lib/xdm/index.ts';
 import { tablesOf, type Config } from '../../platform/index.ts';
 import { createAgent, type Agent } from '../../service/agent/index.ts';
 import { createDelivery } from '../../service/delivery/index.ts';
@@ -130,7 +131,14 @@ async function buildMessaging(
     webhooks,
     agent,
     clients: oauth.clients,
-    identity: { hostname: config.smtp.hostname, sourceOid: oidOfUuid(nodeId) },
+    identity: {
+      hostname: config.smtp.hostname,
+      sourceOid: oidOfUuid(nodeId),
+      xdmCodes: {
+        facilityTypeCode: readCode(settings.facilityType),
+        practiceSettingCode: readCode(settings.practiceSetting),
+      },
+    },
     deniedMediaTypes: new Set(settings.deniedMediaTypes),
     limits: {
       attachmentBytes: settings.maxAttachmentBytes,
@@ -150,6 +158,13 @@ async function buildMessaging(
     },
   });
   return parts.keep(messaging);
+}
+
+/** `code^name^scheme OID`, as the schema of the setting has checked; undefined where the operator gave none. */
+function readCode(text: string | undefined): CodedValue | undefined {
+  if (text === undefined) return undefined;
+  const [code = '', displayName = '', codingScheme = ''] = text.split('^');
+  return { code, displayName, codingScheme };
 }
 
 function resolversOf(config: Config): readonly DnsServerAddress[] {

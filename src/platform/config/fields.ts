@@ -25,8 +25,10 @@ export function text(fallback: string, description: string) {
   return Type.String({ default: fallback, minLength: 1, description });
 }
 
-export function optionalText(description: string) {
-  return Type.Optional(Type.String({ minLength: 1, description }));
+export function optionalText(description: string, pattern?: string) {
+  return Type.Optional(
+    Type.String({ minLength: 1, description, ...(pattern === undefined ? {} : { pattern }) }),
+  );
 }
 
 export function texts(fallback: readonly string[], description: string, pattern?: string) {

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { choice, count, flag, optionalText, port, rate, section, text, texts } from './fields.ts';
 
 const megabyte = 1_000_000;
+const codedValue = '^[^^]+\\^[^^]*\\^[0-2](\\.[0-9]+)+$';
 const hostAndPort = '^.+:[0-9]{1,5}$';
 
 const http = section('The REST API', {
@@ -119,6 +120,11 @@ const directory = section('The provider directory', {
 });
 
 const messaging = section('The messaging API', {
+  facilityType: optionalText(
+    'Kind of facility that sends, for XDM metadata, as code^name^scheme OID. Full metadata needs it and the next one.',
+    codedValue,
+  ),
+  practiceSetting: optionalText('Practice setting, for XDM metadata, as code^name^scheme OID.', codedValue),
   sendsPerSecond: rate(20, 'Sends of one client, refill (Decision 0007).'),
   sendsBurst: count(40, 'Sends of one client at once.'),
   maxAttachmentBytes: count(

@@ -38,6 +38,7 @@ function toXdmRequest({ request, messageId, identity, clock }: ComposeInput): Xd
       title,
     })),
     sourceId: identity.sourceOid,
+    codes: identity.xdmCodes,
     at: clock.now(),
   };
 }

@@ -1,5 +1,6 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
+import type { XdmCodes } from '../../lib/xdm/index.ts';
 import type { Report, Storage, Vault } from '../../platform/index.ts';
 import type { Agent, IncomingEnvelope, OpenedIncoming } from '../agent/index.ts';
 import type { Audit } from '../audit/index.ts';
@@ -40,6 +41,8 @@ export interface ServiceIdentity {
   readonly hostname: string;
   /** OID of this installation: the XDM submission's sourceId (META-03). */
   readonly sourceOid: string;
+  /** What this installation says of itself in XDM metadata (META-01); full metadata needs both. */
+  readonly xdmCodes?: Partial<XdmCodes>;
 }
 
 /** The parts that every function of this module works with. */
