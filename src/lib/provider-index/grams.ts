@@ -1,6 +1,7 @@
 import type { ArrayReader } from './arrays.ts';
+import { countBits, rowsOfBits, setBit, wordCount } from './bits.ts';
 import { intersectGramList, readGramList, type GramList } from './gram-list.ts';
-import { selectGroups, selectRanges, type Selector } from './selector.ts';
+import { selectGroups, type Selector } from './selector.ts';
 import { lowerBound, type TextColumn } from './text-column.ts';
 
 /** Finds texts inside the values of a column. */
@@ -55,29 +56,14 @@ function findShort(column: TextColumn, table: GramTable, wanted: Uint8Array): Se
   const key = keyAt(wanted, 0, wanted.length) * span;
   const first = lowerBound(table.keys, key);
   const end = lowerBound(table.keys, key + span);
-  if (end - first === 1) return selectGroups(column, readGramList(listAt(table, first)));
-  const isMarked = new Uint8Array(column.groupCount);
+  if (end - first <= 1)
+    return selectGroups(column, first < end ? readGramList(listAt(table, first)) : new Uint32Array(0));
+  const isListed = new Uint32Array(wordCount(column.groupCount));
   for (let index = first; index < end; index++) {
     const groups = readGramList(listAt(table, index));
-    for (let at = 0; at < groups.length; at++) isMarked[groups[at] as number] = 1;
+    for (let at = 0; at < groups.length; at++) setBit(isListed, groups[at] as number);
   }
-  return selectRanges(column, markedRanges(isMarked));
-}
-
-function markedRanges(isMarked: Uint8Array): Uint32Array {
-  let changes = 0;
-  for (let group = 0, before = 0; group < isMarked.length; group++) {
-    if (isMarked[group] !== before) changes++;
-    before = isMarked[group] as number;
-  }
-  const ranges = new Uint32Array(changes + (changes & 1));
-  let found = 0;
-  for (let group = 0, before = 0; group < isMarked.length; group++) {
-    if (isMarked[group] !== before) ranges[found++] = group;
-    before = isMarked[group] as number;
-  }
-  if ((changes & 1) === 1) ranges[found] = isMarked.length;
-  return ranges;
+  return selectGroups(column, rowsOfBits(isListed, countBits(isListed)));
 }
 
 function findLong(column: TextColumn, table: GramTable, wanted: Uint8Array): Uint32Array {

@@ -3,6 +3,7 @@ import { setBit, wordCount } from '../bits.ts';
 import { readGramList } from '../gram-list.ts';
 import type { BuiltColumn } from './build-column.ts';
 import type { BuiltGrams } from './build-grams.ts';
+import { createFrequentSets, type FrequentSets, type SharedSet } from './frequent-sets.ts';
 
 // A text inside at least this share of all rows gets the set of those rows.
 const frequentShare = 0.02;
@@ -13,23 +14,23 @@ const smallBudgetBytesPerRecord = 6;
 const fewGroups = 50_000;
 // Longer texts are found by their runs of three bytes.
 const maxTextBytes = 24;
+const gramBytes = 3;
 // Groups looked at to guess how a text goes on, and how far below the threshold the guess may lie.
 const sampleSize = 4000;
 const sampleTolerance = 0.75;
-// A code system's name inside every value has thousands of parts; more are of no use.
-const maxTextsPerColumn = 6000;
+// A code system's name inside every value has hundreds of parts that begin alike.
+const maxTextsPerStart = 200;
 
 /** A short text and the groups that hold it. */
 interface FrequentText {
-  readonly column: BuiltColumn;
   readonly text: readonly number[];
   readonly groups: Uint32Array;
   readonly rowCount: number;
 }
 
 /**
- * Finds the texts of 1 to 24 bytes that many rows hold inside a column and keeps the sets of those rows. Texts with the
- * same rows (`suit`, `suite`) share a set. They are found by growing frequent runs of three bytes to the right.
+ * Finds the texts of 1 to 24 bytes that many rows hold inside a column and keeps the sets of those rows. Longer texts are
+ * found by growing frequent runs of three bytes to the right.
  */
 export function buildFrequentTexts(
   column: BuiltColumn,
@@ -38,41 +39,60 @@ export function buildFrequentTexts(
   store: ArrayStore,
 ): void {
   const rowCount = column.codes.length;
-  const threshold = Math.max(1, frequentRows, Math.ceil(rowCount * frequentShare));
   const budget = column.groupCount < fewGroups ? smallBudgetBytesPerRecord : budgetBytesPerRecord;
   const limit = Math.floor((budget * rowCount) / (wordCount(rowCount) * 4 || 1));
-  writeColumn(column, shareSets(findTexts(column, grams, threshold), limit), store);
+  const minRows = Math.max(1, frequentRows, Math.ceil(rowCount * frequentShare));
+  const sets = createFrequentSets({ minRows, limit });
+  const rowsOfList = countRows(column, grams);
+  addShortTexts(column, grams, rowsOfList, sets);
+  addLongTexts(column, grams, rowsOfList, sets);
+  writeColumn(column, sets.kept(), store);
 }
 
-function findTexts(column: BuiltColumn, grams: BuiltGrams, threshold: number): FrequentText[] {
-  const found: FrequentText[] = [];
-  const rowsOfList = countRows(column, grams);
+// Runs of one and two bytes are unions of the lists that begin with them.
+function addShortTexts(
+  column: BuiltColumn,
+  grams: BuiltGrams,
+  rowsOfList: Float64Array,
+  sets: FrequentSets,
+): void {
   const marks = new Uint32Array(column.groupCount);
   let mark = 0;
-  // Runs of one and two bytes are unions of the lists that begin with them.
   for (const shift of [16, 8]) {
     for (let index = 0, end = 0; index < grams.keys.length; index = end) {
       const prefix = (grams.keys[index] as number) >>> shift;
       let rows = 0;
-      for (; end < grams.keys.length && (grams.keys[end] as number) >>> shift === prefix; end++)
-        rows += rowsOfList[end] as number;
-      if ((prefix & 0xff) === 0 || rows < threshold) continue;
+      while (end < grams.keys.length && (grams.keys[end] as number) >>> shift === prefix)
+        rows += rowsOfList[end++] as number;
       const text = shift === 16 ? [prefix] : [prefix >>> 8, prefix & 0xff];
-      keepIfFrequent(found, { column, text, groups: unionOf(grams, index, end, marks, ++mark) }, threshold);
+      // A zero byte stands for the end of a text.
+      if (text.includes(0) || rows < sets.neededRows(text.length)) continue;
+      const groups = unionOf(grams, index, end, marks, ++mark);
+      sets.add(text, groups, rowsOfGroups(column, groups));
     }
   }
-  for (let index = 0; index < grams.keys.length; index++) {
+}
+
+// Then the texts that begin with frequent runs of three bytes, the most frequent ones first.
+function addLongTexts(
+  column: BuiltColumn,
+  grams: BuiltGrams,
+  rowsOfList: Float64Array,
+  sets: FrequentSets,
+): void {
+  const candidates = [...rowsOfList.keys()].filter(
+    (index) => (rowsOfList[index] as number) >= sets.neededRows(gramBytes + 1),
+  );
+  candidates.sort((a, b) => (rowsOfList[b] as number) - (rowsOfList[a] as number));
+  for (const index of candidates) {
     const key = grams.keys[index] as number;
-    if ((key & 0xff) === 0 || (rowsOfList[index] as number) < threshold) continue;
     const text = [key >>> 16, (key >>> 8) & 0xff, key & 0xff];
-    const frequent = keepIfFrequent(
-      found,
-      { column, text, groups: readGramList(grams.listAt(index)) },
-      threshold,
-    );
-    if (frequent !== undefined) grow(frequent, found, threshold);
+    const rowCount = rowsOfList[index] as number;
+    if (text.includes(0) || rowCount < sets.neededRows(gramBytes + 1)) continue;
+    const groups = readGramList(grams.listAt(index));
+    sets.add(text, groups, rowCount);
+    grow(column, { text, groups, rowCount }, sets);
   }
-  return found;
 }
 
 function countRows(column: BuiltColumn, grams: BuiltGrams): Float64Array {
@@ -115,41 +135,26 @@ function unionOf(
   return union.slice(0, found);
 }
 
-function keepIfFrequent(
-  found: FrequentText[],
-  text: Omit<FrequentText, 'rowCount'>,
-  threshold: number,
-): FrequentText | undefined {
-  const rowCount = rowsOfGroups(text.column, text.groups);
-  if (rowCount < threshold) return undefined;
-  const frequent = { ...text, rowCount };
-  found.push(frequent);
-  return frequent;
-}
-
 // Adds the frequent texts that begin with this one.
-function grow(from: FrequentText, found: FrequentText[], threshold: number): void {
+function grow(column: BuiltColumn, from: FrequentText, sets: FrequentSets): void {
   const waiting = [from];
-  for (
-    let text = waiting.pop();
-    text !== undefined && found.length < maxTextsPerColumn;
-    text = waiting.pop()
-  ) {
-    if (text.text.length === maxTextBytes) continue;
-    for (const byte of likelyNextBytes(text, threshold)) {
-      const groups = groupsWithNext(text, byte);
-      const longer = keepIfFrequent(
-        found,
-        { column: text.column, text: [...text.text, byte], groups },
-        threshold,
-      );
-      if (longer !== undefined) waiting.push(longer);
+  let added = 0;
+  for (let text = waiting.pop(); text !== undefined && added < maxTextsPerStart; text = waiting.pop()) {
+    const length = text.text.length + 1;
+    if (length > maxTextBytes || text.rowCount < sets.neededRows(length)) continue;
+    for (const byte of likelyNextBytes(column, text, sets.neededRows(length))) {
+      const groups = groupsWithNext(column, text, byte);
+      const longer = { text: [...text.text, byte], groups, rowCount: rowsOfGroups(column, groups) };
+      if (longer.rowCount < sets.neededRows(length)) continue;
+      sets.add(longer.text, groups, longer.rowCount);
+      waiting.push(longer);
+      added++;
     }
   }
 }
 
 // A sample tells which bytes may follow often enough; what it misses is only found more slowly later.
-function likelyNextBytes({ column, text, groups }: FrequentText, threshold: number): number[] {
+function likelyNextBytes(column: BuiltColumn, { text, groups }: FrequentText, neededRows: number): number[] {
   const step = Math.max(1, Math.floor(groups.length / sampleSize));
   const rowsOf = new Float64Array(256);
   const seenIn = new Uint32Array(256);
@@ -166,10 +171,10 @@ function likelyNextBytes({ column, text, groups }: FrequentText, threshold: numb
       rowsOf[next] = (rowsOf[next] as number) + rows;
     }
   }
-  return [...rowsOf.keys()].filter((byte) => (rowsOf[byte] as number) * step >= threshold * sampleTolerance);
+  return [...rowsOf.keys()].filter((byte) => (rowsOf[byte] as number) * step >= neededRows * sampleTolerance);
 }
 
-function groupsWithNext({ column, text, groups }: FrequentText, byte: number): Uint32Array {
+function groupsWithNext(column: BuiltColumn, { text, groups }: FrequentText, byte: number): Uint32Array {
   const { bytes, offsets } = column.folded;
   const kept = new Uint32Array(groups.length);
   let count = 0;
@@ -188,37 +193,6 @@ function groupsWithNext({ column, text, groups }: FrequentText, byte: number): U
 function startsAt(bytes: Uint8Array, at: number, text: readonly number[]): boolean {
   for (let index = 0; index < text.length; index++) if (bytes[at + index] !== text[index]) return false;
   return true;
-}
-
-interface SharedSet {
-  readonly groups: Uint32Array;
-  readonly rowCount: number;
-  readonly texts: Buffer[];
-}
-
-// One set for all texts of a column with the same groups, the largest ones up to the limit.
-function shareSets(found: readonly FrequentText[], limit: number): SharedSet[] {
-  const sets = new Map<string, SharedSet>();
-  for (const { text, groups, rowCount } of found) {
-    const key = `${rowCount} ${groups.length} ${hashOf(groups)}`;
-    const known = sets.get(key);
-    if (known === undefined) sets.set(key, { groups, rowCount, texts: [Buffer.from(text)] });
-    else known.texts.push(Buffer.from(text));
-  }
-  return [...sets.values()].sort((a, b) => b.rowCount - a.rowCount).slice(0, limit);
-}
-
-// Does not depend on the order.
-function hashOf(groups: Uint32Array): string {
-  let sum = 0;
-  let mixed = 0;
-  for (let at = 0; at < groups.length; at++) {
-    let hash = Math.imul((groups[at] as number) + 1, 0x9e3779b1);
-    hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
-    sum = (sum + hash) | 0;
-    mixed ^= Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  }
-  return `${sum} ${mixed}`;
 }
 
 // For each text a length byte, the bytes, and the number of its set, in one array; the sets behind one another.
