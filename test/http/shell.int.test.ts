@@ -118,6 +118,7 @@ test('a body that is no JSON, empty, of another type or too large is refused in 
   assertEnvelope(await post('{"name":"a","__proto__":{"x":1}}'), 400, 'Required Params Missing', [
     ['', 'malformed'],
   ]);
+  assert.equal((await post('name', 'text/plain')).status, 415);
   assertEnvelope(await post('name=a', 'application/x-www-form-urlencoded'), 415, 'Unsupported Media Type', [
     ['', 'unsupported_media_type'],
   ]);

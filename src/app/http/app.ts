@@ -43,6 +43,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   const { config, log, oauth, metrics, audit, checks = {} } = options;
   const app = fastify(serverOptions(options)) as unknown as HispFastify;
   app.setValidatorCompiler(compileValidator);
+  // No route takes plain text; without this the framework would hand it to them.
+  app.removeContentTypeParser('text/plain');
   app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, log));
   addRequestId(app);
   addObservation(app, { log, metrics });
