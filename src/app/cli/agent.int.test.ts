@@ -117,6 +117,8 @@ describe('agent commands', () => {
       return answer['reason'];
     };
     assert.equal(await reasonOf(), 'PKI_NO_ANCHORS');
+    const { answer } = await opening();
+    assert.deepEqual((answer['signers'] as { boundTo: string[] }[])[0]?.boundTo, [alice]);
     assert.equal(
       await reasonOf('--anchor', file('ca.pem'), '--rcpt', 'dan@direct.beta.example'),
       'DIRECT_ENVELOPE_RECIPIENT_MISMATCH',

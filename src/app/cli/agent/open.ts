@@ -49,19 +49,26 @@ async function runOpen(options: OpenOptions, output: AgentOutput): Promise<void>
   const keys = await readKeyPairs(options);
   const trust = await readTrust(options);
   const envelope = readEnvelope(options);
+  let opened: OpenedMessage | undefined;
   try {
-    const opened = openMessage({
-      message,
-      keys,
-      policy: { acceptUnwrapped: options.requireWrapped !== true },
-    });
+    opened = openMessage({ message, keys, policy: { acceptUnwrapped: options.requireWrapped !== true } });
     const verified = await verifySender(opened, envelope, trust);
     if (options.out !== undefined) await writeFile(options.out, opened.inner);
     output(describeAccepted(opened, verified), 0);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
-    output(describeRefusal(error), 1);
+    output({ ...describeRefusal(error), ...(opened && describeOpened(opened)) }, 1);
   }
+}
+
+/** What is known of a message whose sender was refused: an operator wants to see whose certificate it was. */
+function describeOpened(opened: OpenedMessage): Record<string, unknown> {
+  const signers = opened.signers.map((signer) =>
+    signer.outcome === 'valid'
+      ? { outcome: signer.outcome, ...describeCertificate(readCertificate(signer.certificate)) }
+      : signer,
+  );
+  return { signers, algorithms: opened.algorithms, wasWrapped: opened.wasWrapped };
 }
 
 function readEnvelope(options: OpenOptions): Envelope {
