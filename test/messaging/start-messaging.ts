@@ -157,6 +157,8 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
       await storage.transaction((tx: Kysely<unknown>) => messaging.onDeliveryOutcome(tx, full));
     },
     async receive({ from, to, inner, mailFrom }) {
+      // No two mails at the same time, so that the inbox has one order.
+      clock.advance(1);
       await messaging.acceptInbound({
         mailFrom: mailFrom ?? from,
         recipients: to,
