@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { cpus, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { measureLoopHold } from './event-loop.ts';
@@ -126,6 +126,6 @@ function writeResults(): void {
     'Made by `npm run bench:agent -- --write`. Whole pipeline from RFC 5322 bytes to RFC 5322 bytes: out = wrap, sign (RSA-2048, SHA-256), ' +
     'encrypt (AES-256-CBC, OAEP), outer header; in = decrypt, verify, unwrap. A message is 1.37 times as long as its attachment. ' +
     '`openssl cms` does the same work in two processes. Trust decisions and network are not in it.\n\n' +
-    `${cpus().length} × ${processor}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}.\n`;
+    `${cpus().length} × ${processor}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}; load average at the end ${loadavg()[0]?.toFixed(1)}.\n`;
   writeFileSync(path.join(import.meta.dirname, '../RESULTS-agent.md'), `${head}${lines.join('\n')}\n`);
 }
