@@ -1,34 +1,39 @@
 import { Command } from 'commander';
 import { CodedError, errorText } from '../../core/index.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { addAgentCommands } from './agent.ts';
-import { addClientCommands } from './client.ts';
 import { createCliContext, type CliContext } from './context.ts';
-import { addDirectoryCommands } from './directory/index.ts';
-import { addOperationCommands } from './operation.ts';
-import { addSandboxCommand } from './sandbox.ts';
-import { addServeCommand } from './serve.ts';
-import { addTrustCommands } from './trust.ts';
 
-/** The whole command line. Each command is a thin call into a library or a service. */
-export function createProgram(context: CliContext): Command {
+type AddCommands = (program: Command, context: CliContext) => void;
+
+/** The groups of commands. Only the one that is called is loaded, so that a small command starts at once. */
+const groups: readonly (readonly [names: readonly string[], load: () => Promise<AddCommands>])[] = [
+  [['sandbox'], async () => (await import('./sandbox.ts')).addSandboxCommand],
+  [['serve'], async () => (await import('./serve.ts')).addServeCommand],
+  [['directory'], async () => (await import('./directory/index.ts')).addDirectoryCommands],
+  [['client'], async () => (await import('./client.ts')).addClientCommands],
+  [
+    ['domain', 'address', 'key', 'anchor', 'bundle'],
+    async () => (await import('./trust.ts')).addTrustCommands,
+  ],
+  [['audit', 'vault', 'backup'], async () => (await import('./operation.ts')).addOperationCommands],
+  [['agent'], async () => (await import('./agent.ts')).addAgentCommands],
+];
+
+/** The command line for the given first word; without one that is known, all of it, so that help lists everything. */
+async function createProgram(context: CliContext, firstWord: string | undefined): Promise<Command> {
   const program = new Command('openhisp')
     .description('A HISP: provider directory and Direct secure messaging')
     .version(packageJson.version)
     .showHelpAfterError('(add --help for the options)');
-  addSandboxCommand(program, context);
-  addServeCommand(program, context);
-  addDirectoryCommands(program, context);
-  addClientCommands(program, context);
-  addTrustCommands(program, context);
-  addOperationCommands(program, context);
-  addAgentCommands(program, context);
+  const called = groups.filter(([names]) => names.includes(firstWord ?? ''));
+  for (const [, load] of called.length > 0 ? called : groups) (await load())(program, context);
   return program;
 }
 
 const context = createCliContext(process);
 try {
-  await createProgram(context).parseAsync(process.argv);
+  const program = await createProgram(context, process.argv[2]);
+  await program.parseAsync(process.argv);
 } catch (error) {
   context.note(error instanceof CodedError ? error.message : `openhisp failed: ${errorText(error)}`);
   if (!(error instanceof CodedError) && process.env['OPENHISP_DEBUG'] !== undefined) console.error(error);

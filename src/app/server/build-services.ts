@@ -60,7 +60,11 @@ export async function buildServices(foundation: Foundation, parts: Parts): Promi
   return { directory, messaging, webhooks, fetch };
 }
 
-function buildAgent({ config, clock, trust }: Foundation, dns: DnsResolver, fetch: GuardedFetch): Agent {
+function buildAgent(
+  { config, clock, trust, audit }: Foundation,
+  dns: DnsResolver,
+  fetch: GuardedFetch,
+): Agent {
   const allowPrivate = config.trust.allowsPrivateTargets;
   const ldap = createLdapClient({ dns, timeoutMs: config.ldap.timeoutMs, allowPrivate });
   return createAgent({
@@ -70,6 +74,8 @@ function buildAgent({ config, clock, trust }: Foundation, dns: DnsResolver, fetc
     fetchIssuers: createIssuerFetcher({ fetch, now: () => clock.now() }),
     checkRevocation: createRevocationChecker({ fetch }),
     keyTransports: readKeyTransports(config),
+    onDoubt: ({ address, code, fingerprint }) =>
+      void audit.record({ action: 'trust.doubt', outcome: 'ok', objects: { address, code, fingerprint } }),
     trustPolicy: { revocation: config.trust.failsOnUnknownRevocation ? 'hard-fail' : 'soft-fail' },
   });
 }

@@ -19,7 +19,7 @@ import { parseDirectAddress, type DirectAddress } from '../../lib/values/index.t
 import { loadMasterKey, openStorage, openVault, type Storage } from '../../platform/index.ts';
 import { createAudit } from '../audit/index.ts';
 import { createTrust, type Trust } from '../trust/index.ts';
-import { AgentError, agentErrors, createAgent, type Agent } from './index.ts';
+import { AgentError, agentErrors, createAgent, type Agent, type TrustDoubt } from './index.ts';
 import { restoreError } from './restore-error.ts';
 import { createThreadPool } from './thread-pool.ts';
 
@@ -37,6 +37,7 @@ let keys: KeyPair;
 let authority: Certificate;
 const certificates = new Map<string, Certificate>();
 const provoked = new Set<string>();
+const doubts: TrustDoubt[] = [];
 
 const message = (to: readonly DirectAddress[], text = 'hello'): Buffer =>
   Buffer.from(
@@ -91,7 +92,9 @@ before(async () => {
       },
     },
     fetchIssuers: async () => [],
-    checkRevocation: async () => ({ status: 'good' }) as never,
+    checkRevocation: async () =>
+      ({ status: 'unknown', code: 'PKI_CRL_UNAVAILABLE', text: 'no list' }) as never,
+    onDoubt: (doubt) => doubts.push(doubt),
     threads: 1,
     keyTransports: new Map([['three.example', 'pkcs1']]),
   });
@@ -134,6 +137,8 @@ describe('the agent', () => {
     await trust.addAnchor('two.example', authority.der, 'incoming');
     const opened = await agent.openIncoming(envelope);
     assert.deepEqual([opened.sender, opened.recipients, opened.binding], [alice, [bob], 'domain']);
+    // TRUST-07: soft-fail, but not silently.
+    assert.deepEqual(new Set(doubts.map((doubt) => doubt.address)), new Set([bob, carol, alice]));
     assert.deepEqual(Buffer.from(opened.inner), message([bob, carol]));
     assert.equal(opened.signerFingerprint, certificates.get('one.example')?.fingerprint);
   });

@@ -10,7 +10,7 @@ import {
   type SenderTrust,
   type VerifiedSender,
 } from '../../lib/direct/index.ts';
-import type { IssuerFetcher, RevocationChecker, TrustPolicy } from '../../lib/pki/index.ts';
+import type { IssuerFetcher, ProvedPath, RevocationChecker, TrustPolicy } from '../../lib/pki/index.ts';
 import type { KeyTransport } from '../../lib/smime/index.ts';
 import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import type { Trust } from '../trust/index.ts';
@@ -31,8 +31,18 @@ export interface AgentOptions {
   readonly messagePolicy?: Partial<MessagePolicy>;
   /** Domains of peers that cannot read the default, RSA-OAEP with SHA-256, in lower case (AS-57). */
   readonly keyTransports?: ReadonlyMap<string, KeyTransport>;
+  /** Hears of paths that were proved with a doubt left, for example without a usable CRL (TRUST-07). */
+  readonly onDoubt?: (doubt: TrustDoubt) => void;
   /** Cryptography threads; by default one for each processor, two at most. */
   readonly threads?: number;
+}
+
+/** What a proof left open. */
+export interface TrustDoubt {
+  readonly address: DirectAddress;
+  /** A code of the path's warnings. */
+  readonly code: string;
+  readonly fingerprint: string;
 }
 
 /** Starts the agent and its threads. */
@@ -59,6 +69,12 @@ export function createAgent(options: AgentOptions): Agent {
     return keyTransport === undefined ? recipient : { ...recipient, keyTransport };
   }
 
+  function reportDoubts(address: DirectAddress, path: ProvedPath): void {
+    for (const { code } of path.warnings) {
+      options.onDoubt?.({ address, code, fingerprint: path.certificates[0].fingerprint });
+    }
+  }
+
   async function open(envelope: IncomingEnvelope): Promise<OpenedMessage> {
     const keys = await trust.findDecryptionKeys(envelope.recipients);
     if (keys.length === 0)
@@ -78,6 +94,7 @@ export function createAgent(options: AgentOptions): Agent {
       return resolveAll(recipients, {
         ...(await trustOf(domainOf(from), 'outgoing')),
         discovery: options.discovery,
+        onPath: reportDoubts,
       });
     },
     async seal(from, message, recipients) {
@@ -97,6 +114,7 @@ export function createAgent(options: AgentOptions): Agent {
     async openIncoming(envelope) {
       const opened = await open(envelope);
       const verified = await verifyByDomain(opened, envelope, (domain) => trustOf(domain, 'incoming'));
+      for (const { result } of verified) reportDoubts(result.sender, result.path);
       return describeOpened(opened, verified);
     },
     close: () => pool.close(),

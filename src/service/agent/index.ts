@@ -14,5 +14,5 @@ export type {
   ResolvedRecipients,
   UsableRecipient,
 } from './agent.ts';
-export { createAgent, type AgentOptions } from './create-agent.ts';
+export { createAgent, type AgentOptions, type TrustDoubt } from './create-agent.ts';
 export { AgentError, agentErrors } from './errors.ts';

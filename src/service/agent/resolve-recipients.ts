@@ -1,5 +1,6 @@
 import { resolveRecipient, type RecipientTrust } from '../../lib/direct/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
+import type { ProvedPath } from '../../lib/pki/index.ts';
 import type { RefusedRecipient, ResolvedRecipients, UsableRecipient } from './agent.ts';
 
 // A message may name fifty recipients; their discovery is mostly waiting.
@@ -8,7 +9,7 @@ const maxAtOnce = 10;
 /** Resolves all recipients, some at a time, and sorts them into usable and refused ones. */
 export async function resolveAll(
   recipients: readonly DirectAddress[],
-  trust: RecipientTrust,
+  trust: RecipientTrust & { readonly onPath: (address: DirectAddress, path: ProvedPath) => void },
 ): Promise<ResolvedRecipients> {
   const usable: UsableRecipient[] = [];
   const refused: RefusedRecipient[] = [];
@@ -17,6 +18,7 @@ export async function resolveAll(
     for (const address of queue) {
       const result = await resolveRecipient(address, trust);
       if (result.outcome === 'usable') {
+        for (const path of result.certificates) trust.onPath(address, path);
         usable.push({ address, certificates: result.certificates.map((path) => path.certificates[0].der) });
       } else {
         const { code, reason, statusCode, text, isTransient } = result;
