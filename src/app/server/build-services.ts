@@ -145,7 +145,7 @@ async function buildMessaging(
         practiceSettingCode: readCode(settings.practiceSetting),
       },
     },
-    deniedMediaTypes: new Set(settings.deniedMediaTypes),
+    ...(settings.deniedMediaTypes.length > 0 && { deniedMediaTypes: new Set(settings.deniedMediaTypes) }),
     limits: {
       attachmentBytes: settings.maxAttachmentBytes,
       attachments: settings.maxAttachments,

@@ -1,11 +1,13 @@
 import type { Clock, Log } from '../../core/index.ts';
 import {
+  createMetrics,
   holdDataDir,
   loadMasterKey,
   nodeId,
   openStorage,
   openVault,
   type Config,
+  type Metrics,
   type Storage,
   type StoredVault,
 } from '../../platform/index.ts';
@@ -27,6 +29,7 @@ export interface Foundation extends Surroundings {
   readonly audit: Audit;
   readonly oauth: Oauth;
   readonly trust: Trust;
+  readonly metrics: Metrics;
   /** Owner of this node's leases. */
   readonly nodeId: string;
 }
@@ -46,5 +49,6 @@ export async function openFoundation(surroundings: Surroundings, { keep }: Parts
   const { acceptsQueryParameters } = config.oauth;
   const oauth = createOauth({ storage, clock, audit, limits: config.oauth, acceptsQueryParameters });
   const trust = createTrust({ storage, vault, clock, audit });
-  return { ...surroundings, storage, vault, audit, oauth, trust, nodeId: nodeId(config.dataDir) };
+  const metrics = createMetrics({ withProcess: true });
+  return { ...surroundings, metrics, storage, vault, audit, oauth, trust, nodeId: nodeId(config.dataDir) };
 }

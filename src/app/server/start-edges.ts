@@ -5,7 +5,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { createDnsServer } from '../../lib/dns/index.ts';
 import { createLdapResponder } from '../../lib/ldap/index.ts';
 import { findDirectAddress } from '../../lib/values/index.ts';
-import { createMetrics, type Config } from '../../platform/index.ts';
+import type { Config } from '../../platform/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import { createHttpApp, directoryRoutes, messagingRoutes, type ReadinessChecks } from '../http/index.ts';
 import { startSmtpListener } from '../smtp/index.ts';
@@ -27,7 +27,6 @@ export async function startHttp(
   const app = await createHttpApp({
     ...foundation,
     config: config.http,
-    metrics: createMetrics({ withProcess: true }),
     version: packageJson.version,
     checks: {
       storage: () => storage.check(),

@@ -135,16 +135,8 @@ const messaging = section('The messaging API', {
   maxRecipients: count(50, 'Recipients of one message.'),
   maxSubjectCharacters: count(255, 'Length of a subject.'),
   deniedMediaTypes: texts(
-    [
-      'application/x-msdownload',
-      'application/x-msdos-program',
-      'application/x-dosexec',
-      'application/x-sh',
-      'application/x-bat',
-      'application/java-archive',
-      'application/vnd.microsoft.portable-executable',
-    ],
-    'Media types that are never sent (Decision 0010).',
+    [],
+    'Media types that are never sent, in place of the built-in list of executables (Decision 0010).',
   ),
   processedWindowMinutes: rate(
     60,

@@ -48,3 +48,4 @@ export {
   type RecipientState,
 } from './states.ts';
 export type { MessagingTables } from './tables.ts';
+export { listSetAside, retrySetAside, type SetAsideMail } from './spool-mail.ts';
