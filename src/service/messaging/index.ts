@@ -48,4 +48,4 @@ export {
   type RecipientState,
 } from './states.ts';
 export type { MessagingTables } from './tables.ts';
-export { listSetAside, retrySetAside, type SetAsideMail } from './spool-mail.ts';
+export { listSetAside, retrySetAside } from './spool-mail.ts';
