@@ -35,20 +35,26 @@ const { values: options } = parseArgs({
 
 const log = (text: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
 
+interface BuildTimes {
+  readonly addMs: number;
+  readonly finishMs: number;
+  readonly writeMs: number;
+}
+
 function prepareIndex(
   recordCount: number,
   path: string,
 ): { index: ProviderIndex; build: Figures['build']; snapshot: Figures['snapshot'] } {
-  let build = { addMs: Number.NaN, finishMs: Number.NaN };
-  let writeMs = Number.NaN;
+  const timesPath = `${path}.json`;
   if (!existsSync(path)) {
     log(`building the index of ${recordCount} records`);
-    const sample = buildSample(recordCount);
-    build = sample;
+    const { bytes, addMs, finishMs } = buildSample(recordCount);
     const start = performance.now();
-    writeSnapshot(sample.bytes, path);
-    writeMs = performance.now() - start;
+    writeSnapshot(bytes, path);
+    const times: BuildTimes = { addMs, finishMs, writeMs: performance.now() - start };
+    writeFileSync(timesPath, JSON.stringify(times));
   }
+  const { writeMs, ...build } = JSON.parse(readFileSync(timesPath, 'utf8')) as BuildTimes;
   const start = performance.now();
   const index = openIndex(readSnapshot(path));
   return {
@@ -107,7 +113,10 @@ async function main(): Promise<void> {
   const recordCount = Number(options.records);
   const path = options.snapshot ?? join(tmpdir(), `openhisp-bench-${process.pid}.idx`);
   const { index, build, snapshot } = prepareIndex(recordCount, path);
-  if (options.snapshot === undefined) rmSync(path);
+  if (options.snapshot === undefined) {
+    rmSync(path);
+    rmSync(`${path}.json`);
+  }
   log('timing the queries');
   const timings = benchQueries().map((query) => timeQuery(index, query));
   const compared = options['no-postgres']

@@ -73,13 +73,20 @@ function intersectLists(
   others: readonly Selector[],
   { rowCount, shortResult, pool }: IntersectContext,
 ): Matches {
-  const rows = gatherRows(first);
+  // Rows in ascending order find what belongs to them side by side in memory.
+  const bits = pool.take();
+  const rows = first.count <= shortResult ? gatherRows(first) : ascendingRows(first, bits, rowCount);
   let count = first.count;
   for (const other of others) if (count > 0) count = filterRows(other, rows, count, rowCount);
   if (count <= shortResult) return { count, rows: rows.subarray(0, count) };
-  const bits = pool.take();
   writeBits({ kind: 'rows', rows: rows.subarray(0, count), count }, bits, rowCount);
   return { count, bits };
+}
+
+function ascendingRows(selector: Selector, bits: Uint32Array, rowCount: number): Uint32Array {
+  if (selector.kind === 'bits') return gatherRows(selector);
+  writeBits(selector, bits, rowCount);
+  return gatherRows({ kind: 'bits', bits, count: selector.count });
 }
 
 /** A selector over a set whose size is not known yet. */

@@ -1,7 +1,7 @@
 import { pageOfBits } from '../bits.ts';
 import type { Matches } from '../intersect.ts';
 import type { Circle } from '../points.ts';
-import { gatherRows } from '../selector.ts';
+import { gatherRows, writeBits } from '../selector.ts';
 import { idKey, rowKeyOf, type OrderContext, type OrderStep, type RowKey } from './row-key.ts';
 import { selectWindow } from './select-window.ts';
 import { walkColumn } from './walk-column.ts';
@@ -75,7 +75,7 @@ function walk(
   first: OrderStep & { kind: 'text' },
   context: OrderContext,
 ): Uint32Array | undefined {
-  const { matches, steps, circle, groupRange, from, to } = request;
+  const { matches, steps, groupRange, from, to } = request;
   return walkColumn({
     column: first.column,
     isDescending: first.isDescending,
@@ -83,11 +83,38 @@ function walk(
     end: groupRange?.[1] ?? first.column.groupCount,
     bits: matches.bits,
     count: matches.count,
-    restKeys: isPostingOrder(steps) ? [] : keysOf(steps.slice(1), circle, context),
+    orderGroup: isPostingOrder(steps)
+      ? undefined
+      : (rows, low, high) => orderGroup(rows, low, high, request, context),
     from,
     to,
     maxSteps: matches.bits === undefined ? Infinity : walkMinimum + matches.count * walkAllowance,
   });
+}
+
+// The rows of one group by the rest of the criteria: a large group is a result of its own.
+function orderGroup(
+  rows: Uint32Array,
+  low: number,
+  high: number,
+  request: PageRequest,
+  context: OrderContext,
+): Uint32Array {
+  const steps = request.steps.slice(1);
+  const rest: PageRequest = {
+    ...request,
+    steps,
+    groupRange: undefined,
+    from: low,
+    to: high,
+    matches: { count: rows.length },
+  };
+  const [next] = steps;
+  const isPlain = next !== undefined && (next.kind === 'distance' || next.blank === 'last');
+  if (rows.length <= context.shortResult || !isPlain) return orderRows(rows, rest, context);
+  const bits = context.pool.take();
+  writeBits({ kind: 'rows', rows, count: rows.length }, bits, context.rowCount);
+  return orderPage({ ...rest, matches: { count: rows.length, bits } }, context);
 }
 
 // Postings of a group are by id; those of a local part are by domain first, ascending.

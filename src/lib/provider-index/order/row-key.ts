@@ -1,4 +1,5 @@
 import type { ColumnName } from '../columns.ts';
+import type { BitsPool } from '../intersect.ts';
 import { milesToPoint, type PointMap } from '../points.ts';
 import type { TextColumn } from '../text-column.ts';
 import type { RadiusFilter, SortKey } from '../types.ts';
@@ -21,6 +22,9 @@ export interface OrderContext {
   readonly points: PointMap;
   readonly ids: ArrayLike<number>;
   readonly rowCount: number;
+  /** Up to so many rows are put in order one by one. */
+  readonly shortResult: number;
+  readonly pool: BitsPool;
 }
 
 /** The criteria of a query without the last one, the id; repeated fields count once. */
@@ -50,8 +54,17 @@ export function rowKeyOf(
 ): RowKey {
   if (step.kind === 'text') return textKey(step);
   if (radius === undefined) return () => 0;
-  const sign = step.isDescending ? -1 : 1;
-  return (row) => sign * milesToPoint(points, radius, points.codes[row] as number);
+  return distanceKey(points, radius, step.isDescending ? -1 : 1);
+}
+
+// Many rows share a point; zero stands for a distance not known yet.
+function distanceKey(points: PointMap, radius: RadiusFilter, sign: number): RowKey {
+  const known = new Float64Array(points.count);
+  return (row) => {
+    const point = points.codes[row] as number;
+    if (known[point] === 0) known[point] = sign * milesToPoint(points, radius, point);
+    return known[point] as number;
+  };
 }
 
 export function idKey({ ids }: OrderContext): RowKey {

@@ -1,7 +1,5 @@
 import { hasBit } from '../bits.ts';
 import type { TextColumn } from '../text-column.ts';
-import type { RowKey } from './row-key.ts';
-import { selectWindow } from './select-window.ts';
 
 /** A page found by going through a column's rows in order instead of sorting the result. */
 export interface ColumnWalk {
@@ -14,8 +12,8 @@ export interface ColumnWalk {
   readonly bits: Uint32Array | undefined;
   /** Matching rows in all. */
   readonly count: number;
-  /** What orders the rows of one group; empty if the postings are in that order already. */
-  readonly restKeys: readonly RowKey[];
+  /** Gives places `low` to `high` of a group's rows in order; absent if the postings are in that order already. */
+  readonly orderGroup: ((rows: Uint32Array, low: number, high: number) => Uint32Array) | undefined;
   /** Places [from, to) of the order are wanted. */
   readonly from: number;
   readonly to: number;
@@ -96,28 +94,23 @@ function copyWindow(
   high: number,
   target: Uint32Array,
 ): void {
-  const { column, bits, restKeys } = walk;
-  const { postings } = column;
-  if (restKeys.length === 0) {
-    let rank = 0;
-    for (
-      let index = start + (bits === undefined ? low : 0), left = high - low;
-      left > 0 && index < end;
-      index++
-    ) {
-      const row = postings === undefined ? index : (postings[index] as number);
-      if (bits !== undefined && (!hasBit(bits, row) || rank++ < low)) continue;
-      target[high - low - left] = row;
-      left--;
-    }
-    return;
-  }
-  const rows = new Uint32Array(matching);
+  const { column, bits, orderGroup } = walk;
+  const rows = new Uint32Array(orderGroup === undefined ? high : matching);
+  gatherMatching(column.postings, bits, start, end, rows);
+  target.set(orderGroup === undefined ? rows.subarray(low) : orderGroup(rows, low, high));
+}
+
+// Fills `rows` with the first matching rows of the group.
+function gatherMatching(
+  postings: Uint32Array | undefined,
+  bits: Uint32Array | undefined,
+  start: number,
+  end: number,
+  rows: Uint32Array,
+): void {
   let found = 0;
-  for (let index = start; index < end; index++) {
+  for (let index = start; index < end && found < rows.length; index++) {
     const row = postings === undefined ? index : (postings[index] as number);
     if (bits === undefined || hasBit(bits, row)) rows[found++] = row;
   }
-  selectWindow(rows, restKeys, low, high);
-  target.set(rows.subarray(low, high));
 }
