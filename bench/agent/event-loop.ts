@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { AgentResult, AgentTask } from '../../src/service/agent/tasks.ts';
 import { createThreadPool } from '../../src/service/agent/thread-pool.ts';
+import { listTransfer } from '../../src/service/agent/transfer.ts';
 import { at, recipient, recipientKey, senderKey, toKeyBytes } from './keys.ts';
 
 export interface LoopHold {
@@ -15,21 +16,28 @@ export async function measureLoopHold(
 ): Promise<LoopHold> {
   const script = new URL('../../src/service/agent/worker.ts', import.meta.url);
   const pool = createThreadPool<AgentTask, AgentResult>(script, 2, (failure) => new Error(failure.message));
-  const task: AgentTask =
-    work === 'out'
-      ? {
-          kind: 'seal',
-          message,
-          signers: [toKeyBytes(senderKey)],
-          recipients: [{ address: recipient, certificates: [recipientKey.certificate.der] }],
-          atMs: at.getTime(),
-        }
-      : { kind: 'open', message, keys: [toKeyBytes(recipientKey)] };
-  await Promise.all([pool.run(task), pool.run(task)]);
+  // Each run gets bytes of its own, as from the database, and gives them away.
+  const messages = Array.from({ length: count + 2 }, () => new Uint8Array(message));
+  const runNext = (): Promise<AgentResult> => {
+    const bytes = messages.pop() ?? new Uint8Array(message);
+    return pool.run(makeTask(work, bytes), listTransfer(bytes));
+  };
+  await Promise.all([runNext(), runNext()]);
   const histogram = monitorEventLoopDelay({ resolution: 1 });
   histogram.enable();
-  for (let index = 0; index < count; index++) await pool.run(task);
+  for (let index = 0; index < count; index++) await runNext();
   histogram.disable();
   await pool.close();
   return { longestMs: histogram.max / 1e6 };
+}
+
+function makeTask(work: 'out' | 'in', message: Uint8Array): AgentTask {
+  if (work === 'in') return { kind: 'open', message, keys: [toKeyBytes(recipientKey)] };
+  return {
+    kind: 'seal',
+    message,
+    signers: [toKeyBytes(senderKey)],
+    recipients: [{ address: recipient, certificates: [recipientKey.certificate.der] }],
+    atMs: at.getTime(),
+  };
 }

@@ -51,9 +51,13 @@ export interface Agent extends Closable {
   resolveRecipients(from: DirectAddress, recipients: readonly DirectAddress[]): Promise<ResolvedRecipients>;
   /**
    * Wraps, signs as `from` and encrypts a plain RFC 5322 message once for all recipients (AS-30, AS-41).
-   * Returns the outer RFC 5322 message. Throws AGENT_NO_SIGNING_KEY.
+   * Returns the outer RFC 5322 message. The memory of a large `message` is taken over: the caller must not use it again.
+   * Throws AGENT_NO_SIGNING_KEY.
    */
   seal(from: DirectAddress, message: Uint8Array, recipients: readonly UsableRecipient[]): Promise<Uint8Array>;
-  /** Opens, verifies and decides trust (AS-70 to AS-79). Throws a DirectError that says why a message is refused. */
+  /**
+   * Opens, verifies and decides trust (AS-70 to AS-79). The memory of a large message is taken over, as by `seal`.
+   * Throws a DirectError that says why a message is refused.
+   */
   openIncoming(envelope: IncomingEnvelope): Promise<OpenedIncoming>;
 }

@@ -20,6 +20,7 @@ import { resolveAll } from './resolve-recipients.ts';
 import { restoreError } from './restore-error.ts';
 import type { AgentResult, AgentTask } from './tasks.ts';
 import { createThreadPool } from './thread-pool.ts';
+import { listTransfer } from './transfer.ts';
 
 export interface AgentOptions {
   readonly trust: Pick<Trust, 'findSigningKeys' | 'findDecryptionKeys' | 'findAnchors'>;
@@ -79,12 +80,13 @@ export function createAgent(options: AgentOptions): Agent {
     const keys = await trust.findDecryptionKeys(envelope.recipients);
     if (keys.length === 0)
       throw new AgentError('AGENT_NO_DECRYPTION_KEY', 'none of the recipients has a key here');
-    const result = await pool.run({
+    const task: AgentTask = {
       kind: 'open',
       message: envelope.message,
       keys,
       ...(options.messagePolicy && { policy: options.messagePolicy }),
-    });
+    };
+    const result = await pool.run(task, listTransfer(envelope.message));
     if (result.kind !== 'open') throw new TypeError('a thread answered another task');
     return result.opened;
   }
@@ -101,13 +103,14 @@ export function createAgent(options: AgentOptions): Agent {
       const signers = await trust.findSigningKeys(from);
       if (signers.length === 0)
         throw new AgentError('AGENT_NO_SIGNING_KEY', `${domainOf(from)} has no key to sign with`);
-      const result = await pool.run({
+      const task: AgentTask = {
         kind: 'seal',
         message,
         signers,
         recipients: recipients.map(withTransport),
         atMs: clock.now().getTime(),
-      });
+      };
+      const result = await pool.run(task, listTransfer(message));
       if (result.kind !== 'seal') throw new TypeError('a thread answered another task');
       return result.sealed.message;
     },

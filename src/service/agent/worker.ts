@@ -3,6 +3,7 @@ import { parentPort, type TransferListItem } from 'node:worker_threads';
 import { CodedError, errorText } from '../../core/index.ts';
 import { createAgentJobRunner, DirectError } from '../../lib/direct/index.ts';
 import type { AgentResult, AgentTask } from './tasks.ts';
+import { listTransfer } from './transfer.ts';
 import type { ThreadAnswer, ThreadFailure } from './thread-pool.ts';
 
 const runner = createAgentJobRunner();
@@ -32,9 +33,7 @@ function describe(error: unknown): ThreadFailure {
   };
 }
 
-/** The message moves to the other thread instead of being copied, unless it shares its memory with something else. */
+/** A large message moves to the other thread instead of being copied. Nothing else of the answer lies in its memory. */
 function transferOf(result: AgentResult): TransferListItem[] {
-  const bytes = result.kind === 'seal' ? result.sealed.message : result.opened.inner;
-  const isAlone = bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength;
-  return isAlone ? [bytes.buffer as ArrayBuffer] : [];
+  return listTransfer(result.kind === 'seal' ? result.sealed.message : result.opened.inner);
 }
