@@ -1,5 +1,5 @@
 import { CodedError, errorText } from '../../core/index.ts';
-import { MimeError, parseEntity, wrapMessage, type MimeEntity } from '../mime/index.ts';
+import { MimeError, parseEntity, wrapPieces, type MimeEntity } from '../mime/index.ts';
 import { isBoundTo, type Certificate } from '../pki/index.ts';
 import {
   encryptEntity,
@@ -60,7 +60,7 @@ export function sealMessage(request: SealRequest): SealedMessage {
   return translating(() => {
     const prefix = buildOuterHeader(inner, recipients);
     const { at, extraCertificates, contentCipher } = request;
-    const signed = signPieces(wrapMessage(request.message), request.signers, {
+    const signed = signPieces(wrapPieces(request.message), request.signers, {
       at,
       ...(extraCertificates && { extraCertificates }),
     });

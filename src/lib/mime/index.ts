@@ -35,4 +35,4 @@ export { formatMessageId, readMessageIds } from './message-ids.ts';
 export { parseEntity, type ContentType, type MimeEntity } from './mime-entity.ts';
 export { parseParameters, stripComments, type ParameterizedValue } from './parameters.ts';
 export { splitParts } from './split-parts.ts';
-export { unwrapEntity, wrapMessage } from './wrap-message.ts';
+export { unwrapEntity, wrapMessage, wrapPieces } from './wrap-message.ts';

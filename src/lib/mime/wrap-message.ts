@@ -11,11 +11,16 @@ import type { MimeEntity } from './mime-entity.ts';
  * §5.2.1 forbids to encode this type.
  */
 export function wrapMessage(message: Uint8Array): Buffer {
+  return concatBytes(wrapPieces(message));
+}
+
+/** The same in two pieces, without a copy of the message if its line ends are right: for a signer that reads pieces. */
+export function wrapPieces(message: Uint8Array): readonly [header: Buffer, message: Buffer] {
   const traits = inspectBytes(message);
   const canonical = addLineEnds(viewAsBuffer(message), traits.bareLineEnds);
   const safety = safetyOf({ ...traits, bareLineEnds: 0 });
   const encoding = safety === '7bit' ? '' : `Content-Transfer-Encoding: ${safety}\r\n`;
-  return concatBytes([Buffer.from(`Content-Type: message/rfc822\r\n${encoding}\r\n`, 'latin1'), canonical]);
+  return [Buffer.from(`Content-Type: message/rfc822\r\n${encoding}\r\n`, 'latin1'), canonical];
 }
 
 /** The message inside a message/rfc822 entity, decoded if a peer encoded it (AS-74); undefined for any other entity. */
