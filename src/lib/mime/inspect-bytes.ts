@@ -14,7 +14,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Looks at every byte once. Four bytes at a time are skipped if none of them is a control character, which makes this
+ * Looks at every byte once. Sixteen bytes at a time are skipped if none of them is a control character, which makes this
  * several times faster than a plain loop; the messages that pass here have 25 MB.
  */
 export function inspectBytes(input: Uint8Array): ByteTraits {
@@ -27,13 +27,19 @@ export function inspectBytes(input: Uint8Array): ByteTraits {
   const counts: Counts = { lineFeeds: 0, returns: 0, pairs: 0, nuls: 0, lineStart: 0, longest: 0, high: 0 };
   inspectRange(bytes, 0, head, counts);
   let high = 0;
-  for (let index = 0; index < words.length; index++) {
-    const word = words[index] as number;
-    high |= word;
-    // True if any of the four bytes is below 0x20 (and at times if a neighbour is, which costs only a closer look).
-    if (((word - 0x20202020) & ~word & 0x80808080) !== 0)
-      inspectRange(bytes, head + index * 4, head + index * 4 + 4, counts);
+  const whole = words.length - (words.length % 4);
+  for (let index = 0; index < whole; index += 4) {
+    const a = words[index] as number;
+    const b = words[index + 1] as number;
+    const c = words[index + 2] as number;
+    const d = words[index + 3] as number;
+    high |= a | b | c | d;
+    // True if any of the bytes is below 0x20 (and at times if a neighbour is, which costs only a closer look).
+    const low =
+      ((a - 0x20202020) & ~a) | ((b - 0x20202020) & ~b) | ((c - 0x20202020) & ~c) | ((d - 0x20202020) & ~d);
+    if ((low & 0x80808080) !== 0) inspectRange(bytes, head + index * 4, head + index * 4 + 16, counts);
   }
+  inspectRange(bytes, head + whole * 4, head + words.length * 4, counts);
   inspectRange(bytes, head + words.length * 4, bytes.length, counts);
   return {
     bareLineEnds: counts.lineFeeds + counts.returns - 2 * counts.pairs,
