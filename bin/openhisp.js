@@ -15,7 +15,11 @@ if (isNewEnough) {
   const source = path.join(root, 'src/app/cli/main.ts');
   await import(existsSync(source) ? source : built);
 } else if (existsSync(bundled)) {
-  const result = spawnSync(bundled, [import.meta.filename ?? new URL(import.meta.url).pathname, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const result = spawnSync(
+    bundled,
+    [import.meta.filename ?? new URL(import.meta.url).pathname, ...process.argv.slice(2)],
+    { stdio: 'inherit' },
+  );
   process.exitCode = result.status ?? 1;
 } else {
   console.error(`openhisp needs Node 22.18 or newer; this is ${process.versions.node}.`);

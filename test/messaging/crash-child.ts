@@ -116,12 +116,14 @@ const app = await createHttpApp({
   routes: [messagingRoutes({ messaging, webhooks })],
 });
 const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
-process.on('message', async (mail: { from: string; to: string[]; message: string }) => {
+process.on('message', (mail: { from: string; to: string[]; message: string }) => void take(mail));
+
+async function take(mail: { from: string; to: string[]; message: string }): Promise<void> {
   await messaging.acceptInbound({
     mailFrom: mail.from,
     recipients: mail.to,
     message: Buffer.from(mail.message),
   });
   say({ spooled: randomUUID() });
-});
+}
 say({ baseUrl });

@@ -90,7 +90,8 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
       ],
     }),
   );
-  const smtpPort = options.smtpPort ?? (await choosePort(Object.values(loopbackAddresses), isFixed ? preferred.smtp : 0));
+  const smtpPort =
+    options.smtpPort ?? (await choosePort(Object.values(loopbackAddresses), isFixed ? preferred.smtp : 0));
   const silentMail = await startSilentServer(parts, smtpPort);
   await publishOutside(outside, authorities);
 
@@ -108,9 +109,20 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
       ...options.settings,
       ...extra,
     });
-    const hisp = keep(parts, await startHisp({ config, clock, log, ...(who === 'own' && options.checks && { checks: options.checks }) }));
+    const hisp = keep(
+      parts,
+      await startHisp({
+        config,
+        clock,
+        log,
+        ...(who === 'own' && options.checks && { checks: options.checks }),
+      }),
+    );
     await provision(hisp, domains[who], authorities.shared);
-    const mail = { mailHostname: mailHosts[who], mailAddress: options.relay?.address ?? loopbackAddresses[who] };
+    const mail = {
+      mailHostname: mailHosts[who],
+      mailAddress: options.relay?.address ?? loopbackAddresses[who],
+    };
     const listZones = createHostedZones({ trust: hisp.trust, ttlSeconds: 60, ...mail });
     hosted.push({ list: async () => listZones() });
     return hisp;

@@ -46,7 +46,10 @@ export async function addDocument(
     routePrefix: '/docs',
     staticCSP: documentPolicy,
     uiConfig: { docExpansion: 'list', deepLinking: true, displayRequestDuration: true },
-    theme: { title: 'openhisp API', css: [{ filename: 'openhisp.css', content: '.swagger-ui .topbar { display: none }' }] },
+    theme: {
+      title: 'openhisp API',
+      css: [{ filename: 'openhisp.css', content: '.swagger-ui .topbar { display: none }' }],
+    },
   });
   app.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'));
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());

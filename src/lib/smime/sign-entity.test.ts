@@ -94,10 +94,10 @@ test('several keys give several signers, and each certificate once', () => {
   });
   assert.equal(parseEntity(signed).contentType.parameters.get('micalg'), 'sha-256,sha-384');
   const { signers, certificates } = verifyEntity(signed);
-  assert.deepEqual(signers.map((signer) => signer.outcome === 'valid' && signer.digestAlgorithm).toSorted(), [
-    'sha256',
-    'sha384',
-  ]);
+  assert.deepEqual(
+    signers.map((signer) => (signer.outcome === 'valid' ? signer.digestAlgorithm : 'invalid')).toSorted(),
+    ['sha256', 'sha384'],
+  );
   assert.equal(certificates.length, 3);
 });
 

@@ -293,7 +293,7 @@ describe('Decision 0014: the inbox', () => {
     assert.equal(all.length, 5);
     assert.deepEqual(
       all.map((entry) => entry.receivedAt.getTime()),
-      all.map((entry) => entry.receivedAt.getTime()).toSorted(),
+      all.map((entry) => entry.receivedAt.getTime()).toSorted((a, b) => a - b),
     );
     assert.ok(!JSON.stringify(all).includes('Jane'));
     const pages: string[] = [];

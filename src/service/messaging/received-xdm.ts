@@ -50,7 +50,7 @@ export async function packReceived(
 /** Each package replaced by the documents in it, with type code and title from the metadata. */
 export async function unpackReceived(loose: readonly InboundDocument[]): Promise<Arranged> {
   const lists = await Promise.all(
-    loose.map((document) => (isPackage(document) ? unpack(document) : [document])),
+    loose.map(async (document) => (isPackage(document) ? unpack(document) : [document])),
   );
   const documents = lists.flat();
   return { documents, holdsPackage: documents.some(isPackage) };

@@ -267,7 +267,11 @@ describe('Decision 0010: attachments', () => {
     const content = (attachmentContent: unknown) =>
       faults({ emailAttachmentList: [{ attachmentClass: 'application/octet-stream', attachmentContent }] });
     for (const bad of ['YQ', 'YQ=', 'Y Q = = =', 'YQ==YQ==', 'YR==', '-_==', '%%%%', 5, {}])
-      assert.deepEqual(await content(bad), ['emailAttachmentList[0].attachmentContent invalid'], String(bad));
+      assert.deepEqual(
+        await content(bad),
+        ['emailAttachmentList[0].attachmentContent invalid'],
+        JSON.stringify(bad),
+      );
     assert.deepEqual(await content(''), ['emailAttachmentList[0].attachmentContent empty']);
     assert.deepEqual(await content(undefined), ['emailAttachmentList[0].attachmentContent required']);
     assert.equal(

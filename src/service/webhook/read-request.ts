@@ -141,7 +141,7 @@ function readUrl(value: unknown, isLoopbackAllowed: boolean, report: Report): st
   const problem =
     typeof value === 'string' ? findUrlProblem(value, isLoopbackAllowed) : 'This must be a text.';
   if (problem !== undefined) report('url', 'invalid', problem);
-  return String(value);
+  return typeof value === 'string' ? value : undefined;
 }
 
 function readKind(value: unknown, report: Report): WebhookKind {

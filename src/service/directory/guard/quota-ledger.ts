@@ -30,15 +30,18 @@ export function createQuotaLedger(options: {
 }): QuotaLedger {
   const { storage, clock } = options;
   let day = dayOf(clock.now());
+  let dayEndsAtMs = endOf(day);
   let accounts = new Map<string, Promise<Account>>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
 
   function account(clientId: string): Promise<Account> {
-    const today = dayOf(clock.now());
-    if (today !== day) {
+    const nowMs = clock.now().getTime();
+    // Also when the clock was set back: the counts of a day belong to that day.
+    if (nowMs >= dayEndsAtMs || nowMs < dayEndsAtMs - dayMs) {
       void flush();
-      day = today;
+      day = dayOf(new Date(nowMs));
+      dayEndsAtMs = endOf(day);
       accounts = new Map();
     }
     let found = accounts.get(clientId);
@@ -84,6 +87,10 @@ export function createQuotaLedger(options: {
 
 function dayOf(at: Date): string {
   return at.toISOString().slice(0, 10);
+}
+
+function endOf(day: string): number {
+  return Date.parse(day) + dayMs;
 }
 
 async function readStored(storage: Storage, clientId: string, day: string): Promise<number> {
