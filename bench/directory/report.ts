@@ -30,7 +30,7 @@ export function formatReport(figures: Figures): string {
     '# Provider directory: results',
     '',
     'Made by `node bench/directory/run.ts`. Engine time is the search and the JSON text of the page; PostgreSQL time is the count and',
-    'the page over a Unix socket. Same rows, same queries; the counts of both are compared.',
+    'the page over a Unix socket, stopped after 20 s ("over"). Same rows, same queries; the counts of both are compared.',
     '',
     ...machineLines(),
     '',
