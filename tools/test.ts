@@ -2,6 +2,8 @@
  * The one test command: installs the peers that the tests need from Debian's packages where it may, runs the static
  * checks, then every test. A test whose peer is missing is skipped, and the reason is printed.
  *
+ * With `OPENHISP_REQUIRE_PEERS=1` a missing peer is a failure.
+ *
  * Usage: `node tools/test.ts [--no-install] [--no-check] [PATTERN…]`
  */
 import { spawn } from 'node:child_process';
@@ -13,7 +15,11 @@ const root = path.resolve(import.meta.dirname, '..');
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const has = (flag: string): boolean => process.argv.includes(flag);
 
-if (!has('--no-install')) await installPeers();
+const missing = has('--no-install') ? [] : await installPeers();
+if (missing.length > 0 && process.env['OPENHISP_REQUIRE_PEERS'] === '1') {
+  console.log('every peer is required here (OPENHISP_REQUIRE_PEERS)');
+  process.exit(1);
+}
 const failedChecks = has('--no-check') ? [] : runChecks();
 const testStatus = await runTests(patterns.length > 0 ? patterns : ['src/**/*.test.ts', 'test/**/*.test.ts']);
 if (failedChecks.length > 0) console.log(`checks that failed: ${failedChecks.join(', ')}`);

@@ -39,6 +39,15 @@ function start(): Running {
   return { child, output: () => output, exit };
 }
 
+async function commandLine(...words: readonly string[]): Promise<void> {
+  const child = spawn(process.execPath, ['bin/openhisp.js', ...words], {
+    cwd: root,
+    env: { ...process.env, DATA_DIR: folder },
+    stdio: 'ignore',
+  });
+  assert.deepEqual(await once(child, 'close'), [0, null]);
+}
+
 async function isReady(): Promise<boolean> {
   return fetch(`http://127.0.0.1:${port}/health/ready`).then(
     (response) => response.ok,
@@ -109,7 +118,7 @@ describe('the sandbox as a process', () => {
     assert.equal(await first.exit, 0, first.output());
   });
 
-  it('finds everything again at the next start', async () => {
+  it('finds everything again at the next start, and lists an address that the operator hosts', async () => {
     const before = await readCredentials();
     const running = start();
     await whenReady(running);
@@ -118,6 +127,22 @@ describe('the sandbox as a process', () => {
       totalCount: string;
     };
     assert.ok(Number(found.totalCount) >= 10_000);
+    await commandLine(
+      'address',
+      'add',
+      'zoe@direct.riverside.example',
+      '--last-name',
+      'Zzyzx',
+      '--zip',
+      '62701',
+    );
+    const search = () =>
+      createEdgeClient(before).get('/provider-directory/v2/providers?prov_last_name=zzyzx') as Promise<{
+        totalCount: string;
+      }>;
+    await waitFor(search, (answer) => answer.totalCount === '1', 60);
+    await commandLine('address', 'disable', 'zoe@direct.riverside.example');
+    await waitFor(search, (answer) => answer.totalCount === '0', 60);
     running.child.kill('SIGTERM');
     assert.equal(await running.exit, 0);
   });

@@ -11,10 +11,8 @@ const groups: readonly (readonly [names: readonly string[], load: () => Promise<
   [['serve'], async () => (await import('./serve.ts')).addServeCommand],
   [['directory'], async () => (await import('./directory/index.ts')).addDirectoryCommands],
   [['client'], async () => (await import('./client.ts')).addClientCommands],
-  [
-    ['domain', 'address', 'key', 'anchor', 'bundle'],
-    async () => (await import('./trust.ts')).addTrustCommands,
-  ],
+  [['address'], async () => (await import('./address.ts')).addAddressCommands],
+  [['domain', 'key', 'anchor', 'bundle'], async () => (await import('./trust.ts')).addTrustCommands],
   [['mail'], async () => (await import('./mail.ts')).addMailCommands],
   [['audit', 'vault', 'backup'], async () => (await import('./operation.ts')).addOperationCommands],
   [['agent'], async () => (await import('./agent.ts')).addAgentCommands],

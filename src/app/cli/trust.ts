@@ -2,12 +2,11 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { silentLog, systemClock } from '../../core/index.ts';
 import { readCertificate, readPrivateKey } from '../../lib/pki/index.ts';
-import { parseDirectAddress } from '../../lib/values/index.ts';
 import { createAudit } from '../../service/audit/index.ts';
 import { createTrust, type AnchorDirection, type Trust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
 
-/** Adds `domain`, `address`, `key`, `anchor` and `bundle`: what this HISP is and whom it trusts. */
+/** Adds `domain`, `key`, `anchor` and `bundle`: what this HISP is and whom it trusts. */
 export function addTrustCommands(program: Command, context: CliContext): void {
   async function withTrust(work: (trust: Trust) => Promise<void>): Promise<void> {
     const installation = await context.openInstallation();
@@ -20,7 +19,6 @@ export function addTrustCommands(program: Command, context: CliContext): void {
     }
   }
   addDomainCommands(program, context, withTrust);
-  addAddressCommands(program, context, withTrust);
   addKeyCommands(program, context, withTrust);
   addAnchorCommands(program, context, withTrust);
   addBundleCommands(program, context, withTrust);
@@ -39,27 +37,6 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
     .description('list the hosted domains')
     .action(() =>
       withTrust(async (trust) => (await trust.listDomains()).forEach((name) => context.print(name))),
-    );
-}
-
-function addAddressCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
-  const address = program.command('address').description('the Direct addresses under our domains');
-  address
-    .command('add <address>')
-    .description('host an address, or make a disabled one active again')
-    .action((text: string) => withTrust((trust) => trust.putAddress(parseDirectAddress(text))));
-  address
-    .command('disable <address>')
-    .description('keep an address but refuse its mail')
-    .action((text: string) => withTrust((trust) => trust.putAddress(parseDirectAddress(text), 'disabled')));
-  address
-    .command('list <domain>')
-    .description('list the addresses of a domain')
-    .action((domain: string) =>
-      withTrust(async (trust) => {
-        for (const entry of await trust.listAddresses(domain))
-          context.print(`${entry.address}\t${entry.status}`);
-      }),
     );
 }
 

@@ -20,9 +20,8 @@ import {
 import { importDirectory, type ImportRequest } from './load/import-directory.ts';
 import type { LoadReport } from './load/quality-report.ts';
 import { parseQuery } from './parse-query.ts';
-import { addressKeyOf, provisionedLine, type HostedRecord } from './provision.ts';
+import { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 import { followDirectory } from './serve/current-index.ts';
-import { removeProvisioned, storeProvisioned } from './store/provisioned.ts';
 import { loadState } from './store/state.ts';
 import { readStatus, type DirectoryStatus } from './status.ts';
 
@@ -155,9 +154,9 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       return report;
     },
     async provision(record) {
-      await storeProvisioned(options, provisionedLine(record, gazetteer));
+      await listHostedAddress(options, record, gazetteer);
     },
-    unprovision: async (directAddress) => removeProvisioned(options, addressKeyOf(directAddress)),
+    unprovision: async (directAddress) => unlistHostedAddress(options, directAddress),
     status: () => readStatus(storage, current.pool.current),
     refresh: () => current.refresh(),
     isReady: () => current.served !== undefined,

@@ -24,7 +24,7 @@ export {
 } from './parameters.ts';
 export { parseQuery } from './parse-query.ts';
 export { recordFields, type RecordField, type WireName } from './record-fields.ts';
-export { type HostedRecord } from './provision.ts';
+export { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';
 export { type ImportContext } from './load/context.ts';
 export { openInput, openStream, type InputFile } from './load/open-input.ts';

@@ -4,7 +4,8 @@ import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
 import { DirectoryError } from './errors.ts';
 import { createRowChecker } from './load/check-row.ts';
 import { refusalReasons } from './load/row.ts';
-import type { ProvisionedRecord } from './store/provisioned.ts';
+import type { ActivationContext } from './store/loads.ts';
+import { removeProvisioned, storeProvisioned, type ProvisionedRecord } from './store/provisioned.ts';
 
 /** What an operator tells about an address that it hosts; everything but the address may be left out. */
 export type HostedRecord = Partial<Omit<ProviderRecord, 'id'>> & Pick<ProviderRecord, 'directAddress'>;
@@ -28,4 +29,21 @@ export function provisionedLine(record: HostedRecord, gazetteer: Gazetteer): Pro
 /** Throws VALUE_DIRECT_ADDRESS_INVALID. */
 export function addressKeyOf(directAddress: string): string {
   return addressKey(parseDirectAddress(directAddress));
+}
+
+/** Lists (or changes) a hosted address; every server of this database shows it within seconds to a minute. */
+export async function listHostedAddress(
+  context: ActivationContext,
+  record: HostedRecord,
+  gazetteer: Gazetteer,
+): Promise<void> {
+  await storeProvisioned(context, provisionedLine(record, gazetteer));
+}
+
+/** Takes a hosted address out of the directory again. True if it was listed. */
+export async function unlistHostedAddress(
+  context: Omit<ActivationContext, 'clock'>,
+  directAddress: string,
+): Promise<boolean> {
+  return removeProvisioned(context, addressKeyOf(directAddress));
 }

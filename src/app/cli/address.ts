@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import { silentLog, systemClock } from '../../core/index.ts';
+import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
+import { parseDirectAddress } from '../../lib/values/index.ts';
+import { createAudit, type Audit } from '../../service/audit/index.ts';
+import { listHostedAddress, unlistHostedAddress, type HostedRecord } from '../../service/directory/index.ts';
+import { createTrust, type Trust } from '../../service/trust/index.ts';
+import type { CliContext, Installation } from './context.ts';
+
+interface Opened extends Installation {
+  readonly audit: Audit;
+  readonly trust: Trust;
+}
+
+/** What the directory is to say of an address: option, field of the record, description. */
+const details = [
+  ['npi', 'npi', 'NPI of the provider'],
+  ['first-name', 'firstName', 'first name'],
+  ['middle-name', 'middleName', 'middle name'],
+  ['last-name', 'lastName', 'last name'],
+  ['suffix', 'suffix', 'suffix, for example MD'],
+  ['organization', 'organization', 'name of the organization'],
+  ['specialty', 'specialty', 'specialty, as text or coded'],
+  ['street', 'street', 'street address'],
+  ['city', 'city', 'city'],
+  ['state', 'state', 'state, two letters'],
+  ['zip', 'zip', 'ZIP code'],
+  ['phone', 'phone', 'telephone'],
+] as const satisfies readonly (readonly [string, keyof HostedRecord, string])[];
+
+type AddOptions = { readonly listed: boolean } & Readonly<Record<string, string | boolean | undefined>>;
+
+/** Adds `address`: the Direct addresses under our domains, and what the directory says of them. */
+export function addAddressCommands(program: Command, context: CliContext): void {
+  async function withOpened(work: (opened: Opened) => Promise<void>): Promise<void> {
+    const installation = await context.openInstallation();
+    const audit = createAudit({ storage: installation.storage, clock: systemClock, log: silentLog });
+    try {
+      await work({
+        ...installation,
+        audit,
+        trust: createTrust({ ...installation, audit, clock: systemClock }),
+      });
+    } finally {
+      await audit.close();
+      await installation.close();
+    }
+  }
+
+  const address = program.command('address').description('the Direct addresses under our domains');
+  const add = address
+    .command('add <address>')
+    .description('host an address and list it in the directory; again to change what is listed')
+    .option('--no-listed', 'host it without listing it');
+  for (const [option, , description] of details) add.option(`--${option} <text>`, description);
+  add.action((text: string, options: AddOptions) =>
+    withOpened(async ({ storage, audit, trust }) => {
+      const hosted = parseDirectAddress(text);
+      await trust.putAddress(hosted);
+      if (!options.listed) {
+        await unlistHostedAddress({ storage, audit }, hosted);
+        return;
+      }
+      const record = readRecord(hosted, options);
+      await listHostedAddress({ storage, audit, clock: systemClock }, record, loadBuiltInGazetteer());
+      context.note('A running server lists it within seconds.');
+    }),
+  );
+  address
+    .command('disable <address>')
+    .description('keep an address, but refuse its mail and take it out of the directory')
+    .action((text: string) =>
+      withOpened(async ({ storage, audit, trust }) => {
+        const hosted = parseDirectAddress(text);
+        await trust.putAddress(hosted, 'disabled');
+        await unlistHostedAddress({ storage, audit }, hosted);
+      }),
+    );
+  address
+    .command('list <domain>')
+    .description('list the addresses of a domain')
+    .action((domain: string) =>
+      withOpened(async ({ trust }) => {
+        for (const entry of await trust.listAddresses(domain))
+          context.print(`${entry.address}\t${entry.status}`);
+      }),
+    );
+}
+
+function readRecord(directAddress: string, options: AddOptions): HostedRecord {
+  const texts: Partial<Record<(typeof details)[number][1], string>> = {};
+  for (const [option, field] of details) {
+    // The command line parser turns `first-name` into `firstName`.
+    const value = options[option.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+    if (typeof value === 'string') texts[field] = value;
+  }
+  return { directAddress, ...texts };
+}
