@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { errorText } from '../../core/index.ts';
+import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts';
 import { createTargetGuard } from './target-guard.ts';
 
@@ -213,30 +213,8 @@ test('hosts without address and ports without listener are transient failures', 
 });
 
 test('TLS: the certificate is checked against the name in the URL', async (t) => {
-  let pem: string;
-  try {
-    pem = execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-        '-subj',
-        '/CN=x',
-        '-addext',
-        'subjectAltName=DNS:receiver.example',
-        '-keyout',
-        '-',
-      ],
-      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
-    );
-  } catch {
+  const pem = makeTlsCertificate('receiver.example');
+  if (pem === undefined) {
     t.skip('openssl is not installed');
     return;
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import fc from 'fast-check';
+import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import { createSmtpClient, sendMail, type SmtpClientOptions } from './client.ts';
 import type { SmtpReply } from './reply.ts';
 import type { SmtpMessage } from './handlers.ts';
@@ -278,36 +278,8 @@ test('the null sender can be used', async (t) => {
   assert.equal(messages[0]?.mailFrom, '');
 });
 
-function makeCertificate(): string | undefined {
-  try {
-    return execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-        '-subj',
-        '/CN=mx.example.org',
-        '-addext',
-        'subjectAltName=DNS:mx.example.org',
-        '-keyout',
-        '-',
-      ],
-      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
-    );
-  } catch {
-    return undefined;
-  }
-}
-
 test('EDGE-06: encrypts when the server can, whatever its certificate; a failing handshake goes on in clear text', async (t) => {
-  const pem = makeCertificate();
+  const pem = makeTlsCertificate('mx.example.org');
   if (pem === undefined) return t.skip('openssl is not installed');
   const { port, messages } = await startOwn(t, { tls: { key: pem, cert: pem } });
   assert.equal((await sendMail({ ...envelope, ...options, port, message })).accepted.length, 1);
@@ -341,7 +313,7 @@ test('EDGE-06: encrypts when the server can, whatever its certificate; a failing
 });
 
 test('TLS on demand checks the certificate', async (t) => {
-  const pem = makeCertificate();
+  const pem = makeTlsCertificate('mx.example.org');
   if (pem === undefined) return t.skip('openssl is not installed');
   const { port } = await startOwn(t, { tls: { key: pem, cert: pem } });
   const send = (tls: SmtpClientOptions['tls']) =>

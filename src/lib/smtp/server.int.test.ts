@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import fc from 'fast-check';
+import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import type { SmtpHandlers, SmtpMessage } from './handlers.ts';
 import { createSmtpServer } from './server.ts';
 import type { SmtpServerOptions } from './server-options.ts';
@@ -384,28 +384,8 @@ test('closing lets a message under way finish and sends everybody else off', asy
 });
 
 test('EDGE-03, RFC 3207: STARTTLS with our key; commands sent before the handshake are dropped', async (t) => {
-  let pem: string;
-  try {
-    pem = execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-        '-subj',
-        '/CN=mx.example.org',
-        '-keyout',
-        '-',
-      ],
-      { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
-    );
-  } catch {
+  const pem = makeTlsCertificate('mx.example.org');
+  if (pem === undefined) {
     t.skip('openssl is not installed');
     return;
   }
