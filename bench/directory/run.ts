@@ -3,9 +3,18 @@
  * [--output FILE]`.
  * Builds the index of invented records, times every query, and, unless told not to, loads the same rows into a private
  * PostgreSQL and times the same queries there. Writes bench/RESULTS.md; `--snapshot` keeps the index for
- * the next run, `--postgres-times` what PostgreSQL took, since loading it takes many minutes.
+ * the next run, `--postgres-times` what PostgreSQL took, since loading it takes many minutes. Then the same number of
+ * records goes through the whole service: import, restart and HTTP requests; `--no-service` leaves that out.
  */
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -22,11 +31,14 @@ import { loadTable } from './postgres-table.ts';
 import { findPostgres, startPostgres } from './postgres.ts';
 import { benchQueries } from './queries.ts';
 import { formatReport, type Figures } from './report.ts';
+import { formatHttp, measureHttp } from './http.ts';
+import { formatImport, measureImport, openDirectory } from './import.ts';
 
 const { values: options } = parseArgs({
   options: {
     records: { type: 'string', default: '3000000' },
     'no-postgres': { type: 'boolean', default: false },
+    'no-service': { type: 'boolean', default: false },
     snapshot: { type: 'string' },
     'postgres-times': { type: 'string' },
     output: { type: 'string', default: 'bench/RESULTS.md' },
@@ -109,6 +121,30 @@ async function compare(index: ProviderIndex, timings: readonly EngineTiming[]): 
   }
 }
 
+/** Import, restart and whole requests, through the service itself. */
+async function measureService(recordCount: number): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'openhisp-bench-service-'));
+  try {
+    log('importing through the service');
+    const imported = formatImport(await measureImport(folder, recordCount));
+    log('timing whole requests');
+    const opened = await openDirectory(folder);
+    const http = formatHttp(await measureHttp(opened));
+    await opened.close();
+    const lists = [
+      ...imported.map((line) => `- ${line}`),
+      '',
+      '## Whole HTTP requests',
+      '',
+      ...http,
+      '',
+    ];
+    return ['', '## Import through the service', '', ...lists].join('\n');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 async function main(): Promise<void> {
   const recordCount = Number(options.records);
   const path = options.snapshot ?? join(tmpdir(), `openhisp-bench-${process.pid}.idx`);
@@ -133,6 +169,7 @@ async function main(): Promise<void> {
     rows: timings.map((engine) => ({ engine, postgres: compared?.answers[engine.name] })),
   });
   writeFileSync(options.output, report);
+  if (!options['no-service']) appendFileSync(options.output, await measureService(recordCount));
   log(`written to ${options.output}`);
 }
 
