@@ -131,14 +131,7 @@ async function measureService(recordCount: number): Promise<string> {
     const opened = await openDirectory(folder);
     const http = formatHttp(await measureHttp(opened));
     await opened.close();
-    const lists = [
-      ...imported.map((line) => `- ${line}`),
-      '',
-      '## Whole HTTP requests',
-      '',
-      ...http,
-      '',
-    ];
+    const lists = [...imported.map((line) => `- ${line}`), '', '## Whole HTTP requests', '', ...http, ''];
     return ['', '## Import through the service', '', ...lists].join('\n');
   } finally {
     rmSync(folder, { recursive: true, force: true });
