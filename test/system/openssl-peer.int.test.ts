@@ -98,7 +98,7 @@ describe('OpenSSL as the other HISP', () => {
   );
 
   it(
-    'AS-70: a message that OpenSSL made is opened, trusted, delivered, and answered by a processed notice',
+    'AS-70, MDN-03: a message that OpenSSL made is opened, trusted, delivered, and answered by a processed notice',
     needsOpenssl,
     async () => {
       const inner = [

@@ -38,6 +38,7 @@ let authority: Certificate;
 const certificates = new Map<string, Certificate>();
 const provoked = new Set<string>();
 const doubts: TrustDoubt[] = [];
+let discoveries = 0;
 
 const message = (to: readonly DirectAddress[], text = 'hello'): Buffer =>
   Buffer.from(
@@ -85,6 +86,7 @@ before(async () => {
     clock,
     discovery: {
       async discover(address) {
+        discoveries++;
         const found = certificates.get(address.slice(address.indexOf('@') + 1));
         const common = { steps: [], isTransient: false, isFromCache: false };
         if (found === undefined) return { outcome: 'absent', certificates: [], ...common };
@@ -122,7 +124,7 @@ describe('the agent', () => {
     assert.equal(resolved.refused[0]?.reason, 'no-certificate');
   });
 
-  it('AS-57: seals in a thread, with the key transport that a peer can read, and opens again; each of our domains decides for itself', async () => {
+  it('AS-57, DISC-14: seals in a thread, with the key transport that a peer can read, and opens again; each of our domains decides for itself', async () => {
     const sealed = await agent.seal(alice, message([bob, carol]), [usable(bob), usable(carol)]);
     assert.equal(Buffer.from(sealed).includes('hello'), false);
     assert.deepEqual(transportsOf(sealed).toSorted(), ['1.2.840.113549.1.1.1', '1.2.840.113549.1.1.7']);
@@ -135,7 +137,10 @@ describe('the agent', () => {
         error.reason === 'PKI_NO_ANCHORS',
     );
     await trust.addAnchor('two.example', authority.der, 'incoming');
+    const before = discoveries;
     const opened = await agent.openIncoming(envelope);
+    // The sender's certificate came in the message.
+    assert.equal(discoveries, before);
     assert.deepEqual([opened.sender, opened.recipients, opened.binding], [alice, [bob], 'domain']);
     // TRUST-07: soft-fail, but not silently.
     assert.deepEqual(new Set(doubts.map((doubt) => doubt.address)), new Set([bob, carol, alice]));
