@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
-import { silentLog, systemClock } from '../../core/index.ts';
+import { systemClock } from '../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
-import { createAudit, type Audit } from '../../service/audit/index.ts';
 import { listHostedAddress, unlistHostedAddress, type HostedRecord } from '../../service/directory/index.ts';
 import { createTrust, type Trust } from '../../service/trust/index.ts';
-import type { CliContext, Installation } from './context.ts';
+import type { CliContext } from './context.ts';
+import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
-interface Opened extends Installation {
-  readonly audit: Audit;
+interface Opened extends AuditedInstallation {
   readonly trust: Trust;
 }
 
@@ -32,20 +31,10 @@ type AddOptions = { readonly listed: boolean } & Readonly<Record<string, string 
 
 /** Adds `address`: the Direct addresses under our domains, and what the directory says of them. */
 export function addAddressCommands(program: Command, context: CliContext): void {
-  async function withOpened(work: (opened: Opened) => Promise<void>): Promise<void> {
-    const installation = await context.openInstallation();
-    const audit = createAudit({ storage: installation.storage, clock: systemClock, log: silentLog });
-    try {
-      await work({
-        ...installation,
-        audit,
-        trust: createTrust({ ...installation, audit, clock: systemClock }),
-      });
-    } finally {
-      await audit.close();
-      await installation.close();
-    }
-  }
+  const withOpened = (work: (opened: Opened) => Promise<void>): Promise<void> =>
+    withInstallation(context, (installation) =>
+      work({ ...installation, trust: createTrust({ ...installation, clock: systemClock }) }),
+    );
 
   const address = program.command('address').description('the Direct addresses under our domains');
   const add = address

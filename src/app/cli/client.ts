@@ -1,6 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { silentLog, systemClock } from '../../core/index.ts';
-import { createAudit } from '../../service/audit/index.ts';
+import { systemClock } from '../../core/index.ts';
 import {
   createOauth,
   scopeNames,
@@ -11,6 +10,7 @@ import {
   type IssuedCredentials,
 } from '../../service/oauth/index.ts';
 import type { CliContext } from './context.ts';
+import { withInstallation } from './with-installation.ts';
 
 /** Adds `client`: who may call the REST API (Decision 0006). A secret is shown once, when it is made. */
 export function addClientCommands(program: Command, context: CliContext): void {
@@ -134,14 +134,9 @@ async function withClients(
   context: CliContext,
   work: (clients: ClientStore) => Promise<void>,
 ): Promise<void> {
-  const installation = await context.openInstallation();
-  const audit = createAudit({ storage: installation.storage, clock: systemClock, log: silentLog });
-  try {
-    await work(createOauth({ storage: installation.storage, clock: systemClock, audit }).clients);
-  } finally {
-    await audit.close();
-    await installation.close();
-  }
+  await withInstallation(context, ({ storage, audit }) =>
+    work(createOauth({ storage, clock: systemClock, audit }).clients),
+  );
 }
 
 function printCredentials(context: CliContext, issued: IssuedCredentials, asJson: boolean): void {

@@ -3,17 +3,12 @@ import { systemClock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { listSetAside, retrySetAside, type MessagingTables } from '../../service/messaging/index.ts';
 import type { CliContext } from './context.ts';
+import { withInstallation } from './with-installation.ts';
 
 /** Adds `mail`: inbound mail that was tried often enough and set aside for the operator. */
 export function addMailCommands(program: Command, context: CliContext): void {
-  async function withStorage(work: (storage: Storage) => Promise<void>): Promise<void> {
-    const installation = await context.openInstallation();
-    try {
-      await work(installation.storage);
-    } finally {
-      await installation.close();
-    }
-  }
+  const withStorage = (work: (storage: Storage) => Promise<void>): Promise<void> =>
+    withInstallation(context, ({ storage }) => work(storage));
   const mail = program
     .command('mail')
     .description('inbound mail that could not be worked on and was set aside');

@@ -1,8 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { errorText, silentLog, systemClock } from '../../core/index.ts';
+import { errorText, systemClock } from '../../core/index.ts';
 import { loadMasterKey, masterKeyId, openVault, type StoredVault } from '../../platform/index.ts';
-import { createAudit, type Audit, type AuditRecord } from '../../service/audit/index.ts';
+import type { Audit, AuditRecord } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
+import { withInstallation } from './with-installation.ts';
 
 /** Adds `audit`, `vault` and `backup`: what an operator does besides running the service. */
 export function addOperationCommands(program: Command, context: CliContext): void {
@@ -12,12 +13,7 @@ export function addOperationCommands(program: Command, context: CliContext): voi
     .command('backup <file>')
     .description('write a consistent copy of the database to a new file; the service may run')
     .action(async (file: string) => {
-      const installation = await context.openInstallation();
-      try {
-        await installation.storage.backup(file);
-      } finally {
-        await installation.close();
-      }
+      await withInstallation(context, ({ storage }) => storage.backup(file));
       context.note('The master key is not in it: keep that elsewhere.');
     });
 }
@@ -64,16 +60,11 @@ function readLimit(text: string): number {
 }
 
 async function withAudit(context: CliContext, work: (audit: Audit) => Promise<void>): Promise<void> {
-  const installation = await context.openInstallation();
-  const audit = createAudit({ storage: installation.storage, clock: systemClock, log: silentLog });
   try {
-    await work(audit);
+    await withInstallation(context, ({ audit }) => work(audit));
   } catch (error) {
     context.note(errorText(error));
     context.setExitCode(1);
-  } finally {
-    await audit.close();
-    await installation.close();
   }
 }
 
@@ -100,12 +91,8 @@ function addVaultCommands(program: Command, context: CliContext): void {
 }
 
 async function withVault(context: CliContext, work: (vault: StoredVault) => Promise<void>): Promise<void> {
-  const installation = await context.openInstallation();
-  const { storage, config } = installation;
-  try {
+  await withInstallation(context, async ({ storage, config }) => {
     const masterKey = loadMasterKey({ base64: config.vault.masterKey, file: config.vault.masterKeyFile });
     await work(await openVault({ storage, masterKey, clock: systemClock }));
-  } finally {
-    await installation.close();
-  }
+  });
 }

@@ -1,23 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { silentLog, systemClock } from '../../core/index.ts';
+import { systemClock } from '../../core/index.ts';
 import { readCertificate, readPrivateKey } from '../../lib/pki/index.ts';
-import { createAudit } from '../../service/audit/index.ts';
 import { createTrust, type AnchorDirection, type Trust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
+import { withInstallation } from './with-installation.ts';
 
 /** Adds `domain`, `key`, `anchor` and `bundle`: what this HISP is and whom it trusts. */
 export function addTrustCommands(program: Command, context: CliContext): void {
-  async function withTrust(work: (trust: Trust) => Promise<void>): Promise<void> {
-    const installation = await context.openInstallation();
-    const audit = createAudit({ storage: installation.storage, clock: systemClock, log: silentLog });
-    try {
-      await work(createTrust({ ...installation, audit, clock: systemClock }));
-    } finally {
-      await audit.close();
-      await installation.close();
-    }
-  }
+  const withTrust: WithTrust = (work) =>
+    withInstallation(context, (installation) => work(createTrust({ ...installation, clock: systemClock })));
   addDomainCommands(program, context, withTrust);
   addKeyCommands(program, context, withTrust);
   addAnchorCommands(program, context, withTrust);

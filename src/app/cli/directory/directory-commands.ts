@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { createLog, type Storage } from '../../../platform/index.ts';
-import { silentLog, systemClock } from '../../../core/index.ts';
+import { createLog } from '../../../platform/index.ts';
+import { systemClock } from '../../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
 import {
   formatReport,
@@ -13,8 +13,8 @@ import {
   rollBack,
   type InputFile,
 } from '../../../service/directory/index.ts';
-import { createAudit, type Audit } from '../../../service/audit/index.ts';
-import type { CliContext, Installation } from '../context.ts';
+import type { CliContext } from '../context.ts';
+import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
 import { formatStatus } from './format-status.ts';
 import { startProgressLine } from './progress-line.ts';
 
@@ -70,8 +70,8 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     .command('rollback')
     .description('Go back to the directory that was served before the last load')
     .action(() =>
-      withInstallation(context, async ({ storage }) => {
-        const load = await rollBack({ storage, audit: auditOf(storage) });
+      withInstallation(context, async ({ storage, audit }) => {
+        const load = await rollBack({ storage, audit });
         context.print(`Load ${load.id} (${load.source}, ${load.record_count} records) is active again.`);
       }),
     );
@@ -79,7 +79,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
 
 async function runImport(
   context: CliContext,
-  { config, storage }: Installation,
+  { config, storage, audit }: AuditedInstallation,
   names: string[],
   flags: ImportFlags,
 ): Promise<void> {
@@ -90,7 +90,7 @@ async function runImport(
     {
       storage,
       clock: systemClock,
-      audit: auditOf(storage),
+      audit,
       log: createLog({ level: 'warn', isReadable: true, write: (line) => context.note(line.trimEnd()) }),
       gazetteer: loadBuiltInGazetteer(),
       snapshotDir: config.directory.snapshotDir,
@@ -111,23 +111,6 @@ async function openFiles(names: readonly string[]): Promise<InputFile[]> {
   const files: InputFile[] = [];
   for (const name of names) files.push(...(name === '-' ? openStream(process.stdin) : await openInput(name)));
   return files;
-}
-
-async function withInstallation(
-  context: CliContext,
-  work: (installation: Installation) => Promise<void>,
-): Promise<void> {
-  const installation = await context.openInstallation();
-  try {
-    await work(installation);
-  } finally {
-    await installation.close();
-  }
-}
-
-// Loads are audited within their own transaction, so that there is nothing to flush.
-function auditOf(storage: Storage): Audit {
-  return createAudit({ storage, clock: systemClock, log: silentLog });
 }
 
 function parsePercent(text: string): number {

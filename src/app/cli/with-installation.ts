@@ -1,0 +1,23 @@
+import { silentLog, systemClock } from '../../core/index.ts';
+import { createAudit, type Audit } from '../../service/audit/index.ts';
+import type { CliContext, Installation } from './context.ts';
+
+/** An installation with its audit trail, so that what a command changes is recorded. */
+export interface AuditedInstallation extends Installation {
+  readonly audit: Audit;
+}
+
+/** Opens the installation that commands work on, and closes it whatever becomes of the work. */
+export async function withInstallation(
+  context: CliContext,
+  work: (installation: AuditedInstallation) => Promise<void>,
+): Promise<void> {
+  const installation = await context.openInstallation();
+  const audit = createAudit({ storage: installation.storage, clock: systemClock, log: silentLog });
+  try {
+    await work({ ...installation, audit });
+  } finally {
+    await audit.close();
+    await installation.close();
+  }
+}
