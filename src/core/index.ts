@@ -23,4 +23,5 @@ export {
   type RandomSource,
 } from './seams.ts';
 export { concatBytes, decodeBase64Strict, equalBytes, equalSecrets, toHex, viewAsBuffer } from './bytes.ts';
+export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
 export { foldText, hasLineBreaker } from './text.ts';

@@ -2,6 +2,7 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../core/index
 
 export const platformErrors = {
   PLATFORM_CONFIG_INVALID: { kind: 'invalid-input' },
+  PLATFORM_CONTENT_MISSING: { kind: 'internal' },
   PLATFORM_DATA_DIR_BUSY: { kind: 'conflict' },
   PLATFORM_KEY_FILE_UNUSABLE: { kind: 'internal' },
   PLATFORM_MASTER_KEY_INVALID: { kind: 'internal' },

@@ -7,7 +7,15 @@ import type { Kysely } from 'kysely';
 import { createManualClock, type ManualClock } from '../../src/core/index.ts';
 import { createGuardedFetch } from '../../src/lib/fetch/index.ts';
 import { addressKey, parseDirectAddress, type DirectAddress } from '../../src/lib/values/index.ts';
-import { createLog, createVault, migrations, openStorage, type Storage } from '../../src/platform/index.ts';
+import {
+  createContentStore,
+  createLog,
+  createVault,
+  migrations,
+  openStorage,
+  type ContentStore,
+  type Storage,
+} from '../../src/platform/index.ts';
 import type { RefusedRecipient, ResolvedRecipients } from '../../src/service/agent/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import type { DeliveryOutcome, DeliveryRequest } from '../../src/service/delivery/index.ts';
@@ -36,6 +44,7 @@ export interface TestMessaging {
   readonly dir: string;
   readonly clock: ManualClock;
   readonly storage: Storage;
+  readonly contents: ContentStore;
   readonly db: Kysely<MessagingTables>;
   readonly audit: Audit;
   readonly trust: Trust;
@@ -115,7 +124,11 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     clients: oauth.clients,
     nodeId: 'test-node',
     identity: { hostname: 'hisp.alpha.example', sourceOid: '1.3.6.1.4.1.21367.1' },
-    delivery: { enqueue: async (_tx, request) => void deliveries.push(request), wake: () => {} },
+    delivery: {
+      prepare: async (request) => request,
+      enqueue: async (_tx, request) => void deliveries.push(request),
+      wake: () => {},
+    },
     agent: {
       openIncoming: (envelope) => openIncoming(envelope),
       resolveRecipients: async (_from, recipients) => resolve(recipients, refusals),
@@ -133,6 +146,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     dir,
     clock,
     storage,
+    contents: createContentStore({ storage, vault, clock }),
     db,
     audit,
     trust,

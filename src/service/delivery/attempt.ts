@@ -12,6 +12,7 @@ export interface AttemptParts {
   readonly smtp: SmtpClient;
   /** The port of every peer's mail server: 25, unless this is a sandbox. */
   readonly peerPort: number;
+  openMessage(delivery: ClaimedDelivery): Promise<Uint8Array>;
 }
 
 /** What one attempt brought: decisions for some recipients, and the last problem of those that wait. */
@@ -40,7 +41,8 @@ export async function attemptDelivery(
     }));
   let lastError = resolved.refused.find((refusal) => refusal.isTransient)?.text ?? '';
   if (resolved.usable.length > 0) {
-    const sealed = await parts.agent.seal(delivery.sender, delivery.message, resolved.usable);
+    const message = await parts.openMessage(delivery);
+    const sealed = await parts.agent.seal(delivery.sender, message, resolved.usable);
     for (const group of groupByDomain(resolved.usable)) {
       const result = await carryToDomain(delivery.sender, sealed, group, parts);
       decisions.push(...result.decisions);

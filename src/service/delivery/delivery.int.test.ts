@@ -212,6 +212,37 @@ describe('delivery', () => {
     await run.close();
   });
 
+  it('a large message is stored ahead of the transaction, arrives whole, and its parts are free to go', async () => {
+    const run = await start();
+    const text = 'a line of some length\r\n'.repeat(150_000);
+    const request = await run.delivery.prepare({
+      deliveryId: 'large',
+      kind: 'message',
+      from,
+      recipients: [to('x@a.example')],
+      message: message(text),
+    });
+    const sweepTimes = async () =>
+      (
+        await storage
+          .tables<{ content: { sweep_at: number | null } }>()
+          .selectFrom('content')
+          .select('sweep_at')
+          .execute()
+      ).map((row) => row.sweep_at);
+    assert.notDeepEqual(await sweepTimes(), [null]);
+    await storage.transaction((tx) => run.delivery.enqueue(tx, request));
+    assert.deepEqual(await sweepTimes(), [null]);
+    assert.ok(((await rowOf('large')).sealed_message?.length ?? 0) < 100);
+    const before = mail.length;
+    run.delivery.wake();
+    await settled(() => run.outcomes.length === 1);
+    assert.ok(mail[before]?.text.includes(text));
+    assert.equal((await rowOf('large')).sealed_message, null);
+    assert.notDeepEqual(await sweepTimes(), [null]);
+    await run.close();
+  });
+
   it('AS-42, MDN-27: who has no certificate fails at once, the others get the message', async () => {
     const run = await start();
     await enqueue(run, 'd2', ['unknown@a.example', 'x@a.example', 'y@nomail.example']);

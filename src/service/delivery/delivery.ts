@@ -38,6 +38,8 @@ export interface DeliveryOptions {
 }
 
 export interface Delivery extends Closable {
+  /** Stores a large message durably ahead of the transaction that enqueues it; without `enqueue` it is forgotten. */
+  prepare(request: DeliveryRequest): Promise<DeliveryRequest>;
   /** Stores an outgoing message in the caller's transaction; call `wake` after it has committed. */
   enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void>;
   wake(): void;
@@ -60,7 +62,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
 
   async function handle(delivery: ClaimedDelivery): Promise<void> {
     try {
-      const result = await attemptDelivery(delivery, options);
+      const result = await attemptDelivery(delivery, { ...options, openMessage: queue.openMessage });
       await queue.settle(delivery, result.decisions, result.lastError);
     } catch (error) {
       options.log.error(
@@ -79,7 +81,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     concurrency,
     log: options.log,
   });
-  return { enqueue: queue.enqueue, wake: worker.wake, close: worker.close };
+  return { prepare: queue.prepare, enqueue: queue.enqueue, wake: worker.wake, close: worker.close };
 }
 
 // An error of ours that is not transient (no signing key, a message that cannot be sealed) will not heal by waiting.

@@ -1,7 +1,13 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import { addressKey, type DirectAddress } from '../../lib/values/index.ts';
-import { tablesOf, type AnyTransaction, type Storage, type Vault } from '../../platform/index.ts';
+import {
+  createContentStore,
+  tablesOf,
+  type AnyTransaction,
+  type Storage,
+  type Vault,
+} from '../../platform/index.ts';
 import { retryWaitMs } from './schedule.ts';
 import type { DeliveryKind, DeliveryTables } from './tables.ts';
 
@@ -15,6 +21,8 @@ export interface DeliveryRequest {
   readonly recipients: readonly DirectAddress[];
   /** The plain RFC 5322 message with CRLF; sealed at rest. */
   readonly message: Uint8Array;
+  /** `message` as `prepare` stored it. */
+  readonly stored?: Uint8Array;
   /** When trying ends; by default an hour from now. */
   readonly notAfter?: Date;
 }
@@ -48,7 +56,8 @@ export interface ClaimedDelivery {
   readonly id: string;
   readonly kind: DeliveryKind;
   readonly sender: DirectAddress;
-  readonly message: Uint8Array;
+  /** As the row holds it. */
+  readonly stored: Uint8Array;
   readonly pending: readonly DirectAddress[];
   readonly attempts: number;
   readonly notAfter: Date;
@@ -68,10 +77,14 @@ export interface QueueParts {
 }
 
 export interface DeliveryQueue {
+  /** Stores a large message ahead of the transaction, which then is short; a small one is sealed. */
+  prepare(request: DeliveryRequest): Promise<DeliveryRequest>;
   /** Stores a delivery in the caller's transaction. */
   enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void>;
   /** Takes up to `limit` due deliveries under a lease. */
   claim(limit: number): Promise<readonly ClaimedDelivery[]>;
+  /** The plain RFC 5322 message. */
+  openMessage(delivery: ClaimedDelivery): Promise<Buffer>;
   /** Stores what was decided, tells the listener, and lets the rest wait for the next attempt or fail for good. */
   settle(
     delivery: ClaimedDelivery,
@@ -86,17 +99,24 @@ const hourMs = 3_600_000;
 
 export function createQueue(parts: QueueParts): DeliveryQueue {
   const { storage, vault, clock } = parts;
+  const contents = createContentStore(parts);
+
+  async function prepare(request: DeliveryRequest): Promise<DeliveryRequest> {
+    return { ...request, stored: await contents.write(request.message, sealContext(request.deliveryId)) };
+  }
 
   async function enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void> {
     const db = tablesOf<DeliveryTables>(tx);
     const now = clock.now().getTime();
+    const stored = request.stored ?? vault.seal(request.message, sealContext(request.deliveryId));
+    await contents.keepIn(tx, stored);
     await db
       .insertInto('delivery')
       .values({
         id: request.deliveryId,
         kind: request.kind,
         sender: request.from,
-        sealed_message: vault.seal(request.message, `delivery:${request.deliveryId}`),
+        sealed_message: stored,
         created_at: now,
         not_after: request.notAfter?.getTime() ?? now + (parts.defaultLifetimeMs || hourMs),
         next_attempt_at: now,
@@ -160,7 +180,7 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
       id: row.id,
       kind: row.kind,
       sender: row.sender as DirectAddress,
-      message: vault.open(row.sealed_message ?? new Uint8Array(), `delivery:${row.id}`),
+      stored: row.sealed_message ?? new Uint8Array(),
       pending: pending.map((entry) => entry.address as DirectAddress),
       attempts: row.attempts,
       notAfter: new Date(row.not_after),
@@ -182,6 +202,7 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
     const isDone = all.length === delivery.pending.length;
     await storage.transaction<DeliveryTables, void>(async (tx) => {
       for (const decision of all) await storeDecision(tx, delivery, decision, now);
+      if (isDone) await contents.releaseIn(tx, delivery.stored);
       await tx
         .updateTable('delivery')
         .set({
@@ -216,7 +237,9 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
   }
 
   return {
+    prepare,
     enqueue,
+    openMessage: (delivery) => contents.open(delivery.stored, sealContext(delivery.id)),
     claim,
     settle,
     async releaseOwnLeases() {
@@ -229,6 +252,8 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
     },
   };
 }
+
+const sealContext = (deliveryId: string): string => `delivery:${deliveryId}`;
 
 function giveUp(
   delivery: ClaimedDelivery,

@@ -5,7 +5,7 @@ export interface DeliveryTables {
     id: string;
     kind: DeliveryKind;
     sender: string;
-    /** The plain RFC 5322 message, sealed by the vault in the context `delivery:<id>`; null once all is decided. */
+    /** The plain RFC 5322 message as the content store wrote it for `delivery:<id>`; null once all is decided. */
     sealed_message: Uint8Array | null;
     created_at: number;
     /** When trying ends; a recipient still pending then fails. */

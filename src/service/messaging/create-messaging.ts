@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Closable } from '../../core/index.ts';
 import {
+  createContentStore,
   createMetrics,
   createReport,
   type AnyTransaction,
@@ -36,7 +37,7 @@ import {
 import { defaultNoticeWindows, type NoticeWindows } from './states.ts';
 import type { MessagingTables } from './tables.ts';
 
-export interface MessagingOptions extends Omit<MessagingParts, 'limits' | 'windows' | 'report'> {
+export interface MessagingOptions extends Omit<MessagingParts, 'limits' | 'windows' | 'report' | 'contents'> {
   /** Where events are counted; by default nowhere that anybody sees. */
   readonly metrics?: Metrics;
   readonly limits?: SendLimits;
@@ -93,6 +94,7 @@ const wakeAfterMs = 20;
 export function createMessaging(options: MessagingOptions): Messaging {
   const parts: MessagingParts = {
     ...options,
+    contents: createContentStore(options),
     report: createReport(messagingEvents, { metrics: options.metrics ?? createMetrics(), log: options.log }),
     limits: options.limits ?? defaultSendLimits,
     windows: options.windows ?? defaultNoticeWindows,

@@ -24,19 +24,32 @@ async function keep(): Promise<string[]> {
   lines.splice(0);
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => lines.push(line) });
   await keepHouse(
-    { storage: world.storage, clock: world.clock, log } as unknown as MessagingParts,
+    {
+      storage: world.storage,
+      contents: world.contents,
+      clock: world.clock,
+      log,
+    } as unknown as MessagingParts,
     defaultRetention,
   );
   return lines.filter((line) => line.includes('waits for its edge client'));
 }
 
-const receive = (to: string, headers = '') =>
+const receive = (to: string, headers = '', text = 'Text') =>
   world.receive({
     from: bob,
     to: [to],
-    inner: `From: ${bob}\nTo: ${to}\nSubject: Jane Doe\nMessage-ID: <${to}>\n${headers}\nText`,
+    inner: `From: ${bob}\nTo: ${to}\nSubject: Jane Doe\nMessage-ID: <${to}>\n${headers}\n${text}`,
   });
 const waiting = async () => (await world.messaging.listInbox(world.clinic, {})).messages;
+const countParts = async () =>
+  (
+    await world.storage
+      .tables<{ content_part: { position: number } }>()
+      .selectFrom('content_part')
+      .select('position')
+      .execute()
+  ).length;
 const countMessages = async () => (await world.db.selectFrom('inbox_message').select('id').execute()).length;
 
 describe('Decision 0014: retention', () => {
@@ -73,6 +86,18 @@ describe('Decision 0014: retention', () => {
     world.clock.advance(1);
     await keep();
     assert.equal(await countMessages(), 0);
+  });
+
+  it('a large one is deleted with all its parts, those of its spooled mail as soon as it was worked on', async () => {
+    await receive(alice, '', 'a line of some length\n'.repeat(150_000));
+    assert.equal(await countParts(), 8);
+    await keep();
+    assert.equal(await countParts(), 4);
+    for (const { messageId } of await waiting())
+      await world.messaging.acknowledge(world.clinic, messageId, {});
+    world.clock.advance(30 * day + 1);
+    await keep();
+    assert.equal(await countParts(), 0);
   });
 
   it('SEC-08: what a send said beside its status is deleted after 30 days; status and history stay', async () => {

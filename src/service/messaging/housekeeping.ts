@@ -31,7 +31,7 @@ export async function keepHouse(parts: MessagingParts, retention: Retention): Pr
   const nowMs = parts.clock.now().getTime();
   await warnWaiting(parts, nowMs, retention);
   await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
-    await deleteAcknowledged(tx, nowMs - retention.keepAcknowledgedMs);
+    await deleteAcknowledged(tx, parts, nowMs - retention.keepAcknowledgedMs);
     await tx
       .updateTable('message')
       .set({ sealed_details: null })
@@ -39,6 +39,7 @@ export async function keepHouse(parts: MessagingParts, retention: Retention): Pr
       .where('created_at', '<', nowMs - retention.keepDetailsMs)
       .execute();
   });
+  await parts.contents.sweep();
 }
 
 async function warnWaiting(parts: MessagingParts, nowMs: number, retention: Retention): Promise<void> {
@@ -70,7 +71,11 @@ async function warnWaiting(parts: MessagingParts, nowMs: number, retention: Rete
     await db.updateTable('inbox_copy').set({ warned_at: nowMs }).where('id', 'in', ids).execute();
 }
 
-async function deleteAcknowledged(tx: Kysely<MessagingTables>, beforeMs: number): Promise<void> {
+async function deleteAcknowledged(
+  tx: Kysely<MessagingTables>,
+  { contents }: MessagingParts,
+  beforeMs: number,
+): Promise<void> {
   const copies = await tx
     .selectFrom('inbox_copy')
     .select(['id', 'message_id'])
@@ -87,7 +92,7 @@ async function deleteAcknowledged(tx: Kysely<MessagingTables>, beforeMs: number)
       copies.map((copy) => copy.id),
     )
     .execute();
-  await tx
+  const removed = await tx
     .deleteFrom('inbox_message')
     .where(
       'id',
@@ -101,7 +106,9 @@ async function deleteAcknowledged(tx: Kysely<MessagingTables>, beforeMs: number)
         ),
       ),
     )
+    .returning('sealed_message')
     .execute();
+  for (const row of removed) await contents.releaseIn(tx, row.sealed_message);
 }
 
 /** Cleans and warns once a minute until it is closed. */

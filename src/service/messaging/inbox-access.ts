@@ -11,6 +11,9 @@ export interface InboxEntry {
   readonly message: InboxMessageRow;
 }
 
+/** Where an inbox message is sealed. */
+export const inboxContext = (messageId: string): string => `inbox:${messageId}`;
+
 /** The copy of that name if it belongs to an address of the client. */
 export async function findEntry(
   db: Kysely<MessagingTables>,

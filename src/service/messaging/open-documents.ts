@@ -6,7 +6,7 @@ import {
   type MessagePart,
 } from '../../lib/mime/index.ts';
 import type { MessagingParts } from './seams.ts';
-import type { InboxEntry } from './inbox-access.ts';
+import { inboxContext, type InboxEntry } from './inbox-access.ts';
 import { packReceived, unpackReceived } from './received-xdm.ts';
 
 /** One attachment of a received message, as an edge client gets it. */
@@ -34,11 +34,11 @@ export interface InboundContent {
  * packages come unpacked into their documents (XDM-12, Decision 0014). What cannot be unpacked stays as it is (AS-81).
  */
 export async function openDocuments(
-  parts: Pick<MessagingParts, 'vault' | 'identity'>,
+  parts: Pick<MessagingParts, 'contents' | 'identity'>,
   entry: InboxEntry,
   isXdm: boolean,
 ): Promise<InboundContent> {
-  const inner = parts.vault.open(entry.message.sealed_message, `inbox:${entry.message.id}`);
+  const inner = await parts.contents.open(entry.message.sealed_message, inboxContext(entry.message.id));
   const entity = parseEntity(inner);
   const leaves = collectParts(entity);
   const bodyPart = findBodyText(leaves);

@@ -1,15 +1,23 @@
+import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { CodedError, errorCode } from '../../core/index.ts';
+import { CodedError, errorCode, hashInSlices } from '../../core/index.ts';
 import { isReport, readNotice, type Notice } from '../../lib/mdn/index.ts';
 import { MimeError, parseEntity, readMessageIds, type MimeEntity } from '../../lib/mime/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
 import { startWorker, type Worker } from '../../platform/index.ts';
 import { canSendAs } from '../oauth/index.ts';
 import { applyNotice } from './apply-notice.ts';
-import { hashBytes } from './hash-request.ts';
+import { inboxContext } from './inbox-access.ts';
 import type { MessagingParts, OpenedMail } from './seams.ts';
 import { enqueueFailure, type Failure } from './send-notice.ts';
-import { claimMail, maxInboundAttempts, postponeMail, removeMail, type ClaimedMail } from './spool-mail.ts';
+import {
+  claimMail,
+  maxInboundAttempts,
+  openMail,
+  postponeMail,
+  removeMail,
+  type ClaimedMail,
+} from './spool-mail.ts';
 import { countAttachments, storeReceived, type Received } from './store-received.ts';
 import type { MessagingTables } from './tables.ts';
 
@@ -17,7 +25,7 @@ import type { MessagingTables } from './tables.ts';
 export async function processMail(parts: MessagingParts, mail: ClaimedMail): Promise<void> {
   try {
     if (mail.attempts > maxInboundAttempts) throw new RangeError('the attempts are used up');
-    await acceptOrReport(parts, mail, await openMail(parts, mail));
+    await acceptOrReport(parts, mail, await openWithAgent(parts, mail));
   } catch (error) {
     if (isRejection(error)) await rejectMail(parts, mail, errorCode(error));
     else await postpone(parts, mail, error);
@@ -26,9 +34,10 @@ export async function processMail(parts: MessagingParts, mail: ClaimedMail): Pro
   parts.webhooks.wake();
 }
 
-async function openMail(parts: MessagingParts, mail: ClaimedMail): Promise<OpenedMail> {
+async function openWithAgent(parts: MessagingParts, mail: ClaimedMail): Promise<OpenedMail> {
   const recipients = mail.recipients.flatMap((text) => findDirectAddress(text) ?? []);
-  return parts.agent.openIncoming({ message: mail.openMessage(), mailFrom: mail.mailFrom, recipients });
+  const message = await openMail(parts, mail);
+  return parts.agent.openIncoming({ message, mailFrom: mail.mailFrom, recipients });
 }
 
 // The sender is known and trusted, so a message that is too deep or too complex to be read does not just vanish (MDN-12).
@@ -77,7 +86,7 @@ async function acceptNotice(
         reason: ignored ?? '',
       },
     });
-    await removeMail(tx, mail.id);
+    await removeMail(tx, parts, mail);
   });
 }
 
@@ -88,11 +97,14 @@ async function acceptMessage(
   entity: MimeEntity,
 ): Promise<void> {
   const { active, unknown } = await sortRecipients(parts, mail, opened);
+  const messageId = randomUUID();
   const received: Received = {
+    messageId,
+    stored: await parts.contents.write(opened.inner, inboxContext(messageId)),
     opened,
     entity,
     attachmentCount: countAttachments(entity),
-    contentHash: await hashBytes(opened.inner),
+    contentHash: await hashInSlices(opened.inner),
     recipients: active,
     receivedAt: mail.receivedAt,
     receivers: await findReceivers(parts),
@@ -100,7 +112,7 @@ async function acceptMessage(
   await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
     await storeReceived(tx, parts, received);
     await reportFailure(tx, parts, { mail, opened, entity, recipients: unknown, failure: unknownRecipient });
-    await removeMail(tx, mail.id);
+    await removeMail(tx, parts, mail);
   });
 }
 
@@ -189,7 +201,7 @@ async function rejectMail(parts: MessagingParts, mail: ClaimedMail, reason: stri
         reason,
       },
     });
-    await removeMail(tx, mail.id);
+    await removeMail(tx, parts, mail);
   });
   parts.report('rejected', { code: reason }, { mailId: mail.id });
 }

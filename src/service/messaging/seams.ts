@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { XdmCodes } from '../../lib/xdm/index.ts';
-import type { Report, Storage, Vault } from '../../platform/index.ts';
+import type { ContentStore, Report, Storage, Vault } from '../../platform/index.ts';
 import type { Agent, IncomingEnvelope, OpenedIncoming } from '../agent/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Delivery } from '../delivery/index.ts';
@@ -16,7 +16,7 @@ import type { NoticeWindows } from './states.ts';
 export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain'>;
 
 /** What messaging asks the delivery service. */
-export type OutgoingQueue = Pick<Delivery, 'enqueue' | 'wake'>;
+export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'wake'>;
 
 /** Mail after the security and trust agent: decrypted, verified, trusted and unwrapped. */
 export type OpenedMail = Omit<OpenedIncoming, 'signerFingerprint'>;
@@ -49,6 +49,7 @@ export interface ServiceIdentity {
 export interface MessagingParts {
   readonly storage: Storage;
   readonly vault: Vault;
+  readonly contents: ContentStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly report: Report<typeof messagingEvents>;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { addressKey, createMessageUrn, domainOf, uuidOf, type MessageUrn } from '../../lib/values/index.ts';
+import type { DeliveryRequest } from '../delivery/index.ts';
 import { canSendAs, type ClientIdentity } from '../oauth/index.ts';
 import { composeMessage } from './compose-message.ts';
 import { MessagingError } from './errors.ts';
@@ -43,7 +44,14 @@ export async function sendMessage(
   const draft = draftMessage(client, request, requestHash);
   await nextTurn();
   const message = await composeMessage({ request, identity: parts.identity, clock: parts.clock, ...draft });
-  const answer = await storeOnce(parts, client, { draft, request, message, origin });
+  const delivery = await parts.delivery.prepare({
+    deliveryId: draft.id,
+    kind: 'message',
+    from: request.from,
+    recipients: request.to,
+    message,
+  });
+  const answer = await storeOnce(parts, client, { draft, request, delivery, origin });
   if (!answer.isReplay) parts.report('accepted', {}, { messageId: draft.wireId });
   parts.delivery.wake();
   return answer;
@@ -156,7 +164,7 @@ async function storeOnce(
 interface Accepted {
   readonly draft: Draft;
   readonly request: SendRequest;
-  readonly message: Uint8Array;
+  readonly delivery: DeliveryRequest;
   readonly origin: RequestOrigin;
 }
 
@@ -174,13 +182,7 @@ async function storeMessage(
     .values(messageRow(parts, accepted, json, at))
     .execute();
   await insertRecipients(tx, draft.id, request, at);
-  await parts.delivery.enqueue(tx, {
-    deliveryId: draft.id,
-    kind: 'message',
-    from: request.from,
-    recipients: request.to,
-    message: accepted.message,
-  });
+  await parts.delivery.enqueue(tx, accepted.delivery);
   await parts.audit.recordIn(tx, {
     action: 'message.accept',
     actor: draft.clientId,
@@ -189,7 +191,7 @@ async function storeMessage(
       messageId: draft.wireId,
       from: request.from,
       to: request.to.join(' '),
-      bytes: accepted.message.length,
+      bytes: accepted.delivery.message.length,
     },
     ...accepted.origin,
   });

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { hashBytes } from './hash-request.ts';
+import { hashInSlices } from '../../core/index.ts';
 import type { MessagingParts } from './seams.ts';
 import type { InboundMailRow, MessagingTables } from './tables.ts';
 
@@ -26,7 +26,9 @@ const leaseMs = 5 * 60_000;
  * sends again: while the first copy still waits, the second is dropped. Returns the id of the waiting mail.
  */
 export async function spoolMail(parts: MessagingParts, mail: IncomingMail): Promise<string> {
+  const id = randomUUID();
   const contentHash = await hashMail(mail);
+  const stored = await parts.contents.write(mail.message, sealContext(id));
   return parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
     const waiting = await tx
       .selectFrom('inbound_mail')
@@ -34,29 +36,26 @@ export async function spoolMail(parts: MessagingParts, mail: IncomingMail): Prom
       .where('content_hash', '=', contentHash)
       .where('state', '=', 'waiting')
       .executeTakeFirst();
+    await (waiting === undefined ? parts.contents.keepIn(tx, stored) : parts.contents.releaseIn(tx, stored));
     if (waiting !== undefined) return waiting.id;
-    const id = randomUUID();
     await tx
       .insertInto('inbound_mail')
-      .values(newRow(parts, id, mail, contentHash))
+      .values(newRow(parts, mail, { id, sealed_mail: stored, content_hash: contentHash }))
       .execute();
     return id;
   });
 }
 
 function newRow(
-  { vault, clock }: MessagingParts,
-  id: string,
+  { clock }: MessagingParts,
   mail: IncomingMail,
-  contentHash: string,
+  given: Pick<InboundMailRow, 'id' | 'sealed_mail' | 'content_hash'>,
 ): InboundMailRow {
   const nowMs = clock.now().getTime();
   return {
-    id,
+    ...given,
     mail_from: mail.mailFrom,
     recipients: JSON.stringify(mail.recipients),
-    sealed_mail: vault.seal(mail.message, sealContext(id)),
-    content_hash: contentHash,
     state: 'waiting',
     attempts: 0,
     next_attempt_at: nowMs,
@@ -70,15 +69,15 @@ function newRow(
 // The envelope counts too: the same message may come once for each recipient.
 async function hashMail({ mailFrom, recipients, message }: IncomingMail): Promise<string> {
   const sorted = recipients.map((address) => address.toLowerCase()).toSorted();
-  const envelope = JSON.stringify([mailFrom.toLowerCase(), sorted, await hashBytes(message)]);
+  const envelope = JSON.stringify([mailFrom.toLowerCase(), sorted, await hashInSlices(message)]);
   return createHash('sha256').update(envelope).digest('hex');
 }
 
 /** Mail that this node holds a lease on. */
 export interface ClaimedMail extends Omit<IncomingMail, 'message'> {
   readonly id: string;
-  /** Unseals it; a broken seal must not stop the claiming of other mail. */
-  openMessage(): Uint8Array;
+  /** As the row holds it. Opened later: a broken seal must not stop the claiming of other mail. */
+  readonly stored: Uint8Array;
   /** This attempt included; counted before the work begins, so that mail which kills the process is counted too. */
   readonly attempts: number;
   readonly receivedAt: Date;
@@ -96,7 +95,7 @@ export async function claimMail(parts: MessagingParts, limit: number): Promise<r
     id: row.id,
     mailFrom: row.mail_from,
     recipients: JSON.parse(row.recipients) as string[],
-    openMessage: () => parts.vault.open(row.sealed_mail, sealContext(row.id)),
+    stored: row.sealed_mail,
     attempts: row.attempts + 1,
     receivedAt: new Date(row.received_at),
   }));
@@ -137,9 +136,19 @@ function dueMail(db: Kysely<MessagingTables>, nowMs: number) {
     .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<=', nowMs)]));
 }
 
+/** The outer message, in memory of its own. */
+export function openMail({ contents }: MessagingParts, mail: ClaimedMail): Promise<Buffer> {
+  return contents.open(mail.stored, sealContext(mail.id));
+}
+
 /** Removes mail whose work is done, in the transaction that stores what came of it. */
-export async function removeMail(tx: Kysely<MessagingTables>, id: string): Promise<void> {
-  await tx.deleteFrom('inbound_mail').where('id', '=', id).execute();
+export async function removeMail(
+  tx: Kysely<MessagingTables>,
+  { contents }: MessagingParts,
+  mail: ClaimedMail,
+): Promise<void> {
+  await contents.releaseIn(tx, mail.stored);
+  await tx.deleteFrom('inbound_mail').where('id', '=', mail.id).execute();
 }
 
 /** Lets mail wait for the next attempt, or sets it aside for an operator when they are used up. Returns true if set aside. */

@@ -9,6 +9,10 @@ import type { InboxCopyRow, MessagingTables } from './tables.ts';
 
 /** A verified message for some of our addresses. */
 export interface Received {
+  /** Of the row that the copies share. */
+  readonly messageId: string;
+  /** The inner message as the content store wrote it. */
+  readonly stored: Uint8Array;
   readonly opened: OpenedMail;
   readonly entity: MimeEntity;
   readonly attachmentCount: number;
@@ -33,7 +37,7 @@ export async function storeReceived(
 ): Promise<readonly string[]> {
   const original = originalOf(received);
   const fresh: InboxCopyRow[] = [];
-  const messageId = randomUUID();
+  const { messageId, stored } = received;
   for (const recipient of received.recipients) {
     const duplicateKey = hashDuplicate(original, recipient, received.contentHash);
     const earlier = await tx
@@ -44,8 +48,11 @@ export async function storeReceived(
     if (earlier === undefined) fresh.push(newCopy(messageId, recipient, duplicateKey, received.receivedAt));
     await answer(tx, parts, received, { recipient, original, earlier });
   }
-  if (fresh.length === 0) return [];
-  await insertMessage(tx, parts, received, { messageId, original });
+  if (fresh.length === 0) {
+    await parts.contents.releaseIn(tx, stored);
+    return [];
+  }
+  await insertMessage(tx, parts, received, original);
   await tx.insertInto('inbox_copy').values(fresh).execute();
   for (const copy of fresh) await tell(tx, parts, received, copy);
   return fresh.map((copy) => copy.id);
@@ -115,16 +122,17 @@ async function insertMessage(
   tx: Kysely<MessagingTables>,
   parts: MessagingParts,
   received: Received,
-  { messageId, original }: { messageId: string; original: Original },
+  original: Original,
 ): Promise<void> {
-  const { opened, entity } = received;
+  const { opened, entity, messageId, stored } = received;
+  await parts.contents.keepIn(tx, stored);
   await tx
     .insertInto('inbox_message')
     .values({
       id: messageId,
       sender: opened.sender,
       wire_id: original.wireId ?? '',
-      sealed_message: parts.vault.seal(opened.inner, `inbox:${messageId}`),
+      sealed_message: stored,
       requests_final_delivery: requestsFinalDelivery(entity) && !isReport(entity) ? 1 : 0,
       attachment_count: received.attachmentCount,
       size_bytes: opened.inner.length,

@@ -8,6 +8,7 @@ import { webhookMigration } from './0020-webhook.ts';
 import { messageMigration } from './0021-message.ts';
 import { inboxMigration } from './0022-inbox.ts';
 import { trustAndDeliveryMigration } from './0030-trust-and-delivery.ts';
+import { contentMigration } from './0031-content.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   messageMigration,
   inboxMigration,
   trustAndDeliveryMigration,
+  contentMigration,
 ];

@@ -1,0 +1,38 @@
+/** Work on large bytes in slices, so that the event loop gets its turn in between. */
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { viewAsBuffer } from './bytes.ts';
+
+/** What is done in one turn: copying, sealing or hashing so much takes about a millisecond. */
+export const sliceBytes = 1024 * 1024;
+
+/** The bytes as views of at most `size`, in order. */
+export function* slicesOf(bytes: Uint8Array, size = sliceBytes): Generator<Buffer> {
+  const buffer = viewAsBuffer(bytes);
+  for (let start = 0; start < buffer.length; start += size) yield buffer.subarray(start, start + size);
+}
+
+/** As `Buffer.concat`, in memory of its own. */
+export async function joinInSlices(pieces: readonly Uint8Array[]): Promise<Buffer> {
+  const target = Buffer.allocUnsafeSlow(pieces.reduce((total, piece) => total + piece.length, 0));
+  let length = 0;
+  let turnAt = sliceBytes;
+  for (const slice of pieces.flatMap((piece) => [...slicesOf(piece)])) {
+    target.set(slice, length);
+    length += slice.length;
+    if (length < turnAt) continue;
+    turnAt = length + sliceBytes;
+    await nextTurn();
+  }
+  return target;
+}
+
+/** SHA-256 as lower-case hex. */
+export async function hashInSlices(bytes: Uint8Array): Promise<string> {
+  const hash = createHash('sha256');
+  for (const slice of slicesOf(bytes)) {
+    hash.update(slice);
+    if (slice.length === sliceBytes) await nextTurn();
+  }
+  return hash.digest('hex');
+}

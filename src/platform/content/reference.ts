@@ -1,0 +1,42 @@
+/** Where a content lies that was too large for its owner's row. */
+export interface ContentReference {
+  /** A UUID. */
+  readonly id: string;
+  readonly sizeBytes: number;
+}
+
+/** First byte of a reference; a sealed value begins with 1 (vault.ts). */
+const formatVersion = 2;
+const idBytes = 16;
+const sizeAt = 1 + idBytes;
+const referenceBytes = sizeAt + 6;
+
+/** `version (1) | id (16) | size (6, big-endian)`. Nothing in it is secret, and a changed one opens nothing. */
+export function formatReference({ id, sizeBytes }: ContentReference): Uint8Array {
+  const bytes = Buffer.alloc(referenceBytes);
+  bytes[0] = formatVersion;
+  bytes.write(id.replaceAll('-', ''), 1, 'hex');
+  bytes.writeUIntBE(sizeBytes, sizeAt, 6);
+  return bytes;
+}
+
+/** Undefined if this is a sealed value itself. */
+export function readReference(stored: Uint8Array): ContentReference | undefined {
+  if (stored[0] !== formatVersion || stored.length !== referenceBytes) return undefined;
+  const bytes = Buffer.from(stored);
+  const hex = bytes.toString('hex', 1, sizeAt);
+  const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return { id, sizeBytes: bytes.readUIntBE(sizeAt, 6) };
+}
+
+/**
+ * Binds a part to the content, to its place there, and to the owner. The size stands for the number of parts, so that
+ * none can be left out at the end.
+ */
+export function partContext(
+  { id, sizeBytes }: ContentReference,
+  position: number,
+  ownerContext: string,
+): string {
+  return `part ${position} of ${sizeBytes} bytes ${id} of ${ownerContext}`;
+}

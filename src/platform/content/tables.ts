@@ -1,0 +1,14 @@
+export interface ContentTables {
+  /** A content that lies in parts. */
+  content: {
+    id: string;
+    /** When its parts may be deleted; null while it has an owner. */
+    sweep_at: number | null;
+  };
+  content_part: {
+    content_id: string;
+    /** From 0. */
+    position: number;
+    sealed: Uint8Array;
+  };
+}
