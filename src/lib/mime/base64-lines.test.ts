@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { decodeBase64 } from './decode-base64.ts';
-import { base64LinesLength, encodeBase64Lines, writeBase64Lines } from './base64-lines.ts';
+import {
+  base64LinesLength,
+  createBase64Writer,
+  encodeBase64Lines,
+  writeBase64Lines,
+} from './base64-lines.ts';
 import { canonicalize } from './canonicalize.ts';
 import { inspectBytes } from './inspect-bytes.ts';
 
@@ -11,6 +16,11 @@ function referenceLines(bytes: Uint8Array): string {
   return Buffer.from(bytes)
     .toString('base64')
     .replace(/.{1,76}/g, '$&\r\n');
+}
+
+/** Bytes without a pattern that a shifted copy would share. */
+function sample(size: number): Buffer {
+  return Buffer.from(Array.from({ length: size }, (_, index) => (index * 31 + (index >> 8) * 7) & 0xff));
 }
 
 test('base64 lines equal the plain encoding at every length and alignment', () => {
@@ -27,9 +37,31 @@ test('base64 lines equal the plain encoding at every length and alignment', () =
   }
 });
 
-test('base64 lines of a long input cross all batch borders', () => {
-  const source = Buffer.from(Array.from({ length: 57 * 512 * 3 + 11 }, (_, index) => (index * 131) % 251));
-  assert.equal(encodeBase64Lines(source).toString(), referenceLines(source));
+test('base64 lines of a long input cross all block borders', () => {
+  const source = sample(57 * 1024 * 3 + 1);
+  for (const around of [57 * 1024, 57 * 2048, source.length - 1]) {
+    for (const size of [around - 1, around, around + 1])
+      assert.equal(
+        encodeBase64Lines(source.subarray(0, size)).toString(),
+        referenceLines(source.subarray(0, size)),
+      );
+  }
+});
+
+test('the same base64 lines come out whatever the chunks and the offset, and nothing is written behind them', () => {
+  const bytes = sample(130_001);
+  const expected = referenceLines(bytes);
+  for (const step of [1, 16, 57, 1000, 58_368, 65_536]) {
+    const offset = step % 7;
+    const target = Buffer.alloc(offset + expected.length + 100, '#');
+    const writer = createBase64Writer(target, offset);
+    for (let at = 0; at < bytes.length; at += step) writer.write(bytes.subarray(at, at + step));
+    assert.equal(writer.finish(), offset + expected.length);
+    assert.ok(
+      target.equals(Buffer.from(`${'#'.repeat(offset)}${expected}${'#'.repeat(100)}`)),
+      `chunks of ${step}`,
+    );
+  }
 });
 
 test('canonical line ends equal the plain replacement, and inspection counts what it changes', () => {

@@ -2,19 +2,15 @@ import { viewAsBuffer } from '../../core/index.ts';
 
 const lineBytes = 57;
 const lineLength = 76;
-/** A line with its line end; two of them are 39 words of 32 bits, which is what the fast path writes. */
+/** A line with its line end. */
 const lineStride = lineLength + 2;
-/** Pairs of lines encoded at a time: small enough to stay in the processor's first cache. */
-const maxBatchPairs = 256;
-/** CR and LF as 16 bits in this machine's byte order, and where the first of two 16-bit halves stands in 32 bits. */
-const lineEnd = new Uint16Array(new Uint8Array([0x0d, 0x0a]).buffer)[0] ?? 0;
-const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+/** Encoded at a time: small enough that the characters are still in the processor's cache when they are moved. */
+const blockBytes = 1024 * lineBytes;
 
-/** The number of bytes that {@link encodeBase64Lines} makes of so many. */
+/** The number of bytes that so many take in base64 lines. */
 export function base64LinesLength(sizeBytes: number): number {
-  const full = Math.floor(sizeBytes / lineBytes);
-  const rest = sizeBytes % lineBytes;
-  return full * lineStride + (rest === 0 ? 0 : Math.ceil(rest / 3) * 4 + 2);
+  const characters = Math.ceil(sizeBytes / 3) * 4;
+  return characters + Math.ceil(characters / lineLength) * 2;
 }
 
 /** Base64 in lines of 76 characters, each ended by CRLF, the last one too (RFC 2045 §6.8); empty for no bytes. */
@@ -24,62 +20,82 @@ export function encodeBase64Lines(bytes: Uint8Array): Buffer {
   return target;
 }
 
-/** Writes the same into a buffer and returns the offset after it. Four times faster if the target's address is a multiple of 4. */
+/** Writes the same into a buffer with room for it and returns the offset behind it. */
 export function writeBase64Lines(bytes: Uint8Array, target: Buffer, offset: number): number {
-  const source = viewAsBuffer(bytes);
-  const pairs = Math.floor(source.length / (2 * lineBytes));
-  const isAligned = isLittleEndian && (target.byteOffset + offset) % 4 === 0;
-  if (isAligned) writeLinePairs(source, pairs, target, offset);
-  const done = isAligned ? pairs * 2 : 0;
-  return writeLineByLine(source.subarray(done * lineBytes), target, offset + done * lineStride);
+  const writer = createBase64Writer(target, offset);
+  writer.write(bytes);
+  return writer.finish();
+}
+
+export interface Base64Writer {
+  write(bytes: Uint8Array): void;
+  /** Writes what is left and returns the offset behind it. */
+  finish(): number;
+}
+
+/** Writes base64 lines from chunks of any size into a buffer with room for all of them. It keeps no chunk. */
+export function createBase64Writer(target: Buffer, offset: number): Base64Writer {
+  const view = new DataView(target.buffer, target.byteOffset, target.length);
+  // The start of a line that the next chunk completes.
+  const started = Buffer.allocUnsafe(lineBytes);
+  let startedBytes = 0;
+  let at = offset;
+
+  function writeLines(bytes: Buffer, start: number, end: number): void {
+    for (let from = start; from < end; from += blockBytes) {
+      const to = Math.min(from + blockBytes, end);
+      const lines = (to - from) / lineBytes;
+      target.write(bytes.toString('base64', from, to), at + lines * 2, 'latin1');
+      at = spreadLines(view, at, lines);
+    }
+  }
+
+  return {
+    write: (chunk) => {
+      const bytes = viewAsBuffer(chunk);
+      let from = 0;
+      if (startedBytes > 0) {
+        from = bytes.copy(started, startedBytes);
+        startedBytes += from;
+        if (startedBytes < lineBytes) return;
+        writeLines(started, 0, lineBytes);
+      }
+      const end = bytes.length - ((bytes.length - from) % lineBytes);
+      writeLines(bytes, from, end);
+      startedBytes = bytes.copy(started, 0, end);
+    },
+    finish: () => {
+      if (startedBytes === 0) return at;
+      return at + target.write(`${started.toString('base64', 0, startedBytes)}\r\n`, at, 'latin1');
+    },
+  };
 }
 
 /**
- * The runtime encodes fast but knows no lines, and copying single lines costs more than encoding them. So a batch is encoded
- * into a scratch buffer and copied by words: the first line of a pair is aligned, the second one is put together of halves.
+ * Puts line ends between encoded lines that stand together so far that way behind `start` as the line ends take. Every line moves
+ * towards the start, each by two bytes less than the one before, so that none is overwritten before it has moved. Returns the
+ * offset behind them. The runtime encodes fast but knows no lines, and its own copy of a single line costs more than encoding it.
  */
-function writeLinePairs(source: Buffer, pairs: number, target: Buffer, offset: number): void {
-  const words = new Uint32Array(Math.min(pairs, maxBatchPairs) * 38);
-  const halves = new Uint16Array(words.buffer);
-  const scratch = Buffer.from(words.buffer);
-  const view = new Uint32Array(target.buffer, target.byteOffset + offset, pairs * 39);
-  for (let done = 0, to = 0; done < pairs; done += maxBatchPairs) {
-    const count = Math.min(maxBatchPairs, pairs - done);
-    const from = done * 2 * lineBytes;
-    scratch.write(source.toString('base64', from, from + count * 2 * lineBytes), 'latin1');
-    to = copyLinePairs(words, halves, view, to, count);
-  }
-}
-
-function copyLinePairs(
-  words: Uint32Array,
-  halves: Uint16Array,
-  view: Uint32Array,
-  start: number,
-  count: number,
-): number {
+function spreadLines(view: DataView, start: number, lines: number): number {
   let to = start;
-  for (let pair = 0, word = 0; pair < count; pair++, word += 19) {
-    for (const end = word + 19; word < end; word++) view[to++] = words[word] as number;
-    let half = word * 2;
-    view[to++] = lineEnd | ((halves[half++] as number) << 16);
-    for (const end = half + 36; half < end; half += 2)
-      view[to++] = (halves[half] as number) | ((halves[half + 1] as number) << 16);
-    view[to++] = (halves[half] as number) | (lineEnd << 16);
+  for (let from = start + lines * 2; to < from; from += lineLength) {
+    moveEight(view, from, to);
+    moveEight(view, from + 8, to + 8);
+    moveEight(view, from + 16, to + 16);
+    moveEight(view, from + 24, to + 24);
+    moveEight(view, from + 32, to + 32);
+    moveEight(view, from + 40, to + 40);
+    moveEight(view, from + 48, to + 48);
+    moveEight(view, from + 56, to + 56);
+    moveEight(view, from + 64, to + 64);
+    view.setUint32(to + 72, view.getUint32(from + 72));
+    view.setUint16(to + lineLength, 0x0d0a);
+    to += lineStride;
   }
   return to;
 }
 
-function writeLineByLine(source: Buffer, target: Buffer, offset: number): number {
-  let to = offset;
-  for (let from = 0; from < source.length; from += lineBytes) {
-    to += target.write(
-      source.toString('base64', from, Math.min(from + lineBytes, source.length)),
-      to,
-      'latin1',
-    );
-    target[to++] = 0x0d;
-    target[to++] = 0x0a;
-  }
-  return to;
+/** A base64 character is below 0x7b, so eight of them are never the bits of a NaN, which a move as a number might change. */
+function moveEight(view: DataView, from: number, to: number): void {
+  view.setFloat64(to, view.getFloat64(from, true), true);
 }

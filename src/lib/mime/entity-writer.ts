@@ -69,7 +69,7 @@ function text(value: string): Piece {
 
 /** Lays the pieces out in one allocation. */
 export function joinPieces(pieces: readonly Piece[]): Buffer {
-  const target = allocate(pieces);
+  const target = Buffer.allocUnsafeSlow(pieces.reduce((sum, piece) => sum + lengthOf(piece), 0));
   let offset = 0;
   for (const piece of pieces) {
     if ('base64' in piece) offset = writeBase64Lines(piece.base64, target, offset);
@@ -81,18 +81,6 @@ export function joinPieces(pieces: readonly Piece[]): Buffer {
   return target;
 }
 
-/** Memory placed so that the longest base64 piece begins at a multiple of four, where encoding is fast. */
-function allocate(pieces: readonly Piece[]): Buffer {
-  let offset = 0;
-  let longest = 0;
-  let longestAt = 0;
-  for (const piece of pieces) {
-    if ('base64' in piece && piece.base64.length > longest) {
-      longest = piece.base64.length;
-      longestAt = offset;
-    }
-    offset += 'bytes' in piece ? piece.bytes.length : base64LinesLength(piece.base64.length);
-  }
-  const shift = (4 - (longestAt % 4)) % 4;
-  return Buffer.allocUnsafeSlow(offset + shift).subarray(shift);
+function lengthOf(piece: Piece): number {
+  return 'base64' in piece ? base64LinesLength(piece.base64.length) : piece.bytes.length;
 }

@@ -7,7 +7,13 @@
  *
  * Called by lib/mdn, lib/xdm, lib/smime, lib/direct and service/messaging. Pure and synchronous.
  */
-export { base64LinesLength, encodeBase64Lines, writeBase64Lines } from './base64-lines.ts';
+export {
+  base64LinesLength,
+  createBase64Writer,
+  encodeBase64Lines,
+  writeBase64Lines,
+  type Base64Writer,
+} from './base64-lines.ts';
 export { measureSafety, type BodySafety } from './body-encoding.ts';
 export { buildMessage, deriveBoundary, textPieces, type MessageInput } from './build-message.ts';
 export { canonicalize } from './canonicalize.ts';

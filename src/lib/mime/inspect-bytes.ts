@@ -15,57 +15,77 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Looks at every byte once. Four bytes at a time are skipped if none of them is a control character, which makes this
- * several times faster than a plain loop; the messages that pass here have 25 MB.
+ * Looks at every byte, but one by one only at control characters: printable ones are passed over four at a time, and lines that
+ * are as long as the one before, as nearly all of a large message are, in one go. The messages that pass here have 25 MB.
  */
 export function inspectBytes(input: Uint8Array): ByteTraits {
   const bytes = viewAsBuffer(input);
-  const { length } = bytes;
-  const head = Math.min((4 - (bytes.byteOffset % 4)) % 4, length);
-  const words = readWords(bytes, head);
+  const findControl = createControlFinder(bytes);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let bareLineEnds = 0;
-  let nuls = 0;
-  let lineStart = 0;
+  let hasNul = false;
   let longest = 0;
-  let previous = 0;
-  let word = 0;
-  let index = 0;
-  let end = head;
-  // First the bytes before the first whole word, then each word that holds a control character, at last the rest.
-  for (;;) {
-    for (; index < end; index++) {
-      const byte = bytes[index] as number;
-      if (byte === LF) {
-        const isPair = previous === index && index > 0;
-        // A CR was counted as bare when it was seen.
-        bareLineEnds += isPair ? -1 : 1;
-        const lineBytes = index - lineStart - (isPair ? 1 : 0);
-        if (lineBytes > longest) longest = lineBytes;
-        lineStart = index + 1;
-      } else if (byte === CR) {
-        bareLineEnds++;
-        previous = index + 1;
-      } else if (byte === 0) nuls++;
-    }
-    if (end === length) break;
-    for (; word < words.length; word++) {
-      const four = words[word] as number;
-      // True if any of the bytes is below 0x20 (and at times if a neighbour is, which costs only a closer look).
-      if (((four - 0x20202020) & ~four & 0x80808080) !== 0) break;
-    }
-    index = head + word * 4;
-    end = word < words.length ? index + 4 : length;
-    word++;
+  let lineStart = 0;
+  let index = findControl(0);
+  while (index < bytes.length) {
+    const byte = bytes[index] as number;
+    const isPair = byte === CR && bytes[index + 1] === LF;
+    if (byte === 0) hasNul = true;
+    if (!isPair && (byte === LF || byte === CR)) bareLineEnds++;
+    if (isPair || byte === LF) {
+      const lineBytes = index - lineStart;
+      if (lineBytes > longest) longest = lineBytes;
+      lineStart = isPair ? skipEqualLines(view, index + 2, lineBytes) : index + 1;
+      index = findControl(lineStart);
+    } else index = findControl(index + 1);
   }
   return {
     bareLineEnds,
     hasHighBytes: !isAscii(bytes),
-    hasNul: nuls > 0,
-    longestLineBytes: Math.max(longest, length - lineStart),
+    hasNul,
+    longestLineBytes: Math.max(longest, bytes.length - lineStart),
   };
 }
 
-function readWords(bytes: Buffer, head: number): Int32Array {
-  const count = (bytes.length - head) >> 2;
-  return count > 0 ? new Int32Array(bytes.buffer, bytes.byteOffset + head, count) : new Int32Array(0);
+/** Finds where, from an offset on, the next control character stands: the length if there is none. */
+function createControlFinder(bytes: Buffer): (from: number) => number {
+  const { length } = bytes;
+  const head = Math.min((4 - (bytes.byteOffset % 4)) % 4, length);
+  const count = (length - head) >> 2;
+  const words = count > 0 ? new Int32Array(bytes.buffer, bytes.byteOffset + head, count) : new Int32Array(0);
+  return (from) => {
+    let index = from;
+    for (; index < length && ((index - head) & 3) !== 0; index++) {
+      if ((bytes[index] as number) < 0x20) return index;
+    }
+    if (index >= length) return length;
+    let word = (index - head) >> 2;
+    while (word < count && markControls(words[word] as number) === 0) word++;
+    index = head + word * 4;
+    while (index < length && (bytes[index] as number) >= 0x20) index++;
+    return index;
+  };
+}
+
+/** The offset behind all lines that follow at `from`, have the given length, hold no control character and end with CRLF. */
+function skipEqualLines(view: DataView, from: number, lineBytes: number): number {
+  let start = from;
+  if (lineBytes < 4) return start;
+  for (;;) {
+    const end = start + lineBytes;
+    if (end + 2 > view.byteLength || view.getUint16(end) !== 0x0d0a) return start;
+    // The last four bytes first: the steps before them need not come out even.
+    let controls = markControls(view.getInt32(end - 4, true));
+    let index = start;
+    for (; index < end - 8; index += 8)
+      controls |= markControls(view.getInt32(index, true)) | markControls(view.getInt32(index + 4, true));
+    if (index < end - 4) controls |= markControls(view.getInt32(index, true));
+    if (controls !== 0) return start;
+    start = end + 2;
+  }
+}
+
+/** Not zero exactly if any of the four bytes is below 0x20. */
+function markControls(four: number): number {
+  return (four - 0x20202020) & ~four & 0x80808080;
 }

@@ -1,5 +1,6 @@
 import { createDecipheriv, type CipherGCMTypes } from 'node:crypto';
 import { blockBytesOf, type ContentCipher } from './content-cipher.ts';
+import { releaseMemory } from './release-memory.ts';
 import { lengthOf, type Pieces } from './structure.ts';
 
 /** Encrypted bytes, and where their plain text may go. */
@@ -70,6 +71,7 @@ function updateAll(
     const output = update(chunk);
     target.set(output, written);
     written += output.length;
+    releaseMemory(output);
   });
   return target.subarray(0, written);
 }

@@ -4,6 +4,7 @@ import { ciphers } from './content-cipher.ts';
 import { SmimeError } from './errors.ts';
 import { writeTransportRecipient, type EnvelopeRecipient } from './key-transport.ts';
 import { oids } from './oids.ts';
+import { releaseMemory } from './release-memory.ts';
 import { startEncryption, type SendingCipher } from './start-encryption.ts';
 import { lengthOf, type Pieces } from './structure.ts';
 
@@ -15,12 +16,12 @@ export interface EncryptOptions {
 /** An envelope whose size is known before its content is encrypted. */
 export interface Envelope {
   readonly sizeBytes: number;
-  /** Encrypts and hands out the whole CMS structure in order, in DER. To be called once; a chunk is not changed later. */
+  /** Encrypts and hands out the whole CMS structure in order, in DER. To be called once; a chunk is valid only during the call. */
   write(use: (chunk: Uint8Array) => void): void;
 }
 
-/** Plain bytes encrypted at once: fits a processor's cache, and its output is freed soon. */
-const chunkBytes = 64 * 1024;
+/** Plain bytes encrypted at once: whole cipher blocks and, in base64, whole lines; all that is made of them fits a processor's cache. */
+const chunkBytes = 57 * 1024;
 
 /**
  * EnvelopedData (or AuthEnvelopedData) in DER, one RecipientInfo per recipient (RFC 5652 §6, AS-41).
@@ -51,8 +52,11 @@ export function prepareEnvelope(
     write: (use) => {
       use(head);
       for (const piece of content) {
-        for (let at = 0; at < piece.length; at += chunkBytes)
-          use(encryption.update(piece.subarray(at, at + chunkBytes)));
+        for (let at = 0; at < piece.length; at += chunkBytes) {
+          const encrypted = encryption.update(piece.subarray(at, at + chunkBytes));
+          use(encrypted);
+          releaseMemory(encrypted);
+        }
       }
       use(encryption.finish());
       if (mode === 'gcm') use(der.octetString(encryption.tag()));

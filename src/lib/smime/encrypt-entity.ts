@@ -1,4 +1,4 @@
-import { base64LinesSize, createBase64Writer } from './base64-writer.ts';
+import { base64LinesLength, createBase64Writer } from '../mime/index.ts';
 import type { SendingCipher } from './start-encryption.ts';
 import { prepareEnvelope, type EncryptOptions } from './encrypt-cms.ts';
 import type { EnvelopeRecipient } from './key-transport.ts';
@@ -24,7 +24,7 @@ export function encryptEntity(
   const prefix = options.prefix ?? new Uint8Array();
   const head = Buffer.from(writeHead(options.contentCipher), 'latin1');
   // Not from the pool that Node cuts small buffers from: the result may be handed to another thread.
-  const target = Buffer.allocUnsafeSlow(prefix.length + head.length + base64LinesSize(envelope.sizeBytes));
+  const target = Buffer.allocUnsafeSlow(prefix.length + head.length + base64LinesLength(envelope.sizeBytes));
   target.set(prefix);
   target.set(head, prefix.length);
   const writer = createBase64Writer(target, prefix.length + head.length);

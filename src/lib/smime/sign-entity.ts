@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { concatBytes } from '../../core/index.ts';
-import { base64LinesSize, createBase64Writer } from './base64-writer.ts';
+import { base64LinesLength, createBase64Writer } from '../mime/index.ts';
 import { digestsFor, signCms, type SigningKey, type SignOptions } from './sign-cms.ts';
 import { piecesOf, type Pieces } from './structure.ts';
 
@@ -46,7 +46,7 @@ function writeTail(boundary: string, signature: Uint8Array): Buffer {
     'Content-Transfer-Encoding: base64\r\n' +
     'Content-Disposition: attachment; filename=smime.p7s\r\n\r\n';
   const end = `--${boundary}--\r\n`;
-  const target = Buffer.allocUnsafe(head.length + base64LinesSize(signature.length) + end.length);
+  const target = Buffer.allocUnsafe(head.length + base64LinesLength(signature.length) + end.length);
   const writer = createBase64Writer(target, target.write(head, 'latin1'));
   writer.write(signature);
   target.write(end, writer.finish(), 'latin1');
