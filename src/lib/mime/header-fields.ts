@@ -26,14 +26,13 @@ const SEMICOLON = 0x3b;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads the header section at the start of the bytes (RFC 5322 §2.2), leniently: bare LF, blanks before the colon, a leading
- * mbox line and a byte order mark are accepted, and a line that is no field starts the body. Throws MIME_HEADER_TOO_LARGE.
+ * Reads the header section at the start of the bytes (RFC 5322 §2.2), leniently: bare LF, blanks before the colon and before the
+ * first field, a leading mbox line and a byte order mark are accepted, and a line that is no field starts the body. Throws
+ * MIME_HEADER_TOO_LARGE.
  */
 export function readHeaderSection(bytes: Buffer, limits: MimeLimits): HeaderSection {
   const fields: HeaderField[] = [];
-  let offset = hasByteOrderMark(bytes) ? 3 : 0;
-  // Blanks before the very first field cannot be folding.
-  while (bytes[offset] === SPACE || bytes[offset] === TAB) offset++;
+  let offset = startOfFields(bytes, limits);
   while (offset < bytes.length) {
     const end = endOfField(bytes, offset, limits);
     if (isBlankLine(bytes, offset, end)) return { fields, bodyStart: end };
@@ -46,6 +45,20 @@ export function readHeaderSection(bytes: Buffer, limits: MimeLimits): HeaderSect
     }
   }
   return { fields, bodyStart: bytes.length };
+}
+
+/**
+ * Blanks before the very first line cannot be folding: they are dropped before a field, and a line that is none is passed over with
+ * them if a field follows. Else they belong to a body without header section.
+ */
+function startOfFields(bytes: Buffer, limits: MimeLimits): number {
+  const start = hasByteOrderMark(bytes) ? 3 : 0;
+  let first = start;
+  while (bytes[first] === SPACE || bytes[first] === TAB) first++;
+  if (first === start || hasFieldName(bytes, first)) return first;
+  const end = endOfField(bytes, first, limits);
+  if (isBlankLine(bytes, first, end)) return first;
+  return hasFieldName(bytes, end) ? end : start;
 }
 
 /** The offset after the line at `start` and its folded continuation lines. */

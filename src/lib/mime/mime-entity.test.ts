@@ -36,6 +36,25 @@ test('bare LF, a missing body, a missing header section and an mbox line are rea
   assert.equal(parseEntity(Buffer.from('From a@b Sat Nov 21\nA: 1\n\nx')).header('a'), '1');
 });
 
+test('blanks before the very first line hide no header section', () => {
+  const read = (text: string) => {
+    const entity = parseEntity(Buffer.from(text));
+    const fields = entity.headerFields.map(({ name, value }) => `${name}=${value}`);
+    return [...fields, Buffer.from(entity.bodyBytes).toString()];
+  };
+  assert.deepEqual(read(' Received: from a\r\n  by b\r\nA: 1\r\n\r\nx'), [
+    'Received=from a  by b',
+    'A=1',
+    'x',
+  ]);
+  assert.deepEqual(read('\tA: 1\n\nx'), ['A=1', 'x']);
+  assert.deepEqual(read('  left over\r\n\tof a field\r\nA: 1\r\n\r\nx'), ['A=1', 'x']);
+  assert.deepEqual(read('  a text alone\r\nand more'), ['  a text alone\r\nand more']);
+  assert.deepEqual(read('  a text\r\n\r\nA: 1'), ['  a text\r\n\r\nA: 1']);
+  assert.deepEqual(read('  \r\nA: 1'), ['A: 1']);
+  assert.deepEqual(read('   '), ['   ']);
+});
+
 test('header bytes above 127 are read as UTF-8, else as Latin-1', () => {
   assert.equal(parseEntity(Buffer.from('A: é\r\n\r\n')).header('a'), 'é');
   assert.equal(parseEntity(Buffer.from('A: é\r\n\r\n', 'latin1')).header('a'), 'é');
