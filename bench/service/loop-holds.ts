@@ -48,14 +48,16 @@ async function runRound(): Promise<readonly Hold[]> {
   return watch.stop(Number(least));
 }
 
+/** The five holds with most processor time: another program's load on the machine does not show in it. */
 function printHolds(round: number, holds: readonly Hold[]): void {
-  const longest = Math.max(0, ...holds.map((hold) => hold.lengthMs));
+  const longest = (of: (hold: Hold) => number): string => Math.max(0, ...holds.map(of)).toFixed(0);
+  const memory = (process.memoryUsage.rss() / 1e6).toFixed(0);
   console.log(
-    `round ${round}: longest ${longest.toFixed(0)} ms, RSS ${(process.memoryUsage.rss() / 1e6).toFixed(0)} MB`,
+    `round ${round}: longest ${longest((hold) => hold.lengthMs)} ms, in processor time ${longest((hold) => hold.cpuMs)} ms; RSS ${memory} MB`,
   );
-  for (const { phase, lengthMs, causes } of holds) {
-    console.log(`  ${lengthMs.toFixed(0).padStart(4)} ms  ${phase}`);
-    for (const [name, ms] of causes.filter(([, ms]) => ms >= 1.5))
+  for (const { phase, lengthMs, cpuMs, causes } of holds.toSorted((a, b) => b.cpuMs - a.cpuMs).slice(0, 5)) {
+    console.log(`  ${cpuMs.toFixed(0).padStart(4)} of ${lengthMs.toFixed(0).padStart(4)} ms  ${phase}`);
+    for (const [name, ms] of causes.filter(([, ms]) => ms >= 2))
       console.log(`        ${ms.toFixed(1).padStart(6)}  ${name}`);
   }
 }

@@ -4,6 +4,8 @@ import { Session, type Profiler } from 'node:inspector/promises';
 export interface Hold {
   readonly phase: string;
   readonly lengthMs: number;
+  /** Processor time of this thread in it; the rest was spent waiting, for the disk or for a processor. */
+  readonly cpuMs: number;
   /** The functions that took it, with their share in milliseconds, longest first. */
   readonly causes: readonly (readonly [name: string, ms: number])[];
 }
@@ -19,6 +21,7 @@ interface Gap {
   readonly phase: string;
   readonly fromUs: number;
   readonly toUs: number;
+  readonly cpuUs: number;
 }
 
 /** Notes every time that a timer of one millisecond came late, and profiles so that each can be explained. */
@@ -31,9 +34,12 @@ export async function watchLoop(): Promise<LoopWatch> {
   const gaps: Gap[] = [];
   let phase = 'start';
   let lastUs = nowUs();
+  let lastCpuUs = cpuUs();
   const timer = setInterval(() => {
     const toUs = nowUs();
-    if (toUs - lastUs > 3000) gaps.push({ phase, fromUs: lastUs, toUs });
+    const spentUs = cpuUs() - lastCpuUs;
+    lastCpuUs += spentUs;
+    if (toUs - lastUs > 3000) gaps.push({ phase, fromUs: lastUs, toUs, cpuUs: spentUs });
     lastUs = toUs;
   }, 1);
   return {
@@ -49,6 +55,7 @@ export async function watchLoop(): Promise<LoopWatch> {
         .map((gap) => ({
           phase: gap.phase,
           lengthMs: (gap.toUs - gap.fromUs) / 1000,
+          cpuMs: gap.cpuUs / 1000,
           causes: explain(profile, gap),
         }));
     },
@@ -57,6 +64,11 @@ export async function watchLoop(): Promise<LoopWatch> {
 
 function nowUs(): number {
   return Number(process.hrtime.bigint() / 1000n);
+}
+
+function cpuUs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
 }
 
 /** Adds up the samples of the gap by the innermost function and the innermost one of this repository. */

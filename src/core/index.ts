@@ -23,5 +23,12 @@ export {
   type RandomSource,
 } from './seams.ts';
 export { concatBytes, decodeBase64Strict, equalBytes, equalSecrets, toHex, viewAsBuffer } from './bytes.ts';
+export {
+  listMoved,
+  serveTasks,
+  type TaskAnswer,
+  type TaskFailure,
+  type TaskQuestion,
+} from './serve-tasks.ts';
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
 export { foldText, hasLineBreaker } from './text.ts';

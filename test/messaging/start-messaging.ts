@@ -21,6 +21,7 @@ import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import type { DeliveryOutcome, DeliveryRequest } from '../../src/service/delivery/index.ts';
 import {
   createMessaging,
+  type InboundPayload,
   type IncomingAgent,
   type Messaging,
   type MessagingTables,
@@ -246,6 +247,14 @@ export async function waitUntil(
     if (Date.now() > until) throw new Error(`waited in vain for ${what}`);
     await new Promise((done) => setTimeout(done, 10));
   }
+}
+
+/** What the inbox gives for one message. */
+export async function readPayload(
+  { messaging }: TestMessaging,
+  ...request: Parameters<Messaging['readInbox']>
+): Promise<InboundPayload> {
+  return JSON.parse(Buffer.from(await messaging.readInbox(...request)).toString()) as InboundPayload;
 }
 
 /** The smallest send request. */

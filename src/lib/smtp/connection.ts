@@ -1,7 +1,8 @@
 import { isAscii } from 'node:buffer';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { viewAsBuffer } from '../../core/index.ts';
+import { slicesOf } from '../../core/index.ts';
 import type { SmtpError } from './errors.ts';
 import {
   findDecision,
@@ -198,12 +199,16 @@ function send(
   return promise;
 }
 
-/** The library asks for the first piece when the server is ready for the data, not before. */
-function* chunksOf(message: Uint8Array, onStart: () => void): Generator<Buffer> {
-  const bytes = viewAsBuffer(message);
+/**
+ * The library asks for the first piece when the server is ready for the data, not before. A fast peer takes one piece
+ * after the other, so the event loop gets its turn in between.
+ */
+async function* chunksOf(message: Uint8Array, onStart: () => void): AsyncGenerator<Buffer> {
   onStart();
-  for (let start = 0; start < bytes.length; start += sendChunkBytes)
-    yield bytes.subarray(start, start + sendChunkBytes);
+  for (const chunk of slicesOf(message, sendChunkBytes)) {
+    yield chunk;
+    await nextTurn();
+  }
 }
 
 /** Recipients that were refused one by one keep their reply; the others get the one that ended the transaction. */

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { joinInSlices } from '../../core/index.ts';
 
 /** The bytes of all messages being received, bounded together. */
 export interface ByteBudget {
@@ -60,7 +61,7 @@ export async function collectMessage(
     fail('broken-off');
   }
   if (failure !== undefined) return { outcome: failure, release };
-  const message = Buffer.concat(chunks);
+  const message = await joinInSlices(chunks);
   chunks = [];
   return { outcome: 'whole', message, release };
 }

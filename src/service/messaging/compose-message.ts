@@ -1,4 +1,3 @@
-import type { Clock } from '../../core/index.ts';
 import { buildMessage, type AttachmentInput } from '../../lib/mime/index.ts';
 import { finalDeliveryHeaders } from '../../lib/mdn/index.ts';
 import type { MessageUrn } from '../../lib/values/index.ts';
@@ -18,7 +17,7 @@ export interface ComposeInput {
   readonly wireId: string;
   readonly requestsFinalDelivery: boolean;
   readonly identity: ServiceIdentity;
-  readonly clock: Clock;
+  readonly at: Date;
 }
 
 /**
@@ -34,7 +33,7 @@ export async function composeMessage(input: ComposeInput): Promise<Buffer> {
   return buildMessage({
     from: request.from,
     to: request.to,
-    date: input.clock.now(),
+    date: input.at,
     messageId: input.wireId,
     attachments,
     ...(subject === '' ? {} : { subject }),

@@ -17,11 +17,10 @@ import { MessagingError } from './errors.ts';
 import { messagingEvents } from './events.ts';
 import { getStatus, listStatus, type StatusReport } from './find-status.ts';
 import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
-import { buildInboundPayload, type InboundPayload } from './inbound-payload.ts';
-import { findEntry, getEntry } from './inbox-access.ts';
+import { findEntry, getEntry, inboxContext, type InboxEntry } from './inbox-access.ts';
 import { defaultSendLimits, type SendLimits } from './limits.ts';
 import { listInbox, type InboxPage, type InboxQuery } from './list-inbox.ts';
-import { openDocuments, type InboundDocument } from './open-documents.ts';
+import type { InboundDocument, OpenOptions } from './open-documents.ts';
 import { startMailWorker } from './process-mail.ts';
 import { recordOutcome } from './record-outcome.ts';
 import type { MessagingParts, RequestOrigin } from './seams.ts';
@@ -36,8 +35,12 @@ import {
 } from './spool-mail.ts';
 import { defaultNoticeWindows, type NoticeWindows } from './states.ts';
 import type { MessagingTables } from './tables.ts';
+import { createWorkshop } from './workshop.ts';
 
-export interface MessagingOptions extends Omit<MessagingParts, 'limits' | 'windows' | 'report' | 'contents'> {
+export interface MessagingOptions extends Omit<
+  MessagingParts,
+  'limits' | 'windows' | 'report' | 'contents' | 'workshop'
+> {
   /** Where events are counted; by default nowhere that anybody sees. */
   readonly metrics?: Metrics;
   readonly limits?: SendLimits;
@@ -58,13 +61,13 @@ export interface Messaging extends Closable {
   listStatus(client: ClientIdentity, body: unknown): ReturnType<typeof listStatus>;
   checkAddresses(client: ClientIdentity, body: unknown): Promise<readonly AddressCheck[]>;
   listInbox(client: ClientIdentity, query: InboxQuery): Promise<InboxPage>;
-  /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  /** The JSON of an `InboundPayload`. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   readInbox(
     client: ClientIdentity,
     messageId: string,
     isXdm: boolean,
     origin: RequestOrigin,
-  ): Promise<InboundPayload>;
+  ): Promise<Uint8Array>;
   /** `position` counts from 0, as in `emailAttachmentList`. Throws MESSAGING_ATTACHMENT_NOT_FOUND. */
   readAttachment(
     client: ClientIdentity,
@@ -95,6 +98,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
   const parts: MessagingParts = {
     ...options,
     contents: createContentStore(options),
+    workshop: createWorkshop(),
     report: createReport(messagingEvents, { metrics: options.metrics ?? createMetrics(), log: options.log }),
     limits: options.limits ?? defaultSendLimits,
     windows: options.windows ?? defaultNoticeWindows,
@@ -141,6 +145,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     wake,
     async close() {
       await Promise.all(workers.map((worker) => worker.close()));
+      await parts.workshop.close();
     },
   };
 }
@@ -156,10 +161,10 @@ async function readInbox(
   parts: MessagingParts,
   db: Kysely<MessagingTables>,
   request: ReadRequest,
-): Promise<InboundPayload> {
+): Promise<Uint8Array> {
   const entry = await getEntry(db, request.client, request.messageId);
   await auditFetch(parts, request, entry.copy.id);
-  return buildInboundPayload(entry, await openDocuments(parts, entry, request.isXdm));
+  return formatEntry(parts, entry, request.isXdm);
 }
 
 async function readAttachment(
@@ -169,11 +174,31 @@ async function readAttachment(
   position: number,
 ): Promise<InboundDocument> {
   const entry = await getEntry(db, request.client, request.messageId);
-  const document = (await openDocuments(parts, entry, request.isXdm)).documents[position];
+  const inner = await openInner(parts, entry);
+  const document = await parts.workshop.findDocument(inner, optionsOf(parts, entry, request.isXdm), position);
   if (document === undefined)
     throw new MessagingError('MESSAGING_ATTACHMENT_NOT_FOUND', `there is no attachment ${position}`);
   await auditFetch(parts, request, entry.copy.id);
   return document;
+}
+
+async function formatEntry(parts: MessagingParts, entry: InboxEntry, isXdm: boolean): Promise<Uint8Array> {
+  return parts.workshop.formatPayload(await openInner(parts, entry), optionsOf(parts, entry, isXdm));
+}
+
+function openInner({ contents }: MessagingParts, { message }: InboxEntry): Promise<Buffer> {
+  return contents.open(message.sealed_message, inboxContext(message.id));
+}
+
+function optionsOf({ identity }: MessagingParts, { copy, message }: InboxEntry, isXdm: boolean): OpenOptions {
+  const facts = {
+    copyId: copy.id,
+    recipient: copy.address,
+    sender: message.sender,
+    wireId: message.wire_id,
+    receivedAt: new Date(copy.received_at),
+  };
+  return { facts, isXdm, identity };
 }
 
 async function auditFetch(
@@ -202,7 +227,7 @@ function serveInboundHooks(parts: MessagingParts, db: Kysely<MessagingTables>): 
         outcome: 'ok',
         objects: { copyId },
       });
-      return JSON.stringify(buildInboundPayload(entry, await openDocuments(parts, entry, isXdm)));
+      return formatEntry(parts, entry, isXdm);
     },
     async acknowledge(copyId, clientId) {
       await acknowledge(parts, await parts.clients.get(clientId), copyId, {});

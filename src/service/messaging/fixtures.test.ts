@@ -7,6 +7,7 @@ import {
   alice,
   anna,
   sendBody,
+  readPayload,
   startTestMessaging,
   type TestMessaging,
 } from '../../../test/messaging/start-messaging.ts';
@@ -47,7 +48,7 @@ describe('payloads of others come through byte for byte', needsFixtures(), () =>
       inner: world.deliveries.findLast(({ kind }) => kind === 'message')?.message ?? '',
     });
     const [entry] = (await world.messaging.listInbox(world.clinic, { limit: 1 })).messages;
-    const payload = await world.messaging.readInbox(world.clinic, entry?.messageId ?? '', xdm.read, {});
+    const payload = await readPayload(world, world.clinic, entry?.messageId ?? '', xdm.read, {});
     await world.messaging.acknowledge(world.clinic, entry?.messageId ?? '', {});
     return payload;
   }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { InboxEntry } from './inbox-access.ts';
-import type { InboundContent, InboundDocument } from './open-documents.ts';
+import type { InboundContent, InboundDocument, ReceivedFacts } from './open-documents.ts';
 
 /** A received message as edge clients get it, by pull and by push (Decision 0014). */
 export interface InboundPayload {
@@ -33,14 +32,14 @@ export interface InboundAttachmentPayload {
   readonly attachmentTypeCodeText: string;
 }
 
-export function buildInboundPayload({ copy, message }: InboxEntry, content: InboundContent): InboundPayload {
+export function buildInboundPayload(facts: ReceivedFacts, content: InboundContent): InboundPayload {
   return {
     envelopeInfo: {
-      fromDirectAddress: message.sender,
-      toDirectAddress: [copy.address],
-      messageId: `urn:uuid:${copy.id}`,
-      transitTime: new Date(copy.received_at).toISOString(),
-      wireMessageId: message.wire_id,
+      fromDirectAddress: facts.sender,
+      toDirectAddress: [facts.recipient],
+      messageId: `urn:uuid:${facts.copyId}`,
+      transitTime: facts.receivedAt.toISOString(),
+      wireMessageId: facts.wireId,
     },
     messageSubject: content.subject,
     messageBody: content.body,

@@ -14,6 +14,7 @@ import {
   mallory,
   openPlain,
   sendBody,
+  readPayload,
   startTestMessaging,
   waitUntil,
   type TestMessaging,
@@ -355,7 +356,7 @@ describe('Decision 0014: the inbox', () => {
     });
     const [entry] = await list();
     assert.equal(entry?.attachmentCount, 1);
-    const payload = await world.messaging.readInbox(world.clinic, entry?.messageId ?? '', false, {});
+    const payload = await readPayload(world, world.clinic, entry?.messageId ?? '', false, {});
     assert.deepEqual(
       [payload.messageSubject, payload.messageBody.trim(), payload.xdm],
       ['Befund Jane Doe', 'Grüße', false],
@@ -390,7 +391,7 @@ describe('Decision 0014: the inbox', () => {
   it('XDM-12: xdm=true packs loose documents, xdm=false unpacks a package with its type code', async () => {
     await world.receive({ from: bob, to: [alice], inner: parts('\nText', document) });
     const [loose] = await list();
-    const packed = await world.messaging.readInbox(world.clinic, loose?.messageId ?? '', true, {});
+    const packed = await readPayload(world, world.clinic, loose?.messageId ?? '', true, {});
     assert.equal(packed.xdm, true);
     const zip = Buffer.from(packed.emailAttachmentList[0]?.attachmentContent ?? '', 'base64');
     assert.ok(isXdm(zip, packed.emailAttachmentList[0]?.attachmentClass));
@@ -411,7 +412,7 @@ describe('Decision 0014: the inbox', () => {
     const sent = world.deliveries.at(-1)?.message ?? new Uint8Array();
     await world.receive({ from: alice, to: [anna], inner: sent });
     const [package_] = await list();
-    const opened = await world.messaging.readInbox(world.clinic, package_?.messageId ?? '', false, {});
+    const opened = await readPayload(world, world.clinic, package_?.messageId ?? '', false, {});
     assert.equal(opened.xdm, false);
     const [only] = opened.emailAttachmentList;
     assert.deepEqual(
@@ -424,7 +425,7 @@ describe('Decision 0014: the inbox', () => {
       ],
       ['text/xml', base64('<a/>'), 'T', '34133-9', 'Summary'],
     );
-    const unchanged = await world.messaging.readInbox(world.clinic, package_?.messageId ?? '', true, {});
+    const unchanged = await readPayload(world, world.clinic, package_?.messageId ?? '', true, {});
     assert.equal(unchanged.emailAttachmentList.length, 1);
     assert.ok(
       Buffer.from(sent)
@@ -449,8 +450,8 @@ describe('Decision 0014: the inbox', () => {
     const [entry] = await list();
     for (const isXdmWanted of [true, false])
       assert.equal(
-        (await world.messaging.readInbox(world.clinic, entry?.messageId ?? '', isXdmWanted, {}))
-          .emailAttachmentList.length,
+        (await readPayload(world, world.clinic, entry?.messageId ?? '', isXdmWanted, {})).emailAttachmentList
+          .length,
         1,
       );
   });
@@ -479,7 +480,7 @@ describe('Decision 0014: the inbox', () => {
     assert.ok(dispatched[0]?.notice?.kind === 'mdn' && dispatched[0].notice.confirmsFinalDelivery);
     assert.deepEqual(await list(), []);
     assert.equal(
-      (await world.messaging.readInbox(world.clinic, asked?.messageId ?? '', false, {})).messageSubject,
+      (await readPayload(world, world.clinic, asked?.messageId ?? '', false, {})).messageSubject,
       'Befund Jane Doe',
     );
   });

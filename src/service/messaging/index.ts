@@ -48,4 +48,5 @@ export {
   type RecipientState,
 } from './states.ts';
 export type { MessagingTables } from './tables.ts';
+export { largeBytes, UnparsedJson } from './workshop.ts';
 export { listSetAside, retrySetAside } from './spool-mail.ts';

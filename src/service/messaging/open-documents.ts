@@ -5,9 +5,24 @@ import {
   decodeWords,
   type MessagePart,
 } from '../../lib/mime/index.ts';
-import type { MessagingParts } from './seams.ts';
-import { inboxContext, type InboxEntry } from './inbox-access.ts';
 import { packReceived, unpackReceived } from './received-xdm.ts';
+import type { ServiceIdentity } from './seams.ts';
+
+/** A recipient's copy and the message that it is of, without its content. */
+export interface ReceivedFacts {
+  readonly copyId: string;
+  readonly recipient: string;
+  readonly sender: string;
+  /** The sender's Message-ID, with angle brackets; empty if there was none. */
+  readonly wireId: string;
+  readonly receivedAt: Date;
+}
+
+export interface OpenOptions {
+  readonly facts: ReceivedFacts;
+  readonly isXdm: boolean;
+  readonly identity: ServiceIdentity;
+}
 
 /** One attachment of a received message, as an edge client gets it. */
 export interface InboundDocument {
@@ -34,17 +49,15 @@ export interface InboundContent {
  * packages come unpacked into their documents (XDM-12, Decision 0014). What cannot be unpacked stays as it is (AS-81).
  */
 export async function openDocuments(
-  parts: Pick<MessagingParts, 'contents' | 'identity'>,
-  entry: InboxEntry,
-  isXdm: boolean,
+  inner: Uint8Array,
+  { facts, isXdm, identity }: OpenOptions,
 ): Promise<InboundContent> {
-  const inner = await parts.contents.open(entry.message.sealed_message, inboxContext(entry.message.id));
   const entity = parseEntity(inner);
   const leaves = collectParts(entity);
   const bodyPart = findBodyText(leaves);
   const subject = decodeWords(entity.header('subject') ?? '').trim();
   const loose = leaves.filter((leaf) => leaf !== bodyPart).map(toDocument);
-  const context = { entry, subject, identity: parts.identity };
+  const context = { facts, subject, identity };
   const { documents, holdsPackage } = isXdm
     ? await packReceived(loose, context)
     : await unpackReceived(loose);

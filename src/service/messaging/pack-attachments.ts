@@ -17,7 +17,7 @@ export async function packAttachments(input: ComposeInput): Promise<readonly Att
   return [{ mediaType: 'application/zip', content, fileName: xdmFileName(uuidOf(messageId)) }];
 }
 
-function toXdmRequest({ request, messageId, identity, clock }: ComposeInput): XdmRequest {
+function toXdmRequest({ request, messageId, identity, at }: ComposeInput): XdmRequest {
   const { texts } = request;
   return {
     from: request.from,
@@ -39,7 +39,7 @@ function toXdmRequest({ request, messageId, identity, clock }: ComposeInput): Xd
     })),
     sourceId: identity.sourceOid,
     codes: identity.xdmCodes,
-    at: clock.now(),
+    at,
   };
 }
 

@@ -1,10 +1,9 @@
 import { buildXdm, isXdm, readXdm, xdmFileName, XdmError, type XdmDocument } from '../../lib/xdm/index.ts';
-import type { InboxEntry } from './inbox-access.ts';
-import type { InboundDocument } from './open-documents.ts';
+import type { InboundDocument, ReceivedFacts } from './open-documents.ts';
 import type { ServiceIdentity } from './seams.ts';
 
 export interface PackContext {
-  readonly entry: InboxEntry;
+  readonly facts: ReceivedFacts;
   readonly subject: string;
   readonly identity: ServiceIdentity;
 }
@@ -18,14 +17,14 @@ export interface Arranged {
 /** Packages unchanged; if there is none, the loose documents as one package with the little metadata that is known. */
 export async function packReceived(
   loose: readonly InboundDocument[],
-  { entry, subject, identity }: PackContext,
+  { facts, subject, identity }: PackContext,
 ): Promise<Arranged> {
   if (loose.length === 0) return { documents: [], holdsPackage: false };
   if (loose.some(isPackage)) return { documents: loose, holdsPackage: true };
   const content = await buildXdm({
-    from: entry.message.sender,
-    to: [entry.copy.address],
-    messageUuid: entry.copy.id,
+    from: facts.sender,
+    to: [facts.recipient],
+    messageUuid: facts.copyId,
     subject,
     documents: loose.map(({ mediaType, content, fileName, title }) => ({
       mediaType,
@@ -34,12 +33,12 @@ export async function packReceived(
       title,
     })),
     sourceId: identity.sourceOid,
-    at: new Date(entry.copy.received_at),
+    at: facts.receivedAt,
   });
   const built: InboundDocument = {
     mediaType: 'application/zip',
     content,
-    fileName: xdmFileName(entry.copy.id),
+    fileName: xdmFileName(facts.copyId),
     title: '',
     typeCode: '',
     typeCodeText: '',

@@ -11,6 +11,7 @@ import type { Webhooks } from '../webhook/index.ts';
 import type { messagingEvents } from './events.ts';
 import type { SendLimits } from './limits.ts';
 import type { NoticeWindows } from './states.ts';
+import type { Workshop } from './workshop.ts';
 
 /** What messaging asks the trust service. */
 export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain'>;
@@ -29,8 +30,8 @@ export interface IncomingAgent {
   resolveRecipients: Agent['resolveRecipients'];
 }
 
-/** Whether the directory lists an address. */
-export type DirectoryLookup = (address: DirectAddress) => Promise<boolean>;
+/** Whether the directory lists an address; undefined if it cannot tell at present. */
+export type DirectoryLookup = (address: DirectAddress) => Promise<boolean | undefined>;
 
 /** What messaging asks about clients: whose an address is. */
 export type ClientBook = Pick<ClientStore, 'get'>;
@@ -50,6 +51,7 @@ export interface MessagingParts {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly contents: ContentStore;
+  readonly workshop: Workshop;
   readonly clock: Clock;
   readonly log: Log;
   readonly report: Report<typeof messagingEvents>;
@@ -59,7 +61,7 @@ export interface MessagingParts {
   readonly webhooks: Webhooks;
   readonly clients: ClientBook;
   readonly agent: IncomingAgent;
-  /** Without it no address counts as listed. */
+  /** Without it nobody can tell whether an address is listed. */
   readonly isListed?: DirectoryLookup | undefined;
   /** Owner of the leases. */
   readonly nodeId: string;

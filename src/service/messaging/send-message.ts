@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { addressKey, createMessageUrn, domainOf, uuidOf, type MessageUrn } from '../../lib/values/index.ts';
 import type { DeliveryRequest } from '../delivery/index.ts';
 import { canSendAs, type ClientIdentity } from '../oauth/index.ts';
-import { composeMessage } from './compose-message.ts';
 import { MessagingError } from './errors.ts';
 import { findWarnings } from './find-warnings.ts';
-import { hashRequest } from './hash-request.ts';
-import { readSendRequest, type SendRequest } from './read-send-request.ts';
+import type { SendRequest } from './read-send-request.ts';
 import { stateTexts } from './reasons.ts';
 import type { MessagingParts, RequestOrigin } from './seams.ts';
 import type { MessageRow, MessagingTables } from './tables.ts';
@@ -30,20 +27,20 @@ export async function sendMessage(
   body: unknown,
   origin: RequestOrigin,
 ): Promise<SendAnswer> {
-  // Between the steps other requests get their turn: each takes up to a tenth of a second for 25 MB.
-  const request = readSendRequest(body, {
-    limits: parts.limits,
-    now: parts.clock.now(),
-    ...deniedTypes(parts),
+  const { request, requestHash } = await parts.workshop.readSend(body, {
+    clientId: client.clientId,
+    options: { limits: parts.limits, now: parts.clock.now(), ...deniedTypes(parts) },
   });
-  await nextTurn();
   await authorizeSender(parts, client, request, origin);
-  const requestHash = await hashRequest(client.clientId, body);
   const replay = await findReplay(parts.storage.tables(), client, request, requestHash);
   if (replay !== undefined) return replay;
   const draft = draftMessage(client, request, requestHash);
-  await nextTurn();
-  const message = await composeMessage({ request, identity: parts.identity, clock: parts.clock, ...draft });
+  const message = await parts.workshop.compose({
+    request,
+    identity: parts.identity,
+    at: parts.clock.now(),
+    ...draft,
+  });
   const delivery = await parts.delivery.prepare({
     deliveryId: draft.id,
     kind: 'message',
@@ -127,6 +124,8 @@ interface Draft {
   readonly wireId: string;
   readonly requestHash: string;
   readonly requestsFinalDelivery: boolean;
+  /** What the request said beside its contents, as JSON; after composing, the contents are gone. */
+  readonly details: string;
 }
 
 function draftMessage(client: ClientIdentity, request: SendRequest, requestHash: string): Draft {
@@ -138,6 +137,7 @@ function draftMessage(client: ClientIdentity, request: SendRequest, requestHash:
     wireId: wireIdOf(uuidOf(messageId), request),
     requestHash,
     requestsFinalDelivery: request.flags.requestFinalDelivery ?? client.requestFinalDelivery,
+    details: JSON.stringify(detailsOf(request)),
   };
 }
 
@@ -211,7 +211,7 @@ function messageRow(parts: MessagingParts, { draft, request }: Accepted, json: s
     is_xdm: request.flags.xdm === true ? 1 : 0,
     is_asm_enabled: request.flags.asmEnabled === true ? 1 : 0,
     requests_final_delivery: draft.requestsFinalDelivery ? 1 : 0,
-    sealed_details: parts.vault.seal(Buffer.from(JSON.stringify(detailsOf(request))), `message:${draft.id}`),
+    sealed_details: parts.vault.seal(Buffer.from(draft.details), `message:${draft.id}`),
     created_at: at.getTime(),
   };
 }

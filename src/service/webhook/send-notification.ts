@@ -19,12 +19,12 @@ export type PostNotification = (
 
 /** Where the content of received messages comes from; the messaging service is one. */
 export interface InboundSource {
-  /** The whole message as JSON, or undefined if it needs no delivery any more. */
+  /** The whole message as JSON in UTF-8, or undefined if it needs no delivery any more. */
   buildPayload(
     copyId: string,
     clientId: string,
     options: { readonly isXdm: boolean },
-  ): Promise<string | undefined>;
+  ): Promise<Uint8Array | undefined>;
   /** The client has it: its hook answered 2xx. */
   acknowledge(copyId: string, clientId: string): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function sendNotification(
     if (body === undefined) return { outcome: 'delivered', httpStatus: null };
     const { status } = await parts.post(claimed.hook.url, {
       method: 'POST',
-      headers: buildHeaders(claimed, body, parts),
+      headers: await buildHeaders(claimed, body, parts),
       body,
     });
     if (status < 200 || status > 299)
@@ -65,18 +65,18 @@ export async function sendNotification(
 async function buildBody(
   { row, hook }: ClaimedNotification,
   inbound: InboundSource | undefined,
-): Promise<string | undefined> {
+): Promise<Uint8Array | undefined> {
   if (hook.kind === 'inbound')
     return inbound?.buildPayload(row.subject, hook.client_id, { isXdm: hook.is_xdm === 1 });
   const event: unknown = JSON.parse(row.payload);
-  return JSON.stringify({ ...(event as object), attempt: row.attempts + 1 });
+  return Buffer.from(JSON.stringify({ ...(event as object), attempt: row.attempts + 1 }));
 }
 
-function buildHeaders(
+async function buildHeaders(
   { row, hook }: ClaimedNotification,
-  body: string,
+  body: Uint8Array,
   { vault, now }: SendParts,
-): Record<string, string> {
+): Promise<Record<string, string>> {
   const timestamp = Math.floor(now.getTime() / 1000);
   const secrets = openSecrets(vault, hook, now.getTime());
   const basic = openBasic(vault, hook);
@@ -85,7 +85,7 @@ function buildHeaders(
     'user-agent': 'openhisp',
     'webhook-id': row.id,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': signNotification(secrets, { id: row.id, timestamp, body }),
+    'webhook-signature': await signNotification(secrets, { id: row.id, timestamp, body }),
     ...(basic === undefined ? {} : { authorization: basic }),
   };
 }

@@ -3,7 +3,8 @@ import type { InboundDocument, Messaging } from '../../../service/messaging/inde
 import { errorResponses } from '../envelope.ts';
 import type { RouteModule } from '../types.ts';
 import { formatInbox } from './format-answers.ts';
-import { originOf } from './request-parts.ts';
+import { json, originOf } from './request-parts.ts';
+import { sendBytes } from './send-bytes.ts';
 import {
   acknowledgeAnswer,
   attachmentParameters,
@@ -15,6 +16,9 @@ import {
 } from './schemas.ts';
 
 const inbox = '/messaging/dirmsg/inbox';
+
+/** Goes before the members of a payload, of which the opening brace is cut off. */
+const okStart = Buffer.from('{"status":"OK",');
 
 /** Received messages: list, fetch, acknowledge (Decision 0014). */
 export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): RouteModule {
@@ -55,7 +59,8 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
           request.query.xdm ?? false,
           originOf(request),
         );
-        return reply.header('Cache-Control', 'no-store').send({ status: 'OK', ...payload } as never);
+        reply.header('Cache-Control', 'no-store').type(json);
+        return sendBytes(reply as unknown as FastifyReply, [okStart, payload.subarray(1)]);
       },
     );
     app.get(
@@ -131,15 +136,15 @@ const harmlessTypes = new Set([
 ]);
 
 function sendDocument(reply: FastifyReply, document: InboundDocument): FastifyReply {
-  return reply
+  reply
     .header(
       'Content-Type',
       harmlessTypes.has(document.mediaType) ? document.mediaType : 'application/octet-stream',
     )
     .header('Content-Disposition', formatDisposition(document.fileName))
     .header('X-Content-Type-Options', 'nosniff')
-    .header('Cache-Control', 'no-store')
-    .send(document.content);
+    .header('Cache-Control', 'no-store');
+  return sendBytes(reply, [document.content]);
 }
 
 // RFC 6266 §4.3 with RFC 8187: an ASCII fallback, and the real name encoded where it differs.

@@ -10,7 +10,7 @@ export const auditMigration: Migration = {
   async up(db, engine) {
     await db.schema
       .createTable('audit_event')
-      .addColumn('sequence', 'bigint', (column) => column.primaryKey())
+      .addColumn('sequence', engine === 'sqlite' ? 'integer' : 'bigint', (column) => column.primaryKey())
       .addColumn('recorded_at', 'bigint', (column) => column.notNull())
       .addColumn('action', 'text', (column) => column.notNull())
       .addColumn('actor', 'text')

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
+
+const bytes = (maxLength: number): fc.Arbitrary<Uint8Array> =>
+  fc.integer({ min: 0, max: maxLength }).map((length) => randomBytes(length));
+
+test('slices are the bytes in order, none larger than asked, none empty', () => {
+  fc.assert(
+    fc.property(bytes(500), fc.integer({ min: 1, max: 100 }), (whole, size) => {
+      const slices = [...slicesOf(whole, size)];
+      assert.ok(slices.every((slice) => slice.length > 0 && slice.length <= size));
+      assert.equal(slices.length, Math.ceil(whole.length / size));
+      assert.ok(Buffer.concat(slices).equals(whole));
+    }),
+  );
+});
+
+test('pieces are joined as Buffer.concat joins them, also large ones, in memory of their own', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(bytes(2 * sliceBytes + 1), { maxLength: 4 }), async (pieces) => {
+      const joined = await joinInSlices(pieces);
+      assert.ok(joined.equals(Buffer.concat(pieces)));
+      assert.equal(joined.buffer.byteLength, joined.length);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('the hash is that of the whole', async () => {
+  for (const size of [0, 1, sliceBytes - 1, sliceBytes, sliceBytes + 1, 3 * sliceBytes]) {
+    const whole = randomBytes(size);
+    assert.equal(await hashInSlices(whole), createHash('sha256').update(whole).digest('hex'));
+  }
+});

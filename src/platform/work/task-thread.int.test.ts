@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, test } from 'node:test';
+import { CodedError, listMoved } from '../../core/index.ts';
+import { createTaskThread } from './task-thread.ts';
+
+const script = new URL('../../../test/support/task-thread-script.ts', import.meta.url);
+const thread = createTaskThread<Uint8Array | string, Uint8Array>(script);
+after(() => thread.close());
+
+test('answers each task with its own result, also many at once', async () => {
+  const tasks = Array.from({ length: 20 }, (_, index) => randomBytes(index));
+  const results = await Promise.all(tasks.map((task) => thread.run(task)));
+  for (const [index, task] of tasks.entries())
+    assert.deepEqual(Buffer.from(results[index] ?? []), Buffer.from(task.toReversed()));
+});
+
+test('large bytes move instead of being copied, small ones stay', async () => {
+  const large = new Uint8Array(100_000);
+  await thread.run(large, listMoved([large]));
+  assert.equal(large.length, 0);
+  const small = new Uint8Array(1000);
+  await thread.run(small, listMoved([small]));
+  assert.equal(small.length, 1000);
+});
+
+test('a coded error arrives with all that the edges read', async () => {
+  await assert.rejects(thread.run('refuse'), (error) => {
+    assert.ok(error instanceof CodedError);
+    assert.deepEqual(
+      [error.code, error.kind, error.isTransient, error.publicMessage, error.message, error.problems],
+      ['TEST_REFUSED', 'conflict', false, 'Refused.', 'no', [{ field: 'a', reason: 'b', detail: 'c' }]],
+    );
+    return true;
+  });
+  await assert.rejects(thread.run('fail'), /broken/);
+});
+
+test('a thread that ends fails its tasks as transient, and the next task gets a new thread', async () => {
+  const waiting = [thread.run('exit'), thread.run('exit')];
+  for (const task of waiting) await assert.rejects(task, { code: 'PLATFORM_THREAD_LOST', isTransient: true });
+  assert.deepEqual(Buffer.from(await thread.run(Uint8Array.of(1, 2))), Buffer.of(2, 1));
+});
+
+test('after closing nothing runs any more', async () => {
+  const closed = createTaskThread<string, Uint8Array>(script);
+  const running = closed.run('exit');
+  await Promise.all([assert.rejects(running), closed.close()]);
+  await assert.rejects(closed.run('exit'), { code: 'PLATFORM_THREAD_LOST' });
+});
