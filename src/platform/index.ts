@@ -20,6 +20,7 @@ export {
 } from './storage/storage.ts';
 export type { Migration } from './storage/migrate.ts';
 export { migrations } from './storage/migrations/index.ts';
+export { referenceBytes } from './content/reference.ts';
 export { createContentStore, type ContentStore } from './content/content-store.ts';
 export { createVault, type Vault } from './vault/vault.ts';
 export { openVault, type StoredVault, type VaultOptions } from './vault/open-vault.ts';

@@ -9,7 +9,8 @@ export interface ContentReference {
 const formatVersion = 2;
 const idBytes = 16;
 const sizeAt = 1 + idBytes;
-const referenceBytes = sizeAt + 6;
+/** A stored value's beginning of this length tells all that `releaseIn` needs. */
+export const referenceBytes = sizeAt + 6;
 
 /** `version (1) | id (16) | size (6, big-endian)`. Nothing in it is secret, and a changed one opens nothing. */
 export function formatReference({ id, sizeBytes }: ContentReference): Uint8Array {

@@ -1,5 +1,5 @@
-import type { Kysely } from 'kysely';
-import { startWorker, type Worker } from '../../platform/index.ts';
+import { sql, type Kysely } from 'kysely';
+import { referenceBytes, startWorker, type Worker } from '../../platform/index.ts';
 import type { MessagingParts } from './seams.ts';
 import type { MessagingTables } from './tables.ts';
 
@@ -106,9 +106,10 @@ async function deleteAcknowledged(
         ),
       ),
     )
-    .returning('sealed_message')
+    // A small content itself is not needed, only where a large one lies.
+    .returning(sql<Uint8Array>`substr(sealed_message, 1, ${sql.lit(referenceBytes)})`.as('start'))
     .execute();
-  for (const row of removed) await contents.releaseIn(tx, row.sealed_message);
+  for (const row of removed) await contents.releaseIn(tx, row.start);
 }
 
 /** Cleans and warns once a minute until it is closed. */
