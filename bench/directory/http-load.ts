@@ -1,21 +1,27 @@
 /**
- * Asks for one address over and over: `node http-load.ts URL AUTHORIZATION CONNECTIONS SECONDS` prints one JSON line.
- * Raw sockets with a ready-made request, so that asking costs as little as possible beside answering.
+ * Asks over and over: `node http-load.ts BASE_URL AUTHORIZATION CONNECTIONS SECONDS` takes one path a line from standard
+ * input, goes through them again and again, and prints one JSON line. Raw sockets with ready-made requests, so that
+ * asking costs as little as possible beside answering.
  */
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 
-const [, , url = '', authorization = '', connections = '20', seconds = '4'] = process.argv;
-const { hostname, port, pathname, search, host } = new URL(url);
-const request = Buffer.from(
-  `GET ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n\r\n`,
-);
+const [, , baseUrl = '', authorization = '', connections = '20', seconds = '4'] = process.argv;
+const { hostname, port, host } = new URL(baseUrl);
+const requests = (await text(process.stdin))
+  .split('\n')
+  .filter((path) => path !== '')
+  .map((path) =>
+    Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n\r\n`),
+  );
 const endOfHead = Buffer.from('\r\n\r\n');
-const endsAtMs = performance.now() + Number(seconds) * 1000;
 const latencies: number[] = [];
+let asked = 0;
 let failures = 0;
+let bytes = 0;
 
 /** One connection, one request at a time, until the time is over. */
-function ask(): Promise<void> {
+function ask(endsAtMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     let received: Buffer = Buffer.alloc(0);
@@ -25,7 +31,7 @@ function ask(): Promise<void> {
       sentAtMs = performance.now();
       missing = -1;
       received = Buffer.alloc(0);
-      socket.write(request);
+      socket.write(requests[asked++ % requests.length] as Buffer);
     };
     socket.once('connect', send);
     socket.once('error', reject);
@@ -39,6 +45,7 @@ function ask(): Promise<void> {
         const head = received.toString('latin1', 0, at);
         if (!head.startsWith('HTTP/1.1 200')) failures++;
         const length = Number(/\ncontent-length: *([0-9]+)/i.exec(head)?.[1] ?? Number.NaN);
+        bytes += length;
         missing = length - (received.length - at - endOfHead.length);
       }
       if (missing > 0) return;
@@ -49,12 +56,16 @@ function ask(): Promise<void> {
   });
 }
 
-await Promise.all(Array.from({ length: Number(connections) }, ask));
+const startMs = performance.now();
+const endsAtMs = startMs + Number(seconds) * 1000;
+await Promise.all(Array.from({ length: Number(connections) }, () => ask(endsAtMs)));
+const tookSeconds = (performance.now() - startMs) / 1000;
 latencies.sort((a, b) => a - b);
 const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
 console.log(
   JSON.stringify({
-    requestsPerSecond: latencies.length / Number(seconds),
+    requestsPerSecond: latencies.length / tookSeconds,
+    meanBytes: Math.round(bytes / latencies.length),
     p50Ms: at(0.5),
     p95Ms: at(0.95),
     failures,

@@ -1,6 +1,8 @@
 /**
  * Whole HTTP requests against a fixed page of the same size from the same server: `node bench/directory/http.ts [records]`.
- * Every request carries a token, is rate-limited, counted and audited; the load comes from another process.
+ * Every request carries a token, is rate-limited, counted and audited; the load comes from another process. Each kind of
+ * query is timed twice: one query that is repeated, as popular ones are, and as many different ones as the directory
+ * gives, none of them answered before.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,10 +15,11 @@ import { createHttpApp, type RouteModule } from '../../src/app/http/index.ts';
 import { silentLog, systemClock } from '../../src/core/index.ts';
 import { createMetrics, loadConfig } from '../../src/platform/index.ts';
 import { createOauth } from '../../src/service/oauth/index.ts';
-import { measureImport, openDirectory, type OpenDirectory } from './import.ts';
+import type { HttpQuery } from './http-queries.ts';
+import { measureImport, openDirectory, sampleQueries, type OpenDirectory } from './import.ts';
 
+/** One load against a fixed page of the same size. */
 export interface HttpTiming {
-  readonly name: string;
   readonly pageBytes: number;
   readonly requestsPerSecond: number;
   readonly fixedPerSecond: number;
@@ -24,26 +27,21 @@ export interface HttpTiming {
   readonly p95Ms: number;
 }
 
-const queries: readonly (readonly [name: string, query: string])[] = [
-  ['no filter', ''],
-  ['last name Smith', 'prov_last_name=Smith'],
-  ['organization contains clinic', 'org_name=clinic'],
-  ['specialty contains cardio, Texas', 'prov_spec_text=cardio&org_state=TX'],
-  ['Direct address contains smith', 'serv_direct_addr=smith'],
-  ['Texas by city', 'org_state=TX&sort_by=org_city'],
-  ['25 miles round a ZIP', 'org_zip=78701&radius=25'],
-  ['1000 miles round a city', 'org_city=Chicago&org_state=IL&radius='],
-  ['last name S, page of 1000', 'prov_last_name=S&limit=1000'],
-];
+export interface HttpTimings {
+  readonly name: string;
+  readonly repeated: HttpTiming;
+  readonly distinct: HttpTiming;
+}
 
 /**
- * Measures each query beside a fixed page of its size: turn and turn about, one second each, because other work on the
- * machine comes and goes; the medians count.
+ * Measures each kind of query beside a fixed page of its size: turn and turn about, one second each, because other work
+ * on the machine comes and goes; the medians count.
  */
 export async function measureHttp(
   { directory, storage, audit }: OpenDirectory,
+  queries: readonly HttpQuery[],
   rounds = 5,
-): Promise<HttpTiming[]> {
+): Promise<HttpTimings[]> {
   const oauth = createOauth({ storage, clock: systemClock, audit });
   let fixedPage = Buffer.alloc(0);
   const fixedRoute: RouteModule = (app) => {
@@ -62,32 +60,47 @@ export async function measureHttp(
   try {
     const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
     const authorization = `Bearer ${await getToken(oauth, baseUrl)}`;
-    const timings: HttpTiming[] = [];
-    for (const [name, query] of queries) {
-      const url = `${baseUrl}/provider-directory/v2/providers?${query}`;
-      fixedPage = Buffer.from(await (await fetch(url, { headers: { authorization } })).arrayBuffer());
+    const against = async (paths: readonly (readonly string[])[]): Promise<HttpTiming> => {
       const fixed: Fired[] = [];
       const real: Fired[] = [];
-      for (let round = 0; round <= rounds; round++) {
-        fixed.push(await fire(`${baseUrl}/fixed`, authorization, 1));
-        real.push(await fire(url, authorization, 1));
+      for (const portion of paths) {
+        const answered = await fire(baseUrl, portion, authorization, 1);
+        fixedPage = Buffer.alloc(answered.meanBytes, ' ');
+        real.push(answered);
+        fixed.push(await fire(baseUrl, ['/fixed'], authorization, 1));
       }
       // The first round only warms up.
       const of = (fired: readonly Fired[], figure: keyof Fired): number =>
         medianOf(fired.slice(1).map((one) => one[figure]));
-      timings.push({
-        name,
-        pageBytes: fixedPage.length,
+      return {
+        pageBytes: of(real, 'meanBytes'),
         requestsPerSecond: of(real, 'requestsPerSecond'),
         fixedPerSecond: of(fixed, 'requestsPerSecond'),
         p50Ms: of(real, 'p50Ms'),
         p95Ms: of(real, 'p95Ms'),
+      };
+    };
+    const timings: HttpTimings[] = [];
+    for (const { name, repeated, distinct } of queries) {
+      const path = (query: string): string => `/provider-directory/v2/providers?${query}`;
+      const portions = portionsOf(distinct.map(path), rounds + 1);
+      timings.push({
+        name,
+        repeated: await against(portions.map(() => [path(repeated)])),
+        distinct: await against(portions),
       });
     }
     return timings;
   } finally {
     await app.close();
   }
+}
+
+/** Divides a list, so that no round meets what another has asked for. */
+function portionsOf(list: readonly string[], count: number): string[][] {
+  return Array.from({ length: count }, (_, portion) =>
+    list.filter((_entry, index) => index % count === portion),
+  );
 }
 
 function medianOf(figures: readonly number[]): number {
@@ -111,6 +124,7 @@ async function getToken(oauth: ReturnType<typeof createOauth>, baseUrl: string):
 
 interface Fired {
   readonly requestsPerSecond: number;
+  readonly meanBytes: number;
   readonly p50Ms: number;
   readonly p95Ms: number;
 }
@@ -118,10 +132,16 @@ interface Fired {
 const loadProgram = path.join(import.meta.dirname, 'http-load.ts');
 
 /** Twenty connections from a process of their own. */
-async function fire(url: string, authorization: string, seconds: number): Promise<Fired> {
-  const child = spawn(process.execPath, [loadProgram, url, authorization, '20', String(seconds)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+async function fire(
+  baseUrl: string,
+  paths: readonly string[],
+  authorization: string,
+  seconds: number,
+): Promise<Fired> {
+  const child = spawn(process.execPath, [loadProgram, baseUrl, authorization, '20', String(seconds)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
+  child.stdin.end(paths.join('\n'));
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
   await once(child, 'close');
@@ -131,24 +151,30 @@ async function fire(url: string, authorization: string, seconds: number): Promis
 }
 
 /** The figures as a Markdown table. */
-export function formatHttp(timings: readonly HttpTiming[]): string[] {
+export function formatHttp(timings: readonly HttpTimings[]): string[] {
   return [
-    '| query | page, bytes | requests/s | fixed page/s | ratio | p50 ms | p95 ms |',
-    '|---|---|---|---|---|---|---|',
-    ...timings.map((timing) => {
-      const ratio = (timing.requestsPerSecond / timing.fixedPerSecond).toFixed(2);
-      const rates = `${timing.requestsPerSecond.toFixed(0)} | ${timing.fixedPerSecond.toFixed(0)} | ${ratio}`;
-      return `| ${timing.name} | ${timing.pageBytes} | ${rates} | ${timing.p50Ms.toFixed(1)} | ${timing.p95Ms.toFixed(1)} |`;
-    }),
+    '| query | asked | page, bytes | requests/s | fixed page/s | ratio | p50 ms | p95 ms |',
+    '|---|---|---:|---:|---:|---:|---:|---:|',
+    ...timings.flatMap(({ name, repeated, distinct }) => [
+      row(name, 'again', repeated),
+      row(name, 'new', distinct),
+    ]),
   ];
 }
 
+function row(name: string, asked: string, timing: HttpTiming): string {
+  const ratio = (timing.requestsPerSecond / timing.fixedPerSecond).toFixed(2);
+  const rates = `${timing.requestsPerSecond.toFixed(0)} | ${timing.fixedPerSecond.toFixed(0)} | ${ratio}`;
+  return `| ${name} | ${asked} | ${timing.pageBytes} | ${rates} | ${timing.p50Ms.toFixed(1)} | ${timing.p95Ms.toFixed(1)} |`;
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const records = Number(process.argv[2] ?? 300_000);
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-bench-'));
   try {
-    await measureImport(folder, Number(process.argv[2] ?? 300_000));
+    await measureImport(folder, records);
     const opened = await openDirectory(folder);
-    console.log(formatHttp(await measureHttp(opened)).join('\n'));
+    console.log(formatHttp(await measureHttp(opened, sampleQueries(records))).join('\n'));
     await opened.close();
   } finally {
     await rm(folder, { recursive: true, force: true });

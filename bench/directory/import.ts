@@ -20,6 +20,7 @@ import {
   type Directory,
   type ImportPhase,
 } from '../../src/service/directory/index.ts';
+import { httpQueries, type HttpQuery } from './http-queries.ts';
 
 export interface ImportTiming {
   readonly records: number;
@@ -48,13 +49,17 @@ export interface OpenDirectory {
 }
 
 const gazetteer = loadBuiltInGazetteer();
+const seed = 20_261_121;
+
+/** Queries for the directory that `measureImport` makes. */
+export const sampleQueries = (records: number): HttpQuery[] => httpQueries(records, seed, gazetteer);
 
 /** Writes the benchmark's records in our own columns, without coordinates, so that the gazetteer has its work. */
 export async function writeSampleCsv(file: string, records: number): Promise<void> {
   const out = createWriteStream(file, { highWaterMark: 1 << 22 });
   out.write(`${recordFields.map((field) => field.wireName).join(',')}\n`);
   let lines: string[] = [];
-  for (const record of generateProviders({ count: records, seed: 20_261_121, gazetteer })) {
+  for (const record of generateProviders({ count: records, seed, gazetteer })) {
     lines.push(recordFields.map(({ field }) => toField(record[field])).join(','));
     if (lines.length < 20_000) continue;
     if (!out.write(`${lines.join('\n')}\n`)) await once(out, 'drain');

@@ -32,7 +32,7 @@ import { findPostgres, startPostgres } from './postgres.ts';
 import { benchQueries } from './queries.ts';
 import { formatReport, type Figures } from './report.ts';
 import { formatHttp, measureHttp } from './http.ts';
-import { formatImport, measureImport, openDirectory } from './import.ts';
+import { formatImport, measureImport, openDirectory, sampleQueries } from './import.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -129,7 +129,7 @@ async function measureService(recordCount: number): Promise<string> {
     const imported = formatImport(await measureImport(folder, recordCount));
     log('timing whole requests');
     const opened = await openDirectory(folder);
-    const http = formatHttp(await measureHttp(opened));
+    const http = formatHttp(await measureHttp(opened, sampleQueries(recordCount)));
     await opened.close();
     const lists = [...imported.map((line) => `- ${line}`), '', '## Whole HTTP requests', '', ...http, ''];
     return ['', '## Import through the service', '', ...lists].join('\n');

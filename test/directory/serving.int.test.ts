@@ -33,6 +33,8 @@ describe('hosted addresses', () => {
     const first = (await world.search({ serv_direct_addr: 'direct.hosted' })).body.providers?.[0];
     assert.equal(first?.['serv_direct_addr'], 'Front.Desk@direct.hosted.example');
     assert.equal(typeof first['lat'], 'number', 'coordinates come from the gazetteer');
+    assert.equal(await world.directory.isListed('front.DESK@direct.hosted.example'), true);
+    assert.equal(await world.directory.isListed('desk@direct.hosted.example'), false);
     await world.load(
       toCsv([
         { serv_direct_addr: 'two@d.example' },

@@ -71,6 +71,25 @@ interface InboxPage {
 }
 
 describe('token → search → send → processed', () => {
+  it('tells of an address whether it is trusted and whether the directory lists it', async () => {
+    const { providers } = (await world.client.get('/provider-directory/v2/providers?limit=1')) as {
+      providers: { serv_direct_addr: string }[];
+    };
+    const listed = providers[0]?.serv_direct_addr ?? '';
+    const { result } = (await world.client.post('/messaging/dirmsg/validate', {
+      fromDirectAddress: demoAddress,
+      toDirectAddress: [listed, partners.processed, partners.untrusted],
+    })) as { result: { listed: boolean; trusted: boolean | null }[] };
+    assert.equal(result[0]?.listed, true);
+    assert.deepEqual(
+      result.slice(1).map((check) => [check.trusted, check.listed]),
+      [
+        [true, false],
+        [false, false],
+      ],
+    );
+  });
+
   it('finds a provider, sends, and sees the message processed by the far side', async () => {
     const found = (await world.client.get(
       '/provider-directory/v2/providers?prov_last_name=smith&org_state=TX',

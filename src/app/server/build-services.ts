@@ -47,7 +47,6 @@ export async function buildServices(foundation: Foundation, parts: Parts): Promi
   const fetch = createGuardedFetch({ timeoutMs: 10_000, maxBytes: 20_000_000, allowPrivate });
   const agent = parts.keep(buildAgent(foundation, dns, fetch));
   const webhooks = parts.keep(buildWebhooks(foundation));
-  const messaging = await buildMessaging(foundation, parts, { dns, agent, webhooks });
   const directory = parts.keep(
     await createDirectory({
       ...foundation,
@@ -57,6 +56,7 @@ export async function buildServices(foundation: Foundation, parts: Parts): Promi
       limits: config.directory,
     }),
   );
+  const messaging = await buildMessaging(foundation, parts, { dns, agent, webhooks, directory });
   return { directory, messaging, webhooks, fetch };
 }
 
@@ -105,13 +105,14 @@ interface MessagingNeeds {
   readonly dns: DnsResolver;
   readonly agent: Agent;
   readonly webhooks: Webhooks;
+  readonly directory: Directory;
 }
 
 /** Delivery tells messaging of outcomes, and messaging gives delivery its work; both meet here and nowhere else. */
 async function buildMessaging(
   foundation: Foundation,
   parts: Parts,
-  { dns, agent, webhooks }: MessagingNeeds,
+  { dns, agent, webhooks, directory }: MessagingNeeds,
 ): Promise<Messaging> {
   const { config, oauth, nodeId } = foundation;
   const delivery = parts.keep(
@@ -137,6 +138,7 @@ async function buildMessaging(
     webhooks,
     agent,
     clients: oauth.clients,
+    isListed: (address) => directory.isListed(address),
     identity: {
       hostname: config.smtp.hostname,
       sourceOid: oidOfUuid(nodeId),

@@ -24,7 +24,7 @@ export function estimateCost(query: ProviderQuery, context: FilterContext): numb
 }
 
 function estimateRows(filter: ProviderFilter, context: FilterContext): number {
-  if (filter.match === 'contains' || filter.field === 'directAddress')
+  if (filter.match === 'contains' || (filter.field === 'directAddress' && filter.match !== 'exact'))
     return context.rowCount * containsShare;
   return compileFilter(filter, context)?.count ?? context.rowCount;
 }

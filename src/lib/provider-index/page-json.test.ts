@@ -60,6 +60,28 @@ test('with a radius every record ends in its distance, rounded up', () => {
   }
 });
 
+test('ids, places and text around a page of every kind', () => {
+  const [template] = randomDirectory(3, 1) as [ProviderRecord];
+  const ids = [1, 9, 10, 99, 100, 1_234_567_890, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 40 + 1];
+  const records = ids.map((id, index) => ({
+    ...template,
+    id,
+    lastName: 'Öztürk "Ö"'.slice(0, index),
+    phone: '5'.repeat(index),
+    latitude: index / 7,
+    longitude: -index / 3,
+  }));
+  const index = buildIndex(records);
+  const { rows } = index.search({ filters: [], sort: [], offset: 0, limit: 100 });
+  const json = Buffer.from(index.writePageJson({ rows }, { before: '{"a":', after: '}' })).toString();
+  const expected = [...rows].map((row) => wireRecord(index.record(row)));
+  assert.equal(json, JSON.stringify({ a: expected }));
+  assert.deepEqual(
+    expected.map((entry) => entry['id']).toSorted((a, b) => Number(a) - Number(b)),
+    ids,
+  );
+});
+
 test('a page without records is an empty array', () => {
   const index = buildIndex([]);
   assert.equal(Buffer.from(index.writePageJson({ rows: new Uint32Array(0) })).toString(), '[]');

@@ -1,9 +1,10 @@
 /** Writes records as JSON straight from the bytes of the dictionaries. */
 import { roundUpMiles } from '../geo/index.ts';
 import type { ColumnName } from './columns.ts';
+import { byteText, constantText, createJsonOutput, type JsonOutput } from './json-output.ts';
 import type { PointMap } from './points.ts';
 import type { TextColumn } from './text-column.ts';
-import type { SearchResult } from './types.ts';
+import type { ProviderIndex, TextAround } from './types.ts';
 
 export interface JsonContext {
   readonly columns: ReadonlyMap<ColumnName, TextColumn>;
@@ -34,84 +35,95 @@ const fixedBytes = 512;
 // Rows whose texts are located together.
 const chunkRows = 64;
 
-/** The JSON text of the providers array, in UTF-8. */
-export function createPageWriter(
-  context: JsonContext,
-): (page: Pick<SearchResult, 'rows' | 'distances'>) => Uint8Array {
+// At most 100 bytes each.
+const maxKeptPlaces = 1 << 16;
+
+const nothingAround: TextAround = { before: '', after: '' };
+const opening = constantText('{"id":');
+const openingBracket = 0x5b;
+const closingBracket = 0x5d;
+const closingBrace = 0x7d;
+const comma = 0x2c;
+
+/** Writes the JSON text of a providers array in UTF-8, and the text around it. */
+export function createPageWriter(context: JsonContext): ProviderIndex['writePageJson'] {
   const columns = wireColumns.flatMap(([label, ...names], field) =>
-    names.map((name, part) => ({
-      column: context.columns.get(name) as TextColumn,
-      // What stands between this text and the one before.
-      before: Buffer.from(part > 0 ? '' : field === 0 ? `,"${label}":"` : `","${label}":"`),
-    })),
+    names.map((name, part) => {
+      const column = context.columns.get(name) as TextColumn;
+      return {
+        column,
+        values: byteText(column.values),
+        // What stands between this text and the one before.
+        before: constantText(part > 0 ? '' : field === 0 ? `,"${label}":"` : `","${label}":"`),
+        span: new Uint32Array(chunkRows * 2),
+      };
+    }),
   );
-  const spans = columns.map(() => new Uint32Array(chunkRows * 2));
-  let target = Buffer.allocUnsafe(1 << 16);
-  let position = 0;
-
-  function reserve(bytes: number): void {
-    if (position + bytes <= target.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(target.length * 2, position + bytes));
-    target.copy(larger, 0, 0, position);
-    target = larger;
-  }
-
-  function put(source: Uint8Array, start: number, end: number): void {
-    const out = target;
-    let to = position;
-    for (let at = start; at < end; at++) out[to++] = source[at] as number;
-    position = to;
-  }
-
-  function putAscii(text: string): void {
-    const out = target;
-    const to = position;
-    for (let at = 0; at < text.length; at++) out[to + at] = text.charCodeAt(at);
-    position = to + text.length;
-  }
+  const { ids, points } = context;
+  const places = placeTexts(points);
+  const chunkIds = new Float64Array(chunkRows);
+  const chunkPoints = new Uint32Array(chunkRows);
+  const output = createJsonOutput(1 << 16);
 
   // Where the texts of some rows lie, column by column: the processor fetches from many places of memory at once.
   function locate(rows: Uint32Array): number {
     let bytes = 0;
-    for (let index = 0; index < columns.length; index++) {
-      bytes += (columns[index] as (typeof columns)[number]).column.locate(rows, spans[index] as Uint32Array);
+    for (const { column, span } of columns) bytes += column.locate(rows, span);
+    for (let index = 0; index < rows.length; index++) {
+      chunkIds[index] = ids[rows[index] as number] as number;
+      chunkPoints[index] = points.codes[rows[index] as number] as number;
     }
     return bytes;
   }
 
-  function putRecord(index: number, row: number, miles: number | undefined): void {
-    putAscii(`{"id":${context.ids[row]}`);
+  function putRecord(index: number, miles: number | undefined): void {
+    output.put(opening, 0, opening.length);
+    putId(output, chunkIds[index] as number);
     for (let field = 0; field < columns.length; field++) {
-      const { column, before } = columns[field] as (typeof columns)[number];
-      const span = spans[field] as Uint32Array;
-      put(before, 0, before.length);
-      put(column.values, span[index * 2] as number, span[index * 2 + 1] as number);
+      const { values, before, span } = columns[field] as (typeof columns)[number];
+      output.put(before, 0, before.length);
+      output.put(values, span[index * 2] as number, span[index * 2 + 1] as number);
     }
-    const point = context.points.codes[row] as number;
-    putAscii(
-      `","lat":${degrees(context.points.latitudes, point)},"lng":${degrees(context.points.longitudes, point)}`,
-    );
-    putAscii(miles === undefined ? '}' : `,"distance":${roundUpMiles(miles)}}`);
+    output.putAscii(places(chunkPoints[index] as number));
+    if (miles !== undefined) output.putAscii(`,"distance":${roundUpMiles(miles)}`);
+    output.putByte(closingBrace);
   }
 
-  return ({ rows, distances }) => {
-    position = 0;
-    target[position++] = 0x5b;
+  return ({ rows, distances }, { before, after } = nothingAround) => {
+    output.reserve(before.length + 1);
+    output.putAscii(before);
+    output.putByte(openingBracket);
     for (let start = 0; start < rows.length; start += chunkRows) {
       const chunk = rows.subarray(start, start + chunkRows);
-      reserve(locate(chunk) + chunk.length * fixedBytes);
+      output.reserve(locate(chunk) + chunk.length * fixedBytes);
       for (let index = 0; index < chunk.length; index++) {
-        if (start + index > 0) target[position++] = 0x2c;
-        putRecord(index, chunk[index] as number, distances?.[start + index]);
+        if (start + index > 0) output.putByte(comma);
+        putRecord(index, distances?.[start + index]);
       }
     }
-    reserve(1);
-    target[position++] = 0x5d;
-    return Uint8Array.prototype.slice.call(target, 0, position);
+    output.reserve(after.length + 1);
+    output.putByte(closingBracket);
+    output.putAscii(after);
+    return output.take();
   };
 }
 
-// A record without coordinates has none to show: null, as the specification calls only the distance non-null.
-function degrees(values: Float64Array, point: number): string {
-  return point < values.length ? String(values[point]) : 'null';
+function putId(output: JsonOutput, id: number): void {
+  if (id <= 0x7fffffff) output.putDigits(id);
+  else output.putAscii(String(id));
+}
+
+/**
+ * The end of a record up to the distance, by point. Writing a fraction in decimal costs as much as copying a whole
+ * record, and most directories know places only by ZIP code: the texts of a moderate number of points are kept.
+ */
+function placeTexts({ count, latitudes, longitudes }: PointMap): (point: number) => string {
+  const textOf = (point: number): string =>
+    point < count
+      ? `","lat":${latitudes[point]},"lng":${longitudes[point]}`
+      : // A record without coordinates has none to show: null, as the specification calls only the distance non-null.
+        '","lat":null,"lng":null';
+  if (count >= maxKeptPlaces) return textOf;
+  const kept: (string | undefined)[] = Array.from({ length: count + 1 });
+  return (point) => (kept[point] ??= textOf(point));
 }

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Closable } from '../../core/index.ts';
 import { ProviderIndexError } from './errors.ts';
 import { openIndex } from './open-index.ts';
+import { createPageCache } from './page-cache.ts';
 import type { ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes } from './types.ts';
 
 export interface SearchPoolOptions {
@@ -9,6 +10,8 @@ export interface SearchPoolOptions {
   readonly threads: number;
   /** Queries that look at more rows than this by estimate run in a worker; tests lower it. */
   readonly heavyRows?: number;
+  /** Pages kept for queries that come again, until the next swap; 32 MiB if left out, 0 keeps none. */
+  readonly cacheBytes?: number;
 }
 
 /** A page ready to be sent: count and text come from one and the same index. */
@@ -16,8 +19,8 @@ export interface SearchPage {
   readonly totalCount: number;
   /** Records on this page. */
   readonly count: number;
-  /** UTF-8 JSON text of the providers array. */
-  readonly providersJson: Uint8Array;
+  /** UTF-8 JSON text of the whole answer (Directory spec: Response envelope). */
+  readonly json: Uint8Array;
 }
 
 export interface SearchPool extends Closable {
@@ -51,10 +54,16 @@ interface SearchThread {
 
 // About a third of a millisecond.
 const defaultHeavyRows = 30_000;
+const defaultCacheBytes = 32 * 1024 * 1024;
 
 /** Keeps the index in use and threads that share it. Starting a thread costs about 50 ms and no copy of the index. */
-export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: SearchPoolOptions): SearchPool {
+export function createSearchPool({
+  threads,
+  heavyRows = defaultHeavyRows,
+  cacheBytes = defaultCacheBytes,
+}: SearchPoolOptions): SearchPool {
   let current: ProviderIndex | undefined;
+  let pages = createPageCache(cacheBytes);
   let isClosed = false;
   let nextId = 1;
   const pool: SearchThread[] = [];
@@ -101,16 +110,21 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
   return {
     async search(query) {
       const index = needIndex();
-      if (threads > 0 && index.estimateCost(query) > heavyRows) return searchInThread(query);
-      return writePage(index, index.search(query));
+      return pages.obtain(query, () =>
+        threads > 0 && index.estimateCost(query) > heavyRows
+          ? searchInThread(query)
+          : writePage(index, index.search(query)),
+      );
     },
     findByNpi(npi) {
       const rows = needIndex().findByNpi(npi);
-      return writePage(needIndex(), { totalCount: rows.length, rows });
+      const json = needIndex().writePageJson({ rows }, { before: answerStart, after: '}' });
+      return { totalCount: rows.length, count: rows.length, json };
     },
     swap(bytes) {
       if (isClosed) return;
       current = openIndex(bytes);
+      pages = createPageCache(cacheBytes);
       for (const thread of pool) tell(thread, { kind: 'swap', bytes });
       while (pool.length < threads) startThread();
     },
@@ -142,11 +156,11 @@ function settle({ waiting, worker }: SearchThread, reply: PoolReply): void {
   else request?.reject(new ProviderIndexError('INDEX_QUERY_INVALID', reply.failure));
 }
 
-/** Makes a page of a result of this index. */
+const answerStart = '{"status":"OK","providers":';
+
+/** Makes a page of a result of this index. The total is text on the wire. */
 export function writePage(index: ProviderIndex, result: SearchResult): SearchPage {
-  return {
-    totalCount: result.totalCount,
-    count: result.rows.length,
-    providersJson: index.writePageJson(result),
-  };
+  const after = `,"totalCount":"${result.totalCount}"}`;
+  const json = index.writePageJson(result, { before: answerStart, after });
+  return { totalCount: result.totalCount, count: result.rows.length, json };
 }

@@ -16,7 +16,7 @@ function reply(id: number, query: ProviderQuery): void {
   try {
     if (index === undefined) throw new TypeError('The search came before the index.');
     const page = writePage(index, index.search(query));
-    parentPort?.postMessage({ id, page } satisfies PoolReply, [page.providersJson.buffer as ArrayBuffer]);
+    parentPort?.postMessage({ id, page } satisfies PoolReply, [page.json.buffer as ArrayBuffer]);
   } catch (error) {
     parentPort?.postMessage({ id, failure: errorText(error) } satisfies PoolReply);
   }

@@ -88,6 +88,12 @@ export interface ArraySpec {
   readonly length: number;
 }
 
+/** ASCII text around a page. */
+export interface TextAround {
+  readonly before: string;
+  readonly after: string;
+}
+
 /** What an index consists of: plain data that can be written to a file and shared with worker threads. */
 export interface IndexLayout {
   readonly recordCount: number;
@@ -113,8 +119,11 @@ export interface ProviderIndex {
   /** Rows with that NPI, by id; empty when there is none. */
   findByNpi(npi: string): Uint32Array;
   record(row: number): ProviderRecord;
-  /** UTF-8 JSON text of the providers array, with the names and the order of Directory spec: Provider record. */
-  writePageJson(page: Pick<SearchResult, 'rows' | 'distances'>): Uint8Array;
+  /**
+   * UTF-8 JSON text of the providers array, with the names and the order of Directory spec: Provider record; `around` is
+   * ASCII text written before and after it.
+   */
+  writePageJson(page: Pick<SearchResult, 'rows' | 'distances'>, around?: TextAround): Uint8Array;
   /** A rough number of record visits that the query costs; decides whether it runs in a worker. */
   estimateCost(query: ProviderQuery): number;
   memory(): readonly PartSize[];

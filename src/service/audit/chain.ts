@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** The columns of one row, as stored. */
 export interface AuditRow {
@@ -34,7 +34,7 @@ export function hashRow(row: Omit<AuditRow, 'hash'>): Buffer {
     row.remote_address,
     row.objects,
   ]);
-  return createHash('sha256').update(row.previous_hash).update(canonical, 'utf8').digest();
+  return hash('sha256', Buffer.concat([row.previous_hash, Buffer.from(canonical)]), 'buffer');
 }
 
 /** Names sorted by code point, so that equal objects give equal text. */

@@ -25,11 +25,11 @@ import { followDirectory } from './serve/current-index.ts';
 import { loadState } from './store/state.ts';
 import { readStatus, type DirectoryStatus } from './status.ts';
 
-/** One answered query, ready to be put into the envelope. */
+/** One answered query, ready to be sent. */
 export interface DirectoryAnswer {
   readonly totalCount: number;
-  /** UTF-8 JSON text of the providers array. */
-  readonly providersJson: Uint8Array;
+  /** UTF-8 JSON text (Directory spec: Response envelope). */
+  readonly json: Uint8Array;
 }
 
 export interface Directory extends Closable {
@@ -48,6 +48,8 @@ export interface Directory extends Closable {
     caller: DirectoryCaller,
     onLimits?: (state: Taken) => void,
   ): Promise<DirectoryAnswer>;
+  /** Whether there is a record of this Direct address; undefined before the index is there. */
+  isListed(directAddress: string): Promise<boolean | undefined>;
   /** Loads from files and serves the result. */
   importFiles(request: ImportRequest): Promise<LoadReport>;
   /** Lists (or changes) an address that this operator hosts; it can be found within seconds to a minute. */
@@ -120,10 +122,10 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
         throw new DirectoryError('DIRECTORY_NOT_READY', 'The index is being loaded', {
           retryAfterSeconds: 5,
         });
-      const { totalCount, count, providersJson } = await query();
+      const { totalCount, count, json } = await query();
       guard.book(caller, count);
       await auditQuery(audit, auditSecret, caller, parameters, { outcome: 'ok', shown: count, totalCount });
-      return { totalCount, providersJson };
+      return { totalCount, json };
     } catch (error) {
       await auditQuery(audit, auditSecret, caller, parameters, {
         outcome: outcomeOf(error),
@@ -148,6 +150,12 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
           throw new DirectoryError('DIRECTORY_NPI_NOT_FOUND', 'No record with this NPI');
         return page;
       }),
+    async isListed(directAddress) {
+      if (current.served === undefined) return undefined;
+      const filters = [{ field: 'directAddress', match: 'exact', value: directAddress }] as const;
+      const { totalCount } = await current.pool.search({ filters, sort: [], offset: 0, limit: 0 });
+      return totalCount > 0;
+    },
     async importFiles(request) {
       const report = await importDirectory(options, request);
       await current.refresh();

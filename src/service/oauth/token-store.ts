@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash as hashOf, randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { ClientIdentity } from './client.ts';
@@ -107,7 +107,7 @@ export function createTokenStore({
 }
 
 export function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token, 'utf8').digest();
+  return hashOf('sha256', token, 'buffer');
 }
 
 function invalidToken(): OauthError {

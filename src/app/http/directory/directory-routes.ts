@@ -10,7 +10,7 @@ export interface DirectoryRoutesOptions {
 }
 
 const basePath = '/provider-directory/v2/providers';
-const json = 'application/json; charset=utf-8';
+const mediaType = 'application/json; charset=utf-8';
 
 /** The routes of the provider directory, for tokens of the scope `provider-directory`. */
 export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteModule {
@@ -23,7 +23,7 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
       const answer = await directory.search(readParameters(request), callerOf(request), (taken) =>
         setRateLimitHeaders(reply, taken),
       );
-      return reply.type(json).send(frame(answer.providersJson, `,"totalCount":"${answer.totalCount}"}`));
+      return reply.type(mediaType).send(asBuffer(answer.json));
     });
 
     app.get<{ Params: { npi: string } }>(
@@ -33,7 +33,7 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
         const answer = await directory.findByNpi(request.params.npi, callerOf(request), (taken) =>
           setRateLimitHeaders(reply, taken),
         );
-        return reply.type(json).send(frame(answer.providersJson, '}'));
+        return reply.type(mediaType).send(asBuffer(answer.json));
       },
     );
   };
@@ -58,10 +58,8 @@ const byNpiSchema: FastifySchema = {
   response: { 200: byNpiResponse, ...errorResponses(400, 401, 403, 404) },
 };
 
-const opening = Buffer.from('{"status":"OK","providers":');
-
-function frame(providersJson: Uint8Array, ending: string): Buffer {
-  return Buffer.concat([opening, providersJson, Buffer.from(ending)]);
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** The parameters in the order and number in which they were sent. */
