@@ -41,7 +41,7 @@ export function runOnce(work: Exclude<Work, 'sign'>, message: Uint8Array): void 
 
 function measure(request: MeasureRequest): Measured {
   const run = prepare(request);
-  const warmUntil = performance.now() + request.seconds * 300;
+  const warmUntil = performance.now() + request.seconds * 500;
   do run();
   while (performance.now() < warmUntil);
   const cpuBefore = process.cpuUsage();

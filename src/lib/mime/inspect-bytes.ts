@@ -13,6 +13,9 @@ export interface ByteTraits {
 
 const LF = 0x0a;
 const CR = 0x0d;
+/** In each of four bytes. */
+const eachBlank = 0x20202020;
+const eachTopBit = 0x80808080;
 
 /**
  * Looks at every byte, but one by one only at control characters: printable ones are passed over four at a time, and lines that
@@ -67,25 +70,30 @@ function createControlFinder(bytes: Buffer): (from: number) => number {
   };
 }
 
-/** The offset behind all lines that follow at `from`, have the given length, hold no control character and end with CRLF. */
+/**
+ * The offset behind all lines that follow at `from`, have the given length, hold no control character and end with CRLF. Lines
+ * with bytes above 0x7f may be left to the closer look that other lines get.
+ */
 function skipEqualLines(view: DataView, from: number, lineBytes: number): number {
+  const { byteLength } = view;
   let start = from;
   if (lineBytes < 4) return start;
   for (;;) {
     const end = start + lineBytes;
-    if (end + 2 > view.byteLength || view.getUint16(end) !== 0x0d0a) return start;
+    if (end + 2 > byteLength || view.getUint16(end) !== 0x0d0a) return start;
     // The last four bytes first: the steps before them need not come out even.
-    let controls = markControls(view.getInt32(end - 4, true));
+    let signs = view.getInt32(end - 4, true) - eachBlank;
     let index = start;
     for (; index < end - 8; index += 8)
-      controls |= markControls(view.getInt32(index, true)) | markControls(view.getInt32(index + 4, true));
-    if (index < end - 4) controls |= markControls(view.getInt32(index, true));
-    if (controls !== 0) return start;
+      signs |= (view.getInt32(index, true) - eachBlank) | (view.getInt32(index + 4, true) - eachBlank);
+    if (index < end - 4) signs |= view.getInt32(index, true) - eachBlank;
+    // A byte below a blank always leaves its top bit set here.
+    if ((signs & eachTopBit) !== 0) return start;
     start = end + 2;
   }
 }
 
-/** Not zero exactly if any of the four bytes is below 0x20. */
+/** Not zero exactly if any of the four bytes is below a blank. */
 function markControls(four: number): number {
-  return (four - 0x20202020) & ~four & 0x80808080;
+  return (four - eachBlank) & ~four & eachTopBit;
 }
