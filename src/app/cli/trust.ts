@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { systemClock } from '../../core/index.ts';
-import { readCertificate, readPrivateKey } from '../../lib/pki/index.ts';
+import { readCertificate, readCertificates, readPrivateKey, writeTrustBundle } from '../../lib/pki/index.ts';
 import { createTrust, type AnchorDirection, type Trust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
 import { withInstallation } from './with-installation.ts';
@@ -155,6 +155,15 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
         }
       }),
     );
+  bundle
+    .command('write <file...>')
+    .description('write certificates as one bundle, to be published for partners (no installation needed)')
+    .requiredOption('--out <file>', 'the bundle, PKCS #7 in DER')
+    .action(async (files: string[], options: { out: string }) => {
+      const anchors = (await Promise.all(files.map((file) => readFile(file)))).flatMap(readCertificates);
+      await writeFile(options.out, writeTrustBundle(anchors));
+      anchors.forEach(({ fingerprint, subject }) => context.print(`${fingerprint}\t${subject}`));
+    });
   bundle
     .command('remove <id>')
     .description('stop fetching a bundle and trusting its anchors')

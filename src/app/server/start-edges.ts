@@ -4,10 +4,18 @@ import { errorText } from '../../core/index.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createDnsServer } from '../../lib/dns/index.ts';
 import { createLdapResponder } from '../../lib/ldap/index.ts';
+import { readCertificates, writeTrustBundle } from '../../lib/pki/index.ts';
 import { findDirectAddress } from '../../lib/values/index.ts';
 import type { Config } from '../../platform/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
-import { createHttpApp, directoryRoutes, messagingRoutes, type ReadinessChecks } from '../http/index.ts';
+import {
+  createHttpApp,
+  directoryRoutes,
+  messagingRoutes,
+  trustBundleRoute,
+  type ReadinessChecks,
+  type RouteModule,
+} from '../http/index.ts';
 import { startSmtpListener } from '../smtp/index.ts';
 import type { Services } from './build-services.ts';
 import { createHostedZones } from './hosted-zones.ts';
@@ -35,13 +43,22 @@ export async function startHttp(
       },
       ...checks,
     },
-    routes: [directoryRoutes({ directory }), messagingRoutes({ messaging, webhooks, clock, sendLimits })],
+    routes: [
+      directoryRoutes({ directory }),
+      messagingRoutes({ messaging, webhooks, clock, sendLimits }),
+      ...publishedBundle(config),
+    ],
   });
   parts.keep({ close: () => app.close() });
   await app.listen({ host: config.http.host, port: config.http.port });
   const { port } = app.server.address() as AddressInfo;
   const scheme = config.http.tlsKeyFile === undefined ? 'http' : 'https';
   return config.http.publicUrl ?? `${scheme}://${config.http.host}:${port}`;
+}
+
+function publishedBundle({ trust: { publishedAnchorsFile } }: Config): RouteModule[] {
+  if (publishedAnchorsFile === undefined) return [];
+  return [trustBundleRoute(writeTrustBundle(readCertificates(readFileSync(publishedAnchorsFile))))];
 }
 
 /** Starts the listener for other HISPs. Returns its port. */

@@ -34,6 +34,7 @@ export {
   type TrustBundleOptions,
   type VerifyBundleSignature,
 } from './trust-bundle.ts';
+export { writeTrustBundle } from './write-trust-bundle.ts';
 export { createKeyPair, type KeyPair, type KeyPairOptions } from './key-pair.ts';
 export {
   createCertificate,

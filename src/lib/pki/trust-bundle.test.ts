@@ -7,6 +7,7 @@ import {
   formatPem,
   PkiError,
   readTrustBundle,
+  writeTrustBundle,
   type Certificate,
 } from './index.ts';
 
@@ -70,6 +71,13 @@ describe('readTrustBundle', () => {
     assert.deepEqual(names(readTrustBundle(Buffer.from(formatPem('PKCS7', plain())))), ['CN=one', 'CN=two']);
     const list = anchors.map((one) => formatPem('CERTIFICATE', one.der)).join('');
     assert.deepEqual(names(readTrustBundle(Buffer.from(list))), ['CN=one', 'CN=two']);
+  });
+
+  test('BUNDLE-06 what is written is read again, and is the same in whatever order', () => {
+    const written = writeTrustBundle([anchors[1], anchors[0], anchors[1]]);
+    assert.deepEqual(names(readTrustBundle(written)).toSorted(), ['CN=one', 'CN=two']);
+    assert.deepEqual(written, writeTrustBundle(anchors));
+    assert.throws(() => readTrustBundle(writeTrustBundle([])), PkiError);
   });
 
   test('BUNDLE-01 repetitions are dropped', () => {

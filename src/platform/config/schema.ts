@@ -104,6 +104,9 @@ const trust = section('Certificates and trust', {
     'Peers that cannot read RSA-OAEP with SHA-256, as domain=oaep-sha1 or domain=pkcs1 (AS-57).',
     '^[A-Za-z0-9.-]+=(oaep-sha256|oaep-sha1|pkcs1)$',
   ),
+  publishedAnchorsFile: optionalText(
+    'Certificates (PEM, DER or PKCS #7) that /trust-bundle.p7b gives to partners: the anchors of our own addresses (BUNDLE-06).',
+  ),
   failsOnUnknownRevocation: flag(false, 'Refuse a certificate whose revocation state cannot be found out.'),
   allowsPrivateTargets: flag(
     false,

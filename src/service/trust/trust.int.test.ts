@@ -13,10 +13,10 @@ import {
   createKeyPair,
   formatPem,
   issueDirectCertificate,
+  writeTrustBundle,
   type Certificate,
   type KeyPair,
 } from '../../lib/pki/index.ts';
-import { der } from '../../lib/asn1/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { loadMasterKey, openStorage, openVault, type Storage } from '../../platform/index.ts';
 import { createAudit } from '../audit/index.ts';
@@ -204,22 +204,7 @@ describe('trust bundles', () => {
   const fetch = createGuardedFetch({ timeoutMs: 2000, maxBytes: 100_000, allowPrivate: true });
   const refresh = (id: string) => trust.refreshBundles(fetch, silentLog, id);
 
-  const plainBundle = (...certificates: Certificate[]): Buffer =>
-    Buffer.from(
-      der.sequence(
-        der.oid('1.2.840.113549.1.7.2'),
-        der.explicit(
-          0,
-          der.sequence(
-            der.integer(1),
-            der.set(),
-            der.sequence(der.oid('1.2.840.113549.1.7.1')),
-            der.implicit(0, true, Buffer.concat(certificates.map((one) => one.der))),
-            der.set(),
-          ),
-        ),
-      ),
-    );
+  const plainBundle = (...certificates: Certificate[]): Buffer => writeTrustBundle(certificates);
 
   before(async () => {
     server = createServer((request, response) => {

@@ -1,0 +1,35 @@
+import { hash } from 'node:crypto';
+import type { RouteModule } from './types.ts';
+
+/** Anchors change every few years; an hour keeps a partner who polls often from asking in vain. */
+const maxAgeSeconds = 3600;
+
+/**
+ * `/trust-bundle.p7b`: the anchors by which partners come to trust the addresses of this operator, for their HISPs to
+ * poll (BUNDLE-06). For everybody, since anchors are public.
+ */
+export function trustBundleRoute(bundle: Uint8Array): RouteModule {
+  const etag = `"${hash('sha256', bundle)}"`;
+  return (app) => {
+    app.get('/trust-bundle.p7b', { schema }, async (request, reply) => {
+      reply.header('ETag', etag).header('Cache-Control', `public, max-age=${maxAgeSeconds}`);
+      if (names(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      return reply.type('application/pkcs7-mime').send(Buffer.from(bundle));
+    });
+  };
+}
+
+const schema = {
+  summary: 'Our anchors, for partners',
+  description:
+    'A trust bundle (PKCS #7 without signer, DER): what to trust in order to trust addresses of this operator.',
+  tags: ['operation'],
+  security: [],
+};
+
+/** RFC 9110 §13.1.2: a list of tags, perhaps weak ones, or a star. */
+function names(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes(etag) || tags.includes('*');
+}
