@@ -59,7 +59,7 @@ function chooseSender({ addresses, mailboxCount }: OriginatorField): DirectAddre
 }
 
 /** The Direct addresses in one header value. */
-export function readAddresses(value: string): DirectAddress[] {
+function readAddresses(value: string): DirectAddress[] {
   return readMailboxes(value).flatMap(({ address }) => findDirectAddress(address) ?? []);
 }
 

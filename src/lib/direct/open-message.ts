@@ -1,4 +1,4 @@
-import { concatBytes, errorText, viewAsBuffer } from '../../core/index.ts';
+import { concatBytes, errorText } from '../../core/index.ts';
 import { MimeError, parseEntity, unwrapEntity, type MimeEntity } from '../mime/index.ts';
 import {
   decryptEntity,
@@ -103,13 +103,13 @@ function withOuterHeader(outer: MimeEntity, entity: Uint8Array): Buffer {
   const isOfMessage = (name: string): boolean => !/^(content-|mime-version$)/i.test(name);
   const fields = outer.headerFields
     .filter((field) => isOfMessage(field.name))
-    .map((field) => fieldBytes(field.raw));
-  return concatBytes([...fields, Buffer.from('MIME-Version: 1.0\r\n', 'latin1'), viewAsBuffer(entity)]);
+    .map((field) => withLineEnd(field.raw));
+  return concatBytes([...fields, Buffer.from('MIME-Version: 1.0\r\n', 'latin1'), entity]);
 }
 
-function fieldBytes(raw: Uint8Array | string): Buffer {
-  const bytes = typeof raw === 'string' ? Buffer.from(raw, 'latin1') : viewAsBuffer(raw);
-  return bytes.at(-1) === 0x0a ? bytes : concatBytes([bytes, Buffer.from('\r\n', 'latin1')]);
+/** A header section that ends without a body may lack the last line end. */
+function withLineEnd(raw: Uint8Array): Uint8Array {
+  return raw.at(-1) === 0x0a ? raw : concatBytes([raw, Buffer.from('\r\n', 'latin1')]);
 }
 
 function openedSigner(signer: SignerResult): OpenedSigner {

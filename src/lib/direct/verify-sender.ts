@@ -12,6 +12,7 @@ import {
 import type { DirectAddress } from '../values/index.ts';
 import { checkEnvelope, type Envelope } from './check-envelope.ts';
 import { DirectError } from './errors.ts';
+import { findCertificate } from './find-certificate.ts';
 import { readParties } from './message-parties.ts';
 import type { OpenedMessage, OpenedSigner } from './open-message.ts';
 import { completePolicy, type MessagePolicy } from './policy.ts';
@@ -82,16 +83,6 @@ function boundSigners(opened: OpenedMessage, sender: DirectAddress): BoundSigner
     const certificate = readCertificate(signer.certificate);
     return isBoundTo(certificate, sender) === undefined ? [] : [{ signer, certificate }];
   });
-}
-
-/** What cannot be read cannot be a link; it must not keep the rest from being tried. */
-function findCertificate(der: Uint8Array): Certificate[] {
-  try {
-    return [readCertificate(der)];
-  } catch (error) {
-    if (error instanceof PkiError) return [];
-    throw error;
-  }
 }
 
 function refusalOf(refusals: readonly PkiError[]): DirectError {

@@ -3,11 +3,12 @@ import type { Certificate } from '../pki/index.ts';
 import { refersTo, type CertificateReference } from './certificate-reference.ts';
 import { readContentCipher, type ContentCipher, type ContentCipherName } from './content-cipher.ts';
 import { decryptCbc, decryptGcm } from './decrypt-content.ts';
-import { readEnvelopedData, type EnvelopedData, type Recipient } from './enveloped-data.ts';
+import { readEnvelopedData, type EnvelopedData } from './enveloped-data.ts';
 import { SmimeError } from './errors.ts';
 import { readKeyAgreement } from './key-agreement.ts';
 import { readKeyTransport, type KeyOpener } from './key-transport.ts';
 import { defaultCryptoPolicy, limits, type CryptoPolicy } from './policy.ts';
+import type { Recipient } from './recipient-info.ts';
 import { readingCms } from './structure.ts';
 
 /** A certificate that messages can be encrypted to, and the private key of its public key. */

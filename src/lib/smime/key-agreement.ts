@@ -3,7 +3,7 @@ import { concatBytes } from '../../core/index.ts';
 import { childAt, der, encodedBytes, readAsn1 } from '../asn1/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import type { DigestName } from './algorithms.ts';
-import type { AgreementRecipient } from './enveloped-data.ts';
+import type { AgreementRecipient } from './recipient-info.ts';
 import type { KeyOpener } from './key-transport.ts';
 import { oids } from './oids.ts';
 import { readAlgorithm } from './structure.ts';

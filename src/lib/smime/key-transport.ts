@@ -3,7 +3,7 @@ import { der } from '../asn1/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import { readOaep, writeOaep, type OaepParameters } from './algorithms.ts';
 import { writeIssuerAndSerial } from './certificate-reference.ts';
-import type { TransportRecipient } from './enveloped-data.ts';
+import type { TransportRecipient } from './recipient-info.ts';
 import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
 import { minimumSendingRsaBits } from './policy.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { concatBytes } from '../../core/index.ts';
-import { base64LinesLength, createBase64Writer } from '../mime/index.ts';
+import { base64LinesLength, writeBase64Lines } from '../mime/index.ts';
 import { digestsFor, signCms, type SigningKey, type SignOptions } from './sign-cms.ts';
 import { piecesOf, type Pieces } from './structure.ts';
 
@@ -47,8 +47,7 @@ function writeTail(boundary: string, signature: Uint8Array): Buffer {
     'Content-Disposition: attachment; filename=smime.p7s\r\n\r\n';
   const end = `--${boundary}--\r\n`;
   const target = Buffer.allocUnsafe(head.length + base64LinesLength(signature.length) + end.length);
-  const writer = createBase64Writer(target, target.write(head, 'latin1'));
-  writer.write(signature);
-  target.write(end, writer.finish(), 'latin1');
+  const signatureEnd = writeBase64Lines(signature, target, target.write(head, 'latin1'));
+  target.write(end, signatureEnd, 'latin1');
   return target;
 }

@@ -50,7 +50,7 @@ export function verifyCms(cms: Uint8Array, options: VerifyCmsOptions = {}): Veri
   return { content, certificates, signers };
 }
 
-export function isValid(signer: SignerResult): signer is ValidSigner {
+function isValid(signer: SignerResult): signer is ValidSigner {
   return signer.outcome === 'valid';
 }
 

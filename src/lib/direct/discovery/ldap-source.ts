@@ -1,11 +1,11 @@
 import { CodedError, errorText } from '../../../core/index.ts';
 import type { DnsResolver } from '../../dns/index.ts';
 import { findLdapTargets, type LdapAttempt, type LdapClient, type LdapTarget } from '../../ldap/index.ts';
-import { PkiError, readCertificate, type Certificate } from '../../pki/index.ts';
+import { findCertificate } from '../find-certificate.ts';
 import type { SourceAnswer } from './steps.ts';
 
 /** LDAP gives no lifetime; its answers are kept this long. */
-export const ldapTtlSeconds = 900;
+const ldapTtlSeconds = 900;
 
 /** The LDAP servers of one domain, which are looked up once and then asked for the address and for the domain. */
 export interface LdapSource {
@@ -80,13 +80,4 @@ function describe(attempts: readonly LdapAttempt[]): string {
         `${target.host}:${target.port} ${outcome}${detail === undefined ? '' : ` (${detail})`}`,
     )
     .join('; ');
-}
-
-function findCertificate(der: Uint8Array): Certificate[] {
-  try {
-    return [readCertificate(der)];
-  } catch (error) {
-    if (error instanceof PkiError) return [];
-    throw error;
-  }
 }
