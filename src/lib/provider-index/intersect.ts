@@ -1,5 +1,5 @@
 import { countBits, intersectBits } from './bits.ts';
-import { filterRows, gatherRows, writeBits, type Selector } from './selector.ts';
+import { filterRows, gatherRows, readyBits, writeBits, type Selector } from './selector.ts';
 
 /** What all conditions together select: short results as a list, long ones as a set; neither means every row. */
 export interface Matches {
@@ -55,14 +55,16 @@ export function intersect(selectors: readonly Selector[], context: IntersectCont
 function isListCheaper(first: Selector, others: readonly Selector[], rowCount: number): boolean {
   const askCost = first.count * 3 * others.length;
   const writeCost = others.reduce(
-    (sum, { kind, count }) => sum + (kind === 'bits' ? 0 : Math.min(count, rowCount - count)) + rowCount / 32,
+    (sum, other) =>
+      sum + (readyBits(other) ? 0 : Math.min(other.count, rowCount - other.count)) + rowCount / 32,
     0,
   );
   return askCost < writeCost;
 }
 
 function bitsOf(selector: Selector, { rowCount, pool }: IntersectContext): Uint32Array {
-  if (selector.kind === 'bits') return selector.bits;
+  const ready = readyBits(selector);
+  if (ready !== undefined) return ready;
   const bits = pool.take();
   writeBits(selector, bits, rowCount);
   return bits;
@@ -73,9 +75,10 @@ function intersectLists(
   others: readonly Selector[],
   { rowCount, shortResult, pool }: IntersectContext,
 ): Matches {
-  // Rows in ascending order find what belongs to them side by side in memory.
+  // Rows in ascending order find what belongs to them side by side in memory; a set is small enough for any order.
   const bits = pool.take();
-  const rows = first.count <= shortResult ? gatherRows(first) : ascendingRows(first, bits, rowCount);
+  const isAnyOrder = first.count <= shortResult || others.every((other) => readyBits(other) !== undefined);
+  const rows = isAnyOrder ? gatherRows(first) : ascendingRows(first, bits, rowCount);
   let count = first.count;
   for (const other of others) if (count > 0) count = filterRows(other, rows, count, rowCount);
   if (count <= shortResult) return { count, rows: rows.subarray(0, count) };

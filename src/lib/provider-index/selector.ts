@@ -8,16 +8,19 @@ export interface GroupedRows {
   readonly ranks?: Uint32Array;
   readonly starts: Uint32Array;
   readonly postings: Uint32Array | undefined;
+  /** The sets of rows of the groups that hold many, where they are kept. */
+  readonly readySets?: ReadonlyMap<number, Uint32Array>;
 }
 
 /** The rows that one condition selects, in the form that came cheapest. */
 export type Selector =
-  /** Groups of a column: `ranges` holds pairs [first, end), ascending and apart. */
+  /** Groups of a column: `ranges` holds pairs [first, end), ascending and apart. Their set, if it is kept, must not be written to. */
   | {
       readonly kind: 'groups';
       readonly column: GroupedRows;
       readonly ranges: Uint32Array;
       readonly count: number;
+      readonly bits?: Uint32Array | undefined;
     }
   /** A set that must not be written to. */
   | { readonly kind: 'bits'; readonly bits: Uint32Array; readonly count: number }
@@ -30,7 +33,17 @@ export function selectRanges(column: GroupedRows, ranges: Uint32Array): Selector
     count +=
       (column.starts[ranges[at + 1] as number] as number) - (column.starts[ranges[at] as number] as number);
   }
-  return { kind: 'groups', column, ranges, count };
+  return { kind: 'groups', column, ranges, count, bits: readySetOf(column, ranges) };
+}
+
+function readySetOf({ readySets }: GroupedRows, ranges: Uint32Array): Uint32Array | undefined {
+  const [first = 0, end] = ranges;
+  return ranges.length === 2 && end === first + 1 ? readySets?.get(first) : undefined;
+}
+
+/** The set of the selector's rows, if it is there already. It must not be written to. */
+export function readyBits(selector: Selector): Uint32Array | undefined {
+  return selector.kind === 'rows' ? undefined : selector.bits;
 }
 
 /** Single groups, ascending, as ranges. */
@@ -85,18 +98,16 @@ function gatherGroups({ starts, postings }: GroupedRows, ranges: Uint32Array, co
 
 /** Overwrites `bits` with the rows of the selector. */
 export function writeBits(selector: Selector, bits: Uint32Array, rowCount: number): void {
-  switch (selector.kind) {
-    case 'bits':
-      bits.set(selector.bits);
-      return;
-    case 'rows':
-      bits.fill(0);
-      for (let index = 0; index < selector.rows.length; index++) setBit(bits, selector.rows[index] as number);
-      return;
-    case 'groups':
-      // Of a set and its complement the smaller one is touched row by row.
-      if (selector.count * 2 > rowCount) writeComplement(selector.column, selector.ranges, bits, rowCount);
-      else writeGroups(selector.column, selector.ranges, bits);
+  const ready = readyBits(selector);
+  if (ready !== undefined) {
+    bits.set(ready);
+  } else if (selector.kind === 'rows') {
+    bits.fill(0);
+    for (let index = 0; index < selector.rows.length; index++) setBit(bits, selector.rows[index] as number);
+  } else if (selector.kind === 'groups') {
+    // Of a set and its complement the smaller one is touched row by row.
+    if (selector.count * 2 > rowCount) writeComplement(selector.column, selector.ranges, bits, rowCount);
+    else writeGroups(selector.column, selector.ranges, bits);
   }
 }
 
@@ -137,7 +148,8 @@ function writeComplement(
 
 /** Keeps those of the first `count` rows that the selector has too, at the front; returns how many. */
 export function filterRows(selector: Selector, rows: Uint32Array, count: number, rowCount: number): number {
-  if (selector.kind === 'groups') {
+  const ready = readyBits(selector);
+  if (selector.kind === 'groups' && ready === undefined) {
     const { column, ranges } = selector;
     const { codes, ranks } = column;
     if (ranges.length !== 2)
@@ -145,8 +157,8 @@ export function filterRows(selector: Selector, rows: Uint32Array, count: number,
     if (ranks !== undefined) return filterByRank(codes, ranks, ranges, rows, count);
     return filterByRange(codes, ranges[0] as number, ranges[1] as number, rows, count);
   }
-  const bits = selector.kind === 'bits' ? selector.bits : new Uint32Array(wordCount(rowCount));
-  if (selector.kind === 'rows') writeBits(selector, bits, rowCount);
+  const bits = ready ?? new Uint32Array(wordCount(rowCount));
+  if (ready === undefined) writeBits(selector, bits, rowCount);
   let kept = 0;
   for (let index = 0; index < count; index++) {
     const row = rows[index] as number;

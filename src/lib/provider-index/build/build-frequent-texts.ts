@@ -10,7 +10,7 @@ const frequentShare = 0.02;
 // The sets of a column take at most this many bytes for each record; the most frequent texts go first. With few distinct
 // texts, their lists are nearly as good.
 const budgetBytesPerRecord = 26;
-const smallBudgetBytesPerRecord = 6;
+const smallBudgetBytesPerRecord = 12;
 const fewGroups = 50_000;
 // Longer texts are found by their runs of three bytes.
 const maxTextBytes = 24;
