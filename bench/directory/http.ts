@@ -153,6 +153,10 @@ async function fire(
 /** The figures as a Markdown table. */
 export function formatHttp(timings: readonly HttpTimings[]): string[] {
   return [
+    'Asked again: one query over and over, answered from the pages that the index keeps. Asked new: different queries, made from',
+    'records of the directory, none of them answered before. The fixed page is as large as the answers are on average and comes',
+    'from the same server behind the same token check; every search is also limited, counted and audited.',
+    '',
     '| query | asked | page, bytes | requests/s | fixed page/s | ratio | p50 ms | p95 ms |',
     '|---|---|---:|---:|---:|---:|---:|---:|',
     ...timings.flatMap(({ name, repeated, distinct }) => [
