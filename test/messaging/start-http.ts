@@ -31,7 +31,8 @@ export async function startTestHttp(
   const world = await startTestMessaging(options);
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => world.logLines.push(line) });
   const app = await createHttpApp({
-    config: loadConfig({}).http,
+    // A busy machine must not turn a test's request away.
+    config: { ...loadConfig({}).http, maxEventLoopDelayMs: 60_000 },
     log,
     oauth: world.oauth,
     audit: world.audit,
@@ -77,7 +78,10 @@ export async function startTestHttp(
     },
     faults: ({ body }) => (body.errors ?? []).map(({ field, reason }) => `${field} ${reason}`),
     async close() {
-      await app.close();
+      const closed = app.close();
+      // Every answer has been read; a connection that was busy a moment ago would be kept alive for the next request.
+      app.server.closeAllConnections();
+      await closed;
       await world.close();
     },
   };

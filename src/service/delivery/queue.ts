@@ -142,27 +142,29 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
 
   async function claim(limit: number): Promise<readonly ClaimedDelivery[]> {
     const now = clock.now().getTime();
-    return storage.transaction<DeliveryTables, readonly ClaimedDelivery[]>(async (tx) => {
-      const rows = await tx
-        .selectFrom('delivery')
-        .selectAll()
-        .where('is_done', '=', 0)
-        .where('next_attempt_at', '<=', now)
-        .where('lease_until', '<=', now)
-        .orderBy('next_attempt_at')
-        .limit(limit)
+    const due = await dueDeliveries(storage.tables<DeliveryTables>(), now).select('id').limit(1).execute();
+    if (due.length === 0) return [];
+    return storage.transaction<DeliveryTables, readonly ClaimedDelivery[]>((tx) =>
+      takeLeases(tx, now, limit),
+    );
+  }
+
+  async function takeLeases(
+    tx: Kysely<DeliveryTables>,
+    now: number,
+    limit: number,
+  ): Promise<readonly ClaimedDelivery[]> {
+    const rows = await dueDeliveries(tx, now).selectAll().orderBy('next_attempt_at').limit(limit).execute();
+    const claimed: ClaimedDelivery[] = [];
+    for (const row of rows) {
+      await tx
+        .updateTable('delivery')
+        .set({ lease_owner: parts.nodeId, lease_until: now + parts.leaseMs })
+        .where('id', '=', row.id)
         .execute();
-      const claimed: ClaimedDelivery[] = [];
-      for (const row of rows) {
-        await tx
-          .updateTable('delivery')
-          .set({ lease_owner: parts.nodeId, lease_until: now + parts.leaseMs })
-          .where('id', '=', row.id)
-          .execute();
-        claimed.push(await readClaimed(tx, row));
-      }
-      return claimed;
-    });
+      claimed.push(await readClaimed(tx, row));
+    }
+    return claimed;
   }
 
   async function readClaimed(
@@ -251,6 +253,14 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
         .execute();
     },
   };
+}
+
+function dueDeliveries(db: Kysely<DeliveryTables>, nowMs: number) {
+  return db
+    .selectFrom('delivery')
+    .where('is_done', '=', 0)
+    .where('next_attempt_at', '<=', nowMs)
+    .where('lease_until', '<=', nowMs);
 }
 
 const sealContext = (deliveryId: string): string => `delivery:${deliveryId}`;

@@ -12,11 +12,11 @@ export function sendBytes(reply: FastifyReply, pieces: readonly Uint8Array[]): F
   return reply.header('Content-Length', length).send(Readable.from(sliceAll(pieces)));
 }
 
+// No turn is waited for after the last slice: the answer ends with it, and so does the request.
 async function* sliceAll(pieces: readonly Uint8Array[]): AsyncGenerator<Buffer> {
-  for (const piece of pieces) {
-    for (const slice of slicesOf(piece, sliceBytes)) {
-      yield slice;
-      await nextTurn();
-    }
+  const slices = pieces.flatMap((piece) => [...slicesOf(piece, sliceBytes)]);
+  for (const [index, slice] of slices.entries()) {
+    if (index > 0) await nextTurn();
+    yield slice;
   }
 }
