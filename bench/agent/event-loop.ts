@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { listMoved } from '../../src/core/index.ts';
+import { createTaskThreads } from '../../src/platform/index.ts';
 import type { AgentResult, AgentTask } from '../../src/service/agent/tasks.ts';
-import { createThreadPool } from '../../src/service/agent/thread-pool.ts';
-import { listTransfer } from '../../src/service/agent/transfer.ts';
 import { at, recipient, recipientKey, senderKey, toKeyBytes } from './keys.ts';
 
 export interface LoopHold {
@@ -15,12 +15,12 @@ export async function measureLoopHold(
   count: number,
 ): Promise<LoopHold> {
   const script = new URL('../../src/service/agent/worker.ts', import.meta.url);
-  const pool = createThreadPool<AgentTask, AgentResult>(script, 2, (failure) => new Error(failure.message));
+  const pool = createTaskThreads<AgentTask, AgentResult>(script, { threads: 2, staysReady: true });
   // Each run gets bytes of its own, as from the database, and gives them away.
   const messages = Array.from({ length: count + 2 }, () => new Uint8Array(message));
   const runNext = (): Promise<AgentResult> => {
     const bytes = messages.pop() ?? new Uint8Array(message);
-    return pool.run(makeTask(work, bytes), listTransfer(bytes));
+    return pool.run(makeTask(work, bytes), listMoved([bytes]));
   };
   await Promise.all([runNext(), runNext()]);
   const histogram = monitorEventLoopDelay({ resolution: 1 });

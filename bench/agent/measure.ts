@@ -2,7 +2,7 @@
 import { sign } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openMessage } from '../../src/lib/direct/index.ts';
-import { listTransfer } from '../../src/service/agent/transfer.ts';
+import { listMoved } from '../../src/core/index.ts';
 import { recipientKey, senderKey } from './keys.ts';
 import { buildPlain, seal, sizes } from './messages.ts';
 
@@ -42,7 +42,7 @@ export function runOnce(work: Exclude<Work, 'sign'>, message: Uint8Array): void 
 
 /** A thread of the agent transfers what it made to the thread that sends it, and no longer has to clear it away. */
 function handOver(bytes: Uint8Array): void {
-  for (const memory of listTransfer(bytes)) (memory as ArrayBuffer).transfer(0);
+  for (const memory of listMoved([bytes])) (memory as ArrayBuffer).transfer(0);
 }
 
 function measure(request: MeasureRequest): Measured {

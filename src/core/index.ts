@@ -26,9 +26,9 @@ export { concatBytes, decodeBase64Strict, equalBytes, equalSecrets, toHex, viewA
 export {
   listMoved,
   serveTasks,
+  type CodedFailure,
   type TaskAnswer,
   type TaskFailure,
-  type TaskQuestion,
 } from './serve-tasks.ts';
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
 export { foldText, hasLineBreaker } from './text.ts';

@@ -1,28 +1,24 @@
-/** The thread's side of a task thread (`createTaskThread` in platform). */
+/** A thread's side of `createTaskThreads` in platform. */
 import { parentPort, type TransferListItem } from 'node:worker_threads';
 import { CodedError, errorText, type ErrorKind, type FieldProblem } from './errors.ts';
 
-export interface TaskQuestion<Task> {
-  readonly id: number;
-  readonly task: Task;
+/** What a thread answers to a task. */
+export type TaskAnswer<Result> = { readonly result: Result } | { readonly failure: TaskFailure };
+
+/** An error as it crosses from the thread: only what is safe to log. */
+export type TaskFailure = CodedFailure | { readonly coded: false; readonly message: string };
+
+export interface CodedFailure {
+  readonly coded: true;
+  readonly code: string;
+  readonly kind: ErrorKind;
+  readonly isTransient: boolean;
+  readonly publicMessage: string;
+  readonly message: string;
+  readonly problems: readonly FieldProblem[];
+  /** The codes of its coded causes, the innermost last. */
+  readonly causeCodes: readonly string[];
 }
-
-export type TaskAnswer<Result> =
-  | { readonly id: number; readonly result: Result }
-  | { readonly id: number; readonly failure: TaskFailure };
-
-/** An error as it crosses from the thread. */
-export type TaskFailure =
-  | { readonly coded: false; readonly message: string }
-  | {
-      readonly coded: true;
-      readonly code: string;
-      readonly kind: ErrorKind;
-      readonly isTransient: boolean;
-      readonly publicMessage: string;
-      readonly message: string;
-      readonly problems: readonly FieldProblem[];
-    };
 
 // Smaller ones may lie in memory that Node shares out, and copying them costs nothing.
 const leastMovedBytes = 64 * 1024;
@@ -35,22 +31,27 @@ export function listMoved(pieces: readonly Uint8Array[]): TransferListItem[] {
 
 /** Answers the tasks of the thread that started this one. `moved` lists the large bytes of a result. */
 export function serveTasks<Task, Result>(
-  work: (task: Task) => Promise<Result>,
+  work: (task: Task) => Result | Promise<Result>,
   moved: (result: Result) => readonly Uint8Array[],
 ): void {
-  const answer = async ({ id, task }: TaskQuestion<Task>): Promise<void> => {
+  const answer = async (task: Task): Promise<void> => {
     try {
       const result = await work(task);
-      parentPort?.postMessage({ id, result } satisfies TaskAnswer<Result>, listMoved(moved(result)));
+      parentPort?.postMessage({ result } satisfies TaskAnswer<Result>, listMoved(moved(result)));
     } catch (error) {
-      parentPort?.postMessage({ id, failure: describe(error) } satisfies TaskAnswer<Result>);
+      parentPort?.postMessage({ failure: describe(error) } satisfies TaskAnswer<Result>);
     }
   };
-  parentPort?.on('message', (question: TaskQuestion<Task>) => void answer(question));
+  parentPort?.on('message', (task: Task) => void answer(task));
 }
 
 function describe(error: unknown): TaskFailure {
   if (!(error instanceof CodedError)) return { coded: false, message: errorText(error) };
   const { code, kind, isTransient, publicMessage, message, problems } = error;
-  return { coded: true, code, kind, isTransient, publicMessage, message, problems };
+  const causeCodes = listCauses(error);
+  return { coded: true, code, kind, isTransient, publicMessage, message, problems, causeCodes };
+}
+
+function listCauses({ cause }: CodedError): readonly string[] {
+  return cause instanceof CodedError ? [cause.code, ...listCauses(cause)] : [];
 }

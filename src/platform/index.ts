@@ -35,7 +35,7 @@ export { createLog, type LogLevel, type LogOptions, type NamedLog } from './log/
 export { createMetrics, type Metrics, type MetricSpec } from './metrics/create-metrics.ts';
 export { createReport, type EventSpec, type EventTable, type Report } from './metrics/events.ts';
 export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
-export { createTaskThread, type TaskThread } from './work/task-thread.ts';
+export { createTaskThreads, type TaskThreads, type TaskThreadsOptions } from './work/task-threads.ts';
 export { holdDataDir } from './work/hold-data-dir.ts';
 export { nodeId } from './work/node-id.ts';
 export {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { pathToFileURL } from 'node:url';
 import { createManualClock, silentLog } from '../../core/index.ts';
 import { childAt, readAsn1, readOid } from '../../lib/asn1/index.ts';
 import { DirectError } from '../../lib/direct/index.ts';
@@ -20,8 +19,6 @@ import { loadMasterKey, openStorage, openVault, type Storage } from '../../platf
 import { createAudit } from '../audit/index.ts';
 import { createTrust, type Trust } from '../trust/index.ts';
 import { AgentError, agentErrors, createAgent, type Agent, type TrustDoubt } from './index.ts';
-import { restoreError } from './restore-error.ts';
-import { createThreadPool } from './thread-pool.ts';
 
 const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
 const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2028-01-01T00:00:00Z') };
@@ -156,7 +153,6 @@ describe('the agent', () => {
         error.code === 'DIRECT_NOT_ENCRYPTED' &&
         error.reason === 'SMIME_NOT_ENCRYPTED',
     );
-    assert.equal(restoreError({ module: 'other', code: 'X', reason: 'X', message: 'm' }).message, 'm');
   });
 
   it('without a key there is nothing to sign or to open with', async () => {
@@ -165,26 +161,6 @@ describe('the agent', () => {
     await refuses('AGENT_NO_DECRYPTION_KEY', () =>
       agent.openIncoming({ mailFrom: alice, recipients: [stranger], message: message([bob]) }),
     );
-  });
-});
-
-describe('the thread pool', () => {
-  async function openPool(source: string) {
-    const file = path.join(folder, `thread-${Math.random()}.mjs`);
-    await writeFile(file, `import { parentPort } from 'node:worker_threads';\n${source}`);
-    return createThreadPool<unknown, unknown>(pathToFileURL(file), 1, restoreError);
-  }
-
-  it('a thread that dies fails its own task only and is replaced', async () => {
-    const pool = await openPool(
-      "parentPort.on('message', (task) => { if (task === 'die') process.exit(1); parentPort.postMessage({ isDone: true, result: task }); });",
-    );
-    const dying = refuses('AGENT_THREAD_LOST', () => pool.run('die'));
-    const next = pool.run('alive');
-    await dying;
-    assert.equal(await next, 'alive');
-    await pool.close();
-    await refuses('AGENT_CLOSED', () => pool.run('late'));
   });
 });
 

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { Clock } from '../../core/index.ts';
+import { listMoved, type Clock } from '../../core/index.ts';
 import {
   DirectError,
   verifySender,
@@ -13,14 +13,13 @@ import {
 import type { IssuerFetcher, ProvedPath, RevocationChecker, TrustPolicy } from '../../lib/pki/index.ts';
 import type { KeyTransport } from '../../lib/smime/index.ts';
 import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
+import { createTaskThreads } from '../../platform/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Agent, IncomingEnvelope, OpenedIncoming, UsableRecipient } from './agent.ts';
 import { AgentError } from './errors.ts';
 import { resolveAll } from './resolve-recipients.ts';
 import { restoreError } from './restore-error.ts';
 import type { AgentResult, AgentTask } from './tasks.ts';
-import { createThreadPool } from './thread-pool.ts';
-import { listTransfer } from './transfer.ts';
 
 export interface AgentOptions {
   readonly trust: Pick<Trust, 'findSigningKeys' | 'findDecryptionKeys' | 'findAnchors'>;
@@ -51,7 +50,11 @@ export function createAgent(options: AgentOptions): Agent {
   const { trust, clock } = options;
   const script = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
   const threads = options.threads ?? Math.min(2, availableParallelism());
-  const pool = createThreadPool<AgentTask, AgentResult>(script, threads, restoreError);
+  const pool = createTaskThreads<AgentTask, AgentResult>(script, {
+    threads,
+    staysReady: true,
+    restore: restoreError,
+  });
 
   /** Trust of one of our domains, for mail of one direction. */
   async function trustOf(domain: string, direction: 'incoming' | 'outgoing'): Promise<SenderTrust> {
@@ -86,7 +89,7 @@ export function createAgent(options: AgentOptions): Agent {
       keys,
       ...(options.messagePolicy && { policy: options.messagePolicy }),
     };
-    const result = await pool.run(task, listTransfer(envelope.message));
+    const result = await pool.run(task, listMoved([envelope.message]));
     if (result.kind !== 'open') throw new TypeError('a thread answered another task');
     return result.opened;
   }
@@ -110,7 +113,7 @@ export function createAgent(options: AgentOptions): Agent {
         recipients: recipients.map(withTransport),
         atMs: clock.now().getTime(),
       };
-      const result = await pool.run(task, listTransfer(message));
+      const result = await pool.run(task, listMoved([message]));
       if (result.kind !== 'seal') throw new TypeError('a thread answered another task');
       return result.sealed.message;
     },

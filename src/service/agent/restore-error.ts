@@ -1,6 +1,5 @@
-import { CodedError } from '../../core/index.ts';
+import { CodedError, type CodedFailure } from '../../core/index.ts';
 import { DirectError, directErrors, type DirectErrorCode } from '../../lib/direct/index.ts';
-import type { ThreadFailure } from './thread-pool.ts';
 
 const reasonTable = { AGENT_THREAD_REASON: { kind: 'internal' } } as const;
 
@@ -11,9 +10,10 @@ class ThreadReason extends CodedError<string> {
   }
 }
 
-/** Turns what a thread reported into the error that it was there. */
-export function restoreError(failure: ThreadFailure): Error {
-  if (failure.module !== 'direct' || !(failure.code in directErrors)) return new Error(failure.message);
-  const cause = failure.reason === failure.code ? {} : { cause: new ThreadReason(failure.reason) };
-  return new DirectError(failure.code as DirectErrorCode, failure.message, cause);
+/** Turns what a thread reported into the verdict that it was there. Anything else is a fault of ours. */
+export function restoreError({ code, message, causeCodes }: CodedFailure): Error {
+  if (!(code in directErrors)) return new Error(message);
+  const reason = causeCodes.at(-1);
+  const cause = reason === undefined ? {} : { cause: new ThreadReason(reason) };
+  return new DirectError(code as DirectErrorCode, message, cause);
 }

@@ -1,6 +1,6 @@
 import { listMoved, viewAsBuffer, type Closable } from '../../core/index.ts';
 import { collectParts, parseEntity } from '../../lib/mime/index.ts';
-import { createTaskThread } from '../../platform/index.ts';
+import { createTaskThreads } from '../../platform/index.ts';
 import type { ComposeInput } from './compose-message.ts';
 import {
   doContentWork,
@@ -48,10 +48,10 @@ export function createWorkshop(): Workshop {
     import.meta.url.endsWith('.ts') ? './content-thread.ts' : './content-thread.js',
     import.meta.url,
   );
-  const thread = createTaskThread<ContentTask, ContentResult>(script);
+  const threads = createTaskThreads<ContentTask, ContentResult>(script);
 
   async function run<Result extends ContentResult>(task: ContentTask, isLarge: boolean): Promise<Result> {
-    const work = isLarge ? thread.run(task, listMoved(listContents(task))) : doContentWork(task);
+    const work = isLarge ? threads.run(task, listMoved(listContents(task))) : doContentWork(task);
     return (await work) as Result;
   }
 
@@ -72,7 +72,7 @@ export function createWorkshop(): Workshop {
       const found = await run<InboundDocument | undefined>(task, isHeavy(inner));
       return found === undefined ? undefined : asBuffer(found);
     },
-    close: () => thread.close(),
+    close: () => threads.close(),
   };
 }
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError, listMoved } from '../../core/index.ts';
-import { createTaskThread } from './task-thread.ts';
+import { createTaskThreads } from './task-threads.ts';
 
-const script = new URL('../../../test/support/task-thread-script.ts', import.meta.url);
-const thread = createTaskThread<Uint8Array | string, Uint8Array>(script);
+const script = new URL('../../../test/support/task-threads-script.ts', import.meta.url);
+const thread = createTaskThreads<Uint8Array | string, Uint8Array>(script);
 after(() => thread.close());
 
 test('answers each task with its own result, also many at once', async () => {
@@ -36,14 +37,42 @@ test('a coded error arrives with all that the edges read', async () => {
   await assert.rejects(thread.run('fail'), /broken/);
 });
 
-test('a thread that ends fails its tasks as transient, and the next task gets a new thread', async () => {
+test('a thread that ends fails its task as transient, and the next task gets a new thread', async () => {
   const waiting = [thread.run('exit'), thread.run('exit')];
-  for (const task of waiting) await assert.rejects(task, { code: 'PLATFORM_THREAD_LOST', isTransient: true });
+  await Promise.all(
+    waiting.map((task) => assert.rejects(task, { code: 'PLATFORM_THREAD_LOST', isTransient: true })),
+  );
   assert.deepEqual(Buffer.from(await thread.run(Uint8Array.of(1, 2))), Buffer.of(2, 1));
 });
 
+test('a task that comes while the idle thread is ending is not lost', async () => {
+  const idle = createTaskThreads<Uint8Array, Uint8Array>(script, { idleMs: 1 });
+  for (let round = 0; round < 15; round++) {
+    assert.deepEqual(Buffer.from(await idle.run(Uint8Array.of(1, 2))), Buffer.of(2, 1));
+    // From before the thread is told to end until after it has ended.
+    await sleep(round % 5);
+  }
+  await idle.close();
+});
+
+test('one that dies fails its own task only; threads that stay ready are replaced', async () => {
+  const pool = createTaskThreads<Uint8Array | string, Uint8Array>(script, { staysReady: true });
+  const dying = assert.rejects(pool.run('exit'), { code: 'PLATFORM_THREAD_LOST' });
+  const next = pool.run(Uint8Array.of(1, 2));
+  await dying;
+  assert.deepEqual(Buffer.from(await next), Buffer.of(2, 1));
+  await pool.close();
+});
+
+test('several threads work side by side', async () => {
+  const pool = createTaskThreads<Uint8Array | string, Uint8Array>(script, { threads: 2 });
+  const blocked = assert.rejects(pool.run('block'), { code: 'PLATFORM_THREAD_LOST' });
+  assert.deepEqual(Buffer.from(await pool.run(Uint8Array.of(1, 2))), Buffer.of(2, 1));
+  await Promise.all([pool.close(), blocked]);
+});
+
 test('after closing nothing runs any more', async () => {
-  const closed = createTaskThread<string, Uint8Array>(script);
+  const closed = createTaskThreads<string, Uint8Array>(script);
   const running = closed.run('exit');
   await Promise.all([assert.rejects(running), closed.close()]);
   await assert.rejects(closed.run('exit'), { code: 'PLATFORM_THREAD_LOST' });

@@ -1,4 +1,4 @@
-/** A thread for the tests of `createTaskThread`. */
+/** A thread for the tests of `createTaskThreads`. */
 import { CodedError, serveTasks } from '../../src/core/index.ts';
 
 const table = { TEST_REFUSED: { kind: 'conflict', publicMessage: 'Refused.' } } as const;
@@ -9,6 +9,7 @@ serveTasks(
     const problems = [{ field: 'a', reason: 'b', detail: 'c' }];
     if (task === 'refuse') throw new CodedError(table, 'TEST_REFUSED', 'no', { problems });
     if (task === 'fail') throw new TypeError('broken');
+    if (task === 'block') await new Promise(() => setInterval(() => {}, 1000));
     process.exit(1);
   },
   (result) => [result],

@@ -1,0 +1,137 @@
+import { Worker, type TransferListItem } from 'node:worker_threads';
+import {
+  CodedError,
+  type Closable,
+  type CodedFailure,
+  type TaskAnswer,
+  type TaskFailure,
+} from '../../core/index.ts';
+import { PlatformError } from '../errors.ts';
+
+/** Threads that work on tasks, one at a time each, first come first served, so that long ones do not hold up the event loop here. */
+export interface TaskThreads<Task, Result> extends Closable {
+  /**
+   * Runs one task. What is listed in `transfer` moves to the thread and is lost here. What the task threw is thrown here;
+   * PLATFORM_THREAD_LOST if its thread ends before the answer, or after `close`.
+   */
+  run(task: Task, transfer?: readonly TransferListItem[]): Promise<Result>;
+}
+
+export interface TaskThreadsOptions {
+  /** At most so many; 1 if left out. */
+  readonly threads?: number;
+  /** Started at once and kept, so that no task waits for a start. Otherwise started by tasks, and ended when idle for `idleMs`. */
+  readonly staysReady?: boolean;
+  readonly idleMs?: number;
+  /** Makes an error of a coded one's description; by default one with everything that the edges and retry logic read. */
+  readonly restore?: (failure: CodedFailure) => Error;
+}
+
+interface Waiting<Task, Result> {
+  readonly task: Task;
+  readonly transfer: readonly TransferListItem[];
+  resolve(result: Result): void;
+  reject(error: Error): void;
+}
+
+const defaultIdleMs = 60_000;
+
+/** `script` is a module that calls `serveTasks`. */
+export function createTaskThreads<Task, Result>(
+  script: URL,
+  options: TaskThreadsOptions = {},
+): TaskThreads<Task, Result> {
+  const { threads = 1, staysReady = false, idleMs = defaultIdleMs, restore = restoreCoded } = options;
+  const queue: Waiting<Task, Result>[] = [];
+  const workers = new Set<Worker>();
+  const busy = new Map<Worker, Waiting<Task, Result>>();
+  let idle: Worker[] = [];
+  let idleTimer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  function start(): void {
+    const worker = new Worker(script);
+    workers.add(worker);
+    idle.push(worker);
+    worker.on('message', (answer: TaskAnswer<Result>) => finish(worker, answer));
+    worker.on('error', (cause) => lose(worker, cause));
+    worker.on('exit', () => lose(worker, undefined));
+    // An idle thread does not keep the process alive.
+    worker.unref();
+  }
+
+  function pump(): void {
+    clearTimeout(idleTimer);
+    while (queue.length > 0) {
+      if (idle.length === 0 && workers.size >= threads) return;
+      if (idle.length === 0) start();
+      const waiting = queue.shift() as Waiting<Task, Result>;
+      const worker = idle.pop() as Worker;
+      busy.set(worker, waiting);
+      worker.ref();
+      worker.postMessage(waiting.task, waiting.transfer);
+    }
+    if (!staysReady && busy.size === 0) idleTimer = setTimeout(endIdle, idleMs).unref();
+  }
+
+  function finish(worker: Worker, answer: TaskAnswer<Result>): void {
+    const waiting = busy.get(worker);
+    busy.delete(worker);
+    worker.unref();
+    idle.push(worker);
+    if ('result' in answer) waiting?.resolve(answer.result);
+    else waiting?.reject(restoreError(answer.failure, restore));
+    pump();
+  }
+
+  function lose(worker: Worker, cause: unknown): void {
+    if (!workers.delete(worker)) return;
+    idle = idle.filter((one) => one !== worker);
+    busy
+      .get(worker)
+      ?.reject(new PlatformError('PLATFORM_THREAD_LOST', 'a thread ended before its answer', { cause }));
+    busy.delete(worker);
+    if (!isClosed) pump();
+  }
+
+  /** What is ending counts no more: a task that comes meanwhile gets a new thread. */
+  function endIdle(): void {
+    for (const worker of idle.splice(0)) {
+      workers.delete(worker);
+      void worker.terminate();
+    }
+  }
+
+  if (staysReady) for (let count = 0; count < threads; count++) start();
+  return {
+    run(task, transfer = []) {
+      if (isClosed) return Promise.reject(closedError());
+      const { promise, resolve, reject } = Promise.withResolvers<Result>();
+      queue.push({ task, transfer, resolve, reject });
+      pump();
+      return promise;
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(idleTimer);
+      for (const waiting of queue.splice(0)) waiting.reject(closedError());
+      await Promise.all([...workers].map((worker) => worker.terminate()));
+    },
+  };
+}
+
+function closedError(): PlatformError {
+  return new PlatformError('PLATFORM_THREAD_LOST', 'the threads are closed');
+}
+
+function restoreError(failure: TaskFailure, restore: (failure: CodedFailure) => Error): Error {
+  return failure.coded ? restore(failure) : new Error(failure.message);
+}
+
+class RestoredError extends CodedError {
+  constructor({ code, kind, isTransient, publicMessage, message, problems }: CodedFailure) {
+    super({ [code]: { kind, isTransient, publicMessage } }, code, message, { problems });
+  }
+}
+
+const restoreCoded = (failure: CodedFailure): Error => new RestoredError(failure);
