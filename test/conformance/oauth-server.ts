@@ -47,6 +47,7 @@ export interface ServerOptions {
   readonly client?: Partial<NewClient>;
   readonly env?: Record<string, string>;
   readonly routes?: readonly ((app: HispFastify) => void)[];
+  readonly closeGraceMs?: number;
 }
 
 const generous: AttemptLimits = { attemptsPerMinute: 10_000, tokensPerSecond: 1000, tokensBurst: 1000 };
@@ -85,6 +86,7 @@ export async function startOauthServer(options: ServerOptions = {}): Promise<Oau
     metrics: createMetrics(),
     checks: { storage: () => storage.check() },
     routes: [scopedRoutes, ...(options.routes ?? [])],
+    ...(options.closeGraceMs !== undefined && { closeGraceMs: options.closeGraceMs }),
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   after(async () => {

@@ -78,10 +78,7 @@ export async function startTestHttp(
     },
     faults: ({ body }) => (body.errors ?? []).map(({ field, reason }) => `${field} ${reason}`),
     async close() {
-      const closed = app.close();
-      // Every answer has been read; a connection that was busy a moment ago would be kept alive for the next request.
-      app.server.closeAllConnections();
-      await closed;
+      await app.close();
       await world.close();
     },
   };

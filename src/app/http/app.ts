@@ -30,6 +30,8 @@ export interface HttpAppOptions {
   readonly version?: string;
   readonly checks?: ReadinessChecks;
   readonly routes: readonly RouteModule[];
+  /** How long running requests may take to finish after `close`; 10 s if left out. */
+  readonly closeGraceMs?: number;
 }
 
 /** Time for a whole request to come in: 40 MB over a slow line. */
@@ -37,7 +39,7 @@ const requestTimeoutMs = 300_000;
 
 /**
  * The REST API without its services: everything that all routes share, and the routes handed in. Listen with
- * `app.listen({ host, port })`, end with `app.close()`, which lets running requests finish.
+ * `app.listen({ host, port })`, end with `app.close()`, which lets running requests finish for a while.
  */
 export async function createHttpApp(options: HttpAppOptions): Promise<HispFastify> {
   const { config, log, oauth, metrics, audit, checks = {} } = options;
@@ -62,8 +64,20 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   for (const routes of [...own, ...options.routes]) {
     await app.register(async (scope) => routes(scope as unknown as HispFastify));
   }
+  limitClosing(app, options.closeGraceMs ?? defaultCloseGraceMs);
   await app.ready();
   return app;
+}
+
+const defaultCloseGraceMs = 10_000;
+
+// Connections that rest are closed at once. A client that neither ends its request nor reads its answer must not keep the
+// process from ending.
+function limitClosing(app: HispFastify, graceMs: number): void {
+  app.addHook('preClose', async () => {
+    const timer = setTimeout(() => app.server.closeAllConnections(), graceMs).unref();
+    app.server.once('close', () => clearTimeout(timer));
+  });
 }
 
 function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {
