@@ -64,6 +64,9 @@ function findPart(wanted: Uint8Array, context: FilterContext): Selector {
 }
 
 function both(a: Selector, b: Selector, context: FilterContext): Selector {
+  // Nearly all local parts end in the `@` that is looked for.
+  if (a.count === context.rowCount) return b;
+  if (b.count === context.rowCount) return a;
   const { count, rows, bits } = intersect([a, b], context);
   if (rows !== undefined) return { kind: 'rows', rows, count };
   return bits === undefined ? a : { kind: 'bits', bits, count };

@@ -8,7 +8,8 @@ import { estimateCost } from './estimate-cost.ts';
 import { groupsEqualTo } from './find-groups.ts';
 import { openGramIndex, type GramIndex } from './grams.ts';
 import { createBitsPool, intersect, type Matches } from './intersect.ts';
-import { orderPage } from './order/order-page.ts';
+import { isRowOrder, orderPage } from './order/order-page.ts';
+import { scanRows } from './order/scan-rows.ts';
 import { orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
 import { createPageWriter } from './page-json.ts';
 import { circleOf, milesToPoint, openPointMap, selectCircle, type Circle } from './points.ts';
@@ -91,17 +92,46 @@ function search(query: ProviderQuery, context: Context): SearchResult {
   const steps = orderSteps(sortOf(query), context).filter(
     (step) => step.kind === 'text' || circle !== undefined,
   );
-  const { matches, groupRange } = matchesFor(selectors, steps, context);
-  const from = Math.min(query.offset, matches.count);
-  const to = Math.min(query.offset + query.limit, matches.count);
-  const rows = orderPage({ matches, steps, circle, groupRange, from, to }, context);
-  if (circle === undefined) return { totalCount: matches.count, rows };
+  const found =
+    scanForPage(query, selectors, steps, context) ?? matchAndOrder(query, selectors, steps, circle, context);
+  if (circle === undefined) return found;
   const { points } = context;
   return {
-    totalCount: matches.count,
-    rows,
-    distances: Float64Array.from(rows, (row) => milesToPoint(points, circle, points.codes[row] as number)),
+    ...found,
+    distances: Float64Array.from(found.rows, (row) =>
+      milesToPoint(points, circle, points.codes[row] as number),
+    ),
   };
+}
+
+// A single condition says how many rows it has; if the page is asked for in row order, nothing more than the page is needed.
+function scanForPage(
+  query: ProviderQuery,
+  [only, ...others]: readonly Selector[],
+  steps: readonly OrderStep[],
+  { shortResult }: Context,
+): SearchResult | undefined {
+  if (only?.kind !== 'groups' || others.length > 0 || only.count <= shortResult || !isRowOrder(steps))
+    return undefined;
+  const rows = scanRows(only, ...windowOf(query, only.count));
+  return rows && { totalCount: only.count, rows };
+}
+
+function matchAndOrder(
+  query: ProviderQuery,
+  selectors: readonly Selector[],
+  steps: readonly OrderStep[],
+  circle: Circle | undefined,
+  context: Context,
+): SearchResult {
+  const { matches, groupRange } = matchesFor(selectors, steps, context);
+  const [from, to] = windowOf(query, matches.count);
+  const rows = orderPage({ matches, steps, circle, groupRange, from, to }, context);
+  return { totalCount: matches.count, rows };
+}
+
+function windowOf({ offset, limit }: ProviderQuery, count: number): [from: number, to: number] {
+  return [Math.min(offset, count), Math.min(offset + limit, count)];
 }
 
 function checkQuery({ offset, limit, radius }: ProviderQuery): void {

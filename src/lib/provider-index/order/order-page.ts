@@ -4,7 +4,7 @@ import type { Circle } from '../points.ts';
 import { gatherRows, writeBits } from '../selector.ts';
 import { idKey, rowKeyOf, type OrderContext, type OrderStep, type RowKey } from './row-key.ts';
 import { selectWindow } from './select-window.ts';
-import { walkColumn } from './walk-column.ts';
+import { isLongWalk, walkColumn } from './walk-column.ts';
 import { walkRings } from './walk-rings.ts';
 
 /** Everything that decides which rows are on the page. */
@@ -37,8 +37,8 @@ export function orderPage(request: PageRequest, context: OrderContext): Uint32Ar
   );
 }
 
-// Rows lie in NPI order with ties by id.
-function isRowOrder(steps: readonly OrderStep[]): boolean {
+/** Rows lie in NPI order with ties by id. */
+export function isRowOrder(steps: readonly OrderStep[]): boolean {
   const [first] = steps;
   return (
     steps.length === 1 && first?.kind === 'text' && first.column.postings === undefined && !first.isDescending
@@ -76,19 +76,23 @@ function walk(
   context: OrderContext,
 ): Uint32Array | undefined {
   const { matches, steps, groupRange, from, to } = request;
-  return walkColumn({
+  const way = {
     column: first.column,
     isDescending: first.isDescending,
     first: groupRange?.[0] ?? 0,
     end: groupRange?.[1] ?? first.column.groupCount,
     bits: matches.bits,
     count: matches.count,
-    orderGroup: isPostingOrder(steps)
-      ? undefined
-      : (rows, low, high) => orderGroup(rows, low, high, request, context),
     from,
     to,
     maxSteps: matches.bits === undefined ? Infinity : walkMinimum + matches.count * walkAllowance,
+  };
+  if (isLongWalk(way)) return undefined;
+  return walkColumn({
+    ...way,
+    orderGroup: isPostingOrder(steps)
+      ? undefined
+      : (rows, low, high) => orderGroup(rows, low, high, request, context),
   });
 }
 

@@ -21,6 +21,42 @@ export interface ColumnWalk {
   readonly maxSteps: number;
 }
 
+// Matching rows asked before a walk begins.
+const sampleSize = 64;
+
+/**
+ * Whether a sample of the matching rows says that the page lies further away than the walk may go, for example because
+ * all of them have late values. A guess, which saves going there in vain.
+ */
+export function isLongWalk(walk: Omit<ColumnWalk, 'orderGroup'>): boolean {
+  const { column, bits, first, end, count, from, to, maxSteps } = walk;
+  if (bits === undefined) return false;
+  const { starts, codes } = column;
+  const isFromEnd = count - to < from;
+  const isUpward = walk.isDescending === isFromEnd;
+  const ways = sampleRows(bits).map((row) => {
+    const group = codes[row] as number;
+    return isUpward
+      ? (starts[group] as number) - (starts[first] as number)
+      : (starts[end] as number) - (starts[group + 1] as number);
+  });
+  ways.sort();
+  const share = (isFromEnd ? count - from : to) / count;
+  return (ways[Math.floor(share * (ways.length - 1))] ?? 0) > maxSteps;
+}
+
+function sampleRows(bits: Uint32Array): Float64Array {
+  const rows: number[] = [];
+  const step = Math.max(1, Math.floor(bits.length / sampleSize));
+  for (let start = 0; start < bits.length; start += step) {
+    let word = start;
+    while (word < Math.min(start + step, bits.length) && bits[word] === 0) word++;
+    const found = word < start + step ? (bits[word] ?? 0) : 0;
+    if (found !== 0) rows.push((word << 5) + (31 - Math.clz32(found & -found)));
+  }
+  return Float64Array.from(rows);
+}
+
 /** The rows of the page, or undefined if the walk got too long. Starts at the nearer end. */
 export function walkColumn(walk: ColumnWalk): Uint32Array | undefined {
   const { count, from, to } = walk;
