@@ -65,7 +65,10 @@ function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 /** The parameters in the order and number in which they were sent. */
 function readParameters(request: FastifyRequest): [string, string][] {
   const at = request.url.indexOf('?');
-  return at < 0 ? [] : [...new URLSearchParams(request.url.slice(at + 1))];
+  const parameters: [string, string][] = [];
+  if (at >= 0)
+    new URLSearchParams(request.url.slice(at + 1)).forEach((value, name) => parameters.push([name, value]));
+  return parameters;
 }
 
 function callerOf(request: FastifyRequest): DirectoryCaller {
