@@ -70,6 +70,20 @@ interface InboxPage {
   readonly result: readonly { readonly messageId: string; readonly fromDirectAddress: string }[];
 }
 
+/** Sends a referral and gives its name in the partner's inbox, where it came in last. */
+async function sendToPartner(extra: Readonly<Record<string, unknown>>) {
+  const id = await send(world.client, referral(partners.processed, extra));
+  await waitFor(
+    () => readStatus(world.client, id),
+    (answer) => answer.result[0]?.final === true,
+  );
+  const partner = await partnerClient();
+  const page = (await partner.get(
+    `/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}&limit=100`,
+  )) as InboxPage;
+  return { partner, messageId: page.result.at(-1)?.messageId ?? '' };
+}
+
 describe('token → search → send → processed', () => {
   it('tells of an address whether it is trusted and whether the directory lists it', async () => {
     const { providers } = (await world.client.get('/provider-directory/v2/providers?limit=1')) as {
@@ -137,19 +151,11 @@ describe('token → search → send → processed', () => {
   });
 
   it('an XDM package arrives as a package and as the document inside', async () => {
-    const id = await send(
-      world.client,
-      referral(partners.processed, { xdm: true, loincValue: '57133-1', loincName: 'Referral note' }),
-    );
-    await waitFor(
-      () => readStatus(world.client, id),
-      (answer) => answer.result[0]?.final === true,
-    );
-    const partner = await partnerClient();
-    const page = (await partner.get(
-      `/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}&limit=100`,
-    )) as InboxPage;
-    const last = page.result.at(-1)?.messageId ?? '';
+    const { partner, messageId: last } = await sendToPartner({
+      xdm: true,
+      loincValue: '57133-1',
+      loincName: 'Referral note',
+    });
     type Payload = {
       xdm: boolean;
       emailAttachmentList: readonly {
@@ -178,21 +184,8 @@ describe('token → search → send → processed', () => {
     };
     const ccda = await readFile(new URL('../../src/app/dev/data/referral-note.xml', import.meta.url));
     const attachment = { attachmentClass: 'text/xml', attachmentContent: ccda.toString('base64') };
-    const id = await send(
-      world.client,
-      referral(partners.processed, { ...everything, emailAttachmentList: [attachment] }),
-    );
-    await waitFor(
-      () => readStatus(world.client, id),
-      (answer) => answer.result[0]?.final === true,
-    );
-    const partner = await partnerClient();
-    const page = (await partner.get(
-      `/messaging/dirmsg/inbox?toDirectAddress=${partners.processed}&limit=100`,
-    )) as InboxPage;
-    const packed = (await partner.get(
-      `/messaging/dirmsg/inbox/${page.result.at(-1)?.messageId}?xdm=true`,
-    )) as {
+    const { partner, messageId } = await sendToPartner({ ...everything, emailAttachmentList: [attachment] });
+    const packed = (await partner.get(`/messaging/dirmsg/inbox/${messageId}?xdm=true`)) as {
       emailAttachmentList: readonly { attachmentContent: string }[];
     };
     const opened = await readXdm(

@@ -2,6 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import { Type, type Static } from 'typebox';
 import type { ErrorKind, FieldProblem } from '../../core/index.ts';
 
+export const jsonMediaType = 'application/json; charset=utf-8';
+
 /** The body of every refusal of both services (Decision 0005). */
 export const errorEnvelope = Type.Object(
   {

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CodedError, type FieldProblem, type Log } from '../../core/index.ts';
 import { tokenLifetimeSeconds } from '../../service/oauth/index.ts';
-import { buildErrorEnvelope, statusOfKind } from './envelope.ts';
+import { buildErrorEnvelope, jsonMediaType, statusOfKind } from './envelope.ts';
 import { readValidationProblems } from './validation.ts';
 
 /** What a client is told about an error. */
@@ -109,7 +109,7 @@ export function sendRefusal(
   return reply
     .code(status)
     .header('X-Request-Id', request.id)
-    .type('application/json; charset=utf-8')
+    .type(jsonMediaType)
     .serializer((body: unknown) => JSON.stringify(body))
     .send(buildErrorEnvelope(status, problems, request.id));
 }

@@ -27,7 +27,6 @@ import { readStatus, type DirectoryStatus } from './status.ts';
 
 /** One answered query, ready to be sent. */
 export interface DirectoryAnswer {
-  readonly totalCount: number;
   /** UTF-8 JSON text (Directory spec: Response envelope). */
   readonly json: Uint8Array;
 }
@@ -125,7 +124,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       const { totalCount, count, json } = await query();
       guard.book(caller, count);
       await auditQuery(audit, auditSecret, caller, parameters, { outcome: 'ok', shown: count, totalCount });
-      return { totalCount, json };
+      return { json };
     } catch (error) {
       await auditQuery(audit, auditSecret, caller, parameters, {
         outcome: outcomeOf(error),

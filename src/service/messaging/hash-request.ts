@@ -1,6 +1,7 @@
-import { createHash, webcrypto, type Hash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
+import { hashInSlices } from '../../core/index.ts';
 
-/** Texts longer than this are hashed in another thread, so that a large attachment does not hold up the event loop. */
+/** Texts longer than this are hashed in slices, so that a large attachment does not hold up the event loop. */
 const longTextLength = 500_000;
 
 /**
@@ -24,7 +25,7 @@ async function addValue(hash: Hash, value: unknown): Promise<void> {
 
 async function addAnyText(hash: Hash, text: string): Promise<void> {
   if (text.length <= longTextLength) return addText(hash, text);
-  hash.update(`d${text.length}:`).update(await hashBytes(Buffer.from(text, 'utf8')));
+  hash.update(`d${text.length}:`).update(await hashInSlices(Buffer.from(text, 'utf8')));
 }
 
 // A length before each text keeps neighbouring values apart.
@@ -44,11 +45,4 @@ async function addObject(hash: Hash, object: object): Promise<void> {
     addText(hash, name);
     await addValue(hash, value);
   }
-}
-
-/** SHA-256 as hex, computed in another thread. */
-export async function hashBytes(bytes: Uint8Array): Promise<string> {
-  return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)).toString(
-    'hex',
-  );
 }

@@ -1,6 +1,7 @@
 import type { FastifyRequest, FastifySchema } from 'fastify';
+import { viewAsBuffer } from '../../../core/index.ts';
 import type { Directory, DirectoryCaller } from '../../../service/directory/index.ts';
-import { errorResponses } from '../envelope.ts';
+import { errorResponses, jsonMediaType } from '../envelope.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
 import type { RouteModule } from '../types.ts';
 import { byNpiResponse, npiParameter, searchQuery, searchResponse } from './schemas.ts';
@@ -10,7 +11,6 @@ export interface DirectoryRoutesOptions {
 }
 
 const basePath = '/provider-directory/v2/providers';
-const mediaType = 'application/json; charset=utf-8';
 
 /** The routes of the provider directory, for tokens of the scope `provider-directory`. */
 export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteModule {
@@ -23,7 +23,7 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
       const answer = await directory.search(readParameters(request), callerOf(request), (taken) =>
         setRateLimitHeaders(reply, taken),
       );
-      return reply.type(mediaType).send(asBuffer(answer.json));
+      return reply.type(jsonMediaType).send(viewAsBuffer(answer.json));
     });
 
     app.get<{ Params: { npi: string } }>(
@@ -33,7 +33,7 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
         const answer = await directory.findByNpi(request.params.npi, callerOf(request), (taken) =>
           setRateLimitHeaders(reply, taken),
         );
-        return reply.type(mediaType).send(asBuffer(answer.json));
+        return reply.type(jsonMediaType).send(viewAsBuffer(answer.json));
       },
     );
   };
@@ -57,10 +57,6 @@ const byNpiSchema: FastifySchema = {
   params: npiParameter,
   response: { 200: byNpiResponse, ...errorResponses(400, 401, 403, 404) },
 };
-
-function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength);
-}
 
 /** The parameters in the order and number in which they were sent. */
 function readParameters(request: FastifyRequest): [string, string][] {

@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import type { InboundDocument, Messaging } from '../../../service/messaging/index.ts';
-import { errorResponses } from '../envelope.ts';
+import { errorResponses, jsonMediaType } from '../envelope.ts';
 import type { RouteModule } from '../types.ts';
 import { formatInbox } from './format-answers.ts';
-import { json, originOf } from './request-parts.ts';
+import { originOf } from './request-parts.ts';
 import { sendBytes } from './send-bytes.ts';
 import {
   acknowledgeAnswer,
@@ -59,7 +59,7 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
           request.query.xdm ?? false,
           originOf(request),
         );
-        reply.header('Cache-Control', 'no-store').type(json);
+        reply.header('Cache-Control', 'no-store').type(jsonMediaType);
         return sendBytes(reply as unknown as FastifyReply, [okStart, payload.subarray(1)]);
       },
     );

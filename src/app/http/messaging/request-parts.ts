@@ -1,8 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { RequestOrigin } from '../../../service/messaging/index.ts';
 
-export const json = 'application/json; charset=utf-8';
-
 /** The service judges these bodies itself, from the table that the schema is made of, so that all faults come at once. */
 export const acceptAnyBody = (): (() => true) => () => true;
 

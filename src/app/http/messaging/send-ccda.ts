@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { systemClock, type Clock } from '../../../core/index.ts';
 import { createTokenBuckets } from '../../../platform/index.ts';
 import { maxBodyBytes, MessagingError, type Messaging } from '../../../service/messaging/index.ts';
-import { errorResponses } from '../envelope.ts';
+import { errorResponses, jsonMediaType } from '../envelope.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
 import type { RouteModule } from '../types.ts';
-import { acceptAnyBody, json, originOf } from './request-parts.ts';
+import { acceptAnyBody, originOf } from './request-parts.ts';
 import { sendAnswer, sendBody } from './schemas.ts';
 
 export interface SendRouteOptions {
@@ -57,7 +57,7 @@ export function sendCcdaRoute({
       },
       async (request, reply) => {
         const answer = await messaging.send(request.client, request.body, originOf(request));
-        return reply.type(json).send(answer.json as never);
+        return reply.type(jsonMediaType).send(answer.json as never);
       },
     );
   };
