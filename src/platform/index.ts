@@ -16,6 +16,7 @@ export {
   type BulkInsert,
   type Storage,
   type StorageEngine,
+  type StorageLocation,
   type StoredValue,
 } from './storage/storage.ts';
 export type { Migration } from './storage/migrate.ts';

@@ -55,6 +55,17 @@ export class SqliteDriver implements Driver {
     }
   }
 
+  /** Runs `work` while the writing connection rests. */
+  async runAlone<R>(work: () => Promise<R>): Promise<R> {
+    this.refuseInside('work of another thread');
+    const release = await this.acquireWriter();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
   refuseInside(what: string): void {
     if (this.#context.getStore()?.isRunning !== true) return;
     throw new PlatformError(

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { PlatformError } from '../errors.ts';
 import type { Migration } from './migrate.ts';
@@ -112,6 +113,31 @@ test('a write of somebody else waits for the running transaction', () =>
     await Promise.all([transaction, single, second]);
     assert.equal(order[0], 'transaction');
     assert.deepEqual(order.slice(1).sort(), ['second', 'single']);
+  }));
+
+test('work of another thread takes turns with what is written here, and is refused inside a transaction', () =>
+  withStorage(async (storage, db) => {
+    // It gives up at once where it meets the other's lock.
+    const other = await openStorage({ ...storage.location, busyTimeoutMs: 0 });
+    const write = (database: Storage, id: string): Promise<void> =>
+      database.transaction(async (tx: Kysely<Tables>) => {
+        await tx.insertInto('thing').values(row(id)).execute();
+        await nextTurn();
+      });
+    await Promise.all([
+      write(storage, 'a'),
+      storage.whileWritersWait(() => write(other, 'b')),
+      write(storage, 'c'),
+      storage.whileWritersWait(() => write(other, 'd')),
+    ]);
+    await other.close();
+    assert.deepEqual(await ids(db), ['a', 'b', 'c', 'd']);
+    await storage.transaction(async () => {
+      await assert.rejects(
+        storage.whileWritersWait(async () => {}),
+        hasCode('PLATFORM_STORAGE_NESTED'),
+      );
+    });
   }));
 
 test('a write or a transaction that would wait for its own transaction is refused at once', () =>

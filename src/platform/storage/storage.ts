@@ -22,9 +22,19 @@ export interface BulkInsert {
   readonly rows: Iterable<readonly StoredValue[]> | AsyncIterable<readonly StoredValue[]>;
 }
 
+/** Where a database is; plain data, so that it can be handed to another thread. */
+export interface StorageLocation {
+  /** The database file; its folder is made if missing. */
+  readonly file: string;
+  /** How long to wait for another process that holds the write lock. */
+  readonly busyTimeoutMs?: number;
+}
+
 /** The one seam to the database (Decision 0018). */
 export interface Storage extends Closable {
   readonly engine: StorageEngine;
+  /** For another thread of this process that is to open the same database. */
+  readonly location: StorageLocation;
   /**
    * The database outside of any transaction: each statement stands for itself. Reads never wait for a transaction;
    * a write waits until the running transaction ends. Writing through it inside a transaction would wait for itself
@@ -38,6 +48,11 @@ export interface Storage extends Closable {
    * On SQLite transactions run one after another, so `work` must not wait for the network.
    */
   transaction<T, R>(work: (tx: Kysely<T>) => Promise<R>): Promise<R>;
+  /**
+   * Runs `work` while nothing else writes through this storage. For work that is done by another thread of this process,
+   * through its own connection: the two take turns instead of meeting at the database's lock.
+   */
+  whileWritersWait<R>(work: () => Promise<R>): Promise<R>;
   /**
    * Inserts many rows by the engine's fastest path (a prepared statement; COPY on PostgreSQL), handing the event loop
    * back between blocks. Names must come from the source code, never from outside. Returns the number of rows.

@@ -20,13 +20,14 @@ const columns = [
   'hash',
 ] as const satisfies readonly (keyof AuditRow)[];
 
+/** Adds events to the end of the chain, inside a transaction. */
+export type Appender = (tx: AnyTransaction, events: readonly TimedEvent[]) => Promise<void>;
+
 /**
- * Adds events to the end of the chain, inside a transaction. It holds the write lock, so nobody else can append between
- * reading the last row and inserting the next; two appends in one transaction wait for each other.
+ * The transaction holds the write lock, so nobody else can append between reading the last row and inserting the next;
+ * two appends in one transaction wait for each other.
  */
-export function createAppender(
-  storage: Storage,
-): (tx: AnyTransaction, events: readonly TimedEvent[]) => Promise<void> {
+export function createAppender(storage: Storage): Appender {
   const running = new WeakMap<AnyTransaction, Promise<void>>();
   return async (tx, events) => {
     const before = running.get(tx) ?? Promise.resolve();

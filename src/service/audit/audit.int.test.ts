@@ -95,6 +95,26 @@ test('searches are written together, in their order, and an event never waits', 
     assert.equal((await audit.find({ before: 11, limit: 5 }))[0]?.sequence, 10);
   }));
 
+test('many events written by the thread and single ones in transactions make one chain', () =>
+  withAudit(async (audit, storage) => {
+    const singles: Promise<unknown>[] = [];
+    for (let count = 0; count < 5000; count++) {
+      await audit.record(event('directory.search', { count }));
+      if (count % 1000 !== 999) continue;
+      singles.push(audit.flush());
+      singles.push(storage.transaction((tx: Kysely<unknown>) => audit.recordIn(tx, event('single'))));
+      singles.push(audit.recordNow(event('single')));
+    }
+    await Promise.all(singles);
+    assert.equal((await audit.verifyChain()).eventCount, 5010);
+    assert.equal((await audit.find({ action: 'single', limit: 100 })).length, 10);
+    const searches = [...(await audit.find({ action: 'directory.search', limit: 1000 }))].reverse();
+    assert.deepEqual(
+      searches.map(({ objects }) => objects['count']),
+      Array.from({ length: 1000 }, (_, index) => 4000 + index),
+    );
+  }));
+
 test('events can be found by action, actor, request and time', () =>
   withAudit(async (audit) => {
     await audit.record({ ...event('a'), requestId: 'r1' });
@@ -177,17 +197,20 @@ test('two processes append to one chain', () =>
     assert.equal((await audit.verifyChain()).eventCount, 100);
   }));
 
-test('what cannot be written is kept and written later', () =>
-  withAudit(async (audit, _storage, file) => {
-    const database = new SqliteDatabase(file);
-    database.exec("create trigger stop before insert on audit_event begin select raise(abort, 'no'); end");
-    await audit.record(event('a'));
-    await audit.flush();
-    database.exec('drop trigger stop');
-    database.close();
-    await audit.record(event('b'));
-    assert.deepEqual(
-      (await audit.find({})).map((record) => record.action),
-      ['b', 'a'],
-    );
-  }));
+test('what cannot be written, few events or many, is kept and written later', async () => {
+  for (const many of [1, 200]) {
+    await withAudit(async (audit, _storage, file) => {
+      const database = new SqliteDatabase(file);
+      database.exec("create trigger stop before insert on audit_event begin select raise(abort, 'no'); end");
+      for (let count = 0; count < many; count++) await audit.record(event('a'));
+      await audit.flush();
+      database.exec('drop trigger stop');
+      assert.deepEqual(database.prepare('select count(*) as rows from audit_event').get(), { rows: 0 });
+      database.close();
+      await audit.record(event('b'));
+      const written = await audit.find({ limit: 1000 });
+      assert.equal(written[0]?.action, 'b');
+      assert.equal(written.filter(({ action }) => action === 'a').length, many);
+    });
+  }
+});

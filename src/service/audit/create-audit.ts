@@ -3,6 +3,7 @@ import type { Clock, Closable, Log } from '../../core/index.ts';
 import type { AnyTransaction, Storage } from '../../platform/index.ts';
 import { createAppender, type TimedEvent } from './append.ts';
 import type { AuditTables } from './chain.ts';
+import { createBulkAppender } from './append-bulk.ts';
 import { createBatch } from './batch.ts';
 import { createFloodGuard } from './flood-guard.ts';
 import { findEvents, type AuditFilter, type AuditRecord } from './find-events.ts';
@@ -53,11 +54,8 @@ export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions
   const timed = (event: AuditEvent): TimedEvent => ({ event, atMs: clock.now().getTime() });
   const append = createAppender(storage);
   const guard = createFloodGuard(clock);
-  const batch = createBatch<TimedEvent>({
-    flushMs,
-    log,
-    write: (events) => storage.transaction((tx: Kysely<AuditTables>) => append(tx, events)),
-  });
+  const bulk = createBulkAppender(storage, append);
+  const batch = createBatch<TimedEvent>({ flushMs, log, write: (events) => bulk.append(events) });
   return {
     record: async (event) => {
       const kept = guard(event);
@@ -74,6 +72,9 @@ export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions
       await batch.flush();
       return findEvents(storage.tables<AuditTables>(), filter);
     },
-    close: () => batch.close(),
+    async close() {
+      await batch.close();
+      await bulk.close();
+    },
   };
 }
