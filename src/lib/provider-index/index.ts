@@ -2,13 +2,15 @@
  * The provider directory in memory: filters, sorting, radius and paging over millions of records.
  *
  * Answers are exact (counts, order, ties) by Directory spec: Query parameters and Decisions 0002 to 0004; the structure
- * is described in docs/provider-index.md. An index is immutable and lies in shared buffers: build a new one, then swap.
+ * is described in docs/provider-index.md. An index is immutable and lies in shared buffers: build a new one, or two small
+ * ones of what has changed, then swap.
  * Knows no parameter names, no gazetteer and no storage; service/directory turns requests into queries.
  */
 export {
   textFields,
   type FilterMatch,
   type IndexBuilder,
+  type IndexChanges,
   type IndexLayout,
   type PartSize,
   type ProviderFilter,
@@ -24,5 +26,7 @@ export {
 export { ProviderIndexError, providerIndexErrors } from './errors.ts';
 export { createIndexBuilder, type IndexBuilderOptions } from './build/index-builder.ts';
 export { openIndex, type OpenIndexOptions } from './open-index.ts';
+export { findRecords } from './changes/find-records.ts';
+export { openChangedIndex } from './changes/open-changed-index.ts';
 export { readSnapshot, snapshotVersion, writeSnapshot } from './snapshot.ts';
 export { createSearchPool, type SearchPage, type SearchPool, type SearchPoolOptions } from './search-pool.ts';

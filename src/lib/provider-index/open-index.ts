@@ -25,7 +25,13 @@ import type {
   SortKey,
 } from './types.ts';
 
-type Context = FilterContext & OrderContext;
+/** An index opened in this thread, with what lies beneath it. */
+export interface IndexPart {
+  readonly index: ProviderIndex;
+  readonly context: IndexContext;
+}
+
+export type IndexContext = FilterContext & OrderContext;
 
 export interface OpenIndexOptions {
   /** Results of up to so many rows are kept as lists, longer ones as sets; tests lower it. */
@@ -33,13 +39,15 @@ export interface OpenIndexOptions {
 }
 
 /** Makes an index usable in this thread. Cheap: nothing is copied or computed. */
-export function openIndex(
-  bytes: SharedIndexBytes,
-  { shortResult = 4096 }: OpenIndexOptions = {},
-): ProviderIndex {
+export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): ProviderIndex {
+  return openPart(bytes, options).index;
+}
+
+/** For who combines several indexes: their rows are compared and found by what lies beneath. */
+export function openPart(bytes: SharedIndexBytes, { shortResult = 4096 }: OpenIndexOptions = {}): IndexPart {
   const context = openContext(bytes, shortResult);
   const writePageJson = createPageWriter(context);
-  return {
+  const index: ProviderIndex = {
     recordCount: context.rowCount,
     bytes,
     search(query) {
@@ -55,9 +63,10 @@ export function openIndex(
     estimateCost: (query) => estimateCost(query, context),
     memory: () => memoryOf(bytes),
   };
+  return { index, context };
 }
 
-function openContext(bytes: SharedIndexBytes, shortResult: number): Context {
+function openContext(bytes: SharedIndexBytes, shortResult: number): IndexContext {
   const arrays = createArrayReader(bytes);
   const rowCount = bytes.layout.recordCount;
   const columns = new Map(columnNames.map((name) => [name, openTextColumn(name, arrays)]));
@@ -85,13 +94,11 @@ function openContext(bytes: SharedIndexBytes, shortResult: number): Context {
   };
 }
 
-function search(query: ProviderQuery, context: Context): SearchResult {
+function search(query: ProviderQuery, context: IndexContext): SearchResult {
   checkQuery(query);
   const circle = query.radius === undefined ? undefined : circleOf(query.radius);
   const selectors = compileSelectors(query, circle, context);
-  const steps = orderSteps(sortOf(query), context).filter(
-    (step) => step.kind === 'text' || circle !== undefined,
-  );
+  const steps = stepsOf(query, context);
   const found =
     scanForPage(query, selectors, steps, context) ?? matchAndOrder(query, selectors, steps, circle, context);
   if (circle === undefined) return found;
@@ -109,7 +116,7 @@ function scanForPage(
   query: ProviderQuery,
   [only, ...others]: readonly Selector[],
   steps: readonly OrderStep[],
-  { shortResult }: Context,
+  { shortResult }: IndexContext,
 ): SearchResult | undefined {
   if (only?.kind !== 'groups' || others.length > 0 || only.count <= shortResult || !isRowOrder(steps))
     return undefined;
@@ -122,7 +129,7 @@ function matchAndOrder(
   selectors: readonly Selector[],
   steps: readonly OrderStep[],
   circle: Circle | undefined,
-  context: Context,
+  context: IndexContext,
 ): SearchResult {
   const { matches, groupRange } = matchesFor(selectors, steps, context);
   const [from, to] = windowOf(query, matches.count);
@@ -143,12 +150,22 @@ function checkQuery({ offset, limit, radius }: ProviderQuery): void {
     throw new ProviderIndexError('INDEX_QUERY_INVALID', 'The page or the radius of a query is faulty.');
 }
 
-function compileSelectors(query: ProviderQuery, circle: Circle | undefined, context: Context): Selector[] {
+function compileSelectors(
+  query: ProviderQuery,
+  circle: Circle | undefined,
+  context: IndexContext,
+): Selector[] {
   const selectors = query.filters.map((filter) => compileFilter(filter, context));
   if (circle !== undefined) selectors.push(selectCircle(context.points, circle));
   return selectors.filter(
     (selector): selector is Selector => selector !== undefined && selector.count < context.rowCount,
   );
+}
+
+/** The criteria of a query's order; the id comes after them. */
+export function stepsOf(query: ProviderQuery, context: IndexContext): OrderStep[] {
+  const steps = orderSteps(sortOf(query), context);
+  return query.radius === undefined ? steps.filter((step) => step.kind === 'text') : steps;
 }
 
 function sortOf({ sort, radius }: ProviderQuery): readonly SortKey[] {
@@ -159,7 +176,7 @@ function sortOf({ sort, radius }: ProviderQuery): readonly SortKey[] {
 function matchesFor(
   selectors: readonly Selector[],
   steps: readonly OrderStep[],
-  context: Context,
+  context: IndexContext,
 ): { matches: Matches; groupRange: readonly [number, number] | undefined } {
   const [first] = steps;
   const groupRange = first?.kind === 'text' ? rangeOn(first.column, selectors) : undefined;
@@ -187,7 +204,7 @@ function rangeOn(column: TextColumn, selectors: readonly Selector[]): readonly [
   return undefined;
 }
 
-function findByNpi(npi: string, { columns }: Context): Uint32Array {
+function findByNpi(npi: string, { columns }: IndexContext): Uint32Array {
   const column = columns.get('npi') as TextColumn;
   const [first, end] = npi === '' ? [0, 0] : groupsEqualTo(column, Buffer.from(npi));
   const start = column.starts[first] as number;

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import type { Closable } from '../../core/index.ts';
 import { ProviderIndexError } from './errors.ts';
-import { openIndex } from './open-index.ts';
+import { createIndexHolder, type IndexDelivery } from './changes/index-holder.ts';
 import { createPageCache } from './page-cache.ts';
-import type { ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes } from './types.ts';
+import type { IndexChanges, ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes } from './types.ts';
 
 export interface SearchPoolOptions {
   /** Worker threads for heavy queries; 0 answers everything in the calling thread. */
@@ -27,14 +27,17 @@ export interface SearchPool extends Closable {
   /** Heavy queries run in a worker thread, light ones at once. Throws INDEX_NOT_READY before the first swap. */
   search(query: ProviderQuery): Promise<SearchPage>;
   findByNpi(npi: string): SearchPage;
-  /** Later searches use the new index; searches under way finish on the one they started with. */
-  swap(bytes: SharedIndexBytes): void;
+  /**
+   * Later searches use this index and what has changed since it was built; searches under way finish on what they
+   * started with. With the bytes of the last swap, only the changes go to the threads.
+   */
+  swap(bytes: SharedIndexBytes, changes?: IndexChanges): void;
   readonly current: ProviderIndex | undefined;
 }
 
 /** What a search thread is told. */
 export type PoolRequest =
-  | { readonly kind: 'swap'; readonly bytes: SharedIndexBytes }
+  | { readonly kind: 'swap'; readonly delivery: IndexDelivery }
   | { readonly kind: 'search'; readonly id: number; readonly query: ProviderQuery };
 
 /** What it answers. */
@@ -62,16 +65,17 @@ export function createSearchPool({
   heavyRows = defaultHeavyRows,
   cacheBytes = defaultCacheBytes,
 }: SearchPoolOptions): SearchPool {
-  let current: ProviderIndex | undefined;
+  const holder = createIndexHolder();
+  let served: IndexDelivery | undefined;
   let pages = createPageCache(cacheBytes);
   let isClosed = false;
   let nextId = 1;
   const pool: SearchThread[] = [];
 
   function needIndex(): ProviderIndex {
-    if (current === undefined)
+    if (holder.current === undefined)
       throw new ProviderIndexError('INDEX_NOT_READY', 'The directory is not loaded yet.');
-    return current;
+    return holder.current;
   }
 
   function startThread(): SearchThread {
@@ -80,7 +84,7 @@ export function createSearchPool({
     thread.worker.unref();
     thread.worker.on('message', (reply: PoolReply) => settle(thread, reply));
     thread.worker.on('error', (cause) => dropThread(thread, cause));
-    if (current !== undefined) tell(thread, { kind: 'swap', bytes: current.bytes });
+    if (served !== undefined) tell(thread, { kind: 'swap', delivery: served });
     pool.push(thread);
     return thread;
   }
@@ -121,19 +125,22 @@ export function createSearchPool({
       const json = needIndex().writePageJson({ rows }, { before: answerStart, after: '}' });
       return { totalCount: rows.length, count: rows.length, json };
     },
-    swap(bytes) {
+    swap(bytes, changes) {
       if (isClosed) return;
-      current = openIndex(bytes);
+      const delivery: IndexDelivery = served?.bytes === bytes ? { changes } : { bytes, changes };
+      served = { bytes, changes };
+      holder.take(delivery);
       pages = createPageCache(cacheBytes);
-      for (const thread of pool) tell(thread, { kind: 'swap', bytes });
+      for (const thread of pool) tell(thread, { kind: 'swap', delivery });
       while (pool.length < threads) startThread();
     },
     get current() {
-      return current;
+      return holder.current;
     },
     async close() {
       isClosed = true;
-      current = undefined;
+      served = undefined;
+      holder.drop();
       const closing = pool.splice(0);
       for (const { waiting } of closing) {
         for (const { reject } of waiting.values())

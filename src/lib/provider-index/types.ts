@@ -105,6 +105,14 @@ export interface SharedIndexBytes {
   readonly parts: readonly SharedArrayBuffer[];
 }
 
+/** What has changed since an index was built, as two small indexes beside it. */
+export interface IndexChanges {
+  /** Records that were not there, or were different. */
+  readonly added: SharedIndexBytes;
+  /** Records of the index that no longer hold: gone, or different now. */
+  readonly removed: SharedIndexBytes;
+}
+
 /** Bytes by part, for example `{ part: 'street', bytes: 104857600 }`. */
 export interface PartSize {
   readonly part: string;

@@ -2,6 +2,7 @@ import { pageOfBits } from '../bits.ts';
 import type { Matches } from '../intersect.ts';
 import type { Circle } from '../points.ts';
 import { gatherRows, writeBits } from '../selector.ts';
+import { narrowRows } from './narrow-rows.ts';
 import { idKey, rowKeyOf, type OrderContext, type OrderStep, type RowKey } from './row-key.ts';
 import { selectWindow } from './select-window.ts';
 import { isLongWalk, walkColumn } from './walk-column.ts';
@@ -31,10 +32,20 @@ export function orderPage(request: PageRequest, context: OrderContext): Uint32Ar
   const [first] = steps;
   if (first?.kind === 'distance' && request.circle !== undefined)
     return pageByDistance(request, request.circle, context);
-  return (
-    (first?.kind === 'text' ? walk(request, first, context) : undefined) ??
-    orderRows(allRows(matches, context), request, context)
-  );
+  if (first?.kind !== 'text') return orderRows(allRows(matches, context), request, context);
+  return walk(request, first, context) ?? orderByCounting(request, first, context);
+}
+
+function orderByCounting(
+  request: PageRequest,
+  first: OrderStep & { kind: 'text' },
+  context: OrderContext,
+): Uint32Array {
+  const { matches, from, to } = request;
+  // Without a set all rows match, and a walk through those always comes to its end.
+  if (matches.bits === undefined) return orderRows(allRows(matches, context), request, context);
+  const { rows, before } = narrowRows(matches.bits, first, from, to);
+  return orderRows(rows, { ...request, from: from - before, to: to - before }, context);
 }
 
 /** Rows lie in NPI order with ties by id. */

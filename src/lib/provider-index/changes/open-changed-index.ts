@@ -1,0 +1,58 @@
+import { openPart, type IndexPart } from '../open-index.ts';
+import { readRecord } from '../read-record.ts';
+import type { IndexChanges, PartSize, ProviderIndex, ProviderQuery } from '../types.ts';
+import { mergePage, type ChangedParts } from './merge-page.ts';
+import { createMixedPageWriter } from './write-mixed-page.ts';
+
+/**
+ * An index and what has changed since it was built, seen as one: counts, order and text are those of an index built
+ * anew. A query that no change concerns costs two searches in the small indexes more.
+ */
+export function openChangedIndex(base: IndexPart, changes: IndexChanges): ProviderIndex {
+  const added = openPart(changes.added);
+  const removed = openPart(changes.removed);
+  const parts: ChangedParts = { base, added, removed, removedIds: new Set(Array.from(removed.context.ids)) };
+  const { rowCount } = base.context;
+  const countIn = (part: IndexPart, query: ProviderQuery): number =>
+    part.index.recordCount === 0 ? 0 : part.index.search({ ...query, offset: 0, limit: 0 }).totalCount;
+  return {
+    recordCount: rowCount - removed.index.recordCount + added.index.recordCount,
+    bytes: base.index.bytes,
+    search(query) {
+      const counts = { added: countIn(added, query), removed: countIn(removed, query) };
+      return counts.added === 0 && counts.removed === 0
+        ? base.index.search(query)
+        : mergePage(query, counts, parts);
+    },
+    findByNpi: (npi) => findByNpi(npi, parts),
+    record: (row) =>
+      row < rowCount ? readRecord(row, base.context) : readRecord(row - rowCount, added.context),
+    writePageJson: createMixedPageWriter(base, added),
+    estimateCost: (query) => estimateCost(query, parts),
+    memory: () => [...base.index.memory(), ...sizesOf(added), ...sizesOf(removed)],
+  };
+}
+
+function findByNpi(npi: string, { base, added, removedIds }: ChangedParts): Uint32Array {
+  const { ids, rowCount } = base.context;
+  const staying = base.index.findByNpi(npi).filter((row) => !removedIds.has(ids[row] as number));
+  const newcomers = added.index.findByNpi(npi);
+  if (newcomers.length === 0) return staying;
+  const idOf = (row: number): number =>
+    (row < rowCount ? ids[row] : added.context.ids[row - rowCount]) as number;
+  return Uint32Array.from([...staying, ...newcomers.map((row) => row + rowCount)]).sort(
+    (a, b) => idOf(a) - idOf(b),
+  );
+}
+
+// The page is written once, wherever its rows come from.
+function estimateCost(query: ProviderQuery, { base, added, removed }: ChangedParts): number {
+  const counting = { ...query, offset: 0, limit: 0 };
+  return (
+    base.index.estimateCost(query) + added.index.estimateCost(counting) + removed.index.estimateCost(counting)
+  );
+}
+
+function sizesOf({ index }: IndexPart): PartSize[] {
+  return index.memory().map(({ part, bytes }) => ({ part: `changes.${part}`, bytes }));
+}
