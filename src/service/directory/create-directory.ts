@@ -12,6 +12,7 @@ import {
   type DirectoryLimits,
 } from './guard/guard-client.ts';
 import {
+  changesBeforeRebuild,
   defaultDailyRecordQuota,
   defaultPollIntervalMs,
   defaultRequestBurst,
@@ -73,6 +74,8 @@ export interface DirectoryOptions {
   readonly searchThreads?: number;
   readonly limits?: Partial<DirectoryLimits>;
   readonly pollIntervalMs?: number;
+  /** Changes from which on a new index is built in the background, and increments from which on at once; tests lower it. */
+  readonly changesBeforeRebuild?: number;
 }
 
 const defaultLimits: DirectoryLimits = {
@@ -98,6 +101,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     snapshotDir,
     searchThreads: options.searchThreads ?? 1,
     pollIntervalMs,
+    changesBeforeRebuild: options.changesBeforeRebuild ?? changesBeforeRebuild,
   });
   current
     .refresh()

@@ -31,5 +31,15 @@ export const maxReportedLines = 100;
 export const keptGenerations = 2;
 /** Increments after which the next one copies the whole directory, so that chains stay short. */
 export const maxChainLength = 24;
+/**
+ * Keys that may differ from the index before a new one is built in the background. So many add a few milliseconds to
+ * a query that concerns all of them, and nothing to one that concerns none; a larger increment is worth an index of its own.
+ */
+export const changesBeforeRebuild = 4096;
+/**
+ * How many times as many are served while that index is being built, which takes minutes at ten million records:
+ * 5,000 addresses that a script provisions meanwhile are found as soon as a single one. More wait for that index.
+ */
+export const servedChangesFactor = 4;
 /** A load that has not shown a sign of life for so long is dead and may be cleared away. */
 export const loadLeaseMs = 15_000;

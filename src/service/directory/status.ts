@@ -49,6 +49,7 @@ export async function readStatus(storage: Storage, index?: ProviderIndex): Promi
   const { count } = await db
     .selectFrom('directory_provisioned')
     .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('record', '!=', '')
     .executeTakeFirstOrThrow();
   return {
     ...(active === undefined ? {} : { active: summarize(active) }),

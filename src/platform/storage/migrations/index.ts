@@ -9,6 +9,7 @@ import { messageMigration } from './0021-message.ts';
 import { inboxMigration } from './0022-inbox.ts';
 import { trustAndDeliveryMigration } from './0030-trust-and-delivery.ts';
 import { contentMigration } from './0031-content.ts';
+import { directoryChangesMigration } from './0032-directory-changes.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   inboxMigration,
   trustAndDeliveryMigration,
   contentMigration,
+  directoryChangesMigration,
 ];

@@ -1,14 +1,16 @@
-import type { SharedIndexBytes } from '../../../lib/provider-index/index.ts';
+import type { ProviderRecord, SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import type { LiveBlock } from '../store/generation.ts';
 
 /** What the main thread asks of the index thread. */
 export type IndexRequest =
   | { readonly kind: 'block'; readonly block: LiveBlock }
   | { readonly kind: 'finish'; readonly snapshotPath: string | undefined }
-  | { readonly kind: 'load'; readonly snapshotPath: string };
+  | { readonly kind: 'load'; readonly snapshotPath: string }
+  | { readonly kind: 'records' | 'copy'; readonly base: SharedIndexBytes; readonly ids: ReadonlySet<number> };
 
 /** One answer to each request, in order. */
 export type IndexReply =
   | { readonly kind: 'taken' }
   | { readonly kind: 'index'; readonly bytes: SharedIndexBytes }
+  | { readonly kind: 'records'; readonly records: readonly ProviderRecord[] }
   | { readonly kind: 'failed'; readonly code: string; readonly text: string };

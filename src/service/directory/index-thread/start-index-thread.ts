@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { Closable } from '../../../core/index.ts';
-import type { SharedIndexBytes } from '../../../lib/provider-index/index.ts';
+import type { ProviderRecord, SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { LiveBlock } from '../store/generation.ts';
 import type { IndexReply, IndexRequest } from './protocol.ts';
@@ -14,6 +14,10 @@ export interface IndexThread extends Closable {
   finish(snapshotPath?: string): Promise<SharedIndexBytes>;
   /** Reads a snapshot. Throws DIRECTORY_NOT_READY if it is missing, cut short or of another version. */
   load(snapshotPath: string): Promise<SharedIndexBytes>;
+  /** The records of an index that have one of these ids. */
+  findRecords(base: SharedIndexBytes, ids: ReadonlySet<number>): Promise<readonly ProviderRecord[]>;
+  /** An index of those records. */
+  copyRecords(base: SharedIndexBytes, ids: ReadonlySet<number>): Promise<SharedIndexBytes>;
 }
 
 /** Blocks on their way at once: enough to keep both threads busy, few enough to bound memory. */
@@ -72,6 +76,14 @@ export function startIndexThread(): IndexThread {
     },
     async load(snapshotPath) {
       return toBytes(await ask({ kind: 'load', snapshotPath }));
+    },
+    async findRecords(base, ids) {
+      const reply = await ask({ kind: 'records', base, ids });
+      if (reply.kind === 'records') return reply.records;
+      throw toError(reply);
+    },
+    async copyRecords(base, ids) {
+      return toBytes(await ask({ kind: 'copy', base, ids }));
     },
     async close() {
       await worker.terminate();

@@ -1,12 +1,14 @@
-/** Runs in a worker thread: builds an index from blocks, or reads one from its snapshot. */
+/** Runs in a worker thread: builds an index from blocks, reads one from its snapshot, or looks records up in one. */
 import { rmSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import { errorCode, errorText } from '../../../core/index.ts';
 import {
   createIndexBuilder,
+  findRecords,
   readSnapshot,
   writeSnapshot,
   type IndexBuilder,
+  type SharedIndexBytes,
 } from '../../../lib/provider-index/index.ts';
 import { readKeys, readLines, readRecord } from '../load/block.ts';
 import type { LiveBlock } from '../store/generation.ts';
@@ -28,6 +30,10 @@ function answer(request: IndexRequest): IndexReply {
         return finish(request.snapshotPath);
       case 'load':
         return { kind: 'index', bytes: readSnapshot(request.snapshotPath) };
+      case 'records':
+        return { kind: 'records', records: findRecords(request.base, request.ids) };
+      case 'copy':
+        return { kind: 'index', bytes: copyRecords(request.base, request.ids) };
     }
   } catch (error) {
     return { kind: 'failed', code: errorCode(error), text: errorText(error) };
@@ -51,4 +57,10 @@ function finish(snapshotPath: string | undefined): IndexReply {
     writeSnapshot(bytes, snapshotPath);
   }
   return { kind: 'index', bytes };
+}
+
+function copyRecords(base: SharedIndexBytes, ids: ReadonlySet<number>): SharedIndexBytes {
+  const copy = createIndexBuilder();
+  for (const record of findRecords(base, ids)) copy.add(record);
+  return copy.finish();
 }

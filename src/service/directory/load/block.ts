@@ -56,8 +56,9 @@ export class BlockWriter {
 }
 
 /** The keys of a block as numbers: hash low, hash high, id, check sum, again and again. */
-export function readKeys(block: Block): Uint32Array {
-  return new Uint32Array(Uint8Array.from(block.keys).buffer, 0, block.recordCount * 4);
+export function readKeys({ keys, recordCount }: Pick<Block, 'keys' | 'recordCount'>): Uint32Array {
+  const aligned = keys.byteOffset % Uint32Array.BYTES_PER_ELEMENT === 0 ? keys : Uint8Array.from(keys);
+  return new Uint32Array(aligned.buffer, aligned.byteOffset, recordCount * 4);
 }
 
 /** The lines of a block, one an entry. */

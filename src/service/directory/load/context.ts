@@ -12,4 +12,6 @@ export interface ImportContext {
   readonly gazetteer: Gazetteer;
   /** The node's folder for snapshots of the index. */
   readonly snapshotDir: string;
+  /** Increments of more entries are indexed before they are activated; tests lower it. */
+  readonly changesBeforeRebuild?: number;
 }

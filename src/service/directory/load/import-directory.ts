@@ -2,11 +2,10 @@ import { errorCode, errorText } from '../../../core/index.ts';
 import { DirectoryError } from '../errors.ts';
 import { activateLoad, beginLoad, failLoad, type BegunLoad } from '../store/loads.ts';
 import { retireGenerations } from '../store/clear-loads.ts';
-import { openSnapshotFiles } from '../store/snapshot-files.ts';
 import type { LoadKind } from '../store/tables.ts';
 import type { ImportContext } from './context.ts';
 import type { TaxonomyNames } from './formats/nppes.ts';
-import { indexGeneration, indexStream, type IndexTarget, type StoredLoad } from './index-load.ts';
+import { indexGeneration, indexStream, type StoredLoad } from './index-load.ts';
 import { keepAlive } from './keep-alive.ts';
 import { loadRows, type LoadedRows } from './load-rows.ts';
 import type { InputFile } from './open-input.ts';
@@ -82,17 +81,16 @@ interface LoadRun {
   readonly progress: ProgressMeter;
 }
 
-/** A full load is indexed while it is read; an increment afterwards, together with what it builds upon. */
+/** A full load is indexed while it is read; a large increment afterwards, together with what it builds upon. */
 async function storeAndIndex({ context, request, ...run }: LoadRun): Promise<StoredLoad & LoadedRows> {
   const { kind } = request;
   const { load, report, progress } = run;
-  const target = openTarget(context, load);
-  const stream = kind === 'full' ? indexStream(context, load, target) : undefined;
+  const stream = kind === 'full' ? indexStream(context, load) : undefined;
   try {
     const rows = await loadRows({ ...run, context, kind, onBlock: stream?.add });
     checkResult(report, kind, request.maxRefusedShare);
     progress.enter('indexing');
-    const stored = await (stream?.finish(rows) ?? indexGeneration(context, load, target, rows));
+    const stored = await (stream?.finish(rows) ?? indexGeneration(context, load, rows));
     return { ...rows, ...stored };
   } finally {
     await stream?.close();
@@ -109,11 +107,6 @@ async function clearUp({ storage, log }: ImportContext): Promise<void> {
       'old directory loads could not be cleared away',
     );
   }
-}
-
-function openTarget(context: ImportContext, load: BegunLoad): IndexTarget {
-  const files = openSnapshotFiles(context.snapshotDir, load);
-  return { snapshotPath: files.pathOf({ loadId: load.id, revision: load.revision + 1 }) };
 }
 
 /** An empty full load would empty the directory, which nobody wants by accident. */

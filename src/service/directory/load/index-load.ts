@@ -3,15 +3,13 @@ import { maxChainLength } from '../limits.ts';
 import { readGeneration, withSkips } from '../store/generation.ts';
 import { storeBlocks, type BegunLoad } from '../store/loads.ts';
 import { readProvisioned } from '../store/provisioned.ts';
+import { openSnapshotFiles } from '../store/snapshot-files.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
 import { BlockWriter, readKeys, readLines, type Block } from './block.ts';
 import type { ImportContext } from './context.ts';
+import { isServedAsChanges } from './is-served-as-changes.ts';
 import { KeyTable } from './key-table.ts';
 import type { LoadedRows } from './load-rows.ts';
-
-export interface IndexTarget {
-  readonly snapshotPath: string;
-}
 
 /** What an activation must know of the stored blocks. */
 export interface StoredLoad {
@@ -26,7 +24,7 @@ export interface IndexStream {
 }
 
 /** Indexes a full load while it is read: two threads work on the same blocks. */
-export function indexStream(context: ImportContext, load: BegunLoad, target: IndexTarget): IndexStream {
+export function indexStream(context: ImportContext, load: BegunLoad): IndexStream {
   const thread = startIndexThread();
   const replaced = new KeyTable();
   const ready = readProvisioned(context.storage, load.secret).then(async (overlay) => {
@@ -41,34 +39,49 @@ export function indexStream(context: ImportContext, load: BegunLoad, target: Ind
     },
     async finish(result) {
       await ready;
-      await thread.finish(target.snapshotPath);
+      await thread.finish(snapshotPathOf(context, load));
       return { parentId: null, blockCount: result.blockCount };
     },
     close: () => thread.close(),
   };
 }
 
-/** Indexes a generation that an increment has made, after its last row is stored. */
+/**
+ * Indexes a generation that an increment has made, after its last row is stored. After a small one there is nothing to
+ * do: whoever serves adds it to the index of an older load.
+ */
 export async function indexGeneration(
   context: ImportContext,
   load: BegunLoad,
-  target: IndexTarget,
   result: LoadedRows,
 ): Promise<StoredLoad> {
-  const db = context.storage.tables<DirectoryTables>();
-  const chain: LoadRow[] = [asRow(load, result.blockCount), ...load.chain];
-  const stored = isWorthCopying(load, result)
+  const isCopied = isWorthCopying(load, result);
+  const stored = isCopied
     ? await copyGeneration(context, load, result)
     : { parentId: load.chain[0]?.id ?? null, blockCount: result.blockCount };
+  if (isCopied || !(await isServedAsChanges(context, load, result))) await indexWhole(context, load, result);
+  return stored;
+}
+
+async function indexWhole(context: ImportContext, load: BegunLoad, result: LoadedRows): Promise<void> {
+  const db = context.storage.tables<DirectoryTables>();
+  const chain: LoadRow[] = [asRow(load, result.blockCount), ...load.chain];
   const thread = startIndexThread();
   try {
     const overlay = await readProvisioned(context.storage, load.secret);
     for await (const block of readGeneration(db, chain, overlay)) await thread.add(block);
-    await thread.finish(target.snapshotPath);
-    return stored;
+    await thread.finish(snapshotPathOf(context, load));
   } finally {
     await thread.close();
   }
+}
+
+/**
+ * The snapshot bears the revision that the load began with: hosted records were read then or later, and the load may be
+ * activated after more of them have changed.
+ */
+function snapshotPathOf({ snapshotDir }: ImportContext, load: BegunLoad): string {
+  return openSnapshotFiles(snapshotDir, load).pathOf({ loadId: load.id, revision: load.revision });
 }
 
 /** Long chains and large increments are copied into one load, so that old blocks do not pile up. */

@@ -2,11 +2,15 @@ import { errorCode, errorText, type Closable, type Log } from '../../../core/ind
 import { createSearchPool, type SearchPool } from '../../../lib/provider-index/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import { startIndexThread, type IndexThread } from '../index-thread/start-index-thread.ts';
-import { readGeneration } from '../store/generation.ts';
-import { readProvisioned } from '../store/provisioned.ts';
+import { DirectoryError } from '../errors.ts';
+import { servedChangesFactor } from '../limits.ts';
 import { openSnapshotFiles, type SnapshotFiles, type SnapshotName } from '../store/snapshot-files.ts';
-import { loadState, readChain } from '../store/state.ts';
-import type { DirectoryTables, StateRow } from '../store/tables.ts';
+import { loadState } from '../store/state.ts';
+import type { StateRow } from '../store/tables.ts';
+import { buildBase } from './build-base.ts';
+import { isSame, type BaseIndex } from './choose-base.ts';
+import { createRebuild } from './rebuild.ts';
+import { findView, type ServedView } from './served-view.ts';
 
 /** Longest pause between attempts when the index cannot be brought up to date. */
 const longestPauseMs = 60_000;
@@ -16,7 +20,7 @@ export interface CurrentIndex extends Closable {
   readonly pool: SearchPool;
   /** What is served; undefined before the first index is there. */
   readonly served: SnapshotName | undefined;
-  /** Looks whether another generation or revision is to be served, and if so loads or builds its index and swaps. */
+  /** Looks whether another generation or revision is to be served, and if so swaps to it. */
   refresh(): Promise<void>;
 }
 
@@ -26,45 +30,82 @@ export interface CurrentIndexOptions {
   readonly snapshotDir: string;
   readonly searchThreads: number;
   readonly pollIntervalMs: number;
+  /** Changes from which on a new index is built in the background. */
+  readonly changesBeforeRebuild: number;
 }
 
 /**
- * Follows the active generation by polling, since another process may activate one. Searches are answered from the
- * old index until the new one is complete (D29). A snapshot of the right name is read; else the index is built from
- * the stored blocks in a thread of its own and its snapshot is written.
+ * Follows the active generation by polling, since another process may activate one. Searches are answered from what
+ * was served before until the new view is complete (D29). A view is an index, in memory or read from its snapshot, and
+ * what has changed since; without an index near enough, one is built from the stored blocks in a thread of its own.
  */
 export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   const { storage, log } = options;
   const pool = createSearchPool({ threads: options.searchThreads });
+  const threads = new Set<IndexThread>();
+  const unreadable = new Set<string>();
   let served: SnapshotName | undefined;
+  let base: BaseIndex | undefined;
   let running: Promise<void> | undefined;
-  let thread: IndexThread | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
   let pauseMs = options.pollIntervalMs;
+  const rebuild = createRebuild(
+    async () => build(await loadState(storage)),
+    () => void look(),
+    log,
+  );
+
+  async function inThread<Result>(work: (thread: IndexThread) => Promise<Result>): Promise<Result> {
+    if (isClosed) throw new DirectoryError('DIRECTORY_NOT_READY', 'The directory is closing');
+    const thread = startIndexThread();
+    threads.add(thread);
+    try {
+      return await work(thread);
+    } finally {
+      threads.delete(thread);
+      await thread.close();
+    }
+  }
+
+  function build(state: StateRow): Promise<BaseIndex> {
+    const files = openSnapshotFiles(options.snapshotDir, state);
+    return inThread((thread) => buildBase(storage, thread, files, state));
+  }
+
+  function view(state: StateRow, files: SnapshotFiles): Promise<ServedView | undefined> {
+    const inMemory = [rebuild.take(), base].filter((one) => one !== undefined);
+    const maxChanges = options.changesBeforeRebuild * servedChangesFactor;
+    return inThread((thread) =>
+      findView({ storage, thread, files, state, inMemory, unreadable, maxChanges, log }),
+    );
+  }
+
+  async function obtainView(state: StateRow, files: SnapshotFiles): Promise<ServedView> {
+    const found = await view(state, files);
+    if (found !== undefined) return found;
+    // More changes than are served: the index that is being built already is nearer than one begun now.
+    await rebuild.settled();
+    const later = rebuild.isReady && !isClosed ? await view(state, files) : undefined;
+    return later ?? { base: await build(state), changes: undefined, changeCount: 0 };
+  }
 
   async function catchUp(): Promise<void> {
     const state = await loadState(storage);
-    if (served?.revision === state.revision && served.loadId === state.active_load_id) return;
     const name: SnapshotName = { loadId: state.active_load_id, revision: state.revision };
+    if (served !== undefined && isSame(served, name) && !rebuild.isReady) return;
+    const startedAtMs = performance.now();
     const files = openSnapshotFiles(options.snapshotDir, state);
-    thread = startIndexThread();
-    try {
-      const startedAtMs = performance.now();
-      const { bytes, from } = await obtainIndex(storage, thread, files, name, state, log);
-      if (isClosed) return;
-      pool.swap(bytes);
-      served = name;
-      const records = bytes.layout.recordCount;
-      log.info(
-        { ...name, records, from, ms: Math.round(performance.now() - startedAtMs) },
-        'directory index in service',
-      );
-      files.keepOnly([name]);
-    } finally {
-      await thread.close();
-      thread = undefined;
-    }
+    const found = await obtainView(state, files);
+    if (isClosed) return;
+    base = found.base;
+    pool.swap(base.bytes, found.changes);
+    served = name;
+    const ms = Math.round(performance.now() - startedAtMs);
+    const { recordCount: records } = pool.current ?? { recordCount: 0 };
+    log.info({ ...name, records, base: base.name, changes: found.changeCount, ms }, 'directory in service');
+    files.keepOnly(base.name);
+    if (found.changeCount > options.changesBeforeRebuild) rebuild.begin();
   }
 
   function refresh(): Promise<void> {
@@ -74,11 +115,15 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
     return running;
   }
 
-  /** After a failure the pauses grow: building an index in vain costs a minute of a processor. */
+  /**
+   * After a failure the pauses grow: building an index in vain costs a minute of a processor. While changes come all the
+   * time, following them takes at most half of the time.
+   */
   async function look(): Promise<void> {
+    const startedAtMs = performance.now();
     try {
       await refresh();
-      pauseMs = options.pollIntervalMs;
+      pauseMs = Math.max(options.pollIntervalMs, performance.now() - startedAtMs);
     } catch (error) {
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       log.error(
@@ -111,30 +156,10 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
       if (isClosed) return;
       isClosed = true;
       clearTimeout(timer);
-      await thread?.close();
+      await Promise.all(Array.from(threads, (thread) => thread.close()));
       await running?.catch(() => {});
+      await rebuild.settled();
       await pool.close();
     },
   };
-}
-
-async function obtainIndex(
-  storage: Storage,
-  thread: IndexThread,
-  files: SnapshotFiles,
-  name: SnapshotName,
-  state: StateRow,
-  log: Log,
-): Promise<{ bytes: Awaited<ReturnType<IndexThread['load']>>; from: 'snapshot' | 'database' }> {
-  const path = files.pathOf(name);
-  try {
-    return { bytes: await thread.load(path), from: 'snapshot' };
-  } catch (error) {
-    log.debug({ reason: errorText(error) }, 'no usable snapshot; the index is built from the database');
-  }
-  const chain = name.loadId === null ? [] : await readChain(storage.tables<DirectoryTables>(), name.loadId);
-  const overlay = await readProvisioned(storage, state.secret);
-  for await (const block of readGeneration(storage.tables<DirectoryTables>(), chain, overlay))
-    await thread.add(block);
-  return { bytes: await thread.finish(path), from: 'database' };
 }

@@ -65,7 +65,7 @@ export async function readKeyTable(db: DirectoryDb, chain: readonly LoadRow[]): 
       .where('load_id', '=', load.id);
     for (let sequence = 0; sequence < load.block_count; sequence++) {
       const row = await rows.where('sequence', '=', sequence).executeTakeFirstOrThrow();
-      addKeys(table, removed, readKeys({ keys: row.keys, records: row.keys, recordCount: row.record_count }));
+      addKeys(table, removed, readKeys({ keys: row.keys, recordCount: row.record_count }));
     }
   }
   return table;

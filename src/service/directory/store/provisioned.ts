@@ -1,10 +1,10 @@
 import type { Storage } from '../../../platform/index.ts';
 import type { AuditEvent } from '../../audit/index.ts';
 import { BlockWriter, type Block } from '../load/block.ts';
-import { hashText } from '../load/hash-text.ts';
+import { hashText, type TextHash } from '../load/hash-text.ts';
 import type { ActivationContext } from './loads.ts';
 import { getState, loadState, updateState, type DirectoryDb } from './state.ts';
-import type { DirectoryTables } from './tables.ts';
+import type { DirectoryTables, ProvisionedRow } from './tables.ts';
 
 /**
  * Records of addresses that this operator hosts. They lie over every generation, so that a load neither removes them
@@ -30,32 +30,35 @@ export async function storeProvisioned(
       .where('address_key', '=', record.addressKey)
       .executeTakeFirst();
     if (known?.record === record.line) return;
-    const row = { record: record.line, updated_at: clock.now().getTime() };
+    const revision = state.revision + 1;
+    const row = { record: record.line, updated_at: clock.now().getTime(), revision };
     await tx
       .insertInto('directory_provisioned')
       .values({ ...row, address_key: record.addressKey, record_id: known?.record_id ?? state.next_record_id })
       .onConflict((conflict) => conflict.column('address_key').doUpdateSet(row))
       .execute();
     const nextId = known === undefined ? state.next_record_id + 1 : state.next_record_id;
-    await updateState(tx, { revision: state.revision + 1, next_record_id: nextId });
+    await updateState(tx, { revision, next_record_id: nextId });
     await audit.recordIn(tx, listing('directory.provision', record.addressKey));
   });
 }
 
-/** Takes a hosted address out of the directory. True if it was there. */
+/** Takes a hosted address out of the directory: the row stays, empty, and with it the id. True if it was there. */
 export async function removeProvisioned(
   { storage, audit }: Omit<ActivationContext, 'clock'>,
   addressKey: string,
 ): Promise<boolean> {
   await loadState(storage);
   return storage.transaction(async (tx: DirectoryDb) => {
+    const revision = (await getState(tx)).revision + 1;
     const result = await tx
-      .deleteFrom('directory_provisioned')
+      .updateTable('directory_provisioned')
+      .set({ record: '', revision })
       .where('address_key', '=', addressKey)
+      .where('record', '!=', '')
       .executeTakeFirst();
-    if (result.numDeletedRows === 0n) return false;
-    const { revision } = await getState(tx);
-    await updateState(tx, { revision: revision + 1 });
+    if (result.numUpdatedRows === 0n) return false;
+    await updateState(tx, { revision });
     await audit.recordIn(tx, listing('directory.unprovision', addressKey));
     return true;
   });
@@ -71,27 +74,46 @@ export async function readProvisioned(storage: Storage, secret: Uint8Array): Pro
     .tables<DirectoryTables>()
     .selectFrom('directory_provisioned')
     .selectAll()
+    .where('record', '!=', '')
     .orderBy('record_id')
     .execute();
+  return provisionedBlock(rows, seedOf(secret));
+}
+
+/** Provisioned records as a block, in the order given. */
+export function provisionedBlock(
+  rows: readonly Pick<ProvisionedRow, 'record' | 'record_id'>[],
+  seed: HashSeed,
+): Block | undefined {
   if (rows.length === 0) return undefined;
   const writer = new BlockWriter(rows.length);
-  const seed = seedOf(secret);
   const hash = { low: 0, high: 0 };
   for (const row of rows) {
-    hashText(keyOfLine(row.record), seed.low, seed.high, hash);
+    hashLine(row.record, seed, hash);
     writer.add(hash.low, hash.high, row.record_id, 0, row.record);
   }
   return writer.take();
 }
 
+/** What the key hashes of a database are seeded with. */
+export interface HashSeed {
+  readonly low: number;
+  readonly high: number;
+}
+
 /** The seed of the key hashes of a database. */
-export function seedOf(secret: Uint8Array): { readonly low: number; readonly high: number } {
+export function seedOf(secret: Uint8Array): HashSeed {
   const view = new DataView(secret.buffer, secret.byteOffset, secret.byteLength);
   return { low: view.getUint32(0, true), high: view.getUint32(4, true) };
 }
 
-/** The key that a load without a key column gives to the same record. */
-function keyOfLine(line: string): string {
+/** The hash of the key that a load without a key column gives to the same record. */
+export function hashLine(line: string, seed: HashSeed, out: TextHash): void {
   const fields = line.split('\t');
-  return `a\t${(fields[5] ?? '').toLowerCase()}\t${fields[0] ?? ''}`;
+  hashAddress(fields[5] ?? '', fields[0] ?? '', seed, out);
+}
+
+/** The same, from the Direct address and the NPI. */
+export function hashAddress(directAddress: string, npi: string, seed: HashSeed, out: TextHash): void {
+  hashText(`a\t${directAddress.toLowerCase()}\t${npi}`, seed.low, seed.high, out);
 }

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { StateRow } from './tables.ts';
 
-/** What a snapshot holds: one generation at one revision of one database. */
+/** What an index holds: one generation of one database, and the hosted records of this revision, or of a later one. */
 export interface SnapshotName {
   readonly loadId: number | null;
   readonly revision: number;
@@ -12,8 +12,10 @@ export interface SnapshotName {
 /** The node's snapshots of the directory: `<database>-<load>-<revision>.idx` in the folder for snapshots. */
 export interface SnapshotFiles {
   pathOf(name: SnapshotName): string;
-  /** Removes every other snapshot and what interrupted writers have left behind. */
-  keepOnly(names: readonly SnapshotName[]): void;
+  /** The snapshots that are there, in no particular order. */
+  list(): SnapshotName[];
+  /** Removes the snapshots of older loads and revisions, and what interrupted writers have left behind. */
+  keepOnly(name: SnapshotName): void;
 }
 
 /** Younger files may still be written by another process. */
@@ -26,20 +28,32 @@ export function openSnapshotFiles(folder: string, state: Pick<StateRow, 'secret'
   const nameOf = ({ loadId, revision }: SnapshotName): string => `${database}-${loadId ?? 0}-${revision}.idx`;
   return {
     pathOf: (name) => path.join(folder, nameOf(name)),
-    keepOnly(names) {
-      const kept = new Set(names.map(nameOf));
-      const newest = Math.max(0, ...names.map((name) => name.revision));
+    list: () => readdirSync(folder).flatMap((file) => parseName(file, database) ?? []),
+    keepOnly(name) {
       for (const file of readdirSync(folder)) {
-        const revision = Number(ownName.exec(file)?.[2] ?? Number.NaN);
-        const isOutdated = file.startsWith(`${database}-`) && revision <= newest;
+        const found = parseName(file, database);
+        const isOutdated = found !== undefined && isBefore(found, name);
         const isForeign = /\.(idx|tmp)$/.test(file) && isAbandoned(path.join(folder, file));
-        if (!kept.has(file) && (isOutdated || isForeign)) rmSync(path.join(folder, file), { force: true });
+        if (file !== nameOf(name) && (isOutdated || isForeign))
+          rmSync(path.join(folder, file), { force: true });
       }
     },
   };
 }
 
-const ownName = /^([0-9a-f]{12})-[0-9]+-([0-9]+)\.idx$/;
+const nameForm = /^([0-9a-f]{12})-([0-9]+)-([0-9]+)\.idx$/;
+
+function parseName(file: string, database: string): SnapshotName | undefined {
+  const [, owner, load, revision] = nameForm.exec(file) ?? [];
+  if (owner !== database) return undefined;
+  return { loadId: load === '0' ? null : Number(load), revision: Number(revision) };
+}
+
+// A load that is running has a higher number than every one that serves: what it writes is not touched.
+function isBefore(a: SnapshotName, b: SnapshotName): boolean {
+  const [first, second] = [a.loadId ?? 0, b.loadId ?? 0];
+  return first < second || (first === second && a.revision < b.revision);
+}
 
 function isAbandoned(file: string): boolean {
   const found = statSync(file, { throwIfNoEntry: false });

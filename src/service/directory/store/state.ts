@@ -21,6 +21,7 @@ export async function loadState(storage: Storage): Promise<StateRow> {
         next_load_id: 1,
         next_record_id: 1,
         secret: randomBytes(32),
+        recorded_since: 0,
       })
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute();

@@ -1,4 +1,4 @@
-/** The directory's tables (migration 0010). Times are milliseconds since 1970. */
+/** The directory's tables (migrations 0010 and 0032). Times are milliseconds since 1970. */
 export interface DirectoryTables {
   directory_load: LoadRow;
   directory_block: BlockRow;
@@ -52,14 +52,18 @@ export interface StateRow {
   next_record_id: number;
   /** 32 random bytes: seeds key hashes and keys the hashes of audited values. */
   secret: Uint8Array;
+  /** Changes of provisioned records after this revision are known by row; those before are not. */
+  recorded_since: number;
 }
 
 export interface ProvisionedRow {
   address_key: string;
   record_id: number;
-  /** A record line as in a block. */
+  /** A record line as in a block; empty once the address is taken out, so that indexes built before learn of it. */
   record: string;
   updated_at: number;
+  /** The directory's revision since which the row is as it is. */
+  revision: number;
 }
 
 export interface QuotaRow {

@@ -1,0 +1,26 @@
+import { sql } from 'kysely';
+import type { Migration } from '../migrate.ts';
+
+/**
+ * When each provisioned record last changed, so that a directory index need not be built anew for it (Decision 0008).
+ * `recorded_since` is the revision from which on that is known: what changed or went before has left no trace.
+ */
+export const directoryChangesMigration: Migration = {
+  name: '0032-directory-changes',
+  async up(db) {
+    await db.schema
+      .alterTable('directory_provisioned')
+      .addColumn('revision', 'integer', (column) => column.notNull().defaultTo(0))
+      .execute();
+    await db.schema
+      .createIndex('directory_provisioned_revision')
+      .on('directory_provisioned')
+      .column('revision')
+      .execute();
+    await db.schema
+      .alterTable('directory_state')
+      .addColumn('recorded_since', 'integer', (column) => column.notNull().defaultTo(0))
+      .execute();
+    await sql`update directory_state set recorded_since = revision`.execute(db);
+  },
+};

@@ -1,0 +1,135 @@
+import type { ProviderRecord } from '../../../lib/provider-index/index.ts';
+import type { Block } from '../load/block.ts';
+import { hashAddress, hashLine, provisionedBlock, type HashSeed } from '../store/provisioned.ts';
+import type { SnapshotName } from '../store/snapshot-files.ts';
+import type { DirectoryDb } from '../store/state.ts';
+import type { LoadRow, ProvisionedRow } from '../store/tables.ts';
+import { ChangedKeys, type EntryPlace } from './changed-keys.ts';
+import { markHosted } from './mark-hosted.ts';
+import { readEntryKeys } from './read-entry-keys.ts';
+
+/** Between which index and which directory the changes are looked for. */
+export interface ChangesRequest {
+  readonly db: DirectoryDb;
+  /** What the base index holds: its load's generation, with the hosted records of that revision or later. */
+  readonly base: SnapshotName;
+  /** The active generation, newest load first. The base's load is one of it. */
+  readonly chain: readonly LoadRow[];
+  readonly seed: HashSeed;
+  /** Largest number of keys. */
+  readonly limit: number;
+  /** Records of the base by id; unknown ids are passed over. */
+  readonly baseRecords: (ids: ReadonlySet<number>) => Promise<readonly ProviderRecord[]>;
+}
+
+/** The difference between a base index and the directory as it is now. */
+export interface FoundChanges {
+  /** Keys looked at: a measure of what the changes cost. */
+  readonly count: number;
+  /** Hosted records that have come or changed. */
+  readonly hosted: Block | undefined;
+  /** Entries of loads whose records have come or changed. */
+  readonly places: readonly EntryPlace[];
+  /** Ids under which the base holds records that no longer count, and ids that it does not have. */
+  readonly removedIds: ReadonlySet<number>;
+}
+
+/**
+ * Compares what the database says now with what an index holds, reading of old loads nothing but keys. What hosted
+ * records hid when the base was built is read from the base itself, so that it does not matter at which moment, at
+ * or after its revision, they were read. Undefined if there are more than `limit` changes.
+ */
+export async function findChanges(request: ChangesRequest): Promise<FoundChanges | undefined> {
+  const { db, base, chain, seed, limit } = request;
+  const keys = new ChangedKeys();
+  const depth = chain.findIndex((load) => load.id === base.loadId);
+  const newer = depth < 0 ? chain : chain.slice(0, depth);
+  for (const load of newer) if (!(await addIncrement(db, load, keys, limit))) return undefined;
+  // Asked before the changed rows are: one that changes in between is then among them.
+  await markHosted(db, base, newer, seed, keys);
+  const rows = await readChangedRows(db, base, limit);
+  const removedIds = new Set(rows.map((row) => row.record_id));
+  await addHosted(request, rows, removedIds, keys);
+  if (rows.length > limit || keys.size > limit) return undefined;
+  if (keys.size > 0 && depth >= 0) {
+    for (const load of chain.slice(depth)) await addOldPlaces(db, load, keys);
+  }
+  const live = rows.filter((row) => row.record !== '');
+  return { count: keys.size, hosted: provisionedBlock(live, seed), ...settle(keys, removedIds) };
+}
+
+// False as soon as there are too many keys. Newer loads come first, and a key appears once in each.
+async function addIncrement(
+  db: DirectoryDb,
+  load: LoadRow,
+  changed: ChangedKeys,
+  limit: number,
+): Promise<boolean> {
+  for await (const { loadId, sequence, keys } of readEntryKeys(db, load)) {
+    for (let at = 0; at < keys.length; at += 4) {
+      const key = changed.obtain(keys[at] as number, keys[at + 1] as number);
+      key.newest ??= { loadId, sequence, entry: at / 4, id: keys[at + 2] as number };
+    }
+    if (changed.size > limit) return false;
+  }
+  return true;
+}
+
+function readChangedRows(
+  db: DirectoryDb,
+  { revision }: SnapshotName,
+  limit: number,
+): Promise<Pick<ProvisionedRow, 'record' | 'record_id'>[]> {
+  return db
+    .selectFrom('directory_provisioned')
+    .select(['record', 'record_id'])
+    .where('revision', '>', revision)
+    .orderBy('record_id')
+    .limit(limit + 1)
+    .execute();
+}
+
+/** The keys that hosted records had in the base, and those that they have now. */
+async function addHosted(
+  { baseRecords, seed }: ChangesRequest,
+  rows: readonly Pick<ProvisionedRow, 'record'>[],
+  ids: ReadonlySet<number>,
+  changed: ChangedKeys,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const hash = { low: 0, high: 0 };
+  for (const record of await baseRecords(ids)) {
+    hashAddress(record.directAddress, record.npi, seed, hash);
+    delete changed.obtain(hash.low, hash.high).hosted;
+  }
+  for (const { record } of rows) {
+    if (record === '') continue;
+    hashLine(record, seed, hash);
+    changed.obtain(hash.low, hash.high).hosted = 'since';
+  }
+}
+
+async function addOldPlaces(db: DirectoryDb, load: LoadRow, changed: ChangedKeys): Promise<void> {
+  for await (const { loadId, sequence, keys } of readEntryKeys(db, load)) {
+    for (let at = 0; at < keys.length; at += 4) {
+      const key = changed.find(keys[at] as number, keys[at + 1] as number);
+      if (key === undefined) continue;
+      key.old ??= { loadId, sequence, entry: at / 4, id: keys[at + 2] as number };
+    }
+  }
+}
+
+function settle(
+  changed: ChangedKeys,
+  hostedIds: ReadonlySet<number>,
+): Pick<FoundChanges, 'places' | 'removedIds'> {
+  const places: EntryPlace[] = [];
+  const removedIds = new Set(hostedIds);
+  for (const { newest, old, hosted } of changed) {
+    if (hosted === 'before') continue;
+    if (old !== undefined && old.id !== 0) removedIds.add(old.id);
+    const place = newest ?? old;
+    if (hosted === undefined && place !== undefined && place.id !== 0) places.push(place);
+  }
+  return { places, removedIds };
+}

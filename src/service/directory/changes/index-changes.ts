@@ -1,0 +1,31 @@
+import type { IndexChanges, SharedIndexBytes } from '../../../lib/provider-index/index.ts';
+import type { IndexThread } from '../index-thread/start-index-thread.ts';
+import { readBlock, type LiveBlock } from '../store/generation.ts';
+import type { DirectoryDb } from '../store/state.ts';
+import type { EntryPlace } from './changed-keys.ts';
+import type { FoundChanges } from './find-changes.ts';
+
+/** Makes the two small indexes of what was found, in the index thread. */
+export async function indexChanges(
+  db: DirectoryDb,
+  thread: IndexThread,
+  base: SharedIndexBytes,
+  { hosted, places, removedIds }: FoundChanges,
+): Promise<IndexChanges> {
+  if (hosted !== undefined) await thread.add(hosted);
+  for await (const block of readPlaces(db, places)) await thread.add(block);
+  const added = await thread.finish();
+  return { added, removed: await thread.copyRecords(base, removedIds) };
+}
+
+/** The blocks that hold wanted entries, with all others to be skipped. */
+async function* readPlaces(db: DirectoryDb, places: readonly EntryPlace[]): AsyncGenerator<LiveBlock> {
+  const byBlock = Map.groupBy(places, ({ loadId, sequence }) => `${loadId} ${sequence}`);
+  for (const entries of byBlock.values()) {
+    const { loadId, sequence } = entries[0] as EntryPlace;
+    const block = await readBlock(db, loadId, sequence);
+    const skip = new Uint8Array(block.recordCount).fill(1);
+    for (const { entry } of entries) skip[entry] = 0;
+    yield { ...block, skip };
+  }
+}

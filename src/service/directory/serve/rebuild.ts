@@ -1,0 +1,53 @@
+import { errorCode, errorText, type Log } from '../../../core/index.ts';
+import type { BaseIndex } from './choose-base.ts';
+
+/** Pause after a build that has failed. */
+const pauseAfterFailureMs = 60_000;
+
+/** The one index that is being built while an older one is served. */
+export interface Rebuild {
+  /** Begins a build unless one is under way or has just failed. */
+  begin(): void;
+  /** Fulfilled when none is under way. */
+  settled(): Promise<void>;
+  /** What has been built, once. */
+  take(): BaseIndex | undefined;
+  readonly isReady: boolean;
+}
+
+/** `build` makes the index; `onReady` hears that there is one to be taken. */
+export function createRebuild(build: () => Promise<BaseIndex>, onReady: () => void, log: Log): Rebuild {
+  let running: Promise<void> | undefined;
+  let ready: BaseIndex | undefined;
+  let notBeforeMs = 0;
+
+  async function run(): Promise<void> {
+    try {
+      ready = await build();
+    } catch (error) {
+      notBeforeMs = performance.now() + pauseAfterFailureMs;
+      log.error(
+        { code: errorCode(error), reason: errorText(error) },
+        'the directory index could not be built anew',
+      );
+    } finally {
+      running = undefined;
+    }
+    if (ready !== undefined) onReady();
+  }
+
+  return {
+    begin() {
+      if (performance.now() >= notBeforeMs) running ??= run();
+    },
+    settled: async () => running,
+    take() {
+      const taken = ready;
+      ready = undefined;
+      return taken;
+    },
+    get isReady() {
+      return ready !== undefined;
+    },
+  };
+}
