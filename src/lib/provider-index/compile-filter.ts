@@ -7,8 +7,14 @@ import { selectRanges, type Selector } from './selector.ts';
 import type { TextColumn } from './text-column.ts';
 import type { ProviderFilter } from './types.ts';
 
-/** The rows that fit a filter; undefined if it fits every row. */
-export function compileFilter(
+/** The rows that fit a filter; undefined if it fits every row. What the estimate of a query has compiled, its search finds. */
+export function compileOnce(filter: ProviderFilter, context: FilterContext): Selector | undefined {
+  const { compiled } = context;
+  if (!compiled.has(filter)) compiled.set(filter, compileFilter(filter, context));
+  return compiled.get(filter);
+}
+
+function compileFilter(
   { field, match, value }: ProviderFilter,
   context: FilterContext,
 ): Selector | undefined {

@@ -1,4 +1,4 @@
-import { compileFilter } from './compile-filter.ts';
+import { compileOnce } from './compile-filter.ts';
 import type { FilterContext } from './filter-context.ts';
 import type { ProviderFilter, ProviderQuery } from './types.ts';
 
@@ -35,5 +35,5 @@ function countTexts({ field, match }: ProviderFilter, { columns, address }: Filt
 function estimateRows(filter: ProviderFilter, context: FilterContext): number {
   if (filter.match === 'contains' || (filter.field === 'directAddress' && filter.match !== 'exact'))
     return context.rowCount * containsShare;
-  return compileFilter(filter, context)?.count ?? context.rowCount;
+  return compileOnce(filter, context)?.count ?? context.rowCount;
 }

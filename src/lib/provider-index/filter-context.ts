@@ -3,12 +3,15 @@ import { keepContaining, type GramIndex } from './grams.ts';
 import type { IntersectContext } from './intersect.ts';
 import { selectGroups, type Selector } from './selector.ts';
 import type { TextColumn } from './text-column.ts';
+import type { ProviderFilter } from './types.ts';
 
 /** What filters are compiled against. */
 export interface FilterContext extends IntersectContext {
   readonly columns: ReadonlyMap<ColumnName, TextColumn>;
   readonly grams: ReadonlyMap<ColumnName, GramIndex>;
   readonly address: AddressColumns;
+  /** The filters of the running query that are compiled already. */
+  readonly compiled: Map<ProviderFilter, Selector | undefined>;
 }
 
 export interface AddressColumns {

@@ -11,21 +11,35 @@ export interface Matches {
 
 /** Sets of row numbers to write to; they are used again by later queries. */
 export interface BitsPool {
+  /** A set for the running query, with anything in it. */
   take(): Uint32Array;
+  /** Ends the query: what it took is free again. */
   releaseAll(): void;
+  /** Lets a set outlive the query, if the query took it. */
+  keep(bits: Uint32Array): void;
+  /** Frees a set that was kept. */
+  giveBack(bits: Uint32Array): void;
 }
 
 export function createBitsPool(words: number): BitsPool {
-  const all: Uint32Array[] = [];
-  let taken = 0;
+  const free: Uint32Array[] = [];
+  const kept = new Set<Uint32Array>();
+  let taken: Uint32Array[] = [];
   return {
     take() {
-      const bits = all[taken] ?? new Uint32Array(words);
-      all[taken++] = bits;
+      const bits = free.pop() ?? new Uint32Array(words);
+      taken.push(bits);
       return bits;
     },
     releaseAll() {
-      taken = 0;
+      for (const bits of taken) if (!kept.has(bits)) free.push(bits);
+      taken = [];
+    },
+    keep(bits) {
+      if (taken.includes(bits)) kept.add(bits);
+    },
+    giveBack(bits) {
+      if (kept.delete(bits) && !taken.includes(bits)) free.push(bits);
     },
   };
 }
@@ -37,8 +51,15 @@ export interface IntersectContext {
   readonly pool: BitsPool;
 }
 
-/** Starts with the rarest condition, so that the others are only asked about its rows. */
-export function intersect(selectors: readonly Selector[], context: IntersectContext): Matches {
+/**
+ * Starts with the rarest condition, so that the others are only asked about its rows. With `prefersSet` a short result
+ * that was found as a set stays one: its page in row order is read from the set's beginning.
+ */
+export function intersect(
+  selectors: readonly Selector[],
+  context: IntersectContext,
+  prefersSet = false,
+): Matches {
   const { rowCount, shortResult, pool } = context;
   const [first, ...others] = selectors.toSorted((a, b) => a.count - b.count);
   if (first === undefined) return { count: rowCount };
@@ -48,7 +69,9 @@ export function intersect(selectors: readonly Selector[], context: IntersectCont
   writeBits(first, bits, rowCount);
   let count = first.count;
   for (const other of others) count = intersectBits(bits, bitsOf(other, context));
-  return count <= shortResult ? { count, rows: gatherRows({ kind: 'bits', bits, count }) } : { count, bits };
+  return count <= shortResult && !prefersSet
+    ? { count, rows: gatherRows({ kind: 'bits', bits, count }) }
+    : { count, bits };
 }
 
 // Asking about a row costs as much as putting about three rows into a set; of a set or its complement the smaller is written.

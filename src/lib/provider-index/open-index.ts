@@ -1,16 +1,17 @@
 import { createArrayReader } from './arrays.ts';
 import { wordCount } from './bits.ts';
 import { columnNames, type ColumnName } from './columns.ts';
-import { compileFilter } from './compile-filter.ts';
+import { compileOnce } from './compile-filter.ts';
 import type { FilterContext } from './filter-context.ts';
 import { ProviderIndexError } from './errors.ts';
 import { estimateCost } from './estimate-cost.ts';
 import { groupsEqualTo } from './find-groups.ts';
 import { openGramIndex, type GramIndex } from './grams.ts';
 import { createBitsPool, intersect, type Matches } from './intersect.ts';
+import { createKeptResults, type FoundResult, type KeptResults } from './kept-results.ts';
 import { isRowOrder, orderPage } from './order/order-page.ts';
 import { scanRows } from './order/scan-rows.ts';
-import { orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
+import { createDistanceNotes, orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
 import { createPageWriter } from './page-json.ts';
 import { circleOf, milesToPoint, openPointMap, selectCircle, type Circle } from './points.ts';
 import { readRecord } from './read-record.ts';
@@ -38,6 +39,9 @@ export interface OpenIndexOptions {
   readonly shortResult?: number;
 }
 
+// A set over three million rows is 375 kB.
+const keptResultBytes = 32 * 1024 * 1024;
+
 /** Makes an index usable in this thread. Cheap: nothing is copied or computed. */
 export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): ProviderIndex {
   return openPart(bytes, options).index;
@@ -47,23 +51,32 @@ export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): 
 export function openPart(bytes: SharedIndexBytes, { shortResult = 4096 }: OpenIndexOptions = {}): IndexPart {
   const context = openContext(bytes, shortResult);
   const writePageJson = createPageWriter(context);
+  const results = createKeptResults(keptResultBytes, context.pool);
   const index: ProviderIndex = {
     recordCount: context.rowCount,
     bytes,
     search(query) {
       try {
-        return search(query, context);
+        return search(query, context, results);
       } finally {
-        context.pool.releaseAll();
+        endQuery(context);
       }
     },
     findByNpi: (npi) => findByNpi(npi, context),
     record: (row) => readRecord(row, context),
     writePageJson,
-    estimateCost: (query) => estimateCost(query, context),
+    estimateCost(query) {
+      endQuery(context);
+      return estimateCost(query, context);
+    },
     memory: () => memoryOf(bytes),
   };
   return { index, context };
+}
+
+function endQuery({ compiled, pool }: IndexContext): void {
+  compiled.clear();
+  pool.releaseAll();
 }
 
 function openContext(bytes: SharedIndexBytes, shortResult: number): IndexContext {
@@ -75,12 +88,15 @@ function openContext(bytes: SharedIndexBytes, shortResult: number): IndexContext
     const index = openGramIndex(column, arrays, wordCount(rowCount));
     if (index !== undefined) grams.set(name, index);
   }
+  const points = openPointMap(arrays);
   return {
     rowCount,
     shortResult,
     columns,
     grams,
-    points: openPointMap(arrays),
+    compiled: new Map(),
+    points,
+    takeDistanceNotes: createDistanceNotes(points.count),
     ids:
       arrays.find(
         'ids',
@@ -94,47 +110,62 @@ function openContext(bytes: SharedIndexBytes, shortResult: number): IndexContext
   };
 }
 
-function search(query: ProviderQuery, context: IndexContext): SearchResult {
+function search(query: ProviderQuery, context: IndexContext, results: KeptResults): SearchResult {
   checkQuery(query);
-  const circle = query.radius === undefined ? undefined : circleOf(query.radius);
-  const selectors = compileSelectors(query, circle, context);
   const steps = stepsOf(query, context);
-  const found =
-    scanForPage(query, selectors, steps, context) ?? matchAndOrder(query, selectors, steps, circle, context);
-  if (circle === undefined) return found;
-  const { points } = context;
-  return {
-    ...found,
-    distances: Float64Array.from(found.rows, (row) =>
-      milesToPoint(points, circle, points.codes[row] as number),
-    ),
-  };
+  // One condition or none, in row order: looking for its page costs no more than finding a kept result.
+  return query.filters.length <= 1 && query.radius === undefined && isRowOrder(steps)
+    ? searchSimply(query, steps, context)
+    : pageOf(
+        query,
+        results.obtain(query, () => find(query, steps, context)),
+        context,
+      );
 }
 
-// A single condition says how many rows it has; if the page is asked for in row order, nothing more than the page is needed.
+function searchSimply(
+  query: ProviderQuery,
+  steps: readonly OrderStep[],
+  context: IndexContext,
+): SearchResult {
+  const selectors = compileSelectors(query, undefined, context);
+  return (
+    scanForPage(query, selectors, context) ??
+    pageOf(
+      query,
+      { ...matchesFor(selectors, steps, context), steps, circle: undefined, pagesAsked: 1 },
+      context,
+    )
+  );
+}
+
+// A single condition says how many rows it has, and nothing more than the page is needed.
 function scanForPage(
   query: ProviderQuery,
-  [only, ...others]: readonly Selector[],
-  steps: readonly OrderStep[],
+  [only]: readonly Selector[],
   { shortResult }: IndexContext,
 ): SearchResult | undefined {
-  if (only?.kind !== 'groups' || others.length > 0 || only.count <= shortResult || !isRowOrder(steps))
-    return undefined;
+  if (only?.kind !== 'groups' || only.count <= shortResult) return undefined;
   const rows = scanRows(only, ...windowOf(query, only.count));
   return rows && { totalCount: only.count, rows };
 }
 
-function matchAndOrder(
-  query: ProviderQuery,
-  selectors: readonly Selector[],
-  steps: readonly OrderStep[],
-  circle: Circle | undefined,
-  context: IndexContext,
-): SearchResult {
-  const { matches, groupRange } = matchesFor(selectors, steps, context);
-  const [from, to] = windowOf(query, matches.count);
-  const rows = orderPage({ matches, steps, circle, groupRange, from, to }, context);
-  return { totalCount: matches.count, rows };
+function find(query: ProviderQuery, steps: readonly OrderStep[], context: IndexContext): FoundResult {
+  const circle = query.radius === undefined ? undefined : circleOf(query.radius);
+  const selectors = compileSelectors(query, circle, context);
+  return { ...matchesFor(selectors, steps, context), steps, circle, pagesAsked: 0 };
+}
+
+function pageOf(query: ProviderQuery, found: FoundResult, context: IndexContext): SearchResult {
+  const { matches, circle } = found;
+  const totalCount = matches.count;
+  const rows = orderPage(found, ...windowOf(query, totalCount), context);
+  if (circle === undefined) return { totalCount, rows };
+  const { points } = context;
+  const distances = Float64Array.from(rows, (row) =>
+    milesToPoint(points, circle, points.codes[row] as number),
+  );
+  return { totalCount, rows, distances };
 }
 
 function windowOf({ offset, limit }: ProviderQuery, count: number): [from: number, to: number] {
@@ -155,7 +186,7 @@ function compileSelectors(
   circle: Circle | undefined,
   context: IndexContext,
 ): Selector[] {
-  const selectors = query.filters.map((filter) => compileFilter(filter, context));
+  const selectors = query.filters.map((filter) => compileOnce(filter, context));
   if (circle !== undefined) selectors.push(selectCircle(context.points, circle));
   return selectors.filter(
     (selector): selector is Selector => selector !== undefined && selector.count < context.rowCount,
@@ -181,18 +212,12 @@ function matchesFor(
   const [first] = steps;
   const groupRange = first?.kind === 'text' ? rangeOn(first.column, selectors) : undefined;
   const [only] = selectors;
-  const isWalkable =
-    selectors.length === 1 &&
-    only !== undefined &&
-    only.kind === 'groups' &&
-    only.count > context.shortResult;
-  if (
-    isWalkable &&
-    (groupRange !== undefined || (first?.kind === 'distance' && only.column === context.points))
-  ) {
+  const isWalked =
+    (first?.kind === 'distance' && only?.kind === 'groups' && only.column === context.points) ||
+    (groupRange !== undefined && only !== undefined && only.count > context.shortResult);
+  if (only !== undefined && selectors.length === 1 && isWalked)
     return { matches: { count: only.count }, groupRange };
-  }
-  return { matches: intersect(selectors, context), groupRange };
+  return { matches: intersect(selectors, context, isRowOrder(steps)), groupRange };
 }
 
 // The groups of a column to which a condition confines the result, if they lie side by side.

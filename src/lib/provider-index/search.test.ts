@@ -47,7 +47,16 @@ for (const [recordCount, queryCount, shortResult] of shapes) {
     const records = randomDirectory(recordCount + shortResult, recordCount);
     const index = buildIndex(records, { shortResult });
     const random = seededRandom(queryCount);
-    for (let count = 0; count < queryCount; count++)
-      assertSameAnswer(index, records, randomQuery(random, records));
+    const asked: ProviderQuery[] = [];
+    for (let count = 0; count < queryCount; count++) {
+      const query = randomQuery(random, records);
+      assertSameAnswer(index, records, query);
+      asked.push(query);
+      // Other pages of it and of an earlier one come from kept results.
+      for (const known of [query, asked[Math.floor(random() * asked.length)] ?? query]) {
+        const offset = Math.floor(random() * 1.1 * recordCount);
+        assertSameAnswer(index, records, { ...known, offset, limit: Math.floor(random() * 30) });
+      }
+    }
   });
 }

@@ -1,21 +1,20 @@
 import { pageOfBits } from '../bits.ts';
 import type { Matches } from '../intersect.ts';
+import type { FoundResult } from '../kept-results.ts';
 import type { Circle } from '../points.ts';
 import { gatherRows, writeBits } from '../selector.ts';
-import { narrowRows } from './narrow-rows.ts';
+import { arrangeRows, stretchesAt } from './arrange-rows.ts';
 import { idKey, rowKeyOf, type OrderContext, type OrderStep, type RowKey } from './row-key.ts';
 import { selectWindow } from './select-window.ts';
 import { isLongWalk, walkColumn } from './walk-column.ts';
 import { walkRings } from './walk-rings.ts';
 
-/** Everything that decides which rows are on the page. */
-export interface PageRequest {
+/** A result and the places [from, to) of its order, inside the result, that are on the page. */
+interface PageRequest {
   readonly matches: Matches;
   readonly steps: readonly OrderStep[];
   readonly circle: Circle | undefined;
-  /** Groups of the first step's column outside which nothing matches. */
-  readonly groupRange: readonly [first: number, end: number] | undefined;
-  /** Places [from, to) of the order, inside the result. */
+  readonly groupRange: FoundResult['groupRange'];
   readonly from: number;
   readonly to: number;
 }
@@ -23,29 +22,42 @@ export interface PageRequest {
 // Looking at a row of the walk costs about half as much as putting a row of the result in order.
 const walkAllowance = 1.5;
 const walkMinimum = 50_000;
+// Four bytes a row are kept.
+const maxArranged = 1_000_000;
 
-export function orderPage(request: PageRequest, context: OrderContext): Uint32Array {
-  const { matches, steps, from, to } = request;
+/** Places [from, to) of a result in its order; both lie inside the result. */
+export function orderPage(found: FoundResult, from: number, to: number, context: OrderContext): Uint32Array {
+  const { matches, steps } = found;
+  const request: PageRequest = { ...found, from, to };
   if (from >= to) return new Uint32Array(0);
   if (isRowOrder(steps)) return pageInRowOrder(matches, from, to);
   if (matches.rows !== undefined) return orderRows(matches.rows.slice(), request, context);
   const [first] = steps;
-  if (first?.kind === 'distance' && request.circle !== undefined)
-    return pageByDistance(request, request.circle, context);
-  if (first?.kind !== 'text') return orderRows(allRows(matches, context), request, context);
-  return walk(request, first, context) ?? orderByCounting(request, first, context);
+  if (first?.kind === 'distance' && found.circle !== undefined)
+    return pageByDistance(request, found.circle, context);
+  if (first?.kind !== 'text' || matches.bits === undefined)
+    return (
+      (first?.kind === 'text' ? walk(request, first, context) : undefined) ??
+      orderRows(allRows(matches, context), request, context)
+    );
+  // Who asks for another page of a result may ask for more of them: then it is put in order for all.
+  const isAskedAgain = found.pagesAsked > 1 && matches.count <= maxArranged;
+  const walked = found.arranged === undefined && !isAskedAgain ? walk(request, first, context) : undefined;
+  return walked ?? pageOfArranged(found, request, first, matches.bits, context);
 }
 
-function orderByCounting(
+function pageOfArranged(
+  found: FoundResult,
   request: PageRequest,
-  first: OrderStep & { kind: 'text' },
+  { column, isDescending }: OrderStep & { kind: 'text' },
+  bits: Uint32Array,
   context: OrderContext,
 ): Uint32Array {
-  const { matches, from, to } = request;
-  // Without a set all rows match, and a walk through those always comes to its end.
-  if (matches.bits === undefined) return orderRows(allRows(matches, context), request, context);
-  const { rows, before } = narrowRows(matches.bits, first, from, to);
-  return orderRows(rows, { ...request, from: from - before, to: to - before }, context);
+  const { from, to, matches } = request;
+  const arranged = found.arranged ?? arrangeRows({ bits, count: matches.count, column, isDescending });
+  if (matches.count <= maxArranged) found.arranged = arranged;
+  const { rows, start } = stretchesAt(arranged, from, to);
+  return orderRows(rows, { ...request, from: from - start, to: to - start }, context);
 }
 
 /** Rows lie in NPI order with ties by id. */
@@ -57,7 +69,11 @@ export function isRowOrder(steps: readonly OrderStep[]): boolean {
 }
 
 function pageInRowOrder({ rows, bits }: Matches, from: number, to: number): Uint32Array {
-  if (rows !== undefined) return rows.toSorted().subarray(from, to);
+  if (rows !== undefined) {
+    const own = rows.slice();
+    selectWindow(own, [(row) => row], from, to);
+    return own.subarray(from, to);
+  }
   if (bits !== undefined) return pageOfBits(bits, from, to - from);
   return Uint32Array.from({ length: to - from }, (_, index) => from + index);
 }
@@ -129,7 +145,8 @@ function orderGroup(
   if (rows.length <= context.shortResult || !isPlain) return orderRows(rows, rest, context);
   const bits = context.pool.take();
   writeBits({ kind: 'rows', rows, count: rows.length }, bits, context.rowCount);
-  return orderPage({ ...rest, matches: { count: rows.length, bits } }, context);
+  const found = { ...rest, matches: { count: rows.length, bits }, pagesAsked: 1 };
+  return orderPage(found, low, high, context);
 }
 
 // Postings of a group are by id; those of a local part are by domain first, ascending.

@@ -25,6 +25,7 @@ export interface OrderContext {
   /** Up to so many rows are put in order one by one. */
   readonly shortResult: number;
   readonly pool: BitsPool;
+  readonly takeDistanceNotes: () => DistanceNotes;
 }
 
 /** The criteria of a query without the last one, the id; repeated fields count once. */
@@ -50,20 +51,50 @@ function textStep(name: ColumnName, isDescending: boolean, { columns }: OrderCon
 export function rowKeyOf(
   step: OrderStep,
   radius: RadiusFilter | undefined,
-  { points }: OrderContext,
+  { points, takeDistanceNotes }: OrderContext,
 ): RowKey {
   if (step.kind === 'text') return textKey(step);
   if (radius === undefined) return () => 0;
-  return distanceKey(points, radius, step.isDescending ? -1 : 1);
+  return distanceKey(points, radius, step.isDescending ? -1 : 1, takeDistanceNotes());
 }
 
-// Many rows share a point; zero stands for a distance not known yet.
-function distanceKey(points: PointMap, radius: RadiusFilter, sign: number): RowKey {
-  const known = new Float64Array(points.count);
+// Many rows share a point.
+function distanceKey(
+  points: PointMap,
+  radius: RadiusFilter,
+  sign: number,
+  { values, marks, mark }: DistanceNotes,
+): RowKey {
   return (row) => {
     const point = points.codes[row] as number;
-    if (known[point] === 0) known[point] = sign * milesToPoint(points, radius, point);
-    return known[point] as number;
+    if (marks[point] !== mark) {
+      marks[point] = mark;
+      values[point] = sign * milesToPoint(points, radius, point);
+    }
+    return values[point] as number;
+  };
+}
+
+/** Distances already worked out for the running query: those of points whose mark is `mark`. */
+export interface DistanceNotes {
+  readonly values: Float64Array;
+  readonly marks: Uint32Array;
+  readonly mark: number;
+}
+
+/** Begins new notes at each call; the memory is the same, because clearing it would cost more than a small search. */
+export function createDistanceNotes(pointCount: number): () => DistanceNotes {
+  let values = new Float64Array(0);
+  let marks = new Uint32Array(0);
+  let mark = 0;
+  return () => {
+    if (values.length < pointCount || mark === 0xffffffff) {
+      values = new Float64Array(pointCount);
+      marks = new Uint32Array(pointCount);
+      mark = 0;
+    }
+    mark++;
+    return { values, marks, mark };
   };
 }
 
