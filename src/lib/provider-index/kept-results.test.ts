@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createBitsPool } from './intersect.ts';
 import { createKeptResults, type FoundResult } from './kept-results.ts';
+import { resultKey } from './result-key.ts';
 import type { ProviderQuery } from './types.ts';
 
 const words = 1000;
@@ -31,6 +32,13 @@ test('another page of a query gets the same result, another query does not', () 
   ].map((query) => results.obtain(query, find).matches.count);
   assert.deepEqual(counts, [1, 1, 2, 3, 4, 1]);
   assert.equal(results.obtain(queryOf('a'), find).pagesAsked, 4);
+});
+
+test('a value cannot pass for several conditions', () => {
+  const filter = { field: 'city', match: 'prefix', value: 'a' } as const;
+  const key = resultKey({ filters: [filter, filter], sort: [] });
+  for (const value of ['a city prefix 1 a', `a${key.slice(key.lastIndexOf(' city'))}`])
+    assert.notEqual(resultKey({ filters: [{ ...filter, value }], sort: [] }), key);
 });
 
 test('a kept set is not used by later queries; when its result leaves, it is', () => {

@@ -2,6 +2,7 @@ import type { BitsPool, Matches } from './intersect.ts';
 import type { ArrangedRows } from './order/arrange-rows.ts';
 import type { OrderStep } from './order/row-key.ts';
 import type { Circle } from './points.ts';
+import { resultKey } from './result-key.ts';
 import type { ProviderQuery } from './types.ts';
 
 /** What a query has found, whatever page of it is asked for. */
@@ -48,8 +49,8 @@ export function createKeptResults(maxBytes: number, pool: BitsPool): KeptResults
   }
 
   return {
-    obtain({ filters, radius, sort }, find) {
-      const key = JSON.stringify([filters, radius, sort]);
+    obtain(query, find) {
+      const key = resultKey(query);
       const known = results.get(key);
       const result = known?.result ?? find();
       if (known === undefined) {

@@ -1,3 +1,4 @@
+import { resultKey } from './result-key.ts';
 import type { SearchPage } from './search-pool.ts';
 import type { ProviderQuery } from './types.ts';
 
@@ -44,7 +45,7 @@ export function createPageCache(maxBytes: number): PageCache {
 
   return {
     obtain(query, make) {
-      const key = JSON.stringify(query);
+      const key = `${query.offset} ${query.limit}${resultKey(query)}`;
       const found = entries.get(key);
       if (found !== undefined) {
         entries.delete(key);

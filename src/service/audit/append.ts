@@ -1,5 +1,6 @@
 import { tablesOf, type AnyTransaction, type Storage, type StoredValue } from '../../platform/index.ts';
 import { canonicalObjects, chainStart, hashRow, type AuditRow, type AuditTables } from './chain.ts';
+import { conceal } from './conceal.ts';
 import type { AuditEvent } from './create-audit.ts';
 
 export interface TimedEvent {
@@ -63,7 +64,10 @@ function toRow(event: AuditEvent, atMs: number, sequence: number, previousHash: 
     outcome: event.outcome,
     request_id: event.requestId ?? null,
     remote_address: event.remoteAddress ?? null,
-    objects: canonicalObjects(event.objects ?? {}),
+    objects: canonicalObjects({
+      ...event.objects,
+      ...(event.concealed === undefined ? {} : conceal(event.concealed)),
+    }),
     previous_hash: previousHash,
   };
   return { ...row, hash: hashRow(row) };

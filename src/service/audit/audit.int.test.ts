@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
@@ -113,6 +114,28 @@ test('many events written by the thread and single ones in transactions make one
       searches.map(({ objects }) => objects['count']),
       Array.from({ length: 1000 }, (_, index) => 4000 + index),
     );
+  }));
+
+test('a concealed value shows only whether it is equal to another, whether few rows are written or many', () =>
+  withAudit(async (audit, _storage, file) => {
+    const secret = 'ab'.repeat(32);
+    const search = (value: string): AuditEvent => ({
+      ...event('directory.search', { shown: 1 }),
+      concealed: { secret, values: [['prov_last_name', value]] },
+    });
+    for (const many of [1, 100]) {
+      for (let count = 0; count < many; count++) await audit.record(search('Featherstone'));
+      await audit.record(search('FEATHERSTONE'));
+      await audit.record(search('Cholmondeley'));
+      await audit.flush();
+    }
+    const hashes = (await audit.find({ limit: 1000 })).map(({ objects }) => objects['prov_last_name']);
+    assert.equal(hashes.length, 105);
+    const expected = createHash('sha256').update(`${secret}featherstone`).digest('hex').slice(0, 16);
+    assert.deepEqual([hashes[1], hashes[2], hashes.at(-1)], [expected, expected, expected]);
+    assert.equal(new Set(hashes).size, 2);
+    const database = readFileSync(file, 'latin1') + readFileSync(`${file}-wal`, 'latin1');
+    assert.ok(database.includes(expected) && !/featherstone|cholmondeley/i.test(database));
   }));
 
 test('events can be found by action, actor, request and time', () =>

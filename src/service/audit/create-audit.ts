@@ -4,6 +4,7 @@ import type { AnyTransaction, Storage } from '../../platform/index.ts';
 import { createAppender, type TimedEvent } from './append.ts';
 import type { AuditTables } from './chain.ts';
 import { createBulkAppender } from './append-bulk.ts';
+import type { ConcealedValues } from './conceal.ts';
 import { createBatch } from './batch.ts';
 import { createFloodGuard } from './flood-guard.ts';
 import { findEvents, type AuditFilter, type AuditRecord } from './find-events.ts';
@@ -20,6 +21,8 @@ export interface AuditEvent {
   readonly outcome: AuditOutcome;
   /** Identifiers only (SEC-03): message id, from, to, reason code, counts. */
   readonly objects?: Readonly<Record<string, string | number>> | undefined;
+  /** Values that must not be stored: beside the objects, the row gets hashes of them. */
+  readonly concealed?: ConcealedValues | undefined;
   readonly requestId?: string | undefined;
   readonly remoteAddress?: string | undefined;
 }
