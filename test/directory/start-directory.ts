@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createHttpApp } from '../../src/app/http/index.ts';
@@ -68,6 +68,9 @@ export interface TestDirectoryOptions {
   readonly isServing?: boolean;
   /** A second program over the same database and folders. */
   readonly sharesWith?: Pick<TestDirectory, 'folder'>;
+  /** Another folder for snapshots, inside the first. */
+  readonly snapshotFolder?: string;
+  readonly changesBeforeRebuild?: number;
 }
 
 let gazetteer: Gazetteer | undefined;
@@ -82,7 +85,7 @@ const wideLimits: DirectoryLimits = { requestsPerSecond: 1e6, requestsBurst: 1e6
 
 export async function startTestDirectory(options: TestDirectoryOptions = {}): Promise<TestDirectory> {
   const folder = options.sharesWith?.folder ?? (await mkdtemp(path.join(tmpdir(), 'openhisp-directory-')));
-  const snapshotDir = path.join(folder, 'directory');
+  const snapshotDir = path.join(folder, options.snapshotFolder ?? 'directory');
   const clock = createManualClock(new Date());
   const storage = await openStorage({ file: path.join(folder, 'openhisp.db') });
   await storage.migrate();
@@ -99,6 +102,9 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     limits: { ...wideLimits, ...options.limits },
     pollIntervalMs: options.pollIntervalMs ?? 50,
     searchThreads: options.searchThreads ?? 1,
+    ...(options.changesBeforeRebuild === undefined
+      ? {}
+      : { changesBeforeRebuild: options.changesBeforeRebuild }),
   });
   if (options.isServing !== false) await directory.refresh();
   const app = await createHttpApp({
@@ -196,4 +202,9 @@ export function toCsv(
     return columns.map((column) => `"${String(full[column] ?? '').replaceAll('"', '""')}"`).join(',');
   });
   return `${columns.join(',')}\n${rows.join('\n')}\n`;
+}
+
+/** The names of a directory's snapshots: they change only when an index has been built. */
+export async function snapshotsOf({ snapshotDir }: Pick<TestDirectory, 'snapshotDir'>): Promise<string[]> {
+  return (await readdir(snapshotDir)).filter((file) => file.endsWith('.idx')).toSorted();
 }
