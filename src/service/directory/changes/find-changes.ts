@@ -1,12 +1,12 @@
 import type { ProviderRecord } from '../../../lib/provider-index/index.ts';
 import type { Block } from '../load/block.ts';
+import { readEntryKeys } from '../store/entry-keys.ts';
 import { hashAddress, hashLine, provisionedBlock, type HashSeed } from '../store/provisioned.ts';
 import type { SnapshotName } from '../store/snapshot-files.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { LoadRow, ProvisionedRow } from '../store/tables.ts';
 import { ChangedKeys, type EntryPlace } from './changed-keys.ts';
 import { markHosted } from './mark-hosted.ts';
-import { readEntryKeys } from './read-entry-keys.ts';
 
 /** Between which index and which directory the changes are looked for. */
 export interface ChangesRequest {

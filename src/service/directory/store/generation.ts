@@ -1,5 +1,6 @@
 import { readKeys, type Block } from '../load/block.ts';
 import { KeyTable } from '../load/key-table.ts';
+import { readEntryKeys } from './entry-keys.ts';
 import type { LoadRow } from './tables.ts';
 import type { DirectoryDb } from './state.ts';
 
@@ -59,23 +60,18 @@ export async function readKeyTable(db: DirectoryDb, chain: readonly LoadRow[]): 
   const table = new KeyTable(chain[0]?.record_count ?? 0);
   const removed = new KeyTable();
   for (const load of chain) {
-    const rows = db
-      .selectFrom('directory_block')
-      .select(['keys', 'record_count'])
-      .where('load_id', '=', load.id);
-    for (let sequence = 0; sequence < load.block_count; sequence++) {
-      const row = await rows.where('sequence', '=', sequence).executeTakeFirstOrThrow();
-      addKeys(table, removed, readKeys({ keys: row.keys, recordCount: row.record_count }));
-    }
+    // A key appears once in a load: only those of newer loads can be there already.
+    const isNewest = load === chain[0];
+    for await (const { keys } of readEntryKeys(db, load)) addKeys(table, removed, keys, isNewest);
   }
   return table;
 }
 
-function addKeys(table: KeyTable, removed: KeyTable, keys: Uint32Array): void {
+function addKeys(table: KeyTable, removed: KeyTable, keys: Uint32Array, isNewest: boolean): void {
   for (let at = 0; at < keys.length; at += 4) {
     const low = keys[at] ?? 0;
     const high = keys[at + 1] ?? 0;
-    if (table.find(low, high) >= 0 || removed.find(low, high) >= 0) continue;
+    if (!isNewest && (removed.find(low, high) >= 0 || table.find(low, high) >= 0)) continue;
     const id = keys[at + 2] ?? 0;
     if (id === 0) removed.add(low, high, 1, 0, true);
     else table.add(low, high, id, keys[at + 3] ?? 0, false);

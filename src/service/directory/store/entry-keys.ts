@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readKeys } from '../load/block.ts';
-import type { DirectoryDb } from '../store/state.ts';
-import type { LoadRow } from '../store/tables.ts';
+import type { DirectoryDb } from './state.ts';
+import type { LoadRow } from './tables.ts';
 
 /** Blocks read at once: a quarter of a megabyte. */
 const blocksPerRead = 4;
