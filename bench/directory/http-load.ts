@@ -1,27 +1,51 @@
 /**
- * Asks over and over: `node http-load.ts BASE_URL AUTHORIZATION CONNECTIONS SECONDS` takes one path a line from standard
- * input, goes through them again and again, and prints one JSON line. Raw sockets with ready-made requests, so that
- * asking costs as little as possible beside answering.
+ * Asks over and over, in a process of its own: `node http-load.ts BASE_URL AUTHORIZATION` takes one order a line from
+ * standard input and answers each with one line, both JSON. Raw sockets with ready-made requests, so that asking costs as
+ * little as possible beside answering.
  */
 import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
 
-const [, , baseUrl = '', authorization = '', connections = '20', seconds = '4'] = process.argv;
+/** What to ask for: the paths in turn, again and again. */
+export interface LoadOrder {
+  readonly paths: readonly string[];
+  readonly connections: number;
+  readonly seconds: number;
+  /** Ends earlier after so many requests. */
+  readonly maxRequests?: number;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly requestsPerSecond: number;
+  readonly meanBytes: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  /** Answers that were no success. */
+  readonly failures: number;
+}
+
+const [, , baseUrl = '', authorization = ''] = process.argv;
 const { hostname, port, host } = new URL(baseUrl);
-const requests = (await text(process.stdin))
-  .split('\n')
-  .filter((path) => path !== '')
-  .map((path) =>
-    Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n\r\n`),
-  );
 const endOfHead = Buffer.from('\r\n\r\n');
-const latencies: number[] = [];
-let asked = 0;
-let failures = 0;
-let bytes = 0;
 
-/** One connection, one request at a time, until the time is over. */
-function ask(endsAtMs: number): Promise<void> {
+function toRequest(path: string): Buffer {
+  return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n\r\n`);
+}
+
+/** What the connections of one order share. */
+interface Running {
+  readonly requests: readonly Buffer[];
+  readonly endsAtMs: number;
+  readonly maxRequests: number;
+  readonly latencies: number[];
+  asked: number;
+  failures: number;
+  bytes: number;
+}
+
+/** One connection, one request at a time, until the order is carried out. */
+function ask(running: Running): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     let received: Buffer = Buffer.alloc(0);
@@ -29,9 +53,13 @@ function ask(endsAtMs: number): Promise<void> {
     let sentAtMs = 0;
     const send = (): void => {
       sentAtMs = performance.now();
+      if (sentAtMs >= running.endsAtMs || running.asked >= running.maxRequests) {
+        socket.destroy();
+        return;
+      }
       missing = -1;
       received = Buffer.alloc(0);
-      socket.write(requests[asked++ % requests.length] as Buffer);
+      socket.write(running.requests[running.asked++ % running.requests.length] as Buffer);
     };
     socket.once('connect', send);
     socket.once('error', reject);
@@ -43,31 +71,44 @@ function ask(endsAtMs: number): Promise<void> {
         const at = received.indexOf(endOfHead);
         if (at < 0) return;
         const head = received.toString('latin1', 0, at);
-        if (!head.startsWith('HTTP/1.1 200')) failures++;
+        if (!head.startsWith('HTTP/1.1 200')) running.failures++;
         const length = Number(/\ncontent-length: *([0-9]+)/i.exec(head)?.[1] ?? Number.NaN);
-        bytes += length;
+        running.bytes += length;
         missing = length - (received.length - at - endOfHead.length);
       }
       if (missing > 0) return;
-      latencies.push(performance.now() - sentAtMs);
-      if (performance.now() < endsAtMs) send();
-      else socket.destroy();
+      running.latencies.push(performance.now() - sentAtMs);
+      send();
     });
   });
 }
 
-const startMs = performance.now();
-const endsAtMs = startMs + Number(seconds) * 1000;
-await Promise.all(Array.from({ length: Number(connections) }, () => ask(endsAtMs)));
-const tookSeconds = (performance.now() - startMs) / 1000;
-latencies.sort((a, b) => a - b);
-const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
-console.log(
-  JSON.stringify({
+async function carryOut({ paths, connections, seconds, maxRequests }: LoadOrder): Promise<LoadResult> {
+  const startMs = performance.now();
+  const running: Running = {
+    requests: paths.map(toRequest),
+    endsAtMs: startMs + seconds * 1000,
+    maxRequests: maxRequests ?? Infinity,
+    latencies: [],
+    asked: 0,
+    failures: 0,
+    bytes: 0,
+  };
+  await Promise.all(Array.from({ length: connections }, () => ask(running)));
+  const tookSeconds = (performance.now() - startMs) / 1000;
+  const { failures, bytes } = running;
+  const latencies = running.latencies.toSorted((a, b) => a - b);
+  const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
+  return {
+    requests: latencies.length,
     requestsPerSecond: latencies.length / tookSeconds,
     meanBytes: Math.round(bytes / latencies.length),
     p50Ms: at(0.5),
     p95Ms: at(0.95),
     failures,
-  }),
-);
+  };
+}
+
+for await (const line of createInterface(process.stdin)) {
+  console.log(JSON.stringify(await carryOut(JSON.parse(line) as LoadOrder)));
+}

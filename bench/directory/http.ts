@@ -4,25 +4,23 @@
  * query is timed twice: one query that is repeated, as popular ones are, and as many different ones as the directory
  * gives, none of them answered before.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { directoryRoutes } from '../../src/app/http/directory/index.ts';
-import { createHttpApp, type RouteModule } from '../../src/app/http/index.ts';
-import { silentLog, systemClock } from '../../src/core/index.ts';
-import { createMetrics, loadConfig } from '../../src/platform/index.ts';
-import { createOauth } from '../../src/service/oauth/index.ts';
+import type { LoadResult } from './http-load.ts';
 import type { HttpQuery } from './http-queries.ts';
-import { measureImport, openDirectory, sampleQueries, type OpenDirectory } from './import.ts';
+import { openHttpTarget, type HttpTarget } from './http-target.ts';
+import { measureImport, openDirectory, sampleQueries } from './import.ts';
+import { medianOf } from './median.ts';
 
 /** One load against a fixed page of the same size. */
 export interface HttpTiming {
   readonly pageBytes: number;
   readonly requestsPerSecond: number;
   readonly fixedPerSecond: number;
+  /** The median of the rounds' ratios: what both met in the same second. */
+  readonly ratio: number;
   readonly p50Ms: number;
   readonly p95Ms: number;
 }
@@ -33,67 +31,57 @@ export interface HttpTimings {
   readonly distinct: HttpTiming;
 }
 
+const order = { connections: 20, seconds: 1 };
+
 /**
  * Measures each kind of query beside a fixed page of its size: turn and turn about, one second each, because other work
  * on the machine comes and goes; the medians count.
  */
 export async function measureHttp(
-  { directory, storage, audit }: OpenDirectory,
+  target: HttpTarget,
   queries: readonly HttpQuery[],
   rounds = 5,
 ): Promise<HttpTimings[]> {
-  const oauth = createOauth({ storage, clock: systemClock, audit });
-  let fixedPage = Buffer.alloc(0);
-  const fixedRoute: RouteModule = (app) => {
-    app.get('/fixed', { onRequest: app.requireScope('provider-directory') }, async (_request, reply) =>
-      reply.type('application/json; charset=utf-8').send(fixedPage),
-    );
-  };
-  const app = await createHttpApp({
-    config: { ...loadConfig({}).http, maxEventLoopDelayMs: 60_000 },
-    log: silentLog,
-    oauth,
-    audit,
-    metrics: createMetrics(),
-    routes: [directoryRoutes({ directory }), fixedRoute],
-  });
-  try {
-    const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
-    const authorization = `Bearer ${await getToken(oauth, baseUrl)}`;
-    const against = async (paths: readonly (readonly string[])[]): Promise<HttpTiming> => {
-      const fixed: Fired[] = [];
-      const real: Fired[] = [];
-      for (const portion of paths) {
-        const answered = await fire(baseUrl, portion, authorization, 1);
-        fixedPage = Buffer.alloc(answered.meanBytes, ' ');
-        real.push(answered);
-        fixed.push(await fire(baseUrl, ['/fixed'], authorization, 1));
-      }
-      // The first round only warms up.
-      const of = (fired: readonly Fired[], figure: keyof Fired): number =>
-        medianOf(fired.slice(1).map((one) => one[figure]));
-      return {
-        pageBytes: of(real, 'meanBytes'),
-        requestsPerSecond: of(real, 'requestsPerSecond'),
-        fixedPerSecond: of(fixed, 'requestsPerSecond'),
-        p50Ms: of(real, 'p50Ms'),
-        p95Ms: of(real, 'p95Ms'),
-      };
-    };
-    const timings: HttpTimings[] = [];
-    for (const { name, repeated, distinct } of queries) {
-      const path = (query: string): string => `/provider-directory/v2/providers?${query}`;
-      const portions = portionsOf(distinct.map(path), rounds + 1);
-      timings.push({
-        name,
-        repeated: await against(portions.map(() => [path(repeated)])),
-        distinct: await against(portions),
-      });
-    }
-    return timings;
-  } finally {
-    await app.close();
+  const timings: HttpTimings[] = [];
+  for (const { name, repeated, distinct } of queries) {
+    const portions = portionsOf(distinct, rounds + 1);
+    timings.push({
+      name,
+      repeated: await measureBeside(
+        target,
+        portions.map(() => [repeated]),
+      ),
+      distinct: await measureBeside(target, portions),
+    });
   }
+  return timings;
+}
+
+// The first round only warms up.
+async function measureBeside(
+  target: HttpTarget,
+  portions: readonly (readonly string[])[],
+): Promise<HttpTiming> {
+  const real: LoadResult[] = [];
+  const fixed: LoadResult[] = [];
+  for (const [round, portion] of portions.entries()) {
+    const answered = await target.ask(portion, order);
+    const beside = await target.askFixed(answered.meanBytes, order);
+    if (round === 0) continue;
+    real.push(answered);
+    fixed.push(beside);
+  }
+  const ofReal = (figure: keyof LoadResult): number => medianOf(real.map((one) => one[figure]));
+  return {
+    pageBytes: ofReal('meanBytes'),
+    requestsPerSecond: ofReal('requestsPerSecond'),
+    fixedPerSecond: medianOf(fixed.map((one) => one.requestsPerSecond)),
+    ratio: medianOf(
+      real.map((one, round) => one.requestsPerSecond / (fixed[round]?.requestsPerSecond ?? Number.NaN)),
+    ),
+    p50Ms: ofReal('p50Ms'),
+    p95Ms: ofReal('p95Ms'),
+  };
 }
 
 /** Divides a list, so that no round meets what another has asked for. */
@@ -101,53 +89,6 @@ function portionsOf(list: readonly string[], count: number): string[][] {
   return Array.from({ length: count }, (_, portion) =>
     list.filter((_entry, index) => index % count === portion),
   );
-}
-
-function medianOf(figures: readonly number[]): number {
-  return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? Number.NaN;
-}
-
-async function getToken(oauth: ReturnType<typeof createOauth>, baseUrl: string): Promise<string> {
-  const scopes = ['provider-directory'];
-  const { clientId, clientSecret } = await oauth.clients.create({
-    name: 'benchmark',
-    scopes,
-    dataUseAcceptedAt: systemClock.now(),
-  });
-  const response = await fetch(`${baseUrl}/oauth2/direct/v1/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'provider-directory' }),
-  });
-  return ((await response.json()) as { access_token: string }).access_token;
-}
-
-interface Fired {
-  readonly requestsPerSecond: number;
-  readonly meanBytes: number;
-  readonly p50Ms: number;
-  readonly p95Ms: number;
-}
-
-const loadProgram = path.join(import.meta.dirname, 'http-load.ts');
-
-/** Twenty connections from a process of their own. */
-async function fire(
-  baseUrl: string,
-  paths: readonly string[],
-  authorization: string,
-  seconds: number,
-): Promise<Fired> {
-  const child = spawn(process.execPath, [loadProgram, baseUrl, authorization, '20', String(seconds)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  child.stdin.end(paths.join('\n'));
-  let text = '';
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  await once(child, 'close');
-  const result = JSON.parse(text) as Fired & { failures: number };
-  if (result.failures > 0) throw new Error(`${result.failures} answers were no success`);
-  return result;
 }
 
 /** The figures as a Markdown table. */
@@ -167,9 +108,9 @@ export function formatHttp(timings: readonly HttpTimings[]): string[] {
 }
 
 function row(name: string, asked: string, timing: HttpTiming): string {
-  const ratio = (timing.requestsPerSecond / timing.fixedPerSecond).toFixed(2);
-  const rates = `${timing.requestsPerSecond.toFixed(0)} | ${timing.fixedPerSecond.toFixed(0)} | ${ratio}`;
-  return `| ${name} | ${asked} | ${timing.pageBytes} | ${rates} | ${timing.p50Ms.toFixed(1)} | ${timing.p95Ms.toFixed(1)} |`;
+  const { pageBytes, requestsPerSecond, fixedPerSecond, ratio, p50Ms, p95Ms } = timing;
+  const rates = `${requestsPerSecond.toFixed(0)} | ${fixedPerSecond.toFixed(0)} | ${ratio.toFixed(2)}`;
+  return `| ${name} | ${asked} | ${pageBytes} | ${rates} | ${p50Ms.toFixed(1)} | ${p95Ms.toFixed(1)} |`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
@@ -178,7 +119,9 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   try {
     await measureImport(folder, records);
     const opened = await openDirectory(folder);
-    console.log(formatHttp(await measureHttp(opened, sampleQueries(records))).join('\n'));
+    const target = await openHttpTarget(opened);
+    console.log(formatHttp(await measureHttp(target, sampleQueries(records))).join('\n'));
+    await target.close();
     await opened.close();
   } finally {
     await rm(folder, { recursive: true, force: true });

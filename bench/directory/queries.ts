@@ -1,4 +1,5 @@
 /** The questions of the benchmark: each parameter alone and combined, broad and selective, sorted, paged, by radius. */
+import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
 import type {
   ProviderFilter,
   ProviderQuery,
@@ -11,6 +12,8 @@ export interface BenchQuery {
   readonly query: ProviderQuery;
   /** Places the page at the very end once the count is known. */
   readonly isLastPage?: boolean;
+  /** The parameters that name the center of the circle. */
+  readonly center?: Readonly<Record<string, string>>;
 }
 
 const matchOf: Partial<Record<TextField, ProviderFilter['match']>> = {
@@ -29,10 +32,39 @@ function filter(field: TextField, value: string): ProviderFilter {
   return { field, value, match: matchOf[field] ?? 'prefix' };
 }
 
-const austin = { latitude: 30.2672, longitude: -97.7431 };
-const newYork = { latitude: 40.7128, longitude: -74.006 };
-const loving = { latitude: 47.0, longitude: -109.4 };
-const anchorage = { latitude: 61.2181, longitude: -149.9003 };
+interface Center {
+  readonly center: Readonly<Record<string, string>>;
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
+const gazetteer = loadBuiltInGazetteer();
+
+function cityCenter(city: string, state: string): Center {
+  return centerOf({ org_city: city, org_state: state }, gazetteer.findCity(city, state));
+}
+
+function centerOf(
+  center: Center['center'],
+  point: { latitude: number; longitude: number } | undefined,
+): Center {
+  if (point === undefined) throw new Error('the gazetteer does not know a center of the benchmark');
+  return { center, latitude: point.latitude, longitude: point.longitude };
+}
+
+const austin = cityCenter('Austin', 'TX');
+const newYork = cityCenter('New York', 'NY');
+const anchorage = cityCenter('Anchorage', 'AK');
+const manhattan = centerOf({ org_zip: '10001' }, gazetteer.findZip('10001'));
+const montana = centerOf({ org_zip: '59087' }, gazetteer.findZip('59087'));
+
+/** A search round a center; the rest is as for other queries. */
+function within(
+  miles: number,
+  { center, latitude, longitude }: Center,
+): Pick<BenchQuery, 'center'> & { readonly radius: NonNullable<ProviderQuery['radius']> } {
+  return { center, radius: { latitude, longitude, miles } };
+}
 
 const single: readonly (readonly [TextField, readonly string[]])[] = [
   ['npi', ['1999999999']],
@@ -136,8 +168,12 @@ const combined: readonly (readonly [string, readonly ProviderFilter[]])[] = [
   ['no common record', [filter('lastName', 'Smith'), filter('state', 'ZZ')]],
 ];
 
-function ask(name: string, parts: Partial<ProviderQuery>): BenchQuery {
-  return { name, query: { filters: [], sort: [], offset: 0, limit: 10, ...parts } };
+function ask(
+  name: string,
+  { center, ...parts }: Partial<ProviderQuery> & Pick<BenchQuery, 'center'>,
+): BenchQuery {
+  const query = { filters: [], sort: [], offset: 0, limit: 10, ...parts };
+  return center === undefined ? { name, query } : { name, query, center };
 }
 
 /** Fields in ascending order, or in descending order with a minus sign in front. */
@@ -188,7 +224,7 @@ function sortQueries(): BenchQuery[] {
 }
 
 function pageQueries(): BenchQuery[] {
-  const bases: readonly (readonly [string, Partial<ProviderQuery>])[] = [
+  const bases: readonly (readonly [string, Parameters<typeof ask>[1]])[] = [
     ['all', {}],
     ['all by last', { sort: sortOf('lastName') }],
     ['last S', { filters: [filter('lastName', 'S')] }],
@@ -197,8 +233,8 @@ function pageQueries(): BenchQuery[] {
       'org clinic by last, first',
       { filters: [filter('organization', 'clinic')], sort: sortOf('lastName', 'firstName') },
     ],
-    ['100 miles of Austin', { radius: { ...austin, miles: 100 } }],
-    ['1000 miles of Austin', { radius: { ...austin, miles: 1000 } }],
+    ['100 miles of Austin', within(100, austin)],
+    ['1000 miles of Austin', within(1000, austin)],
   ];
   return bases.flatMap(([name, parts]) => [
     ask(`${name}, offset 1000`, { ...parts, offset: 1000 }),
@@ -208,25 +244,29 @@ function pageQueries(): BenchQuery[] {
 }
 
 function radiusQueries(): BenchQuery[] {
-  const centers = { Austin: austin, 'New York': newYork, 'rural Montana': loving, Anchorage: anchorage };
+  const centers = {
+    Austin: austin,
+    'New York': newYork,
+    'ZIP 10001': manhattan,
+    'ZIP 59087 in Montana': montana,
+    Anchorage: anchorage,
+  };
   const plain = Object.entries(centers).flatMap(([name, center]) =>
-    [1, 10, 25, 100, 250, 1000].map((miles) =>
-      ask(`${miles} miles of ${name}`, { radius: { ...center, miles } }),
-    ),
+    [1, 10, 25, 100, 250, 1000].map((miles) => ask(`${miles} miles of ${name}`, within(miles, center))),
   );
-  const wide = { ...austin, miles: 1000 };
-  const near = { ...newYork, miles: 50 };
+  const wide = within(1000, austin);
+  const near = within(50, newYork);
   return [
     ...plain,
-    ask('50 miles of New York, last S', { radius: near, filters: [filter('lastName', 'S')] }),
-    ask('50 miles of New York, specialty cardio', { radius: near, filters: [filter('specialty', 'cardio')] }),
-    ask('50 miles of New York by last', { radius: near, sort: sortOf('lastName') }),
-    ask('1000 miles of Austin, last S', { radius: wide, filters: [filter('lastName', 'S')] }),
-    ask('1000 miles of Austin, org clinic', { radius: wide, filters: [filter('organization', 'clinic')] }),
-    ask('1000 miles of Austin, org a', { radius: wide, filters: [filter('organization', 'a')] }),
-    ask('1000 miles of Austin by last', { radius: wide, sort: sortOf('lastName') }),
-    ask('1000 miles of Austin by city descending', { radius: wide, sort: sortOf('-city') }),
-    ask('1000 miles of Austin, farthest first', { radius: wide, sort: sortOf('-distance') }),
-    ask('1000 miles of Austin by state, distance', { radius: wide, sort: sortOf('state', 'distance') }),
+    ask('50 miles of New York, last S', { ...near, filters: [filter('lastName', 'S')] }),
+    ask('50 miles of New York, specialty cardio', { ...near, filters: [filter('specialty', 'cardio')] }),
+    ask('50 miles of New York by last', { ...near, sort: sortOf('lastName') }),
+    ask('1000 miles of Austin, last S', { ...wide, filters: [filter('lastName', 'S')] }),
+    ask('1000 miles of Austin, org clinic', { ...wide, filters: [filter('organization', 'clinic')] }),
+    ask('1000 miles of Austin, org a', { ...wide, filters: [filter('organization', 'a')] }),
+    ask('1000 miles of Austin by last', { ...wide, sort: sortOf('lastName') }),
+    ask('1000 miles of Austin by city descending', { ...wide, sort: sortOf('-city') }),
+    ask('1000 miles of Austin, farthest first', { ...wide, sort: sortOf('-distance') }),
+    ask('1000 miles of Austin by state, distance', { ...wide, sort: sortOf('state', 'distance') }),
   ];
 }

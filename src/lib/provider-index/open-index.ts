@@ -37,10 +37,12 @@ export type IndexContext = FilterContext & OrderContext;
 export interface OpenIndexOptions {
   /** Results of up to so many rows are kept as lists, longer ones as sets; tests lower it. */
   readonly shortResult?: number;
+  /** Memory for results that are kept for their next pages; 32 MiB if left out, 0 keeps none. */
+  readonly keptResultBytes?: number;
 }
 
 // A set over three million rows is 375 kB.
-const keptResultBytes = 32 * 1024 * 1024;
+const defaultKeptResultBytes = 32 * 1024 * 1024;
 
 /** Makes an index usable in this thread. Cheap: nothing is copied or computed. */
 export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): ProviderIndex {
@@ -48,7 +50,10 @@ export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): 
 }
 
 /** For who combines several indexes: their rows are compared and found by what lies beneath. */
-export function openPart(bytes: SharedIndexBytes, { shortResult = 4096 }: OpenIndexOptions = {}): IndexPart {
+export function openPart(
+  bytes: SharedIndexBytes,
+  { shortResult = 4096, keptResultBytes = defaultKeptResultBytes }: OpenIndexOptions = {},
+): IndexPart {
   const context = openContext(bytes, shortResult);
   const writePageJson = createPageWriter(context);
   const results = createKeptResults(keptResultBytes, context.pool);
