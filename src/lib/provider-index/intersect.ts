@@ -74,15 +74,25 @@ export function intersect(
     : { count, bits };
 }
 
-// Asking about a row costs as much as putting about three rows into a set; of a set or its complement the smaller is written.
+// Beside putting a row into a set, listing it costs about as much, asking a ready set about it twice, and asking a column
+// three times that; of a set or its complement the smaller is written.
 function isListCheaper(first: Selector, others: readonly Selector[], rowCount: number): boolean {
-  const askCost = first.count * 3 * others.length;
-  const writeCost = others.reduce(
-    (sum, other) =>
-      sum + (readyBits(other) ? 0 : Math.min(other.count, rowCount - other.count)) + rowCount / 32,
-    0,
-  );
+  const [ready, asked] = splitReady(others);
+  let left = first.count;
+  let askCost = left;
+  for (const { count } of ready) {
+    askCost += left * 2;
+    left *= count / rowCount;
+  }
+  askCost += left * 3 * asked.length;
+  const setCost = others.length * (rowCount / 32);
+  const writeCost = asked.reduce((sum, { count }) => sum + Math.min(count, rowCount - count), setCost);
   return askCost < writeCost;
+}
+
+function splitReady(selectors: readonly Selector[]): [ready: Selector[], asked: Selector[]] {
+  const isReady = (selector: Selector): boolean => readyBits(selector) !== undefined;
+  return [selectors.filter(isReady), selectors.filter((selector) => !isReady(selector))];
 }
 
 function bitsOf(selector: Selector, { rowCount, pool }: IntersectContext): Uint32Array {
@@ -98,21 +108,21 @@ function intersectLists(
   others: readonly Selector[],
   { rowCount, shortResult, pool }: IntersectContext,
 ): Matches {
-  // Rows in ascending order find what belongs to them side by side in memory; a set is small enough for any order.
   const bits = pool.take();
-  const isAnyOrder = first.count <= shortResult || others.every((other) => readyBits(other) !== undefined);
-  const rows = isAnyOrder ? gatherRows(first) : ascendingRows(first, bits, rowCount);
-  let count = first.count;
-  for (const other of others) if (count > 0) count = filterRows(other, rows, count, rowCount);
+  const [ready, asked] = splitReady(others);
+  let rows = gatherRows(first);
+  let { count } = first;
+  // A set is small enough for any order. What it leaves is often few rows.
+  for (const other of ready) if (count > 0) count = filterRows(other, rows, count, rowCount);
+  // Many rows in ascending order find what belongs to them side by side in memory.
+  if (asked.length > 0 && count > shortResult && first.kind !== 'bits') {
+    writeBits({ kind: 'rows', rows: rows.subarray(0, count), count }, bits, rowCount);
+    rows = gatherRows({ kind: 'bits', bits, count });
+  }
+  for (const other of asked) if (count > 0) count = filterRows(other, rows, count, rowCount);
   if (count <= shortResult) return { count, rows: rows.subarray(0, count) };
   writeBits({ kind: 'rows', rows: rows.subarray(0, count), count }, bits, rowCount);
   return { count, bits };
-}
-
-function ascendingRows(selector: Selector, bits: Uint32Array, rowCount: number): Uint32Array {
-  if (selector.kind === 'bits') return gatherRows(selector);
-  writeBits(selector, bits, rowCount);
-  return gatherRows({ kind: 'bits', bits, count: selector.count });
 }
 
 /** A selector over a set whose size is not known yet. */

@@ -1,6 +1,6 @@
 import type { IndexPart } from '../open-index.ts';
 import type { ProviderQuery, SearchResult } from '../types.ts';
-import { comparePlaces, type ComparePlaces, type OrderedRows } from './row-order.ts';
+import { comparePlaces, type OrderedRows } from './row-order.ts';
 
 /** A large index, with the little that has changed since. */
 export interface ChangedParts {
@@ -17,51 +17,66 @@ export interface ChangeCounts {
   readonly removed: number;
 }
 
+/** Places of the base's result that the page is looked for in. */
+interface Window {
+  readonly first: number;
+  readonly end: number;
+}
+
 /**
  * The page as an index of base − removed + added would give it; added rows are numbered behind the base's. The base is
- * asked for a window that is wider than the page by as much as the changes can have moved it.
+ * asked for a window that is wider than the page. Mostly a little is enough; as much as the changes can have moved the
+ * page always is.
  */
 export function mergePage(query: ProviderQuery, counts: ChangeCounts, parts: ChangedParts): SearchResult {
-  const { base, added } = parts;
   const from = query.offset;
-  const first = Math.max(0, from - counts.added);
-  const window = base.index.search({
-    ...query,
-    offset: first,
-    limit: query.limit === 0 ? 0 : from + query.limit + counts.removed - first,
-  });
-  const staying = window.totalCount - counts.removed;
-  const totalCount = staying + counts.added;
-  const length = Math.max(0, Math.min(query.limit, totalCount - from));
-  if (length === 0) return emptyPage(query, totalCount);
-  const newcomers = added.index.search({ ...query, offset: 0, limit: from + length });
-  const kept = keptPlaces(window, parts);
-  const firstRank = first - removedBefore(query, first, counts, window, parts);
-  const compare = comparePlaces(
-    query,
-    { context: added.context, result: newcomers },
-    { context: base.context, result: window },
-  );
-  const isAddedFirst: ComparePlaces = (newcomer, rank) => compare(newcomer, kept[rank - firstRank] as number);
-  const skipped = countAddedBefore(from, staying, counts.added, isAddedFirst);
-  return takePage({
-    query,
-    length,
-    totalCount,
-    staying,
-    skipped,
-    firstRank,
-    kept,
-    window,
-    newcomers,
-    parts,
-    isAddedFirst,
-  });
+  const to = from + query.limit;
+  const narrow: Window = {
+    first: Math.max(0, from - Math.min(counts.added, marginFor(from))),
+    end: to + Math.min(counts.removed, marginFor(to)),
+  };
+  const wide: Window = { first: Math.max(0, from - counts.added), end: to + counts.removed };
+  const merged = mergeWindow(query, narrow, counts, parts) ?? mergeWindow(query, wide, counts, parts);
+  if (merged === undefined) throw new TypeError('The widest window of a page does not hold it.');
+  return merged;
+}
+
+// Enough where changes are no denser than one row in four.
+function marginFor(place: number): number {
+  return 64 + (place >>> 2);
 }
 
 function emptyPage({ radius }: ProviderQuery, totalCount: number): SearchResult {
   const rows = new Uint32Array(0);
   return radius === undefined ? { totalCount, rows } : { totalCount, rows, distances: new Float64Array(0) };
+}
+
+/** Undefined if the page is not wholly in the window. */
+function mergeWindow(
+  query: ProviderQuery,
+  { first, end }: Window,
+  counts: ChangeCounts,
+  parts: ChangedParts,
+): SearchResult | undefined {
+  const { base, added, removed } = parts;
+  const from = query.offset;
+  const limit = query.limit === 0 ? 0 : end - first;
+  const window = { context: base.context, result: base.index.search({ ...query, offset: first, limit }) };
+  const staying = window.result.totalCount - counts.removed;
+  const totalCount = staying + counts.added;
+  const length = Math.max(0, Math.min(query.limit, totalCount - from));
+  if (length === 0) return emptyPage(query, totalCount);
+  if (first > 0 && window.result.rows.length === 0) return undefined;
+  const kept = keptPlaces(window.result, parts);
+  // Staying and added rows before the window: its first row is at the place of both together.
+  const lowRank = first - (first === 0 ? 0 : countBefore(window, query, removed, counts.removed));
+  const lowAdded = first === 0 ? 0 : countBefore(window, query, added, counts.added);
+  const to = from + length;
+  if (lowRank + lowAdded > from || lowRank + kept.length < Math.min(staying, to)) return undefined;
+  const page = { offset: lowAdded, limit: to - lowRank - lowAdded };
+  const newcomers = { context: added.context, result: added.index.search({ ...query, ...page }) };
+  const cut: Cut = { from, length, staying, lowRank, lowAdded, kept, window, newcomers, query };
+  return { totalCount, ...takePage(cut) };
 }
 
 // Places in the window of the rows that still hold.
@@ -75,79 +90,70 @@ function keptPlaces({ rows }: SearchResult, { base, removedIds }: ChangedParts):
   return kept.subarray(0, count);
 }
 
-// How many removed rows lie before the window, whose first row is there in the whole base.
-function removedBefore(
-  query: ProviderQuery,
-  first: number,
-  counts: ChangeCounts,
-  window: SearchResult,
-  { base, removed }: ChangedParts,
-): number {
-  if (first === 0 || counts.removed === 0) return 0;
-  const gone: OrderedRows = {
-    context: removed.context,
-    result: removed.index.search({ ...query, offset: 0, limit: counts.removed }),
-  };
-  const compare = comparePlaces(query, gone, { context: base.context, result: window });
-  let low = 0;
-  let high = counts.removed;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compare(middle, 0) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+// How many rows of a small index come before the window's first one. They are counted one by one: putting them in order costs more.
+function countBefore(window: OrderedRows, query: ProviderQuery, part: IndexPart, limit: number): number {
+  const inAnyOrder = { ...query, sort: anyOrder, offset: 0, limit };
+  const rows = { context: part.context, result: part.index.search(inAnyOrder) };
+  const compare = comparePlaces(query, rows, window);
+  let count = 0;
+  for (let place = 0; place < rows.result.rows.length; place++) if (compare(place, 0) < 0) count++;
+  return count;
 }
 
-// How many of the first `from` merged rows are added ones: the place where both sequences are cut.
-function countAddedBefore(
-  from: number,
-  staying: number,
-  addedCount: number,
-  compare: (newcomer: number, rank: number) => number,
-): number {
-  let low = Math.max(0, from - staying);
-  let high = Math.min(addedCount, from);
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compare(middle, from - 1 - middle) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+// As rows lie.
+const anyOrder = [{ field: 'npi', isDescending: false }] as const;
 
 interface Cut {
   readonly query: ProviderQuery;
+  /** Place of the page's first row among all. */
+  readonly from: number;
   /** Rows of the page. */
   readonly length: number;
-  readonly totalCount: number;
   /** Rows of the base that match and still hold. */
   readonly staying: number;
-  /** Added rows before the page. */
-  readonly skipped: number;
-  /** Rank, among the staying rows, of the first one in `kept`. */
-  readonly firstRank: number;
+  /** Staying rows before the window. */
+  readonly lowRank: number;
+  /** Added rows before the window. */
+  readonly lowAdded: number;
+  /** Places in the window of the staying rows. */
   readonly kept: Uint32Array;
-  readonly window: SearchResult;
-  readonly newcomers: SearchResult;
-  readonly parts: ChangedParts;
-  readonly isAddedFirst: ComparePlaces;
+  readonly window: OrderedRows;
+  readonly newcomers: OrderedRows;
 }
 
-function takePage(cut: Cut): SearchResult {
-  const { query, length, totalCount, staying, kept, window, newcomers } = cut;
+function takePage(cut: Cut): Pick<SearchResult, 'rows' | 'distances'> {
+  const { length, staying, lowRank, kept, window, newcomers } = cut;
+  const compare = comparePlaces(cut.query, newcomers, window);
+  const isAddedFirst = (newcomer: number, rank: number): boolean =>
+    compare(newcomer, kept[rank - lowRank] as number) < 0;
   const rows = new Uint32Array(length);
-  const distances = query.radius === undefined ? undefined : new Float64Array(length);
-  const { rowCount } = cut.parts.base.context;
-  let newcomer = cut.skipped;
-  let rank = query.offset - cut.skipped;
+  const distances = cut.query.radius === undefined ? undefined : new Float64Array(length);
+  let newcomer = countAddedBefore(cut, isAddedFirst);
+  let rank = cut.from - cut.lowAdded - newcomer;
   for (let place = 0; place < length; place++) {
     const isNew =
-      newcomer < newcomers.rows.length && (rank >= staying || cut.isAddedFirst(newcomer, rank) < 0);
-    const source = isNew ? newcomers : window;
-    const from = isNew ? newcomer++ : (kept[rank++ - cut.firstRank] as number);
-    rows[place] = (source.rows[from] as number) + (isNew ? rowCount : 0);
-    if (distances !== undefined) distances[place] = source.distances?.[from] as number;
+      newcomer < newcomers.result.rows.length && (rank >= staying || isAddedFirst(newcomer, rank));
+    const source = isNew ? newcomers.result : window.result;
+    const at = isNew ? newcomer++ : (kept[rank++ - lowRank] as number);
+    rows[place] = (source.rows[at] as number) + (isNew ? window.context.rowCount : 0);
+    if (distances !== undefined) distances[place] = source.distances?.[at] as number;
   }
-  return distances === undefined ? { totalCount, rows } : { totalCount, rows, distances };
+  return distances === undefined ? { rows } : { rows, distances };
+}
+
+// How many of the newcomers come before the page: the place where both sequences are cut.
+function countAddedBefore(
+  { from, staying, lowRank, lowAdded, newcomers }: Cut,
+  isAddedFirst: (newcomer: number, rank: number) => boolean,
+): number {
+  // The page's first row, counted from the window's on.
+  const start = from - lowAdded;
+  let low = Math.max(0, start - staying);
+  let high = Math.min(newcomers.result.rows.length, start - lowRank);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isAddedFirst(middle, start - 1 - middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -81,6 +81,7 @@ const shapes: readonly (readonly [records: number, changes: number, shortResult:
     [600, 60, 4096, 20],
     [600, 400, 4, 20],
     [3000, 200, 40, 6],
+    [3000, 2500, 4096, 4],
   ];
 
 for (const [recordCount, changeCount, shortResult, rounds] of shapes) {
