@@ -43,13 +43,16 @@ function change(
   const now = new Map(records.map((record) => [record.id, record]));
   const removed = new Map<number, ProviderRecord>();
   const added = new Map<number, ProviderRecord>();
+  // In some directories hardly anything is added, in others hardly anything goes.
+  const goneShare = pick(random, [0.05, 0.4, 1]);
+  const oldShare = pick(random, [0.3, 0.8, 1]);
   for (let step = 0; step < count; step++) {
-    const old = records.length > 0 && random() < 0.7 ? pick(random, records) : undefined;
+    const old = records.length > 0 && random() < oldShare ? pick(random, records) : undefined;
     if (old !== undefined) removed.set(old.id, old);
     const id = old?.id ?? Math.floor(random() * (records.length + 10)) * 3;
     added.delete(id);
     now.delete(id);
-    if (old !== undefined && random() < 0.4) continue;
+    if (old !== undefined && random() < goneShare) continue;
     const record = changedRecord(random, old, id);
     added.set(id, record);
     now.set(id, record);
