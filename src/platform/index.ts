@@ -46,6 +46,7 @@ export {
   type TokenBuckets,
 } from './work/token-buckets.ts';
 export { loadConfig } from './config/load-config.ts';
+export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';
 export { configSchema, type Config } from './config/schema.ts';
 export { listSettings, type Setting } from './config/settings.ts';
 export { isLoopback } from './config/check-together.ts';

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import helmet from '@fastify/helmet';
 import underPressure from '@fastify/under-pressure';
 import fastify, { type FastifyServerOptions } from 'fastify';
 import type { Log } from '../../core/index.ts';
-import { createReport, type Config, type Metrics } from '../../platform/index.ts';
+import { createReport, readTlsFiles, type Config, type Metrics } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
 import { addDocument } from './document.ts';
@@ -81,9 +80,10 @@ function limitClosing(app: HispFastify, graceMs: number): void {
 }
 
 function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {
-  const tls = readTls(config);
+  const tls = readTlsFiles('http', config);
   return {
-    ...(tls === undefined ? {} : { https: tls }),
+    // OAUTH-15: TLS 1.2 at least.
+    ...(tls === undefined ? {} : { https: { ...tls, minVersion: 'TLSv1.2' } }),
     logger: false,
     genReqId: chooseRequestId,
     trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
@@ -96,15 +96,6 @@ function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {
       void sendRefusal(error, request, reply, log);
     },
   } as FastifyServerOptions;
-}
-
-/** TLS 1.2 at least (OAUTH-15). */
-function readTls({
-  tlsKeyFile,
-  tlsCertificateFile,
-}: Config['http']): { key: Buffer; cert: Buffer; minVersion: 'TLSv1.2' } | undefined {
-  if (tlsKeyFile === undefined || tlsCertificateFile === undefined) return undefined;
-  return { key: readFileSync(tlsKeyFile), cert: readFileSync(tlsCertificateFile), minVersion: 'TLSv1.2' };
 }
 
 async function addHeaders(app: HispFastify, config: Config['http']): Promise<void> {

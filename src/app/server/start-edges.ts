@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { errorText } from '../../core/index.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -6,7 +5,7 @@ import { createDnsServer } from '../../lib/dns/index.ts';
 import { createLdapResponder } from '../../lib/ldap/index.ts';
 import { readCertificates, writeTrustBundle } from '../../lib/pki/index.ts';
 import { findDirectAddress } from '../../lib/values/index.ts';
-import type { Config } from '../../platform/index.ts';
+import { readTlsFiles, useConfiguredFile, type Config } from '../../platform/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import {
   createHttpApp,
@@ -58,7 +57,10 @@ export async function startHttp(
 
 function publishedBundle({ trust: { publishedAnchorsFile } }: Config): RouteModule[] {
   if (publishedAnchorsFile === undefined) return [];
-  return [trustBundleRoute(writeTrustBundle(readCertificates(readFileSync(publishedAnchorsFile))))];
+  const bundle = useConfiguredFile('trust.publishedAnchorsFile', publishedAnchorsFile, (bytes) =>
+    writeTrustBundle(readCertificates(bytes)),
+  );
+  return [trustBundleRoute(bundle)];
 }
 
 /** Starts the listener for other HISPs. Returns its port. */
@@ -69,7 +71,7 @@ export async function startSmtp(
 ): Promise<number> {
   const { host, port, hostname, maxMessageBytes, maxConnections, timeoutMs } = config.smtp;
   const limits = { maxMessageBytes, maxConnections, idleMs: timeoutMs };
-  const tls = readTls(config);
+  const tls = readTlsFiles('smtp', config.smtp);
   const listener = await startSmtpListener({
     host,
     port,
@@ -81,11 +83,6 @@ export async function startSmtp(
     ...(tls && { tls }),
   });
   return parts.keep(listener).port;
-}
-
-function readTls({ smtp }: Config): { key: Buffer; cert: Buffer } | undefined {
-  if (smtp.tlsKeyFile === undefined || smtp.tlsCertificateFile === undefined) return undefined;
-  return { key: readFileSync(smtp.tlsKeyFile), cert: readFileSync(smtp.tlsCertificateFile) };
 }
 
 /** Answers for the hosted domains by DNS and LDAP, where the operator wants that (HOST-01 to HOST-03). */

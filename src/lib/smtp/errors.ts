@@ -4,8 +4,10 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 export const smtpErrors = {
   /** An address or host name that must not appear in a command line (SEC-12). */
   SMTP_ADDRESS_INVALID: { kind: 'invalid-input' },
-  /** The domain takes no mail: it does not exist, has no host, or says so by a null MX. */
+  /** The domain takes no mail: it does not exist, or has no host. */
   SMTP_NO_MAIL_HOST: { kind: 'not-found' },
+  /** The domain says by a null MX that it takes no mail (RFC 7505). */
+  SMTP_NULL_MX: { kind: 'not-found' },
   /** The server could not be reached, or the connection broke. */
   SMTP_UNREACHABLE: { kind: 'unavailable' },
   SMTP_TIMEOUT: { kind: 'unavailable' },

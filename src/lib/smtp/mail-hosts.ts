@@ -13,8 +13,8 @@ export interface MailHost {
 
 /**
  * The addresses that take a domain's mail, in the order to try them (RFC 5321 §5.1): MX by priority, equal ones
- * shuffled, else the domain's own addresses. Throws `SMTP_NO_MAIL_HOST` (permanent) for a domain that does not exist,
- * has no address or a null MX (RFC 7505); a transient {@link DnsError} when the DNS could not tell.
+ * shuffled, else the domain's own addresses. Throws `SMTP_NO_MAIL_HOST` (permanent) for a domain that does not exist or
+ * has no address, `SMTP_NULL_MX` (permanent) for one with a null MX (RFC 7505); a transient {@link DnsError} when the DNS could not tell.
  */
 export async function resolveMailHosts(
   domain: string,
@@ -25,7 +25,8 @@ export async function resolveMailHosts(
   if (mx.status === 'nxdomain') throw noMailHost(domain, 'does not exist');
   if (mx.status === 'nodata') return findAddresses(domain, [{ priority: 0, exchange: domain }], dns);
   const exchangers = mx.records.filter((record) => record.exchange !== '');
-  if (exchangers.length === 0) throw noMailHost(domain, 'takes no mail (null MX)');
+  if (exchangers.length === 0)
+    throw new SmtpError('SMTP_NULL_MX', `${domain} takes no mail (null MX)`, { fields: { domain } });
   return findAddresses(domain, sortExchangers(exchangers, random), dns);
 }
 

@@ -143,8 +143,11 @@ test('EDGE-07: without MX the domain itself; hosts without address are left out'
 });
 
 test('EDGE-07, RFC 7505: null MX, missing domains and hosts without address are permanent, silence is not', async () => {
+  await assert.rejects(resolveMailHosts('d.org', fakeDns([{ priority: 0, exchange: '' }], {})), {
+    code: 'SMTP_NULL_MX',
+    isTransient: false,
+  });
   for (const dns of [
-    fakeDns([{ priority: 0, exchange: '' }], {}),
     fakeDns('nxdomain', {}),
     fakeDns('nodata', {}),
     fakeDns([{ priority: 0, exchange: 'gone' }], {}),

@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { errorText, type FieldProblem } from '../../core/index.ts';
-import { PlatformError } from '../errors.ts';
 import { checkTogether } from './check-together.ts';
+import { invalidConfig } from './invalid-config.ts';
 import { configSchema, type Config } from './schema.ts';
 import { aliases, findStrayVariables, listSettings, type Setting } from './settings.ts';
 
@@ -33,7 +33,7 @@ export function loadConfig(
     problems.push(...checkTogether(config));
     if (problems.length === 0) return config;
   }
-  throw invalid(problems);
+  throw invalidConfig(problems);
 }
 
 function readFile(file: string | undefined, problems: FieldProblem[]): Draft {
@@ -169,13 +169,6 @@ function settlePaths(config: Static<typeof configSchema>): Config {
       snapshotDir: config.directory.snapshotDir ?? path.join(dataDir, 'directory'),
     },
   };
-}
-
-function invalid(problems: readonly FieldProblem[]): PlatformError {
-  const lines = problems.map((problem) => `  ${problem.detail}`).join('\n');
-  return new PlatformError('PLATFORM_CONFIG_INVALID', `The configuration is not valid:\n${lines}`, {
-    problems,
-  });
 }
 
 function isDraft(value: unknown): value is Draft {

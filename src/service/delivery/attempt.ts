@@ -1,4 +1,4 @@
-import { errorText, type Log } from '../../core/index.ts';
+import { errorCode, errorText, type Log } from '../../core/index.ts';
 import { resolveMailHosts, type MailHost, type SendOutcome, type SmtpClient } from '../../lib/smtp/index.ts';
 import type { DnsResolver } from '../../lib/dns/index.ts';
 import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
@@ -105,7 +105,8 @@ function hostFailure(recipients: readonly DirectAddress[], error: unknown): Atte
       recipient,
       outcome: 'failed',
       reason: 'smtp-rejected',
-      statusCode: '5.4.4',
+      // RFC 7505 §4.2 for a null MX, else RFC 3463: no way to route the mail.
+      statusCode: errorCode(error) === 'SMTP_NULL_MX' ? '5.1.10' : '5.4.4',
       text: lastError,
     })),
     lastError,

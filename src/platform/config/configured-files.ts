@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { errorText } from '../../core/index.ts';
+import { invalidConfig } from './invalid-config.ts';
+
+/**
+ * What `use` makes of the file that a setting names. Throws PLATFORM_CONFIG_INVALID with the setting's name when the file
+ * cannot be read, or when `use` throws.
+ */
+export function useConfiguredFile<Result>(
+  setting: string,
+  file: string,
+  use: (bytes: Buffer) => Result,
+): Result {
+  try {
+    return use(readFileSync(file));
+  } catch (error) {
+    throw invalidConfig([
+      {
+        field: setting,
+        reason: 'invalid',
+        detail: `${setting}: ${file} cannot be used: ${errorText(error)}`,
+      },
+    ]);
+  }
+}
+
+/** A private key and its certificate, as PEM. */
+export interface TlsFiles {
+  readonly key: Buffer;
+  readonly cert: Buffer;
+}
+
+/**
+ * The key and the certificate that `<section>.tlsKeyFile` and `<section>.tlsCertificateFile` name; undefined without
+ * them. Throws PLATFORM_CONFIG_INVALID if one cannot be read or they do not belong together.
+ */
+export function readTlsFiles(
+  section: string,
+  {
+    tlsKeyFile,
+    tlsCertificateFile,
+  }: { readonly tlsKeyFile?: string | undefined; readonly tlsCertificateFile?: string | undefined },
+): TlsFiles | undefined {
+  if (tlsKeyFile === undefined || tlsCertificateFile === undefined) return undefined;
+  const key = useConfiguredFile(`${section}.tlsKeyFile`, tlsKeyFile, (bytes) => {
+    createSecureContext({ key: bytes });
+    return bytes;
+  });
+  return useConfiguredFile(`${section}.tlsCertificateFile`, tlsCertificateFile, (cert) => {
+    createSecureContext({ key, cert });
+    return { key, cert };
+  });
+}
