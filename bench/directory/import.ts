@@ -20,6 +20,7 @@ import {
   type Directory,
   type ImportPhase,
 } from '../../src/service/directory/index.ts';
+import { formatChanges, measureChanges, type ChangeTiming } from './changes.ts';
 import { httpQueries, type HttpQuery } from './http-queries.ts';
 
 export interface ImportTiming {
@@ -35,6 +36,7 @@ export interface ImportTiming {
   readonly cpuSeconds: number;
   /** A new process to its first answer, from the snapshot. */
   readonly restartSeconds: number;
+  readonly changes: ChangeTiming;
   readonly databaseBytes: number;
   readonly snapshotBytes: number;
   readonly indexBytes: number;
@@ -122,6 +124,7 @@ export async function measureImport(folder: string, records: number): Promise<Im
   const restartMs = performance.now();
   const again = await openDirectory(folder);
   const restartedMs = performance.now();
+  const changes = await measureChanges(again);
   await again.close();
   const at = (phase: ImportPhase): number => phases.get(phase) ?? searchableMs;
   return {
@@ -132,6 +135,7 @@ export async function measureImport(folder: string, records: number): Promise<Im
     indexingSeconds: (at('activating') - at('indexing')) / 1000,
     cpuSeconds: (cpu.user + cpu.system) / 1e6,
     restartSeconds: (restartedMs - restartMs) / 1000,
+    changes,
     databaseBytes: (await stat(path.join(folder, 'openhisp.db'))).size,
     snapshotBytes: await sizeOfFiles(path.join(folder, 'directory')),
     indexBytes: served?.memoryBytes ?? 0,
@@ -153,6 +157,7 @@ export function formatImport(timing: ImportTiming): string[] {
     `CSV to searchable: ${timing.searchableSeconds.toFixed(1)} s (reading and storing ${timing.readingSeconds.toFixed(1)} s, rest of the index and its snapshot ${timing.indexingSeconds.toFixed(1)} s)`,
     `processor time of the import: ${timing.cpuSeconds.toFixed(1)} s`,
     `restart from the snapshot: ${timing.restartSeconds.toFixed(2)} s`,
+    ...formatChanges(timing.changes),
     `database ${perRecord(timing.databaseBytes)}, snapshot ${perRecord(timing.snapshotBytes)}, index ${perRecord(timing.indexBytes)}`,
     `peak memory of the process, old and new index included: ${(timing.peakResidentBytes / 1e6).toFixed(0)} MB`,
   ];

@@ -5,17 +5,18 @@ import type { DirectoryDb } from '../store/state.ts';
 import type { EntryPlace } from './changed-keys.ts';
 import type { FoundChanges } from './find-changes.ts';
 
-/** Makes the two small indexes of what was found, in the index thread. */
+/** Makes the two small indexes of what was found, in the index thread; undefined if both are empty. */
 export async function indexChanges(
   db: DirectoryDb,
   thread: IndexThread,
   base: SharedIndexBytes,
   { hosted, places, removedIds }: FoundChanges,
-): Promise<IndexChanges> {
+): Promise<IndexChanges | undefined> {
   if (hosted !== undefined) await thread.add(hosted);
   for await (const block of readPlaces(db, places)) await thread.add(block);
   const added = await thread.finish();
-  return { added, removed: await thread.copyRecords(base, removedIds) };
+  const removed = await thread.copyRecords(base, removedIds);
+  return added.layout.recordCount + removed.layout.recordCount === 0 ? undefined : { added, removed };
 }
 
 /** The blocks that hold wanted entries, with all others to be skipped. */
