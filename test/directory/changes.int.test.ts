@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStream, rollBack } from '../../src/service/directory/index.ts';
+import { forgetRemovals } from '../../src/service/directory/store/clear-loads.ts';
 import { loadState, updateState } from '../../src/service/directory/store/state.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { snapshotsOf, startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
@@ -197,6 +198,26 @@ describe('a small increment', () => {
     await other.close();
   });
 
+  test('is copied with the older ones into one load once they are large together', async () => {
+    await world.load(toCsv(people));
+    const [before] = await find('p50@d.example');
+    for (let round = 0; round < 4; round++) {
+      const rows = people.slice(round * 8, round * 8 + 8);
+      await world.load(toCsv(rows.map((row) => ({ ...row, org_name: 'Changed' }))), 'incremental');
+    }
+    const { active } = await world.directory.status();
+    const row = await world.storage
+      .tables<DirectoryTables>()
+      .selectFrom('directory_load')
+      .select('parent_id')
+      .where('id', '=', active?.id ?? 0)
+      .executeTakeFirstOrThrow();
+    assert.equal(row.parent_id, null);
+    assert.equal((await world.search({ org_name: 'Changed' })).body.totalCount, '32');
+    assert.equal(active?.recordCount, 60);
+    assert.deepEqual(await find('p50@d.example'), [before]);
+  });
+
   test('may take away and give back the key of another record', async () => {
     await world.load(
       toCsv(
@@ -300,11 +321,33 @@ describe('when the changes cannot be told', () => {
   });
 });
 
+describe('hosted addresses that were taken out', () => {
+  test('are forgotten in time, and with them every index that may still hold them', async () => {
+    const own = await startTestDirectory({ pollIntervalMs: 60_000 });
+    try {
+      for (const name of ['a', 'b', 'c'])
+        await own.directory.provision({ directAddress: `${name}@hosted.example` });
+      await own.load(toCsv(people));
+      const [first = ''] = await snapshotsOf(own);
+      for (const name of ['a', 'b', 'c']) await own.directory.unprovision(`${name}@hosted.example`);
+      await forgetRemovals(own.storage, 1);
+      const tables = own.storage.tables<DirectoryTables>();
+      const left = await tables.selectFrom('directory_provisioned').select('address_key').execute();
+      assert.deepEqual(left, [{ address_key: 'c@hosted.example' }]);
+      await own.directory.refresh();
+      assert.equal((await own.search({ serv_direct_addr: 'hosted' })).body.totalCount, '0');
+      assert.ok(!(await snapshotsOf(own)).includes(first), 'an index has been built');
+    } finally {
+      await own.close();
+    }
+  });
+});
+
 describe('while changes come in', () => {
   test('every answer comes wholly from before or wholly from after one of them', async () => {
     await world.load(toCsv(people));
     const flip = (name: string): string =>
-      toCsv(people.slice(0, 12).map((row) => ({ ...row, org_name: name })));
+      toCsv(people.slice(0, 4).map((row) => ({ ...row, org_name: name })));
     await world.load(flip('alpha'), 'incremental');
     let isLoading = true;
     const seen = new Set<unknown>();

@@ -34,7 +34,7 @@ interface Pool {
 }
 
 function poolOf(seed: number): Pool {
-  const rows = fc.sample(rowsArbitrary, { numRuns: 8, seed }).flatMap((some, part) =>
+  const rows = fc.sample(rowsArbitrary, { numRuns: 60, seed }).flatMap((some, part) =>
     some.map((row, index) => ({
       ...row,
       serv_direct_addr: `${part}.${row.serv_direct_addr}`,

@@ -29,8 +29,11 @@ export const blockRecordCount = 4096;
 export const maxReportedLines = 100;
 /** Generations that stay for `rollback` beside the active one. */
 export const keptGenerations = 2;
-/** Increments after which the next one copies the whole directory, so that chains stay short. */
-export const maxChainLength = 24;
+/**
+ * Increments after which the next one copies the whole directory, so that chains stay short. That one takes minutes to
+ * be found at millions of records; hourly increments meet it every fourth day.
+ */
+export const maxChainLength = 100;
 /**
  * Keys that may differ from the index before a new one is built in the background. So many add a few milliseconds to
  * a query that concerns all of them, and nothing to one that concerns none; a larger increment is worth an index of its own.
@@ -41,5 +44,7 @@ export const changesBeforeRebuild = 4096;
  * 5,000 addresses that a script provisions meanwhile are found as soon as a single one. More wait for that index.
  */
 export const servedChangesFactor = 4;
+/** Rows of hosted addresses taken out that stay, newest first: an index from before the others is built anew. */
+export const keptRemovals = 10_000;
 /** A load that has not shown a sign of life for so long is dead and may be cleared away. */
 export const loadLeaseMs = 15_000;

@@ -1,7 +1,7 @@
 import { errorCode, errorText } from '../../../core/index.ts';
 import { DirectoryError } from '../errors.ts';
 import { activateLoad, beginLoad, failLoad, type BegunLoad } from '../store/loads.ts';
-import { retireGenerations } from '../store/clear-loads.ts';
+import { forgetRemovals, retireGenerations } from '../store/clear-loads.ts';
 import type { LoadKind } from '../store/tables.ts';
 import type { ImportContext } from './context.ts';
 import type { TaxonomyNames } from './formats/nppes.ts';
@@ -101,6 +101,7 @@ async function storeAndIndex({ context, request, ...run }: LoadRun): Promise<Sto
 async function clearUp({ storage, log }: ImportContext): Promise<void> {
   try {
     await retireGenerations(storage);
+    await forgetRemovals(storage);
   } catch (error) {
     log.warn(
       { code: errorCode(error), reason: errorText(error) },

@@ -1,6 +1,6 @@
 import { startIndexThread } from '../index-thread/start-index-thread.ts';
 import { maxChainLength } from '../limits.ts';
-import { readGeneration, withSkips } from '../store/generation.ts';
+import { countEntries, readGeneration, withSkips } from '../store/generation.ts';
 import { storeBlocks, type BegunLoad } from '../store/loads.ts';
 import { readProvisioned } from '../store/provisioned.ts';
 import { openSnapshotFiles } from '../store/snapshot-files.ts';
@@ -55,7 +55,7 @@ export async function indexGeneration(
   load: BegunLoad,
   result: LoadedRows,
 ): Promise<StoredLoad> {
-  const isCopied = isWorthCopying(load, result);
+  const isCopied = await isWorthCopying(context, load, result);
   const stored = isCopied
     ? await copyGeneration(context, load, result)
     : { parentId: load.chain[0]?.id ?? null, blockCount: result.blockCount };
@@ -84,9 +84,15 @@ function snapshotPathOf({ snapshotDir }: ImportContext, load: BegunLoad): string
   return openSnapshotFiles(snapshotDir, load).pathOf({ loadId: load.id, revision: load.revision });
 }
 
-/** Long chains and large increments are copied into one load, so that old blocks do not pile up. */
-function isWorthCopying(load: BegunLoad, result: LoadedRows): boolean {
-  return load.chain.length >= maxChainLength || result.entryCount * 2 > (load.chain[0]?.record_count ?? 0);
+/** Long chains, and increments that together are large, are copied into one load, so that old blocks do not pile up. */
+async function isWorthCopying(
+  { storage }: ImportContext,
+  { chain }: BegunLoad,
+  { entryCount }: LoadedRows,
+): Promise<boolean> {
+  if (chain.length >= maxChainLength) return true;
+  const older = await countEntries(storage.tables<DirectoryTables>(), chain.slice(0, -1));
+  return (older + entryCount) * 2 > (chain[0]?.record_count ?? 0);
 }
 
 /** Appends what the older loads still contribute, so that this load holds every record itself. */

@@ -1,4 +1,5 @@
 import { changesBeforeRebuild, servedChangesFactor } from '../limits.ts';
+import { countEntries } from '../store/generation.ts';
 import type { BegunLoad } from '../store/loads.ts';
 import { openSnapshotFiles } from '../store/snapshot-files.ts';
 import type { DirectoryTables } from '../store/tables.ts';
@@ -31,13 +32,5 @@ async function entriesSinceSnapshot(
       .map((name) => name.loadId),
   );
   const depth = load.chain.findIndex(({ id }) => indexed.has(id));
-  if (depth <= 0) return depth < 0 ? undefined : 0;
-  const newer = load.chain.slice(0, depth).map(({ id }) => id);
-  const { entries } = await storage
-    .tables<DirectoryTables>()
-    .selectFrom('directory_block')
-    .select(({ fn }) => fn.sum<number | null>('record_count').as('entries'))
-    .where('load_id', 'in', newer)
-    .executeTakeFirstOrThrow();
-  return Number(entries ?? 0);
+  return depth < 0 ? undefined : countEntries(storage.tables<DirectoryTables>(), load.chain.slice(0, depth));
 }

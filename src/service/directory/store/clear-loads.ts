@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
-import { keptGenerations, loadLeaseMs } from '../limits.ts';
-import { findLoad, getState, readChain, type DirectoryDb } from './state.ts';
+import { keptGenerations, keptRemovals, loadLeaseMs } from '../limits.ts';
+import { findLoad, getState, readChain, updateState, type DirectoryDb } from './state.ts';
 import type { DirectoryTables } from './tables.ts';
 
 /** Clears away loads whose process died, and what is left of failed ones. */
@@ -36,6 +36,21 @@ export async function retireGenerations(storage: Storage): Promise<void> {
   const retired = await db.selectFrom('directory_load').select('id').where('state', '=', 'retired').execute();
   for (const { id } of retired) await removeBlocks(storage, id);
   await forgetOldLoads(db);
+}
+
+/** Forgets the hosted addresses taken out longest ago, and that their going was ever known. */
+export function forgetRemovals(storage: Storage, kept = keptRemovals): Promise<void> {
+  return storage.transaction(async (tx: DirectoryDb) => {
+    const removals = tx.selectFrom('directory_provisioned').select('revision').where('record', '=', '');
+    const newest = await removals.orderBy('revision', 'desc').offset(kept).limit(1).executeTakeFirst();
+    if (newest === undefined) return;
+    await tx
+      .deleteFrom('directory_provisioned')
+      .where('record', '=', '')
+      .where('revision', '<=', newest.revision)
+      .execute();
+    await updateState(tx, { recorded_since: newest.revision });
+  });
 }
 
 /** Rows of loads, with their reports, that stay when their blocks are gone. */

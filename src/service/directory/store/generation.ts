@@ -55,6 +55,21 @@ export function withSkips(block: Block, replaced: KeyTable, remembers: boolean):
   return { ...block, skip };
 }
 
+/** Entries that some loads hold, removals and replaced ones included. */
+export async function countEntries(db: DirectoryDb, loads: readonly Pick<LoadRow, 'id'>[]): Promise<number> {
+  if (loads.length === 0) return 0;
+  const { entries } = await db
+    .selectFrom('directory_block')
+    .select(({ fn }) => fn.sum<number | null>('record_count').as('entries'))
+    .where(
+      'load_id',
+      'in',
+      loads.map(({ id }) => id),
+    )
+    .executeTakeFirstOrThrow();
+  return Number(entries ?? 0);
+}
+
 /** The keys, ids and check sums of every record of a generation. */
 export async function readKeyTable(db: DirectoryDb, chain: readonly LoadRow[]): Promise<KeyTable> {
   const table = new KeyTable(chain[0]?.record_count ?? 0);
