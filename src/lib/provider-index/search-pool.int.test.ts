@@ -49,6 +49,43 @@ test('an answer that is kept is not given for another index', async () => {
   await pool.close();
 });
 
+test('changes reach the threads, those that start later too', async () => {
+  const records = randomDirectory(22, 300);
+  const gone = records.slice(0, 20);
+  const come = randomDirectory(23, 30).map((record) => ({ ...record, id: record.id + 10_000 }));
+  const now = [...records.slice(20), ...come];
+  const base = build(records);
+  const pool = createSearchPool({ threads: 2, heavyRows: 0 });
+  const query = {
+    filters: [],
+    sort: [{ field: 'city', isDescending: true }],
+    offset: 0,
+    limit: 400,
+  } as const;
+  const assertShows = async (shown: readonly ProviderRecord[]): Promise<void> => {
+    const pages = await Promise.all([0, 1, 2].map((offset) => pool.search({ ...query, offset })));
+    for (const [offset, page] of pages.entries())
+      assert.deepEqual(idsOf(page.json), searchPlainly(shown, { ...query, offset }).ids);
+    assert.equal(pool.current?.recordCount, shown.length);
+  };
+  pool.swap(base);
+  await assertShows(records);
+  pool.swap(base, { added: build(come), removed: build(gone) });
+  await assertShows(now);
+  pool.swap(base, { added: build([]), removed: build(gone) });
+  await assertShows(records.slice(20));
+  pool.swap(base);
+  await assertShows(records);
+  pool.swap(build(now));
+  await assertShows(now);
+  await pool.close();
+  const first = createSearchPool({ threads: 1, heavyRows: 0 });
+  first.swap(base, { added: build(come), removed: build(gone) });
+  const { totalCount } = await first.search(query);
+  assert.equal(totalCount, now.length);
+  await first.close();
+});
+
 test('while loads are swapped in, every answer comes wholly from one of them', async () => {
   const loads = [100, 200, 300].map((count) => build(randomDirectory(count, count)));
   const counts = new Set([100, 200, 300]);

@@ -1,7 +1,7 @@
 import type { ProviderRecord } from '../../../lib/provider-index/index.ts';
 import type { Block } from '../load/block.ts';
 import { readEntryKeys } from '../store/entry-keys.ts';
-import { hashAddress, hashLine, provisionedBlock, type HashSeed } from '../store/provisioned.ts';
+import { hashAddress, hashLine, provisionedBlocks, type HashSeed } from '../store/provisioned.ts';
 import type { SnapshotName } from '../store/snapshot-files.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { LoadRow, ProvisionedRow } from '../store/tables.ts';
@@ -27,7 +27,7 @@ export interface FoundChanges {
   /** Keys looked at: a measure of what the changes cost. */
   readonly count: number;
   /** Hosted records that have come or changed. */
-  readonly hosted: Block | undefined;
+  readonly hosted: readonly Block[];
   /** Entries of loads whose records have come or changed. */
   readonly places: readonly EntryPlace[];
   /** Ids under which the base holds records that no longer count, and ids that it does not have. */
@@ -55,7 +55,7 @@ export async function findChanges(request: ChangesRequest): Promise<FoundChanges
     for (const load of chain.slice(depth)) await addOldPlaces(db, load, keys);
   }
   const live = rows.filter((row) => row.record !== '');
-  return { count: keys.size, hosted: provisionedBlock(live, seed), ...settle(keys, removedIds) };
+  return { count: keys.size, hosted: await provisionedBlocks(live, seed), ...settle(keys, removedIds) };
 }
 
 // False as soon as there are too many keys. Newer loads come first, and a key appears once in each.

@@ -12,7 +12,7 @@ export async function indexChanges(
   base: SharedIndexBytes,
   { hosted, places, removedIds }: FoundChanges,
 ): Promise<IndexChanges | undefined> {
-  if (hosted !== undefined) await thread.add(hosted);
+  for (const block of hosted) await thread.add(block);
   for await (const block of readPlaces(db, places)) await thread.add(block);
   const added = await thread.finish();
   const removed = await thread.copyRecords(base, removedIds);

@@ -28,7 +28,7 @@ export function indexStream(context: ImportContext, load: BegunLoad): IndexStrea
   const thread = startIndexThread();
   const replaced = new KeyTable();
   const ready = readProvisioned(context.storage, load.secret).then(async (overlay) => {
-    if (overlay !== undefined) await thread.add(withSkips(overlay, replaced, true));
+    for (const block of overlay) await thread.add(withSkips(block, replaced, true));
   });
   // Met by the first `add` or by `finish`; until then it is not an unhandled failure.
   ready.catch(() => {});

@@ -53,7 +53,13 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   const rebuild = createRebuild(
     async () => build(await loadState(storage)),
     () => void look(),
-    log,
+    (error) => {
+      if (isClosed) return;
+      log.error(
+        { code: errorCode(error), reason: errorText(error) },
+        'the directory index could not be built anew',
+      );
+    },
   );
 
   async function inThread<Result>(work: (thread: IndexThread) => Promise<Result>): Promise<Result> {
@@ -125,6 +131,7 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
       await refresh();
       pauseMs = Math.max(options.pollIntervalMs, performance.now() - startedAtMs);
     } catch (error) {
+      if (isClosed) return;
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
       log.error(
         { code: errorCode(error), reason: errorText(error) },

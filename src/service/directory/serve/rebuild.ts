@@ -1,4 +1,3 @@
-import { errorCode, errorText, type Log } from '../../../core/index.ts';
 import type { BaseIndex } from './choose-base.ts';
 
 /** Pause after a build that has failed. */
@@ -16,7 +15,11 @@ export interface Rebuild {
 }
 
 /** `build` makes the index; `onReady` hears that there is one to be taken. */
-export function createRebuild(build: () => Promise<BaseIndex>, onReady: () => void, log: Log): Rebuild {
+export function createRebuild(
+  build: () => Promise<BaseIndex>,
+  onReady: () => void,
+  onFailure: (error: unknown) => void,
+): Rebuild {
   let running: Promise<void> | undefined;
   let ready: BaseIndex | undefined;
   let notBeforeMs = 0;
@@ -26,10 +29,7 @@ export function createRebuild(build: () => Promise<BaseIndex>, onReady: () => vo
       ready = await build();
     } catch (error) {
       notBeforeMs = performance.now() + pauseAfterFailureMs;
-      log.error(
-        { code: errorCode(error), reason: errorText(error) },
-        'the directory index could not be built anew',
-      );
+      onFailure(error);
     } finally {
       running = undefined;
     }

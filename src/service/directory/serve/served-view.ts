@@ -67,5 +67,5 @@ async function viewOn(
 }
 
 function isNothing({ hosted, places, removedIds }: FoundChanges): boolean {
-  return hosted === undefined && places.length === 0 && removedIds.size === 0;
+  return hosted.length === 0 && places.length === 0 && removedIds.size === 0;
 }

@@ -17,10 +17,10 @@ export interface LiveBlock extends Block {
 export async function* readGeneration(
   db: DirectoryDb,
   chain: readonly LoadRow[],
-  overlay?: Block,
+  overlay: readonly Block[] = [],
 ): AsyncGenerator<LiveBlock> {
   const replaced = new KeyTable();
-  if (overlay !== undefined) yield withSkips(overlay, replaced, true);
+  for (const block of overlay) yield withSkips(block, replaced, true);
   for (const [depth, load] of chain.entries()) {
     const hasOlder = depth < chain.length - 1;
     for (let sequence = 0; sequence < load.block_count; sequence++) {

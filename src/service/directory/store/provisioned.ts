@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Storage } from '../../../platform/index.ts';
 import type { AuditEvent } from '../../audit/index.ts';
 import { BlockWriter, type Block } from '../load/block.ts';
@@ -68,31 +69,38 @@ function listing(action: string, address: string): AuditEvent {
   return { action, actor: 'operator', outcome: 'ok', objects: { address } };
 }
 
-/** All provisioned records as one block, or undefined if there are none. */
-export async function readProvisioned(storage: Storage, secret: Uint8Array): Promise<Block | undefined> {
+/** All provisioned records in blocks. */
+export async function readProvisioned(storage: Storage, secret: Uint8Array): Promise<Block[]> {
   const rows = await storage
     .tables<DirectoryTables>()
     .selectFrom('directory_provisioned')
-    .selectAll()
+    .select(['record', 'record_id'])
     .where('record', '!=', '')
     .orderBy('record_id')
     .execute();
-  return provisionedBlock(rows, seedOf(secret));
+  return provisionedBlocks(rows, seedOf(secret));
 }
 
-/** Provisioned records as a block, in the order given. */
-export function provisionedBlock(
+/** Small blocks, so that compressing one holds nobody up. */
+const recordsPerBlock = 512;
+
+/** Provisioned records in blocks, in the order given; hands the event loop back in between. */
+export async function provisionedBlocks(
   rows: readonly Pick<ProvisionedRow, 'record' | 'record_id'>[],
   seed: HashSeed,
-): Block | undefined {
-  if (rows.length === 0) return undefined;
-  const writer = new BlockWriter(rows.length);
+): Promise<Block[]> {
+  const blocks: Block[] = [];
   const hash = { low: 0, high: 0 };
-  for (const row of rows) {
-    hashLine(row.record, seed, hash);
-    writer.add(hash.low, hash.high, row.record_id, 0, row.record);
+  for (let start = 0; start < rows.length; start += recordsPerBlock) {
+    const writer = new BlockWriter(recordsPerBlock);
+    for (const row of rows.slice(start, start + recordsPerBlock)) {
+      hashLine(row.record, seed, hash);
+      writer.add(hash.low, hash.high, row.record_id, 0, row.record);
+    }
+    blocks.push(writer.take() as Block);
+    await nextTurn();
   }
-  return writer.take();
+  return blocks;
 }
 
 /** What the key hashes of a database are seeded with. */
