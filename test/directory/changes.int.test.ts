@@ -1,5 +1,7 @@
 /** Hosted addresses and small increments: found at once, without a new index, as if there were one. */
 import assert from 'node:assert/strict';
+import { copyFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -318,6 +320,28 @@ describe('when the changes cannot be told', () => {
       assert.equal((await one.search({ serv_direct_addr: 'lost@' })).body.totalCount, '0');
     await again.close();
     await own.close();
+  });
+});
+
+describe('an older copy of the database, put back', () => {
+  test('is not served with an index from its lost future', async () => {
+    const own = await startTestDirectory({ pollIntervalMs: 60_000 });
+    try {
+      await own.load(toCsv(people));
+      const [name = ''] = await snapshotsOf(own);
+      const { revision } = await loadState(own.storage);
+      const future = name.replace(/-[0-9]+\.idx$/, `-${revision + 2}.idx`);
+      await copyFile(path.join(own.snapshotDir, name), path.join(own.snapshotDir, future));
+      const again = await startTestDirectory({ sharesWith: own });
+      assert.deepEqual(await snapshotsOf(again), [name]);
+      for (const address of ['a@hosted.example', 'b@hosted.example', 'c@hosted.example'])
+        await again.directory.provision({ directAddress: address });
+      await again.directory.refresh();
+      assert.equal((await again.search({ serv_direct_addr: 'hosted' })).body.totalCount, '3');
+      await again.close();
+    } finally {
+      await own.close();
+    }
   });
 });
 

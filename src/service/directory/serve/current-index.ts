@@ -102,6 +102,7 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
     if (served !== undefined && isSame(served, name) && !rebuild.isReady) return;
     const startedAtMs = performance.now();
     const files = openSnapshotFiles(options.snapshotDir, state);
+    if (served === undefined) files.removeAfter(state.revision);
     const found = await obtainView(state, files);
     if (isClosed) return;
     base = found.base;

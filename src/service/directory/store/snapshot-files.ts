@@ -14,6 +14,11 @@ export interface SnapshotFiles {
   pathOf(name: SnapshotName): string;
   /** The snapshots that are there, in no particular order. */
   list(): SnapshotName[];
+  /**
+   * Removes the snapshots of revisions to come: they were written before an older copy of the database was put back,
+   * and its next loads and revisions will bear the same numbers.
+   */
+  removeAfter(revision: number): void;
   /** Removes the snapshots of older loads and revisions, and what interrupted writers have left behind. */
   keepOnly(name: SnapshotName): void;
 }
@@ -29,6 +34,13 @@ export function openSnapshotFiles(folder: string, state: Pick<StateRow, 'secret'
   return {
     pathOf: (name) => path.join(folder, nameOf(name)),
     list: () => readdirSync(folder).flatMap((file) => parseName(file, database) ?? []),
+    removeAfter(revision) {
+      for (const file of readdirSync(folder)) {
+        const found = parseName(file, database);
+        if (found !== undefined && found.revision > revision)
+          rmSync(path.join(folder, file), { force: true });
+      }
+    },
     keepOnly(name) {
       for (const file of readdirSync(folder)) {
         const found = parseName(file, database);
