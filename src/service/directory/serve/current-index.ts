@@ -1,19 +1,14 @@
-import { errorCode, errorText, type Closable, type Log } from '../../../core/index.ts';
+import { errorCode, errorText, type Closable } from '../../../core/index.ts';
 import { createSearchPool, type SearchPool } from '../../../lib/provider-index/index.ts';
-import type { Storage } from '../../../platform/index.ts';
-import { startIndexThread, type IndexThread } from '../index-thread/start-index-thread.ts';
-import { DirectoryError } from '../errors.ts';
-import { servedChangesFactor } from '../limits.ts';
-import { openSnapshotFiles, type SnapshotFiles, type SnapshotName } from '../store/snapshot-files.ts';
+import type { SnapshotName } from '../store/snapshot-files.ts';
 import { loadState } from '../store/state.ts';
-import type { StateRow } from '../store/tables.ts';
-import { buildBase } from './build-base.ts';
-import { isSame, type BaseIndex } from './choose-base.ts';
-import { createRebuild } from './rebuild.ts';
-import { findView, type ServedView } from './served-view.ts';
+import { isSame } from './choose-base.ts';
+import { createViewSource, type ViewSourceOptions } from './view-source.ts';
 
 /** Longest pause between attempts when the index cannot be brought up to date. */
 const longestPauseMs = 60_000;
+/** Longest pause after a look that took long. */
+const longestBreakMs = 5000;
 
 /** The index that answers, kept up with the database. */
 export interface CurrentIndex extends Closable {
@@ -24,14 +19,9 @@ export interface CurrentIndex extends Closable {
   refresh(): Promise<void>;
 }
 
-export interface CurrentIndexOptions {
-  readonly storage: Storage;
-  readonly log: Log;
-  readonly snapshotDir: string;
+export interface CurrentIndexOptions extends ViewSourceOptions {
   readonly searchThreads: number;
   readonly pollIntervalMs: number;
-  /** Changes from which on a new index is built in the background. */
-  readonly changesBeforeRebuild: number;
 }
 
 /**
@@ -42,77 +32,25 @@ export interface CurrentIndexOptions {
 export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   const { storage, log } = options;
   const pool = createSearchPool({ threads: options.searchThreads });
-  const threads = new Set<IndexThread>();
-  const unreadable = new Set<string>();
+  const views = createViewSource(options, () => void look());
   let served: SnapshotName | undefined;
-  let base: BaseIndex | undefined;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
   let pauseMs = options.pollIntervalMs;
-  const rebuild = createRebuild(
-    async () => build(await loadState(storage)),
-    () => void look(),
-    (error) => {
-      if (isClosed) return;
-      log.error(
-        { code: errorCode(error), reason: errorText(error) },
-        'the directory index could not be built anew',
-      );
-    },
-  );
-
-  async function inThread<Result>(work: (thread: IndexThread) => Promise<Result>): Promise<Result> {
-    if (isClosed) throw new DirectoryError('DIRECTORY_NOT_READY', 'The directory is closing');
-    const thread = startIndexThread();
-    threads.add(thread);
-    try {
-      return await work(thread);
-    } finally {
-      threads.delete(thread);
-      await thread.close();
-    }
-  }
-
-  function build(state: StateRow): Promise<BaseIndex> {
-    const files = openSnapshotFiles(options.snapshotDir, state);
-    return inThread((thread) => buildBase(storage, thread, files, state));
-  }
-
-  function view(state: StateRow, files: SnapshotFiles): Promise<ServedView | undefined> {
-    const inMemory = [rebuild.take(), base].filter((one) => one !== undefined);
-    const maxChanges = options.changesBeforeRebuild * servedChangesFactor;
-    return inThread((thread) =>
-      findView({ storage, thread, files, state, inMemory, unreadable, maxChanges, log }),
-    );
-  }
-
-  async function obtainView(state: StateRow, files: SnapshotFiles): Promise<ServedView> {
-    const found = await view(state, files);
-    if (found !== undefined) return found;
-    // More changes than are served: the index that is being built already is nearer than one begun now.
-    await rebuild.settled();
-    const later = rebuild.isReady && !isClosed ? await view(state, files) : undefined;
-    return later ?? { base: await build(state), changes: undefined, changeCount: 0 };
-  }
 
   async function catchUp(): Promise<void> {
     const state = await loadState(storage);
     const name: SnapshotName = { loadId: state.active_load_id, revision: state.revision };
-    if (served !== undefined && isSame(served, name) && !rebuild.isReady) return;
+    if (served !== undefined && isSame(served, name) && !views.hasNewIndex) return;
     const startedAtMs = performance.now();
-    const files = openSnapshotFiles(options.snapshotDir, state);
-    if (served === undefined) files.removeAfter(state.revision);
-    const found = await obtainView(state, files);
+    const { base, changes, changeCount } = await views.obtain(state);
     if (isClosed) return;
-    base = found.base;
-    pool.swap(base.bytes, found.changes);
+    pool.swap(base.bytes, changes);
     served = name;
     const ms = Math.round(performance.now() - startedAtMs);
     const { recordCount: records } = pool.current ?? { recordCount: 0 };
-    log.info({ ...name, records, base: base.name, changes: found.changeCount, ms }, 'directory in service');
-    files.keepOnly(base.name);
-    if (found.changeCount > options.changesBeforeRebuild) rebuild.begin();
+    log.info({ ...name, records, base: base.name, changes: changeCount, ms }, 'directory in service');
   }
 
   function refresh(): Promise<void> {
@@ -124,13 +62,14 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
 
   /**
    * After a failure the pauses grow: building an index in vain costs a minute of a processor. While changes come all the
-   * time, following them takes at most half of the time.
+   * time, following them takes no more than half of the time.
    */
   async function look(): Promise<void> {
     const startedAtMs = performance.now();
     try {
       await refresh();
-      pauseMs = Math.max(options.pollIntervalMs, performance.now() - startedAtMs);
+      const tookMs = Math.min(performance.now() - startedAtMs, longestBreakMs);
+      pauseMs = Math.max(options.pollIntervalMs, tookMs);
     } catch (error) {
       if (isClosed) return;
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
@@ -164,9 +103,8 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
       if (isClosed) return;
       isClosed = true;
       clearTimeout(timer);
-      await Promise.all(Array.from(threads, (thread) => thread.close()));
+      await views.close();
       await running?.catch(() => {});
-      await rebuild.settled();
       await pool.close();
     },
   };
