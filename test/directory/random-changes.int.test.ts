@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { recordFields } from '../../src/service/directory/index.ts';
+import { errorCode } from '../../src/core/index.ts';
+import { recordFields, rollBack } from '../../src/service/directory/index.ts';
 import { queryArbitrary, rowsArbitrary, toRecord, type Row } from './random-directory.ts';
 import { snapshotsOf, startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
 
@@ -81,6 +82,12 @@ async function unprovision(world: TestDirectory, pool: Pool, random: Random): Pr
     if (await world.directory.unprovision(pickRow(pool, random).serv_direct_addr)) return;
 }
 
+async function goBack(world: TestDirectory): Promise<void> {
+  await rollBack(world).catch((error: unknown) => {
+    assert.equal(errorCode(error), 'DIRECTORY_NOTHING_TO_ROLL_BACK');
+  });
+}
+
 /** Another program with the same database and no snapshots: it must build its index from the blocks. */
 async function compareWithRebuilt(world: TestDirectory, seed: number): Promise<number> {
   const rebuilt = await startTestDirectory({ sharesWith: world, snapshotFolder: `rebuilt-${seed}` });
@@ -117,7 +124,8 @@ async function randomRun(seed: number): Promise<void> {
     let shown = 0;
     for (let round = 0; round < roundsPerRun; round++) {
       for (let step = 0; step < 1 + random(6); step++) {
-        const operation = [increment, provision, provision, unprovision][random(4)] ?? increment;
+        const operation =
+          [increment, increment, provision, provision, unprovision, goBack][random(6)] ?? increment;
         await operation(world, pool, random);
       }
       if (random(4) === 0) {
