@@ -30,5 +30,6 @@ export {
   type TaskAnswer,
   type TaskFailure,
 } from './serve-tasks.ts';
+export { createRecentMap, type RecentMap } from './recent-map.ts';
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
 export { foldText, hasLineBreaker } from './text.ts';

@@ -1,6 +1,5 @@
-import { CodedError, errorText } from '../../core/index.ts';
+import { CodedError, createRecentMap, errorText } from '../../core/index.ts';
 import type { GuardedFetch } from '../fetch/index.ts';
-import { createBoundedCache } from './bounded-cache.ts';
 import type { Certificate } from './certificate.ts';
 import { readCertificates } from './certificate-set.ts';
 import { PkiError } from './errors.ts';
@@ -36,7 +35,7 @@ interface CachedAnswer {
  * `PKI_ISSUER_NOT_FOUND` if the answers are useless.
  */
 export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetcher {
-  const answers = createBoundedCache<CachedAnswer>(500);
+  const answers = createRecentMap<CachedAnswer>(500);
   const obtain = async (url: string): Promise<CachedAnswer> => {
     const cached = answers.get(url);
     const nowMs = options.now().getTime();

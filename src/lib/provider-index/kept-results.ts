@@ -1,3 +1,4 @@
+import { createRecentMap } from '../../core/index.ts';
 import type { BitsPool, Matches } from './intersect.ts';
 import type { ArrangedRows } from './order/arrange-rows.ts';
 import type { OrderStep } from './order/row-key.ts';
@@ -28,48 +29,21 @@ const entryOverhead = 2048;
 
 /** Keeps results of about `maxBytes` together. */
 export function createKeptResults(maxBytes: number, pool: BitsPool): KeptResults {
-  // A Map lists its entries in the order of insertion: whoever is asked for again is inserted anew.
-  const results = new Map<string, Entry>();
-  let bytes = 0;
-
-  function drop(key: string, { result, size }: Entry): void {
-    results.delete(key);
-    bytes -= size;
-    if (result.matches.bits !== undefined) pool.giveBack(result.matches.bits);
-  }
-
-  function insert(key: string, result: FoundResult): void {
-    const size = sizeOf(result);
-    results.set(key, { result, size });
-    bytes += size;
-    for (const [oldestKey, oldest] of results) {
-      if (bytes <= maxBytes) return;
-      drop(oldestKey, oldest);
-    }
-  }
-
+  const results = createRecentMap<FoundResult>(maxBytes, ({ matches: { bits } }) => {
+    if (bits !== undefined) pool.giveBack(bits);
+  });
   return {
     obtain(query, find) {
       const key = resultKey(query);
       const known = results.get(key);
-      const result = known?.result ?? find();
-      if (known === undefined) {
-        if (result.matches.bits !== undefined) pool.keep(result.matches.bits);
-      } else {
-        results.delete(key);
-        bytes -= known.size;
-      }
+      const result = known ?? find();
+      if (known === undefined && result.matches.bits !== undefined) pool.keep(result.matches.bits);
       result.pagesAsked++;
-      insert(key, result);
+      // Again, because what was filled in meanwhile has made it larger.
+      results.set(key, result, sizeOf(result));
       return result;
     },
   };
-}
-
-interface Entry {
-  readonly result: FoundResult;
-  /** As of the last time that it was asked for: what is filled in afterwards counts from the next time on. */
-  readonly size: number;
 }
 
 function sizeOf({ matches, arranged }: FoundResult): number {

@@ -1,3 +1,4 @@
+import { createRecentMap } from '../../core/index.ts';
 import { resultKey } from './result-key.ts';
 import type { SearchPage } from './search-pool.ts';
 import type { ProviderQuery } from './types.ts';
@@ -11,57 +12,36 @@ export interface PageCache {
   obtain(query: ProviderQuery, make: () => SearchPage | Promise<SearchPage>): Promise<SearchPage>;
 }
 
-interface Entry {
-  readonly page: Promise<SearchPage>;
-  /** 0 while the page is being made. */
-  bytes: number;
-}
-
 // What an entry costs beside the page: its key, the map's slot and the objects.
 const entryOverhead = 1024;
 
 /** Keeps pages of `maxBytes` together; 0 keeps none, and equal queries at the same time still share one search. */
 export function createPageCache(maxBytes: number): PageCache {
-  // A Map lists its entries in the order of insertion: whoever is asked for again is inserted anew.
-  const entries = new Map<string, Entry>();
-  let bytes = 0;
+  const pages = createRecentMap<Promise<SearchPage>>(maxBytes);
+  const underWay = new Map<string, Promise<SearchPage>>();
 
-  function drop(key: string, entry: Entry): void {
-    if (entries.get(key) !== entry) return;
-    entries.delete(key);
-    bytes -= entry.bytes;
-  }
-
-  function keep(key: string, entry: Entry, page: SearchPage): void {
-    entry.bytes = page.json.length + entryOverhead;
-    bytes += entry.bytes;
-    if (entry.bytes > maxBytes) drop(key, entry);
-    if (bytes <= maxBytes) return;
-    for (const [oldestKey, oldest] of entries) {
-      if (bytes <= maxBytes) return;
-      if (oldest.bytes > 0) drop(oldestKey, oldest);
-    }
+  function keep(key: string, page: SearchPage): Promise<SearchPage> {
+    const kept = Promise.resolve(page);
+    pages.set(key, kept, page.json.length + entryOverhead);
+    return kept;
   }
 
   return {
     obtain(query, make) {
       const key = `${query.offset} ${query.limit}${resultKey(query)}`;
-      const found = entries.get(key);
-      if (found !== undefined) {
-        entries.delete(key);
-        entries.set(key, found);
-        return found.page;
-      }
+      const known = pages.get(key) ?? underWay.get(key);
+      if (known !== undefined) return known;
       const made = make();
-      const entry: Entry = { page: Promise.resolve(made), bytes: 0 };
-      entries.set(key, entry);
-      if (made instanceof Promise) {
-        made.then(
-          (page) => keep(key, entry, page),
-          () => drop(key, entry),
-        );
-      } else keep(key, entry, made);
-      return entry.page;
+      if (!(made instanceof Promise)) return keep(key, made);
+      underWay.set(key, made);
+      made.then(
+        (page) => {
+          underWay.delete(key);
+          void keep(key, page);
+        },
+        () => underWay.delete(key),
+      );
+      return made;
     },
   };
 }

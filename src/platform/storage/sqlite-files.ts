@@ -1,4 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
+import { createRecentMap } from '../../core/index.ts';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
 
 /** Statements kept prepared per connection. */
@@ -39,14 +40,13 @@ export function openReader(file: string): SqliteFile {
 }
 
 function withStatements(handle: Database): SqliteFile {
-  const cache = new Map<string, SqliteDatabase.Statement>();
+  const cache = createRecentMap<SqliteDatabase.Statement>(preparedStatements);
   return {
     handle,
     prepare(sql) {
       const known = cache.get(sql);
       if (known !== undefined) return known;
       const statement = handle.prepare(sql);
-      if (cache.size >= preparedStatements) cache.delete(cache.keys().next().value ?? '');
       cache.set(sql, statement);
       return statement;
     },

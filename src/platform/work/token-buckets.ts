@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import { createRecentMap, type Clock } from '../../core/index.ts';
 
 /** Buckets kept; the longest unused go first, which by then are full again in all but hostile cases. */
 const maxBuckets = 100_000;
@@ -36,31 +36,26 @@ interface Bucket {
 
 /** Token buckets in memory, one a key: each refills steadily and holds at most `burst` (Decision 0007). */
 export function createTokenBuckets(options: BucketOptions): TokenBuckets {
-  const buckets = new Map<string, Bucket>();
+  const buckets = createRecentMap<Bucket>(maxBuckets);
   return {
     take(key, cost = 1, limits = options) {
-      const bucket = refill(buckets.get(key), limits, options.clock.now().getTime());
-      // Deleting first keeps the map in order of use.
-      buckets.delete(key);
-      buckets.set(key, bucket);
-      if (buckets.size > maxBuckets) buckets.delete(buckets.keys().next().value ?? key);
+      const nowMs = options.clock.now().getTime();
+      let bucket = buckets.get(key);
+      if (bucket === undefined) {
+        bucket = { tokens: limits.burst, atMs: nowMs };
+        buckets.set(key, bucket);
+      }
+      refill(bucket, limits, nowMs);
       return takeFrom(bucket, cost, limits);
     },
   };
 }
 
-function refill(
-  bucket: Bucket | undefined,
-  limits: { ratePerSecond: number; burst: number },
-  nowMs: number,
-): Bucket {
-  if (bucket === undefined) return { tokens: limits.burst, atMs: nowMs };
+function refill(bucket: Bucket, limits: { ratePerSecond: number; burst: number }, nowMs: number): void {
   // A clock that was set back must not drain the bucket.
   const passedSeconds = Math.max(0, nowMs - bucket.atMs) / 1000;
-  return {
-    tokens: Math.min(limits.burst, bucket.tokens + passedSeconds * limits.ratePerSecond),
-    atMs: nowMs,
-  };
+  bucket.tokens = Math.min(limits.burst, bucket.tokens + passedSeconds * limits.ratePerSecond);
+  bucket.atMs = nowMs;
 }
 
 function takeFrom(bucket: Bucket, cost: number, limits: { ratePerSecond: number; burst: number }): Taken {
