@@ -26,6 +26,7 @@ export { concatBytes, decodeBase64Strict, equalBytes, equalSecrets, toHex, viewA
 export {
   listMoved,
   serveTasks,
+  threadScript,
   type CodedFailure,
   type TaskAnswer,
   type TaskFailure,

@@ -2,6 +2,11 @@
 import { parentPort, type TransferListItem } from 'node:worker_threads';
 import { CodedError, errorText, type ErrorKind, type FieldProblem } from './errors.ts';
 
+/** The module `name` beside the one whose `import.meta.url` is given: the sources run as .ts, a built package as .js. */
+export function threadScript(name: string, besideUrl: string): URL {
+  return new URL(`./${name}.${besideUrl.endsWith('.ts') ? 'ts' : 'js'}`, besideUrl);
+}
+
 /** What a thread answers to a task. */
 export type TaskAnswer<Result> = { readonly result: Result } | { readonly failure: TaskFailure };
 

@@ -1,4 +1,5 @@
 import { createHash, type KeyObject } from 'node:crypto';
+import { createRecentMap } from '../../core/index.ts';
 import { readCertificate, readPrivateKey, type Certificate } from '../pki/index.ts';
 import type { KeyTransport, SendingCipher, SigningKey } from '../smime/index.ts';
 import type { DirectAddress } from '../values/index.ts';
@@ -74,14 +75,11 @@ export function createAgentJobRunner(): AgentJobRunner {
 function remember<T extends Certificate | KeyObject>(
   read: (bytes: Uint8Array) => T,
 ): (bytes: Uint8Array) => T {
-  const known = new Map<string, T>();
+  const known = createRecentMap<T>(maxRememberedKeys);
   return (bytes) => {
     const key = createHash('sha256').update(bytes).digest('base64');
     const found = known.get(key) ?? read(bytes);
-    known.delete(key);
     known.set(key, found);
-    const [oldest] = known.keys();
-    if (known.size > maxRememberedKeys && oldest !== undefined) known.delete(oldest);
     return found;
   };
 }

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import type { Clock } from '../../core/index.ts';
+import { createRecentMap, type Clock } from '../../core/index.ts';
 import { maxRateEntries, udpResponseBurst, udpResponsesPerSecond } from './limits.ts';
 
 /** Decides whether a network still gets full answers over UDP. */
@@ -26,7 +26,7 @@ interface Bucket {
  */
 export function createResponseRate(options: ResponseRateOptions): ResponseRate {
   const { clock, perSecond = udpResponsesPerSecond, burst = udpResponseBurst } = options;
-  const buckets = new Map<string, Bucket>();
+  const buckets = createRecentMap<Bucket>(maxRateEntries);
   return {
     allows(address) {
       if (perSecond === 0) return true;
@@ -36,11 +36,7 @@ export function createResponseRate(options: ResponseRateOptions): ResponseRate {
       const gained = (Math.max(0, nowMs - bucket.filledAtMs) / 1000) * perSecond;
       bucket.tokens = Math.min(burst, bucket.tokens + gained);
       bucket.filledAtMs = nowMs;
-      // Moved to the end, so that the map begins with the network unheard of for longest.
-      buckets.delete(key);
       buckets.set(key, bucket);
-      const [oldest] = buckets.keys();
-      if (buckets.size > maxRateEntries && oldest !== undefined) buckets.delete(oldest);
       if (bucket.tokens < 1) return false;
       bucket.tokens--;
       return true;

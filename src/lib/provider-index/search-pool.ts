@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Closable } from '../../core/index.ts';
+import { threadScript, type Closable } from '../../core/index.ts';
 import { ProviderIndexError } from './errors.ts';
 import { createIndexHolder, type IndexDelivery } from './changes/index-holder.ts';
 import { createPageCache } from './page-cache.ts';
@@ -79,8 +79,8 @@ export function createSearchPool({
   }
 
   function startThread(): SearchThread {
-    const file = import.meta.url.endsWith('.ts') ? './search-thread.ts' : './search-thread.js';
-    const thread: SearchThread = { worker: new Worker(new URL(file, import.meta.url)), waiting: new Map() };
+    const worker = new Worker(threadScript('search-thread', import.meta.url));
+    const thread: SearchThread = { worker, waiting: new Map() };
     thread.worker.unref();
     thread.worker.on('message', (reply: PoolReply) => settle(thread, reply));
     thread.worker.on('error', (cause) => dropThread(thread, cause));

@@ -1,4 +1,4 @@
-import { clearBit, fillAll, hasBit, setBit, wordCount } from './bits.ts';
+import { clearBit, fillAll, hasBit, rowsOfBits, setBit, wordCount } from './bits.ts';
 import type { CodeArray } from './arrays.ts';
 
 /** Rows put into groups: a text column, or the points of the map. */
@@ -68,20 +68,10 @@ export function gatherRows(selector: Selector): Uint32Array {
     case 'rows':
       return selector.rows.slice();
     case 'bits':
-      return gatherBits(selector.bits, selector.count);
+      return rowsOfBits(selector.bits, selector.count);
     case 'groups':
       return gatherGroups(selector.column, selector.ranges, selector.count);
   }
-}
-
-function gatherBits(bits: Uint32Array, count: number): Uint32Array {
-  const rows = new Uint32Array(count);
-  let found = 0;
-  for (let word = 0; word < bits.length; word++) {
-    for (let left = bits[word] as number; left !== 0; left &= left - 1)
-      rows[found++] = (word << 5) + (31 - Math.clz32(left & -left));
-  }
-  return rows;
 }
 
 function gatherGroups({ starts, postings }: GroupedRows, ranges: Uint32Array, count: number): Uint32Array {

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
-import { createRecentMap } from '../../core/index.ts';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
+import { createRecentMap } from '../../core/index.ts';
 
 /** Statements kept prepared per connection. */
 const preparedStatements = 500;

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { listMoved, type Clock } from '../../core/index.ts';
+import { listMoved, threadScript, type Clock } from '../../core/index.ts';
 import {
   DirectError,
   verifySender,
@@ -48,7 +48,7 @@ export interface TrustDoubt {
 /** Starts the agent and its threads. */
 export function createAgent(options: AgentOptions): Agent {
   const { trust, clock } = options;
-  const script = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+  const script = threadScript('worker', import.meta.url);
   const threads = options.threads ?? Math.min(2, availableParallelism());
   const pool = createTaskThreads<AgentTask, AgentResult>(script, {
     threads,

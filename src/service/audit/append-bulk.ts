@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Closable } from '../../core/index.ts';
+import { threadScript, type Closable } from '../../core/index.ts';
 import { createTaskThreads, type Storage, type StorageLocation } from '../../platform/index.ts';
 import type { Appender, TimedEvent } from './append.ts';
 import type { AuditTables } from './chain.ts';
@@ -18,10 +18,7 @@ export interface AppendTask {
 // Half a millisecond of hashing and inserting; going to the thread costs a tenth of it.
 const manyEvents = 50;
 
-const script = new URL(
-  import.meta.url.endsWith('.ts') ? './append-thread.ts' : './append-thread.js',
-  import.meta.url,
-);
+const script = threadScript('append-thread', import.meta.url);
 
 /**
  * Few events are written here. Many, as thousands of searches a second leave them, are hashed and written by a thread,

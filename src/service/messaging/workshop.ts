@@ -1,4 +1,4 @@
-import { listMoved, viewAsBuffer, type Closable } from '../../core/index.ts';
+import { listMoved, threadScript, viewAsBuffer, type Closable } from '../../core/index.ts';
 import { collectParts, parseEntity } from '../../lib/mime/index.ts';
 import { createTaskThreads } from '../../platform/index.ts';
 import type { ComposeInput } from './compose-message.ts';
@@ -44,11 +44,9 @@ export interface Workshop extends Closable {
 }
 
 export function createWorkshop(): Workshop {
-  const script = new URL(
-    import.meta.url.endsWith('.ts') ? './content-thread.ts' : './content-thread.js',
-    import.meta.url,
+  const threads = createTaskThreads<ContentTask, ContentResult>(
+    threadScript('content-thread', import.meta.url),
   );
-  const threads = createTaskThreads<ContentTask, ContentResult>(script);
 
   async function run<Result extends ContentResult>(task: ContentTask, isLarge: boolean): Promise<Result> {
     const work = isLarge ? threads.run(task, listMoved(listContents(task))) : doContentWork(task);

@@ -1,4 +1,5 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { threadScript } from '../../../core/index.ts';
 import { ProviderIndexError } from '../errors.ts';
 import type { SharedIndexBytes } from '../types.ts';
 import type { ColumnsTask } from './build-columns.ts';
@@ -28,8 +29,7 @@ export function startColumnHelper(task: ColumnsTask): { result(): SharedIndexByt
     values.offsets.buffer,
     valueOfRecord.buffer,
   ]);
-  const file = import.meta.url.endsWith('.ts') ? './column-thread.ts' : './column-thread.js';
-  const worker = new Worker(new URL(file, import.meta.url), {
+  const worker = new Worker(threadScript('column-thread', import.meta.url), {
     workerData: data,
     transferList: [port2, ...(texts as ArrayBuffer[])],
   });

@@ -1,3 +1,4 @@
+import { rowsOfBits } from '../bits.ts';
 import type { TextColumn } from '../text-column.ts';
 
 /** All rows of a result by stretches of one column's groups, in the order asked for; inside a stretch in any order. */
@@ -25,19 +26,13 @@ export function arrangeRows({ bits, count, column, isDescending }: ArrangeReques
   // The blank group has a stretch of its own, because it comes last in both directions.
   const last = ((groupCount - 1) >>> shift) + 1;
   const starts = new Uint32Array(last + 2);
-  const found = new Uint32Array(count);
+  const found = rowsOfBits(bits, count);
   const stretches = new Uint16Array(count);
-  let end = 0;
-  for (let word = 0; word < bits.length; word++) {
-    for (let left = bits[word] as number; left !== 0; left &= left - 1) {
-      const row = (word << 5) + (31 - Math.clz32(left & -left));
-      const code = codes[row] as number;
-      const stretch =
-        code === blankGroup ? last : isDescending ? last - 1 - (code >>> shift) : code >>> shift;
-      starts[stretch + 1] = (starts[stretch + 1] as number) + 1;
-      found[end] = row;
-      stretches[end++] = stretch;
-    }
+  for (let index = 0; index < count; index++) {
+    const code = codes[found[index] as number] as number;
+    const stretch = code === blankGroup ? last : isDescending ? last - 1 - (code >>> shift) : code >>> shift;
+    starts[stretch + 1] = (starts[stretch + 1] as number) + 1;
+    stretches[index] = stretch;
   }
   for (let stretch = 0; stretch <= last; stretch++)
     starts[stretch + 1] = (starts[stretch + 1] as number) + (starts[stretch] as number);

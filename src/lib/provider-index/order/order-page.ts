@@ -35,15 +35,23 @@ export function orderPage(found: FoundResult, from: number, to: number, context:
   const [first] = steps;
   if (first?.kind === 'distance' && found.circle !== undefined)
     return pageByDistance(request, found.circle, context);
-  if (first?.kind !== 'text' || matches.bits === undefined)
-    return (
-      (first?.kind === 'text' ? walk(request, first, context) : undefined) ??
-      orderRows(allRows(matches, context), request, context)
-    );
+  if (first?.kind !== 'text') return orderRows(allRows(matches, context), request, context);
+  return pageByText(found, request, first, context);
+}
+
+function pageByText(
+  found: FoundResult,
+  request: PageRequest,
+  first: OrderStep & { kind: 'text' },
+  context: OrderContext,
+): Uint32Array {
+  const { bits, count } = found.matches;
   // Who asks for another page of a result may ask for more of them: then it is put in order for all.
-  const isAskedAgain = found.pagesAsked > 1 && matches.count <= maxArranged;
+  const isAskedAgain = bits !== undefined && found.pagesAsked > 1 && count <= maxArranged;
   const walked = found.arranged === undefined && !isAskedAgain ? walk(request, first, context) : undefined;
-  return walked ?? pageOfArranged(found, request, first, matches.bits, context);
+  if (walked !== undefined) return walked;
+  if (bits === undefined) throw new TypeError('A walk over whole groups comes to its end.');
+  return pageOfArranged(found, request, first, bits, context);
 }
 
 function pageOfArranged(

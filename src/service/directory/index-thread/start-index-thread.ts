@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { Closable } from '../../../core/index.ts';
+import { threadScript, type Closable } from '../../../core/index.ts';
 import type { ProviderRecord, SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { LiveBlock } from '../store/generation.ts';
@@ -23,9 +23,7 @@ export interface IndexThread extends Closable {
 /** Blocks on their way at once: enough to keep both threads busy, few enough to bound memory. */
 const maxUnanswered = 8;
 
-// The sources run as .ts, a built package as .js.
-const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const threadFile = new URL(`./thread.${extension}`, import.meta.url);
+const threadFile = threadScript('thread', import.meta.url);
 
 interface Waiter {
   resolve(reply: IndexReply): void;

@@ -1,3 +1,4 @@
+import { indexStored } from '../index-thread/index-stored.ts';
 import { startIndexThread } from '../index-thread/start-index-thread.ts';
 import { maxChainLength } from '../limits.ts';
 import { countEntries, readGeneration, withSkips } from '../store/generation.ts';
@@ -64,13 +65,10 @@ export async function indexGeneration(
 }
 
 async function indexWhole(context: ImportContext, load: BegunLoad, result: LoadedRows): Promise<void> {
-  const db = context.storage.tables<DirectoryTables>();
   const chain: LoadRow[] = [asRow(load, result.blockCount), ...load.chain];
   const thread = startIndexThread();
   try {
-    const overlay = await readProvisioned(context.storage, load.secret);
-    for await (const block of readGeneration(db, chain, overlay)) await thread.add(block);
-    await thread.finish(snapshotPathOf(context, load));
+    await indexStored(context.storage, thread, chain, load.secret, snapshotPathOf(context, load));
   } finally {
     await thread.close();
   }
