@@ -1,12 +1,13 @@
-import type { Kysely } from 'kysely';
-import type { Closable } from '../../core/index.ts';
+import type { CompiledQuery, Compilable, Kysely } from 'kysely';
+import type { Clock, Closable } from '../../core/index.ts';
+import type { StorageTransaction } from './transaction.ts';
 
-/** Which database stands behind the seam. */
+/** Which database runs. Only migrations may ask (`Migration.up`); a service never does (Decision 0021). */
 export type StorageEngine = 'sqlite' | 'postgresql';
 
 /**
- * Any Kysely transaction, whatever tables its owner sees in it. A service that takes part in another service's
- * transaction accepts this and looks at its own tables through {@link tablesOf}.
+ * Any transaction, whatever tables its owner sees in it. A service that takes part in another service's transaction
+ * accepts this and looks at its own tables through {@link tablesOf}.
  */
 export interface AnyTransaction {
   readonly isTransaction: boolean;
@@ -18,41 +19,100 @@ export type StoredValue = string | number | bigint | Uint8Array | null;
 export interface BulkInsert {
   readonly table: string;
   readonly columns: readonly string[];
-  /** One array a row, in the order of `columns`. */
+  /** One array per row, in the order of `columns`. */
   readonly rows: Iterable<readonly StoredValue[]> | AsyncIterable<readonly StoredValue[]>;
 }
 
-/** Where a database is; plain data, so that it can be handed to another thread. */
-export interface StorageLocation {
-  /** The database file; its folder is made if missing. */
-  readonly file: string;
-  /** How long to wait for another process that holds the write lock. */
-  readonly busyTimeoutMs?: number;
+/** A query that Kysely builds with a locking clause: every select query. */
+export interface Lockable {
+  forUpdate(): this;
+  skipLocked(): this;
 }
 
-/** The one seam to the database (Decision 0018). */
+export interface LockOptions {
+  /** Leaves out rows that another transaction has locked, instead of waiting for them. */
+  readonly skipLocked?: boolean;
+}
+
+/**
+ * A query that was built and compiled once. `parameters` are the values of the names that the builder used. Building and
+ * compiling a query costs several times what SQLite needs to run it, so frequent statements are prepared.
+ */
+export interface PreparedQuery<Parameters, Row> {
+  all(on: Kysely<never> | AnyTransaction, parameters: Parameters): Promise<readonly Row[]>;
+  first(on: Kysely<never> | AnyTransaction, parameters: Parameters): Promise<Row | undefined>;
+  /** For statements without rows: how many rows were changed. */
+  run(on: Kysely<never> | AnyTransaction, parameters: Parameters): Promise<number>;
+}
+
+/**
+ * Gathers items during transactions and writes those of each commit together, as the last thing before the commit. On
+ * SQLite several transactions may share one commit. Items of a transaction that is rolled back are dropped with it.
+ */
+export interface Collector<Item> {
+  add(tx: AnyTransaction, item: Item): void;
+}
+
+/** What the database did since it was opened, for metrics and benchmarks. */
+export interface StorageCounts {
+  readonly transactions: number;
+  readonly commits: number;
+  /** Waits for the disk; on PostgreSQL the server's own business, and 0 here. */
+  readonly flushes: number;
+  readonly statements: number;
+}
+
+/** The one seam to the database (Decision 0021). */
 export interface Storage extends Closable {
-  readonly engine: StorageEngine;
-  /** For another thread of this process that is to open the same database. */
-  readonly location: StorageLocation;
   /**
-   * The database outside of any transaction: each statement stands for itself. Reads never wait for a transaction;
-   * a write waits until the running transaction ends. Writing through it inside a transaction would wait for itself
-   * and therefore throws PLATFORM_STORAGE_NESTED: inside, use the transaction that was handed in.
+   * The database outside of any transaction: each statement is its own transaction, durable when its promise is
+   * fulfilled. Reads never wait for a transaction. Writing through it inside a transaction would wait for itself and
+   * therefore throws PLATFORM_STORAGE_NESTED: inside, use the transaction that was handed in.
    */
   readonly db: Kysely<unknown>;
   /** The same as `db`, seen as the tables of one service. */
   tables<T>(): Kysely<T>;
   /**
    * Runs `work` in one transaction: committed and durable when the promise is fulfilled, rolled back when it rejects.
-   * On SQLite transactions run one after another, so `work` must not wait for the network.
+   *
+   * `work` may run several times: after a serialization failure or a deadlock it is run again from its beginning, so it
+   * must not have effects other than through the transaction; those belong into {@link Storage.afterCommit}. It must wait
+   * for nothing but the database: other transactions wait for it, and some share its commit.
    */
   transaction<T, R>(work: (tx: Kysely<T>) => Promise<R>): Promise<R>;
   /**
-   * Runs `work` while nothing else writes through this storage. For work that is done by another thread of this process,
-   * through its own connection: the two take turns instead of meeting at the database's lock.
+   * Locks the rows that a select query reads until the transaction ends, for read-then-write. Where transactions run one
+   * after another (SQLite) the query is returned as it is.
    */
-  whileWritersWait<R>(work: () => Promise<R>): Promise<R>;
+  forUpdate<Query extends Lockable>(query: Query, options?: LockOptions): Query;
+  /** Runs `work` once the transaction is committed and durable; never if it is rolled back. `work` must not throw. */
+  afterCommit(tx: AnyTransaction, work: () => void): void;
+  /**
+   * Makes a collector. `write` gets all items of a commit in the order of adding, inside a transaction, under a lock that
+   * is the last one taken (the lock's name is `name`), so that collectors can never be part of a deadlock.
+   */
+  collector<Item>(
+    name: string,
+    write: (tx: AnyTransaction, items: readonly Item[]) => Promise<void>,
+  ): Collector<Item>;
+  /** Builds and compiles a query once. `build` gets placeholders instead of values; lists (`in`) are not possible. */
+  prepare<Tables, Parameters extends object, Row = never>(
+    build: (db: Kysely<Tables>, parameters: Parameters) => Compilable<Row>,
+  ): PreparedQuery<Parameters, Row>;
+  /**
+   * Runs `work` unless another node runs the same task at this moment: for work that exactly one node must do. Undefined
+   * if another one does. The lock ends with the node, however that ends.
+   */
+  tryAlone<R>(task: string, work: () => Promise<R>): Promise<{ readonly result: R } | undefined>;
+  /** Tells every node, once the transaction is committed, that there is something new under `topic`. A hint, never the truth. */
+  announce(tx: AnyTransaction, topic: string): void;
+  /** Calls `listener` for each announcement, of this node and of others. Returns the function that ends it. */
+  onAnnounced(topic: string, listener: () => void): () => void;
+  /**
+   * The time that all nodes share, for leases and for when work is due: it never jumps, and runs on while the machine's
+   * clock is set. Dates that people read come from the machine's clock instead.
+   */
+  readonly clock: Clock;
   /**
    * Inserts many rows by the engine's fastest path (a prepared statement; COPY on PostgreSQL), handing the event loop
    * back between blocks. Names must come from the source code, never from outside. Returns the number of rows.
@@ -62,11 +122,24 @@ export interface Storage extends Closable {
   migrate(): Promise<readonly string[]>;
   /** Writes a consistent copy of the whole database to a new file, while everything goes on. */
   backup(file: string): Promise<void>;
-  /** Throws unless the database answers; for readiness. */
+  /** Throws unless the database answers and takes writes; for readiness. */
   check(): Promise<void>;
+  counts(): StorageCounts;
 }
 
 /** A transaction of another service, seen as the tables of this one. */
 export function tablesOf<T>(tx: AnyTransaction): Kysely<T> {
   return tx as unknown as Kysely<T>;
 }
+
+/** What an engine provides to a transaction and to prepared queries. */
+export interface QueryRunner {
+  run(query: CompiledQuery): Promise<RunResult>;
+}
+
+export interface RunResult {
+  readonly rows: readonly unknown[];
+  readonly changes: number;
+}
+
+export type { StorageTransaction };

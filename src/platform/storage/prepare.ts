@@ -1,0 +1,46 @@
+import type { CompiledQuery, Compilable, Kysely, QueryResult } from 'kysely';
+import type { PreparedQuery } from './storage.ts';
+import { StorageTransaction } from './transaction.ts';
+
+/** Stands for a value that is only known when the query runs. */
+class Placeholder {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+// Any name that the builder asks for is a parameter.
+const placeholders: unknown = new Proxy({}, { get: (_target, name) => new Placeholder(String(name)) });
+
+/** See `Storage.prepare`. The query is compiled at its first use. */
+export function prepareQuery<Tables, Parameters extends object, Row>(
+  db: Kysely<unknown>,
+  build: (db: Kysely<Tables>, parameters: Parameters) => Compilable<Row>,
+): PreparedQuery<Parameters, Row> {
+  let compiled: CompiledQuery | undefined;
+
+  function bind(parameters: Parameters): CompiledQuery {
+    compiled ??= build(db as Kysely<Tables>, placeholders as Parameters).compile() as CompiledQuery;
+    const values = parameters as Readonly<Record<string, unknown>>;
+    return {
+      ...compiled,
+      parameters: compiled.parameters.map((value) =>
+        value instanceof Placeholder ? values[value.name] : value,
+      ),
+    };
+  }
+
+  function execute(on: object, parameters: Parameters): Promise<QueryResult<Row>> {
+    const query = bind(parameters);
+    if (on instanceof StorageTransaction) return on.runCompiled<Row>(query);
+    return (on as Kysely<unknown>).executeQuery<Row>(query as CompiledQuery<Row>);
+  }
+
+  return {
+    all: async (on, parameters) => (await execute(on, parameters)).rows,
+    first: async (on, parameters) => (await execute(on, parameters)).rows[0],
+    run: async (on, parameters) => Number((await execute(on, parameters)).numAffectedRows ?? 0n),
+  };
+}

@@ -1,0 +1,96 @@
+import {
+  DefaultQueryExecutor,
+  Transaction,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  type QueryCompiler,
+  type QueryResult,
+} from 'kysely';
+import { PlatformError } from '../errors.ts';
+import type { AnyTransaction, Collector } from './storage.ts';
+
+/** What all transactions of one engine share. */
+export interface TransactionParts {
+  readonly dialect: Dialect;
+  readonly driver: Driver;
+  readonly compiler: QueryCompiler;
+  readonly adapter: DialectAdapter;
+}
+
+/**
+ * A transaction with what is to happen when it ends. It is made by the engine, not by Kysely, because an engine may let
+ * several transactions share one commit.
+ */
+export class StorageTransaction extends Transaction<unknown> {
+  readonly connection: DatabaseConnection;
+  readonly afterCommit: (() => void)[] = [];
+  readonly collected = new Map<GatheringCollector<unknown>, unknown[]>();
+  isOver = false;
+
+  constructor(parts: TransactionParts, connection: DatabaseConnection) {
+    const provider = {
+      provideConnection: <T>(consumer: (connection: DatabaseConnection) => Promise<T>): Promise<T> => {
+        if (this.isOver)
+          throw new PlatformError('PLATFORM_STORAGE_FAILED', 'a transaction was used after its end');
+        return consumer(connection);
+      },
+    };
+    super({
+      config: { dialect: parts.dialect },
+      dialect: parts.dialect,
+      driver: parts.driver,
+      executor: new DefaultQueryExecutor(parts.compiler, parts.adapter, provider),
+    });
+    this.connection = connection;
+  }
+
+  /** The short way of a compiled query to the database, without Kysely's layers. */
+  async runCompiled<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.isOver)
+      throw new PlatformError('PLATFORM_STORAGE_FAILED', 'a transaction was used after its end');
+    return this.connection.executeQuery<R>(query);
+  }
+}
+
+/** The transaction that was handed in. Throws TypeError for anything that this storage did not make. */
+export function asTransaction(tx: AnyTransaction): StorageTransaction {
+  if (tx instanceof StorageTransaction) return tx;
+  throw new TypeError('not a transaction of this storage');
+}
+
+/** A collector as the engines see it. */
+export class GatheringCollector<Item> implements Collector<Item> {
+  readonly name: string;
+  readonly write: (tx: AnyTransaction, items: readonly Item[]) => Promise<void>;
+
+  constructor(name: string, write: (tx: AnyTransaction, items: readonly Item[]) => Promise<void>) {
+    this.name = name;
+    this.write = write;
+  }
+
+  add(tx: AnyTransaction, item: Item): void {
+    const { collected } = asTransaction(tx);
+    const key = this as unknown as GatheringCollector<unknown>;
+    const items = collected.get(key);
+    if (items === undefined) collected.set(key, [item]);
+    else items.push(item);
+  }
+}
+
+/** What several transactions collected, in their order. */
+export function mergeCollected(
+  transactions: readonly StorageTransaction[],
+): Map<GatheringCollector<unknown>, unknown[]> {
+  const merged = new Map<GatheringCollector<unknown>, unknown[]>();
+  for (const { collected } of transactions) {
+    for (const [collector, items] of collected) {
+      const known = merged.get(collector);
+      if (known === undefined) merged.set(collector, [...items]);
+      else known.push(...items);
+    }
+  }
+  return merged;
+}
