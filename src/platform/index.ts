@@ -14,9 +14,11 @@ export {
   tablesOf,
   type AnyTransaction,
   type BulkInsert,
+  type Collector,
+  type PreparedQuery,
   type Storage,
+  type StorageCounts,
   type StorageEngine,
-  type StorageLocation,
   type StoredValue,
 } from './storage/storage.ts';
 export type { Migration } from './storage/migrate.ts';

@@ -19,6 +19,7 @@ interface MigrationTables {
 /** Applies what is missing, in order and in one transaction. Returns the names applied. */
 export async function migrateToLatest(
   storage: Storage,
+  engine: StorageEngine,
   migrations: readonly Migration[],
 ): Promise<readonly string[]> {
   return storage.transaction(async (tx: Kysely<MigrationTables>) => {
@@ -31,7 +32,7 @@ export async function migrateToLatest(
     refuseNewerSchema(applied, migrations);
     const pending = migrations.filter((migration) => !applied.has(migration.name));
     for (const migration of pending) {
-      await migration.up(tablesOf<unknown>(tx), storage.engine);
+      await migration.up(tablesOf<unknown>(tx), engine);
       await tx
         .insertInto('schema_migration')
         .values({ name: migration.name, applied_at: Date.now() })

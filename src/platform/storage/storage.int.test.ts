@@ -8,9 +8,9 @@ import { sql, type Kysely } from 'kysely';
 import { PlatformError } from '../errors.ts';
 import type { Migration } from './migrate.ts';
 import { openStorage } from './open-storage.ts';
-import { translated } from './sqlite-errors.ts';
-import { openReader } from './sqlite-files.ts';
-import type { Storage } from './storage.ts';
+import { translated } from './sqlite/errors.ts';
+import { openReader } from './sqlite/files.ts';
+import { tablesOf, type Storage } from './storage.ts';
 
 interface Tables {
   thing: { id: string; size: number | null; content: Uint8Array | null };
@@ -69,7 +69,7 @@ test('the file can be read by its owner alone, is written ahead, and every commi
     const keys = await sql<{ foreign_keys: number }>`pragma foreign_keys`.execute(db);
     assert.deepEqual(
       [mode.rows[0]?.journal_mode, sync.rows[0]?.synchronous, keys.rows[0]?.foreign_keys],
-      ['wal', 2, 1],
+      ['wal', 1, 1],
     );
   }));
 
@@ -115,29 +115,117 @@ test('a write of somebody else waits for the running transaction', () =>
     assert.deepEqual(order.slice(1).sort(), ['second', 'single']);
   }));
 
-test('work of another thread takes turns with what is written here, and is refused inside a transaction', () =>
+test('transactions that come together share one commit, and one that fails takes none along', () =>
   withStorage(async (storage, db) => {
-    // It gives up at once where it meets the other's lock.
-    const other = await openStorage({ ...storage.location, busyTimeoutMs: 0 });
-    const write = (database: Storage, id: string): Promise<void> =>
-      database.transaction(async (tx: Kysely<Tables>) => {
-        await tx.insertInto('thing').values(row(id)).execute();
-        await nextTurn();
-      });
-    await Promise.all([
-      write(storage, 'a'),
-      storage.whileWritersWait(() => write(other, 'b')),
-      write(storage, 'c'),
-      storage.whileWritersWait(() => write(other, 'd')),
+    const before = storage.counts();
+    const results = await Promise.allSettled(
+      ['a', 'b', 'c', 'd'].map((id) =>
+        storage.transaction(async (tx: Kysely<Tables>) => {
+          await tx.insertInto('thing').values(row(id)).execute();
+          if (id === 'b') throw new Error('on purpose');
+          return id;
+        }),
+      ),
+    );
+    assert.deepEqual(
+      results.map((result) => (result.status === 'fulfilled' ? result.value : 'failed')),
+      ['a', 'failed', 'c', 'd'],
+    );
+    assert.deepEqual(await ids(db), ['a', 'c', 'd']);
+    const after = storage.counts();
+    assert.equal(after.commits - before.commits, 1);
+    assert.ok(after.flushes - before.flushes >= 1);
+  }));
+
+test('what follows a commit runs after it, and not at all after a rollback', () =>
+  withStorage(async (storage, db) => {
+    const seen: string[] = [];
+    await Promise.allSettled([
+      storage.transaction(async (tx: Kysely<Tables>) => {
+        storage.afterCommit(tx, () => seen.push('kept'));
+        await tx.insertInto('thing').values(row('a')).execute();
+        seen.push('working');
+      }),
+      storage.transaction(async (tx: Kysely<Tables>) => {
+        storage.afterCommit(tx, () => seen.push('never'));
+        throw new Error('on purpose');
+      }),
     ]);
-    await other.close();
-    assert.deepEqual(await ids(db), ['a', 'b', 'c', 'd']);
-    await storage.transaction(async () => {
-      await assert.rejects(
-        storage.whileWritersWait(async () => {}),
-        hasCode('PLATFORM_STORAGE_NESTED'),
-      );
+    assert.deepEqual(seen, ['working', 'kept']);
+    assert.deepEqual(await ids(db), ['a']);
+  }));
+
+test('collected items of a commit are written together at its end, without those of a rollback', () =>
+  withStorage(async (storage, db) => {
+    const written: (readonly string[])[] = [];
+    const collector = storage.collector<string>('test', async (tx, items) => {
+      written.push(items);
+      for (const id of items)
+        await tablesOf<Tables>(tx).insertInto('thing').values(row(id)).execute();
     });
+    await Promise.allSettled(
+      ['a', 'b', 'c'].map((id) =>
+        storage.transaction(async (tx) => {
+          collector.add(tx, `${id}1`);
+          await nextTurn();
+          collector.add(tx, `${id}2`);
+          if (id === 'b') throw new Error('on purpose');
+        }),
+      ),
+    );
+    assert.deepEqual(written.flat(), ['a1', 'a2', 'c1', 'c2']);
+    assert.deepEqual(await ids(db), ['a1', 'a2', 'c1', 'c2']);
+  }));
+
+test('a collector that fails fails every transaction of its commit', () =>
+  withStorage(async (storage, db) => {
+    const collector = storage.collector<string>('test', async () => {
+      throw new Error('full');
+    });
+    const results = await Promise.allSettled(
+      ['a', 'b'].map((id) =>
+        storage.transaction(async (tx: Kysely<Tables>) => {
+          await tx.insertInto('thing').values(row(id)).execute();
+          if (id === 'a') collector.add(tx, id);
+        }),
+      ),
+    );
+    assert.deepEqual(
+      results.map((result) => result.status),
+      ['rejected', 'rejected'],
+    );
+    assert.deepEqual(await ids(db), []);
+    await db.insertInto('thing').values(row('c')).execute();
+    assert.deepEqual(await ids(db), ['c']);
+  }));
+
+test('a transaction that was kept and used after its end is refused', () =>
+  withStorage(async (storage) => {
+    let kept: Kysely<Tables> | undefined;
+    await storage.transaction(async (tx: Kysely<Tables>) => {
+      kept = tx;
+    });
+    await assert.rejects(
+      async () => kept?.insertInto('thing').values(row('late')).execute(),
+      hasCode('PLATFORM_STORAGE_FAILED'),
+    );
+  }));
+
+test('a prepared query takes its values when it runs, inside a transaction and outside', () =>
+  withStorage(async (storage, db) => {
+    const insert = storage.prepare<Tables, { id: string; size: number }>((query, { id, size }) =>
+      query.insertInto('thing').values({ id, size, content: null }),
+    );
+    const find = storage.prepare<Tables, { least: number }, { id: string }>((query, { least }) =>
+      query.selectFrom('thing').select('id').where('size', '>=', least).orderBy('id'),
+    );
+    await storage.transaction(async (tx) => {
+      assert.equal(await insert.run(tx, { id: 'a', size: 1 }), 1);
+      assert.deepEqual(await find.all(tx, { least: 1 }), [{ id: 'a' }]);
+    });
+    assert.equal(await insert.run(db, { id: 'b', size: 2 }), 1);
+    assert.deepEqual(await find.first(db, { least: 2 }), { id: 'b' });
+    assert.equal(await find.first(db, { least: 3 }), undefined);
   }));
 
 test('a write or a transaction that would wait for its own transaction is refused at once', () =>

@@ -1,6 +1,5 @@
-import type { CompiledQuery, Compilable, Kysely } from 'kysely';
+import type { Compilable, Kysely } from 'kysely';
 import type { Clock, Closable } from '../../core/index.ts';
-import type { StorageTransaction } from './transaction.ts';
 
 /** Which database runs. Only migrations may ask (`Migration.up`); a service never does (Decision 0021). */
 export type StorageEngine = 'sqlite' | 'postgresql';
@@ -34,15 +33,18 @@ export interface LockOptions {
   readonly skipLocked?: boolean;
 }
 
+/** Where a prepared query runs: `Storage.db`, or a transaction. */
+export type QueryTarget = Pick<Kysely<unknown>, 'isTransaction'>;
+
 /**
  * A query that was built and compiled once. `parameters` are the values of the names that the builder used. Building and
  * compiling a query costs several times what SQLite needs to run it, so frequent statements are prepared.
  */
 export interface PreparedQuery<Parameters, Row> {
-  all(on: Kysely<never> | AnyTransaction, parameters: Parameters): Promise<readonly Row[]>;
-  first(on: Kysely<never> | AnyTransaction, parameters: Parameters): Promise<Row | undefined>;
+  all(on: QueryTarget, parameters: Parameters): Promise<readonly Row[]>;
+  first(on: QueryTarget, parameters: Parameters): Promise<Row | undefined>;
   /** For statements without rows: how many rows were changed. */
-  run(on: Kysely<never> | AnyTransaction, parameters: Parameters): Promise<number>;
+  run(on: QueryTarget, parameters: Parameters): Promise<number>;
 }
 
 /**
@@ -131,15 +133,3 @@ export interface Storage extends Closable {
 export function tablesOf<T>(tx: AnyTransaction): Kysely<T> {
   return tx as unknown as Kysely<T>;
 }
-
-/** What an engine provides to a transaction and to prepared queries. */
-export interface QueryRunner {
-  run(query: CompiledQuery): Promise<RunResult>;
-}
-
-export interface RunResult {
-  readonly rows: readonly unknown[];
-  readonly changes: number;
-}
-
-export type { StorageTransaction };

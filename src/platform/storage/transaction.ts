@@ -25,7 +25,7 @@ export interface TransactionParts {
  * several transactions share one commit.
  */
 export class StorageTransaction extends Transaction<unknown> {
-  readonly connection: DatabaseConnection;
+  readonly #connection: DatabaseConnection;
   readonly afterCommit: (() => void)[] = [];
   readonly collected = new Map<GatheringCollector<unknown>, unknown[]>();
   isOver = false;
@@ -44,14 +44,14 @@ export class StorageTransaction extends Transaction<unknown> {
       driver: parts.driver,
       executor: new DefaultQueryExecutor(parts.compiler, parts.adapter, provider),
     });
-    this.connection = connection;
+    this.#connection = connection;
   }
 
   /** The short way of a compiled query to the database, without Kysely's layers. */
   async runCompiled<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.isOver)
       throw new PlatformError('PLATFORM_STORAGE_FAILED', 'a transaction was used after its end');
-    return this.connection.executeQuery<R>(query);
+    return this.#connection.executeQuery<R>(query);
   }
 }
 

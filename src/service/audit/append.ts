@@ -1,4 +1,4 @@
-import { tablesOf, type AnyTransaction, type Storage, type StoredValue } from '../../platform/index.ts';
+import type { AnyTransaction, Storage, StoredValue } from '../../platform/index.ts';
 import { canonicalObjects, chainStart, hashRow, type AuditRow, type AuditTables } from './chain.ts';
 import { conceal } from './conceal.ts';
 import type { AuditEvent } from './create-audit.ts';
@@ -21,38 +21,26 @@ const columns = [
   'hash',
 ] as const satisfies readonly (keyof AuditRow)[];
 
-/** Adds events to the end of the chain, inside a transaction. */
-export type Appender = (tx: AnyTransaction, events: readonly TimedEvent[]) => Promise<void>;
-
 /**
- * The transaction holds the write lock, so nobody else can append between reading the last row and inserting the next;
- * two appends in one transaction wait for each other.
+ * Adds events to the end of the chain. Storage hands over the events of a whole commit together, under a lock, so nobody
+ * else can append between reading the last row and inserting the next.
  */
-export function createAppender(storage: Storage): Appender {
-  const running = new WeakMap<AnyTransaction, Promise<void>>();
+export function createAppender(
+  storage: Storage,
+): (tx: AnyTransaction, events: readonly TimedEvent[]) => Promise<void> {
+  const findLast = storage.prepare<AuditTables, object, Pick<AuditRow, 'sequence' | 'hash'>>((db) =>
+    db.selectFrom('audit_event').select(['sequence', 'hash']).orderBy('sequence', 'desc').limit(1),
+  );
   return async (tx, events) => {
-    const before = running.get(tx) ?? Promise.resolve();
-    const own = before.catch(() => {}).then(() => append(storage, tx, events));
-    running.set(tx, own);
-    await own;
+    let { sequence, hash } = (await findLast.first(tx, {})) ?? { sequence: 0, hash: chainStart };
+    const rows: StoredValue[][] = [];
+    for (const { event, atMs } of events) {
+      const row = toRow(event, atMs, ++sequence, hash);
+      rows.push(columns.map((column) => row[column]));
+      hash = row.hash;
+    }
+    await storage.bulkInsert(tx, { table: 'audit_event', columns, rows });
   };
-}
-
-async function append(storage: Storage, tx: AnyTransaction, events: readonly TimedEvent[]): Promise<void> {
-  const last = await tablesOf<AuditTables>(tx)
-    .selectFrom('audit_event')
-    .select(['sequence', 'hash'])
-    .orderBy('sequence', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  let { sequence, hash } = last ?? { sequence: 0, hash: chainStart };
-  const rows: StoredValue[][] = [];
-  for (const { event, atMs } of events) {
-    const row = toRow(event, atMs, ++sequence, hash);
-    rows.push(columns.map((column) => row[column]));
-    hash = row.hash;
-  }
-  await storage.bulkInsert(tx, { table: 'audit_event', columns, rows });
 }
 
 function toRow(event: AuditEvent, atMs: number, sequence: number, previousHash: Uint8Array): AuditRow {

@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorCode, type Log } from '../../core/index.ts';
 
-/** Events after which the batch is written without waiting for its time. */
+/** Items after which the batch is written without waiting for its time. */
 const fullBatch = 2000;
+/** Items per write: hashing and inserting so many holds up the event loop for about two milliseconds. */
+const maxWritten = 100;
 
 export interface Batch<Item> {
   /** Never waits: an adder may be inside the very transaction that a write would wait for. */
@@ -35,10 +37,12 @@ export function createBatch<Item>(options: {
     const items = waiting;
     if (items.length === 0) return;
     waiting = [];
+    let written = 0;
     try {
-      await options.write(items);
+      for (; written < items.length; written += maxWritten)
+        await options.write(items.slice(written, written + maxWritten));
     } catch (error) {
-      waiting = [...items, ...waiting];
+      waiting = [...items.slice(written), ...waiting];
       options.log.error(
         { code: errorCode(error), error, waiting: waiting.length },
         'audit events could not be written',

@@ -1,9 +1,7 @@
-import type { Kysely } from 'kysely';
 import type { Clock, Closable, Log } from '../../core/index.ts';
 import type { AnyTransaction, Storage } from '../../platform/index.ts';
 import { createAppender, type TimedEvent } from './append.ts';
 import type { AuditTables } from './chain.ts';
-import { createBulkAppender } from './append-bulk.ts';
 import type { ConcealedValues } from './conceal.ts';
 import { createBatch } from './batch.ts';
 import { createFloodGuard } from './flood-guard.ts';
@@ -55,17 +53,20 @@ export interface AuditOptions {
 
 export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions): Audit {
   const timed = (event: AuditEvent): TimedEvent => ({ event, atMs: clock.now().getTime() });
-  const append = createAppender(storage);
+  const chain = storage.collector<TimedEvent>('audit', createAppender(storage));
   const guard = createFloodGuard(clock);
-  const bulk = createBulkAppender(storage, append);
-  const batch = createBatch<TimedEvent>({ flushMs, log, write: (events) => bulk.append(events) });
+  const append = (events: readonly TimedEvent[]): Promise<void> =>
+    storage.transaction(async (tx) => {
+      for (const event of events) chain.add(tx, event);
+    });
+  const batch = createBatch<TimedEvent>({ flushMs, log, write: append });
   return {
     record: async (event) => {
       const kept = guard(event);
       if (kept !== undefined) batch.add(timed(kept));
     },
-    recordIn: (tx, event) => append(tx, [timed(event)]),
-    recordNow: (event) => storage.transaction((tx: Kysely<AuditTables>) => append(tx, [timed(event)])),
+    recordIn: async (tx, event) => chain.add(tx, timed(event)),
+    recordNow: (event) => append([timed(event)]),
     flush: () => batch.flush(),
     verifyChain: async () => {
       await batch.flush();
@@ -75,9 +76,6 @@ export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions
       await batch.flush();
       return findEvents(storage.tables<AuditTables>(), filter);
     },
-    async close() {
-      await batch.close();
-      await bulk.close();
-    },
+    close: () => batch.close(),
   };
 }

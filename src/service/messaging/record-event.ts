@@ -81,14 +81,13 @@ interface Found {
   readonly message: MessageRow;
 }
 
-// On SQLite transactions run one after another; elsewhere the row is locked until this one ends.
 async function findForUpdate(
   tx: Kysely<MessagingTables>,
   { storage }: EventParts,
   recipientId: string,
 ): Promise<Found | undefined> {
   const query = tx.selectFrom('message_recipient').selectAll().where('id', '=', recipientId);
-  const recipient = await (storage.engine === 'postgresql' ? query.forUpdate() : query).executeTakeFirst();
+  const recipient = await storage.forUpdate(query).executeTakeFirst();
   if (recipient === undefined) return undefined;
   const message = await tx
     .selectFrom('message')

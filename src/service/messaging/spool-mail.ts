@@ -108,9 +108,7 @@ async function takeLeases(
   limit: number,
 ): Promise<readonly InboundMailRow[]> {
   const query = dueMail(tx, nowMs).selectAll().orderBy('next_attempt_at').limit(limit);
-  const rows = await (
-    parts.storage.engine === 'postgresql' ? query.forUpdate().skipLocked() : query
-  ).execute();
+  const rows = await parts.storage.forUpdate(query, { skipLocked: true }).execute();
   if (rows.length === 0) return [];
   await tx
     .updateTable('inbound_mail')

@@ -134,9 +134,7 @@ export async function claimNotifications(
   if (due.length === 0) return [];
   return parts.storage.transaction(async (tx: Kysely<WebhookTables>) => {
     const query = dueQuery(tx, nowMs, health).selectAll('n').orderBy('n.next_attempt_at').limit(limit);
-    const rows = await (
-      parts.storage.engine === 'postgresql' ? query.forUpdate('n').skipLocked() : query
-    ).execute();
+    const rows = await parts.storage.forUpdate(query, { skipLocked: true }).execute();
     const lease = { lease_owner: parts.nodeId, lease_until: nowMs + parts.leaseMs };
     const ids = rows.map((row) => row.id);
     if (ids.length === 0) return [];

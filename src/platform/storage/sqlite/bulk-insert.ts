@@ -1,19 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { translated } from './sqlite-errors.ts';
-import type { SqliteFile } from './sqlite-files.ts';
-import type { AnyTransaction, BulkInsert } from './storage.ts';
+import { asTransaction } from '../transaction.ts';
+import type { AnyTransaction, BulkInsert } from '../storage.ts';
+import { translated } from './errors.ts';
+import type { SqliteFile } from './files.ts';
 
 /** Rows inserted before the event loop gets its turn: about 5 ms of work. */
 const rowsPerTurn = 1000;
 
+/** See `Storage.bulkInsert`. */
 export async function insertOnSqlite(
   tx: AnyTransaction,
-  writer: SqliteFile,
+  file: SqliteFile,
   insert: BulkInsert,
 ): Promise<number> {
-  if (!tx.isTransaction || !writer.handle.inTransaction)
+  if (asTransaction(tx).isOver || !file.handle.inTransaction)
     throw new TypeError('a bulk insert needs a running transaction');
-  const statement = writer.prepare(
+  const statement = file.prepare(
     `insert into "${insert.table}" (${insert.columns.map((column) => `"${column}"`).join(', ')}) ` +
       `values (${insert.columns.map(() => '?').join(', ')})`,
   );

@@ -1,5 +1,5 @@
-import { errorText } from '../../core/index.ts';
-import { PlatformError, type PlatformErrorCode } from '../errors.ts';
+import { errorText } from '../../../core/index.ts';
+import { PlatformError, type PlatformErrorCode } from '../../errors.ts';
 
 /** SQLite's result codes, by their beginning; the first that fits decides. */
 const codes: readonly (readonly [prefix: string, code: PlatformErrorCode])[] = [

@@ -1,14 +1,9 @@
 import { closeSync, openSync } from 'node:fs';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
-import { createRecentMap } from '../../core/index.ts';
+import { createRecentMap } from '../../../core/index.ts';
 
 /** Statements kept prepared per connection. */
 const preparedStatements = 500;
-/**
- * Pages of the write-ahead log (4 kB each) after which a commit also moves them into the main file. Few, because that
- * commit takes the longer; sending is no slower with 500 than with 4000.
- */
-const checkpointPages = 500;
 
 export interface SqliteFile {
   /** The driver's own handle. */
@@ -16,18 +11,21 @@ export interface SqliteFile {
   prepare(sql: string): SqliteDatabase.Statement;
 }
 
-/** Opens the one connection that writes: write-ahead log, a commit is on disk before it returns. */
+/**
+ * Opens the one connection that writes. A commit is in the write-ahead log when it returns, and on disk once the log was
+ * flushed (`flusher.ts`). Checkpoints are another thread's work (`checkpointer.ts`).
+ */
 export function openWriter(file: string): SqliteFile {
   // The log and index files beside it take over its mode.
   closeSync(openSync(file, 'a', 0o600));
-  // The wait for another process's lock is done by us, without holding up the event loop (sqlite-driver.ts).
+  // The wait for another process's lock is done by the writer's queue, without holding up the event loop.
   const handle = new SqliteDatabase(file, { timeout: 0 });
   handle.pragma('busy_timeout = 5000');
   handle.pragma('journal_mode = WAL');
   handle.pragma('busy_timeout = 0');
-  handle.pragma('synchronous = FULL');
+  handle.pragma('synchronous = NORMAL');
   handle.pragma('foreign_keys = ON');
-  handle.pragma(`wal_autocheckpoint = ${checkpointPages}`);
+  handle.pragma('wal_autocheckpoint = 0');
   handle.pragma('cache_size = -32000');
   return withStatements(handle);
 }

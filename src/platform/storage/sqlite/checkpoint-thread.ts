@@ -1,0 +1,22 @@
+/** Runs in a worker thread: moves the write-ahead log into the database file. */
+import SqliteDatabase from 'better-sqlite3';
+import { serveTasks } from '../../../core/index.ts';
+
+export interface CheckpointTask {
+  readonly file: string;
+}
+
+let opened: SqliteDatabase.Database | undefined;
+
+function checkpoint({ file }: CheckpointTask): undefined {
+  if (opened === undefined) {
+    opened = new SqliteDatabase(file, { timeout: 0 });
+    // NORMAL flushes the log before pages are moved and the database afterwards.
+    opened.pragma('synchronous = NORMAL');
+    opened.pragma('wal_autocheckpoint = 0');
+  }
+  opened.pragma('wal_checkpoint(PASSIVE)');
+  return undefined;
+}
+
+serveTasks(checkpoint, () => []);

@@ -1,0 +1,55 @@
+import { errorText, threadScript, type Closable } from '../../../core/index.ts';
+import { createTaskThreads } from '../../work/task-threads.ts';
+import type { CheckpointTask } from './checkpoint-thread.ts';
+
+/** Between the end of one checkpoint and the beginning of the next: each flushes the whole database file. */
+const restMs = 1000;
+/** Commits that make a checkpoint worth its flush; a large one counts as several. */
+const manyCommits = 200;
+/** After this time a checkpoint runs even for a few commits, so that a crash leaves a short log. */
+const latestMs = 15_000;
+
+/**
+ * Moves the log into the database in a thread, so that no commit waits for it. A checkpoint that cannot finish, because
+ * somebody still reads an old state, is continued by the next.
+ */
+export interface Checkpointer extends Closable {
+  /** Called after each commit. `weight` is 1 for an ordinary one. */
+  afterCommit(weight: number): void;
+}
+
+export function createCheckpointer(file: string, onError: (text: string) => void): Checkpointer {
+  const threads = createTaskThreads<CheckpointTask, undefined>(
+    threadScript('checkpoint-thread', import.meta.url),
+    { idleMs: 60_000 },
+  );
+  let running: Promise<void> | undefined;
+  let commits = 0;
+  let endedAt = performance.now();
+
+  async function run(): Promise<void> {
+    commits = 0;
+    try {
+      await threads.run({ file });
+    } catch (error) {
+      onError(errorText(error));
+    } finally {
+      endedAt = performance.now();
+      running = undefined;
+    }
+  }
+
+  return {
+    afterCommit(weight) {
+      commits += weight;
+      if (running !== undefined) return;
+      const restedMs = performance.now() - endedAt;
+      if (restedMs < (commits >= manyCommits ? restMs : latestMs)) return;
+      running = run();
+    },
+    async close() {
+      await running;
+      await threads.close();
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import {
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+} from 'kysely';
+import { PlatformError } from '../../errors.ts';
+import { translated } from './errors.ts';
+import { openReader, type SqliteFile } from './files.ts';
+import { runOn, toParameters } from './run-query.ts';
+import type { SqliteWriter, WriterCounts } from './writer.ts';
+
+export interface SqliteDriverParts {
+  readonly file: string;
+  readonly reader: SqliteFile;
+  readonly counts: WriterCounts;
+  writer(): SqliteWriter;
+}
+
+/**
+ * Kysely's driver for statements outside transactions: reads go to the reading connection, which sees the last committed
+ * state and never waits; a write becomes a transaction with one statement. Transactions are made by `SqliteWriter`.
+ */
+export class SqliteDriver implements Driver {
+  readonly #connection: DatabaseConnection;
+  #isClosed = false;
+
+  constructor(parts: SqliteDriverParts) {
+    this.#connection = {
+      executeQuery: async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
+        this.requireOpen();
+        if (isRead(query)) {
+          parts.counts.statements++;
+          return translated(() => runOn<R>(parts.reader, query));
+        }
+        return parts.writer().transaction((tx) => tx.runCompiled<R>(query));
+      },
+      streamQuery: <R>(query: CompiledQuery, chunkSize: number) =>
+        streamFrom<R>(parts.file, query, chunkSize),
+    };
+  }
+
+  requireOpen(): void {
+    if (this.#isClosed) throw new PlatformError('PLATFORM_STORAGE_CLOSED', 'the storage is closed');
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return this.#connection;
+  }
+
+  async beginTransaction(): Promise<void> {
+    throw new TypeError('transactions are made by Storage.transaction');
+  }
+
+  async commitTransaction(): Promise<void> {}
+
+  async rollbackTransaction(): Promise<void> {}
+
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {}
+}
+
+/** Streams from its own connection, so that an unfinished stream holds up nobody. */
+async function* streamFrom<R>(
+  file: string,
+  query: CompiledQuery,
+  chunkSize: number,
+): AsyncIterableIterator<QueryResult<R>> {
+  const snapshot = openReader(file);
+  try {
+    let rows: R[] = [];
+    for (const row of snapshot.prepare(query.sql).iterate(...toParameters(query.parameters))) {
+      rows.push(row as R);
+      if (rows.length < chunkSize) continue;
+      yield { rows };
+      rows = [];
+    }
+    yield { rows };
+  } finally {
+    snapshot.handle.close();
+  }
+}
+
+function isRead(query: CompiledQuery): boolean {
+  return query.query.kind === 'SelectQueryNode';
+}
+
+// Kysely would let only one connection exist, and so make a read wait for a transaction; the driver knows better.
+class SeveralConnectionsAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): true {
+    return true;
+  }
+}
+
+/** Kysely's dialect over {@link SqliteDriver}. */
+export function createSqliteDialect(driver: SqliteDriver): Dialect {
+  return {
+    createAdapter: () => new SeveralConnectionsAdapter(),
+    createDriver: () => driver,
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  };
+}

@@ -1,0 +1,119 @@
+import { closeSync, openSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { Kysely, SqliteAdapter, SqliteQueryCompiler } from 'kysely';
+import { createSteadyClock } from '../../work/steady-clock.ts';
+import type { Clock } from '../../../core/index.ts';
+import { migrateToLatest, type Migration } from '../migrate.ts';
+import { prepareQuery } from '../prepare.ts';
+import type { Storage } from '../storage.ts';
+import { asTransaction, GatheringCollector } from '../transaction.ts';
+import { insertOnSqlite } from './bulk-insert.ts';
+import { createCheckpointer } from './checkpointer.ts';
+import { createSqliteDialect, SqliteDriver } from './driver.ts';
+import { openReader, openWriter } from './files.ts';
+import { LogFlusher } from './flusher.ts';
+import { SqliteWriter, type WriterCounts } from './writer.ts';
+
+export interface SqliteOptions {
+  /** The database file; its folder is made if missing. */
+  readonly file: string;
+  /** How long to wait for another process that holds the write lock. */
+  readonly busyTimeoutMs?: number;
+  readonly migrations: readonly Migration[];
+  /** For tests; by default one that never jumps. */
+  readonly clock?: Clock;
+  /** Hears of checkpoints that failed; the next commit tries again. */
+  readonly onProblem?: (text: string) => void;
+}
+
+/** The embedded engine: one file, one process that serves (Decision 0021). */
+export async function openSqliteStorage(options: SqliteOptions): Promise<Storage> {
+  const { file, busyTimeoutMs = 5000, migrations, onProblem = () => {} } = options;
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  const counts: WriterCounts = { transactions: 0, commits: 0, statements: 0 };
+  const writing = openWriter(file);
+  const reading = openReader(file);
+  const flusher = new LogFlusher(file);
+  const checkpointer = createCheckpointer(file, onProblem);
+  const driver = new SqliteDriver({ file, reader: reading, counts, writer: () => writer });
+  const dialect = createSqliteDialect(driver);
+  const writer = new SqliteWriter({
+    file: writing,
+    flusher,
+    checkpointer,
+    busyTimeoutMs,
+    counts,
+    transactionParts: {
+      dialect,
+      driver,
+      compiler: new SqliteQueryCompiler(),
+      adapter: new SqliteAdapter(),
+    },
+  });
+  const db = new Kysely<unknown>({ dialect });
+  const tasks = new Set<string>();
+  const listeners = new Map<string, Set<() => void>>();
+  let closing: Promise<void> | undefined;
+
+  async function close(): Promise<void> {
+    driver.close();
+    await writer.idle();
+    await flusher.flush().catch(() => {});
+    await checkpointer.close();
+    flusher.close();
+    reading.handle.close();
+    writing.handle.close();
+  }
+
+  const storage: Storage = {
+    db,
+    tables: <T>() => db as Kysely<T>,
+    async transaction<T, R>(work: (tx: Kysely<T>) => Promise<R>) {
+      driver.requireOpen();
+      return writer.transaction((tx) => work(tx as unknown as Kysely<T>));
+    },
+    forUpdate: (query) => query,
+    afterCommit: (tx, work) => void asTransaction(tx).afterCommit.push(work),
+    collector: (name, write) => new GatheringCollector(name, write),
+    prepare: (build) => prepareQuery(db, build),
+    async tryAlone(task, work) {
+      if (tasks.has(task)) return undefined;
+      tasks.add(task);
+      try {
+        return { result: await work() };
+      } finally {
+        tasks.delete(task);
+      }
+    },
+    announce(tx, topic) {
+      storage.afterCommit(tx, () => {
+        for (const listener of listeners.get(topic) ?? []) listener();
+      });
+    },
+    onAnnounced(topic, listener) {
+      const known = listeners.get(topic) ?? new Set();
+      listeners.set(topic, known.add(listener));
+      return () => void known.delete(listener);
+    },
+    clock: options.clock ?? createSteadyClock(),
+    async bulkInsert(tx, insert) {
+      const count = await insertOnSqlite(tx, writing, insert);
+      writer.addWeight(count / 20);
+      return count;
+    },
+    migrate: () => migrateToLatest(storage, 'sqlite', migrations),
+    async backup(copy) {
+      closeSync(openSync(copy, 'wx', 0o600));
+      await writing.handle.backup(copy);
+    },
+    async check() {
+      driver.requireOpen();
+      reading.prepare('select 1').get();
+      if (flusher.hasFailed) await flusher.flush();
+    },
+    counts: () => ({ ...counts, flushes: flusher.count }),
+    close: () => (closing ??= close()),
+  };
+  return storage;
+}

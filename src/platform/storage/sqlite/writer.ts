@@ -1,0 +1,215 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
+import { PlatformError } from '../../errors.ts';
+import { mergeCollected, StorageTransaction, type TransactionParts } from '../transaction.ts';
+import type { Checkpointer } from './checkpointer.ts';
+import { isBusy, translated } from './errors.ts';
+import type { SqliteFile } from './files.ts';
+import type { LogFlusher } from './flusher.ts';
+import { runOn } from './run-query.ts';
+
+/** Transactions that share one commit at most, and how long the first may wait for the last to begin. */
+const maxShared = 64;
+const maxSharedMs = 8;
+
+interface Job {
+  readonly work: (tx: StorageTransaction) => Promise<unknown>;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+interface Done {
+  readonly job: Job;
+  readonly tx: StorageTransaction;
+  readonly result: unknown;
+}
+
+export interface WriterCounts {
+  transactions: number;
+  commits: number;
+  statements: number;
+}
+
+export interface WriterParts {
+  readonly file: SqliteFile;
+  readonly flusher: LogFlusher;
+  readonly checkpointer: Checkpointer;
+  readonly transactionParts: TransactionParts;
+  /** How long to wait for another process that holds the write lock. */
+  readonly busyTimeoutMs: number;
+  readonly counts: WriterCounts;
+}
+
+/**
+ * Runs transactions on the one writing connection, one after another. Those that wait when one ends join its commit: each
+ * has a savepoint, so that one that fails takes none of the others along, and all share one commit and one flush.
+ */
+export class SqliteWriter {
+  readonly #parts: WriterParts;
+  readonly #queue: Job[] = [];
+  readonly #context = new AsyncLocalStorage<StorageTransaction>();
+  // The loop must not inherit the context of the transaction that happened to start it.
+  readonly #withoutContext = AsyncLocalStorage.snapshot();
+  #running: Promise<void> | undefined;
+  #weight = 0;
+
+  constructor(parts: WriterParts) {
+    this.#parts = parts;
+  }
+
+  transaction<R>(work: (tx: StorageTransaction) => Promise<R>): Promise<R> {
+    this.refuseInside('a transaction');
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#queue.push({ work, resolve, reject });
+    this.#running ??= this.#withoutContext(() => this.#pump());
+    return promise as Promise<R>;
+  }
+
+  refuseInside(what: string): void {
+    const running = this.#context.getStore();
+    if (running === undefined || running.isOver) return;
+    throw new PlatformError(
+      'PLATFORM_STORAGE_NESTED',
+      `${what} was started inside a transaction, which it would wait for`,
+    );
+  }
+
+  /** Tells that the present transaction writes as much as `weight` ordinary ones. */
+  addWeight(weight: number): void {
+    this.#weight += weight;
+  }
+
+  /** Waits for the transactions in the queue. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  async #pump(): Promise<void> {
+    // Whoever asks in the same turn shares the first commit.
+    await Promise.resolve();
+    try {
+      while (this.#queue.length > 0) await this.#runGroup();
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  async #runGroup(): Promise<void> {
+    const { file, counts, flusher, checkpointer } = this.#parts;
+    try {
+      if (flusher.hasFailed) await flusher.flush();
+      await this.#whenFree(() => file.handle.exec('begin immediate'));
+    } catch (error) {
+      this.#queue.shift()?.reject(error);
+      return;
+    }
+    const group = await this.#runShared();
+    try {
+      if (group.length === 0) {
+        this.#rollBack();
+        return;
+      }
+      await this.#writeCollected(group);
+      await this.#whenFree(() => file.handle.exec('commit'));
+    } catch (error) {
+      this.#rollBack();
+      for (const { job } of group) job.reject(error);
+      return;
+    }
+    counts.commits++;
+    checkpointer.afterCommit(1 + this.#weight);
+    this.#weight = 0;
+    flusher.flush().then(
+      () => finish(group),
+      (error: unknown) => {
+        for (const { job } of group) job.reject(error);
+      },
+    );
+  }
+
+  async #runShared(): Promise<Done[]> {
+    const { file, counts } = this.#parts;
+    const group: Done[] = [];
+    const startedAt = performance.now();
+    do {
+      const job = this.#queue.shift() as Job;
+      counts.transactions++;
+      const tx = new StorageTransaction(this.#parts.transactionParts, this.#connect());
+      try {
+        translated(() => file.handle.exec('savepoint shared'));
+        const result = await this.#context.run(tx, () => job.work(tx));
+        // SQLite ends the whole transaction by itself on some failures, a full disk among them.
+        if (!file.handle.inTransaction) throw lost();
+        translated(() => file.handle.exec('release shared'));
+        group.push({ job, tx, result });
+      } catch (error) {
+        if (file.handle.inTransaction) file.handle.exec('rollback to shared; release shared');
+        job.reject(error);
+        if (!file.handle.inTransaction) {
+          for (const done of group.splice(0)) done.job.reject(error);
+          return group;
+        }
+      } finally {
+        tx.isOver = true;
+      }
+    } while (
+      this.#queue.length > 0 &&
+      group.length < maxShared &&
+      performance.now() - startedAt < maxSharedMs
+    );
+    return group;
+  }
+
+  async #writeCollected(group: readonly Done[]): Promise<void> {
+    const collected = mergeCollected(group.map(({ tx }) => tx));
+    if (collected.size === 0) return;
+    const tx = new StorageTransaction(this.#parts.transactionParts, this.#connect());
+    for (const [collector, items] of collected)
+      await this.#context.run(tx, () => collector.write(tx, items));
+    tx.isOver = true;
+  }
+
+  #connect(): DatabaseConnection {
+    const { file, counts } = this.#parts;
+    return {
+      executeQuery: async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
+        counts.statements++;
+        return translated(() => runOn<R>(file, query));
+      },
+      streamQuery: () => {
+        throw new PlatformError('PLATFORM_STORAGE_FAILED', 'streaming is for reads outside a transaction');
+      },
+    };
+  }
+
+  #rollBack(): void {
+    const { handle } = this.#parts.file;
+    if (handle.inTransaction) handle.exec('rollback');
+  }
+
+  /** Repeats `attempt` while another process holds the lock, handing the event loop back in between. */
+  async #whenFree(attempt: () => void): Promise<void> {
+    const giveUpAt = performance.now() + this.#parts.busyTimeoutMs;
+    for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
+      try {
+        translated(attempt);
+        return;
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > giveUpAt) throw error;
+        await sleep(waitMs);
+      }
+    }
+  }
+}
+
+function finish(group: readonly Done[]): void {
+  for (const { job, tx, result } of group) {
+    for (const work of tx.afterCommit) work();
+    job.resolve(result);
+  }
+}
+
+function lost(): PlatformError {
+  return new PlatformError('PLATFORM_STORAGE_UNAVAILABLE', 'the database ended the transaction by itself');
+}
