@@ -5,6 +5,7 @@ export const platformErrors = {
   PLATFORM_CONTENT_MISSING: { kind: 'internal' },
   PLATFORM_DATA_DIR_BUSY: { kind: 'conflict' },
   PLATFORM_KEY_FILE_UNUSABLE: { kind: 'internal' },
+  PLATFORM_LEASE_LOST: { kind: 'conflict' },
   PLATFORM_MASTER_KEY_INVALID: { kind: 'internal' },
   PLATFORM_SEAL_BROKEN: { kind: 'internal' },
   PLATFORM_SEAL_KEY_UNKNOWN: { kind: 'unavailable' },

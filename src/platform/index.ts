@@ -37,6 +37,23 @@ export {
 export { createLog, type LogLevel, type LogOptions, type NamedLog } from './log/create-log.ts';
 export { createMetrics, type Metrics, type MetricSpec } from './metrics/create-metrics.ts';
 export { createReport, type EventSpec, type EventTable, type Report } from './metrics/events.ts';
+export {
+  startFairWorker,
+  type AttemptVerdict,
+  type FairItem,
+  type FairLimits,
+  type FairWorker,
+  type FairWorkerOptions,
+} from './work/fair-worker.ts';
+export {
+  createLeases,
+  isLeaseLost,
+  requireLease,
+  type LeaseColumns,
+  type Leased,
+  type Leases,
+} from './work/leases.ts';
+export { createSteadyClock } from './work/steady-clock.ts';
 export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
 export { createTaskThreads, type TaskThreads, type TaskThreadsOptions } from './work/task-threads.ts';
 export { holdDataDir } from './work/hold-data-dir.ts';

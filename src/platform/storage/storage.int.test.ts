@@ -160,8 +160,7 @@ test('collected items of a commit are written together at its end, without those
     const written: (readonly string[])[] = [];
     const collector = storage.collector<string>('test', async (tx, items) => {
       written.push(items);
-      for (const id of items)
-        await tablesOf<Tables>(tx).insertInto('thing').values(row(id)).execute();
+      for (const id of items) await tablesOf<Tables>(tx).insertInto('thing').values(row(id)).execute();
     });
     await Promise.allSettled(
       ['a', 'b', 'c'].map((id) =>

@@ -165,8 +165,7 @@ export class SqliteWriter {
     const collected = mergeCollected(group.map(({ tx }) => tx));
     if (collected.size === 0) return;
     const tx = new StorageTransaction(this.#parts.transactionParts, this.#connect());
-    for (const [collector, items] of collected)
-      await this.#context.run(tx, () => collector.write(tx, items));
+    for (const [collector, items] of collected) await this.#context.run(tx, () => collector.write(tx, items));
     tx.isOver = true;
   }
 

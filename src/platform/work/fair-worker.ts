@@ -1,0 +1,235 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { errorCode, type Closable, type Log } from '../../core/index.ts';
+import { isLeaseLost, type Leased, type Leases } from './leases.ts';
+import { createParties, type Party } from './parties.ts';
+
+// The loop must not inherit the asynchronous context (a transaction's mark) of whoever starts it.
+const withoutContext = AsyncLocalStorage.snapshot();
+
+/** One piece of work in hand, and whose it is. */
+export interface FairItem extends Leased {
+  /** Replaced when this node claims again what it still works on, after its lease ran out. */
+  token: string;
+  /** Among whom the slots are shared: a destination, a peer, a webhook. */
+  readonly party: string;
+}
+
+/** How an item's attempt went, as far as its party's share is concerned. `failing` is for a party that cannot be reached. */
+export type AttemptVerdict = 'ok' | 'failing';
+
+export interface FairLimits {
+  /** Items worked on at once, for parties that answer quickly. */
+  readonly slots: number;
+  /** Slots of one party. */
+  readonly share: number;
+  /** Slots, on top, for all parties together that were slow or failing lately. */
+  readonly slowSlots: number;
+  /** Slots of one such party. */
+  readonly slowShare: number;
+  /** An attempt that takes longer makes its party slow, already while it is running. */
+  readonly slowAfterMs: number;
+  /** Items held in memory beyond those that are worked on. */
+  readonly waiting: number;
+  /** Attempts in a row that fail before a party is left alone for a while. */
+  readonly failuresBeforeRest: number;
+  /** How long it is then left alone at first; twice as long each time, up to `maxRestMs`. */
+  readonly restMs: number;
+  readonly maxRestMs: number;
+}
+
+export interface FairWorkerOptions<Item extends FairItem> {
+  /** For the log. */
+  readonly name: string;
+  readonly limits: FairLimits;
+  readonly leases: Leases;
+  /** Renewals happen three times in this time. */
+  readonly leaseMs: number;
+  /**
+   * Takes up to `limit` due items by lease in one statement, oldest first, none of the parties in `excluded`, which have
+   * enough in hand. An empty list means that nothing else is due.
+   */
+  readonly claim: (limit: number, excluded: readonly string[]) => Promise<readonly Item[]>;
+  /** Works on one item and stores the result under its lease. What it throws is logged; the lease then runs out. */
+  readonly handle: (item: Item) => Promise<AttemptVerdict>;
+  /** When a resting party is tried again, by `Storage.clock`. */
+  readonly dueAfter: (ms: number) => number;
+  /** How long to sleep when nothing is due, unless woken. */
+  readonly idleMs: number;
+  readonly log: Log;
+}
+
+/**
+ * Shares slots fairly among parties: the next item is of the party that was served longest ago among those with fewer
+ * than their share in hand; of one party the oldest first. A party that was slow or failing lately uses a few slots of its
+ * own, and one that only fails is left alone for a while (Decision 0023). Leases are renewed as long as an item is held,
+ * and what this node holds is never claimed by it again.
+ */
+export interface FairWorker<Item extends FairItem> extends Closable {
+  /** True if an item of this party, stored now with a lease, would be started from memory. */
+  hasRoom(party: string): boolean;
+  /** Takes an item that was stored with a lease of this node. Call it once the item's transaction has committed. */
+  offer(item: Item): void;
+  /** Something may be due: look at once. Cheap. */
+  wake(): void;
+  /** Parties that are left alone at present, and since how many failures. */
+  resting(): readonly { readonly party: string; readonly failures: number; readonly forMs: number }[];
+  readonly held: number;
+}
+
+export function startFairWorker<Item extends FairItem>(options: FairWorkerOptions<Item>): FairWorker<Item> {
+  const { limits, leases, log, name } = options;
+  const parties = createParties<Item>(limits);
+  const held = new Map<string, Item>();
+  const running = new Set<Promise<void>>();
+  let isClosing = false;
+  let isWoken = true;
+  let endSleep = (): void => {};
+
+  function start(party: Party<Item>, item: Item): void {
+    const work = attempt(party, item).finally(() => {
+      running.delete(work);
+      held.delete(item.id);
+      run();
+      // The item may have made another one due, or there was no room for what waits in the database.
+      wake();
+    });
+    running.add(work);
+  }
+
+  async function attempt(party: Party<Item>, item: Item): Promise<void> {
+    const startedAt = performance.now();
+    parties.begin(party, item.id, startedAt);
+    let verdict: AttemptVerdict = 'ok';
+    try {
+      verdict = await options.handle(item);
+    } catch (error) {
+      if (isLeaseLost(error)) log.warn({ worker: name, id: item.id }, 'a lease was lost; nothing was stored');
+      else log.error({ worker: name, code: errorCode(error), error }, 'an item could not be handled');
+    } finally {
+      parties.end(party, item.id, verdict, performance.now());
+    }
+    if (parties.isResting(party, performance.now())) await giveBack(party);
+  }
+
+  /** What waits in memory for a party that is left alone goes back to the table. */
+  async function giveBack(party: Party<Item>): Promise<void> {
+    const items = parties.takeWaiting(party);
+    if (items.length === 0) return;
+    for (const { id } of items) held.delete(id);
+    await safely('release', () => leases.release(items, options.dueAfter(parties.restLeftMs(party))));
+  }
+
+  /** Starts all that may be started. */
+  function run(): void {
+    if (isClosing) return;
+    const now = performance.now();
+    for (let next = parties.next(now); next !== undefined; next = parties.next(now))
+      start(next.party, next.item);
+  }
+
+  async function loop(): Promise<void> {
+    await Promise.resolve();
+    while (!isClosing) {
+      isWoken = false;
+      const isMore = await claimSome();
+      run();
+      if (!isMore) await sleep();
+    }
+  }
+
+  /** True if more may be due. */
+  async function claimSome(): Promise<boolean> {
+    const limit = parties.room(performance.now());
+    if (limit <= 0) return false;
+    const items = await safely('claim', () => options.claim(limit, parties.excluded(performance.now())));
+    for (const item of items ?? []) {
+      const known = held.get(item.id);
+      // The process stood still for longer than its lease. The attempt goes on under the new lease, not twice.
+      if (known !== undefined) {
+        known.token = item.token;
+        continue;
+      }
+      held.set(item.id, item);
+      parties.add(item);
+    }
+    return (items?.length ?? 0) > 0;
+  }
+
+  async function safely<R>(what: string, work: () => Promise<R>): Promise<R | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      log.error({ worker: name, code: errorCode(error), error }, `a worker failed to ${what}`);
+      return undefined;
+    }
+  }
+
+  async function renew(): Promise<void> {
+    const lost = await safely('renew leases', () => leases.renew([...held.values()]));
+    for (const id of lost ?? []) {
+      const item = held.get(id);
+      if (item === undefined) continue;
+      // One that is being worked on finds out when it stores its result.
+      if (parties.dropWaiting(item)) held.delete(id);
+    }
+  }
+
+  function sleep(): Promise<void> {
+    return new Promise((resolve) => {
+      if (isWoken || isClosing) return resolve();
+      const timer = setTimeout(resolve, options.idleMs);
+      endSleep = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  function wake(): void {
+    isWoken = true;
+    endSleep();
+  }
+
+  return withoutContext(() => {
+    const renewing = setInterval(() => void (held.size > 0 && renew()), options.leaseMs / 3);
+    // A party that turns slow while an attempt is running gives its ordinary slots back.
+    const watching = setInterval(
+      () => {
+        if (parties.watch(performance.now())) {
+          run();
+          wake();
+        }
+      },
+      Math.max(20, limits.slowAfterMs / 4),
+    );
+    renewing.unref();
+    watching.unref();
+    const done = loop();
+    return {
+      hasRoom: (party) => !isClosing && parties.hasRoom(party, performance.now()),
+      offer(item) {
+        withoutContext(() => {
+          held.set(item.id, item);
+          parties.add(item);
+          run();
+        });
+      },
+      wake,
+      resting: () => parties.resting(performance.now()),
+      get held() {
+        return held.size;
+      },
+      async close() {
+        isClosing = true;
+        endSleep();
+        clearInterval(watching);
+        await done;
+        const waiting = parties.takeAllWaiting();
+        for (const { id } of waiting) held.delete(id);
+        await safely('release', () => leases.release(waiting));
+        await Promise.all(running);
+        clearInterval(renewing);
+      },
+    };
+  });
+}

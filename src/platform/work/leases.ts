@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { PlatformError } from '../errors.ts';
+import type { Storage } from '../storage/storage.ts';
+
+/** The columns of a table whose rows are work that one node at a time may do. */
+export interface LeaseColumns {
+  id: string;
+  /** Who holds the row: new for each claim, because a node can race itself. Null: nobody. */
+  lease_token: string | null;
+  /** By `Storage.clock`, in milliseconds; 0 without a holder. */
+  lease_until: number;
+}
+
+/** A row in hand. */
+export interface Leased {
+  readonly id: string;
+  readonly token: string;
+}
+
+/** What a lease of one table needs. Every change of a leased row names the token, so that whoever lost it changes nothing. */
+export interface Leases {
+  /** For rows that this node stores and starts at once: their first lease is part of the insert. */
+  begin(): Pick<LeaseColumns, 'lease_token' | 'lease_until'> & { readonly lease_token: string };
+  /** Nobody holds the row. */
+  readonly free: { readonly lease_token: null; readonly lease_until: 0 };
+  /** Extends what is held. Returns the ids that were lost: another node has claimed them, or they are gone. */
+  renew(held: readonly Leased[]): Promise<readonly string[]>;
+  /** Gives rows back without having worked on them. */
+  release(held: readonly Leased[], nextAttemptAt?: number): Promise<void>;
+}
+
+export interface LeaseOptions {
+  readonly storage: Storage;
+  /** A table with the columns of {@link LeaseColumns} and `next_attempt_at`. */
+  readonly table: string;
+  /** How long a node that says nothing keeps a row. */
+  readonly leaseMs: number;
+}
+
+interface AnyLeaseTable {
+  work: LeaseColumns & { next_attempt_at: number };
+}
+
+/** Rows of one statement when many are renewed; SQLite and PostgreSQL both bound the number of parameters. */
+const maxPerStatement = 500;
+
+export function createLeases({ storage, table, leaseMs }: LeaseOptions): Leases {
+  const name = table as 'work';
+  const until = (): number => storage.clock.now().getTime() + leaseMs;
+
+  return {
+    free: { lease_token: null, lease_until: 0 },
+    begin: () => ({ lease_token: randomUUID(), lease_until: until() }),
+    async renew(held) {
+      const lost: string[] = [];
+      for (const some of inChunks(held)) {
+        const kept = await storage
+          .tables<AnyLeaseTable>()
+          .updateTable(name)
+          .set({ lease_until: until() })
+          .where(
+            'id',
+            'in',
+            some.map(({ id }) => id),
+          )
+          .where('lease_token', 'in', [...new Set(some.map(({ token }) => token))])
+          .returning('id')
+          .execute();
+        const ids = new Set(kept.map(({ id }) => id));
+        lost.push(...some.filter(({ id }) => !ids.has(id)).map(({ id }) => id));
+      }
+      return lost;
+    },
+    async release(held, nextAttemptAt) {
+      for (const some of inChunks(held))
+        await storage
+          .tables<AnyLeaseTable>()
+          .updateTable(name)
+          .set({
+            lease_token: null,
+            lease_until: 0,
+            ...(nextAttemptAt === undefined ? {} : { next_attempt_at: nextAttemptAt }),
+          })
+          .where(
+            'id',
+            'in',
+            some.map(({ id }) => id),
+          )
+          .where('lease_token', 'in', [...new Set(some.map(({ token }) => token))])
+          .execute();
+    },
+  };
+}
+
+function* inChunks<T>(items: readonly T[]): Iterable<readonly T[]> {
+  for (let start = 0; start < items.length; start += maxPerStatement)
+    yield items.slice(start, start + maxPerStatement);
+}
+
+/**
+ * Requires that a statement which named the lease's token changed its row. Throws PLATFORM_LEASE_LOST, which rolls back
+ * everything else that the transaction wanted to write.
+ */
+export function requireLease(changedRows: number | bigint, id: string): void {
+  if (Number(changedRows) > 0) return;
+  throw new PlatformError('PLATFORM_LEASE_LOST', `the lease on ${id} was lost; nothing was written`);
+}
+
+export function isLeaseLost(error: unknown): boolean {
+  return error instanceof PlatformError && error.code === 'PLATFORM_LEASE_LOST';
+}
