@@ -11,19 +11,21 @@ import {
 import { PlatformError } from '../../errors.ts';
 import { translated } from './errors.ts';
 import { openReader, type SqliteFile } from './files.ts';
+import type { LogFlusher } from './flusher.ts';
 import { runOn, toParameters } from './run-query.ts';
 import type { SqliteWriter, WriterCounts } from './writer.ts';
 
 export interface SqliteDriverParts {
   readonly file: string;
   readonly reader: SqliteFile;
+  readonly flusher: LogFlusher;
   readonly counts: WriterCounts;
   writer(): SqliteWriter;
 }
 
 /**
  * Kysely's driver for statements outside transactions: reads go to the reading connection, which sees the last committed
- * state and never waits; a write becomes a transaction with one statement. Transactions are made by `SqliteWriter`.
+ * state, and is answered when that is on disk; a write becomes a transaction with one statement. Transactions are made by `SqliteWriter`.
  */
 export class SqliteDriver implements Driver {
   readonly #connection: DatabaseConnection;
@@ -35,7 +37,10 @@ export class SqliteDriver implements Driver {
         this.requireOpen();
         if (isRead(query)) {
           parts.counts.statements++;
-          return translated(() => runOn<R>(parts.reader, query));
+          const result = translated(() => runOn<R>(parts.reader, query));
+          // What is answered to somebody must not be undone by a loss of power.
+          await parts.flusher.pending;
+          return result;
         }
         return parts.writer().transaction((tx) => tx.runCompiled<R>(query));
       },

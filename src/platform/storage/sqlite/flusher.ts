@@ -14,6 +14,7 @@ export class LogFlusher {
   #descriptor: number | undefined;
   #waiting: PromiseWithResolvers<void> | undefined;
   #isFlushing = false;
+  #latest: Promise<void> | undefined;
   #failure: PlatformError | undefined;
   count = 0;
 
@@ -30,8 +31,14 @@ export class LogFlusher {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     this.#waiting ??= Promise.withResolvers();
     const { promise } = this.#waiting;
+    this.#latest = promise;
     if (!this.#isFlushing) this.#start();
     return promise;
+  }
+
+  /** The flush that everything committed until now waits for; undefined if all of it is on disk. */
+  get pending(): Promise<void> | undefined {
+    return this.#latest;
   }
 
   get hasFailed(): boolean {
@@ -61,6 +68,7 @@ export class LogFlusher {
   #finish(served: PromiseWithResolvers<void>, error: unknown): void {
     this.#isFlushing = false;
     if (error === null || error === undefined) {
+      if (this.#latest === served.promise) this.#latest = undefined;
       served.resolve();
     } else {
       this.#failure = new PlatformError('PLATFORM_STORAGE_UNAVAILABLE', 'the disk refused to be flushed', {

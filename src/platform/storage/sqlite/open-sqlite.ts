@@ -36,7 +36,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   const reading = openReader(file);
   const flusher = new LogFlusher(file);
   const checkpointer = createCheckpointer(file, onProblem);
-  const driver = new SqliteDriver({ file, reader: reading, counts, writer: () => writer });
+  const driver = new SqliteDriver({ file, reader: reading, flusher, counts, writer: () => writer });
   const dialect = createSqliteDialect(driver);
   const writer = new SqliteWriter({
     file: writing,
