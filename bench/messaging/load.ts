@@ -1,0 +1,102 @@
+/** Sends messages and waits until each one is processed, as the sender's webhook tells. */
+import { randomBytes } from 'node:crypto';
+import { createEdgeClient } from '../../src/app/dev/index.ts';
+import type { BenchWorld } from './world.ts';
+
+export interface LoadOptions {
+  readonly sizeBytes: number;
+  readonly atOnce: number;
+  /** Messages in all; or, with `perSecond`, as long as `seconds`. */
+  readonly count: number;
+  /** Sends per second; as fast as answers come if left out. */
+  readonly perSecond?: number;
+}
+
+export interface LoadResult {
+  readonly count: number;
+  readonly refused: number;
+  readonly acceptedPerSecond: number;
+  readonly processedPerSecond: number;
+  /** From the answer of the send to the notification of `processed`, in milliseconds. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly seconds: number;
+}
+
+/** Accepted and not yet processed: beyond this nothing more is sent, so that the queue is not what is measured. */
+const maxUnprocessed = 512;
+const giveUpMs = 120_000;
+
+export async function runLoad(world: BenchWorld, options: LoadOptions): Promise<LoadResult> {
+  const { sender, receiver } = world;
+  const client = createEdgeClient(sender.ready, 'messaging.api');
+  const body = {
+    fromDirectAddress: sender.party.address,
+    toDirectAddress: receiver.party.address,
+    messageBody: 'one of many',
+    emailAttachmentList: [
+      {
+        attachmentClass: 'application/octet-stream',
+        attachmentContent: randomBytes(options.sizeBytes).toString('base64'),
+      },
+    ],
+  };
+  const acceptedAt = new Map<string, number>();
+  const processedAt = new Map<string, number>();
+  let wake = (): void => {};
+  world.onNotification(({ eventType, messageId }) => {
+    if (eventType !== 'message.processed') return;
+    processedAt.set(messageId, performance.now());
+    wake();
+  });
+  await client.get('/messaging/dirmsg/inbox?limit=1');
+  const startedAt = performance.now();
+  let started = 0;
+  let refused = 0;
+
+  async function work(): Promise<void> {
+    while (started < options.count) {
+      const turn = started++;
+      if (options.perSecond !== undefined)
+        await sleep(startedAt + (turn * 1000) / options.perSecond - performance.now());
+      while (acceptedAt.size - processedAt.size > maxUnprocessed) await sleep(5);
+      try {
+        const { messageId } = (await client.post('/messaging/dirmsg/send_ccda', body)) as {
+          messageId: string;
+        };
+        acceptedAt.set(messageId, performance.now());
+      } catch {
+        refused++;
+      }
+    }
+  }
+
+  await Promise.all(Array.from({ length: options.atOnce }, work));
+  const acceptedMs = performance.now() - startedAt;
+  const giveUpAt = performance.now() + giveUpMs;
+  while ([...acceptedAt.keys()].some((id) => !processedAt.has(id))) {
+    if (performance.now() > giveUpAt) throw new Error(`${missing(acceptedAt, processedAt)} never processed`);
+    await Promise.race([new Promise<void>((resolve) => (wake = resolve)), sleep(100)]);
+  }
+  const lastMs = Math.max(...processedAt.values()) - startedAt;
+  const waits = [...acceptedAt]
+    .map(([id, at]) => Math.max(0, (processedAt.get(id) ?? at) - at))
+    .toSorted((a, b) => a - b);
+  return {
+    count: acceptedAt.size,
+    refused,
+    acceptedPerSecond: (acceptedAt.size * 1000) / acceptedMs,
+    processedPerSecond: (acceptedAt.size * 1000) / lastMs,
+    p50Ms: waits[Math.floor(waits.length * 0.5)] ?? 0,
+    p99Ms: waits[Math.floor(waits.length * 0.99)] ?? 0,
+    seconds: lastMs / 1000,
+  };
+}
+
+function missing(accepted: ReadonlyMap<string, number>, processed: ReadonlyMap<string, number>): number {
+  return [...accepted.keys()].filter((id) => !processed.has(id)).length;
+}
+
+async function sleep(ms: number): Promise<void> {
+  if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+}
