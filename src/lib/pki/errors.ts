@@ -27,6 +27,10 @@ export const pkiErrors = {
   PKI_NO_ANCHORS: { kind: 'untrusted' },
   PKI_ISSUER_NOT_FOUND: { kind: 'untrusted' },
   PKI_ISSUER_UNAVAILABLE: { kind: 'unavailable' },
+  /** The issuer would have to be fetched, and the caller does not allow it. */
+  PKI_FETCH_NEEDED: { kind: 'unavailable' },
+  /** The fetches or the time for one message are used up. */
+  PKI_FETCH_LIMIT: { kind: 'unavailable' },
   PKI_SIGNATURE_ALGORITHM: { kind: 'untrusted' },
   PKI_SIGNATURE_INVALID: { kind: 'untrusted' },
   PKI_ISSUER_NOT_CA: { kind: 'untrusted' },

@@ -18,6 +18,7 @@ export type { KeyUsage } from './extensions.ts';
 export type { KeyType } from './public-key-info.ts';
 export type { CertificateUse } from './check-certificate.ts';
 export { provePath, type ProvedPath, type TrustContext } from './prove-path.ts';
+export { createValidationBudget, type ValidationBudget } from './validation-budget.ts';
 export { defaultTrustPolicy, directTrustPolicy, type TrustPolicy } from './trust-policy.ts';
 export type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
 export {

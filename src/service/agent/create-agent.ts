@@ -10,7 +10,13 @@ import {
   type SenderTrust,
   type VerifiedSender,
 } from '../../lib/direct/index.ts';
-import type { IssuerFetcher, ProvedPath, RevocationChecker, TrustPolicy } from '../../lib/pki/index.ts';
+import {
+  createValidationBudget,
+  type IssuerFetcher,
+  type ProvedPath,
+  type RevocationChecker,
+  type TrustPolicy,
+} from '../../lib/pki/index.ts';
 import type { KeyTransport } from '../../lib/smime/index.ts';
 import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import { createTaskThreads } from '../../platform/index.ts';
@@ -117,9 +123,14 @@ export function createAgent(options: AgentOptions): Agent {
       if (result.kind !== 'seal') throw new TypeError('a thread answered another task');
       return result.sealed.message;
     },
-    async openIncoming(envelope) {
+    async openIncoming(envelope, { allowFetch = true, isLastAttempt = false } = {}) {
       const opened = await open(envelope);
-      const verified = await verifyByDomain(opened, envelope, (domain) => trustOf(domain, 'incoming'));
+      // One for all of our domains: what a message may cost does not grow with the number of its recipients.
+      const budget = createValidationBudget();
+      const verified = await verifyByDomain(opened, envelope, {
+        isLastAttempt,
+        trustOf: async (domain) => ({ ...(await trustOf(domain, 'incoming')), budget, allowFetch }),
+      });
       for (const { result } of verified) reportDoubts(result.sender, result.path);
       return describeOpened(opened, verified);
     },
@@ -132,6 +143,11 @@ interface Verified {
   readonly result: VerifiedSender;
 }
 
+interface DomainTrust {
+  readonly isLastAttempt: boolean;
+  trustOf(domain: string): Promise<SenderTrust>;
+}
+
 /**
  * Decides trust for each of our domains on its own anchors (TRUST-03). The domains that trust the sender get the message; if none
  * does, the first refusal is thrown. A question that could not be decided is thrown too, so that all is tried again.
@@ -139,7 +155,7 @@ interface Verified {
 async function verifyByDomain(
   opened: OpenedMessage,
   envelope: IncomingEnvelope,
-  trustOf: (domain: string) => Promise<SenderTrust>,
+  { trustOf, isLastAttempt }: DomainTrust,
 ): Promise<readonly [Verified, ...Verified[]]> {
   const verified: Verified[] = [];
   const refusals: unknown[] = [];
@@ -152,7 +168,7 @@ async function verifyByDomain(
       );
       verified.push({ recipients, result });
     } catch (error) {
-      if (!(error instanceof DirectError) || error.isTransient) throw error;
+      if (!(error instanceof DirectError) || (error.isTransient && !isLastAttempt)) throw error;
       refusals.push(error);
     }
   }
