@@ -103,6 +103,11 @@ function checkKey(certificate: Certificate, policy: TrustPolicy): void {
   if (keyType === 'rsa' && keyBits < policy.minRsaBits) {
     throw refusal('PKI_KEY_TOO_WEAK', certificate, `an RSA key of ${keyBits} bits`);
   }
+  const { keyFault } = certificate;
+  if (keyFault !== undefined) throw refusal('PKI_KEY_INVALID', certificate, `an RSA key with ${keyFault}`);
+  // What OpenSSL cannot read is refused here, not where a message is sealed for others as well.
+  if (certificate.publicKey.type !== 'public')
+    throw refusal('PKI_KEY_ALGORITHM', certificate, 'a key that is not public');
 }
 
 /** Key transport needs a plain RSA key; EC recipients would need key agreement, which Direct peers cannot do (AS-59). */

@@ -18,6 +18,8 @@ export const pkiErrors = {
   PKI_EXPIRED: { kind: 'untrusted' },
   PKI_KEY_ALGORITHM: { kind: 'untrusted' },
   PKI_KEY_TOO_WEAK: { kind: 'untrusted' },
+  /** An RSA key whose exponent or modulus is not that of an RSA key. */
+  PKI_KEY_INVALID: { kind: 'untrusted' },
   PKI_KEY_USAGE: { kind: 'untrusted' },
   PKI_EXTENDED_KEY_USAGE: { kind: 'untrusted' },
   PKI_END_ENTITY_IS_CA: { kind: 'untrusted' },

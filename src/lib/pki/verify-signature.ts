@@ -25,6 +25,8 @@ export interface SignedObject {
 export interface VerificationKey {
   readonly publicKey: KeyObject;
   readonly keyType: KeyType;
+  /** Of a certificate: what is wrong with its key. Such a key has signed nothing. */
+  readonly keyFault?: string | undefined;
 }
 
 interface Scheme {
@@ -67,7 +69,11 @@ export function verifySignature(
       `signature algorithm ${readOid(childAt(object.signatureAlgorithm, 0))}`,
     );
   }
-  if (scheme.keyType !== key.keyType || !verifies(object, scheme, key.publicKey)) {
+  if (
+    scheme.keyType !== key.keyType ||
+    key.keyFault !== undefined ||
+    !verifies(object, scheme, key.publicKey)
+  ) {
     throw new PkiError('PKI_SIGNATURE_INVALID', 'the signature is not of the key it is said to be of');
   }
 }
