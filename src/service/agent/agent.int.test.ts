@@ -242,6 +242,41 @@ describe('the agent', () => {
     assert.equal(fetches, 2);
   });
 
+  it('AS-15: a sender whose certificate is expired can write to nobody, and every recipient is told why', async () => {
+    const signer = parseDirectAddress('x@old.example');
+    await addDomain('old.example', (domain, publicKey) =>
+      createCertificate({
+        subject: [['CN', domain]],
+        publicKey,
+        issuer: { certificate: authority, privateKey: keys.privateKey },
+        isCa: false,
+        keyUsage: ['digitalSignature', 'keyEncipherment'],
+        dnsNames: [domain],
+        notBefore: validity.notBefore,
+        notAfter: new Date(clock.now().getTime() - 1_000),
+      }),
+    );
+    const { usable: reached, refused } = await agent.resolveRecipients(signer, [bob, carol]);
+    assert.deepEqual(reached, []);
+    assert.deepEqual(
+      refused.map(({ recipient, reason, statusCode, isTransient }) => [
+        recipient,
+        reason,
+        statusCode,
+        isTransient,
+      ]),
+      [bob, carol].map((recipient) => [recipient, 'sender-certificate', '5.7.5', false]),
+    );
+    const text = message([bob]).toString().replace(alice, signer);
+    await assert.rejects(
+      agent.seal(signer, Buffer.from(text), [usable(bob)]),
+      (error) =>
+        error instanceof DirectError &&
+        error.code === 'DIRECT_SENDER_CERTIFICATE_UNUSABLE' &&
+        error.reason === 'PKI_EXPIRED',
+    );
+  });
+
   it('without a key there is nothing to sign or to open with', async () => {
     const stranger = parseDirectAddress('x@nowhere.example');
     await refuses('AGENT_NO_SIGNING_KEY', () => agent.seal(stranger, message([bob]), [usable(bob)]));

@@ -10,7 +10,8 @@ export interface UsableRecipient {
 
 export interface RefusedRecipient {
   readonly recipient: DirectAddress;
-  readonly reason: 'no-certificate' | 'untrusted';
+  /** `sender-certificate`: the sender has no certificate that is valid now, so that nobody can be written to. */
+  readonly reason: 'no-certificate' | 'untrusted' | 'sender-certificate';
   /** The agent's own code, for example `DIRECT_RECIPIENT_NOT_TRUSTED`. */
   readonly code: string;
   /** Enhanced status code (RFC 3463). */
@@ -61,7 +62,10 @@ export interface OpenOptions {
 
 /** The security and trust agent with our keys and anchors; its cryptography runs in worker threads. */
 export interface Agent extends Closable {
-  /** Finds and proves each recipient's certificates from the anchors of the sender's domain (AS-42, TRUST-09). */
+  /**
+   * Finds each recipient's certificates and validates them from the anchors of the sender's domain (AS-42, TRUST-09). A sender without
+   * a valid signing certificate can write to none of them.
+   */
   resolveRecipients(from: DirectAddress, recipients: readonly DirectAddress[]): Promise<ResolvedRecipients>;
   /**
    * Wraps, signs as `from` and encrypts a plain RFC 5322 message once for all recipients (AS-30, AS-41).

@@ -12,6 +12,8 @@ import {
 } from '../../lib/direct/index.ts';
 import {
   createValidationBudget,
+  findValidityFault,
+  readCertificate,
   type IssuerFetcher,
   type ProvedPath,
   type RevocationChecker,
@@ -21,7 +23,7 @@ import type { KeyTransport } from '../../lib/smime/index.ts';
 import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import { createTaskThreads } from '../../platform/index.ts';
 import type { Trust } from '../trust/index.ts';
-import type { Agent, IncomingEnvelope, OpenedIncoming, UsableRecipient } from './agent.ts';
+import type { Agent, IncomingEnvelope, OpenedIncoming, RefusedRecipient, UsableRecipient } from './agent.ts';
 import { AgentError } from './errors.ts';
 import { resolveAll } from './resolve-recipients.ts';
 import { restoreError } from './restore-error.ts';
@@ -85,6 +87,12 @@ export function createAgent(options: AgentOptions): Agent {
     }
   }
 
+  async function canSign(from: DirectAddress): Promise<boolean> {
+    const now = clock.now();
+    const keys = await trust.findSigningKeys(from);
+    return keys.some(({ certificate }) => findValidityFault(readCertificate(certificate), now) === undefined);
+  }
+
   async function open(envelope: IncomingEnvelope): Promise<OpenedMessage> {
     const keys = await trust.findDecryptionKeys(envelope.recipients);
     if (keys.length === 0)
@@ -102,6 +110,7 @@ export function createAgent(options: AgentOptions): Agent {
 
   return {
     async resolveRecipients(from, recipients) {
+      if (!(await canSign(from))) return { usable: [], refused: recipients.map(refuseForSender) };
       return resolveAll(recipients, {
         ...(await trustOf(domainOf(from), 'outgoing')),
         discovery: options.discovery,
@@ -135,6 +144,18 @@ export function createAgent(options: AgentOptions): Agent {
       return describeOpened(opened, verified);
     },
     close: () => pool.close(),
+  };
+}
+
+function refuseForSender(recipient: DirectAddress): RefusedRecipient {
+  return {
+    recipient,
+    reason: 'sender-certificate',
+    code: 'DIRECT_SENDER_CERTIFICATE_UNUSABLE',
+    // RFC 3463 §3.8: cryptographic failure.
+    statusCode: '5.7.5',
+    text: 'The sender has no certificate that is valid now.',
+    isTransient: false,
   };
 }
 
