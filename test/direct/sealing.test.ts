@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {
   createAgentJobRunner,
+  DirectError,
   openMessage,
   sealMessage,
   type SealRequest,
@@ -20,7 +21,7 @@ import {
   signerOf,
   type MessageWorld,
 } from './support/test-messages.ts';
-import { alice, at, bob, createTestPki } from './support/test-pki.ts';
+import { alice, at, bob, createTestPki, future, past } from './support/test-pki.ts';
 
 const carol = parseDirectAddress('carol@direct.beta.example');
 
@@ -113,6 +114,26 @@ describe('sealing', () => {
     const opened = openMessage({ message, keys: [world.recipient] });
     assert.equal(parseEntity(opened.inner).header('to'), `${bob}, ${carol}`);
   });
+
+  for (const { title, changes, reason } of [
+    { title: 'expired', changes: { notAfter: past(1) }, reason: 'PKI_EXPIRED' },
+    { title: 'not yet valid', changes: { notBefore: future(1) }, reason: 'PKI_NOT_YET_VALID' },
+  ]) {
+    test(`AS-15 never signs with a certificate that is ${title}: ${reason}`, async () => {
+      const old = signerOf(world.pki, changes);
+      const error = await refusedWith('DIRECT_SENDER_CERTIFICATE_UNUSABLE', () =>
+        sealMessage(request({ signers: [old] })),
+      );
+      assert.ok(error instanceof DirectError);
+      assert.equal(error.reason, reason);
+      const { message } = sealMessage(request({ signers: [old, world.signer] }));
+      const { signers } = openMessage({ message, keys: [world.recipient] });
+      assert.deepEqual(
+        signers.map((signer) => signer.outcome === 'valid' && Buffer.from(signer.certificate)),
+        [world.signer.certificate.der],
+      );
+    });
+  }
 
   test('AS-44 no recipient info for the sender', () => {
     const { recipients } = decryptEntity(sealMessage(request()).message, [world.recipient]);

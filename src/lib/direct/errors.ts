@@ -31,6 +31,7 @@ export const directErrors = {
   DIRECT_SENDER_SIGNATURE_MISSING: { kind: 'untrusted' },
   DIRECT_SENDER_UNTRUSTED: { kind: 'untrusted' },
   DIRECT_SENDER_UNDECIDED: { kind: 'unavailable' },
+  DIRECT_SENDER_NEEDS_FETCH: { kind: 'unavailable' },
   DIRECT_ENVELOPE_SENDER_MISMATCH: { kind: 'untrusted' },
   DIRECT_ENVELOPE_RECIPIENT_MISMATCH: { kind: 'untrusted' },
   // Configuration.

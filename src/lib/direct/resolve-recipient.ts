@@ -1,11 +1,18 @@
-import { PkiError, provePath, type Certificate, type ProvedPath, type TrustContext } from '../pki/index.ts';
+import {
+  createValidationBudget,
+  PkiError,
+  provePath,
+  type Certificate,
+  type ProvedPath,
+  type TrustContext,
+} from '../pki/index.ts';
 import type { DirectAddress } from '../values/index.ts';
 import type { Discovery, DiscoveryResult } from './discovery/discovery.ts';
 import type { DiscoverySource, DiscoveryStep } from './discovery/steps.ts';
 import type { DirectErrorCode } from './errors.ts';
 
 /** Trust for messages that go out from one local domain or address (TRUST-03); `anchors` are those of that direction. */
-export interface RecipientTrust extends Omit<TrustContext, 'address'> {
+export interface RecipientTrust extends Omit<TrustContext, 'address' | 'budget'> {
   readonly discovery: Discovery;
 }
 
@@ -53,11 +60,13 @@ export async function resolveRecipient(
   address: DirectAddress,
   trust: RecipientTrust,
 ): Promise<UsableRecipient | RefusedRecipient> {
+  // One for each recipient: nobody's certificates use up what another recipient's need.
+  const budgeted = { ...trust, budget: createValidationBudget() };
   const first = await trust.discovery.discover(address);
-  const resolved = await judge(address, first, trust);
+  const resolved = await judge(address, first, budgeted);
   // A remembered certificate may have been replaced before its time; ask once more before refusing.
   if (resolved.outcome === 'usable' || !first.isFromCache || first.outcome === 'absent') return resolved;
-  return judge(address, await trust.discovery.discover(address, { isFresh: true }), trust);
+  return judge(address, await trust.discovery.discover(address, { isFresh: true }), budgeted);
 }
 
 async function judge(

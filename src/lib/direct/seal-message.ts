@@ -1,6 +1,6 @@
 import { CodedError, errorText } from '../../core/index.ts';
 import { MimeError, parseEntity, wrapPieces, type MimeEntity } from '../mime/index.ts';
-import { isBoundTo, type Certificate } from '../pki/index.ts';
+import { findValidityFault, isBoundTo, type Certificate } from '../pki/index.ts';
 import {
   encryptEntity,
   signPieces,
@@ -25,7 +25,7 @@ export interface SealRecipient {
 export interface SealRequest {
   /** The full plain message (RFC 5322), all headers included. It is not changed but for bare line ends. */
   readonly message: Uint8Array;
-  /** Keys whose certificates are bound to the sender. Each signs. */
+  /** Keys whose certificates are bound to the sender. Each signs whose certificate is valid at `at`. */
   readonly signers: readonly SigningKey[];
   readonly recipients: readonly SealRecipient[];
   readonly at: Date;
@@ -46,7 +46,7 @@ export interface SealedMessage {
 /**
  * Turns a plain message into a Direct message: wrap, sign, encrypt, and an outer header without content (AS-30 to AS-44). CPU only.
  *
- * Nothing is ever sent unsigned or to nobody: what cannot be done for every given signer and recipient is an error.
+ * Nothing is ever sent unsigned or to nobody: what cannot be done for every given recipient, or with no given signer, is an error.
  *
  * Errors: `DIRECT_NO_SENDER`, `DIRECT_SENDER_AMBIGUOUS`, `DIRECT_NO_RECIPIENTS`, `DIRECT_HEADER_MISSING`, `DIRECT_BLIND_COPY`,
  * `DIRECT_MESSAGE_MALFORMED`, `DIRECT_SENDER_CERTIFICATE_UNUSABLE`, `DIRECT_RECIPIENT_NOT_VISIBLE`, `DIRECT_NO_TRUSTED_RECIPIENTS`,
@@ -55,12 +55,12 @@ export interface SealedMessage {
 export function sealMessage(request: SealRequest): SealedMessage {
   const { inner, parties } = readPlain(request.message);
   const recipients = request.recipients.map(({ address }) => address);
-  checkSigners(request.signers, parties.sender);
+  const signers = chooseSigners(request, parties.sender);
   checkRecipients(request.recipients, parties);
   return translating(() => {
     const prefix = buildOuterHeader(inner, recipients);
     const { at, extraCertificates, contentCipher } = request;
-    const signed = signPieces(wrapPieces(request.message), request.signers, {
+    const signed = signPieces(wrapPieces(request.message), signers, {
       at,
       ...(extraCertificates && { extraCertificates }),
     });
@@ -93,16 +93,20 @@ function checkHeader(inner: MimeEntity): void {
     throw new DirectError('DIRECT_BLIND_COPY', 'the message has a Bcc field');
 }
 
-/** A signature that is not bound to the sender is refused by every receiver, so it is refused here first. */
-function checkSigners(signers: readonly SigningKey[], sender: DirectAddress): void {
-  const isUsable =
+/** A signature that is not bound to the sender, or out of date, is refused by every receiver, so it is refused here first. */
+function chooseSigners({ signers, at }: SealRequest, sender: DirectAddress): readonly SigningKey[] {
+  const areBound =
     signers.length > 0 && signers.every(({ certificate }) => isBoundTo(certificate, sender) !== undefined);
-  if (!isUsable) {
-    throw new DirectError(
-      'DIRECT_SENDER_CERTIFICATE_UNUSABLE',
-      `${signers.length} signing keys, not all bound to the sender`,
-    );
-  }
+  if (!areBound) throw unusable(`${signers.length} signing keys, not all bound to the sender`);
+  const faults = signers.map(({ certificate }) => findValidityFault(certificate, at));
+  const valid = signers.filter((_, index) => faults[index] === undefined);
+  const [fault] = faults;
+  if (valid.length === 0) throw unusable(`no signing certificate is valid now: ${errorText(fault)}`, fault);
+  return valid;
+}
+
+function unusable(text: string, cause?: unknown): DirectError {
+  return new DirectError('DIRECT_SENDER_CERTIFICATE_UNUSABLE', text, { cause });
 }
 
 function checkRecipients(recipients: readonly SealRecipient[], parties: MessageParties): void {

@@ -1,6 +1,7 @@
 import { errorText } from '../../core/index.ts';
 import { MimeError, parseEntity } from '../mime/index.ts';
 import {
+  createValidationBudget,
   isBoundTo,
   PkiError,
   provePath,
@@ -8,10 +9,11 @@ import {
   type Certificate,
   type ProvedPath,
   type TrustContext,
+  type ValidationBudget,
 } from '../pki/index.ts';
 import type { DirectAddress } from '../values/index.ts';
 import { checkEnvelope, type Envelope } from './check-envelope.ts';
-import { DirectError } from './errors.ts';
+import { DirectError, type DirectErrorCode } from './errors.ts';
 import { findCertificate } from './find-certificate.ts';
 import { readParties } from './message-parties.ts';
 import type { OpenedMessage, OpenedSigner } from './open-message.ts';
@@ -20,6 +22,11 @@ import { completePolicy, type MessagePolicy } from './policy.ts';
 /** Trust for messages that come in to one local domain or address (TRUST-03); `anchors` are those of that direction. */
 export interface SenderTrust extends Omit<TrustContext, 'address'> {
   readonly messagePolicy?: Partial<MessagePolicy>;
+  /**
+   * False to fetch nothing for a sender that nothing at hand connects to an anchor: such a sender is
+   * `DIRECT_SENDER_NEEDS_FETCH`. CRLs of a path that leads to an anchor are fetched all the same. Default true.
+   */
+  readonly allowFetch?: boolean;
 }
 
 /** A sender that was proved. Only `sender` is; other addresses in From are claims. */
@@ -33,11 +40,13 @@ export interface VerifiedSender {
 
 /**
  * Proves that the message is from whom it says: the envelope fits, and one of the valid signers is bound to the sender and trusted
- * (AS-39, AS-76 to AS-79, TRUST-01). Signers are tried in their order; one good one is enough.
+ * (AS-39, AS-76 to AS-79, TRUST-01). Signers are tried in their order; one good one is enough. All are first tried with what is at
+ * hand, and issuers are fetched only for those that this leaves open; one budget of time and fetches holds for all of them.
  *
  * Errors: `DIRECT_NO_SENDER`, `DIRECT_SENDER_AMBIGUOUS`, `DIRECT_NO_RECIPIENTS`, `DIRECT_ENVELOPE_SENDER_MISMATCH`,
  * `DIRECT_ENVELOPE_RECIPIENT_MISMATCH`, `DIRECT_SENDER_SIGNATURE_MISSING`, `DIRECT_SENDER_UNTRUSTED` (its `reason` is a `PKI_*` code),
- * and `DIRECT_SENDER_UNDECIDED`, transient, when a fetch that decides could not be finished.
+ * and, both transient, `DIRECT_SENDER_UNDECIDED` when a fetch that decides could not be finished, and `DIRECT_SENDER_NEEDS_FETCH` when
+ * it was not allowed.
  */
 export async function verifySender(
   opened: OpenedMessage,
@@ -50,17 +59,44 @@ export async function verifySender(
   if (envelope !== undefined && policy.requireEnvelopeMatch) checkEnvelope(envelope, parties, inner);
   const { sender, recipients } = parties;
   const embedded = opened.certificates.flatMap(findCertificate);
-  const context = { ...trust, candidates: [...embedded, ...(trust.candidates ?? [])], address: sender };
-  const refusals: PkiError[] = [];
-  for (const { signer, certificate } of boundSigners(opened, sender)) {
+  const candidates = [...embedded, ...(trust.candidates ?? [])];
+  const context = { ...trust, candidates, address: sender, budget: trust.budget ?? createValidationBudget() };
+  const found = await findTrustedSigner(boundSigners(opened, sender), context, trust.allowFetch ?? true);
+  return { sender, recipients, ...found };
+}
+
+type TrustedSigner = Pick<VerifiedSender, 'signer' | 'path'>;
+type Refused = BoundSigner & { readonly refusal: PkiError };
+
+async function findTrustedSigner(
+  signers: readonly BoundSigner[],
+  context: TrustContext & { readonly budget: ValidationBudget },
+  allowFetch: boolean,
+): Promise<TrustedSigner> {
+  const atHand = await trySigners(signers, { ...context, budget: context.budget.withoutIssuerFetches() });
+  if (!Array.isArray(atHand)) return atHand;
+  const open = atHand.filter(({ refusal }) => refusal.code === 'PKI_FETCH_NEEDED');
+  if (!allowFetch || open.length === 0) throw refusalOf(atHand);
+  const fetched = await trySigners(open, context);
+  if (!Array.isArray(fetched)) return fetched;
+  throw refusalOf([...atHand.filter((one) => !open.includes(one)), ...fetched]);
+}
+
+/** The first signer that is trusted, or why each is refused. */
+async function trySigners(
+  signers: readonly BoundSigner[],
+  context: TrustContext,
+): Promise<TrustedSigner | Refused[]> {
+  const refused: Refused[] = [];
+  for (const { signer, certificate } of signers) {
     try {
-      return { sender, recipients, signer, path: await provePath(certificate, 'signing', context) };
+      return { signer, path: await provePath(certificate, 'signing', context) };
     } catch (error) {
       if (!(error instanceof PkiError)) throw error;
-      refusals.push(error);
+      refused.push({ signer, certificate, refusal: error });
     }
   }
-  throw refusalOf(refusals);
+  return refused;
 }
 
 function parse(inner: Uint8Array): ReturnType<typeof parseEntity> {
@@ -78,25 +114,31 @@ interface BoundSigner {
 }
 
 function boundSigners(opened: OpenedMessage, sender: DirectAddress): BoundSigner[] {
+  const known = new Set<string>();
   return opened.signers.flatMap((signer) => {
     if (signer.outcome !== 'valid') return [];
     const certificate = readCertificate(signer.certificate);
-    return isBoundTo(certificate, sender) === undefined ? [] : [{ signer, certificate }];
+    if (known.has(certificate.fingerprint) || isBoundTo(certificate, sender) === undefined) return [];
+    known.add(certificate.fingerprint);
+    return [{ signer, certificate }];
   });
 }
 
-function refusalOf(refusals: readonly PkiError[]): DirectError {
+function refusalOf(refused: readonly Refused[]): DirectError {
+  const refusals = refused.map(({ refusal }) => refusal);
   const [first] = refusals;
   if (first === undefined)
     return new DirectError('DIRECT_SENDER_SIGNATURE_MISSING', 'no valid signature is bound to the sender');
-  const undecided = refusals.find((refusal) => refusal.isTransient);
+  const needsFetch = refusals.find((refusal) => refusal.code === 'PKI_FETCH_NEEDED');
+  const undecided = needsFetch ?? refusals.find((refusal) => refusal.isTransient);
   const cause = undecided ?? first;
-  return new DirectError(
-    undecided === undefined ? 'DIRECT_SENDER_UNTRUSTED' : 'DIRECT_SENDER_UNDECIDED',
-    cause.message,
-    {
-      cause,
-      fields: { reasons: refusals.map((refusal) => refusal.code) },
-    },
-  );
+  return new DirectError(verdictOf(undecided), cause.message, {
+    cause,
+    fields: { reasons: refusals.map((refusal) => refusal.code) },
+  });
+}
+
+function verdictOf(undecided: PkiError | undefined): DirectErrorCode {
+  if (undecided === undefined) return 'DIRECT_SENDER_UNTRUSTED';
+  return undecided.code === 'PKI_FETCH_NEEDED' ? 'DIRECT_SENDER_NEEDS_FETCH' : 'DIRECT_SENDER_UNDECIDED';
 }

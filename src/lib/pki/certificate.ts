@@ -22,6 +22,7 @@ import type { GeneralNames } from './general-names.ts';
 import type { NameConstraints } from './name-constraints.ts';
 import { derOf } from './pem.ts';
 import { readPublicKeyInfo, type KeyType } from './public-key-info.ts';
+import { findRsaFault } from './rsa-key.ts';
 
 /** An X.509 certificate as it was received, read but not believed. Immutable; `der` alone carries it to another thread. */
 export interface Certificate {
@@ -51,6 +52,8 @@ export interface Certificate {
   readonly keyType: KeyType;
   readonly keyBits: number;
   readonly curve?: string;
+  /** What is wrong with the numbers of an RSA key; undefined if nothing is, and for other keys. Found at first use. */
+  readonly keyFault: string | undefined;
   /** The signature, what it covers, and the AlgorithmIdentifier under it. */
   readonly signature: Uint8Array;
   readonly signedBytes: Uint8Array;
@@ -169,6 +172,7 @@ function assemble(bytes: Uint8Array, fields: BodyFields, signed: SignedParts): C
   const keyInfo = readPublicKeyInfo(fields.keyInfo);
   const { names, ...extensions } = fields.extensions;
   let publicKey: KeyObject | undefined;
+  let keyFault: { readonly text: string | undefined } | undefined;
   return {
     der: bytes,
     fingerprint: createHash('sha256').update(bytes).digest('hex'),
@@ -186,6 +190,11 @@ function assemble(bytes: Uint8Array, fields: BodyFields, signed: SignedParts): C
     notAfter: fields.notAfter,
     get publicKey() {
       return (publicKey ??= buildPublicKey(keyInfo.der));
+    },
+    get keyFault() {
+      return (keyFault ??= {
+        text: keyInfo.keyType === 'rsa' ? describeRsaFault(keyInfo.keyBytes) : undefined,
+      }).text;
     },
     publicKeyDer: keyInfo.der,
     publicKeyAlgorithmOid: keyInfo.algorithmOid,
@@ -214,6 +223,15 @@ function buildPublicKey(keyInfo: Uint8Array): KeyObject {
     return createPublicKey({ key: Buffer.from(keyInfo), format: 'der', type: 'spki' });
   } catch (error) {
     throw new PkiError('PKI_KEY_ALGORITHM', 'a public key that cannot be used', { cause: error });
+  }
+}
+
+function describeRsaFault(keyBytes: Uint8Array): string | undefined {
+  try {
+    return findRsaFault(keyBytes);
+  } catch (error) {
+    if (error instanceof Asn1Error) return 'not two numbers in DER';
+    throw error;
   }
 }
 

@@ -78,14 +78,19 @@ function checkSubjectAddress(certificate: Certificate, address: DirectAddress): 
 }
 
 function checkValidity(certificate: Certificate, at: Date): void {
+  const fault = findValidityFault(certificate, at);
+  if (fault !== undefined) throw fault;
+}
+
+/** Why the certificate is not valid at that time (AS-15): `PKI_NOT_YET_VALID` or `PKI_EXPIRED`; undefined if it is. */
+export function findValidityFault(certificate: Certificate, at: Date): PkiError | undefined {
   const now = at.getTime();
   // Written so that an impossible time (NaN) refuses.
-  if (!(now >= certificate.notBefore.getTime())) {
-    throw refusal('PKI_NOT_YET_VALID', certificate, `valid from ${certificate.notBefore.toISOString()}`);
-  }
-  if (!(now <= certificate.notAfter.getTime())) {
-    throw refusal('PKI_EXPIRED', certificate, `valid until ${certificate.notAfter.toISOString()}`);
-  }
+  if (!(now >= certificate.notBefore.getTime()))
+    return refusal('PKI_NOT_YET_VALID', certificate, `valid from ${certificate.notBefore.toISOString()}`);
+  if (!(now <= certificate.notAfter.getTime()))
+    return refusal('PKI_EXPIRED', certificate, `valid until ${certificate.notAfter.toISOString()}`);
+  return undefined;
 }
 
 const strongCurves: ReadonlySet<string | undefined> = new Set(['P-256', 'P-384']);
@@ -103,6 +108,11 @@ function checkKey(certificate: Certificate, policy: TrustPolicy): void {
   if (keyType === 'rsa' && keyBits < policy.minRsaBits) {
     throw refusal('PKI_KEY_TOO_WEAK', certificate, `an RSA key of ${keyBits} bits`);
   }
+  const { keyFault } = certificate;
+  if (keyFault !== undefined) throw refusal('PKI_KEY_INVALID', certificate, `an RSA key with ${keyFault}`);
+  // What OpenSSL cannot read is refused here, not where a message is sealed for others as well.
+  if (certificate.publicKey.type !== 'public')
+    throw refusal('PKI_KEY_ALGORITHM', certificate, 'a key that is not public');
 }
 
 /** Key transport needs a plain RSA key; EC recipients would need key agreement, which Direct peers cannot do (AS-59). */

@@ -2,6 +2,7 @@ import type { Certificate } from './certificate.ts';
 import { refusal } from './check-certificate.ts';
 import type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
 import type { TrustPolicy } from './trust-policy.ts';
+import type { ValidationBudget } from './validation-budget.ts';
 
 interface PathRevocation {
   readonly revocation: readonly Revocation[];
@@ -13,11 +14,13 @@ interface RevocationRules {
   readonly policy: TrustPolicy;
   readonly checkRevocation: ((query: RevocationQuery) => Promise<Revocation>) | undefined;
   readonly pool: readonly Certificate[];
+  readonly budget: ValidationBudget;
 }
 
 /**
  * Asks for each certificate below the anchor whether its issuer has revoked it (TRUST-06). The anchor itself is trusted by
- * configuration, not by a list. Errors: `PKI_REVOKED`; with hard-fail `PKI_REVOCATION_UNKNOWN` or `PKI_REVOCATION_UNCHECKABLE`.
+ * configuration, not by a list. Errors: `PKI_REVOKED`; with hard-fail `PKI_REVOCATION_UNKNOWN` or `PKI_REVOCATION_UNCHECKABLE`;
+ * `PKI_FETCH_LIMIT` under any policy, since a sender that uses the budget up must not make its own certificate pass unchecked.
  */
 export async function checkPathRevocation(
   path: readonly Certificate[],
@@ -56,7 +59,7 @@ async function askFor(
   issuer: Certificate | undefined,
   rules: RevocationRules,
 ): Promise<Revocation> {
-  const { checkRevocation, at } = rules;
+  const { checkRevocation, at, budget } = rules;
   if (checkRevocation === undefined || issuer === undefined) {
     return {
       status: 'unknown',
@@ -65,7 +68,7 @@ async function askFor(
       isTransient: false,
     };
   }
-  return checkRevocation({ certificate, issuer, candidates: rules.pool, at });
+  return checkRevocation({ certificate, issuer, candidates: rules.pool, at, budget });
 }
 
 function unknownRefusal(certificate: Certificate, answer: Revocation): Error {

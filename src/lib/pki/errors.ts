@@ -18,6 +18,8 @@ export const pkiErrors = {
   PKI_EXPIRED: { kind: 'untrusted' },
   PKI_KEY_ALGORITHM: { kind: 'untrusted' },
   PKI_KEY_TOO_WEAK: { kind: 'untrusted' },
+  /** An RSA key whose exponent or modulus is not that of an RSA key. */
+  PKI_KEY_INVALID: { kind: 'untrusted' },
   PKI_KEY_USAGE: { kind: 'untrusted' },
   PKI_EXTENDED_KEY_USAGE: { kind: 'untrusted' },
   PKI_END_ENTITY_IS_CA: { kind: 'untrusted' },
@@ -27,6 +29,10 @@ export const pkiErrors = {
   PKI_NO_ANCHORS: { kind: 'untrusted' },
   PKI_ISSUER_NOT_FOUND: { kind: 'untrusted' },
   PKI_ISSUER_UNAVAILABLE: { kind: 'unavailable' },
+  /** The issuer would have to be fetched, and the caller does not allow it. */
+  PKI_FETCH_NEEDED: { kind: 'unavailable' },
+  /** The fetches or the time for one message are used up. */
+  PKI_FETCH_LIMIT: { kind: 'unavailable' },
   PKI_SIGNATURE_ALGORITHM: { kind: 'untrusted' },
   PKI_SIGNATURE_INVALID: { kind: 'untrusted' },
   PKI_ISSUER_NOT_CA: { kind: 'untrusted' },

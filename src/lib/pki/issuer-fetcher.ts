@@ -3,6 +3,9 @@ import type { GuardedFetch } from '../fetch/index.ts';
 import type { Certificate } from './certificate.ts';
 import { readCertificates } from './certificate-set.ts';
 import { PkiError } from './errors.ts';
+import { createSharedWork } from './shared-work.ts';
+import type { ValidationBudget } from './validation-budget.ts';
+import { isSignedBy } from './verify-signature.ts';
 
 export interface IssuerFetcherOptions {
   readonly fetch: GuardedFetch;
@@ -14,12 +17,17 @@ export interface IssuerFetcherOptions {
   readonly keepMs?: number;
 }
 
-export type IssuerFetcher = (certificate: Certificate) => Promise<readonly Certificate[]>;
+export type IssuerFetcher = (
+  certificate: Certificate,
+  budget?: ValidationBudget,
+) => Promise<readonly Certificate[]>;
 
 /** URLs tried for one certificate, and certificates taken from one answer. */
 const maxUrls = 3;
 const maxCertificates = 32;
 const failureKeepMs = 60_000;
+const maxAnswers = 500;
+const maxFailedHosts = 1_000;
 
 interface CachedAnswer {
   readonly certificates: readonly Certificate[];
@@ -31,27 +39,70 @@ interface CachedAnswer {
  * Creates the AIA fetch of TRUST-05 (RFC 5280 §4.2.2.1): one DER certificate or a PKCS#7 set, over HTTP. What comes back is a set
  * of candidates, not of trusted certificates. Depth is bounded by the caller's search.
  *
+ * The URLs are tried in their order until one gives a certificate whose key made the signature. Answers are cached; a host that
+ * failed is left alone for a minute, whatever else is asked of it. One download serves all that wait for it.
+ *
  * The returned function gives all that could be had; errors: `PKI_ISSUER_UNAVAILABLE` if nothing could and later may be better,
- * `PKI_ISSUER_NOT_FOUND` if the answers are useless.
+ * `PKI_ISSUER_NOT_FOUND` if the answers are useless, `PKI_FETCH_NEEDED` if nothing cached helps and the budget allows no fetch,
+ * `PKI_FETCH_LIMIT` if the budget is used up.
  */
 export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetcher {
-  const answers = createRecentMap<CachedAnswer>(500);
-  const obtain = async (url: string): Promise<CachedAnswer> => {
-    const cached = answers.get(url);
+  const answers = createRecentMap<CachedAnswer>(maxAnswers);
+  const failedHosts = createRecentMap<CachedAnswer>(maxFailedHosts);
+  const share = createSharedWork<CachedAnswer>();
+
+  function findCached(url: string): CachedAnswer | undefined {
     const nowMs = options.now().getTime();
-    if (cached !== undefined && isFresh(cached, nowMs, options)) return cached;
-    const answer = await download(url, options, nowMs);
-    answers.set(url, answer);
+    return [answers.get(url), failedHosts.get(hostOf(url))].find(
+      (answer) => answer !== undefined && isFresh(answer, nowMs, options),
+    );
+  }
+
+  async function obtain(url: string): Promise<CachedAnswer> {
+    const answer = await download(url, options);
+    if (answer.failure?.isTransient === true) failedHosts.set(hostOf(url), answer);
+    else answers.set(url, answer);
     return answer;
-  };
-  return async (certificate) => {
-    const all = await Promise.all(certificate.caIssuerUrls.slice(0, maxUrls).map(obtain));
-    const found = all.flatMap((answer) => answer.certificates);
-    const failures = all.flatMap((answer) => answer.failure ?? []);
+  }
+
+  function ask(url: string, budget: ValidationBudget | undefined): Promise<CachedAnswer> {
+    const run = (): Promise<CachedAnswer> => share(url, () => obtain(url));
+    if (budget === undefined) return run();
+    if (!budget.allowsIssuerFetches)
+      throw new PkiError('PKI_FETCH_NEEDED', 'the issuer is not at hand and would have to be fetched');
+    return budget.fetch('issuer', run);
+  }
+
+  return async (certificate, budget) => {
+    const found: Certificate[] = [];
+    const failures: PkiError[] = [];
+    const urls = certificate.caIssuerUrls.slice(0, maxUrls);
+    // What is cached comes first: it may spare a fetch.
+    const cached = urls.map((url) => ({ url, answer: findCached(url) }));
+    for (const { url, answer: known } of cached.toSorted((a, b) => rankOf(a.answer) - rankOf(b.answer))) {
+      const answer = known ?? (await ask(url, budget));
+      found.push(...answer.certificates);
+      if (answer.failure !== undefined) failures.push(answer.failure);
+      if (answer.certificates.some((issuer) => isIssuedBy(certificate, issuer))) return found;
+    }
     const failure = failures.find((one) => one.isTransient) ?? failures[0];
     if (found.length === 0 && failure !== undefined) throw failure;
     return found;
   };
+}
+
+/** Cached certificates, then what is unknown, then cached failures. */
+function rankOf(answer: CachedAnswer | undefined): number {
+  if (answer === undefined) return 1;
+  return answer.failure === undefined ? 0 : 2;
+}
+
+function isIssuedBy(certificate: Certificate, issuer: Certificate): boolean {
+  return issuer.subjectKey === certificate.issuerKey && isSignedBy(certificate, issuer);
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? url;
 }
 
 function isFresh(answer: CachedAnswer, nowMs: number, options: IssuerFetcherOptions): boolean {
@@ -59,11 +110,7 @@ function isFresh(answer: CachedAnswer, nowMs: number, options: IssuerFetcherOpti
   return ageMs >= 0 && ageMs < (answer.failure ? failureKeepMs : (options.keepMs ?? 3_600_000));
 }
 
-async function download(
-  url: string,
-  options: IssuerFetcherOptions,
-  fetchedAtMs: number,
-): Promise<CachedAnswer> {
+async function download(url: string, options: IssuerFetcherOptions): Promise<CachedAnswer> {
   try {
     const { status, body } = await options.fetch(url, {
       timeoutMs: options.timeoutMs ?? 5_000,
@@ -71,9 +118,10 @@ async function download(
     });
     if (status >= 500) throw new PkiError('PKI_ISSUER_UNAVAILABLE', `the AIA server answered ${status}`);
     if (status !== 200) throw new PkiError('PKI_ISSUER_NOT_FOUND', `the AIA server answered ${status}`);
-    return { certificates: readCertificates(body).slice(0, maxCertificates), fetchedAtMs };
+    const certificates = readCertificates(body).slice(0, maxCertificates);
+    return { certificates, fetchedAtMs: options.now().getTime() };
   } catch (error) {
-    return { certificates: [], failure: translate(error), fetchedAtMs };
+    return { certificates: [], failure: translate(error), fetchedAtMs: options.now().getTime() };
   }
 }
 

@@ -15,6 +15,8 @@ import {
   maxPathCertificates,
   type TrustPolicy,
 } from './trust-policy.ts';
+import { createValidationBudget, type ValidationBudget } from './validation-budget.ts';
+import { isSignedBy } from './verify-signature.ts';
 
 export interface TrustContext {
   readonly at: Date;
@@ -25,10 +27,12 @@ export interface TrustContext {
   /** Certificates that may be links: those in the message, stored ones. Never believed, only used. */
   readonly candidates?: readonly Certificate[];
   /** Issuers named by the certificate's AIA extension (TRUST-05). Throws `PKI_ISSUER_UNAVAILABLE` if later may be better. */
-  fetchIssuers?(certificate: Certificate): Promise<readonly Certificate[]>;
+  fetchIssuers?(certificate: Certificate, budget: ValidationBudget): Promise<readonly Certificate[]>;
   /** Answers for one link whose signature was verified. Never throws for a CRL that cannot be had. */
   checkRevocation?(query: RevocationQuery): Promise<Revocation>;
   readonly policy?: Partial<TrustPolicy>;
+  /** Shared by all paths of one message. Default: a new one for this path. */
+  readonly budget?: ValidationBudget;
 }
 
 /** A path that was proved link by link. Only this, never the certificate one started with, is to be used afterwards. */
@@ -66,6 +70,7 @@ export async function provePath(
   const search: Search = {
     context,
     policy,
+    budget: context.budget ?? createValidationBudget(),
     refusals: createRefusals(),
     fetched: [],
     fetchedFor: new Set(),
@@ -89,6 +94,7 @@ export async function provePath(
 interface Search {
   readonly context: TrustContext;
   readonly policy: TrustPolicy;
+  readonly budget: ValidationBudget;
   readonly refusals: Refusals;
   readonly fetched: Certificate[];
   readonly fetchedFor: Set<string>;
@@ -131,8 +137,8 @@ async function tryIssuers(
   for (const issuer of issuers) {
     // Also by key, so that two certificates of one CA cannot be walked in a circle.
     if (path.some((used) => isSameEntity(used, issuer))) continue;
-    if (--search.issuersLeft < 0)
-      throw refusal('PKI_PATH_TOO_BROAD', path[0], `more than ${maxIssuersTried} possible issuers`);
+    if (--search.issuersLeft < 0 || !search.budget.takeIssuer())
+      throw refusal('PKI_PATH_TOO_BROAD', path[0], 'too many possible issuers');
     if (!isLink(search, path, issuer)) continue;
     const found = await extendPath(search, [...path, issuer]);
     if (found !== undefined) return found;
@@ -161,10 +167,10 @@ function isLink(search: Search, path: Path, issuer: Certificate): boolean {
 /** All signatures hold up to an anchor; what is left is revocation. */
 async function finishPath(search: Search, path: Path): Promise<FoundPath | undefined> {
   try {
-    const { context, policy } = search;
+    const { context, policy, budget } = search;
     const pool = [...(context.candidates ?? []), ...search.fetched];
     const { at, checkRevocation } = context;
-    return { path, ...(await checkPathRevocation(path, { at, policy, pool, checkRevocation })) };
+    return { path, ...(await checkPathRevocation(path, { at, policy, pool, budget, checkRevocation })) };
   } catch (error) {
     // Another way up might pass an intermediate CA by, but never what was said of the end entity itself.
     if (!(error instanceof PkiError) || isRevokedEndEntity(error, path)) throw error;
@@ -197,7 +203,8 @@ function hasIssuerKeyId(certificate: Certificate, issuer: Certificate): boolean 
 
 async function fetchMore(search: Search, certificate: Certificate): Promise<boolean> {
   const { context, fetchedFor } = search;
-  const canFetch = context.fetchIssuers !== undefined && certificate.caIssuerUrls.length > 0;
+  const canFetch =
+    context.fetchIssuers !== undefined && certificate.caIssuerUrls.length > 0 && !isSelfSigned(certificate);
   if (!canFetch || fetchedFor.has(certificate.fingerprint) || fetchedFor.size >= maxIssuerFetches) {
     search.refusals.note(
       refusal('PKI_ISSUER_NOT_FOUND', certificate, `no trusted issuer ${certificate.issuer}`),
@@ -206,7 +213,7 @@ async function fetchMore(search: Search, certificate: Certificate): Promise<bool
   }
   fetchedFor.add(certificate.fingerprint);
   try {
-    search.fetched.push(...((await context.fetchIssuers?.(certificate)) ?? []));
+    search.fetched.push(...((await context.fetchIssuers?.(certificate, search.budget)) ?? []));
     search.refusals.note(
       refusal('PKI_ISSUER_NOT_FOUND', certificate, `no trusted issuer ${certificate.issuer}`),
     );
@@ -219,6 +226,11 @@ async function fetchMore(search: Search, certificate: Certificate): Promise<bool
     );
     return false;
   }
+}
+
+/** Nobody else vouches for it, wherever its AIA extension points. */
+function isSelfSigned(certificate: Certificate): boolean {
+  return certificate.isSelfIssued && isSignedBy(certificate, certificate);
 }
 
 function isAnchorOf(context: TrustContext, certificate: Certificate): boolean {

@@ -20,6 +20,8 @@ export interface PublicKeyInfo {
   readonly keyBits: number;
   /** `P-256`, `P-384` or `P-521`; the OID of any other named curve. Absent unless `keyType` is `ec`. */
   readonly curve?: string;
+  /** The key itself, without its AlgorithmIdentifier. */
+  readonly keyBytes: Uint8Array;
 }
 
 const curves: Readonly<Record<string, { name: string; keyBits: number }>> = {
@@ -33,7 +35,7 @@ export function readPublicKeyInfo(node: Asn1): PublicKeyInfo {
   const algorithm = childAt(node, 0);
   const algorithmOid = readOid(childAt(algorithm, 0));
   const { bytes } = readBitString(childAt(node, 1));
-  const base = { der: encodedBytes(node), algorithmOid };
+  const base = { der: encodedBytes(node), algorithmOid, keyBytes: bytes };
   if (algorithmOid === oids.rsaEncryption || algorithmOid === oids.rsaPss) {
     return { ...base, keyType: 'rsa', keyBits: modulusBits(bytes) };
   }

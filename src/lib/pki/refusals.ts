@@ -12,6 +12,8 @@ export interface Refusals {
 const weights: Partial<Record<PkiErrorCode, number>> = {
   PKI_REVOKED: 4,
   PKI_ISSUER_UNAVAILABLE: 3,
+  PKI_FETCH_NEEDED: 3,
+  PKI_FETCH_LIMIT: 3,
   PKI_REVOCATION_UNKNOWN: 3,
   PKI_SIGNATURE_INVALID: 1,
   PKI_ISSUER_NOT_FOUND: 0,

@@ -4,6 +4,7 @@ import { maxCrlBytes, readCrl, type Crl } from './crl.ts';
 import { PkiError } from './errors.ts';
 import { derOf } from './pem.ts';
 import type { Revocation, RevocationQuery } from './revocation.ts';
+import { createSharedWork } from './shared-work.ts';
 import { coversCertificate, verifyCrl } from './verify-crl.ts';
 
 export interface RevocationCheckerOptions {
@@ -34,25 +35,23 @@ const maxPoints = 4;
 /**
  * Creates the check of TRUST-06: the CRL from the certificate's distribution points over HTTP, verified, and cached until its
  * nextUpdate. A list that cannot be had or believed makes the answer `unknown`, never `good`; what follows from that is the
- * caller's policy. Time comes with each query.
+ * caller's policy. Time comes with each query. Errors: `PKI_FETCH_LIMIT` if the query's budget is used up.
  */
 export function createRevocationChecker(options: RevocationCheckerOptions): RevocationChecker {
   const lists = createRecentMap<CachedList>(options.maxLists ?? 200);
-  const pending = new Map<string, Promise<CachedList>>();
+  const share = createSharedWork<CachedList>();
   const obtain = async (url: string, query: RevocationQuery): Promise<CachedList> => {
     // The issuer is part of the key: a list is believed for the issuer it was verified against, and for no other.
     const key = `${query.issuer.fingerprint} ${url}`;
     const cached = lists.get(key);
     if (cached !== undefined && isFresh(cached, query.at, options)) return cached;
-    const running = pending.get(key) ?? refresh(url, query, { cached, options });
-    pending.set(key, running);
-    try {
-      const list = await running;
-      lists.set(key, list);
-      return list;
-    } finally {
-      pending.delete(key);
-    }
+    const run = (): Promise<CachedList> =>
+      share(key, async () => {
+        const list = await refresh(url, query, { cached, options });
+        lists.set(key, list);
+        return list;
+      });
+    return query.budget === undefined ? run() : query.budget.fetch('revocation', run);
   };
   return (query) => checkAtPoints(query, { obtain, graceMs: options.graceMs ?? dayMs });
 }

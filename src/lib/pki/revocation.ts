@@ -1,5 +1,6 @@
 import type { Certificate } from './certificate.ts';
 import type { PkiErrorCode } from './errors.ts';
+import type { ValidationBudget } from './validation-budget.ts';
 
 /** What is asked about one link of a path whose signatures were verified. */
 export interface RevocationQuery {
@@ -8,6 +9,8 @@ export interface RevocationQuery {
   /** Certificates among which a CRL signer of the issuer's name may be. */
   readonly candidates: readonly Certificate[];
   readonly at: Date;
+  /** Pays for what must be downloaded. */
+  readonly budget?: ValidationBudget;
 }
 
 /** What is known about one certificate (TRUST-06). */

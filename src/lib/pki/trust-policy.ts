@@ -41,3 +41,9 @@ export const maxPathCertificates = 8;
 export const maxIssuersTried = 48;
 /** Times one search may fetch issuers (TRUST-05). */
 export const maxIssuerFetches = 4;
+
+/** Limits of one `ValidationBudget`, which all paths of a message share. */
+export const maxIssuersTriedPerBudget = 128;
+export const maxIssuerFetchesPerBudget = 8;
+export const maxFetches = 16;
+export const maxFetchMs = 15_000;

@@ -25,6 +25,8 @@ export interface SignedObject {
 export interface VerificationKey {
   readonly publicKey: KeyObject;
   readonly keyType: KeyType;
+  /** Of a certificate: what is wrong with its key. Such a key has signed nothing. */
+  readonly keyFault?: string | undefined;
 }
 
 interface Scheme {
@@ -67,12 +69,27 @@ export function verifySignature(
       `signature algorithm ${readOid(childAt(object.signatureAlgorithm, 0))}`,
     );
   }
-  if (scheme.keyType !== key.keyType || !isSignedBy(object, scheme, key.publicKey)) {
+  if (
+    scheme.keyType !== key.keyType ||
+    key.keyFault !== undefined ||
+    !verifies(object, scheme, key.publicKey)
+  ) {
     throw new PkiError('PKI_SIGNATURE_INVALID', 'the signature is not of the key it is said to be of');
   }
 }
 
-function isSignedBy(object: SignedObject, scheme: Scheme, publicKey: KeyObject): boolean {
+/** Whether the key made the signature, with any algorithm that is read, SHA-1 included. Says nothing about trust. */
+export function isSignedBy(object: SignedObject, key: VerificationKey): boolean {
+  try {
+    verifySignature(object, key, { allowSha1: true });
+    return true;
+  } catch (error) {
+    if (error instanceof PkiError) return false;
+    throw error;
+  }
+}
+
+function verifies(object: SignedObject, scheme: Scheme, publicKey: KeyObject): boolean {
   const padding =
     scheme.saltLength === undefined ? constants.RSA_PKCS1_PADDING : constants.RSA_PKCS1_PSS_PADDING;
   const key = {

@@ -6,7 +6,7 @@ import { writeIssuerAndSerial } from './certificate-reference.ts';
 import type { TransportRecipient } from './recipient-info.ts';
 import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
-import { minimumSendingRsaBits } from './policy.ts';
+import { limits, minimumSendingRsaBits } from './policy.ts';
 import { unwrapOaep } from './unwrap-oaep.ts';
 
 /** How the content key travels to one recipient: RSAES-OAEP with one hash for both uses, or RSAES-PKCS1-v1_5. */
@@ -76,11 +76,7 @@ export function writeTransportRecipient(
   contentKey: Uint8Array,
 ): Buffer {
   checkRecipient(certificate);
-  const { algorithm, encryptedKey } = transport(
-    certificate.publicKey,
-    keyTransport ?? 'oaep-sha256',
-    contentKey,
-  );
+  const { algorithm, encryptedKey } = tryTransport(certificate, keyTransport ?? 'oaep-sha256', contentKey);
   return der.sequence(
     der.integer(0),
     writeIssuerAndSerial(certificate),
@@ -89,23 +85,35 @@ export function writeTransportRecipient(
   );
 }
 
-function checkRecipient({ publicKeyAlgorithmOid, keyBits, keyUsage, subject }: Certificate): void {
-  if (publicKeyAlgorithmOid !== oids.rsaEncryption || keyBits < minimumSendingRsaBits) {
-    throw new SmimeError(
-      'SMIME_RECIPIENT_KEY_NOT_ALLOWED',
-      `the key of ${subject} is not RSA of at least 2048 bits`,
-    );
+/** OpenSSL has rules of its own about keys; what it says of one does not leave as an error without a code. */
+function tryTransport(certificate: Certificate, name: KeyTransport, contentKey: Uint8Array): Transported {
+  try {
+    return transport(certificate.publicKey, name, contentKey);
+  } catch (error) {
+    throw keyNotAllowed(`nothing can be encrypted to the key of ${certificate.subject}`, error);
   }
+}
+
+interface Transported {
+  readonly algorithm: Buffer;
+  readonly encryptedKey: Buffer;
+}
+
+function checkRecipient({ publicKeyAlgorithmOid, keyBits, keyFault, keyUsage, subject }: Certificate): void {
+  if (publicKeyAlgorithmOid !== oids.rsaEncryption || keyBits < minimumSendingRsaBits)
+    throw keyNotAllowed(`the key of ${subject} is not RSA of at least 2048 bits`);
+  if (keyBits > limits.rsaBits) throw keyNotAllowed(`the key of ${subject} has ${keyBits} bits`);
+  if (keyFault !== undefined) throw keyNotAllowed(`the key of ${subject} is an RSA key with ${keyFault}`);
   if (keyUsage !== undefined && !keyUsage.has('keyEncipherment')) {
     throw new SmimeError('SMIME_RECIPIENT_KEY_USAGE', `the certificate of ${subject} is not for encryption`);
   }
 }
 
-function transport(
-  key: KeyObject,
-  name: KeyTransport,
-  contentKey: Uint8Array,
-): { algorithm: Buffer; encryptedKey: Buffer } {
+function keyNotAllowed(text: string, cause?: unknown): SmimeError {
+  return new SmimeError('SMIME_RECIPIENT_KEY_NOT_ALLOWED', text, { cause });
+}
+
+function transport(key: KeyObject, name: KeyTransport, contentKey: Uint8Array): Transported {
   if (name === 'pkcs1') {
     const algorithm = der.sequence(der.oid(oids.rsaEncryption), der.null());
     return {

@@ -55,7 +55,8 @@ function isProved(
 }
 
 function checkKey(certificate: Certificate, policy: CryptoPolicy): void {
-  const { keyType, keyBits, curve = '' } = certificate;
+  const { keyType, keyBits, keyFault, curve = '' } = certificate;
+  if (keyFault !== undefined) throw notAllowed(`an RSA key with ${keyFault}`);
   if (keyType === 'rsa' && keyBits >= policy.minimumRsaBits && keyBits <= limits.rsaBits) return;
   if (keyType === 'ec' && allowedCurves.has(curve)) return;
   throw notAllowed(`a key of type ${keyType} ${curve} with ${keyBits} bits`);

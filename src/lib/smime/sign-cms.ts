@@ -57,10 +57,12 @@ export function digestsFor(keys: readonly SigningKey[], options: SignOptions): S
 }
 
 function checkSigningKey({ certificate, privateKey }: SigningKey): void {
-  const { keyType, keyBits, curve = '', keyUsage } = certificate;
+  const { keyType, keyBits, keyFault, curve = '', keyUsage } = certificate;
   // A key bound to RSASSA-PSS could not make the PKCS#1 v1.5 signature that is sent.
   const isStrongRsa =
     certificate.publicKeyAlgorithmOid === oids.rsaEncryption && keyBits >= minimumSendingRsaBits;
+  if (keyFault !== undefined)
+    throw new SmimeError('SMIME_SIGNING_KEY_NOT_ALLOWED', `an RSA key with ${keyFault}`);
   if (!isStrongRsa && !(keyType === 'ec' && allowedCurves.has(curve))) {
     throw new SmimeError(
       'SMIME_SIGNING_KEY_NOT_ALLOWED',
@@ -100,7 +102,7 @@ function writeSigner(
     writeAttribute(oids.signingTime, der.time(at)),
     writeAttribute(oids.messageDigest, der.octetString(values.get(digest) ?? new Uint8Array())),
   );
-  const signature = sign(digest, attributes, privateKey);
+  const signature = trySign(digest, attributes, privateKey);
   // Signed as a SET; in the message the same bytes carry the tag [0] (RFC 5652 §5.4).
   attributes[0] = 0xa0;
   return der.sequence(
@@ -111,6 +113,15 @@ function writeSigner(
     writeSignatureAlgorithm(certificate, digest),
     der.octetString(signature),
   );
+}
+
+/** OpenSSL can refuse a key that is well-formed; its error has no code of ours. */
+function trySign(digest: SigningDigest, bytes: Uint8Array, privateKey: KeyObject): Buffer {
+  try {
+    return sign(digest, bytes, privateKey);
+  } catch (error) {
+    throw new SmimeError('SMIME_SIGNING_KEY_NOT_ALLOWED', 'the key could not sign', { cause: error });
+  }
 }
 
 function writeAttribute(oid: string, value: Uint8Array): Buffer {

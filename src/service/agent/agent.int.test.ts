@@ -8,6 +8,8 @@ import { childAt, readAsn1, readOid } from '../../lib/asn1/index.ts';
 import { DirectError } from '../../lib/direct/index.ts';
 import {
   createAuthority,
+  createCertificate,
+  createIssuerFetcher,
   createKeyPair,
   issueDirectCertificate,
   readCertificate,
@@ -18,7 +20,14 @@ import { parseDirectAddress, type DirectAddress } from '../../lib/values/index.t
 import { loadMasterKey, openStorage, openVault, type Storage } from '../../platform/index.ts';
 import { createAudit } from '../audit/index.ts';
 import { createTrust, type Trust } from '../trust/index.ts';
-import { AgentError, agentErrors, createAgent, type Agent, type TrustDoubt } from './index.ts';
+import {
+  AgentError,
+  agentErrors,
+  createAgent,
+  type Agent,
+  type AgentOptions,
+  type TrustDoubt,
+} from './index.ts';
 
 const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
 const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2028-01-01T00:00:00Z') };
@@ -42,22 +51,35 @@ const message = (to: readonly DirectAddress[], text = 'hello'): Buffer =>
     `From: ${alice}\r\nTo: ${to.join(', ')}\r\nDate: Mon, 01 Jun 2026 12:00:00 +0000\r\nMessage-ID: <1@one.example>\r\nMIME-Version: 1.0\r\nSubject: s\r\n\r\n${text}\r\n`,
   );
 
-async function addDomain(domain: string): Promise<void> {
+async function addDomain(domain: string, certify = issueFor): Promise<void> {
   const pair = await createKeyPair();
-  const certificate = issueDirectCertificate({
-    boundTo: { domain },
-    publicKey: pair.publicKey,
-    issuer: { certificate: authority, privateKey: keys.privateKey },
-    ...validity,
-  });
+  const certificate = certify(domain, pair.publicKey);
   certificates.set(domain, certificate);
   await trust.addDomain(domain);
   await trust.addKeyPair(domain, certificate.der, pair.privateKey);
 }
 
+const issueFor = (domain: string, publicKey: KeyPair['publicKey']): Certificate =>
+  issueDirectCertificate({
+    boundTo: { domain },
+    publicKey,
+    issuer: { certificate: authority, privateKey: keys.privateKey },
+    ...validity,
+  });
+
 const usable = (address: DirectAddress) => {
   const der = certificates.get(address.slice(address.indexOf('@') + 1))?.der ?? new Uint8Array();
   return { address, certificates: [der] };
+};
+
+const discovery: AgentOptions['discovery'] = {
+  async discover(address) {
+    discoveries++;
+    const found = certificates.get(address.slice(address.indexOf('@') + 1));
+    const common = { steps: [], isTransient: false, isFromCache: false };
+    if (found === undefined) return { outcome: 'absent', certificates: [], ...common };
+    return { outcome: 'found', source: 'dns-domain', certificates: [found], ...common };
+  },
 };
 
 before(async () => {
@@ -81,15 +103,7 @@ before(async () => {
   agent = createAgent({
     trust,
     clock,
-    discovery: {
-      async discover(address) {
-        discoveries++;
-        const found = certificates.get(address.slice(address.indexOf('@') + 1));
-        const common = { steps: [], isTransient: false, isFromCache: false };
-        if (found === undefined) return { outcome: 'absent', certificates: [], ...common };
-        return { outcome: 'found', source: 'dns-domain', certificates: [found], ...common };
-      },
-    },
+    discovery,
     fetchIssuers: async () => [],
     checkRevocation: async () =>
       ({ status: 'unknown', code: 'PKI_CRL_UNAVAILABLE', text: 'no list' }) as never,
@@ -155,6 +169,114 @@ describe('the agent', () => {
     );
   });
 
+  it('SEC-11: says that only a fetch could decide, fetches nothing then, and decides when it may', async () => {
+    const url = 'http://aia.six.example/ca.cer';
+    const middle = await createKeyPair({ curve: 'P-256' });
+    const issuer = {
+      certificate: createCertificate({
+        subject: [['CN', 'middle']],
+        publicKey: middle.publicKey,
+        issuer: { certificate: authority, privateKey: keys.privateKey },
+        isCa: true,
+        keyUsage: ['keyCertSign'],
+        ...validity,
+      }),
+      privateKey: middle.privateKey,
+    };
+    await addDomain('six.example', (domain, publicKey) =>
+      createCertificate({
+        subject: [['CN', domain]],
+        publicKey,
+        issuer,
+        isCa: false,
+        keyUsage: ['digitalSignature', 'keyEncipherment'],
+        dnsNames: [domain],
+        caIssuerUrls: [url],
+        ...validity,
+      }),
+    );
+    let fetches = 0;
+    let isUp = true;
+    await using fetching = closing(
+      createAgent({
+        trust,
+        clock,
+        discovery,
+        threads: 1,
+        checkRevocation: async () => ({ status: 'good' }),
+        fetchIssuers: createIssuerFetcher({
+          now: () => clock.now(),
+          fetch: async () => {
+            fetches++;
+            return isUp
+              ? { status: 200, headers: {}, body: issuer.certificate.der }
+              : { status: 503, headers: {}, body: new Uint8Array() };
+          },
+        }),
+      }),
+    );
+    const dave = parseDirectAddress('dave@six.example');
+    const text = message([bob, carol]).toString().replace(alice, dave);
+    const sealed = await fetching.agent.seal(dave, Buffer.from(text), [usable(bob), usable(carol)]);
+    const toBob = { mailFrom: dave, recipients: [bob], message: sealed };
+    await assert.rejects(
+      fetching.agent.openIncoming(toBob, { allowFetch: false }),
+      (error) =>
+        error instanceof DirectError && error.code === 'DIRECT_SENDER_NEEDS_FETCH' && error.isTransient,
+    );
+    assert.equal(fetches, 0);
+    // Neither may an outage at the sender's side keep our other domains from a message for ever.
+    isUp = false;
+    const toBoth = { mailFrom: dave, recipients: [bob, carol], message: sealed };
+    await trust.addAnchor('three.example', issuer.certificate.der, 'incoming');
+    await assert.rejects(
+      fetching.agent.openIncoming(toBoth),
+      (error) => error instanceof DirectError && error.code === 'DIRECT_SENDER_UNDECIDED',
+    );
+    const last = await fetching.agent.openIncoming(toBoth, { isLastAttempt: true });
+    assert.deepEqual([last.recipients, fetches], [[carol], 1]);
+    clock.advance(61_000);
+    isUp = true;
+    assert.deepEqual((await fetching.agent.openIncoming(toBob)).recipients, [bob]);
+    assert.deepEqual((await fetching.agent.openIncoming(toBob, { allowFetch: false })).recipients, [bob]);
+    assert.equal(fetches, 2);
+  });
+
+  it('AS-15: a sender whose certificate is expired can write to nobody, and every recipient is told why', async () => {
+    const signer = parseDirectAddress('x@old.example');
+    await addDomain('old.example', (domain, publicKey) =>
+      createCertificate({
+        subject: [['CN', domain]],
+        publicKey,
+        issuer: { certificate: authority, privateKey: keys.privateKey },
+        isCa: false,
+        keyUsage: ['digitalSignature', 'keyEncipherment'],
+        dnsNames: [domain],
+        notBefore: validity.notBefore,
+        notAfter: new Date(clock.now().getTime() - 1_000),
+      }),
+    );
+    const { usable: reached, refused } = await agent.resolveRecipients(signer, [bob, carol]);
+    assert.deepEqual(reached, []);
+    assert.deepEqual(
+      refused.map(({ recipient, reason, statusCode, isTransient }) => [
+        recipient,
+        reason,
+        statusCode,
+        isTransient,
+      ]),
+      [bob, carol].map((recipient) => [recipient, 'sender-certificate', '5.7.5', false]),
+    );
+    const text = message([bob]).toString().replace(alice, signer);
+    await assert.rejects(
+      agent.seal(signer, Buffer.from(text), [usable(bob)]),
+      (error) =>
+        error instanceof DirectError &&
+        error.code === 'DIRECT_SENDER_CERTIFICATE_UNUSABLE' &&
+        error.reason === 'PKI_EXPIRED',
+    );
+  });
+
   it('without a key there is nothing to sign or to open with', async () => {
     const stranger = parseDirectAddress('x@nowhere.example');
     await refuses('AGENT_NO_SIGNING_KEY', () => agent.seal(stranger, message([bob]), [usable(bob)]));
@@ -163,6 +285,10 @@ describe('the agent', () => {
     );
   });
 });
+
+function closing(opened: Agent): { readonly agent: Agent } & AsyncDisposable {
+  return { agent: opened, [Symbol.asyncDispose]: () => opened.close() };
+}
 
 /** The key transport algorithms of the envelope's recipients. */
 function transportsOf(sealed: Uint8Array): string[] {

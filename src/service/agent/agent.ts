@@ -10,7 +10,8 @@ export interface UsableRecipient {
 
 export interface RefusedRecipient {
   readonly recipient: DirectAddress;
-  readonly reason: 'no-certificate' | 'untrusted';
+  /** `sender-certificate`: the sender has no certificate that is valid now, so that nobody can be written to. */
+  readonly reason: 'no-certificate' | 'untrusted' | 'sender-certificate';
   /** The agent's own code, for example `DIRECT_RECIPIENT_NOT_TRUSTED`. */
   readonly code: string;
   /** Enhanced status code (RFC 3463). */
@@ -45,9 +46,26 @@ export interface IncomingEnvelope {
   readonly message: Uint8Array;
 }
 
+export interface OpenOptions {
+  /**
+   * False to judge without fetching issuers for an unknown sender: where only that could decide, the message is refused with
+   * `DIRECT_SENDER_NEEDS_FETCH`, transient, to be opened again with fetching allowed. Lists of revoked certificates of a known
+   * sender's CA are fetched all the same. Default true.
+   */
+  readonly allowFetch?: boolean;
+  /**
+   * True if the message will not be opened again: of our domains, those that trust the sender get it although another domain could not
+   * decide now. Default false: an undecided domain refuses the message as transient for all.
+   */
+  readonly isLastAttempt?: boolean;
+}
+
 /** The security and trust agent with our keys and anchors; its cryptography runs in worker threads. */
 export interface Agent extends Closable {
-  /** Finds and proves each recipient's certificates from the anchors of the sender's domain (AS-42, TRUST-09). */
+  /**
+   * Finds each recipient's certificates and validates them from the anchors of the sender's domain (AS-42, TRUST-09). A sender without
+   * a valid signing certificate can write to none of them.
+   */
   resolveRecipients(from: DirectAddress, recipients: readonly DirectAddress[]): Promise<ResolvedRecipients>;
   /**
    * Wraps, signs as `from` and encrypts a plain RFC 5322 message once for all recipients (AS-30, AS-41).
@@ -57,7 +75,8 @@ export interface Agent extends Closable {
   seal(from: DirectAddress, message: Uint8Array, recipients: readonly UsableRecipient[]): Promise<Uint8Array>;
   /**
    * Opens, verifies and decides trust (AS-70 to AS-79). The memory of a large message is taken over, as by `seal`.
+   * All certificates of the message share one budget of time and fetches.
    * Throws a DirectError that says why a message is refused.
    */
-  openIncoming(envelope: IncomingEnvelope): Promise<OpenedIncoming>;
+  openIncoming(envelope: IncomingEnvelope, options?: OpenOptions): Promise<OpenedIncoming>;
 }

@@ -10,12 +10,20 @@ import {
   type SenderTrust,
   type VerifiedSender,
 } from '../../lib/direct/index.ts';
-import type { IssuerFetcher, ProvedPath, RevocationChecker, TrustPolicy } from '../../lib/pki/index.ts';
+import {
+  createValidationBudget,
+  findValidityFault,
+  readCertificate,
+  type IssuerFetcher,
+  type ProvedPath,
+  type RevocationChecker,
+  type TrustPolicy,
+} from '../../lib/pki/index.ts';
 import type { KeyTransport } from '../../lib/smime/index.ts';
 import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import { createTaskThreads } from '../../platform/index.ts';
 import type { Trust } from '../trust/index.ts';
-import type { Agent, IncomingEnvelope, OpenedIncoming, UsableRecipient } from './agent.ts';
+import type { Agent, IncomingEnvelope, OpenedIncoming, RefusedRecipient, UsableRecipient } from './agent.ts';
 import { AgentError } from './errors.ts';
 import { resolveAll } from './resolve-recipients.ts';
 import { restoreError } from './restore-error.ts';
@@ -79,6 +87,12 @@ export function createAgent(options: AgentOptions): Agent {
     }
   }
 
+  async function canSign(from: DirectAddress): Promise<boolean> {
+    const now = clock.now();
+    const keys = await trust.findSigningKeys(from);
+    return keys.some(({ certificate }) => findValidityFault(readCertificate(certificate), now) === undefined);
+  }
+
   async function open(envelope: IncomingEnvelope): Promise<OpenedMessage> {
     const keys = await trust.findDecryptionKeys(envelope.recipients);
     if (keys.length === 0)
@@ -96,6 +110,7 @@ export function createAgent(options: AgentOptions): Agent {
 
   return {
     async resolveRecipients(from, recipients) {
+      if (!(await canSign(from))) return { usable: [], refused: recipients.map(refuseForSender) };
       return resolveAll(recipients, {
         ...(await trustOf(domainOf(from), 'outgoing')),
         discovery: options.discovery,
@@ -117,9 +132,14 @@ export function createAgent(options: AgentOptions): Agent {
       if (result.kind !== 'seal') throw new TypeError('a thread answered another task');
       return result.sealed.message;
     },
-    async openIncoming(envelope) {
+    async openIncoming(envelope, { allowFetch = true, isLastAttempt = false } = {}) {
       const opened = await open(envelope);
-      const verified = await verifyByDomain(opened, envelope, (domain) => trustOf(domain, 'incoming'));
+      // One for all of our domains: what a message may cost does not grow with the number of its recipients.
+      const budget = createValidationBudget();
+      const verified = await verifyByDomain(opened, envelope, {
+        isLastAttempt,
+        trustOf: async (domain) => ({ ...(await trustOf(domain, 'incoming')), budget, allowFetch }),
+      });
       for (const { result } of verified) reportDoubts(result.sender, result.path);
       return describeOpened(opened, verified);
     },
@@ -127,9 +147,26 @@ export function createAgent(options: AgentOptions): Agent {
   };
 }
 
+function refuseForSender(recipient: DirectAddress): RefusedRecipient {
+  return {
+    recipient,
+    reason: 'sender-certificate',
+    code: 'DIRECT_SENDER_CERTIFICATE_UNUSABLE',
+    // RFC 3463 §3.8: cryptographic failure.
+    statusCode: '5.7.5',
+    text: 'The sender has no certificate that is valid now.',
+    isTransient: false,
+  };
+}
+
 interface Verified {
   readonly recipients: readonly DirectAddress[];
   readonly result: VerifiedSender;
+}
+
+interface DomainTrust {
+  readonly isLastAttempt: boolean;
+  trustOf(domain: string): Promise<SenderTrust>;
 }
 
 /**
@@ -139,7 +176,7 @@ interface Verified {
 async function verifyByDomain(
   opened: OpenedMessage,
   envelope: IncomingEnvelope,
-  trustOf: (domain: string) => Promise<SenderTrust>,
+  { trustOf, isLastAttempt }: DomainTrust,
 ): Promise<readonly [Verified, ...Verified[]]> {
   const verified: Verified[] = [];
   const refusals: unknown[] = [];
@@ -152,7 +189,7 @@ async function verifyByDomain(
       );
       verified.push({ recipients, result });
     } catch (error) {
-      if (!(error instanceof DirectError) || error.isTransient) throw error;
+      if (!(error instanceof DirectError) || (error.isTransient && !isLastAttempt)) throw error;
       refusals.push(error);
     }
   }

@@ -10,6 +10,7 @@ export type {
   Agent,
   IncomingEnvelope,
   OpenedIncoming,
+  OpenOptions,
   RefusedRecipient,
   ResolvedRecipients,
   UsableRecipient,

@@ -44,6 +44,7 @@ export interface DeliveryOutcome {
 export type DeliveryFailureReason =
   | 'no-certificate'
   | 'untrusted'
+  | 'sender-certificate'
   | 'unknown-recipient'
   | 'smtp-rejected'
   | 'internal';

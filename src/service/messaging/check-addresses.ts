@@ -109,5 +109,8 @@ async function findVerdict(
   const { reason, statusCode, isTransient } = refusal;
   if (isTransient)
     return { hasCertificate: undefined, isTrusted: undefined, reason: 'undecided', statusCode: '4.4.3' };
+  // The recipient was not looked at if the sender itself cannot sign.
+  if (reason === 'sender-certificate')
+    return { hasCertificate: undefined, isTrusted: undefined, reason, statusCode };
   return { hasCertificate: reason === 'untrusted', isTrusted: false, reason, statusCode };
 }

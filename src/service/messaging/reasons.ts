@@ -4,6 +4,7 @@ import type { RecipientState } from './states.ts';
 export type FailureReason =
   | 'no-certificate'
   | 'untrusted'
+  | 'sender-certificate'
   | 'unknown-recipient'
   | 'smtp-rejected'
   | 'remote-failed'
@@ -20,6 +21,7 @@ export interface ReasonText {
 export const failureReasons: Readonly<Record<FailureReason, ReasonText>> = {
   'no-certificate': { statusCode: '5.7.31', text: 'No certificate was found for the recipient.' },
   untrusted: { statusCode: '5.7.11', text: "The recipient's certificate is not trusted." },
+  'sender-certificate': { statusCode: '5.7.5', text: 'The sender has no certificate that is valid now.' },
   'unknown-recipient': { statusCode: '5.1.1', text: 'The recipient does not exist there.' },
   'smtp-rejected': { statusCode: '5.5.0', text: "The recipient's mail server refused the message." },
   'remote-failed': { statusCode: '5.2.0', text: 'The receiving service could not deliver the message.' },

@@ -64,12 +64,13 @@ describe('Decision 0012: what delivery says', () => {
   const reasons: [NonNullable<DeliveryOutcome['reason']>, string][] = [
     ['no-certificate', '5.7.31'],
     ['untrusted', '5.7.11'],
+    ['sender-certificate', '5.7.5'],
     ['unknown-recipient', '5.1.1'],
     ['smtp-rejected', '5.5.0'],
     ['internal', '5.3.0'],
   ];
   for (const [reason, code] of reasons) {
-    it(`MDN-27: ${reason} is told at once and has the status code ${code} unless the far side gave one`, async () => {
+    it(`MDN-27, DSN-04: ${reason} is told at once and has the status code ${code} unless the far side gave one`, async () => {
       const message = await send();
       await message.report({ outcome: 'failed', reason });
       assert.deepEqual(shown(await message.status()), [[bob, 'failed', reason, code]]);

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
 import { equalBytes } from '../../core/index.ts';
-import { isBoundTo, readCertificate, type Certificate } from '../../lib/pki/index.ts';
+import { findValidityFault, isBoundTo, readCertificate, type Certificate } from '../../lib/pki/index.ts';
 import { addressKey, domainOf, parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
 import type { Vault } from '../../platform/index.ts';
 import { applyChange, type TrustStore } from './change.ts';
@@ -27,7 +27,10 @@ export interface Keys {
   listKeyPairs(
     owner: string,
   ): Promise<readonly { id: string; status: 'active' | 'retired'; certificate: Certificate }[]>;
-  /** Active pairs that may sign for an address: address-bound ones, or else those of its domain. */
+  /**
+   * Active pairs that may sign for an address: address-bound ones, or else those of its domain, and only those whose certificates are
+   * valid now. If none is, those that would be it otherwise, so that the refusal can say why.
+   */
   findSigningKeys(address: DirectAddress): Promise<readonly KeyMaterial[]>;
   /** Every pair that a message to these addresses may be encrypted to, retired ones included (AS-83, AS-84). */
   findDecryptionKeys(addresses: readonly DirectAddress[]): Promise<readonly KeyMaterial[]>;
@@ -117,8 +120,13 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     },
     async findSigningKeys(address) {
       const rows = await findRows([addressKey(address), domainOf(address)], true);
-      const addressBound = rows.filter((row) => row.owner === addressKey(address));
-      return (addressBound.length > 0 ? addressBound : rows).map(openRow);
+      const now = clock.now();
+      const valid = rows.filter(
+        (row) => findValidityFault(readCertificate(row.certificate), now) === undefined,
+      );
+      const usable = valid.length > 0 ? valid : rows;
+      const addressBound = usable.filter((row) => row.owner === addressKey(address));
+      return (addressBound.length > 0 ? addressBound : usable).map(openRow);
     },
     async findDecryptionKeys(addresses) {
       const owners = new Set(addresses.flatMap((address) => [addressKey(address), domainOf(address)]));

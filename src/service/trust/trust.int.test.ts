@@ -68,13 +68,17 @@ async function refuses(code: keyof typeof trustErrors, work: () => Promise<unkno
   provoked.add(code);
 }
 
-async function issue(boundTo: Parameters<typeof issueDirectCertificate>[0]['boundTo']) {
+async function issue(
+  boundTo: Parameters<typeof issueDirectCertificate>[0]['boundTo'],
+  dates: Partial<typeof validity> = {},
+) {
   const keys = await createKeyPair();
   const certificate = issueDirectCertificate({
     boundTo,
     publicKey: keys.publicKey,
     issuer: { certificate: authority, privateKey: caKeys.privateKey },
     ...validity,
+    ...dates,
   });
   return { certificate, keys };
 }
@@ -159,6 +163,25 @@ describe('keys', () => {
     assert.equal((await trust.findPublished(bob)).length, 0);
     assert.equal((await trust.findPublished(domain)).length, 1);
     await refuses('TRUST_KEY_UNKNOWN', () => trust.retireKeyPair('none'));
+  });
+
+  it('AS-15: signs with a pair whose certificate is valid now, and with an expired one only if there is no other', async () => {
+    const dave = parseDirectAddress('dave@validity.example');
+    const add = async (owner: string, boundTo: { domain: string } | { address: typeof dave }, dates = {}) => {
+      const { certificate, keys } = await issue(boundTo, dates);
+      return trust.addKeyPair(owner, certificate.der, keys.privateKey);
+    };
+    await trust.addDomain('validity.example');
+    const idsOf = async () => (await trust.findSigningKeys(dave)).map((key) => key.id);
+    const now = clock.now().getTime();
+    const dayMs = 24 * 3_600_000;
+    const expired = await add(dave, { address: dave }, { notAfter: new Date(now - dayMs) });
+    assert.deepEqual(await idsOf(), [expired]);
+    const ofDomain = await add('validity.example', { domain: 'validity.example' });
+    await add('validity.example', { domain: 'validity.example' }, { notBefore: new Date(now + dayMs) });
+    assert.deepEqual(await idsOf(), [ofDomain]);
+    const valid = await add(dave, { address: dave });
+    assert.deepEqual(await idsOf(), [valid]);
   });
 
   it('SEC-06: the private key is not readable in the database', async () => {

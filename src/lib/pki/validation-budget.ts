@@ -1,0 +1,73 @@
+import { PkiError } from './errors.ts';
+import {
+  maxFetches,
+  maxFetchMs,
+  maxIssuerFetchesPerBudget,
+  maxIssuersTriedPerBudget,
+} from './trust-policy.ts';
+
+/** What a fetch is for. */
+export type FetchPurpose = 'issuer' | 'revocation';
+
+/**
+ * What may be spent on one message or one recipient, however many certificates come with it: time and number of fetches, and
+ * issuers tried. One budget is shared by all paths that are tried (TRUST-05, SEC-11).
+ */
+export interface ValidationBudget {
+  /** False if nothing may be fetched for a sender that nothing at hand connects to an anchor. */
+  readonly allowsIssuerFetches: boolean;
+  /** Runs one fetch and waits for it no longer than the time left. Errors: `PKI_FETCH_LIMIT`, those of `work`. */
+  fetch<T>(purpose: FetchPurpose, work: () => Promise<T>): Promise<T>;
+  /** Counts one issuer tried. Returns false if there were too many. */
+  takeIssuer(): boolean;
+  /** The same budget, but issuers are taken only from what was fetched before. */
+  withoutIssuerFetches(): ValidationBudget;
+}
+
+export interface ValidationBudgetOptions {
+  /** Default 8. */
+  readonly maxIssuerFetches?: number;
+  /** Issuers and CRLs together. Default 16. */
+  readonly maxFetches?: number;
+  /** From the first fetch. Default 15 s. */
+  readonly timeMs?: number;
+}
+
+export function createValidationBudget(options: ValidationBudgetOptions = {}): ValidationBudget {
+  let issuerFetchesLeft = options.maxIssuerFetches ?? maxIssuerFetchesPerBudget;
+  let fetchesLeft = options.maxFetches ?? maxFetches;
+  let issuersLeft = maxIssuersTriedPerBudget;
+  let deadlineMs: number | undefined;
+
+  function takeFetch(purpose: FetchPurpose): number {
+    const nowMs = performance.now();
+    deadlineMs ??= nowMs + (options.timeMs ?? maxFetchMs);
+    const isCounted = fetchesLeft > 0 && (purpose !== 'issuer' || issuerFetchesLeft > 0);
+    if (!isCounted) throw new PkiError('PKI_FETCH_LIMIT', 'too many fetches for one message');
+    if (deadlineMs <= nowMs) throw timeUsedUp();
+    fetchesLeft--;
+    if (purpose === 'issuer') issuerFetchesLeft--;
+    return deadlineMs - nowMs;
+  }
+
+  const budget: ValidationBudget = {
+    allowsIssuerFetches: true,
+    async fetch(purpose, work) {
+      const { promise, reject } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => reject(timeUsedUp()), takeFetch(purpose));
+      try {
+        // A fetch that loses the race ends at its own time limit; others may be waiting for the same answer.
+        return await Promise.race([work(), promise]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    takeIssuer: () => --issuersLeft >= 0,
+    withoutIssuerFetches: () => ({ ...budget, allowsIssuerFetches: false }),
+  };
+  return budget;
+}
+
+function timeUsedUp(): PkiError {
+  return new PkiError('PKI_FETCH_LIMIT', 'the time for fetches of one message is used up');
+}
