@@ -12,7 +12,6 @@
 export { buildDsn, type DsnInput, type DsnRecipientInput } from './build-dsn.ts';
 export { buildMdn, type MdnInput } from './build-mdn.ts';
 export { MdnError, mdnErrors, type MdnErrorCode } from './errors.ts';
-export { failureStatusCodes, type FailureReason } from './failure-status.ts';
 export { finalDeliveryField, finalDeliveryHeaders, requestsFinalDelivery } from './final-delivery.ts';
 export type { Disposition, DsnAction, DsnNotice, DsnRecipient, MdnNotice, Notice } from './notice.ts';
 export { isReport, readNotice } from './read-notice.ts';
