@@ -134,7 +134,7 @@ function signedData(content: Uint8Array, signers: readonly Buffer[]): Buffer {
   return der.sequence(der.oid('1.2.840.113549.1.7.2'), der.explicit(0, body));
 }
 
-/** A PKCS#12 file with no bags (RFC 7292 §4), with or without a MAC that fits no password. */
+/** A PKCS#12 file with no bags (PKCS #12 version 1.1, §4), with or without a MAC that fits no password. */
 function pkcs12(hasMac: boolean): Buffer {
   const sha256 = der.sequence(der.oid('2.16.840.1.101.3.4.2.1'), der.null());
   const mac = der.sequence(

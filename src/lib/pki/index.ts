@@ -16,7 +16,7 @@ export { readPkcs12, type Pkcs12 } from './pkcs12.ts';
 export { isBoundTo, type Binding } from './binding.ts';
 export type { KeyUsage } from './extensions.ts';
 export type { KeyType } from './public-key-info.ts';
-export type { CertificateUse } from './check-certificate.ts';
+export { checkEndEntity, type CertificateUse, type EndEntityRules } from './check-certificate.ts';
 export { provePath, type ProvedPath, type TrustContext } from './prove-path.ts';
 export { defaultTrustPolicy, directTrustPolicy, type TrustPolicy } from './trust-policy.ts';
 export type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
