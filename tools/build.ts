@@ -1,8 +1,8 @@
 /**
  * Compiles `src/` to JavaScript with declarations in `dist/`, for the published package: Node does not run TypeScript
- * inside `node_modules`. In a checkout nothing needs to be built.
+ * inside `node_modules`. In a checkout nothing needs to be built, so `npm pack` removes `dist/` when the tarball is written.
  *
- * Usage: `node tools/build.ts`
+ * Usage: `node tools/build.ts [--remove]`
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, rmSync, statSync } from 'node:fs';
@@ -10,6 +10,7 @@ import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
 rmSync(path.join(root, 'dist'), { recursive: true, force: true });
+if (process.argv.includes('--remove')) process.exit(0);
 const compiled = spawnSync('tsc', ['-p', 'tsconfig.build.json'], {
   cwd: root,
   stdio: 'inherit',

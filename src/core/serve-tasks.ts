@@ -1,5 +1,5 @@
 /** A thread's side of `createTaskThreads` in platform. */
-import { parentPort, type TransferListItem } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { CodedError, errorText, type ErrorKind, type FieldProblem } from './errors.ts';
 
 /** The module `name` beside the one whose `import.meta.url` is given: the sources run as .ts, a built package as .js. */
@@ -29,7 +29,7 @@ export interface CodedFailure {
 const leastMovedBytes = 64 * 1024;
 
 /** What to hand over so that large bytes move to another thread without being copied. The sender loses them. */
-export function listMoved(pieces: readonly Uint8Array[]): TransferListItem[] {
+export function listMoved(pieces: readonly Uint8Array[]): ArrayBuffer[] {
   const large = pieces.filter((piece) => piece.byteLength >= leastMovedBytes);
   return large.flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));
 }

@@ -64,6 +64,7 @@ export function createCliContext(process: CliProcess): CliContext {
 
   async function openInstallation(): Promise<Installation> {
     const config = await readConfig();
+    const masterKey = loadMasterKey(masterKeySource(config));
     const storage = await openStorage({
       file: config.storage.file ?? '',
       busyTimeoutMs: config.storage.busyTimeoutMs,
@@ -72,7 +73,7 @@ export function createCliContext(process: CliProcess): CliContext {
       await storage.migrate();
       const vault = await openVault({
         storage,
-        masterKey: loadMasterKey(masterKeySource(config)),
+        masterKey,
         clock: systemClock,
       });
       return { config, storage, vault, close: () => storage.close() };
@@ -95,10 +96,15 @@ export function createCliContext(process: CliProcess): CliContext {
   };
 }
 
+// A new key beside an existing database would open nothing in it.
 function masterKeySource(config: Config): {
   base64: string | undefined;
   file: string | undefined;
   createsFile: boolean;
 } {
-  return { base64: config.vault.masterKey, file: config.vault.masterKeyFile, createsFile: true };
+  return {
+    base64: config.vault.masterKey,
+    file: config.vault.masterKeyFile,
+    createsFile: !existsSync(config.storage.file),
+  };
 }

@@ -41,13 +41,15 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .description('take a certificate and its private key for a domain or an address')
     .requiredOption('--cert <file>', 'certificate, PEM or DER')
     .requiredOption('--key <file>', 'private key, PEM or DER (PKCS #8), not encrypted')
-    .action((owner: string, options: { cert: string; key: string }) =>
+    .option('--retired', 'only to open mail that was encrypted to it; it may have expired (AS-84)')
+    .action((owner: string, options: { cert: string; key: string; retired?: true }) =>
       withTrust(async (trust) => {
         const certificate = readCertificate(await readFile(options.cert));
         const id = await trust.addKeyPair(
           owner,
           certificate.der,
           readPrivateKey(await readFile(options.key)),
+          { isRetired: options.retired === true },
         );
         context.print(`${id}\t${certificate.fingerprint}`);
       }),
@@ -66,7 +68,10 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
   key
     .command('retire <id>')
     .description('stop signing with a pair; it still decrypts (AS-84)')
-    .action((id: string) => withTrust((trust) => trust.retireKeyPair(id)));
+    .option('--force', 'also the last valid one of its domain or address')
+    .action((id: string, options: { force?: true }) =>
+      withTrust((trust) => trust.retireKeyPair(id, { isForced: options.force === true })),
+    );
 }
 
 const directions: readonly string[] = ['incoming', 'outgoing', 'both'];

@@ -9,7 +9,7 @@ import { addDocument } from './document.ts';
 import { sendRefusal } from './error-map.ts';
 import { HttpError } from './errors.ts';
 import { httpEvents, type HttpReport } from './events.ts';
-import { healthRoutes, type ReadinessChecks } from './health-routes.ts';
+import { healthRoutes, type DegradedPart, type ReadinessChecks } from './health-routes.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { addObservation } from './observe.ts';
 import { addRequestId, chooseRequestId } from './request-id.ts';
@@ -28,6 +28,8 @@ export interface HttpAppOptions {
   /** Shown in the API document. */
   readonly version?: string;
   readonly checks?: ReadinessChecks;
+  /** What `/health/ready` lists without failing because of it. */
+  readonly degraded?: () => readonly DegradedPart[];
   readonly routes: readonly RouteModule[];
   /** How long running requests may take to finish after `close`; 10 s if left out. */
   readonly closeGraceMs?: number;
@@ -57,7 +59,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   await addDocument(app, { version: options.version ?? '0.1.0', publicUrl: config.publicUrl });
   const own = [
     tokenRoutes({ oauth, log, report, publicUrl: config.publicUrl }),
-    healthRoutes({ checks, log }),
+    healthRoutes({ checks, degraded: options.degraded, log }),
     metricsRoute({ metrics, isPublic: config.exposesMetrics }),
   ];
   for (const routes of [...own, ...options.routes]) {

@@ -19,7 +19,7 @@ export {
 } from './envelope.ts';
 export { setRateLimitHeaders } from './rate-limit-headers.ts';
 export { trustBundleRoute } from './trust-bundle-route.ts';
-export type { ReadinessChecks } from './health-routes.ts';
+export type { DegradedPart, ReadinessChecks } from './health-routes.ts';
 export type { HispFastify, RouteModule, ScopeCheck } from './types.ts';
 export { directoryRoutes, type DirectoryRoutesOptions } from './directory/index.ts';
 export { messagingRoutes, type MessagingRoutesOptions } from './messaging/index.ts';

@@ -12,6 +12,7 @@ import {
   directoryRoutes,
   messagingRoutes,
   trustBundleRoute,
+  type DegradedPart,
   type ReadinessChecks,
   type RouteModule,
 } from '../http/index.ts';
@@ -21,12 +22,17 @@ import { createHostedZones } from './hosted-zones.ts';
 import type { Foundation } from './open-foundation.ts';
 import type { Parts } from './parts.ts';
 
+export interface Readiness {
+  readonly checks: ReadinessChecks;
+  readonly degraded: () => readonly DegradedPart[];
+}
+
 /** Starts the REST API. Returns the address that clients use. */
 export async function startHttp(
   foundation: Foundation,
   services: Services,
   parts: Parts,
-  checks: ReadinessChecks,
+  { checks, degraded }: Readiness,
 ): Promise<string> {
   const { config, clock, storage } = foundation;
   const { directory, messaging, webhooks } = services;
@@ -42,6 +48,7 @@ export async function startHttp(
       },
       ...checks,
     },
+    degraded,
     routes: [
       directoryRoutes({ directory }),
       messagingRoutes({ messaging, webhooks, clock, sendLimits }),

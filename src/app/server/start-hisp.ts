@@ -12,6 +12,7 @@ import { openFoundation } from './open-foundation.ts';
 import { createParts, type Parts } from './parts.ts';
 import { startHttp, startPublishing, startSmtp } from './start-edges.ts';
 import { startTimer } from './start-timer.ts';
+import { createKeyWatch } from './watch-keys.ts';
 
 export interface HispOptions {
   readonly config: Config;
@@ -36,6 +37,7 @@ export interface Hisp extends Closable {
 }
 
 const everyMinute = 60_000;
+const everyTenMinutes = 600_000;
 
 /** Builds all parts from the configuration and starts them. If one fails to start, those before it are closed. */
 export async function startHisp(options: HispOptions): Promise<Hisp> {
@@ -54,13 +56,18 @@ async function build(
 ): Promise<Hisp> {
   const foundation = await openFoundation({ config, log, clock }, parts);
   const services = await buildServices(foundation, parts);
-  const baseUrl = await startHttp(foundation, services, parts, checks);
+  const keyWatch = createKeyWatch(foundation);
+  const readiness = { checks, degraded: () => keyWatch.degraded() };
+  const baseUrl = await startHttp(foundation, services, parts, readiness);
   const smtpPort = await startSmtp(foundation, services, parts);
   await startPublishing(foundation, parts);
   const { storage, vault, audit, trust, oauth } = foundation;
   const { directory, messaging, webhooks, fetch } = services;
   const timed = { everyMs: everyMinute, log };
   parts.keep(startTimer({ ...timed, name: 'trust bundles', work: () => trust.refreshBundles(fetch, log) }));
+  parts.keep(
+    startTimer({ ...timed, name: 'key dates', everyMs: everyTenMinutes, work: () => keyWatch.run() }),
+  );
   // A command may have made a new data key in another process.
   parts.keep(startTimer({ ...timed, name: 'data keys', work: () => vault.refresh() }));
   await webhooks.start();

@@ -313,11 +313,17 @@ test('addresses: one family suffices, and absence needs both', async (t) => {
 });
 
 test('names that cannot be asked for are refused, and closing ends what is under way', async (t) => {
-  const silent = await startScripted(t, {});
-  const resolver = resolverFor(t, [silent], { timeoutMs: 5_000 });
+  const asked = Promise.withResolvers<void>();
+  const silent = await startScripted(t, {
+    udp: () => {
+      asked.resolve();
+      return undefined;
+    },
+  });
+  const resolver = resolverFor(t, [silent], { timeoutMs: 60_000 });
   await assert.rejects(resolver.resolveMx('a..b'), { code: 'DNS_NAME_INVALID', isTransient: false });
   const pending = resolver.resolveMx('example.org');
-  setTimeout(() => void resolver.close(), 20);
+  void asked.promise.then(() => resolver.close());
   await assert.rejects(pending, { code: 'DNS_CLOSED' });
   await assert.rejects(resolver.resolveMx('example.net'), { code: 'DNS_CLOSED' });
 });

@@ -179,8 +179,9 @@ test('SEC-11: bytes are limited, announced, streamed or endless; and for one cal
 });
 
 test('SEC-11: time is limited for everything: look-up, silence, and a body in drops', async (t) => {
+  let asked = Promise.withResolvers<void>();
   const { port } = await start(t, (request, response) => {
-    if (request.url === '/silent') return;
+    if (request.url === '/silent') return asked.resolve();
     const timer = setInterval(() => response.write('x'), 20);
     response.on('close', () => clearInterval(timer));
   });
@@ -197,7 +198,8 @@ test('SEC-11: time is limited for everything: look-up, silence, and a body in dr
     { code: 'FETCH_TIMEOUT' },
   );
   const abort = new AbortController();
-  setTimeout(() => abort.abort(), 50);
+  asked = Promise.withResolvers<void>();
+  void asked.promise.then(() => abort.abort());
   await assert.rejects(
     fetchWith({ allowPrivate: true })(`http://127.0.0.1:${port}/silent`, { signal: abort.signal }),
     { code: 'FETCH_FAILED' },

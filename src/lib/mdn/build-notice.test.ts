@@ -155,6 +155,26 @@ test('DSN-02, DSN-03: the fields per message and per recipient, and the identifi
   assert.equal(parseEntity(bytes).header('in-reply-to'), '<1@direct.alpha.example>');
 });
 
+test('DSN-04: each status code is read back as it was written, and only a failed action counts as a failure', () => {
+  for (const [status, action, isFailure] of [
+    ['5.1.1', 'failed', true],
+    ['5.7.31', 'failed', true],
+    ['5.4.71', 'failed', true],
+    ['5.3.0', 'failed', true],
+    ['4.4.1', 'delayed', false],
+    ['2.0.0', 'delivered', false],
+  ] as const) {
+    const recipients = [{ finalRecipient: 'bob@direct.beta.example', action, status }];
+    const notice = readNotice(parseEntity(buildDsn({ ...dsn, recipients })));
+    assert.ok(notice?.kind === 'dsn', status);
+    const [recipient] = notice.recipients;
+    assert.deepEqual(
+      [recipient?.status, recipient?.action, recipient?.isFailure],
+      [status, action, isFailure],
+    );
+  }
+});
+
 test('MDN_NO_RECIPIENTS, MDN_STATUS_CODE_INVALID and illegal addresses are refused', () => {
   assert.throws(
     () => buildDsn({ ...dsn, recipients: [] }),

@@ -16,7 +16,12 @@ export { readPkcs12, type Pkcs12 } from './pkcs12.ts';
 export { isBoundTo, type Binding } from './binding.ts';
 export type { KeyUsage } from './extensions.ts';
 export type { KeyType } from './public-key-info.ts';
-export { findValidityFault, type CertificateUse } from './check-certificate.ts';
+export {
+  checkEndEntity,
+  findValidityFault,
+  type CertificateUse,
+  type EndEntityRules,
+} from './check-certificate.ts';
 export { provePath, type ProvedPath, type TrustContext } from './prove-path.ts';
 export { createValidationBudget, type ValidationBudget } from './validation-budget.ts';
 export { defaultTrustPolicy, directTrustPolicy, type TrustPolicy } from './trust-policy.ts';

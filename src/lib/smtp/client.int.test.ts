@@ -158,16 +158,22 @@ test('connections are used again, and a server that hung up meanwhile is connect
     if (/^(EHLO|MAIL|RCPT)/.test(line)) return '250 ok';
     if (line === 'DATA') return '354 go';
     if (line !== '.') return '';
-    if (count++ === 1) setTimeout(() => socket.destroy(), 10);
+    if (count++ === 1) {
+      // RFC 5321 §4.1.1.4: the reply first, then the end.
+      socket.once('close', hungUp.resolve);
+      socket.end('250 2.0.0 ok\r\n');
+      return '';
+    }
     return '250 2.0.0 ok';
   };
+  const hungUp = Promise.withResolvers<void>();
   let count = 0;
   const server = await startScripted(t, '220 x ESMTP\r\n', accept);
   const client = clientFor(t);
   for (let n = 0; n < 2; n++)
     assert.equal((await client.send({ ...envelope, port: server.port, message })).accepted.length, 1);
   assert.equal(server.connections(), 1);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await hungUp.promise;
   assert.equal((await client.send({ ...envelope, port: server.port, message })).accepted.length, 1);
   assert.equal(server.connections(), 2);
 });

@@ -167,10 +167,12 @@ test('EDGE-09: no relaying; the handler decides about each recipient and sees th
 
 test('the 250 comes only after the message was taken, and a failure to take it is transient', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
+  const entered = Promise.withResolvers<void>();
   let isTaken = false;
   const slow = await start(t, {
     handlers: {
       onMessage: async () => {
+        entered.resolve();
         await promise;
         isTaken = true;
       },
@@ -180,7 +182,10 @@ test('the 250 comes only after the message was taken, and a failure to take it i
   await dialogue.greetAndAddress();
   dialogue.socket.write('x\r\n.\r\n');
   const reply = dialogue.reply().then((text) => [text.slice(0, 3), isTaken]);
-  await new Promise((wait) => setTimeout(wait, 50));
+  await entered.promise;
+  // A reply that is given too early is there before another session has had three of its own.
+  const witness = await Dialogue.open(slow.port);
+  await witness.greetAndAddress();
   resolve();
   assert.deepEqual(await reply, ['250', true]);
 
@@ -363,18 +368,25 @@ test('a message broken off is not taken', async (t) => {
 
 test('closing lets a message under way finish and sends everybody else off', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
+  const entered = Promise.withResolvers<void>();
   const server = await createSmtpServer({
     host: '127.0.0.1',
     port: 0,
     hostname: 'mx.example.org',
-    handlers: { onRecipient: async () => 'accept', onMessage: () => promise },
+    handlers: {
+      onRecipient: async () => 'accept',
+      onMessage: () => {
+        entered.resolve();
+        return promise;
+      },
+    },
   });
   t.after(() => server.close());
   const busy = await Dialogue.open(server.port);
   await busy.greetAndAddress();
   busy.socket.write('x\r\n.\r\n');
   const idle = await Dialogue.open(server.port);
-  await new Promise((wait) => setTimeout(wait, 50));
+  await entered.promise;
   const closed = server.close();
   assert.match(await idle.reply(), /^421 4\.3\.2/);
   resolve();

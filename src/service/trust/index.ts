@@ -8,7 +8,8 @@
  */
 export { createTrust, type Trust, type TrustParts } from './trust.ts';
 export type { Addresses, HostedAddress } from './addresses.ts';
-export type { KeyMaterial, Keys } from './keys.ts';
+export { expiryWarningDays, type DomainKeyDates, type KeyDates, type KeyWarning } from './key-dates.ts';
+export type { AddKeyOptions, KeyMaterial, Keys } from './keys.ts';
 export type { AnchorEntry, Anchors } from './anchors.ts';
 export type { BundleRequest, Bundles, BundleStatus } from './bundles.ts';
 export type { AddressStatus, AnchorDirection, TrustTables } from './tables.ts';

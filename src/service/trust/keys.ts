@@ -1,10 +1,12 @@
 import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
+import type { Kysely } from 'kysely';
 import { equalBytes } from '../../core/index.ts';
-import { findValidityFault, isBoundTo, readCertificate, type Certificate } from '../../lib/pki/index.ts';
-import { addressKey, domainOf, parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
+import { findValidityFault, readCertificate, type Certificate } from '../../lib/pki/index.ts';
+import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import type { Vault } from '../../platform/index.ts';
 import { applyChange, type TrustStore } from './change.ts';
 import { TrustError } from './errors.ts';
+import { findUses, findUsesEver, namesOwner, refuseUnusable } from './key-uses.ts';
 import type { TrustTables } from './tables.ts';
 
 /** A certificate of ours with its private key, as plain bytes so that a worker thread can take it. */
@@ -16,14 +18,29 @@ export interface KeyMaterial {
   readonly privateKey: Uint8Array;
 }
 
+export interface AddKeyOptions {
+  /** Only opens mail that was encrypted to it; it may have expired (AS-84). */
+  readonly isRetired?: boolean;
+}
+
 /** The certificates and private keys of our domains and addresses. */
 export interface Keys {
   /**
-   * Stores a pair for a domain or for one address. Throws TRUST_KEY_NOT_BOUND if the certificate does not name the
-   * owner in its subjectAltName (AS-10, AS-11), TRUST_KEY_MISMATCH if the key is not the certificate's.
+   * Stores a pair for a hosted domain or for one address under it. Throws TRUST_DOMAIN_UNKNOWN if the domain is not hosted,
+   * TRUST_KEY_NOT_BOUND if the certificate does not name the owner in its subjectAltName (AS-10, AS-11), TRUST_KEY_MISMATCH if
+   * the key is not the certificate's, TRUST_KEY_EXPIRED, TRUST_KEY_NOT_YET_VALID or TRUST_KEY_UNUSABLE if no peer accepts it.
    */
-  addKeyPair(owner: string, certificate: Uint8Array, privateKey: KeyObject): Promise<string>;
-  retireKeyPair(id: string): Promise<void>;
+  addKeyPair(
+    owner: string,
+    certificate: Uint8Array,
+    privateKey: KeyObject,
+    options?: AddKeyOptions,
+  ): Promise<string>;
+  /**
+   * Stops signing with a pair and publishing it; it still decrypts. Throws TRUST_KEY_UNKNOWN, and TRUST_KEY_LAST_ACTIVE without
+   * `isForced` if the owner is left without a valid pair to sign with or to be encrypted to.
+   */
+  retireKeyPair(id: string, options?: { readonly isForced?: boolean }): Promise<void>;
   listKeyPairs(
     owner: string,
   ): Promise<readonly { id: string; status: 'active' | 'retired'; certificate: Certificate }[]>;
@@ -65,10 +82,25 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     return query.orderBy('created_at', 'desc').orderBy('id').execute();
   }
 
+  async function refuseForeignDomain(owner: string): Promise<void> {
+    const domain = owner.slice(owner.lastIndexOf('@') + 1);
+    const row = await db
+      .selectFrom('hosted_domain')
+      .select('domain')
+      .where('domain', '=', domain)
+      .executeTakeFirst();
+    if (row === undefined)
+      throw new TrustError(
+        'TRUST_DOMAIN_UNKNOWN',
+        `${domain} is not one of our domains. Host it first: openhisp domain add ${domain}`,
+      );
+  }
+
   return {
-    async addKeyPair(owner, certificate, privateKey) {
+    async addKeyPair(owner, certificate, privateKey, { isRetired = false } = {}) {
       const parsed = readCertificate(certificate);
       const key = ownerKey(owner);
+      await refuseForeignDomain(key);
       if (!namesOwner(parsed, key)) {
         throw new TrustError(
           'TRUST_KEY_NOT_BOUND',
@@ -77,6 +109,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
       }
       if (!isKeyOf(privateKey, parsed))
         throw new TrustError('TRUST_KEY_MISMATCH', 'The private key is not the one of the certificate.');
+      refuseUnusable(parsed, key, { at: clock.now(), isRetired });
       const id = randomUUID();
       const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'der' });
       const change = {
@@ -92,22 +125,19 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
             certificate: parsed.der,
             fingerprint: parsed.fingerprint,
             sealed_private_key: vault.seal(pkcs8, `private-key:${id}`),
-            status: 'active',
+            status: isRetired ? 'retired' : 'active',
             created_at: clock.now().getTime(),
           })
           .execute(),
       );
       return id;
     },
-    async retireKeyPair(id) {
+    async retireKeyPair(id, { isForced = false } = {}) {
       await applyChange(store, { action: 'key.retire', objects: { keyPair: id } }, async (tx) => {
-        const result = await tx
-          .updateTable('key_pair')
-          .set({ status: 'retired' })
-          .where('id', '=', id)
-          .executeTakeFirst();
-        if (result.numUpdatedRows === 0n)
-          throw new TrustError('TRUST_KEY_UNKNOWN', `There is no key pair ${id}.`);
+        const row = await tx.selectFrom('key_pair').selectAll().where('id', '=', id).executeTakeFirst();
+        if (row === undefined) throw new TrustError('TRUST_KEY_UNKNOWN', `There is no key pair ${id}.`);
+        if (!isForced && row.status === 'active') await refuseLastActive(tx, row, clock.now());
+        await tx.updateTable('key_pair').set({ status: 'retired' }).where('id', '=', id).execute();
       });
     },
     async listKeyPairs(owner) {
@@ -144,9 +174,26 @@ function ownerKey(owner: string): string {
   return owner.toLowerCase();
 }
 
-function namesOwner(certificate: Certificate, owner: string): boolean {
-  const probe = parseDirectAddress(owner.includes('@') ? owner : `postmaster@${owner}`);
-  return isBoundTo(certificate, probe) === (owner.includes('@') ? 'address' : 'domain');
+/** An address without a pair of its own uses those of its domain. */
+async function refuseLastActive(tx: Kysely<TrustTables>, row: KeyRow, at: Date): Promise<void> {
+  const domain = row.owner.slice(row.owner.lastIndexOf('@') + 1);
+  const others = await tx
+    .selectFrom('key_pair')
+    .selectAll()
+    .where('owner', 'in', [row.owner, domain])
+    .where('status', '=', 'active')
+    .where('id', '!=', row.id)
+    .execute();
+  const covered = new Set(
+    others.flatMap((other) => findUses(readCertificate(other.certificate), other.owner, at)),
+  );
+  const lost = findUsesEver(readCertificate(row.certificate), row.owner).filter((use) => !covered.has(use));
+  if (lost.length === 0 && others.length > 0) return;
+  throw new TrustError(
+    'TRUST_KEY_LAST_ACTIVE',
+    `${row.owner} has no other valid key for ${lost.join(' and ') || 'any use'}: without this one its mail fails. ` +
+      'Import a new one first, or add --force.',
+  );
 }
 
 function isKeyOf(privateKey: KeyObject, certificate: Certificate): boolean {

@@ -10,11 +10,13 @@ import { createManualClock, silentLog } from '../../core/index.ts';
 import { createGuardedFetch } from '../../lib/fetch/index.ts';
 import {
   createAuthority,
+  createCertificate,
   createKeyPair,
   formatPem,
   issueDirectCertificate,
   writeTrustBundle,
   type Certificate,
+  type CertificateRequest,
   type KeyPair,
 } from '../../lib/pki/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
@@ -82,6 +84,31 @@ async function issue(
   });
   return { certificate, keys };
 }
+
+/** A certificate for one domain with the given key usage. */
+async function issueFor(
+  dnsName: string,
+  keyUsage: CertificateRequest['keyUsage'],
+  extendedKeyUsage = ['1.3.6.1.5.5.7.3.4'],
+) {
+  const keys = await createKeyPair();
+  const certificate = createCertificate({
+    subject: [['CN', dnsName]],
+    publicKey: keys.publicKey,
+    issuer: { certificate: authority, privateKey: caKeys.privateKey },
+    isCa: false,
+    ...(keyUsage && { keyUsage }),
+    extendedKeyUsage,
+    dnsNames: [dnsName],
+    ...validity,
+  });
+  return { certificate, keys };
+}
+
+type Issued = Awaited<ReturnType<typeof issue>>;
+const addKey = (owner: string, { certificate, keys }: Issued, options?: { isRetired?: boolean }) =>
+  trust.addKeyPair(owner, certificate.der, keys.privateKey, options);
+const daysFromNow = (days: number): Date => new Date(clock.now().getTime() + days * 86_400_000);
 
 before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'openhisp-trust-'));
@@ -195,6 +222,133 @@ describe('keys', () => {
         Buffer.from([0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01]),
       ),
       false,
+    );
+  });
+});
+
+describe('keys that would fail every message are refused', () => {
+  const own = 'dates.example.org';
+  before(() => trust.addDomain(own));
+
+  it('AS-15: refuses a certificate that has expired or is not valid yet', async () => {
+    const expired = await issue({ domain: own }, { notAfter: daysFromNow(-1) });
+    await refuses('TRUST_KEY_EXPIRED', () => addKey(own, expired));
+    await refuses('TRUST_KEY_NOT_YET_VALID', async () =>
+      addKey(own, await issue({ domain: own }, { notBefore: daysFromNow(1) })),
+    );
+    assert.deepEqual(await trust.listKeyPairs(own), []);
+  });
+
+  it('AS-84: takes an expired certificate as retired, to open old mail: it never signs and is not published', async () => {
+    const id = await addKey(own, await issue({ domain: own }, { notAfter: daysFromNow(-1) }), {
+      isRetired: true,
+    });
+    const user = parseDirectAddress(`a@${own}`);
+    assert.deepEqual(await trust.findSigningKeys(user), []);
+    assert.deepEqual(await trust.findPublished(own), []);
+    assert.deepEqual(
+      (await trust.findDecryptionKeys([user])).map((key) => key.id),
+      [id],
+    );
+  });
+
+  it('AS-16, AS-17: refuses a certificate that peers accept for neither use, with the reason', async () => {
+    const forServers = await issueFor(own, ['digitalSignature', 'keyEncipherment'], ['1.3.6.1.5.5.7.3.1']);
+    await refuses('TRUST_KEY_UNUSABLE', () => addKey(own, forServers));
+    const forCrls = await issueFor(own, ['cRLSign']);
+    await assert.rejects(
+      () => addKey(own, forCrls),
+      /neither for signing nor for encryption.*not for signing/,
+    );
+  });
+
+  it('refuses a certificate of a domain that is not hosted, and says how to host it', async () => {
+    const foreign = await issue({ domain: 'foreign.example' });
+    await assert.rejects(() => addKey('foreign.example', foreign), /openhisp domain add foreign\.example/);
+    await refuses('TRUST_DOMAIN_UNKNOWN', () => addKey('foreign.example', foreign));
+    const user = parseDirectAddress('a@foreign.example');
+    await refuses('TRUST_DOMAIN_UNKNOWN', async () => addKey(user, await issue({ address: user })));
+  });
+
+  it('does not retire the last valid key of a domain, unless forced', async () => {
+    const first = await addKey(own, await issue({ domain: own }));
+    await refuses('TRUST_KEY_LAST_ACTIVE', () => trust.retireKeyPair(first));
+    const second = await addKey(own, await issue({ domain: own }));
+    await trust.retireKeyPair(first);
+    await trust.retireKeyPair(first);
+    await refuses('TRUST_KEY_LAST_ACTIVE', () => trust.retireKeyPair(second));
+    await trust.retireKeyPair(second, { isForced: true });
+    assert.deepEqual(await trust.findPublished(own), []);
+  });
+
+  it('a key for signing alone does not stand in for one that is encrypted to, and an expired one for none', async () => {
+    const both = await addKey(own, await issue({ domain: own }));
+    const signing = await addKey(own, await issueFor(own, ['digitalSignature']));
+    await assert.rejects(() => trust.retireKeyPair(both), /no other valid key for encryption:/);
+    const encryption = await addKey(own, await issueFor(own, ['keyEncipherment']));
+    await trust.retireKeyPair(both);
+    clock.set(daysFromNow(800));
+    try {
+      await assert.rejects(() => trust.retireKeyPair(signing), /no other valid key for signing:/);
+    } finally {
+      clock.set(daysFromNow(-800));
+    }
+    await trust.retireKeyPair(signing, { isForced: true });
+    await trust.retireKeyPair(encryption, { isForced: true });
+  });
+});
+
+describe('dates of keys', () => {
+  const own = 'ending.example.org';
+  const user = parseDirectAddress(`User@${own}`);
+  const dates = async () => (await trust.findKeyDates(own))[0];
+  before(() => trust.addDomain(own));
+
+  it('reports a domain without a key, and none of another domain', async () => {
+    const found = await dates();
+    assert.deepEqual(
+      [found?.daysLeft, found?.warnings.map(({ owner, problem, uses }) => [owner, problem, uses])],
+      [undefined, [[own, 'missing', ['signing', 'encryption']]]],
+    );
+    assert.deepEqual(await trust.findKeyDates('unknown.example'), []);
+  });
+
+  it('reports a key from thirty days before it expires, and afterwards, until a later one is there', async () => {
+    const ending = await issue({ domain: own }, { notAfter: daysFromNow(40) });
+    const id = await addKey(own, ending);
+    assert.deepEqual((await dates())?.warnings, []);
+    assert.equal((await dates())?.daysLeft, 40);
+    clock.set(daysFromNow(10));
+    const [soon] = (await dates())?.warnings ?? [];
+    assert.deepEqual(
+      [soon?.problem, soon?.owner, soon?.keyPair, soon?.uses, soon?.notAfter],
+      ['expires-soon', own, id, ['signing', 'encryption'], ending.certificate.notAfter],
+    );
+    clock.set(daysFromNow(31));
+    assert.deepEqual(
+      (await dates())?.warnings.map(({ problem }) => problem),
+      ['expired'],
+    );
+    assert.equal((await dates())?.daysLeft, -1);
+    await addKey(own, await issue({ domain: own }));
+    assert.deepEqual((await dates())?.warnings, []);
+    clock.set(daysFromNow(-41));
+  });
+
+  it('reports the key of an address by itself, and a domain whose key only signs', async () => {
+    await addKey(user, await issue({ address: user }, { notAfter: daysFromNow(5) }));
+    const found = await dates();
+    assert.deepEqual(
+      found?.warnings.map(({ owner, problem }) => [owner, problem]),
+      [[user.toLowerCase(), 'expires-soon']],
+    );
+    assert.equal(found?.daysLeft, 5);
+    const half = 'half.example.org';
+    await trust.addDomain(half);
+    await addKey(half, await issueFor(half, ['digitalSignature']));
+    assert.deepEqual(
+      (await trust.findKeyDates(half))[0]?.warnings.map(({ problem, uses }) => [problem, uses]),
+      [['missing', ['encryption']]],
     );
   });
 });

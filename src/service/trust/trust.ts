@@ -3,9 +3,10 @@ import { createAddresses, type Addresses } from './addresses.ts';
 import { createAnchors, type Anchors } from './anchors.ts';
 import { createBundles, type Bundles } from './bundles.ts';
 import type { TrustStore } from './change.ts';
+import { createKeyDates, type KeyDates } from './key-dates.ts';
 import { createKeys, type Keys } from './keys.ts';
 
-export type Trust = Addresses & Keys & Anchors & Bundles;
+export type Trust = Addresses & Keys & KeyDates & Anchors & Bundles;
 
 export interface TrustParts extends TrustStore {
   readonly vault: Vault;
@@ -16,6 +17,7 @@ export function createTrust({ vault, ...store }: TrustParts): Trust {
   return {
     ...createAddresses(store),
     ...createKeys(store, vault),
+    ...createKeyDates(store),
     ...createAnchors(store),
     ...createBundles(store),
   };

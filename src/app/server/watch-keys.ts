@@ -1,0 +1,83 @@
+import type { Clock, Log } from '../../core/index.ts';
+import type { Metrics } from '../../platform/index.ts';
+import type { DomainKeyDates, KeyWarning, Trust } from '../../service/trust/index.ts';
+import type { DegradedPart } from '../http/index.ts';
+
+export interface KeyWatch {
+  /** Reads the dates of all active keys, sets the gauges, and logs what is wrong once a day. */
+  run(): Promise<void>;
+  /** What the last run found, for the readiness details. */
+  degraded(): readonly DegradedPart[];
+}
+
+export interface KeyWatchOptions {
+  readonly trust: Pick<Trust, 'findKeyDates'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+const dayMs = 86_400_000;
+
+/** Tells operators of keys that expire within 30 days, have expired, or are missing, before and not after mail fails. */
+export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions): KeyWatch {
+  const daysLeft = metrics.gauge({
+    name: 'openhisp_key_expiry_days',
+    help: 'Days until a hosted domain has no valid key for a use it has one for; negative after that.',
+    labels: ['domain'],
+  });
+  const warned = metrics.gauge({
+    name: 'openhisp_key_warnings',
+    help: 'Keys of hosted domains that are missing, expired, not yet valid or expire within 30 days.',
+    labels: ['problem'],
+  });
+  let warnings: readonly KeyWarning[] = [];
+  let loggedAt = new Map<string, number>();
+
+  function logNew(now: number): void {
+    const stillLogged = new Map<string, number>();
+    for (const warning of warnings) {
+      const { owner, problem, keyPair, uses, notAfter } = warning;
+      const name = `${owner} ${problem} ${keyPair}`;
+      const before = loggedAt.get(name);
+      const isDue = before === undefined || now - before >= dayMs;
+      stillLogged.set(name, isDue ? now : before);
+      if (!isDue) continue;
+      const level = problem === 'expires-soon' ? 'warn' : 'error';
+      log[level](
+        { owner, problem, keyPair, uses, notAfter: notAfter?.toISOString() },
+        describeKeyWarning(warning),
+      );
+    }
+    loggedAt = stillLogged;
+  }
+
+  return {
+    async run() {
+      const dates: readonly DomainKeyDates[] = await trust.findKeyDates();
+      warnings = dates.flatMap((one) => one.warnings);
+      for (const one of dates)
+        if (one.daysLeft !== undefined) daysLeft.set(one.daysLeft, { domain: one.domain });
+      for (const problem of ['missing', 'expired', 'not-yet-valid', 'expires-soon'] as const)
+        warned.set(warnings.filter((warning) => warning.problem === problem).length, { problem });
+      logNew(clock.now().getTime());
+    },
+    degraded: () => warnings.map((warning) => ({ part: 'keys', detail: describeKeyWarning(warning) })),
+  };
+}
+
+/** One sentence for operators. */
+export function describeKeyWarning({ owner, problem, uses, notAfter }: KeyWarning): string {
+  const until = notAfter?.toISOString().slice(0, 10) ?? '';
+  const use = uses.join(' and ');
+  switch (problem) {
+    case 'missing':
+      return `${owner} has no active key for ${use}.`;
+    case 'expired':
+      return `The key of ${owner} for ${use} expired on ${until}.`;
+    case 'not-yet-valid':
+      return `No key of ${owner} for ${use} is valid yet.`;
+    case 'expires-soon':
+      return `The key of ${owner} for ${use} expires on ${until}.`;
+  }
+}

@@ -1,0 +1,182 @@
+/** The published package: what it contains, and that a program which depends on it compiles and runs. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import packageJson from '../../package.json' with { type: 'json' };
+
+const root = path.resolve(import.meta.dirname, '../..');
+const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-package-'));
+const checkout = path.join(folder, 'checkout');
+const consumer = path.join(folder, 'consumer');
+const installed = path.join(consumer, 'node_modules/openhisp');
+
+function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+): { status: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    env: {
+      ...process.env,
+      PATH: `${path.join(root, 'node_modules/.bin')}${path.delimiter}${process.env['PATH'] ?? ''}`,
+    },
+  });
+  return { status, output: `${stdout}${stderr}` };
+}
+
+/** Every file below a folder except installed dependencies. */
+const listFiles = (below: string): string[] =>
+  globSync('**/*', { cwd: below, exclude: ['node_modules/**'] }).sort();
+
+interface LockedPackage {
+  readonly dev?: boolean;
+}
+
+/** The packages that npm installs for a program that depends on this one, from the lock file: none for development. */
+function listProductionPackages(): string[] {
+  const lock = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, LockedPackage>>;
+  };
+  return Object.entries(lock.packages)
+    .filter(([place, { dev }]) => /^node_modules\/(?!.*\/node_modules\/)/.test(place) && dev !== true)
+    .map(([place]) => place)
+    .filter((place) => existsSync(path.join(root, place)));
+}
+
+/** An empty folder with the tarball unpacked and its dependencies as they are installed here. */
+function install(tarball: string): void {
+  mkdirSync(installed, { recursive: true });
+  const { status, output } = run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'], folder);
+  assert.equal(status, 0, output);
+  writeFileSync(path.join(consumer, 'package.json'), '{"name":"consumer","private":true,"type":"module"}');
+  for (const place of listProductionPackages()) link(place, place);
+}
+
+function link(source: string, place: string): void {
+  mkdirSync(path.dirname(path.join(consumer, place)), { recursive: true });
+  symlinkSync(path.join(root, source), path.join(consumer, place));
+}
+
+const subPaths = Object.keys(packageJson.exports).filter((name) => name !== './package.json');
+
+describe('the package', () => {
+  let filesBefore: string[];
+  let packed: string[];
+
+  before(() => {
+    const skipped = new Set(['node_modules', 'data', 'dist', '.git'].map((name) => path.join(root, name)));
+    cpSync(root, checkout, { recursive: true, filter: (source) => !skipped.has(source) });
+    symlinkSync(path.join(root, 'node_modules'), path.join(checkout, 'node_modules'));
+    filesBefore = listFiles(checkout);
+    const { status, output } = run(
+      'npm',
+      ['pack', '--offline', '--pack-destination', folder, '--loglevel', 'error'],
+      checkout,
+    );
+    assert.equal(status, 0, output);
+    install(path.join(folder, `openhisp-${packageJson.version}.tgz`));
+    packed = listFiles(installed).filter((file) => /\.[^/]+$|^[A-Z]+$|\/[A-Z]+$/.test(file));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('packing leaves the work tree as it was', () => {
+    assert.deepEqual(listFiles(checkout), filesBefore);
+  });
+
+  it('contains no test, no TypeScript source and no secret, and says of every other file where it comes from', () => {
+    assert.ok(packed.includes('bin/openhisp.js') && packed.includes('LICENSE'));
+    assert.deepEqual(
+      packed.filter((file) => /\.test\.|(?<!\.d)\.ts$|\.(key|pem|p12|db|env)$/.test(file)),
+      [],
+    );
+    const documented = [
+      ...readFileSync(path.join(installed, 'docs/provenance.md'), 'utf8').matchAll(/`([^`]+)`/g),
+    ].map(([, name]) => name);
+    const others = packed.filter((file) => !/^dist\/src\/.*\.(js|d\.ts)$/.test(file));
+    assert.deepEqual(
+      others.filter((file) => !documented.includes(file)),
+      [],
+    );
+  });
+
+  it('has its version at the top of the changelog', () => {
+    const changelog = readFileSync(path.join(installed, 'CHANGELOG.md'), 'utf8');
+    assert.equal(/^## (\S+)/m.exec(changelog)?.[1], packageJson.version);
+  });
+
+  for (const [types, source] of [
+    ['the Node types of this project', 'node_modules/@types/node'],
+    ['current Node types', 'node_modules/types-node-current'],
+  ] as const) {
+    it(`a program that uses every export compiles with ${types} and skipLibCheck off`, () => {
+      rmSync(path.join(consumer, 'node_modules/@types/node'), { force: true });
+      rmSync(path.join(consumer, 'node_modules/undici-types'), { force: true });
+      link(source, 'node_modules/@types/node');
+      const nested = path.join(source, 'node_modules/undici-types');
+      link(
+        existsSync(path.join(root, nested)) ? nested : 'node_modules/undici-types',
+        'node_modules/undici-types',
+      );
+      const lines = subPaths.map(
+        (name, index) => `export * as part${index} from 'openhisp/${name.slice(2)}';`,
+      );
+      writeFileSync(path.join(consumer, 'program.ts'), lines.join('\n'));
+      writeFileSync(
+        path.join(consumer, 'tsconfig.json'),
+        JSON.stringify({
+          compilerOptions: {
+            target: 'ES2024',
+            module: 'NodeNext',
+            types: ['node'],
+            strict: true,
+            exactOptionalPropertyTypes: true,
+            noEmit: true,
+            skipLibCheck: false,
+            // What is only installed for development here must not be found through a link.
+            preserveSymlinks: true,
+          },
+          include: ['program.ts'],
+        }),
+      );
+      const { status, output } = run('tsc', ['-p', '.'], consumer);
+      assert.equal(status, 0, output);
+    });
+  }
+
+  it('every export loads and the command runs where it is installed', () => {
+    const imports = subPaths.map((name) => `await import('openhisp/${name.slice(2)}')`);
+    const loaded = run(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        `console.log([${imports.join(',')}].every((one) => Object.keys(one).length > 0))`,
+      ],
+      consumer,
+    );
+    assert.deepEqual([loaded.status, loaded.output.trim()], [0, 'true']);
+    const version = run(
+      process.execPath,
+      [path.join(installed, packageJson.bin.openhisp), '--version'],
+      consumer,
+    );
+    assert.deepEqual([version.status, version.output.trim()], [0, packageJson.version]);
+    assert.ok(readdirSync(consumer).every((name) => !name.startsWith('data')));
+  });
+});
