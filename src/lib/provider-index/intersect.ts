@@ -1,4 +1,5 @@
 import { countBits, intersectBits } from './bits.ts';
+import type { Rings } from './order/walk-rings.ts';
 import { filterRows, gatherRows, readyBits, writeBits, type Selector } from './selector.ts';
 
 /** What all conditions together select: short results as a list, long ones as a set; neither means every row. */
@@ -7,6 +8,8 @@ export interface Matches {
   /** In any order. */
   readonly rows?: Uint32Array;
   readonly bits?: Uint32Array;
+  /** Present if the rows are `bits` inside a circle. */
+  readonly rings?: Rings;
 }
 
 /** Sets of row numbers to write to; they are used again by later queries. */
@@ -15,31 +18,15 @@ export interface BitsPool {
   take(): Uint32Array;
   /** Ends the query: what it took is free again. */
   releaseAll(): void;
-  /** Lets a set outlive the query, if the query took it. */
-  keep(bits: Uint32Array): void;
-  /** Frees a set that was kept. */
-  giveBack(bits: Uint32Array): void;
 }
 
 export function createBitsPool(words: number): BitsPool {
-  const free: Uint32Array[] = [];
-  const kept = new Set<Uint32Array>();
-  let taken: Uint32Array[] = [];
+  const sets: Uint32Array[] = [];
+  let taken = 0;
   return {
-    take() {
-      const bits = free.pop() ?? new Uint32Array(words);
-      taken.push(bits);
-      return bits;
-    },
+    take: () => (sets[taken++] ??= new Uint32Array(words)),
     releaseAll() {
-      for (const bits of taken) if (!kept.has(bits)) free.push(bits);
-      taken = [];
-    },
-    keep(bits) {
-      if (taken.includes(bits)) kept.add(bits);
-    },
-    giveBack(bits) {
-      if (kept.delete(bits) && !taken.includes(bits)) free.push(bits);
+      taken = 0;
     },
   };
 }
