@@ -1,6 +1,6 @@
 import { countBits, intersectBits } from './bits.ts';
 import type { Rings } from './order/walk-rings.ts';
-import { filterRows, gatherRows, readyBits, writeBits, type Selector } from './selector.ts';
+import { filterRows, gatherRows, writeBits, type Selector } from './selector.ts';
 
 /** What all conditions together select: short results as a list, long ones as a set; neither means every row. */
 export interface Matches {
@@ -61,8 +61,8 @@ export function intersect(
     : { count, bits };
 }
 
-// Beside putting a row into a set, listing it costs about as much, asking a ready set about it twice, and asking a column
-// three times that; of a set or its complement the smaller is written.
+// Relative cost per row: set a bit 1, list 1, test a precomputed bitset 2, read a column 3. Of a set or its complement the
+// smaller one is written.
 function isListCheaper(first: Selector, others: readonly Selector[], rowCount: number): boolean {
   const [ready, asked] = splitReady(others);
   let left = first.count;
@@ -78,13 +78,12 @@ function isListCheaper(first: Selector, others: readonly Selector[], rowCount: n
 }
 
 function splitReady(selectors: readonly Selector[]): [ready: Selector[], asked: Selector[]] {
-  const isReady = (selector: Selector): boolean => readyBits(selector) !== undefined;
+  const isReady = ({ kind }: Selector): boolean => kind === 'bits';
   return [selectors.filter(isReady), selectors.filter((selector) => !isReady(selector))];
 }
 
 function bitsOf(selector: Selector, { rowCount, pool }: IntersectContext): Uint32Array {
-  const ready = readyBits(selector);
-  if (ready !== undefined) return ready;
+  if (selector.kind === 'bits') return selector.bits;
   const bits = pool.take();
   writeBits(selector, bits, rowCount);
   return bits;

@@ -10,7 +10,7 @@ import { openGramIndex, type GramIndex } from './grams.ts';
 import { createBitsPool, intersect, type Matches } from './intersect.ts';
 import { isRowOrder, orderPage } from './order/order-page.ts';
 import { countRings } from './order/walk-rings.ts';
-import { createDistanceNotes, orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
+import { orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
 import { createPageWriter } from './page-json.ts';
 import { circleOf, milesToPoint, openPointMap, selectCircle, type Circle } from './points.ts';
 import { readRecord } from './read-record.ts';
@@ -91,7 +91,6 @@ function openContext(bytes: SharedIndexBytes, shortResult: number): IndexContext
     grams,
     compiled: new Map(),
     points,
-    takeDistanceNotes: createDistanceNotes(points.count),
     ids:
       arrays.find(
         'ids',
