@@ -61,25 +61,14 @@ export function intersect(
     : { count, bits };
 }
 
-// Relative cost per row: set a bit 1, list 1, test a precomputed bitset 2, read a column 3. Of a set or its complement the
-// smaller one is written.
+// Relative cost per row: set or clear a bit 1, list 1, ask another condition about a listed row 3.
 function isListCheaper(first: Selector, others: readonly Selector[], rowCount: number): boolean {
-  const [ready, asked] = splitReady(others);
-  let left = first.count;
-  let askCost = left;
-  for (const { count } of ready) {
-    askCost += left * 2;
-    left *= count / rowCount;
-  }
-  askCost += left * 3 * asked.length;
-  const setCost = others.length * (rowCount / 32);
-  const writeCost = asked.reduce((sum, { count }) => sum + Math.min(count, rowCount - count), setCost);
-  return askCost < writeCost;
-}
-
-function splitReady(selectors: readonly Selector[]): [ready: Selector[], asked: Selector[]] {
-  const isReady = ({ kind }: Selector): boolean => kind === 'bits';
-  return [selectors.filter(isReady), selectors.filter((selector) => !isReady(selector))];
+  const listCost = first.count * (1 + 3 * others.length);
+  const setCost = others.reduce(
+    (sum, { kind, count }) => sum + rowCount / 32 + (kind === 'bits' ? 0 : Math.min(count, rowCount - count)),
+    0,
+  );
+  return listCost < setCost;
 }
 
 function bitsOf(selector: Selector, { rowCount, pool }: IntersectContext): Uint32Array {
@@ -94,20 +83,13 @@ function intersectLists(
   others: readonly Selector[],
   { rowCount, shortResult, pool }: IntersectContext,
 ): Matches {
-  const bits = pool.take();
-  const [ready, asked] = splitReady(others);
-  let rows = gatherRows(first);
+  const rows = gatherRows(first);
   let { count } = first;
-  // A set is small enough for any order. What it leaves is often few rows.
-  for (const other of ready) if (count > 0) count = filterRows(other, rows, count, rowCount);
-  // Many rows in ascending order find what belongs to them side by side in memory.
-  if (asked.length > 0 && count > shortResult && first.kind !== 'bits') {
-    writeBits({ kind: 'rows', rows: rows.subarray(0, count), count }, bits, rowCount);
-    rows = gatherRows({ kind: 'bits', bits, count });
-  }
-  for (const other of asked) if (count > 0) count = filterRows(other, rows, count, rowCount);
-  if (count <= shortResult) return { count, rows: rows.subarray(0, count) };
-  writeBits({ kind: 'rows', rows: rows.subarray(0, count), count }, bits, rowCount);
+  for (const other of others) if (count > 0) count = filterRows(other, rows, count, rowCount);
+  const found = rows.subarray(0, count);
+  if (count <= shortResult) return { count, rows: found };
+  const bits = pool.take();
+  writeBits({ kind: 'rows', rows: found, count }, bits, rowCount);
   return { count, bits };
 }
 
