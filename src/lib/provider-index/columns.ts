@@ -29,9 +29,6 @@ export const containsColumns: ReadonlySet<ColumnName> = new Set<ColumnName>([
   'street',
 ]);
 
-/** Columns of few values that are looked for as a whole, mostly beside other conditions. */
-export const frequentGroupColumns: ReadonlySet<ColumnName> = new Set<ColumnName>(['state']);
-
 /** What a prefix is compared with in the columns that ignore punctuation. */
 export const alternateKeys: Partial<Record<ColumnName, (foldedByte: number) => boolean>> = {
   // Decision 0002: a ZIP prefix ignores the hyphen.

@@ -1,5 +1,6 @@
 import { countBits, intersectBits } from './bits.ts';
-import { filterRows, gatherRows, readyBits, writeBits, type Selector } from './selector.ts';
+import type { Rings } from './order/walk-rings.ts';
+import { filterRows, gatherRows, writeBits, type Selector } from './selector.ts';
 
 /** What all conditions together select: short results as a list, long ones as a set; neither means every row. */
 export interface Matches {
@@ -7,6 +8,8 @@ export interface Matches {
   /** In any order. */
   readonly rows?: Uint32Array;
   readonly bits?: Uint32Array;
+  /** Present if the rows are `bits` inside a circle. */
+  readonly rings?: Rings;
 }
 
 /** Sets of row numbers to write to; they are used again by later queries. */
@@ -15,31 +18,15 @@ export interface BitsPool {
   take(): Uint32Array;
   /** Ends the query: what it took is free again. */
   releaseAll(): void;
-  /** Lets a set outlive the query, if the query took it. */
-  keep(bits: Uint32Array): void;
-  /** Frees a set that was kept. */
-  giveBack(bits: Uint32Array): void;
 }
 
 export function createBitsPool(words: number): BitsPool {
-  const free: Uint32Array[] = [];
-  const kept = new Set<Uint32Array>();
-  let taken: Uint32Array[] = [];
+  const sets: Uint32Array[] = [];
+  let taken = 0;
   return {
-    take() {
-      const bits = free.pop() ?? new Uint32Array(words);
-      taken.push(bits);
-      return bits;
-    },
+    take: () => (sets[taken++] ??= new Uint32Array(words)),
     releaseAll() {
-      for (const bits of taken) if (!kept.has(bits)) free.push(bits);
-      taken = [];
-    },
-    keep(bits) {
-      if (taken.includes(bits)) kept.add(bits);
-    },
-    giveBack(bits) {
-      if (kept.delete(bits) && !taken.includes(bits)) free.push(bits);
+      taken = 0;
     },
   };
 }
@@ -74,30 +61,18 @@ export function intersect(
     : { count, bits };
 }
 
-// Beside putting a row into a set, listing it costs about as much, asking a ready set about it twice, and asking a column
-// three times that; of a set or its complement the smaller is written.
+// Relative cost per row: set or clear a bit 1, list 1, ask another condition about a listed row 3.
 function isListCheaper(first: Selector, others: readonly Selector[], rowCount: number): boolean {
-  const [ready, asked] = splitReady(others);
-  let left = first.count;
-  let askCost = left;
-  for (const { count } of ready) {
-    askCost += left * 2;
-    left *= count / rowCount;
-  }
-  askCost += left * 3 * asked.length;
-  const setCost = others.length * (rowCount / 32);
-  const writeCost = asked.reduce((sum, { count }) => sum + Math.min(count, rowCount - count), setCost);
-  return askCost < writeCost;
-}
-
-function splitReady(selectors: readonly Selector[]): [ready: Selector[], asked: Selector[]] {
-  const isReady = (selector: Selector): boolean => readyBits(selector) !== undefined;
-  return [selectors.filter(isReady), selectors.filter((selector) => !isReady(selector))];
+  const listCost = first.count * (1 + 3 * others.length);
+  const setCost = others.reduce(
+    (sum, { kind, count }) => sum + rowCount / 32 + (kind === 'bits' ? 0 : Math.min(count, rowCount - count)),
+    0,
+  );
+  return listCost < setCost;
 }
 
 function bitsOf(selector: Selector, { rowCount, pool }: IntersectContext): Uint32Array {
-  const ready = readyBits(selector);
-  if (ready !== undefined) return ready;
+  if (selector.kind === 'bits') return selector.bits;
   const bits = pool.take();
   writeBits(selector, bits, rowCount);
   return bits;
@@ -108,20 +83,13 @@ function intersectLists(
   others: readonly Selector[],
   { rowCount, shortResult, pool }: IntersectContext,
 ): Matches {
-  const bits = pool.take();
-  const [ready, asked] = splitReady(others);
-  let rows = gatherRows(first);
+  const rows = gatherRows(first);
   let { count } = first;
-  // A set is small enough for any order. What it leaves is often few rows.
-  for (const other of ready) if (count > 0) count = filterRows(other, rows, count, rowCount);
-  // Many rows in ascending order find what belongs to them side by side in memory.
-  if (asked.length > 0 && count > shortResult && first.kind !== 'bits') {
-    writeBits({ kind: 'rows', rows: rows.subarray(0, count), count }, bits, rowCount);
-    rows = gatherRows({ kind: 'bits', bits, count });
-  }
-  for (const other of asked) if (count > 0) count = filterRows(other, rows, count, rowCount);
-  if (count <= shortResult) return { count, rows: rows.subarray(0, count) };
-  writeBits({ kind: 'rows', rows: rows.subarray(0, count), count }, bits, rowCount);
+  for (const other of others) if (count > 0) count = filterRows(other, rows, count, rowCount);
+  const found = rows.subarray(0, count);
+  if (count <= shortResult) return { count, rows: found };
+  const bits = pool.take();
+  writeBits({ kind: 'rows', rows: found, count }, bits, rowCount);
   return { count, bits };
 }
 

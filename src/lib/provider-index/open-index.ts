@@ -8,10 +8,9 @@ import { estimateCost } from './estimate-cost.ts';
 import { groupsEqualTo } from './find-groups.ts';
 import { openGramIndex, type GramIndex } from './grams.ts';
 import { createBitsPool, intersect, type Matches } from './intersect.ts';
-import { createKeptResults, type FoundResult, type KeptResults } from './kept-results.ts';
 import { isRowOrder, orderPage } from './order/order-page.ts';
-import { scanRows } from './order/scan-rows.ts';
-import { createDistanceNotes, orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
+import { countRings } from './order/walk-rings.ts';
+import { orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
 import { createPageWriter } from './page-json.ts';
 import { circleOf, milesToPoint, openPointMap, selectCircle, type Circle } from './points.ts';
 import { readRecord } from './read-record.ts';
@@ -37,12 +36,7 @@ export type IndexContext = FilterContext & OrderContext;
 export interface OpenIndexOptions {
   /** Results of up to so many rows are kept as lists, longer ones as sets; tests lower it. */
   readonly shortResult?: number;
-  /** Memory for results that are kept for their next pages; 32 MiB if left out, 0 keeps none. */
-  readonly keptResultBytes?: number;
 }
-
-// A set over three million rows is 375 kB.
-const defaultKeptResultBytes = 32 * 1024 * 1024;
 
 /** Makes an index usable in this thread. Cheap: nothing is copied or computed. */
 export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): ProviderIndex {
@@ -50,19 +44,15 @@ export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): 
 }
 
 /** For who combines several indexes: their rows are compared and found by what lies beneath. */
-export function openPart(
-  bytes: SharedIndexBytes,
-  { shortResult = 4096, keptResultBytes = defaultKeptResultBytes }: OpenIndexOptions = {},
-): IndexPart {
+export function openPart(bytes: SharedIndexBytes, { shortResult = 4096 }: OpenIndexOptions = {}): IndexPart {
   const context = openContext(bytes, shortResult);
   const writePageJson = createPageWriter(context);
-  const results = createKeptResults(keptResultBytes, context.pool);
   const index: ProviderIndex = {
     recordCount: context.rowCount,
     bytes,
     search(query) {
       try {
-        return search(query, context, results);
+        return search(query, context);
       } finally {
         endQuery(context);
       }
@@ -101,7 +91,6 @@ function openContext(bytes: SharedIndexBytes, shortResult: number): IndexContext
     grams,
     compiled: new Map(),
     points,
-    takeDistanceNotes: createDistanceNotes(points.count),
     ids:
       arrays.find(
         'ids',
@@ -115,62 +104,47 @@ function openContext(bytes: SharedIndexBytes, shortResult: number): IndexContext
   };
 }
 
-function search(query: ProviderQuery, context: IndexContext, results: KeptResults): SearchResult {
+function search(query: ProviderQuery, context: IndexContext): SearchResult {
   checkQuery(query);
   const steps = stepsOf(query, context);
-  // One condition or none, in row order: looking for its page costs no more than finding a kept result.
-  return query.filters.length <= 1 && query.radius === undefined && isRowOrder(steps)
-    ? searchSimply(query, steps, context)
-    : pageOf(
-        query,
-        results.obtain(query, () => find(query, steps, context)),
-        context,
-      );
-}
-
-function searchSimply(
-  query: ProviderQuery,
-  steps: readonly OrderStep[],
-  context: IndexContext,
-): SearchResult {
-  const selectors = compileSelectors(query, undefined, context);
-  return (
-    scanForPage(query, selectors, context) ??
-    pageOf(
-      query,
-      { ...matchesFor(selectors, steps, context), steps, circle: undefined, pagesAsked: 1 },
-      context,
-    )
-  );
-}
-
-// A single condition says how many rows it has, and nothing more than the page is needed.
-function scanForPage(
-  query: ProviderQuery,
-  [only]: readonly Selector[],
-  { shortResult }: IndexContext,
-): SearchResult | undefined {
-  if (only?.kind !== 'groups' || only.count <= shortResult) return undefined;
-  const rows = scanRows(only, ...windowOf(query, only.count));
-  return rows && { totalCount: only.count, rows };
-}
-
-function find(query: ProviderQuery, steps: readonly OrderStep[], context: IndexContext): FoundResult {
   const circle = query.radius === undefined ? undefined : circleOf(query.radius);
-  const selectors = compileSelectors(query, circle, context);
-  return { ...matchesFor(selectors, steps, context), steps, circle, pagesAsked: 0 };
-}
-
-function pageOf(query: ProviderQuery, found: FoundResult, context: IndexContext): SearchResult {
-  const { matches, circle } = found;
+  const matches = find(query, steps, circle, context);
   const totalCount = matches.count;
-  const rows = orderPage(found, ...windowOf(query, totalCount), context);
+  const [from, to] = windowOf(query, totalCount);
+  const rows = orderPage({ matches, steps, circle, from, to }, context);
   if (circle === undefined) return { totalCount, rows };
   const { points } = context;
   const distances = Float64Array.from(rows, (row) =>
     milesToPoint(points, circle, points.codes[row] as number),
   );
   return { totalCount, rows, distances };
+}
+
+function find(
+  query: ProviderQuery,
+  steps: readonly OrderStep[],
+  circle: Circle | undefined,
+  context: IndexContext,
+): Matches {
+  const filters = compileSelectors(query, context);
+  if (circle === undefined) return intersect(filters, context, isRowOrder(steps));
+  return steps[0]?.kind === 'distance'
+    ? findByDistance(filters, circle, context)
+    : intersect([...filters, selectCircle(context.points, circle)], context, isRowOrder(steps));
+}
+
+// What is ordered by distance is counted by distance, too; a set of the rows in the circle would be in vain.
+function findByDistance(filters: readonly Selector[], circle: Circle, context: IndexContext): Matches {
+  const { points, shortResult } = context;
+  const inside = selectCircle(points, circle);
+  const rarest = Math.min(...filters.map(({ count }) => count), Infinity);
+  if (filters.length > 0 && Math.min(rarest, inside.count) <= shortResult)
+    return intersect([...filters, inside], context);
+  const found = intersect(filters, context);
+  const { count, rows, bits } = found;
+  if (rows !== undefined) return intersect([{ kind: 'rows', rows, count }, inside], context);
+  const rings = countRings(points, circle, found);
+  return { count: rings.count, ...(bits && { bits }), rings };
 }
 
 function windowOf({ offset, limit }: ProviderQuery, count: number): [from: number, to: number] {
@@ -186,16 +160,10 @@ function checkQuery({ offset, limit, radius }: ProviderQuery): void {
     throw new ProviderIndexError('INDEX_QUERY_INVALID', 'The page or the radius of a query is faulty.');
 }
 
-function compileSelectors(
-  query: ProviderQuery,
-  circle: Circle | undefined,
-  context: IndexContext,
-): Selector[] {
-  const selectors = query.filters.map((filter) => compileOnce(filter, context));
-  if (circle !== undefined) selectors.push(selectCircle(context.points, circle));
-  return selectors.filter(
-    (selector): selector is Selector => selector !== undefined && selector.count < context.rowCount,
-  );
+function compileSelectors(query: ProviderQuery, context: IndexContext): Selector[] {
+  return query.filters
+    .map((filter) => compileOnce(filter, context))
+    .filter((selector): selector is Selector => selector !== undefined && selector.count < context.rowCount);
 }
 
 /** The criteria of a query's order; the id comes after them. */
@@ -206,32 +174,6 @@ export function stepsOf(query: ProviderQuery, context: IndexContext): OrderStep[
 
 function sortOf({ sort, radius }: ProviderQuery): readonly SortKey[] {
   return sort.length > 0 ? sort : [{ field: radius === undefined ? 'npi' : 'distance', isDescending: false }];
-}
-
-// Where the order is walked over the very column that the only condition is about, no set of rows is needed at all.
-function matchesFor(
-  selectors: readonly Selector[],
-  steps: readonly OrderStep[],
-  context: IndexContext,
-): { matches: Matches; groupRange: readonly [number, number] | undefined } {
-  const [first] = steps;
-  const groupRange = first?.kind === 'text' ? rangeOn(first.column, selectors) : undefined;
-  const [only] = selectors;
-  const isWalked =
-    (first?.kind === 'distance' && only?.kind === 'groups' && only.column === context.points) ||
-    (groupRange !== undefined && only !== undefined && only.count > context.shortResult);
-  if (only !== undefined && selectors.length === 1 && isWalked)
-    return { matches: { count: only.count }, groupRange };
-  return { matches: intersect(selectors, context, isRowOrder(steps)), groupRange };
-}
-
-// The groups of a column to which a condition confines the result, if they lie side by side.
-function rangeOn(column: TextColumn, selectors: readonly Selector[]): readonly [number, number] | undefined {
-  for (const selector of selectors) {
-    if (selector.kind !== 'groups' || selector.column !== column || selector.ranges.length !== 2) continue;
-    return [selector.ranges[0] as number, selector.ranges[1] as number];
-  }
-  return undefined;
 }
 
 function findByNpi(npi: string, { columns }: IndexContext): Uint32Array {

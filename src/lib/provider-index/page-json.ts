@@ -35,9 +35,6 @@ const fixedBytes = 512;
 // Rows whose texts are located together.
 const chunkRows = 64;
 
-// At most 100 bytes each.
-const maxKeptPlaces = 1 << 16;
-
 const nothingAround: TextAround = { before: '', after: '' };
 const opening = constantText('{"id":');
 const openingBracket = 0x5b;
@@ -60,7 +57,6 @@ export function createPageWriter(context: JsonContext): ProviderIndex['writePage
     }),
   );
   const { ids, points } = context;
-  const places = placeTexts(points);
   const chunkIds = new Float64Array(chunkRows);
   const chunkPoints = new Uint32Array(chunkRows);
   const output = createJsonOutput(1 << 16);
@@ -84,7 +80,7 @@ export function createPageWriter(context: JsonContext): ProviderIndex['writePage
       output.put(before, 0, before.length);
       output.put(values, span[index * 2] as number, span[index * 2 + 1] as number);
     }
-    output.putAscii(places(chunkPoints[index] as number));
+    output.putAscii(placeText(points, chunkPoints[index] as number));
     if (miles !== undefined) output.putAscii(`,"distance":${roundUpMiles(miles)}`);
     output.putByte(closingBrace);
   }
@@ -113,17 +109,10 @@ function putId(output: JsonOutput, id: number): void {
   else output.putAscii(String(id));
 }
 
-/**
- * The end of a record up to the distance, by point. Writing a fraction in decimal costs as much as copying a whole
- * record, and most directories know places only by ZIP code: the texts of a moderate number of points are kept.
- */
-function placeTexts({ count, latitudes, longitudes }: PointMap): (point: number) => string {
-  const textOf = (point: number): string =>
-    point < count
-      ? `","lat":${latitudes[point]},"lng":${longitudes[point]}`
-      : // A record without coordinates has none to show: null, as the specification calls only the distance non-null.
-        '","lat":null,"lng":null';
-  if (count >= maxKeptPlaces) return textOf;
-  const kept: (string | undefined)[] = Array.from({ length: count + 1 });
-  return (point) => (kept[point] ??= textOf(point));
+// The end of a record up to the distance.
+function placeText({ count, latitudes, longitudes }: PointMap, point: number): string {
+  return point < count
+    ? `","lat":${latitudes[point]},"lng":${longitudes[point]}`
+    : // A record without coordinates has none to show: null, as the specification calls only the distance non-null.
+      '","lat":null,"lng":null';
 }

@@ -37,18 +37,6 @@ test('threads and the calling thread give the same pages', async () => {
   await pool.close();
 });
 
-test('an answer that is kept is not given for another index', async () => {
-  const pool = createSearchPool({ threads: 0 });
-  const query = { filters: [], sort: [], offset: 0, limit: 1000 };
-  for (const count of [40, 30]) {
-    pool.swap(build(randomDirectory(count, count)));
-    const page = await pool.search(query);
-    assert.equal(page.totalCount, count);
-    assert.equal(await pool.search(query), page);
-  }
-  await pool.close();
-});
-
 test('changes reach the threads, those that start later too', async () => {
   const records = randomDirectory(22, 300);
   const gone = records.slice(0, 20);

@@ -2,7 +2,6 @@ import { Worker } from 'node:worker_threads';
 import { threadScript, type Closable } from '../../core/index.ts';
 import { ProviderIndexError } from './errors.ts';
 import { createIndexHolder, type IndexDelivery } from './changes/index-holder.ts';
-import { createPageCache } from './page-cache.ts';
 import type { IndexChanges, ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes } from './types.ts';
 
 export interface SearchPoolOptions {
@@ -10,8 +9,6 @@ export interface SearchPoolOptions {
   readonly threads: number;
   /** Queries that look at more rows than this by estimate run in a worker; tests lower it. */
   readonly heavyRows?: number;
-  /** Pages kept for queries that come again, until the next swap; 32 MiB if left out, 0 keeps none. */
-  readonly cacheBytes?: number;
 }
 
 /** A page ready to be sent: count and text come from one and the same index. */
@@ -57,17 +54,11 @@ interface SearchThread {
 
 // About a third of a millisecond.
 const defaultHeavyRows = 30_000;
-const defaultCacheBytes = 32 * 1024 * 1024;
 
 /** Keeps the index in use and threads that share it. Starting a thread costs about 50 ms and no copy of the index. */
-export function createSearchPool({
-  threads,
-  heavyRows = defaultHeavyRows,
-  cacheBytes = defaultCacheBytes,
-}: SearchPoolOptions): SearchPool {
+export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: SearchPoolOptions): SearchPool {
   const holder = createIndexHolder();
   let served: IndexDelivery | undefined;
-  let pages = createPageCache(cacheBytes);
   let isClosed = false;
   let nextId = 1;
   const pool: SearchThread[] = [];
@@ -114,11 +105,9 @@ export function createSearchPool({
   return {
     async search(query) {
       const index = needIndex();
-      return pages.obtain(query, () =>
-        threads > 0 && index.estimateCost(query) > heavyRows
-          ? searchInThread(query)
-          : writePage(index, index.search(query)),
-      );
+      return threads > 0 && index.estimateCost(query) > heavyRows
+        ? searchInThread(query)
+        : writePage(index, index.search(query));
     },
     findByNpi(npi) {
       const rows = needIndex().findByNpi(npi);
@@ -130,7 +119,6 @@ export function createSearchPool({
       const delivery: IndexDelivery = served?.bytes === bytes ? { changes } : { bytes, changes };
       served = { bytes, changes };
       holder.take(delivery);
-      pages = createPageCache(cacheBytes);
       for (const thread of pool) tell(thread, { kind: 'swap', delivery });
       while (pool.length < threads) startThread();
     },

@@ -8,19 +8,16 @@ export interface GroupedRows {
   readonly ranks?: Uint32Array;
   readonly starts: Uint32Array;
   readonly postings: Uint32Array | undefined;
-  /** The sets of rows of the groups that hold many, where they are kept. */
-  readonly readySets?: ReadonlyMap<number, Uint32Array>;
 }
 
 /** The rows that one condition selects, in the form that came cheapest. */
 export type Selector =
-  /** Groups of a column: `ranges` holds pairs [first, end), ascending and apart. Their set, if it is kept, must not be written to. */
+  /** Groups of a column: `ranges` holds pairs [first, end), ascending and apart. */
   | {
       readonly kind: 'groups';
       readonly column: GroupedRows;
       readonly ranges: Uint32Array;
       readonly count: number;
-      readonly bits?: Uint32Array | undefined;
     }
   /** A set that must not be written to. */
   | { readonly kind: 'bits'; readonly bits: Uint32Array; readonly count: number }
@@ -33,17 +30,7 @@ export function selectRanges(column: GroupedRows, ranges: Uint32Array): Selector
     count +=
       (column.starts[ranges[at + 1] as number] as number) - (column.starts[ranges[at] as number] as number);
   }
-  return { kind: 'groups', column, ranges, count, bits: readySetOf(column, ranges) };
-}
-
-function readySetOf({ readySets }: GroupedRows, ranges: Uint32Array): Uint32Array | undefined {
-  const [first = 0, end] = ranges;
-  return ranges.length === 2 && end === first + 1 ? readySets?.get(first) : undefined;
-}
-
-/** The set of the selector's rows, if it is there already. It must not be written to. */
-export function readyBits(selector: Selector): Uint32Array | undefined {
-  return selector.kind === 'rows' ? undefined : selector.bits;
+  return { kind: 'groups', column, ranges, count };
 }
 
 /** Single groups, ascending, as ranges. */
@@ -88,13 +75,12 @@ function gatherGroups({ starts, postings }: GroupedRows, ranges: Uint32Array, co
 
 /** Overwrites `bits` with the rows of the selector. */
 export function writeBits(selector: Selector, bits: Uint32Array, rowCount: number): void {
-  const ready = readyBits(selector);
-  if (ready !== undefined) {
-    bits.set(ready);
+  if (selector.kind === 'bits') {
+    bits.set(selector.bits);
   } else if (selector.kind === 'rows') {
     bits.fill(0);
     for (let index = 0; index < selector.rows.length; index++) setBit(bits, selector.rows[index] as number);
-  } else if (selector.kind === 'groups') {
+  } else {
     // Of a set and its complement the smaller one is touched row by row.
     if (selector.count * 2 > rowCount) writeComplement(selector.column, selector.ranges, bits, rowCount);
     else writeGroups(selector.column, selector.ranges, bits);
@@ -138,8 +124,7 @@ function writeComplement(
 
 /** Keeps those of the first `count` rows that the selector has too, at the front; returns how many. */
 export function filterRows(selector: Selector, rows: Uint32Array, count: number, rowCount: number): number {
-  const ready = readyBits(selector);
-  if (selector.kind === 'groups' && ready === undefined) {
+  if (selector.kind === 'groups') {
     const { column, ranges } = selector;
     const { codes, ranks } = column;
     if (ranges.length !== 2)
@@ -147,8 +132,8 @@ export function filterRows(selector: Selector, rows: Uint32Array, count: number,
     if (ranks !== undefined) return filterByRank(codes, ranks, ranges, rows, count);
     return filterByRange(codes, ranges[0] as number, ranges[1] as number, rows, count);
   }
-  const bits = ready ?? new Uint32Array(wordCount(rowCount));
-  if (ready === undefined) writeBits(selector, bits, rowCount);
+  const bits = selector.kind === 'bits' ? selector.bits : new Uint32Array(wordCount(rowCount));
+  if (selector.kind === 'rows') writeBits(selector, bits, rowCount);
   let kept = 0;
   for (let index = 0; index < count; index++) {
     const row = rows[index] as number;

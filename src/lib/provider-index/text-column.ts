@@ -10,7 +10,6 @@ export interface TextColumn {
   /** Rows of group `g`: `postings[starts[g]]` up to `postings[starts[g + 1]]`, by id. Without postings: those row numbers themselves. */
   readonly starts: Uint32Array;
   readonly postings: Uint32Array | undefined;
-  readonly readySets: ReadonlyMap<number, Uint32Array>;
   /** The groups ordered by their text without punctuation; absent if that is the same order. */
   readonly alternate: AlternateOrder | undefined;
   /** Bytes between the quotes of a JSON string. */
@@ -53,19 +52,6 @@ function openAlternate(name: string, codes: CodeArray, arrays: ArrayReader): Alt
   };
 }
 
-function openReadySets(
-  name: string,
-  rowCount: number,
-  arrays: ArrayReader,
-): ReadonlyMap<number, Uint32Array> {
-  const groups = arrays.find(`${name}.frequentGroups.groups`, 'u32') ?? [];
-  const bits = arrays.find(`${name}.frequentGroups.bits`, 'u32') ?? new Uint32Array(0);
-  const words = wordCount(rowCount);
-  return new Map(
-    Array.from(groups, (group, index) => [group, bits.subarray(index * words, (index + 1) * words)]),
-  );
-}
-
 const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte,
 );
@@ -103,7 +89,6 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
     starts,
     postings: arrays.find(`${name}.postings`, 'u32'),
     alternate: openAlternate(name, codes, arrays),
-    readySets: openReadySets(name, codes.length, arrays),
     values,
     offsets,
     scratch,

@@ -1,8 +1,7 @@
 import type { ArrayStore } from '../arrays.ts';
-import { containsColumns, frequentGroupColumns, type ColumnName } from '../columns.ts';
+import { containsColumns, type ColumnName } from '../columns.ts';
 import { buildAlternateOrder } from './build-alternate-order.ts';
 import { buildColumn, type BuiltColumn, type ColumnSource } from './build-column.ts';
-import { buildFrequentGroups } from './build-frequent-groups.ts';
 import { buildFrequentTexts } from './build-frequent-texts.ts';
 import { buildGrams } from './build-grams.ts';
 
@@ -35,7 +34,6 @@ export function buildColumns(
     if (input.name === 'addressDomain') domainSequence = blankFirst(column);
     if (containsColumns.has(input.name))
       buildFrequentTexts(column, buildGrams(column, store), frequentRows, store);
-    if (frequentGroupColumns.has(input.name)) buildFrequentGroups(column, frequentRows, store);
     buildAlternateOrder(column, store);
   }
 }

@@ -1,19 +1,16 @@
-import { openPart, type IndexPart, type OpenIndexOptions } from '../open-index.ts';
+import { openPart, type IndexPart } from '../open-index.ts';
 import { readRecord } from '../read-record.ts';
 import type { IndexChanges, PartSize, ProviderIndex, ProviderQuery } from '../types.ts';
 import { mergePage, type ChangedParts } from './merge-page.ts';
 import { createMixedPageWriter } from './write-mixed-page.ts';
-
-// A result in so few records is found again as fast as it is looked up.
-const smallOptions: OpenIndexOptions = { keptResultBytes: 0 };
 
 /**
  * An index and what has changed since it was built, seen as one: counts, order and text are those of an index built
  * anew. A query that no change concerns costs two searches in the small indexes more.
  */
 export function openChangedIndex(base: IndexPart, changes: IndexChanges): ProviderIndex {
-  const added = openPart(changes.added, smallOptions);
-  const removed = openPart(changes.removed, smallOptions);
+  const added = openPart(changes.added);
+  const removed = openPart(changes.removed);
   const parts: ChangedParts = { base, added, removed, removedIds: new Set(Array.from(removed.context.ids)) };
   const { rowCount } = base.context;
   const countIn = (part: IndexPart, query: ProviderQuery): number =>

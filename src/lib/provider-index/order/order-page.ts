@@ -1,71 +1,39 @@
-import { pageOfBits } from '../bits.ts';
+import { intersectBits, pageOfBits } from '../bits.ts';
 import type { Matches } from '../intersect.ts';
-import type { FoundResult } from '../kept-results.ts';
 import type { Circle } from '../points.ts';
-import { gatherRows, writeBits } from '../selector.ts';
-import { arrangeRows, stretchesAt } from './arrange-rows.ts';
+import { filterRows, gatherRows, selectRanges, writeBits } from '../selector.ts';
+import { findStretch, takePlaces, type ColumnPage } from './find-stretch.ts';
 import { idKey, rowKeyOf, type OrderContext, type OrderStep, type RowKey } from './row-key.ts';
 import { selectWindow } from './select-window.ts';
-import { isLongWalk, walkColumn } from './walk-column.ts';
-import { walkRings } from './walk-rings.ts';
+import { collectRings, countRings } from './walk-rings.ts';
 
-/** A result and the places [from, to) of its order, inside the result, that are on the page. */
-interface PageRequest {
+/** A result and the places [from, to) of its order that are on the page; both lie inside the result. */
+export interface PageRequest {
   readonly matches: Matches;
   readonly steps: readonly OrderStep[];
   readonly circle: Circle | undefined;
-  readonly groupRange: FoundResult['groupRange'];
   readonly from: number;
   readonly to: number;
 }
 
-// Looking at a row of the walk costs about half as much as putting a row of the result in order.
-const walkAllowance = 1.5;
-const walkMinimum = 50_000;
-// Four bytes a row are kept.
-const maxArranged = 1_000_000;
+// Up to so many rows for each row of a short result, ordering a set as a list costs less than a walk.
+const listFactor = 4;
 
-/** Places [from, to) of a result in its order; both lie inside the result. */
-export function orderPage(found: FoundResult, from: number, to: number, context: OrderContext): Uint32Array {
-  const { matches, steps } = found;
-  const request: PageRequest = { ...found, from, to };
+/** The rows on the page, in order. */
+export function orderPage(request: PageRequest, context: OrderContext): Uint32Array {
+  const { matches, steps, circle, from, to } = request;
   if (from >= to) return new Uint32Array(0);
   if (isRowOrder(steps)) return pageInRowOrder(matches, from, to);
   if (matches.rows !== undefined) return orderRows(matches.rows.slice(), request, context);
   const [first] = steps;
-  if (first?.kind === 'distance' && found.circle !== undefined)
-    return pageByDistance(request, found.circle, context);
-  if (first?.kind !== 'text') return orderRows(allRows(matches, context), request, context);
-  return pageByText(found, request, first, context);
+  if (first?.kind === 'distance' && circle !== undefined) return pageByDistance(request, circle, context);
+  if (first?.kind !== 'text' || isShort(matches, context))
+    return orderRows(allRows(matches, context), request, context);
+  return pageByText(request, first, context);
 }
 
-function pageByText(
-  found: FoundResult,
-  request: PageRequest,
-  first: OrderStep & { kind: 'text' },
-  context: OrderContext,
-): Uint32Array {
-  const { bits, count } = found.matches;
-  // Who asks for another page of a result may ask for more of them: then it is put in order for all.
-  const isAskedAgain = bits !== undefined && found.pagesAsked > 1 && count <= maxArranged;
-  const walked = found.arranged === undefined && !isAskedAgain ? walk(request, first, context) : undefined;
-  if (walked !== undefined) return walked;
-  if (bits === undefined) throw new TypeError('A walk over whole groups comes to its end.');
-  return pageOfArranged(found, request, first, bits, context);
-}
-
-function pageOfArranged(
-  found: FoundResult,
-  request: PageRequest,
-  { column, isDescending }: OrderStep & { kind: 'text' },
-  bits: Uint32Array,
-  context: OrderContext,
-): Uint32Array {
-  const { from, to, matches } = request;
-  const arranged = found.arranged ?? arrangeRows({ bits, count: matches.count, column, isDescending });
-  if (matches.count <= maxArranged) found.arranged = arranged;
-  const { rows, start } = stretchesAt(arranged, from, to);
-  return orderRows(rows, { ...request, from: from - start, to: to - start }, context);
+function isShort({ bits, count }: Matches, { shortResult }: OrderContext): boolean {
+  return bits !== undefined && count <= shortResult * listFactor;
 }
 
 /** Rows lie in NPI order with ties by id. */
@@ -105,56 +73,67 @@ function allRows({ bits, count }: Matches, { rowCount }: OrderContext): Uint32Ar
     : gatherRows({ kind: 'bits', bits, count });
 }
 
-function walk(
+function pageByText(
   request: PageRequest,
-  first: OrderStep & { kind: 'text' },
-  context: OrderContext,
-): Uint32Array | undefined {
-  const { matches, steps, groupRange, from, to } = request;
-  const way = {
-    column: first.column,
-    isDescending: first.isDescending,
-    first: groupRange?.[0] ?? 0,
-    end: groupRange?.[1] ?? first.column.groupCount,
-    bits: matches.bits,
-    count: matches.count,
-    from,
-    to,
-    maxSteps: matches.bits === undefined ? Infinity : walkMinimum + matches.count * walkAllowance,
-  };
-  if (isLongWalk(way)) return undefined;
-  return walkColumn({
-    ...way,
-    orderGroup: isPostingOrder(steps)
-      ? undefined
-      : (rows, low, high) => orderGroup(rows, low, high, request, context),
-  });
-}
-
-// The rows of one group by the rest of the criteria: a large group is a result of its own.
-function orderGroup(
-  rows: Uint32Array,
-  low: number,
-  high: number,
-  request: PageRequest,
+  { column, isDescending }: OrderStep & { kind: 'text' },
   context: OrderContext,
 ): Uint32Array {
-  const steps = request.steps.slice(1);
-  const rest: PageRequest = {
-    ...request,
-    steps,
-    groupRange: undefined,
-    from: low,
-    to: high,
-    matches: { count: rows.length },
-  };
-  const [next] = steps;
-  const isPlain = next !== undefined && (next.kind === 'distance' || next.blank === 'last');
-  if (rows.length <= context.shortResult || !isPlain) return orderRows(rows, rest, context);
-  const bits = context.pool.take();
-  writeBits({ kind: 'rows', rows, count: rows.length }, bits, context.rowCount);
-  const found = { ...rest, matches: { count: rows.length, bits }, pagesAsked: 1 };
-  return orderPage(found, low, high, context);
+  const { matches, steps, from, to } = request;
+  const page = { column, isDescending, bits: matches.bits, count: matches.count, from, to };
+  const { groups, count, before } = findStretch(page);
+  const low = from - before;
+  const high = to - before;
+  const [[first, end] = [0, 0]] = groups;
+  const isOneRun = groups.length === 1 && (end === first + 1 || !isDescending);
+  if (isPostingOrder(steps) && isOneRun) {
+    const run = { start: column.starts[first] as number, end: column.starts[end] as number, count };
+    return takePlaces(page, run, low, high);
+  }
+  if (groups.length === 1 && end === first + 1 && count > context.shortResult && isIndependent(steps[1])) {
+    // A large group is a result in the order of the remaining criteria.
+    const bits = groupBits(page, first, context);
+    return orderPage(
+      { ...request, steps: steps.slice(1), from: low, to: high, matches: { count, bits } },
+      context,
+    );
+  }
+  const rows = groups.map(([start, stop]) => gatherMatching(page, start, stop));
+  return orderRows(concatRows(rows, count), { ...request, from: low, to: high }, context);
+}
+
+// Among domains of one local part blanks come first, unlike in the domains' column.
+function isIndependent(step: OrderStep | undefined): boolean {
+  return step !== undefined && (step.kind === 'distance' || step.blank === 'last');
+}
+
+function groupBits(
+  { column, bits: matching }: ColumnPage,
+  group: number,
+  { pool, rowCount }: OrderContext,
+): Uint32Array {
+  const bits = pool.take();
+  writeBits(selectRanges(column, Uint32Array.of(group, group + 1)), bits, rowCount);
+  if (matching !== undefined) intersectBits(bits, matching);
+  return bits;
+}
+
+function gatherMatching({ column, bits }: ColumnPage, first: number, end: number): Uint32Array {
+  const rows = gatherRows(selectRanges(column, Uint32Array.of(first, end)));
+  if (bits === undefined) return rows;
+  const matching = { kind: 'bits', bits, count: 0 } as const;
+  return rows.subarray(0, filterRows(matching, rows, rows.length, 0));
+}
+
+function concatRows(lists: readonly Uint32Array[], count: number): Uint32Array {
+  const [only] = lists;
+  if (only !== undefined && lists.length === 1) return only;
+  const rows = new Uint32Array(count);
+  let position = 0;
+  for (const list of lists) {
+    rows.set(list, position);
+    position += list.length;
+  }
+  return rows;
 }
 
 // Postings of a group are by id; those of a local part are by domain first, ascending.
@@ -171,13 +150,13 @@ function isPostingOrder([first, second, ...more]: readonly OrderStep[]): boolean
 function pageByDistance(request: PageRequest, circle: Circle, context: OrderContext): Uint32Array {
   const { matches, steps, from, to } = request;
   const isDescending = steps[0]?.isDescending === true;
-  const { count, bits } = matches;
-  const walk = { map: context.points, circle, bits, count };
-  const { rows, nearer } = walkRings({
-    ...walk,
-    from: isDescending ? count - to : from,
-    to: isDescending ? count - from : to,
-  });
-  const skipped = isDescending ? count - nearer - rows.length : nearer;
-  return orderRows(rows, { ...request, from: from - skipped, to: to - skipped }, context);
+  const { count } = matches;
+  const rings = matches.rings ?? countRings(context.points, circle, matches);
+  const { rows, nearer } = collectRings(
+    rings,
+    isDescending ? count - to : from,
+    isDescending ? count - from : to,
+  );
+  const before = isDescending ? count - nearer - rows.length : nearer;
+  return orderRows(rows, { ...request, from: from - before, to: to - before }, context);
 }

@@ -25,7 +25,6 @@ export interface OrderContext {
   /** Up to so many rows are put in order one by one. */
   readonly shortResult: number;
   readonly pool: BitsPool;
-  readonly takeDistanceNotes: () => DistanceNotes;
 }
 
 /** The criteria of a query without the last one, the id; repeated fields count once. */
@@ -51,51 +50,12 @@ function textStep(name: ColumnName, isDescending: boolean, { columns }: OrderCon
 export function rowKeyOf(
   step: OrderStep,
   radius: RadiusFilter | undefined,
-  { points, takeDistanceNotes }: OrderContext,
+  { points }: OrderContext,
 ): RowKey {
   if (step.kind === 'text') return textKey(step);
   if (radius === undefined) return () => 0;
-  return distanceKey(points, radius, step.isDescending ? -1 : 1, takeDistanceNotes());
-}
-
-// Many rows share a point.
-function distanceKey(
-  points: PointMap,
-  radius: RadiusFilter,
-  sign: number,
-  { values, marks, mark }: DistanceNotes,
-): RowKey {
-  return (row) => {
-    const point = points.codes[row] as number;
-    if (marks[point] !== mark) {
-      marks[point] = mark;
-      values[point] = sign * milesToPoint(points, radius, point);
-    }
-    return values[point] as number;
-  };
-}
-
-/** Distances already worked out for the running query: those of points whose mark is `mark`. */
-export interface DistanceNotes {
-  readonly values: Float64Array;
-  readonly marks: Uint32Array;
-  readonly mark: number;
-}
-
-/** Begins new notes at each call; the memory is the same, because clearing it would cost more than a small search. */
-export function createDistanceNotes(pointCount: number): () => DistanceNotes {
-  let values = new Float64Array(0);
-  let marks = new Uint32Array(0);
-  let mark = 0;
-  return () => {
-    if (values.length < pointCount || mark === 0xffffffff) {
-      values = new Float64Array(pointCount);
-      marks = new Uint32Array(pointCount);
-      mark = 0;
-    }
-    mark++;
-    return { values, marks, mark };
-  };
+  const sign = step.isDescending ? -1 : 1;
+  return (row) => sign * milesToPoint(points, radius, points.codes[row] as number);
 }
 
 export function idKey({ ids }: OrderContext): RowKey {

@@ -1,146 +1,91 @@
 import { hasBit } from '../bits.ts';
 import { chordToCell, chordToPoint, isInside, type Circle, type PointMap } from '../points.ts';
 import { chordTolerance } from '../unit-sphere.ts';
+import { countByBucket } from './count-rows.ts';
 
-/** Asks for the rows at certain places of the order by distance. */
-export interface RingWalk {
+/** How many matching rows lie in each of the rings around a circle's center. */
+export interface Rings {
   readonly map: PointMap;
   readonly circle: Circle;
   /** The matching rows; absent if all rows inside the circle match. */
   readonly bits: Uint32Array | undefined;
-  /** Matching rows in all. */
+  /** Matching rows inside the circle. */
   readonly count: number;
-  /** Places [from, to) counted from the centre are wanted. */
-  readonly from: number;
-  readonly to: number;
+  readonly rowsOfRing: Uint32Array;
 }
 
-/** A few more rows than wanted: all matching ones between two distances, and how many lie nearer than every one of them. */
+/** A few more rows than wanted: all matching ones between two distances, and how many are nearer than every one of them. */
 export interface RingRows {
   readonly rows: Uint32Array;
   readonly nearer: number;
 }
 
-const ringCount = 256;
-
-interface Window {
-  readonly lowRing: number;
-  readonly highRing: number;
-  /** Rows in rings below `lowRing`, or, seen from the edge, above `highRing`. */
-  readonly outside: number;
-  readonly isFromEdge: boolean;
-}
+const ringCount = 1024;
 
 /**
- * Looks at rings round the centre from the nearer end of the order and stops when the page is covered, so that a first
- * page touches few cells however large the circle is. Cells of points are put into rings by their nearest (or, from the
- * edge, farthest) possible point, so that a ring is complete once the walk is past it.
+ * Counts the rows of a circle by distance: all of them, or those of a set of `count` rows. Without a set, a cell of points
+ * that lies in one ring is counted as a whole.
  */
-export function walkRings(walk: RingWalk): RingRows {
-  const window = findWindow(walk);
-  return collect(walk, window);
-}
-
-function findWindow(walk: RingWalk): Window {
-  const { map, count, from, to } = walk;
-  const isFromEdge = count - to < from;
-  const cellsOfRing = sortCells(walk, isFromEdge);
-  const rowsOfRing = new Float64Array(ringCount);
-  const wanted = isFromEdge ? count - from : to;
-  const skipped = isFromEdge ? count - to : from;
-  let seen = 0;
-  let firstRing = -1;
-  let outside = 0;
-  for (let step = 0; step < ringCount; step++) {
-    const ring = isFromEdge ? ringCount - 1 - step : step;
-    for (
-      let index = cellsOfRing.starts[ring] as number;
-      index < (cellsOfRing.starts[ring + 1] as number);
-      index++
-    ) {
-      countCell(walk, cellsOfRing.cells[index] as number, rowsOfRing);
-    }
-    const before = seen;
-    seen += rowsOfRing[ring] as number;
-    if (firstRing < 0 && seen > skipped) {
-      firstRing = ring;
-      outside = before;
-    }
-    if (seen >= wanted && firstRing >= 0) return windowOf(firstRing, ring, outside, isFromEdge);
-  }
-  // Only a page of no rows gets here.
-  return windowOf(Math.max(0, firstRing), isFromEdge ? 0 : map.cells.length, outside, isFromEdge);
-}
-
-function windowOf(firstRing: number, lastRing: number, outside: number, isFromEdge: boolean): Window {
-  return {
-    lowRing: Math.min(firstRing, lastRing),
-    highRing: Math.max(firstRing, lastRing),
-    outside,
-    isFromEdge,
+export function countRings(
+  map: PointMap,
+  circle: Circle,
+  { bits, count: matching }: { readonly bits?: Uint32Array; readonly count: number },
+): Rings {
+  const { cells, spheres, starts } = map;
+  const rowsOfRing = new Uint32Array(ringCount);
+  const rowsOfPoint = bits && countByBucket({ ...map, shift: 0 }, bits, matching);
+  let count = 0;
+  const add = (ring: number, first: number, end: number): void => {
+    const rows = rowsOfPoint
+      ? (rowsOfPoint[map.count - first] as number)
+      : (starts[end] as number) - (starts[first] as number);
+    rowsOfRing[ring] = (rowsOfRing[ring] as number) + rows;
+    count += rows;
   };
-}
-
-// Cells that touch the circle, by the ring in which they begin as seen from the walk's end.
-function sortCells(
-  { map, circle }: RingWalk,
-  isFromEdge: boolean,
-): { cells: Uint32Array; starts: Uint32Array } {
-  const cellCount = map.cells.length - 1;
-  const rings = new Int32Array(cellCount);
-  const starts = new Uint32Array(ringCount + 1);
-  for (let cell = 0; cell < cellCount; cell++) {
+  for (let cell = 0; cell + 1 < cells.length; cell++) {
     const chord = chordToCell(map, circle.center, cell);
-    const extent = (map.spheres[cell * 4 + 3] as number) + chordTolerance;
-    const isOutside = chord - extent > circle.chord + chordTolerance;
-    rings[cell] = isOutside ? -1 : ringOf(circle, isFromEdge ? chord + extent : chord - extent);
-    if (!isOutside) starts[(rings[cell] as number) + 1] = (starts[(rings[cell] as number) + 1] as number) + 1;
+    const extent = (spheres[cell * 4 + 3] as number) + chordTolerance;
+    if (chord - extent > circle.chord + chordTolerance) continue;
+    const first = cells[cell] as number;
+    const end = cells[cell + 1] as number;
+    const ring = ringOf(circle, chord - extent);
+    const isInRing =
+      chord + extent < circle.chord - chordTolerance && ringOf(circle, chord + extent) === ring;
+    if (isInRing && rowsOfPoint === undefined) {
+      add(ring, first, end);
+      continue;
+    }
+    for (let point = first; point < end; point++) {
+      const pointChord = chordToPoint(map, circle.center, point);
+      if (isInside(map, circle, point, pointChord)) add(ringOf(circle, pointChord), point, point + 1);
+    }
   }
-  for (let ring = 0; ring < ringCount; ring++)
-    starts[ring + 1] = (starts[ring + 1] as number) + (starts[ring] as number);
-  const cells = new Uint32Array(starts[ringCount] as number);
-  const cursors = starts.slice();
-  for (let cell = 0; cell < cellCount; cell++) {
-    const ring = rings[cell] as number;
-    if (ring < 0) continue;
-    cells[cursors[ring] as number] = cell;
-    cursors[ring] = (cursors[ring] as number) + 1;
-  }
-  return { cells, starts };
+  return { map, circle, bits, count, rowsOfRing };
 }
 
 function ringOf({ chord }: Circle, value: number): number {
   return Math.max(0, Math.min(ringCount - 1, Math.floor((value / chord) * ringCount)));
 }
 
-function countCell(walk: RingWalk, cell: number, rowsOfRing: Float64Array): void {
-  const { map, circle } = walk;
-  const end = map.cells[cell + 1] as number;
-  for (let point = map.cells[cell] as number; point < end; point++) {
-    const chord = chordToPoint(map, circle.center, point);
-    if (!isInside(map, circle, point, chord)) continue;
-    const ring = ringOf(circle, chord);
-    rowsOfRing[ring] = (rowsOfRing[ring] as number) + countPoint(walk, point);
-  }
+/** The rows of the rings that hold the places [from, to) counted from the center. */
+export function collectRings(rings: Rings, from: number, to: number): RingRows {
+  const { rowsOfRing } = rings;
+  let lowRing = 0;
+  let before = 0;
+  while (before + (rowsOfRing[lowRing] as number) <= from) before += rowsOfRing[lowRing++] as number;
+  let highRing = lowRing;
+  let seen = before + (rowsOfRing[lowRing] as number);
+  while (seen < to) seen += rowsOfRing[++highRing] as number;
+  return collect(rings, lowRing, highRing, before);
 }
 
-function countPoint({ map, bits }: RingWalk, point: number): number {
-  const start = map.starts[point] as number;
-  const end = map.starts[point + 1] as number;
-  if (bits === undefined) return end - start;
-  let count = 0;
-  for (let index = start; index < end; index++) if (hasBit(bits, map.postings[index] as number)) count++;
-  return count;
-}
-
-// Chords are approximate, so points a little outside the rings come along; the exact order is made of all of them.
-function collect(walk: RingWalk, { lowRing, highRing, outside, isFromEdge }: Window): RingRows {
-  const { map, circle, bits, count } = walk;
+// Chords are approximate: points a little outside the rings come along, and the exact order is made of all of them.
+function collect({ map, circle, bits }: Rings, lowRing: number, highRing: number, before: number): RingRows {
   const low = (lowRing / ringCount) * circle.chord - chordTolerance;
   const high =
-    highRing >= ringCount - 1 ? Infinity : ((highRing + 1) / ringCount) * circle.chord + chordTolerance;
+    highRing === ringCount - 1 ? Infinity : ((highRing + 1) / ringCount) * circle.chord + chordTolerance;
   const rows: number[] = [];
-  let extra = 0;
+  let nearer = before;
   for (let cell = 0; cell + 1 < map.cells.length; cell++) {
     const cellChord = chordToCell(map, circle.center, cell);
     const extent = (map.spheres[cell * 4 + 3] as number) + chordTolerance;
@@ -149,15 +94,13 @@ function collect(walk: RingWalk, { lowRing, highRing, outside, isFromEdge }: Win
     for (let point = map.cells[cell] as number; point < (map.cells[cell + 1] as number); point++) {
       const chord = chordToPoint(map, circle.center, point);
       if (chord < low || chord > high || !isInside(map, circle, point, chord)) continue;
-      const ring = ringOf(circle, chord);
-      const before = rows.length;
+      const size = rows.length;
       for (let index = map.starts[point] as number; index < (map.starts[point + 1] as number); index++) {
         const row = map.postings[index] as number;
         if (bits === undefined || hasBit(bits, row)) rows.push(row);
       }
-      if (isFromEdge ? ring > highRing : ring < lowRing) extra += rows.length - before;
+      if (ringOf(circle, chord) < lowRing) nearer -= rows.length - size;
     }
   }
-  const nearer = isFromEdge ? count - (outside - extra) - rows.length : outside - extra;
   return { rows: Uint32Array.from(rows), nearer };
 }
