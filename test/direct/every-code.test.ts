@@ -3,6 +3,7 @@
  * and an entry that ends in anything but its own code fails.
  */
 import assert from 'node:assert/strict';
+import type { KeyObject } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { CodedError, createManualClock } from '../../src/core/index.ts';
 import { childAt, der, encodedBytes, isContext, readAsn1 } from '../../src/lib/asn1/index.ts';
@@ -17,6 +18,7 @@ import {
 import { DnsError } from '../../src/lib/dns/index.ts';
 import {
   createIssuerFetcher,
+  createValidationBudget,
   createRevocationChecker,
   directTrustPolicy,
   formatPem,
@@ -93,6 +95,28 @@ const proveChain =
     return prove((pki) => pki.issue({ issuer: chain.at(-1) ?? pki.root }), { candidates })(world);
   };
 
+/** A path whose issuer would have to be fetched, with a budget that does not allow it. */
+const proveWithBudget =
+  ({ isForKnownIssuers = false }): Provoke =>
+  (world) => {
+    const { fetch } = createFilesFetch(new Map<string, ServedFile>());
+    const fetchIssuers = createIssuerFetcher({ fetch, now: () => at });
+    const caIssuerUrls = ['http://aia.alpha.example/ca.cer'];
+    const empty = createValidationBudget({ maxFetches: 0 });
+    const budget = isForKnownIssuers ? empty.withoutIssuerFetches() : empty;
+    const make = (pki: TestPki) => pki.issue({ issuer: pki.intermediate, caIssuerUrls });
+    return prove(make, { fetchIssuers, budget })(world);
+  };
+
+/** An RSA key under which a signature proves nothing; OpenSSL makes no key object of it, but a certificate can hold it. */
+function keyOfExponentOne({ rsaKeys }: TestPki): KeyObject {
+  const modulus = Buffer.from(rsaKeys.publicKey.export({ format: 'jwk' }).n ?? '', 'base64url');
+  const key = der.sequence(der.unsignedInteger(modulus), der.integer(1));
+  const algorithm = der.sequence(der.oid('1.2.840.113549.1.1.1'), der.null());
+  const spki = der.sequence(algorithm, der.tlv(0x03, Buffer.concat([Buffer.of(0), key])));
+  return { export: () => spki } as unknown as KeyObject;
+}
+
 // --- CRLs
 
 const proveWithCrl =
@@ -168,6 +192,7 @@ const pkiCodes: Readonly<Record<PkiErrorCode, Provoke>> = {
       address: alice,
     }),
   PKI_KEY_TOO_WEAK: prove((pki) => pki.issue({ publicKey: pki.weakKeys.publicKey })),
+  PKI_KEY_INVALID: prove((pki) => pki.issue({ publicKey: keyOfExponentOne(pki) })),
   PKI_KEY_USAGE: prove((pki) => pki.issue({ keyUsage: ['keyEncipherment'] })),
   PKI_EXTENDED_KEY_USAGE: prove((pki) => pki.issue({ extendedKeyUsage: ['1.3.6.1.5.5.7.3.1'] })),
   PKI_END_ENTITY_IS_CA: prove((pki) =>
@@ -187,6 +212,8 @@ const pkiCodes: Readonly<Record<PkiErrorCode, Provoke>> = {
     const make = (pki: TestPki) => pki.issue({ issuer: pki.intermediate, caIssuerUrls: [url] });
     return prove(make, { fetchIssuers })(world);
   },
+  PKI_FETCH_NEEDED: proveWithBudget({ isForKnownIssuers: true }),
+  PKI_FETCH_LIMIT: proveWithBudget({}),
   PKI_SIGNATURE_ALGORITHM: prove((pki) => pki.issue({ digest: 'sha1' })),
   PKI_SIGNATURE_INVALID: prove((pki) =>
     pki.issue({ issuer: { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey } }),
@@ -340,6 +367,15 @@ const directCodes: Readonly<Record<DirectErrorCode, Provoke>> = {
     signers: [{ ...signer, privateKey: pki.ecKeys.privateKey }],
   })),
 
+  DIRECT_SENDER_NEEDS_FETCH: (world) => {
+    const { fetch } = createFilesFetch(new Map<string, ServedFile>());
+    const caIssuerUrls = ['http://aia.alpha.example/ca.cer'];
+    const signer = signerOf(world.pki, { issuer: world.pki.intermediate, caIssuerUrls });
+    return receive(world, makeMessage(world, { sign: signWith([signer]) }), {
+      fetchIssuers: createIssuerFetcher({ fetch, now: () => at }),
+      allowFetch: false,
+    });
+  },
   DIRECT_NOT_ENCRYPTED: open(() => ({ encrypt: (content) => content })),
   DIRECT_UNKNOWN_RECIPIENT: open(({ signer }) => ({
     encrypt: (content) => encryptEntity(content, [{ certificate: signer.certificate }]),

@@ -253,9 +253,10 @@ describe('the agent', () => {
         keyUsage: ['digitalSignature', 'keyEncipherment'],
         dnsNames: [domain],
         notBefore: validity.notBefore,
-        notAfter: new Date(clock.now().getTime() - 1_000),
+        notAfter: new Date(clock.now().getTime() + 1_000),
       }),
     );
+    clock.advance(2_000);
     const { usable: reached, refused } = await agent.resolveRecipients(signer, [bob, carol]);
     assert.deepEqual(reached, []);
     assert.deepEqual(

@@ -198,17 +198,23 @@ describe('keys', () => {
       const { certificate, keys } = await issue(boundTo, dates);
       return trust.addKeyPair(owner, certificate.der, keys.privateKey);
     };
+    const dayMs = 24 * 3_600_000;
+    const daysLater = async <R>(days: number, work: () => Promise<R>): Promise<R> => {
+      clock.advance(days * dayMs);
+      const result = await work();
+      clock.advance(-days * dayMs);
+      return result;
+    };
     await trust.addDomain('validity.example');
     const idsOf = async () => (await trust.findSigningKeys(dave)).map((key) => key.id);
-    const now = clock.now().getTime();
-    const dayMs = 24 * 3_600_000;
-    const expired = await add(dave, { address: dave }, { notAfter: new Date(now - dayMs) });
-    assert.deepEqual(await idsOf(), [expired]);
+    const expiring = await add(dave, { address: dave }, { notAfter: daysFromNow(5) });
+    assert.deepEqual(await idsOf(), [expiring]);
     const ofDomain = await add('validity.example', { domain: 'validity.example' });
-    await add('validity.example', { domain: 'validity.example' }, { notBefore: new Date(now + dayMs) });
-    assert.deepEqual(await idsOf(), [ofDomain]);
+    const notBefore = daysFromNow(20);
+    await daysLater(20, () => add('validity.example', { domain: 'validity.example' }, { notBefore }));
+    await daysLater(10, async () => assert.deepEqual(await idsOf(), [ofDomain]));
     const valid = await add(dave, { address: dave });
-    assert.deepEqual(await idsOf(), [valid]);
+    await daysLater(10, async () => assert.deepEqual(await idsOf(), [valid]));
   });
 
   it('SEC-06: the private key is not readable in the database', async () => {
