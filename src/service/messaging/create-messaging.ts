@@ -10,21 +10,21 @@ import {
 } from '../../platform/index.ts';
 import type { DeliveryOutcome } from '../delivery/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
-import { acknowledge } from './acknowledge.ts';
-import { checkAddresses, type AddressCheck } from './check-addresses.ts';
-import { startWindowTimer } from './close-windows.ts';
+import { acknowledge } from './inbox/acknowledge.ts';
+import { checkAddresses, type AddressCheck } from './send/check-addresses.ts';
+import { startWindowTimer } from './status/close-windows.ts';
 import { MessagingError } from './errors.ts';
 import { messagingEvents } from './events.ts';
-import { getStatus, listStatus, type StatusReport } from './find-status.ts';
+import { getStatus, listStatus, type StatusReport } from './status/find-status.ts';
 import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
-import { findEntry, getEntry, inboxContext, type InboxEntry } from './inbox-access.ts';
+import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
 import { defaultSendLimits, type SendLimits } from './limits.ts';
-import { listInbox, type InboxPage, type InboxQuery } from './list-inbox.ts';
-import type { InboundDocument, OpenOptions } from './open-documents.ts';
-import { startMailWorker } from './process-mail.ts';
-import { recordOutcome } from './record-outcome.ts';
-import type { MessagingParts, RequestOrigin } from './seams.ts';
-import { sendMessage, type SendAnswer } from './send-message.ts';
+import { listInbox, type InboxPage, type InboxQuery } from './inbox/list-inbox.ts';
+import type { InboundDocument, OpenOptions } from './contents/inbound-document.ts';
+import { startMailWorker } from './inbound/process-mail.ts';
+import { recordOutcome } from './status/record-outcome.ts';
+import type { MessagingParts, RequestOrigin } from './ports.ts';
+import { sendMessage, type SendAnswer } from './send/send-message.ts';
 import {
   listSetAside,
   releaseMailLeases,
@@ -32,10 +32,10 @@ import {
   spoolMail,
   type IncomingMail,
   type SetAsideMail,
-} from './spool-mail.ts';
-import { defaultNoticeWindows, type NoticeWindows } from './states.ts';
-import type { MessagingTables } from './tables.ts';
-import { createWorkshop } from './workshop.ts';
+} from './inbound/spool-mail.ts';
+import { defaultNoticeWindows, type NoticeWindows } from './status/states.ts';
+import { inboxContext, type MessagingTables } from './tables.ts';
+import { createWorkshop } from './contents/workshop.ts';
 
 export interface MessagingOptions extends Omit<
   MessagingParts,

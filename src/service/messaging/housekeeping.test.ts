@@ -10,7 +10,7 @@ import {
   type TestMessaging,
 } from '../../../test/messaging/start-messaging.ts';
 import { defaultRetention, keepHouse } from './housekeeping.ts';
-import type { MessagingParts } from './seams.ts';
+import type { MessagingParts } from './ports.ts';
 
 const day = 86_400_000;
 const lines: string[] = [];

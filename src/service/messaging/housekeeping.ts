@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { referenceBytes, startWorker, type Worker } from '../../platform/index.ts';
-import type { MessagingParts } from './seams.ts';
+import type { MessagingParts } from './ports.ts';
 import type { MessagingTables } from './tables.ts';
 
 /** How long things are kept, in milliseconds (Decision 0014, SEC-08). */

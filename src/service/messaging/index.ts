@@ -9,11 +9,11 @@
  * Called by the HTTP and SMTP edges; delivery reports to `onDeliveryOutcome`.
  */
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.ts';
-export type { AddressCheck } from './check-addresses.ts';
+export type { AddressCheck } from './send/check-addresses.ts';
 export { MessagingError, messagingErrors } from './errors.ts';
-export type { HistoryEntry, MessageStatus, RecipientStatus, StatusReport } from './find-status.ts';
+export type { HistoryEntry, MessageStatus, RecipientStatus, StatusReport } from './status/find-status.ts';
 export { defaultRetention, type Retention } from './housekeeping.ts';
-export type { InboundAttachmentPayload, InboundPayload } from './inbound-payload.ts';
+export type { InboundAttachmentPayload, InboundPayload } from './contents/inbound-payload.ts';
 export {
   defaultInboxPage,
   defaultSendLimits,
@@ -23,8 +23,8 @@ export {
   maxValidateAddresses,
   type SendLimits,
 } from './limits.ts';
-export type { InboxPage, InboxQuery, InboxSummary } from './list-inbox.ts';
-export type { InboundDocument } from './open-documents.ts';
+export type { InboxPage, InboxQuery, InboxSummary } from './inbox/list-inbox.ts';
+export type { InboundDocument } from './contents/inbound-document.ts';
 export { failureReasons, type FailureReason } from './reasons.ts';
 export type {
   AddressBook,
@@ -34,11 +34,11 @@ export type {
   OpenedMail,
   OutgoingQueue,
   RequestOrigin,
-  ServiceIdentity,
-} from './seams.ts';
-export { flagFields, textFields } from './send-fields.ts';
-export type { SendAnswer } from './send-message.ts';
-export type { IncomingMail, SetAsideMail } from './spool-mail.ts';
+} from './ports.ts';
+export type { ServiceIdentity } from './identity.ts';
+export { flagFields, textFields } from './send/send-fields.ts';
+export type { SendAnswer } from './send/send-message.ts';
+export type { IncomingMail, SetAsideMail } from './inbound/spool-mail.ts';
 export {
   defaultNoticeWindows,
   deliveryModes,
@@ -46,7 +46,7 @@ export {
   transitions,
   type NoticeWindows,
   type RecipientState,
-} from './states.ts';
+} from './status/states.ts';
 export type { MessagingTables } from './tables.ts';
-export { largeBytes, UnparsedJson } from './workshop.ts';
-export { listSetAside, retrySetAside } from './spool-mail.ts';
+export { largeBytes, UnparsedJson } from './contents/workshop.ts';
+export { listSetAside, retrySetAside } from './inbound/spool-mail.ts';

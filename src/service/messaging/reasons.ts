@@ -1,4 +1,4 @@
-import type { RecipientState } from './states.ts';
+import type { RecipientState } from './status/states.ts';
 
 /** Why a recipient failed or expired: stable words that clients may compare (Decision 0012). */
 export type FailureReason =

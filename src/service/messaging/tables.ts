@@ -1,4 +1,4 @@
-import type { RecipientEvent, RecipientState } from './states.ts';
+import type { RecipientEvent, RecipientState } from './status/states.ts';
 
 export interface MessageRow {
   /** Internal; also the id of the delivery. */
@@ -100,3 +100,6 @@ export interface MessagingTables {
   inbox_message: InboxMessageRow;
   inbox_copy: InboxCopyRow;
 }
+
+/** Where an inbox message is sealed. */
+export const inboxContext = (messageId: string): string => `inbox:${messageId}`;

@@ -1,0 +1,14 @@
+import type { MessageUrn } from '../../../lib/values/index.ts';
+import type { ServiceIdentity } from '../identity.ts';
+import type { SendRequest } from '../send/read-send-request.ts';
+
+/** What a message is composed of. */
+export interface ComposeInput {
+  readonly request: SendRequest;
+  readonly messageId: MessageUrn;
+  /** `<uuid@sender-domain>`. */
+  readonly wireId: string;
+  readonly requestsFinalDelivery: boolean;
+  readonly identity: ServiceIdentity;
+  readonly at: Date;
+}

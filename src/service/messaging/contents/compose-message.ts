@@ -1,0 +1,47 @@
+import { buildMessage, type AttachmentInput } from '../../../lib/mime/index.ts';
+import { finalDeliveryHeaders } from '../../../lib/mdn/index.ts';
+import { xdmSubject } from '../../../lib/xdm/index.ts';
+import type { ComposeInput } from './compose-input.ts';
+import { packAttachments } from './pack-attachments.ts';
+import type { Attachment } from '../send/read-attachments.ts';
+import type { SendRequest } from '../send/read-send-request.ts';
+
+// A package goes with a text that a person can read (XDM-09).
+const packageText = 'The documents are in the attached package (XDM).';
+
+/**
+ * Builds the plain RFC 5322 message of a send request (standards §4.3): text first, then loose attachments or one XDM
+ * package. Nothing of the patient gets into a header.
+ */
+export async function composeMessage(input: ComposeInput): Promise<Buffer> {
+  const { request } = input;
+  const isXdm = request.flags.xdm === true;
+  const text = composeText(request, isXdm);
+  const attachments = isXdm ? await packAttachments(input) : request.attachments.map(toPart);
+  const subject = isXdm ? xdmSubject(request.texts.messageSubject) : request.texts.messageSubject;
+  return buildMessage({
+    from: request.from,
+    to: request.to,
+    date: input.at,
+    messageId: input.wireId,
+    attachments,
+    ...(subject === '' ? {} : { subject }),
+    ...(text === '' && attachments.length > 0 ? {} : { text }),
+    ...(input.requestsFinalDelivery ? { headers: finalDeliveryHeaders(request.from) } : {}),
+  });
+}
+
+// Inside a package the summary has a place of its own; without one the text is the only place that is no header.
+function composeText({ texts }: SendRequest, isXdm: boolean): string {
+  if (isXdm) return texts.messageBody === '' ? packageText : texts.messageBody;
+  return [texts.messageBody, texts.patient_summary].filter((part) => part !== '').join('\n\n');
+}
+
+function toPart(attachment: Attachment): AttachmentInput {
+  return {
+    mediaType: attachment.mediaType,
+    content: attachment.content,
+    fileName: attachment.fileName,
+    ...(attachment.title === '' ? {} : { title: attachment.title }),
+  };
+}

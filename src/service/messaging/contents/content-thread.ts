@@ -1,0 +1,5 @@
+/** Runs in a worker thread: what would hold up the event loop for a large message. */
+import { serveTasks } from '../../../core/index.ts';
+import { doContentWork, listContents } from './content-work.ts';
+
+serveTasks(doContentWork, listContents);

@@ -1,0 +1,86 @@
+import type { ClientIdentity } from '../../oauth/index.ts';
+import type { ComposeInput } from './compose-input.ts';
+import { composeMessage } from './compose-message.ts';
+import { MessagingError } from '../errors.ts';
+import { hashRequest } from '../send/hash-request.ts';
+import { buildInboundPayload } from './inbound-payload.ts';
+import type { InboundDocument, OpenOptions } from './inbound-document.ts';
+import { openDocuments } from './open-documents.ts';
+import { readSendRequest, type ReadOptions, type SendRequest } from '../send/read-send-request.ts';
+
+/** Work whose cost grows with the contents. Plain data in and out, so that it can be done in a thread. */
+export type ContentTask =
+  | ({ readonly kind: 'read' } & ReadTask)
+  | { readonly kind: 'compose'; readonly input: ComposeInput }
+  | { readonly kind: 'payload'; readonly inner: Uint8Array; readonly options: OpenOptions }
+  | {
+      readonly kind: 'document';
+      readonly inner: Uint8Array;
+      readonly options: OpenOptions;
+      /** From 0, as in `emailAttachmentList`. */
+      readonly position: number;
+    };
+
+export interface ReadTask {
+  readonly json: Uint8Array;
+  readonly clientId: ClientIdentity['clientId'];
+  readonly options: ReadOptions;
+}
+
+/** A checked send request, and its hash for telling a repetition from another message (Decision 0009: M2). */
+export interface ReadResult {
+  readonly request: SendRequest;
+  readonly requestHash: string;
+}
+
+/** What each kind of task leads to. */
+export type ContentResult = ReadResult | Uint8Array | InboundDocument | undefined;
+
+export async function doContentWork(task: ContentTask): Promise<ContentResult> {
+  switch (task.kind) {
+    case 'read':
+      return readSend(parseBody(task.json), task);
+    case 'compose':
+      return composeMessage(task.input);
+    case 'payload':
+      return formatPayload(task.inner, task.options);
+    case 'document':
+      return (await openDocuments(task.inner, task.options)).documents[task.position];
+  }
+}
+
+export async function readSend(
+  body: unknown,
+  { clientId, options }: Omit<ReadTask, 'json'>,
+): Promise<ReadResult> {
+  const request = readSendRequest(body, options);
+  return { request, requestHash: await hashRequest(clientId, body) };
+}
+
+// The same words as for a small body, which the HTTP edge parses.
+const malformed = { field: '', reason: 'malformed', detail: 'The request or its body is malformed.' };
+
+function parseBody(json: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(json));
+  } catch {
+    throw new MessagingError('MESSAGING_REQUEST_INVALID', 'the body is no JSON', { problems: [malformed] });
+  }
+}
+
+/** The JSON of an `InboundPayload`. */
+async function formatPayload(inner: Uint8Array, options: OpenOptions): Promise<Uint8Array> {
+  const payload = buildInboundPayload(options.facts, await openDocuments(inner, options));
+  return Buffer.from(JSON.stringify(payload));
+}
+
+/** The large bytes of a task or a result, which move between threads instead of being copied. */
+export function listContents(value: ContentTask | ContentResult): readonly Uint8Array[] {
+  if (value === undefined) return [];
+  if (value instanceof Uint8Array) return [value];
+  if ('request' in value) return value.request.attachments.map((attachment) => attachment.content);
+  if ('content' in value) return [value.content];
+  if (value.kind === 'read') return [value.json];
+  if (value.kind === 'compose') return value.input.request.attachments.map(({ content }) => content);
+  return [value.inner];
+}

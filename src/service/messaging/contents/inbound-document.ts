@@ -1,0 +1,37 @@
+import type { ServiceIdentity } from '../identity.ts';
+
+/** A recipient's copy and the message that it is of, without its content. */
+export interface ReceivedFacts {
+  readonly copyId: string;
+  readonly recipient: string;
+  readonly sender: string;
+  /** The sender's Message-ID, with angle brackets; empty if there was none. */
+  readonly wireId: string;
+  readonly receivedAt: Date;
+}
+
+export interface OpenOptions {
+  readonly facts: ReceivedFacts;
+  readonly isXdm: boolean;
+  readonly identity: ServiceIdentity;
+}
+
+/** One attachment of a received message, as an edge client gets it. */
+export interface InboundDocument {
+  readonly mediaType: string;
+  readonly content: Buffer;
+  readonly fileName: string;
+  readonly title: string;
+  /** From the metadata of an XDM package, else empty. */
+  readonly typeCode: string;
+  readonly typeCodeText: string;
+}
+
+/** A received message, decoded. */
+export interface InboundContent {
+  readonly subject: string;
+  readonly body: string;
+  /** True if `documents` holds an XDM package. */
+  readonly isXdm: boolean;
+  readonly documents: readonly InboundDocument[];
+}

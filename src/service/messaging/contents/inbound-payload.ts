@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import type { InboundContent, InboundDocument, ReceivedFacts } from './inbound-document.ts';
+
+/** A received message as edge clients get it, by pull and by push (Decision 0014). */
+export interface InboundPayload {
+  readonly envelopeInfo: {
+    readonly fromDirectAddress: string;
+    readonly toDirectAddress: readonly string[];
+    /** `urn:uuid:…`, the name of this recipient's copy. */
+    readonly messageId: string;
+    /** When it was received. */
+    readonly transitTime: string;
+    /** The sender's Message-ID, with angle brackets; empty if there was none. */
+    readonly wireMessageId: string;
+  };
+  readonly messageSubject: string;
+  readonly messageBody: string;
+  readonly xdm: boolean;
+  readonly emailAttachmentList: readonly InboundAttachmentPayload[];
+}
+
+export interface InboundAttachmentPayload {
+  readonly attachmentClass: string;
+  readonly attachmentContent: string;
+  readonly attachmentFileName: string;
+  readonly attachmentTitle: string;
+  /** Bytes, as text. */
+  readonly attachmentSize: string;
+  /** SHA-256 of the bytes, hex. */
+  readonly attachmentHash: string;
+  readonly attachmentTypeCode: string;
+  readonly attachmentTypeCodeText: string;
+}
+
+export function buildInboundPayload(facts: ReceivedFacts, content: InboundContent): InboundPayload {
+  return {
+    envelopeInfo: {
+      fromDirectAddress: facts.sender,
+      toDirectAddress: [facts.recipient],
+      messageId: `urn:uuid:${facts.copyId}`,
+      transitTime: facts.receivedAt.toISOString(),
+      wireMessageId: facts.wireId,
+    },
+    messageSubject: content.subject,
+    messageBody: content.body,
+    xdm: content.isXdm,
+    emailAttachmentList: content.documents.map(toAttachment),
+  };
+}
+
+function toAttachment(document: InboundDocument): InboundAttachmentPayload {
+  return {
+    attachmentClass: document.mediaType,
+    attachmentContent: document.content.toString('base64'),
+    attachmentFileName: document.fileName,
+    attachmentTitle: document.title,
+    attachmentSize: String(document.content.length),
+    attachmentHash: createHash('sha256').update(document.content).digest('hex'),
+    attachmentTypeCode: document.typeCode,
+    attachmentTypeCodeText: document.typeCodeText,
+  };
+}

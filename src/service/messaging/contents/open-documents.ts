@@ -1,0 +1,40 @@
+import {
+  collectParts,
+  findBodyText,
+  parseEntity,
+  decodeWords,
+  type MessagePart,
+} from '../../../lib/mime/index.ts';
+import { packReceived, unpackReceived } from './received-xdm.ts';
+import type { InboundContent, InboundDocument, OpenOptions } from './inbound-document.ts';
+
+/**
+ * Decodes a received message. With `isXdm` a package comes as it was received, and loose documents come packed; without,
+ * packages come unpacked into their documents (XDM-12, Decision 0014). What cannot be unpacked stays as it is (AS-81).
+ */
+export async function openDocuments(
+  inner: Uint8Array,
+  { facts, isXdm, identity }: OpenOptions,
+): Promise<InboundContent> {
+  const entity = parseEntity(inner);
+  const leaves = collectParts(entity);
+  const bodyPart = findBodyText(leaves);
+  const subject = decodeWords(entity.header('subject') ?? '').trim();
+  const loose = leaves.filter((leaf) => leaf !== bodyPart).map(toDocument);
+  const context = { facts, subject, identity };
+  const { documents, holdsPackage } = isXdm
+    ? await packReceived(loose, context)
+    : await unpackReceived(loose);
+  return { subject, body: bodyPart?.text() ?? '', isXdm: holdsPackage, documents };
+}
+
+function toDocument(part: MessagePart, index: number): InboundDocument {
+  return {
+    mediaType: part.mediaType,
+    content: part.content(),
+    fileName: part.fileName ?? `attachment-${index + 1}`,
+    title: part.title ?? '',
+    typeCode: '',
+    typeCodeText: '',
+  };
+}

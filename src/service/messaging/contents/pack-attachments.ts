@@ -1,0 +1,59 @@
+import type { AttachmentInput } from '../../../lib/mime/index.ts';
+import { uuidOf } from '../../../lib/values/index.ts';
+import { buildXdm, isXdm, xdmFileName, type XdmPatient, type XdmRequest } from '../../../lib/xdm/index.ts';
+import type { ComposeInput } from './compose-input.ts';
+import type { SendRequest } from '../send/read-send-request.ts';
+
+/**
+ * Packs all attachments into one XDM package with the request's patient, document and author fields (Decision 0011;
+ * XDM-01 to XDM-07). A single attachment that already is a package goes as it is, never wrapped again.
+ */
+export async function packAttachments(input: ComposeInput): Promise<readonly AttachmentInput[]> {
+  const { request, messageId } = input;
+  const [only, ...others] = request.attachments;
+  if (only !== undefined && others.length === 0 && isXdm(only.content, only.baseType, only.fileName))
+    return [{ mediaType: only.mediaType, content: only.content, fileName: only.fileName }];
+  const content = await buildXdm(toXdmRequest(input));
+  return [{ mediaType: 'application/zip', content, fileName: xdmFileName(uuidOf(messageId)) }];
+}
+
+function toXdmRequest({ request, messageId, identity, at }: ComposeInput): XdmRequest {
+  const { texts } = request;
+  return {
+    from: request.from,
+    to: request.to,
+    messageUuid: uuidOf(messageId),
+    subject: texts.messageSubject,
+    body: texts.messageBody,
+    patientSummary: texts.patient_summary,
+    patient: toPatient(texts),
+    patientId: texts.patientId,
+    assigningAuthority: texts.assigning_authority,
+    ...(texts.loincValue === '' ? {} : { loinc: { value: texts.loincValue, name: texts.loincName } }),
+    author: { person: texts.authorPerson, institution: texts.authorInstitution },
+    documents: request.attachments.map(({ baseType, content, fileName, title }) => ({
+      mediaType: baseType,
+      content,
+      fileName,
+      title,
+    })),
+    sourceId: identity.sourceOid,
+    codes: identity.xdmCodes,
+    at,
+  };
+}
+
+function toPatient(texts: SendRequest['texts']): XdmPatient {
+  return {
+    lastName: texts.patientLastname,
+    firstName: texts.patientFirstname,
+    middleName: texts.patientMiddlename,
+    birthDate: texts.patientDOB,
+    gender: texts.patientGender.toUpperCase(),
+    street1: texts.patientAddressStreet1,
+    street2: texts.patientAddressStreet2,
+    city: texts.patientAddressCity,
+    state: texts.patientAddressState.toUpperCase(),
+    zip: texts.patientAddressZip,
+  };
+}

@@ -1,0 +1,82 @@
+import { buildXdm, isXdm, readXdm, xdmFileName, XdmError, type XdmDocument } from '../../../lib/xdm/index.ts';
+import type { InboundDocument, ReceivedFacts } from './inbound-document.ts';
+import type { ServiceIdentity } from '../identity.ts';
+
+export interface PackContext {
+  readonly facts: ReceivedFacts;
+  readonly subject: string;
+  readonly identity: ServiceIdentity;
+}
+
+/** Documents as they are to be handed out. */
+export interface Arranged {
+  readonly documents: readonly InboundDocument[];
+  readonly holdsPackage: boolean;
+}
+
+/** Packages unchanged; if there is none, the loose documents as one package with the little metadata that is known. */
+export async function packReceived(
+  loose: readonly InboundDocument[],
+  { facts, subject, identity }: PackContext,
+): Promise<Arranged> {
+  if (loose.length === 0) return { documents: [], holdsPackage: false };
+  if (loose.some(isPackage)) return { documents: loose, holdsPackage: true };
+  const content = await buildXdm({
+    from: facts.sender,
+    to: [facts.recipient],
+    messageUuid: facts.copyId,
+    subject,
+    documents: loose.map(({ mediaType, content, fileName, title }) => ({
+      mediaType,
+      content,
+      fileName,
+      title,
+    })),
+    sourceId: identity.sourceOid,
+    at: facts.receivedAt,
+  });
+  const built: InboundDocument = {
+    mediaType: 'application/zip',
+    content,
+    fileName: xdmFileName(facts.copyId),
+    title: '',
+    typeCode: '',
+    typeCodeText: '',
+  };
+  return { documents: [built], holdsPackage: true };
+}
+
+/** Each package replaced by the documents in it, with type code and title from the metadata. */
+export async function unpackReceived(loose: readonly InboundDocument[]): Promise<Arranged> {
+  const lists = await Promise.all(
+    loose.map(async (document) => (isPackage(document) ? unpack(document) : [document])),
+  );
+  const documents = lists.flat();
+  return { documents, holdsPackage: documents.some(isPackage) };
+}
+
+function isPackage({ content, mediaType, fileName }: InboundDocument): boolean {
+  return isXdm(content, mediaType, fileName);
+}
+
+// A package that cannot or must not be unpacked is handed out as it is: payload faults are not ours to judge (AS-81).
+async function unpack(packed: InboundDocument): Promise<readonly InboundDocument[]> {
+  try {
+    const { documents } = await readXdm(packed.content);
+    return documents.length === 0 ? [packed] : documents.map(toDocument);
+  } catch (error) {
+    if (error instanceof XdmError) return [packed];
+    throw error;
+  }
+}
+
+function toDocument({ mediaType, content, fileName, title, typeCode }: XdmDocument): InboundDocument {
+  return {
+    mediaType,
+    content,
+    fileName,
+    title,
+    typeCode: typeCode?.code ?? '',
+    typeCodeText: typeCode?.displayName ?? '',
+  };
+}

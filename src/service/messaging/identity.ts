@@ -1,0 +1,11 @@
+import type { XdmCodes } from '../../lib/xdm/index.ts';
+
+/** What messaging writes about this installation into what it sends. */
+export interface ServiceIdentity {
+  /** Host name for Reporting-UA and Reporting-MTA. */
+  readonly hostname: string;
+  /** OID of this installation: the XDM submission's sourceId (META-03). */
+  readonly sourceOid: string;
+  /** What this installation says of itself in XDM metadata (META-01); full metadata needs both. */
+  readonly xdmCodes?: Partial<XdmCodes>;
+}

@@ -1,0 +1,145 @@
+import type { Kysely } from 'kysely';
+import type { DsnNotice, MdnNotice, Notice } from '../../../lib/mdn/index.ts';
+import {
+  addressKey,
+  domainOf,
+  findDirectAddress,
+  localPartOf,
+  type DirectAddress,
+} from '../../../lib/values/index.ts';
+import { recordEvent, modeOf, type RecordedEvent } from '../status/record-event.ts';
+import type { MessagingParts, OpenedMail } from '../ports.ts';
+import type { DeliveryMode } from '../status/states.ts';
+import type { MessageRow, MessagingTables } from '../tables.ts';
+
+/** What one notice led to, for the audit trail. `applied` counts the recipients whose history it entered. */
+export interface NoticeResult {
+  readonly applied: number;
+  /** Why it was not believed, if it was not. */
+  readonly ignored: string | undefined;
+}
+
+/** What a notice claims about one recipient. */
+interface Claim {
+  readonly recipient: DirectAddress | undefined;
+  /** Undefined if it confirms nothing. */
+  read(mode: DeliveryMode): Omit<RecordedEvent, 'at'> | undefined;
+}
+
+/**
+ * Finds the message and recipient that a verified notice speaks of and records what it says (MDN-21 to MDN-24, MDN-28).
+ * A notice counts only if its signer is bound to that recipient; anything else changes nothing.
+ */
+export async function applyNotice(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  opened: OpenedMail,
+  notice: Notice,
+): Promise<NoticeResult> {
+  const message = await findOriginal(tx, opened, notice.originalMessageIds);
+  if (message === undefined) return { applied: 0, ignored: 'no-such-message' };
+  const results: (string | undefined)[] = [];
+  for (const claim of notice.kind === 'mdn' ? [mdnClaim(notice, opened)] : dsnClaims(notice))
+    results.push(await applyClaim(tx, parts, { message, opened, claim, kind: notice.kind }));
+  const applied = results.filter((result) => result === undefined).length;
+  return { applied, ignored: applied > 0 ? undefined : (results[0] ?? 'no-recipient') };
+}
+
+// The notice must have been addressed to the sender of what it speaks of.
+async function findOriginal(
+  tx: Kysely<MessagingTables>,
+  opened: OpenedMail,
+  ids: readonly string[],
+): Promise<MessageRow | undefined> {
+  if (ids.length === 0 || opened.recipients.length === 0) return undefined;
+  return tx
+    .selectFrom('message')
+    .selectAll()
+    .where('wire_id', 'in', ids.slice(0, 20))
+    .where('sender_key', 'in', opened.recipients.map(addressKey))
+    .executeTakeFirst();
+}
+
+interface ClaimContext {
+  readonly message: MessageRow;
+  readonly opened: OpenedMail;
+  readonly claim: Claim;
+  readonly kind: Notice['kind'];
+}
+
+// Returns why the claim was ignored, or undefined if it was recorded.
+async function applyClaim(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  { message, opened, claim, kind }: ClaimContext,
+): Promise<string | undefined> {
+  if (claim.recipient === undefined) return 'no-recipient';
+  const row = await tx
+    .selectFrom('message_recipient')
+    .select('id')
+    .where('message_id', '=', message.id)
+    .where('address_key', '=', addressKey(claim.recipient))
+    .executeTakeFirst();
+  if (row === undefined) return 'no-such-recipient';
+  if (!speaksFor(opened, claim.recipient, kind)) return 'signer-not-bound';
+  const event = claim.read(modeOf(message));
+  if (event === undefined) return 'confirms-nothing';
+  await recordEvent(tx, parts, row.id, { ...event, at: parts.clock.now() });
+  return undefined;
+}
+
+/** A notice speaks of the recipients of one message, of which there are 50 at most by default. */
+const maxClaims = 200;
+
+/** The mailboxes by which a mail system itself speaks (RFC 2142 §5, RFC 3464 §2). */
+const systemMailboxes = new Set(['postmaster', 'mailer-daemon']);
+
+/**
+ * Whether the signer is bound to the recipient that a notice speaks for (MDN-23): it proved to be that address, or its
+ * certificate speaks for that whole domain. A delivery status may also come from the domain's own mail system.
+ */
+export function speaksFor(
+  { sender, binding }: Pick<OpenedMail, 'sender' | 'binding'>,
+  recipient: DirectAddress,
+  kind: Notice['kind'],
+): boolean {
+  if (addressKey(sender) === addressKey(recipient)) return true;
+  if (domainOf(sender) !== domainOf(recipient)) return false;
+  return binding === 'domain' || (kind === 'dsn' && systemMailboxes.has(localPartOf(sender).toLowerCase()));
+}
+
+// Some agents leave Final-Recipient out; the signer is proved, so it can stand in for it.
+function mdnClaim(notice: MdnNotice, opened: OpenedMail): Claim {
+  const recipient =
+    notice.finalRecipient === undefined ? opened.sender : findDirectAddress(notice.finalRecipient);
+  return { recipient, read: (mode) => readMdnEvent(notice, mode) };
+}
+
+function readMdnEvent(notice: MdnNotice, mode: DeliveryMode): Omit<RecordedEvent, 'at'> | undefined {
+  if (notice.isFailure)
+    return { event: 'failure-reported', reason: 'remote-failed', diagnostic: notice.explanation };
+  if (notice.disposition === 'processed') return { event: 'processed' };
+  if (notice.disposition !== 'dispatched') return undefined;
+  // Asked for, only the extension field makes it a confirmation (MDN-10, MDN-24).
+  return mode === 'general' || notice.confirmsFinalDelivery ? { event: 'dispatched' } : undefined;
+}
+
+function dsnClaims(notice: DsnNotice): readonly Claim[] {
+  return notice.recipients.slice(0, maxClaims).map((recipient) => ({
+    recipient: findDirectAddress(recipient.finalRecipient ?? recipient.originalRecipient ?? ''),
+    read: () =>
+      recipient.isFailure
+        ? {
+            event: 'failure-reported' as const,
+            reason: isUnknownMailbox(recipient.status) ? 'unknown-recipient' : 'remote-failed',
+            statusCode: recipient.status,
+            diagnostic: recipient.diagnostic,
+          }
+        : undefined,
+  }));
+}
+
+// 5.1.1: bad destination mailbox; 5.1.6: it has moved (RFC 3463 §3.2).
+function isUnknownMailbox(status: string | undefined): boolean {
+  return status === '5.1.1' || status === '5.1.6';
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, describe, it } from 'node:test';
+import { createSmtpServer, type SmtpServer } from '../../../lib/smtp/index.ts';
+import { readNotice } from '../../../lib/mdn/index.ts';
+import { parseEntity } from '../../../lib/mime/index.ts';
+import { alice, bob, newUrn, sendBody, waitUntil } from '../../../../test/messaging/start-messaging.ts';
+
+interface Child {
+  readonly process: ChildProcess;
+  readonly said: Record<string, string>[];
+  kill(): Promise<void>;
+  call(
+    method: string,
+    address: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: Record<string, unknown> }>;
+}
+
+const program = path.resolve(import.meta.dirname, '../../../../test/messaging/crash-child.ts');
+let dir: string;
+let peer: SmtpServer;
+const taken: Uint8Array[] = [];
+const children: Child[] = [];
+
+before(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'openhisp-crash-'));
+  peer = await createSmtpServer({
+    host: '127.0.0.1',
+    port: 0,
+    hostname: 'mx.beta.example',
+    limits: { maxMessageBytes: 1_000_000, maxConnections: 10, idleMs: 5000 },
+    handlers: {
+      onRecipient: async () => 'accept',
+      onMessage: async ({ message }) => void taken.push(message),
+    },
+  });
+});
+after(async () => {
+  for (const child of children) await child.kill();
+  await peer.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function start(...flags: string[]): Promise<Child> {
+  const child = fork(program, [dir, String(peer.port), ...flags], { silent: true });
+  const said: Record<string, string>[] = [];
+  if (child.stdout !== null)
+    createInterface({ input: child.stdout }).on('line', (line) =>
+      said.push(JSON.parse(line) as Record<string, string>),
+    );
+  let complaint = '';
+  child.stderr?.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
+  await waitUntil(() => said.length > 0 || child.exitCode !== null, 'the child');
+  assert.equal(child.exitCode, null, complaint);
+  const baseUrl = said[0]?.['baseUrl'] ?? '';
+  const token = await getToken(baseUrl);
+  const running: Child = {
+    process: child,
+    said,
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+    async call(method, address, body) {
+      const response = await fetch(baseUrl + address, {
+        method,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    },
+  };
+  children.push(running);
+  return running;
+}
+
+async function getToken(baseUrl: string): Promise<string> {
+  const response = await fetch(`${baseUrl}/oauth2/direct/v1/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from('clinic:clinic-secret-0123456789').toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'messaging.api' }),
+  });
+  return ((await response.json()) as { access_token: string }).access_token;
+}
+
+const sentIds = (): string[] =>
+  taken.map((message) => parseEntity(message).header('message-id')?.slice(1, 37) ?? '').sort();
+const answeredIds = (): string[] =>
+  taken.flatMap((message) => [...(readNotice(parseEntity(message))?.originalMessageIds ?? [])]);
+
+async function statusOf(child: Child, messageId: string): Promise<unknown> {
+  return (await child.call('GET', `/messaging/dirmsg/status/${messageId}`)).body['messageStatus'];
+}
+
+/**
+ * Sends one more message and waits until the peer has it. Everything that was due before has gone out by then, so that what went out
+ * twice would be there, too.
+ */
+async function sendAnother(child: Child): Promise<string> {
+  const messageId = newUrn();
+  const { status } = await child.call('POST', '/messaging/dirmsg/send_ccda', sendBody({ messageId }));
+  assert.equal(status, 200);
+  await waitUntil(async () => (await statusOf(child, messageId)) === 'sent', 'the later message at the peer');
+  return messageId.slice(9);
+}
+
+describe('what was acknowledged survives kill -9', () => {
+  it('a send answered 200 goes out after the restart, once, although it was in work when the process died', async () => {
+    const messageId = newUrn();
+    const body = sendBody({ messageId });
+    const first = await start('--stuck');
+    assert.equal((await first.call('POST', '/messaging/dirmsg/send_ccda', body)).status, 200);
+    await first.kill();
+    assert.equal(taken.length, 0);
+
+    const second = await start();
+    await waitUntil(() => taken.length > 0, 'the message at the peer');
+    await waitUntil(async () => (await statusOf(second, messageId)) === 'sent', 'the status');
+    // The client did not get the answer and asks again: the same answer, and nothing more goes out.
+    assert.equal((await second.call('POST', '/messaging/dirmsg/send_ccda', body)).status, 200);
+    const later = await sendAnother(second);
+    assert.deepEqual(sentIds(), [messageId.slice(9), later].sort());
+    assert.equal(
+      parseEntity(taken[0] ?? new Uint8Array()).header('message-id'),
+      `<${messageId.slice(9)}@direct.alpha.example>`,
+    );
+    await second.kill();
+    const third = await start();
+    const last = await sendAnother(third);
+    assert.deepEqual(sentIds(), [messageId.slice(9), later, last].sort());
+    await third.kill();
+  });
+
+  it('mail that was taken is in the inbox after the restart, once, and is answered once', async () => {
+    taken.splice(0);
+    const inner = `From: ${bob}\r\nTo: ${alice}\r\nMessage-ID: <survivor@direct.beta.example>\r\n\r\nHello`;
+    const first = await start('--stuck');
+    first.process.send({ from: bob, to: [alice], message: `${bob}\n${inner}` });
+    await waitUntil(() => first.said.some((line) => 'spooled' in line), 'the spool');
+    await first.kill();
+
+    const second = await start();
+    const list = async () =>
+      (await second.call('GET', '/messaging/dirmsg/inbox')).body['result'] as Record<string, unknown>[];
+    await waitUntil(async () => (await list()).length === 1, 'the inbox');
+    await waitUntil(() => taken.length === 1, 'the processed notice');
+    const notice = readNotice(parseEntity(taken[0] ?? new Uint8Array()));
+    assert.deepEqual([notice?.kind, notice?.originalMessageIds], ['mdn', ['<survivor@direct.beta.example>']]);
+    await second.kill();
+    const third = await start();
+    const later = inner.replace('survivor', 'later');
+    third.process.send({ from: bob, to: [alice], message: `${bob}\n${later}` });
+    await waitUntil(() => answeredIds().includes('<later@direct.beta.example>'), 'the later notice');
+    assert.deepEqual(answeredIds(), ['<survivor@direct.beta.example>', '<later@direct.beta.example>']);
+    const { body } = await third.call('GET', '/messaging/dirmsg/inbox');
+    assert.equal((body['result'] as object[]).length, 2);
+    await third.kill();
+  });
+});

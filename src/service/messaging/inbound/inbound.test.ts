@@ -1,0 +1,694 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { CodedError } from '../../../core/index.ts';
+import { readNotice } from '../../../lib/mdn/index.ts';
+import { parseEntity } from '../../../lib/mime/index.ts';
+import { isXdm } from '../../../lib/xdm/index.ts';
+import type { DirectAddress } from '../../../lib/values/index.ts';
+import {
+  alice,
+  anna,
+  base64,
+  bob,
+  carol,
+  mallory,
+  openPlain,
+  sendBody,
+  readPayload,
+  startTestMessaging,
+  waitUntil,
+  type TestMessaging,
+} from '../../../../test/messaging/start-messaging.ts';
+import { MessagingError } from '../errors.ts';
+
+let world: TestMessaging;
+before(async () => {
+  world = await startTestMessaging();
+});
+after(() => world.close());
+beforeEach(() => {
+  world.deliveries.splice(0);
+  world.setOpenIncoming(openPlain);
+});
+
+let counter = 0;
+const mail = (headers = '', body = 'Text', id = `<m${counter++}@direct.beta.example>`): string =>
+  `From: ${bob}\nTo: ${alice}\nSubject: Befund Jane Doe\nMessage-ID: ${id}\nDate: Sat, 21 Nov 2026 12:00:00 +0000\nMIME-Version: 1.0\n${headers}\n${body}`;
+const wantsFinal = 'Disposition-Notification-Options: X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true\n';
+
+const list = async (client = world.clinic, query = {}) =>
+  (await world.messaging.listInbox(client, query)).messages;
+const drain = async (): Promise<void> => {
+  for (const client of [world.clinic, world.stranger])
+    for (const { messageId } of await list(client, { limit: 100 }))
+      await world.messaging.acknowledge(client, messageId, {});
+  world.deliveries.splice(0);
+};
+beforeEach(drain);
+
+const notices = () =>
+  world.deliveries.map(({ kind, from, recipients, message }) => {
+    const notice = readNotice(parseEntity(message));
+    return {
+      kind,
+      from,
+      to: recipients,
+      disposition: notice?.kind === 'mdn' ? notice.disposition : undefined,
+      original: notice?.originalMessageIds[0],
+      notice,
+    };
+  });
+const audited = async (action: string) => (await world.audit.find({ action })).length;
+
+describe('receiving messages', () => {
+  it('MDN-01, MDN-01a: each local recipient gets a copy, and answers with a processed notice of its own', async () => {
+    await world.receive({
+      from: bob,
+      to: [alice, mallory],
+      inner: mail('', 'x', '<one@direct.beta.example>'),
+    });
+    const [own] = await list();
+    const [foreign] = await list(world.stranger);
+    assert.deepEqual([own?.recipient, own?.sender, foreign?.recipient], [alice, bob, mallory]);
+    assert.notEqual(own?.messageId, foreign?.messageId);
+    assert.deepEqual(
+      notices().map(({ kind, from, to, disposition, original }) => ({
+        kind,
+        from,
+        to,
+        disposition,
+        original,
+      })),
+      [alice, mallory].map((from) => ({
+        kind: 'mdn',
+        from,
+        to: [bob],
+        disposition: 'processed',
+        original: '<one@direct.beta.example>',
+      })),
+    );
+  });
+
+  it('AS-82: a second copy of the same message is not stored again, but answered again', async () => {
+    const inner = mail('', 'once', '<dup@direct.beta.example>');
+    await world.receive({ from: bob, to: [alice], inner });
+    world.clock.advance(1000);
+    await world.receive({ from: bob, to: [alice, anna], inner });
+    assert.deepEqual(
+      (await list()).map((entry) => entry.recipient),
+      [alice, anna],
+    );
+    assert.equal(notices().length, 3);
+  });
+
+  it('another content under the same Message-ID is not lost', async () => {
+    for (const body of ['first', 'second'])
+      await world.receive({ from: bob, to: [alice], inner: mail('', body, '<same@direct.beta.example>') });
+    assert.equal((await list()).length, 2);
+  });
+
+  it('a peer that sends again before we looked makes one spooled mail', async () => {
+    const quiet = await startTestMessaging({ isStarted: false });
+    try {
+      for (let round = 0; round < 3; round++)
+        await quiet.messaging.acceptInbound({
+          mailFrom: bob,
+          recipients: [alice],
+          message: Buffer.from('same'),
+        });
+      assert.equal((await quiet.db.selectFrom('inbound_mail').select('id').execute()).length, 1);
+    } finally {
+      await quiet.close();
+    }
+  });
+
+  it('what lies in the database is sealed', async () => {
+    await world.receive({ from: bob, to: [alice], inner: mail('', 'patient Jane Doe') });
+    const rows = await world.db.selectFrom('inbox_message').select('sealed_message').execute();
+    for (const row of rows) assert.ok(!Buffer.from(row.sealed_message).toString('latin1').includes('Jane'));
+  });
+
+  it('MDN-12, DSN-05: an unknown or disabled address is answered by a failure notice from its domain', async () => {
+    await world.receive({
+      from: bob,
+      to: [alice, 'nobody@direct.alpha.example', 'gone@direct.alpha.example'],
+      inner: mail('', 'x', '<lost@direct.beta.example>'),
+    });
+    assert.equal((await list()).length, 1);
+    const [mdn, dsn, ...others] = notices().toSorted((left, right) => right.kind.localeCompare(left.kind));
+    assert.deepEqual([mdn?.kind, dsn?.kind, others.length], ['mdn', 'dsn', 0]);
+    assert.deepEqual(
+      [dsn?.from, dsn?.to, dsn?.original],
+      ['postmaster@direct.alpha.example', [bob], '<lost@direct.beta.example>'],
+    );
+    assert.ok(dsn?.notice?.kind === 'dsn');
+    assert.deepEqual(
+      dsn.notice.recipients.map(({ finalRecipient, action, status }) => [finalRecipient, action, status]),
+      [
+        ['nobody@direct.alpha.example', 'failed', '5.1.1'],
+        ['gone@direct.alpha.example', 'failed', '5.1.1'],
+      ],
+    );
+  });
+
+  it('MDN-12: a message that is too deep to be read is answered by a failure notice, and audited', async () => {
+    const before = await audited('message.reject');
+    const deep = Array.from(
+      { length: 200 },
+      (_, level) => `Content-Type: multipart/mixed; boundary=b${level}\n\n--b${level}\n`,
+    ).join('');
+    await world.receive({
+      from: bob,
+      to: [alice],
+      inner: mail(deep.slice(0, deep.indexOf('\n') + 1), deep.slice(deep.indexOf('\n') + 2)),
+    });
+    const [dsn, ...others] = notices();
+    assert.ok(dsn?.notice?.kind === 'dsn' && others.length === 0);
+    assert.deepEqual(
+      [dsn.notice.recipients[0]?.status, dsn.notice.recipients[0]?.finalRecipient],
+      ['5.6.0', alice],
+    );
+    assert.deepEqual([await list(), await audited('message.reject')], [[], before + 1]);
+  });
+
+  it('MDN-02: a report is never answered, whatever it is about, and neither is the null sender by a failure notice', async () => {
+    const odd = mail(
+      'Content-Type: multipart/report; report-type=feedback-report; boundary=b\n',
+      '--b\n\nhello\n--b--\n',
+    );
+    await world.receive({ from: bob, to: [alice, 'nobody@direct.alpha.example'], inner: odd });
+    await world.receive({ from: bob, to: ['nobody@direct.alpha.example'], inner: mail(), mailFrom: '' });
+    assert.deepEqual(notices(), []);
+  });
+
+  it('a recipient that the agent did not open it for gets nothing and answers nothing', async () => {
+    world.setOpenIncoming(async (envelope) => ({ ...(await openPlain(envelope)), recipients: [alice] }));
+    await world.receive({ from: bob, to: [alice, anna], inner: mail() });
+    assert.deepEqual(
+      (await list()).map((entry) => entry.recipient),
+      [alice],
+    );
+    assert.deepEqual(
+      notices().map(({ from }) => from),
+      [alice],
+    );
+  });
+
+  it('AS-78: rejected mail is audited, gets no notice and is gone', async () => {
+    const before = await audited('message.reject');
+    world.setOpenIncoming(async () => {
+      throw new CodedError({ DIRECT_X: { kind: 'untrusted' } }, 'DIRECT_X', 'not trusted');
+    });
+    await world.receive({ from: bob, to: [alice], inner: mail() });
+    assert.deepEqual([notices(), await list(), await audited('message.reject')], [[], [], before + 1]);
+    assert.equal((await world.db.selectFrom('inbound_mail').select('id').execute()).length, 0);
+  });
+});
+
+describe('mail that cannot be worked on', () => {
+  it('is tried again, then set aside for the operator', async () => {
+    const other = await startTestMessaging();
+    try {
+      let attempts = 0;
+      other.setOpenIncoming(async () => {
+        attempts++;
+        throw new Error('a bug at Jane Doe');
+      });
+      await other.messaging.acceptInbound({
+        mailFrom: bob,
+        recipients: [alice],
+        message: Buffer.from(`${bob}\n${mail('', 'poison').replaceAll('\n', '\r\n')}`),
+      });
+      const row = () => other.db.selectFrom('inbound_mail').selectAll().executeTakeFirstOrThrow();
+      for (let round = 1; (await row()).state === 'waiting' && round < 20; round++) {
+        await waitUntil(async () => attempts === round && (await row()).lease_owner === null);
+        other.clock.advance(10 * 3_600_000);
+      }
+      assert.deepEqual([(await row()).state, attempts, (await row()).last_error], ['failed', 9, 'INTERNAL']);
+      assert.ok(
+        other.logLines.some(
+          (line) => line.includes('set aside for an operator') && line.includes('inbound.test'),
+        ),
+      );
+      assert.ok(!other.logLines.join().includes('Jane Doe'));
+      assert.equal((await other.audit.find({ action: 'message.set-aside' })).length, 1);
+      const [aside] = await other.messaging.listSetAside();
+      assert.deepEqual([aside?.mailFrom, aside?.recipients, aside?.lastError], [bob, [alice], 'INTERNAL']);
+      other.setOpenIncoming(openPlain);
+      assert.equal(await other.messaging.retrySetAside('another'), 0);
+      assert.equal(await other.messaging.retrySetAside(aside?.id), 1);
+      await waitUntil(async () => (await other.messaging.listInbox(other.clinic, {})).messages.length === 1);
+      assert.deepEqual(await other.messaging.listSetAside(), []);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('does not hold up other mail, and a transient fault heals', async () => {
+    let isDown = true;
+    world.setOpenIncoming(async (envelope) => {
+      if (isDown && Buffer.from(envelope.message).includes('later'))
+        throw new CodedError({ X_DOWN: { kind: 'unavailable' } }, 'X_DOWN', 'DNS is down');
+      return openPlain(envelope);
+    });
+    const waiting = world.receive({ from: bob, to: [alice], inner: mail('', 'later') });
+    await waitUntil(
+      async () =>
+        (
+          await world.db
+            .selectFrom('inbound_mail')
+            .select('id')
+            .where('attempts', '>', 0)
+            .where('lease_owner', 'is', null)
+            .execute()
+        ).length === 1,
+    );
+    await world.messaging.acceptInbound({
+      mailFrom: anna,
+      recipients: [alice],
+      message: Buffer.from(`${anna}\n${mail('', 'now').replaceAll('\n', '\r\n')}`),
+    });
+    await waitUntil(async () => (await list()).length === 1);
+    isDown = false;
+    world.clock.advance(60_000);
+    await waiting;
+    assert.equal((await list()).length, 2);
+  });
+});
+
+describe('Decision 0014: the inbox', () => {
+  const parts = (...entries: string[]) =>
+    mail(
+      'Content-Type: multipart/mixed; boundary=b\n',
+      `${entries.map((entry) => `--b\n${entry}`).join('\n')}\n--b--\n`,
+    );
+  const document =
+    'Content-Type: text/xml; name=ccd.xml\nContent-Disposition: attachment; filename=ccd.xml\nContent-Description: Summary\n\n<ClinicalDocument/>';
+
+  it('lists oldest first, without content, page by page', async () => {
+    for (let index = 0; index < 5; index++) {
+      world.clock.advance(1000);
+      await world.receive({ from: bob, to: [index % 2 === 0 ? alice : anna], inner: mail() });
+    }
+    const all = await list();
+    assert.equal(all.length, 5);
+    assert.deepEqual(
+      all.map((entry) => entry.receivedAt.getTime()),
+      all.map((entry) => entry.receivedAt.getTime()).toSorted((a, b) => a - b),
+    );
+    assert.ok(!JSON.stringify(all).includes('Jane'));
+    const pages: string[] = [];
+    for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+      const page = await world.messaging.listInbox(world.clinic, { limit: 2, cursor });
+      pages.push(...page.messages.map((entry) => entry.messageId));
+      cursor = page.nextCursor;
+    }
+    assert.deepEqual(
+      pages,
+      all.map((entry) => entry.messageId),
+    );
+    assert.deepEqual(
+      (await list(world.clinic, { toDirectAddress: anna })).map((entry) => entry.recipient),
+      [anna, anna],
+    );
+  });
+
+  it('refuses a wrong query, and an address of another client', async () => {
+    const fault = async (query: object) => {
+      const error = await world.messaging.listInbox(world.clinic, query).catch((reason: unknown) => reason);
+      assert.ok(error instanceof MessagingError);
+      return `${error.kind} ${error.problems[0]?.field}`;
+    };
+    assert.equal(await fault({ limit: 0 }), 'invalid-input limit');
+    assert.equal(await fault({ limit: 1.5 }), 'invalid-input limit');
+    assert.equal(await fault({ cursor: 'x' }), 'invalid-input cursor');
+    assert.equal(await fault({ toDirectAddress: 'x' }), 'invalid-input toDirectAddress');
+    assert.equal(await fault({ toDirectAddress: mallory }), 'forbidden toDirectAddress');
+  });
+
+  it("SEC-01: another client's copy does not exist, to read or to acknowledge", async () => {
+    await world.receive({ from: bob, to: [alice], inner: mail() });
+    const [{ messageId } = { messageId: '' }] = await list();
+    for (const read of [
+      () => world.messaging.readInbox(world.stranger, messageId, false, {}),
+      () => world.messaging.readAttachment(world.stranger, messageId, 0, false, {}),
+      () => world.messaging.acknowledge(world.stranger, messageId, {}),
+      () =>
+        world.messaging.readInbox(world.clinic, 'urn:uuid:00000000-0000-4000-8000-000000000000', false, {}),
+    ])
+      await assert.rejects(read(), { code: 'MESSAGING_MESSAGE_NOT_FOUND' });
+    assert.equal((await list(world.stranger)).length, 0);
+    assert.equal((await list()).length, 1);
+  });
+
+  it('a domain entry gives all addresses of the domain', async () => {
+    await world.receive({ from: bob, to: [alice, mallory], inner: mail() });
+    const domain = { ...world.clinic, directAddresses: ['@direct.alpha.example'] };
+    assert.equal((await list(domain)).length, 2);
+    assert.equal((await list({ ...world.clinic, directAddresses: [] })).length, 0);
+  });
+
+  it('gives subject, text and documents with size and hash', async () => {
+    await world.receive({
+      from: bob,
+      to: [alice],
+      inner: parts('Content-Type: text/plain; charset=utf-8\n\nGrüße', document),
+    });
+    const [entry] = await list();
+    assert.equal(entry?.attachmentCount, 1);
+    const payload = await readPayload(world, world.clinic, entry?.messageId ?? '', false, {});
+    assert.deepEqual(
+      [payload.messageSubject, payload.messageBody.trim(), payload.xdm],
+      ['Befund Jane Doe', 'Grüße', false],
+    );
+    assert.deepEqual(payload.envelopeInfo, {
+      fromDirectAddress: bob,
+      toDirectAddress: [alice],
+      messageId: entry?.messageId,
+      transitTime: world.clock.now().toISOString(),
+      wireMessageId: payload.envelopeInfo.wireMessageId,
+    });
+    assert.deepEqual(payload.emailAttachmentList, [
+      {
+        attachmentClass: 'text/xml',
+        attachmentContent: base64('<ClinicalDocument/>'),
+        attachmentFileName: 'ccd.xml',
+        attachmentTitle: 'Summary',
+        attachmentSize: '19',
+        attachmentHash: payload.emailAttachmentList[0]?.attachmentHash,
+        attachmentTypeCode: '',
+        attachmentTypeCodeText: '',
+      },
+    ]);
+    assert.match(payload.emailAttachmentList[0]?.attachmentHash ?? '', /^[0-9a-f]{64}$/);
+    const fetched = await world.messaging.readAttachment(world.clinic, entry?.messageId ?? '', 0, false, {});
+    assert.equal(fetched.content.toString(), '<ClinicalDocument/>');
+    await assert.rejects(world.messaging.readAttachment(world.clinic, entry?.messageId ?? '', 1, false, {}), {
+      code: 'MESSAGING_ATTACHMENT_NOT_FOUND',
+    });
+  });
+
+  it('XDM-12: xdm=true packs loose documents, xdm=false unpacks a package with its type code', async () => {
+    await world.receive({ from: bob, to: [alice], inner: parts('\nText', document) });
+    const [loose] = await list();
+    const packed = await readPayload(world, world.clinic, loose?.messageId ?? '', true, {});
+    assert.equal(packed.xdm, true);
+    const zip = Buffer.from(packed.emailAttachmentList[0]?.attachmentContent ?? '', 'base64');
+    assert.ok(isXdm(zip, packed.emailAttachmentList[0]?.attachmentClass));
+
+    await drain();
+    await world.messaging.send(
+      world.clinic,
+      sendBody({
+        xdm: true,
+        loincValue: '34133-9',
+        loincName: 'Summary',
+        emailAttachmentList: [
+          { attachmentClass: 'text/xml', attachmentContent: base64('<a/>'), attachmentTitle: 'T' },
+        ],
+      }),
+      {},
+    );
+    const sent = world.deliveries.at(-1)?.message ?? new Uint8Array();
+    await world.receive({ from: alice, to: [anna], inner: sent });
+    const [package_] = await list();
+    const opened = await readPayload(world, world.clinic, package_?.messageId ?? '', false, {});
+    assert.equal(opened.xdm, false);
+    const [only] = opened.emailAttachmentList;
+    assert.deepEqual(
+      [
+        only?.attachmentClass,
+        only?.attachmentContent,
+        only?.attachmentTitle,
+        only?.attachmentTypeCode,
+        only?.attachmentTypeCodeText,
+      ],
+      ['text/xml', base64('<a/>'), 'T', '34133-9', 'Summary'],
+    );
+    const unchanged = await readPayload(world, world.clinic, package_?.messageId ?? '', true, {});
+    assert.equal(unchanged.emailAttachmentList.length, 1);
+    assert.ok(
+      Buffer.from(sent)
+        .toString()
+        .replaceAll(/\s/g, '')
+        .includes(unchanged.emailAttachmentList[0]?.attachmentContent ?? '-'),
+    );
+  });
+
+  it('AS-81: a broken package is handed out as it is', async () => {
+    const broken = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.from('IHE_XDM/METADATA.XML')]).toString(
+      'base64',
+    );
+    await world.receive({
+      from: bob,
+      to: [alice],
+      inner: parts(
+        '\nText',
+        `Content-Type: application/zip; name=a.zip\nContent-Transfer-Encoding: base64\n\n${broken}`,
+      ),
+    });
+    const [entry] = await list();
+    for (const isXdmWanted of [true, false])
+      assert.equal(
+        (await readPayload(world, world.clinic, entry?.messageId ?? '', isXdmWanted, {})).emailAttachmentList
+          .length,
+        1,
+      );
+  });
+
+  it('MDN-09, MDN-13: the dispatched notice goes out after the acknowledgement, only if asked for, and once', async () => {
+    await world.receive({
+      from: bob,
+      to: [alice],
+      inner: mail(wantsFinal, 'x', '<final@direct.beta.example>'),
+    });
+    await world.receive({ from: bob, to: [anna], inner: mail() });
+    assert.deepEqual(
+      notices().map(({ disposition }) => disposition),
+      ['processed', 'processed'],
+    );
+    const [asked, plain] = await list();
+    const first = await world.messaging.acknowledge(world.clinic, asked?.messageId ?? '', {});
+    world.clock.advance(5000);
+    assert.deepEqual(await world.messaging.acknowledge(world.clinic, asked?.messageId ?? '', {}), first);
+    await world.messaging.acknowledge(world.clinic, plain?.messageId ?? '', {});
+    const dispatched = notices().filter(({ disposition }) => disposition === 'dispatched');
+    assert.deepEqual(
+      dispatched.map(({ from, to, original }) => [from, to, original]),
+      [[alice, [bob], '<final@direct.beta.example>']],
+    );
+    assert.ok(dispatched[0]?.notice?.kind === 'mdn' && dispatched[0].notice.confirmsFinalDelivery);
+    assert.deepEqual(await list(), []);
+    assert.equal(
+      (await readPayload(world, world.clinic, asked?.messageId ?? '', false, {})).messageSubject,
+      'Befund Jane Doe',
+    );
+  });
+
+  it('MDN-11: a malformed request for final delivery asks for nothing', async () => {
+    await world.receive({
+      from: bob,
+      to: [alice],
+      inner: mail('Disposition-Notification-Options: X-DIRECT-FINAL-DESTINATION-DELIVERY=true\n'),
+    });
+    const [entry] = await list();
+    await world.messaging.acknowledge(world.clinic, entry?.messageId ?? '', {});
+    assert.deepEqual(
+      notices().map(({ disposition }) => disposition),
+      ['processed'],
+    );
+  });
+});
+
+describe('MDN-21 to MDN-24: notices', () => {
+  const recipient = async (messageId: string, index = 0) =>
+    (await world.messaging.getStatus(world.clinic, messageId)).recipients[index];
+  async function send(changes = {}): Promise<{ messageId: string; wireId: string }> {
+    const { messageId } = await world.messaging.send(world.clinic, sendBody(changes), {});
+    await world.report({ deliveryId: world.deliveries.at(-1)?.deliveryId ?? '', outcome: 'sent' });
+    return { messageId, wireId: `<${messageId.slice(9)}@direct.alpha.example>` };
+  }
+  const mdn = (
+    wireId: string,
+    { final = bob as string, disposition = 'processed', more = '' } = {},
+  ): string =>
+    `From: ${bob}\nTo: ${alice}\nSubject: Processed\nMessage-ID: <n${counter++}@direct.beta.example>\nMIME-Version: 1.0\n` +
+    `Content-Type: multipart/report; report-type=disposition-notification; boundary=b\n\n--b\n\nok\n--b\nContent-Type: message/disposition-notification\n\n` +
+    `Final-Recipient: rfc822;${final}\nOriginal-Message-ID: ${wireId}\n${more}Disposition: automatic-action/MDN-sent-automatically;${disposition}\n--b--\n`;
+  const dsn = (wireId: string, status = '5.1.1', action = 'failed'): string =>
+    `From: postmaster@direct.beta.example\nTo: ${alice}\nMessage-ID: <d${counter++}@direct.beta.example>\nMIME-Version: 1.0\n` +
+    `Content-Type: multipart/report; report-type=delivery-status; boundary=b\n\n--b\n\nno\n--b\nContent-Type: message/delivery-status\n\n` +
+    `Reporting-MTA: dns;mx.beta.example\nX-Original-Message-ID: ${wireId}\n\nFinal-Recipient: rfc822;${bob}\nAction: ${action}\nStatus: ${status}\nDiagnostic-Code: smtp;550 nobody\n--b--\n`;
+  const receive = (inner: string, from: DirectAddress = bob, to: DirectAddress = alice) =>
+    world.receive({ from, to: [to], inner });
+  const postmaster = 'postmaster@direct.beta.example' as DirectAddress;
+
+  it('a processed notice moves that recipient only, and is not answered or shown in the inbox', async () => {
+    const { messageId, wireId } = await send({ toDirectAddress: [bob, carol] });
+    world.deliveries.splice(0);
+    await receive(mdn(wireId));
+    assert.deepEqual(
+      [(await recipient(messageId, 0))?.state, (await recipient(messageId, 1))?.state],
+      ['processed', 'queued'],
+    );
+    assert.deepEqual([notices(), await list()], [[], []]);
+  });
+
+  it('MDN-21: the recipient is compared without case and display name; another Message-ID does not match', async () => {
+    const { messageId, wireId } = await send();
+    await receive(mdn('<other@direct.alpha.example>'));
+    assert.equal((await recipient(messageId))?.state, 'sent');
+    await receive(mdn(wireId, { final: `Bob <BOB@Direct.Beta.Example>` }));
+    assert.equal((await recipient(messageId))?.state, 'processed');
+  });
+
+  it('MDN-23: a signer that is not bound to the recipient changes nothing', async () => {
+    const { messageId, wireId } = await send();
+    await receive(mdn(wireId), carol);
+    await receive(mdn(wireId), 'eve@direct.beta.example' as DirectAddress);
+    await receive(mdn(wireId, { final: carol }), carol);
+    assert.equal((await recipient(messageId))?.state, 'sent');
+    assert.equal((await recipient(messageId))?.history.length, 2);
+    const reasons = (await world.audit.find({ action: 'mdn.receive' }))
+      .slice(0, 3)
+      .map((event) => event.objects?.['reason']);
+    assert.deepEqual(reasons, ['no-such-recipient', 'signer-not-bound', 'signer-not-bound']);
+  });
+
+  it('MDN-23: a certificate that speaks for the whole domain may sign for the recipient', async () => {
+    const { messageId, wireId } = await send();
+    world.setOpenIncoming(async (envelope) => ({ ...(await openPlain(envelope)), binding: 'domain' }));
+    await receive(mdn(wireId), postmaster);
+    assert.equal((await recipient(messageId))?.state, 'processed');
+  });
+
+  it('a notice that went to somebody else than the sender changes nothing', async () => {
+    const { messageId, wireId } = await send();
+    await receive(mdn(wireId), bob, anna);
+    assert.equal((await recipient(messageId))?.state, 'sent');
+  });
+
+  it('MDN-24: final delivery needs processed and dispatched with the extension field, in any order', async () => {
+    const extension = { disposition: 'dispatched', more: 'X-DIRECT-FINAL-DESTINATION-DELIVERY:\n' };
+    const inOrder = await send({ requestFinalDelivery: true });
+    await receive(mdn(inOrder.wireId));
+    assert.equal((await recipient(inOrder.messageId))?.isFinal, false);
+    await receive(mdn(inOrder.wireId, { disposition: 'dispatched' }));
+    assert.equal((await recipient(inOrder.messageId))?.state, 'processed');
+    await receive(mdn(inOrder.wireId, extension));
+    assert.equal((await recipient(inOrder.messageId))?.state, 'dispatched');
+    const reversed = await send({ requestFinalDelivery: true });
+    await receive(mdn(reversed.wireId, extension));
+    assert.equal((await recipient(reversed.messageId))?.state, 'sent');
+    await receive(mdn(reversed.wireId));
+    assert.equal((await recipient(reversed.messageId))?.state, 'dispatched');
+  });
+
+  it('MDN-25: with final delivery asked for, no dispatched notice in time expires it', async () => {
+    const { messageId, wireId } = await send({ requestFinalDelivery: true });
+    await receive(mdn(wireId));
+    world.clock.advance(3_600_000);
+    await waitUntil(async () => (await recipient(messageId))?.state === 'expired');
+    assert.deepEqual(
+      [(await recipient(messageId))?.reason, (await recipient(messageId))?.statusCode],
+      ['no-dispatched-mdn', '5.4.72'],
+    );
+  });
+
+  for (const disposition of ['failed', 'denied', 'error', 'processed/error']) {
+    it(`a ${disposition} notice fails the recipient`, async () => {
+      const { messageId, wireId } = await send();
+      await receive(mdn(wireId, { disposition, more: 'Failure: mailbox is full\n' }));
+      const found = await recipient(messageId);
+      assert.deepEqual(
+        [found?.state, found?.reason, found?.history.at(-1)?.diagnostic],
+        ['failed', 'remote-failed', 'mailbox is full'],
+      );
+    });
+  }
+
+  for (const disposition of ['displayed', 'deleted', 'frobnicated']) {
+    it(`MDN-22: a ${disposition} notice confirms nothing`, async () => {
+      const { messageId, wireId } = await send();
+      await receive(mdn(wireId, { disposition }));
+      assert.equal((await recipient(messageId))?.state, 'sent');
+    });
+  }
+
+  it('MDN-28: a delivery status fails the recipient with its status code', async () => {
+    const unknown = await send();
+    await receive(dsn(unknown.wireId), postmaster);
+    assert.deepEqual(
+      [
+        (await recipient(unknown.messageId))?.state,
+        (await recipient(unknown.messageId))?.reason,
+        (await recipient(unknown.messageId))?.statusCode,
+      ],
+      ['failed', 'unknown-recipient', '5.1.1'],
+    );
+    const full = await send();
+    await receive(dsn(full.wireId, '5.2.2'), postmaster);
+    assert.deepEqual(
+      [(await recipient(full.messageId))?.reason, (await recipient(full.messageId))?.statusCode],
+      ['remote-failed', '5.2.2'],
+    );
+    const delayed = await send();
+    await receive(dsn(delayed.wireId, '4.4.1', 'delayed'), postmaster);
+    await receive(dsn(delayed.wireId), carol);
+    await receive(dsn(delayed.wireId), 'eve@direct.beta.example' as DirectAddress);
+    assert.equal((await recipient(delayed.messageId))?.state, 'sent');
+  });
+
+  it('a notice that is repeated endlessly does not fill the history', async () => {
+    const { messageId, wireId } = await send();
+    for (let round = 0; round < 110; round++) await receive(mdn(wireId));
+    assert.equal((await recipient(messageId))?.history.length, 100);
+  });
+
+  it('MDN-26: a late notice is in the history only', async () => {
+    const { messageId, wireId } = await send();
+    world.clock.advance(3_600_000);
+    await waitUntil(async () => (await recipient(messageId))?.state === 'expired');
+    await receive(mdn(wireId));
+    const found = await recipient(messageId);
+    assert.equal(found?.state, 'expired');
+    assert.deepEqual([found?.history.at(-1)?.event, found?.history.at(-1)?.isLate], ['processed', true]);
+  });
+});
+
+describe('SEC-03: nothing of a patient is in the log or the audit trail', () => {
+  it('neither after sending nor after receiving nor after refusing', async () => {
+    const secrets = [
+      'Jane',
+      'Doe',
+      'Befund',
+      '19700101',
+      'MRN-4711',
+      'Springfield',
+      'ClinicalDocument',
+      'later',
+      'Grüße',
+    ];
+    const fields = {
+      messageSubject: 'Befund',
+      messageBody: 'Jane Doe',
+      patientDOB: '19700101',
+      patientId: 'MRN-4711',
+      assigning_authority: '1.2.3',
+      patientAddressCity: 'Springfield',
+      patient_summary: 'Jane Doe',
+    };
+    await world.messaging.send(world.clinic, sendBody(fields), {});
+    await world.messaging
+      .send(world.clinic, sendBody({ ...fields, patientGender: 'Jane' }), {})
+      .catch(() => {});
+    await world.messaging.send(world.stranger, sendBody(fields), {}).catch(() => {});
+    await world.audit.flush();
+    const trail = JSON.stringify(await world.audit.find({ limit: 1000 }));
+    assert.ok(trail.length > 1000 && world.logLines.length > 0);
+    for (const secret of secrets) {
+      assert.ok(!trail.includes(secret), `audit: ${secret}`);
+      assert.ok(!world.logLines.join('').includes(secret), `log: ${secret}`);
+    }
+  });
+});

@@ -1,0 +1,47 @@
+import type { Kysely } from 'kysely';
+import type { DirectAddress } from '../../../lib/values/index.ts';
+import type { ClientIdentity } from '../../oauth/index.ts';
+import { getEntry } from './inbox-access.ts';
+import type { MessagingParts, RequestOrigin } from '../ports.ts';
+import { enqueueMdn } from '../inbound/send-notice.ts';
+import type { MessagingTables } from '../tables.ts';
+
+/**
+ * The edge client has the message: the copy leaves the list, and the sender gets the dispatched notice if it asked for
+ * one (MDN-09, MDN-13). Acknowledging again changes nothing. Returns when it was acknowledged first.
+ */
+export async function acknowledge(
+  parts: MessagingParts,
+  client: Pick<ClientIdentity, 'clientId' | 'directAddresses'>,
+  messageId: string,
+  origin: RequestOrigin,
+): Promise<Date> {
+  const at = await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+    const { copy, message } = await getEntry(tx, client, messageId);
+    if (copy.acknowledged_at !== null) return new Date(copy.acknowledged_at);
+    const now = parts.clock.now();
+    const result = await tx
+      .updateTable('inbox_copy')
+      .set({ acknowledged_at: now.getTime() })
+      .where('id', '=', copy.id)
+      .where('acknowledged_at', 'is', null)
+      .executeTakeFirst();
+    if (result.numUpdatedRows === 0n) return now;
+    const original = {
+      sender: message.sender as DirectAddress,
+      wireId: message.wire_id === '' ? undefined : message.wire_id,
+    };
+    if (message.requests_final_delivery === 1)
+      await enqueueMdn(tx, parts, copy.address as DirectAddress, original, 'dispatched');
+    await parts.audit.recordIn(tx, {
+      action: 'message.acknowledge',
+      actor: client.clientId,
+      outcome: 'ok',
+      objects: { copyId: copy.id, from: message.sender, to: copy.address },
+      ...origin,
+    });
+    return now;
+  });
+  parts.delivery.wake();
+  return at;
+}

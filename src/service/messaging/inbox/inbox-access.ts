@@ -1,0 +1,59 @@
+import type { ExpressionBuilder, Kysely } from 'kysely';
+import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
+import { canSendAs, type ClientIdentity } from '../../oauth/index.ts';
+import { MessagingError } from '../errors.ts';
+import { findUuid } from '../status/find-status.ts';
+import type { InboxCopyRow, InboxMessageRow, MessagingTables } from '../tables.ts';
+
+/** A copy together with the message it is of. */
+export interface InboxEntry {
+  readonly copy: InboxCopyRow;
+  readonly message: InboxMessageRow;
+}
+
+/** The copy of that name if it belongs to an address of the client. */
+export async function findEntry(
+  db: Kysely<MessagingTables>,
+  client: Pick<ClientIdentity, 'directAddresses'>,
+  messageId: string,
+): Promise<InboxEntry | undefined> {
+  const id = findUuid(messageId);
+  const copy =
+    id === undefined
+      ? undefined
+      : await db.selectFrom('inbox_copy').selectAll().where('id', '=', id).executeTakeFirst();
+  if (copy === undefined || !canSendAs(client, copy.address as DirectAddress)) return undefined;
+  const message = await db
+    .selectFrom('inbox_message')
+    .selectAll()
+    .where('id', '=', copy.message_id)
+    .executeTakeFirstOrThrow();
+  return { copy, message };
+}
+
+/**
+ * The copy of that name if it belongs to an address of the client. Throws MESSAGING_MESSAGE_NOT_FOUND, also for a copy
+ * that another client may read: whether it exists is nobody else's business (SEC-01).
+ */
+export async function getEntry(
+  db: Kysely<MessagingTables>,
+  client: Pick<ClientIdentity, 'directAddresses'>,
+  messageId: string,
+): Promise<InboxEntry> {
+  const entry = await findEntry(db, client, messageId);
+  if (entry !== undefined) return entry;
+  throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', 'no received message of this client has that id');
+}
+
+/** The condition that a copy belongs to one of the client's addresses, or to the one asked for. */
+export function ownedBy(
+  eb: ExpressionBuilder<MessagingTables & { c: InboxCopyRow }, 'c'>,
+  client: ClientIdentity,
+  address: DirectAddress | undefined,
+) {
+  if (address !== undefined) return eb('c.address_key', '=', addressKey(address));
+  const domains = client.directAddresses.filter((own) => own.startsWith('@')).map((own) => own.slice(1));
+  const addresses = client.directAddresses.filter((own) => !own.startsWith('@'));
+  // An empty list would be no valid SQL; no address and no domain is empty.
+  return eb.or([eb('c.address_key', 'in', [...addresses, '']), eb('c.domain', 'in', [...domains, ''])]);
+}

@@ -1,0 +1,70 @@
+import type { Clock, Log } from '../../core/index.ts';
+import type { DirectAddress } from '../../lib/values/index.ts';
+import type { ContentStore, Report, Storage, Vault } from '../../platform/index.ts';
+import type { Agent, IncomingEnvelope, OpenedIncoming } from '../agent/index.ts';
+import type { Audit } from '../audit/index.ts';
+import type { Delivery } from '../delivery/index.ts';
+import type { ClientStore } from '../oauth/index.ts';
+import type { Trust } from '../trust/index.ts';
+import type { Webhooks } from '../webhook/index.ts';
+import type { messagingEvents } from './events.ts';
+import type { ServiceIdentity } from './identity.ts';
+import type { SendLimits } from './limits.ts';
+import type { NoticeWindows } from './status/states.ts';
+import type { Workshop } from './contents/workshop.ts';
+
+/** What messaging asks the trust service. */
+export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain'>;
+
+/** What messaging asks the delivery service. */
+export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'wake'>;
+
+/** Mail after the security and trust agent: decrypted, verified, trusted and unwrapped. */
+export type OpenedMail = Omit<OpenedIncoming, 'signerFingerprint'>;
+
+/** What messaging asks the security and trust agent. */
+export interface IncomingAgent {
+  /** Throws a coded error; a refused message is neither transient nor internal. */
+  openIncoming(envelope: IncomingEnvelope): Promise<OpenedMail>;
+  /** For checking addresses before a send. */
+  resolveRecipients: Agent['resolveRecipients'];
+}
+
+/** Whether the directory lists an address; undefined if it cannot tell at present. */
+export type DirectoryLookup = (address: DirectAddress) => Promise<boolean | undefined>;
+
+/** What messaging asks about clients: whose an address is. */
+export type ClientBook = Pick<ClientStore, 'get'>;
+
+/** The parts that every function of this module works with. */
+export interface MessagingParts {
+  readonly storage: Storage;
+  readonly vault: Vault;
+  readonly contents: ContentStore;
+  readonly workshop: Workshop;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly report: Report<typeof messagingEvents>;
+  readonly audit: Audit;
+  readonly trust: AddressBook;
+  readonly delivery: OutgoingQueue;
+  readonly webhooks: Webhooks;
+  readonly clients: ClientBook;
+  readonly agent: IncomingAgent;
+  /** Without it nobody can tell whether an address is listed. */
+  readonly isListed?: DirectoryLookup | undefined;
+  /** Owner of the leases. */
+  readonly nodeId: string;
+  /** Our name in notices, and the OID that we sign documents' origin with. */
+  readonly identity: ServiceIdentity;
+  /** Media types that sends may not carry; by default those of Decision 0010. */
+  readonly deniedMediaTypes?: ReadonlySet<string> | undefined;
+  readonly limits: SendLimits;
+  readonly windows: NoticeWindows;
+}
+
+/** Where a request came from, for the audit trail. */
+export interface RequestOrigin {
+  readonly requestId?: string | undefined;
+  readonly remoteAddress?: string | undefined;
+}

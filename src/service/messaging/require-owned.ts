@@ -1,0 +1,16 @@
+import type { DirectAddress } from '../../lib/values/index.ts';
+import { canSendAs, type ClientIdentity } from '../oauth/index.ts';
+import { MessagingError } from './errors.ts';
+
+/** Refuses an address that is not the client's. Throws MESSAGING_ADDRESS_NOT_OWNED. */
+export function requireOwned(client: ClientIdentity, address: DirectAddress, field: string): void {
+  if (canSendAs(client, address)) return;
+  const detail = 'The address does not belong to this client.';
+  throw new MessagingError(
+    'MESSAGING_ADDRESS_NOT_OWNED',
+    `client ${client.clientId} may not read ${address}`,
+    {
+      problems: [{ field, reason: 'forbidden', detail }],
+    },
+  );
+}

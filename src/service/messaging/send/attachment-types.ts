@@ -1,0 +1,165 @@
+import { viewAsBuffer } from '../../../core/index.ts';
+
+/**
+ * Media types that no edge should be asked to open (Decision 0010: M7). A deployment may pass its own list.
+ * Entries are `type/subtype` in lower case.
+ */
+export const deniedMediaTypes: ReadonlySet<string> = new Set([
+  'application/bat',
+  'application/hta',
+  'application/java-archive',
+  'application/javascript',
+  'application/vnd.android.package-archive',
+  'application/vnd.apple.installer+xml',
+  'application/vnd.debian.binary-package',
+  'application/vnd.microsoft.portable-executable',
+  'application/x-bat',
+  'application/x-csh',
+  'application/x-dosexec',
+  'application/x-elf',
+  'application/x-executable',
+  'application/x-java-archive',
+  'application/x-javascript',
+  'application/x-mach-binary',
+  'application/x-ms-shortcut',
+  'application/x-msdos-program',
+  'application/x-msdownload',
+  'application/x-msi',
+  'application/x-powershell',
+  'application/x-rpm',
+  'application/x-sh',
+  'application/x-sharedlib',
+  'application/x-shellscript',
+  'text/javascript',
+  'text/vbscript',
+  'text/x-shellscript',
+]);
+
+/** Endings of file names that operating systems run. */
+const deniedExtensions = new Set(
+  'apk app bat chm cmd com cpl dll dmg exe gadget hta inf iso jar js jse lnk msc msi msp pif ps1 reg scr sh sys vb vbe vbs ws wsf'.split(
+    ' ',
+  ),
+);
+
+export function hasDeniedExtension(fileName: string): boolean {
+  const dot = fileName.lastIndexOf('.');
+  return (
+    dot >= 0 &&
+    deniedExtensions.has(
+      fileName
+        .slice(dot + 1)
+        .trim()
+        .toLowerCase(),
+    )
+  );
+}
+
+/** How the beginning of a program looks: Windows, Linux, macOS (both byte orders and universal). */
+const programMarks = ['4d5a', '7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe'];
+
+/** True if the bytes are a program, whatever type was claimed. */
+export function isProgram(content: Uint8Array): boolean {
+  const head = viewAsBuffer(content.subarray(0, 4)).toString('hex');
+  // `MZ` alone is also how a text may begin; a real program has its header's length and more behind it.
+  return programMarks.some((mark) => head.startsWith(mark)) && content.length >= 64 && hasNul(content);
+}
+
+type ContentTest = (content: Buffer) => boolean;
+
+const startsWithHex =
+  (...marks: readonly string[]): ContentTest =>
+  (content) =>
+    marks.some((mark) => content.subarray(0, mark.length / 2).toString('hex') === mark);
+
+const isXml: ContentTest = (content) => firstCharacter(content) === '<';
+const isText: ContentTest = (content) => isUtf16(content) || !hasNul(content);
+const isZip = startsWithHex('504b0304', '504b0506');
+const isTiff = startsWithHex('49492a00', '4d4d002a', '49492b00', '4d4d002b');
+
+/** Types whose content can be told from others. What is not listed is not looked at. */
+const contentTests: ReadonlyMap<string, ContentTest> = new Map<string, ContentTest>([
+  ['text/xml', isXml],
+  ['application/xml', isXml],
+  ['application/pdf', (content) => content.subarray(0, 1024).includes('%PDF-')],
+  ['application/zip', isZip],
+  ['application/x-zip-compressed', isZip],
+  ['application/rtf', startsWithHex('7b5c727466')],
+  ['text/rtf', startsWithHex('7b5c727466')],
+  ['application/json', (content) => '{["-0123456789tfn'.includes(firstCharacter(content))],
+  ['application/dicom', (content) => content.subarray(128, 132).toString('latin1') === 'DICM'],
+  ['image/png', startsWithHex('89504e470d0a1a0a')],
+  ['image/jpeg', startsWithHex('ffd8ff')],
+  ['image/jpg', startsWithHex('ffd8ff')],
+  ['image/gif', startsWithHex('474946383761', '474946383961')],
+  ['image/tiff', isTiff],
+  ['image/bmp', startsWithHex('424d')],
+  [
+    'image/webp',
+    (content) =>
+      content.subarray(0, 4).toString('latin1') === 'RIFF' &&
+      content.subarray(8, 12).toString('latin1') === 'WEBP',
+  ],
+  ['text/plain', isText],
+  ['text/html', isText],
+  ['text/csv', isText],
+]);
+
+/** False only if the content surely is not what `mediaType` (`type/subtype`, lower case) says. */
+export function contentMatches(mediaType: string, content: Uint8Array): boolean {
+  const test = contentTests.get(mediaType) ?? (mediaType.endsWith('+xml') ? isXml : undefined);
+  return test === undefined || test(viewAsBuffer(content));
+}
+
+/** Endings for derived file names (Decision 0010: M1). */
+const extensions: ReadonlyMap<string, string> = new Map([
+  ['text/xml', 'xml'],
+  ['application/xml', 'xml'],
+  ['application/pdf', 'pdf'],
+  ['application/zip', 'zip'],
+  ['application/x-zip-compressed', 'zip'],
+  ['application/rtf', 'rtf'],
+  ['application/json', 'json'],
+  ['application/fhir+json', 'json'],
+  ['application/dicom', 'dcm'],
+  ['application/hl7-v2', 'hl7'],
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpg'],
+  ['image/gif', 'gif'],
+  ['image/tiff', 'tif'],
+  ['text/plain', 'txt'],
+  ['text/html', 'html'],
+  ['text/csv', 'csv'],
+]);
+
+/** Example: `attachment-1.xml`. `position` counts from 1. */
+export function deriveFileName(mediaType: string, position: number): string {
+  const extension = extensions.get(mediaType) ?? (mediaType.endsWith('+xml') ? 'xml' : 'bin');
+  return `attachment-${position}.${extension}`;
+}
+
+const utf16Marks = ['fffe', 'feff'];
+
+function isUtf16(content: Buffer): boolean {
+  return utf16Marks.includes(content.subarray(0, 2).toString('hex'));
+}
+
+// Looking at the beginning is enough to tell text from binary formats, which hold NUL early.
+const inspectedBytes = 8192;
+
+function hasNul(content: Uint8Array): boolean {
+  return content.subarray(0, inspectedBytes).includes(0);
+}
+
+function firstCharacter(content: Buffer): string {
+  const head = content.subarray(0, inspectedBytes);
+  if (isUtf16(head))
+    return head
+      .toString('latin1')
+      .replaceAll(/[\0\s\xff\xfe]/g, '')
+      .charAt(0);
+  return head
+    .toString('utf8')
+    .replace(/^\ufeff?\s*/, '')
+    .charAt(0);
+}

@@ -1,0 +1,116 @@
+import { domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import type { ClientIdentity } from '../../oauth/index.ts';
+import { requireOwned } from '../require-owned.ts';
+import { maxValidateAddresses } from '../limits.ts';
+import { createProblems, isRecord } from '../problems.ts';
+import type { MessagingParts } from '../ports.ts';
+
+/** What can be told about an address before a send. Undefined where it cannot be told now. */
+export interface AddressCheck {
+  /** As it was asked for. */
+  readonly text: string;
+  readonly isWellFormed: boolean;
+  readonly hasCertificate: boolean | undefined;
+  readonly isTrusted: boolean | undefined;
+  readonly isListed: boolean | undefined;
+  readonly reason: string;
+  readonly statusCode: string;
+}
+
+const maxTextLength = 320;
+
+interface Question {
+  readonly from: DirectAddress;
+  readonly texts: readonly string[];
+}
+
+/** Checks up to a hundred addresses from the point of view of one of the client's own (Decision 0009: bulk check). */
+export async function checkAddresses(
+  parts: MessagingParts,
+  client: ClientIdentity,
+  body: unknown,
+): Promise<readonly AddressCheck[]> {
+  const { from, texts } = readQuestion(body);
+  requireOwned(client, from, 'fromDirectAddress');
+  return Promise.all(texts.map((text) => checkAddress(parts, from, text)));
+}
+
+function readQuestion(body: unknown): Question {
+  const problems = createProblems();
+  const values = isRecord(body) ? body : {};
+  if (!isRecord(body)) problems.report('body', 'invalid', 'The body must be a JSON object.');
+  for (const field of Object.keys(values)) {
+    if (field !== 'fromDirectAddress' && field !== 'toDirectAddress')
+      problems.report(field.slice(0, 100), 'unknown', 'There is no such field.');
+  }
+  const sender = values['fromDirectAddress'];
+  const from = typeof sender === 'string' ? findDirectAddress(sender.trim()) : undefined;
+  if (from === undefined)
+    problems.report(
+      'fromDirectAddress',
+      sender === undefined ? 'required' : 'invalid',
+      'This must be one of your Direct addresses.',
+    );
+  const asked = values['toDirectAddress'];
+  const texts: readonly unknown[] = Array.isArray(asked)
+    ? asked
+    : typeof asked === 'string'
+      ? asked.split(/[,;]/)
+      : [];
+  if (texts.length === 0) problems.report('toDirectAddress', 'required', 'This must be a list of addresses.');
+  if (texts.length > maxValidateAddresses)
+    problems.report('toDirectAddress', 'too_many', `At most ${maxValidateAddresses} addresses are allowed.`);
+  for (const [index, text] of texts.slice(0, maxValidateAddresses).entries()) {
+    if (typeof text !== 'string' || text.length > maxTextLength)
+      problems.report(`toDirectAddress[${index}]`, 'invalid', 'This must be a short text.');
+  }
+  problems.refuseIfAny();
+  return { from: from as DirectAddress, texts: (texts as readonly string[]).map((text) => text.trim()) };
+}
+
+async function checkAddress(parts: MessagingParts, from: DirectAddress, text: string): Promise<AddressCheck> {
+  const address = findDirectAddress(text);
+  if (address === undefined)
+    return {
+      text,
+      isWellFormed: false,
+      hasCertificate: undefined,
+      isTrusted: undefined,
+      isListed: undefined,
+      reason: 'invalid',
+      statusCode: '5.1.3',
+    };
+  const [verdict, isListed] = await Promise.all([
+    findVerdict(parts, from, address),
+    parts.isListed?.(address),
+  ]);
+  return { text, isWellFormed: true, ...verdict, isListed };
+}
+
+type Verdict = Pick<AddressCheck, 'hasCertificate' | 'isTrusted' | 'reason' | 'statusCode'>;
+
+async function findVerdict(
+  { agent, trust }: MessagingParts,
+  from: DirectAddress,
+  address: DirectAddress,
+): Promise<Verdict> {
+  const isOurs = await trust.isHostedDomain(domainOf(address));
+  if (isOurs && (await trust.findAddress(address))?.status !== 'active')
+    return {
+      hasCertificate: undefined,
+      isTrusted: undefined,
+      reason: 'unknown-recipient',
+      statusCode: '5.1.1',
+    };
+  const { refused } = await agent.resolveRecipients(from, [address]);
+  const [refusal] = refused;
+  if (refusal === undefined)
+    return { hasCertificate: true, isTrusted: true, reason: '', statusCode: '2.0.0' };
+  const { reason, statusCode, isTransient } = refusal;
+  if (isTransient)
+    return { hasCertificate: undefined, isTrusted: undefined, reason: 'undecided', statusCode: '4.4.3' };
+  // The recipient was not looked at if the sender itself cannot sign.
+  if (reason === 'sender-certificate')
+    return { hasCertificate: undefined, isTrusted: undefined, reason, statusCode };
+  return { hasCertificate: reason === 'untrusted', isTrusted: false, reason, statusCode };
+}

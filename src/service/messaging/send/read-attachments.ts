@@ -1,0 +1,197 @@
+import { decodeBase64Strict } from '../../../core/index.ts';
+import { parseMediaType, ValueError, type MediaType } from '../../../lib/values/index.ts';
+import {
+  contentMatches,
+  deniedMediaTypes,
+  deriveFileName,
+  hasDeniedExtension,
+  isProgram,
+} from './attachment-types.ts';
+import { MessagingError } from '../errors.ts';
+import type { SendLimits } from '../limits.ts';
+import { findTextProblem, isRecord, type Problems } from '../problems.ts';
+
+/** One attachment as it will be sent. */
+export interface Attachment {
+  /** With the client's parameters. Example: `text/xml; charset="utf-8"`. */
+  readonly mediaType: string;
+  /** `type/subtype` in lower case. */
+  readonly baseType: string;
+  readonly content: Buffer;
+  readonly title: string;
+  /** Without folders; derived from the type if the client gave none. */
+  readonly fileName: string;
+}
+
+const listField = 'emailAttachmentList';
+const maxNameLength = 255;
+const knownFields = new Set([
+  'attachmentClass',
+  'attachmentContent',
+  'attachmentTitle',
+  'attachmentFileName',
+]);
+
+/** Reads `emailAttachmentList`. Throws MESSAGING_TOO_LARGE at once if the contents together exceed the limit. */
+export function readAttachments(
+  value: unknown,
+  limits: SendLimits,
+  problems: Problems,
+  denied = deniedMediaTypes,
+): readonly Attachment[] {
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) {
+    problems.report(listField, 'invalid', 'This must be a list of attachments.');
+    return [];
+  }
+  if (value.length > limits.attachments) {
+    problems.report(listField, 'too_many', `At most ${limits.attachments} attachments are allowed.`);
+    return [];
+  }
+  refuseTooLarge(value, limits.attachmentBytes);
+  return value.flatMap((entry: unknown, index) => readAttachment(entry, index, problems, denied) ?? []);
+}
+
+// The size is known before anything is decoded: four characters hold three bytes. White space and padding are only
+// counted where they can make the difference.
+function refuseTooLarge(entries: readonly unknown[], maxBytes: number): void {
+  const contents = entries.map((entry) => (isRecord(entry) ? entry['attachmentContent'] : undefined));
+  const texts = contents.map((content) => (typeof content === 'string' ? content : ''));
+  const mostBytes = texts.reduce((total, text) => total + Math.ceil((text.length * 3) / 4), 0);
+  if (mostBytes <= maxBytes) return;
+  let total = 0;
+  for (const [index, text] of texts.entries()) {
+    total += decodedBytes(stripWhiteSpace(text));
+    if (total > maxBytes) throw tooLarge(`${listField}[${index}].attachmentContent`, maxBytes);
+  }
+}
+
+function decodedBytes(text: string): number {
+  return Math.floor((text.length * 3) / 4) - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
+}
+
+function tooLarge(field: string, maxBytes: number): MessagingError {
+  const detail = `The attachments hold more than ${maxBytes} bytes together.`;
+  const problems = [{ field, reason: 'too_large', detail }];
+  return new MessagingError('MESSAGING_TOO_LARGE', 'the attachments are too large', { problems });
+}
+
+function readAttachment(
+  entry: unknown,
+  index: number,
+  problems: Problems,
+  denied: ReadonlySet<string>,
+): Attachment | undefined {
+  const name = `${listField}[${index}]`;
+  if (!isRecord(entry)) {
+    problems.report(name, 'invalid', 'This must be an attachment object.');
+    return undefined;
+  }
+  for (const field of Object.keys(entry)) {
+    if (!knownFields.has(field)) problems.report(`${name}.${field}`, 'unknown', 'There is no such field.');
+  }
+  const type = readClass(entry['attachmentClass'], `${name}.attachmentClass`, problems, denied);
+  const content = readContent(entry['attachmentContent'], `${name}.attachmentContent`, problems);
+  const title = readName(entry['attachmentTitle'], `${name}.attachmentTitle`, problems);
+  const fileName = readFileName(entry['attachmentFileName'], `${name}.attachmentFileName`, problems);
+  if (type === undefined || content === undefined) return undefined;
+  reportMismatch(type.baseType, content, name, problems);
+  return {
+    ...type,
+    content,
+    title,
+    fileName: fileName === '' ? deriveFileName(type.baseType, index + 1) : fileName,
+  };
+}
+
+function readClass(
+  value: unknown,
+  field: string,
+  problems: Problems,
+  denied: ReadonlySet<string>,
+): Pick<Attachment, 'mediaType' | 'baseType'> | undefined {
+  if (value === undefined || value === null || value === '') {
+    problems.report(field, 'required', 'This field is required.');
+    return undefined;
+  }
+  const mediaType = typeof value === 'string' ? value.trim() : '';
+  const parsed = findMediaType(mediaType);
+  // multipart and message types need a structure of their own, which base64 may not carry (RFC 2045 §6.4).
+  if (parsed === undefined || parsed.type === 'multipart' || parsed.type === 'message') {
+    problems.report(field, 'invalid', 'This is no media type that an attachment can have.');
+    return undefined;
+  }
+  const baseType = `${parsed.type}/${parsed.subtype}`;
+  if (denied.has(baseType)) {
+    problems.report(field, 'not_allowed', 'Attachments of this type are not accepted.');
+    return undefined;
+  }
+  return { mediaType: formatMediaType(baseType, parsed.parameters), baseType };
+}
+
+// `name` is written from the file name; a boundary means nothing here.
+const droppedParameters = new Set(['name', 'boundary']);
+
+function formatMediaType(baseType: string, parameters: ReadonlyMap<string, string>): string {
+  const kept = [...parameters].filter(([name]) => !droppedParameters.has(name));
+  return [baseType, ...kept.map(([name, value]) => `${name}="${value.replaceAll(/["\\]/g, '\\$&')}"`)].join(
+    '; ',
+  );
+}
+
+function findMediaType(text: string): MediaType | undefined {
+  try {
+    return parseMediaType(text);
+  } catch (error) {
+    if (error instanceof ValueError) return undefined;
+    throw error;
+  }
+}
+
+function readContent(value: unknown, field: string, problems: Problems): Buffer | undefined {
+  if (value === undefined || value === null) {
+    problems.report(field, 'required', 'This field is required.');
+    return undefined;
+  }
+  const content = typeof value === 'string' ? decodeBase64Strict(stripWhiteSpace(value)) : undefined;
+  if (content === undefined)
+    problems.report(field, 'invalid', 'This is no base64 text (RFC 4648 §4, with padding).');
+  if (content?.length === 0) problems.report(field, 'empty', 'The attachment is empty.');
+  return content === undefined || content.length === 0 ? undefined : content;
+}
+
+function stripWhiteSpace(text: string): string {
+  return /[\t\n\r ]/.test(text) ? text.replaceAll(/[\t\n\r ]+/g, '') : text;
+}
+
+function readName(value: unknown, field: string, problems: Problems): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') {
+    problems.report(field, 'invalid', 'This must be a text.');
+    return '';
+  }
+  const problem = findTextProblem(value, false);
+  if (problem !== undefined) problems.report(field, problem.reason, problem.detail);
+  if (value.length > maxNameLength)
+    problems.report(field, 'too_long', `At most ${maxNameLength} characters are allowed.`);
+  return value.trim();
+}
+
+function readFileName(value: unknown, field: string, problems: Problems): string {
+  // A path names a place on the sender's machine, which is nobody's business at the other end (standards §4.3).
+  const fileName = readName(value, field, problems).split(/[/\\]/).at(-1)?.trim() ?? '';
+  if (hasDeniedExtension(fileName))
+    problems.report(field, 'not_allowed', 'Files with this ending are not accepted.');
+  return fileName === '.' || fileName === '..' ? '' : fileName;
+}
+
+function reportMismatch(baseType: string, content: Buffer, name: string, problems: Problems): void {
+  if (isProgram(content))
+    problems.report(`${name}.attachmentContent`, 'not_allowed', 'Programs are not accepted.');
+  else if (!contentMatches(baseType, content))
+    problems.report(
+      `${name}.attachmentContent`,
+      'type_mismatch',
+      'The content is not of the type that attachmentClass names.',
+    );
+}

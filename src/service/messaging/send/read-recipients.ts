@@ -1,0 +1,63 @@
+import { addressKey, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import type { Problems } from '../problems.ts';
+
+const field = 'toDirectAddress';
+// No list of 50 addresses comes near this; it bounds the work on a hostile text.
+const maxListLength = 100_000;
+
+/**
+ * Reads `toDirectAddress`: one address, a list joined by commas or semicolons, or a JSON array (Decision 0009: M3).
+ * Blanks round an address are dropped, and so is an address that differs from an earlier one only in case.
+ */
+export function readRecipients(
+  value: unknown,
+  maxRecipients: number,
+  problems: Problems,
+): readonly DirectAddress[] {
+  if (value === undefined || value === null || value === '') {
+    problems.report(field, 'required', 'This field is required.');
+    return [];
+  }
+  const isList = Array.isArray(value);
+  const texts: readonly unknown[] = isList ? value.slice(0, maxListLength) : [value].flatMap(splitList);
+  const recipients = new Map<string, DirectAddress>();
+  for (const [index, text] of texts.entries()) {
+    const address = typeof text === 'string' ? findDirectAddress(text.trim()) : undefined;
+    if (address === undefined) reportBad(problems, isList, index, texts.length);
+    else if (!recipients.has(addressKey(address))) recipients.set(addressKey(address), address);
+  }
+  if (texts.length === 0) problems.report(field, 'required', 'At least one address is required.');
+  if (recipients.size > maxRecipients)
+    problems.report(field, 'too_many', `At most ${maxRecipients} recipients are allowed.`);
+  return [...recipients.values()];
+}
+
+// The faulty text is not repeated: what was put into the wrong field may be a patient's.
+function reportBad(problems: Problems, isList: boolean, index: number, count: number): void {
+  const where = isList ? `${field}[${index}]` : field;
+  const which = !isList && count > 1 ? `Entry ${index + 1} of the list is` : 'This is';
+  problems.report(where, 'invalid', `${which} no Direct address of the form local@domain.`);
+}
+
+function splitList(value: unknown): readonly unknown[] {
+  if (typeof value !== 'string' || value.length > maxListLength) return [undefined];
+  const entries = splitOutsideQuotes(value).filter((entry) => entry.trim() !== '');
+  return entries.length === 0 ? [undefined] : entries;
+}
+
+// A quoted local part may hold commas and semicolons (RFC 5322 §3.4.1).
+function splitOutsideQuotes(text: string): string[] {
+  const entries: string[] = [];
+  let isQuoted = false;
+  let start = 0;
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index];
+    if (character === '\\' && isQuoted) index++;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && (character === ',' || character === ';')) {
+      entries.push(text.slice(start, index));
+      start = index + 1;
+    }
+  }
+  return [...entries, text.slice(start)];
+}

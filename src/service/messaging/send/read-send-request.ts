@@ -1,0 +1,186 @@
+import type { MessageUrn } from '../../../lib/values/index.ts';
+import {
+  findDirectAddress,
+  parseMessageUrn,
+  ValueError,
+  type DirectAddress,
+} from '../../../lib/values/index.ts';
+import type { SendLimits } from '../limits.ts';
+import { createProblems, findTextProblem, isRecord, type Problems } from '../problems.ts';
+import { readAttachments, type Attachment } from './read-attachments.ts';
+import { readRecipients } from './read-recipients.ts';
+import {
+  flagFields,
+  textFields,
+  type FlagFieldName,
+  type TextField,
+  type TextFieldName,
+} from './send-fields.ts';
+
+/** A send request of which every field was checked. Texts that were not given are empty. */
+export interface SendRequest {
+  readonly from: DirectAddress;
+  readonly to: readonly DirectAddress[];
+  readonly messageId: MessageUrn | undefined;
+  readonly attachments: readonly Attachment[];
+  readonly texts: Readonly<Record<TextFieldName, string>>;
+  readonly flags: Readonly<Record<FlagFieldName, boolean | undefined>>;
+}
+
+export interface ReadOptions {
+  readonly limits: SendLimits;
+  readonly now: Date;
+  /** Media types refused; by default `deniedMediaTypes`. */
+  readonly deniedMediaTypes?: ReadonlySet<string>;
+}
+
+const knownFields: ReadonlySet<string> = new Set([
+  'fromDirectAddress',
+  'toDirectAddress',
+  'messageId',
+  'emailAttachmentList',
+  ...textFields.map((field) => field.name),
+  ...flagFields.map((field) => field.name),
+]);
+
+/**
+ * Reads the body of send (Messaging spec: Outbound message; Decisions 0009 and 0010). Throws
+ * MESSAGING_REQUEST_INVALID with all problems, or MESSAGING_TOO_LARGE.
+ */
+export function readSendRequest(body: unknown, options: ReadOptions): SendRequest {
+  const problems = createProblems();
+  if (!isRecord(body)) problems.report('body', 'invalid', 'The body must be a JSON object.');
+  problems.refuseIfAny();
+  const values = body as Readonly<Record<string, unknown>>;
+  reportUnknown(values, problems);
+  const from = readSender(values['fromDirectAddress'], problems);
+  const to = readRecipients(values['toDirectAddress'], options.limits.recipients, problems);
+  const messageId = readMessageId(values['messageId'], problems);
+  const texts = readTexts(values, options, problems);
+  const flags = readFlags(values, problems);
+  const attachments = readAttachments(
+    values['emailAttachmentList'],
+    options.limits,
+    problems,
+    options.deniedMediaTypes,
+  );
+  reportTogether(values, texts, problems);
+  problems.refuseIfAny();
+  return { from: from as DirectAddress, to, messageId, attachments, texts, flags };
+}
+
+// A misspelt field must not silently change a clinical message (Decision 0009).
+function reportUnknown(values: Readonly<Record<string, unknown>>, problems: Problems): void {
+  for (const field of Object.keys(values)) {
+    if (!knownFields.has(field)) problems.report(field.slice(0, 100), 'unknown', 'There is no such field.');
+  }
+}
+
+function readSender(value: unknown, problems: Problems): DirectAddress | undefined {
+  if (value === undefined || value === null || value === '') {
+    problems.report('fromDirectAddress', 'required', 'This field is required.');
+    return undefined;
+  }
+  const address = typeof value === 'string' ? findDirectAddress(value.trim()) : undefined;
+  if (address === undefined)
+    problems.report('fromDirectAddress', 'invalid', 'This is no Direct address of the form local@domain.');
+  return address;
+}
+
+function readMessageId(value: unknown, problems: Problems): MessageUrn | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  try {
+    return parseMessageUrn(typeof value === 'string' ? value : '');
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    problems.report('messageId', 'invalid', 'A message id has the form urn:uuid:<uuid>.');
+    return undefined;
+  }
+}
+
+function readTexts(
+  values: Readonly<Record<string, unknown>>,
+  options: ReadOptions,
+  problems: Problems,
+): Record<TextFieldName, string> {
+  const today = options.now.toISOString().slice(0, 10).replaceAll('-', '');
+  const texts = textFields.map((field) => [
+    field.name,
+    readText(values[field.name], field, { options, today, problems }),
+  ]);
+  return Object.fromEntries(texts) as Record<TextFieldName, string>;
+}
+
+interface TextContext {
+  readonly options: ReadOptions;
+  readonly today: string;
+  readonly problems: Problems;
+}
+
+// A blank text says as much as a missing one; many systems send every field of their form.
+function readText(value: unknown, field: TextField, { options, today, problems }: TextContext): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') {
+    problems.report(field.name, 'invalid', 'This must be a text.');
+    return '';
+  }
+  const maxLength = resolveLength(field.maxLength, options.limits);
+  const text = field.isMultiLine === true ? value : value.trim();
+  if (text.trim() === '') {
+    reportCharacters(value, field, problems);
+    return '';
+  }
+  if (text.length > maxLength)
+    problems.report(field.name, 'too_long', `At most ${maxLength} characters are allowed.`);
+  else if (!reportCharacters(value, field, problems)) {
+    const problem = field.check?.(text, today);
+    if (problem !== undefined) problems.report(field.name, 'invalid', problem);
+  }
+  return text;
+}
+
+function reportCharacters(value: string, field: TextField, problems: Problems): boolean {
+  const problem = findTextProblem(value, field.isMultiLine === true);
+  if (problem !== undefined) problems.report(field.name, problem.reason, problem.detail);
+  return problem !== undefined;
+}
+
+function resolveLength(maxLength: TextField['maxLength'], limits: SendLimits): number {
+  if (maxLength === 'subject') return limits.subjectLength;
+  return maxLength === 'text' ? limits.textLength : maxLength;
+}
+
+function readFlags(
+  values: Readonly<Record<string, unknown>>,
+  problems: Problems,
+): Record<FlagFieldName, boolean | undefined> {
+  const flags = flagFields.map(({ name }) => {
+    const value = values[name];
+    if (value === undefined || value === null || typeof value === 'boolean')
+      return [name, value ?? undefined];
+    problems.report(name, 'invalid', 'This must be true or false.');
+    return [name, undefined];
+  });
+  return Object.fromEntries(flags) as Record<FlagFieldName, boolean | undefined>;
+}
+
+function reportTogether(
+  values: Readonly<Record<string, unknown>>,
+  texts: Readonly<Record<TextFieldName, string>>,
+  problems: Problems,
+): void {
+  const attachments = values['emailAttachmentList'];
+  const hasAttachments = Array.isArray(attachments)
+    ? attachments.length > 0
+    : attachments !== undefined && attachments !== null;
+  const isReported = problems.found.some((problem) => problem.field === 'messageBody');
+  if (texts.messageBody === '' && !hasAttachments && !isReported)
+    problems.report('messageBody', 'required', 'A message needs a text or an attachment.');
+  if (values['xdm'] === true && !hasAttachments)
+    problems.report('emailAttachmentList', 'required', 'A package (xdm) needs a document.');
+  const [id, authority] = [texts.patientId, texts.assigning_authority];
+  if (id !== '' && authority === '')
+    problems.report('assigning_authority', 'required', 'patientId needs its assigning_authority.');
+  if (id === '' && authority !== '')
+    problems.report('patientId', 'required', 'assigning_authority needs its patientId.');
+}

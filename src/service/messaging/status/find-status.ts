@@ -1,0 +1,203 @@
+import type { Kysely } from 'kysely';
+import { parseMessageUrn, uuidOf, ValueError } from '../../../lib/values/index.ts';
+import type { ClientIdentity } from '../../oauth/index.ts';
+import { MessagingError } from '../errors.ts';
+import { maxStatusIds } from '../limits.ts';
+import { createProblems, isRecord } from '../problems.ts';
+import { isFailureReason } from '../reasons.ts';
+import { modeOf } from './record-event.ts';
+import { reportOf } from './report-map.ts';
+import { isFinal, recipientStates, type DeliveryMode, type RecipientState } from './states.ts';
+import type { MessageRow, MessagingTables, RecipientEventRow, RecipientRow } from '../tables.ts';
+
+/** `partial`: all is decided, some recipients have the message and some do not. */
+export type MessageStatus = RecipientState | 'partial';
+
+export interface HistoryEntry {
+  readonly event: string;
+  readonly time: Date;
+  readonly status: RecipientState;
+  /** True if the event came after the state was final and changed nothing. */
+  readonly isLate: boolean;
+  readonly reason: string;
+  readonly statusCode: string;
+  readonly diagnostic: string;
+}
+
+export interface RecipientStatus {
+  readonly address: string;
+  readonly state: RecipientState;
+  readonly at: Date;
+  readonly isFinal: boolean;
+  readonly reason: string;
+  readonly statusCode: string;
+  readonly text: string;
+  readonly history: readonly HistoryEntry[];
+}
+
+/** What became of one sent message. */
+export interface StatusReport {
+  /** `urn:uuid:…` */
+  readonly messageId: string;
+  readonly status: MessageStatus;
+  readonly sender: string;
+  readonly acceptedAt: Date;
+  readonly isXdm: boolean;
+  readonly isAsmEnabled: boolean;
+  readonly requestsFinalDelivery: boolean;
+  readonly recipients: readonly RecipientStatus[];
+}
+
+/** The status of a message of this client. Throws MESSAGING_MESSAGE_NOT_FOUND, also for another client's message. */
+export async function getStatus(
+  db: Kysely<MessagingTables>,
+  client: ClientIdentity,
+  messageId: string,
+): Promise<StatusReport> {
+  const uuid = findUuid(messageId);
+  const [report] = uuid === undefined ? [] : await findReports(db, client, [uuid]);
+  if (report === undefined)
+    throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', 'no message of this client has that id');
+  return report;
+}
+
+/** The status of many messages, and the ids that name none of this client's. */
+export async function listStatus(
+  db: Kysely<MessagingTables>,
+  client: ClientIdentity,
+  body: unknown,
+): Promise<{ readonly reports: readonly StatusReport[]; readonly unknown: readonly string[] }> {
+  const ids = readIds(body);
+  const uuids = ids.flatMap((id) => findUuid(id) ?? []);
+  const reports = await findReports(db, client, uuids);
+  const found = new Set(reports.map((report) => report.messageId));
+  return { reports, unknown: ids.filter((id) => !found.has(`urn:uuid:${findUuid(id)}`)) };
+}
+
+function readIds(body: unknown): readonly string[] {
+  const problems = createProblems();
+  const value = isRecord(body) ? body['messageIds'] : undefined;
+  const ids: readonly unknown[] = Array.isArray(value) ? value : [];
+  if (ids.length === 0) problems.report('messageIds', 'required', 'This must be a list of message ids.');
+  if (ids.length > maxStatusIds)
+    problems.report('messageIds', 'too_many', `At most ${maxStatusIds} ids are allowed.`);
+  for (const field of isRecord(body) ? Object.keys(body) : []) {
+    if (field !== 'messageIds') problems.report(field.slice(0, 100), 'unknown', 'There is no such field.');
+  }
+  for (const [index, id] of ids.slice(0, maxStatusIds).entries()) {
+    if (typeof id !== 'string' || findUuid(id) === undefined)
+      problems.report(`messageIds[${index}]`, 'invalid', 'A message id has the form urn:uuid:<uuid>.');
+  }
+  problems.refuseIfAny();
+  return ids as readonly string[];
+}
+
+/** The UUID of a name in either form, `urn:uuid:<uuid>` or bare; undefined if it is neither. */
+export function findUuid(messageId: string): string | undefined {
+  const urn = messageId.toLowerCase().startsWith('urn:') ? messageId : `urn:uuid:${messageId}`;
+  try {
+    return uuidOf(parseMessageUrn(urn));
+  } catch (error) {
+    if (error instanceof ValueError) return undefined;
+    throw error;
+  }
+}
+
+async function findReports(
+  db: Kysely<MessagingTables>,
+  client: ClientIdentity,
+  uuids: readonly string[],
+): Promise<readonly StatusReport[]> {
+  if (uuids.length === 0) return [];
+  const messages = await db
+    .selectFrom('message')
+    .selectAll()
+    .where('client_id', '=', client.clientId)
+    .where('uuid', 'in', uuids)
+    .execute();
+  const ids = messages.map((message) => message.id);
+  if (ids.length === 0) return [];
+  const recipients = await db
+    .selectFrom('message_recipient')
+    .selectAll()
+    .where('message_id', 'in', ids)
+    .orderBy('position')
+    .execute();
+  const events = await db
+    .selectFrom('recipient_event as e')
+    .innerJoin('message_recipient as r', 'r.id', 'e.recipient_id')
+    .where('r.message_id', 'in', ids)
+    .selectAll('e')
+    .orderBy('e.position')
+    .execute();
+  const byMessage = Map.groupBy(recipients, (row) => row.message_id);
+  const byRecipient = Map.groupBy(events, (row) => row.recipient_id);
+  const order = new Map(uuids.map((uuid, index) => [uuid, index]));
+  return messages
+    .toSorted((left, right) => (order.get(left.uuid) ?? 0) - (order.get(right.uuid) ?? 0))
+    .map((message) => toReport(message, byMessage.get(message.id) ?? [], byRecipient));
+}
+
+function toReport(
+  message: MessageRow,
+  rows: readonly RecipientRow[],
+  events: ReadonlyMap<string, readonly RecipientEventRow[]>,
+): StatusReport {
+  const mode = modeOf(message);
+  const recipients = rows.map((row) => toRecipientStatus(row, mode, events.get(row.id) ?? []));
+  return {
+    messageId: `urn:uuid:${message.uuid}`,
+    status: rollUp(
+      rows.map((row) => row.state),
+      mode,
+    ),
+    sender: message.sender,
+    acceptedAt: new Date(message.created_at),
+    isXdm: message.is_xdm === 1,
+    isAsmEnabled: message.is_asm_enabled === 1,
+    requestsFinalDelivery: message.requests_final_delivery === 1,
+    recipients,
+  };
+}
+
+function toRecipientStatus(
+  row: RecipientRow,
+  mode: DeliveryMode,
+  events: readonly RecipientEventRow[],
+): RecipientStatus {
+  const { text } = reportOf(row.state, isFailureReason(row.reason) ? row.reason : 'internal');
+  return {
+    address: row.address,
+    state: row.state,
+    at: new Date(row.status_at),
+    isFinal: isFinal(row.state, mode),
+    reason: row.reason,
+    statusCode: row.status_code,
+    text,
+    history: events.map((event) => toHistoryEntry(event, mode)),
+  };
+}
+
+function toHistoryEntry(row: RecipientEventRow, mode: DeliveryMode): HistoryEntry {
+  return {
+    event: row.event,
+    time: new Date(row.at),
+    status: row.to_state,
+    isLate: recipientStates.some((state) => state === row.from_state && isFinal(state, mode)),
+    reason: row.reason,
+    statusCode: row.status_code,
+    diagnostic: row.diagnostic,
+  };
+}
+
+/**
+ * One word for a whole message (Decision 0012): while anything is open, the state of the recipient that is least far;
+ * when all is decided, the common state, `failed` if nobody has it, else `partial`.
+ */
+export function rollUp(states: readonly RecipientState[], mode: DeliveryMode): MessageStatus {
+  const open = recipientStates.find((state) => states.includes(state) && !isFinal(state, mode));
+  if (open !== undefined) return open;
+  const [first = 'queued', ...others] = new Set(states);
+  if (others.length === 0) return first;
+  return states.every((state) => state === 'failed' || state === 'expired') ? 'failed' : 'partial';
+}

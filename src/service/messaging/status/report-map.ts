@@ -1,0 +1,34 @@
+import {
+  failureReasons,
+  isFailureReason,
+  stateTexts,
+  statusCodeFor,
+  type FailureReason,
+} from '../reasons.ts';
+import type { RecipientEvent, RecipientState } from './states.ts';
+
+/** What a client is told about a state. */
+export interface StateReport {
+  /** A {@link FailureReason}, or empty. */
+  readonly reason: string;
+  /** Enhanced status code (RFC 3463). */
+  readonly statusCode: string;
+  readonly text: string;
+}
+
+/** The report of a state; `reason` counts for the two failing states only. */
+export function reportOf(state: RecipientState, reason: FailureReason, remoteCode?: string): StateReport {
+  if (state !== 'failed' && state !== 'expired') return { reason: '', ...stateTexts[state] };
+  return { reason, statusCode: statusCodeFor(reason, remoteCode), text: failureReasons[reason].text };
+}
+
+/** Why a recipient failed, from the event and what came with it. */
+export function findReason(
+  state: RecipientState,
+  recorded: { readonly event: RecipientEvent; readonly reason?: string | undefined },
+): FailureReason {
+  if (recorded.event === 'window-closed')
+    return state === 'processed' ? 'no-dispatched-mdn' : 'no-processed-mdn';
+  if (recorded.reason !== undefined && isFailureReason(recorded.reason)) return recorded.reason;
+  return recorded.event === 'failure-reported' ? 'remote-failed' : 'internal';
+}

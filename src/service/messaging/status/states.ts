@@ -1,0 +1,199 @@
+import { MessagingError } from '../errors.ts';
+
+/** Where one recipient of one sent message stands (Decision 0012). */
+export type RecipientState = 'queued' | 'sent' | 'processed' | 'dispatched' | 'failed' | 'expired';
+
+/** What can happen to one recipient. `sent` and `refused` come from delivery, the others from notices and the timer. */
+export type RecipientEvent =
+  | 'sent'
+  | 'refused'
+  | 'processed'
+  | 'dispatched'
+  | 'failure-reported'
+  | 'window-closed';
+
+/** Whether the sender asked the far side to confirm that the message reached its final destination (MDN-09). */
+export type DeliveryMode = 'general' | 'final-delivery';
+
+export const recipientStates = ['queued', 'sent', 'processed', 'dispatched', 'failed', 'expired'] as const;
+export const recipientEvents = [
+  'sent',
+  'refused',
+  'processed',
+  'dispatched',
+  'failure-reported',
+  'window-closed',
+] as const;
+export const deliveryModes = ['general', 'final-delivery'] as const;
+
+/**
+ * What follows: a state; `same` when the event is only recorded in the history; `noted` when a dispatched notice came
+ * before the processed one and is remembered until that arrives; `impossible` when no code path can cause it.
+ */
+export type Outcome = RecipientState | 'same' | 'noted' | 'impossible';
+
+interface Row {
+  readonly from: RecipientState;
+  readonly mode: DeliveryMode | 'both';
+  readonly outcomes: Readonly<Record<RecipientEvent, Outcome>>;
+  readonly source: string;
+}
+
+const recordedOnly = {
+  sent: 'same',
+  refused: 'same',
+  processed: 'same',
+  dispatched: 'same',
+  'failure-reported': 'same',
+  'window-closed': 'same',
+} as const satisfies Record<RecipientEvent, Outcome>;
+
+/** The whole lifecycle. Each row tells what every event leads to from one state. */
+export const transitions: readonly Row[] = [
+  {
+    from: 'queued',
+    mode: 'general',
+    // A notice can overtake the SMTP reply: the far side answers before its 250 has been stored here.
+    outcomes: {
+      sent: 'sent',
+      refused: 'failed',
+      processed: 'processed',
+      dispatched: 'processed',
+      'failure-reported': 'failed',
+      'window-closed': 'impossible',
+    },
+    source: 'Decision 0012; MDN-24 (general: processed or failure, in any order); MDN-27',
+  },
+  {
+    from: 'queued',
+    mode: 'final-delivery',
+    outcomes: {
+      sent: 'sent',
+      refused: 'failed',
+      processed: 'processed',
+      dispatched: 'noted',
+      'failure-reported': 'failed',
+      'window-closed': 'impossible',
+    },
+    source: 'Decision 0012; MDN-24 (dispatched may come first); MDN-27',
+  },
+  {
+    from: 'sent',
+    mode: 'general',
+    outcomes: {
+      sent: 'same',
+      refused: 'same',
+      processed: 'processed',
+      dispatched: 'processed',
+      'failure-reported': 'failed',
+      'window-closed': 'expired',
+    },
+    source: 'Decision 0012; MDN-24; MDN-25; MDN-28',
+  },
+  {
+    from: 'sent',
+    mode: 'final-delivery',
+    outcomes: {
+      sent: 'same',
+      refused: 'same',
+      processed: 'processed',
+      dispatched: 'noted',
+      'failure-reported': 'failed',
+      'window-closed': 'expired',
+    },
+    source: 'Decision 0012; MDN-24; MDN-25; MDN-28',
+  },
+  {
+    from: 'processed',
+    mode: 'general',
+    outcomes: recordedOnly,
+    source: 'Decision 0012: processed is final unless final delivery was asked for',
+  },
+  {
+    from: 'processed',
+    mode: 'final-delivery',
+    outcomes: {
+      sent: 'same',
+      refused: 'same',
+      processed: 'same',
+      dispatched: 'dispatched',
+      'failure-reported': 'failed',
+      'window-closed': 'expired',
+    },
+    source: 'MDN-24 (processed and dispatched, or failure); MDN-25',
+  },
+  { from: 'dispatched', mode: 'both', outcomes: recordedOnly, source: 'Decision 0012: final' },
+  { from: 'failed', mode: 'both', outcomes: recordedOnly, source: 'MDN-26; Decision 0012: final' },
+  { from: 'expired', mode: 'both', outcomes: recordedOnly, source: 'MDN-26; Decision 0012: final' },
+];
+
+/** What {@link applyEvent} looks at. */
+export interface RecipientSnapshot {
+  readonly state: RecipientState;
+  readonly mode: DeliveryMode;
+  /** A dispatched notice was verified before the processed one. */
+  readonly hasDispatchedNotice: boolean;
+}
+
+export interface AppliedEvent {
+  readonly state: RecipientState;
+  readonly isChanged: boolean;
+  readonly hasDispatchedNotice: boolean;
+}
+
+/** The next state. Pure. Throws MESSAGING_TRANSITION_IMPOSSIBLE for a pair that no code path can cause. */
+export function applyEvent(snapshot: RecipientSnapshot, event: RecipientEvent): AppliedEvent {
+  const outcome = outcomeOf(snapshot.state, snapshot.mode, event);
+  const { state, hasDispatchedNotice } = snapshot;
+  switch (outcome) {
+    case 'impossible':
+      throw new MessagingError('MESSAGING_TRANSITION_IMPOSSIBLE', `${event} cannot happen to ${state}`);
+    case 'same':
+      return { state, isChanged: false, hasDispatchedNotice };
+    case 'noted':
+      return { state, isChanged: false, hasDispatchedNotice: true };
+    default:
+      return { state: completed(outcome, hasDispatchedNotice), isChanged: true, hasDispatchedNotice };
+  }
+}
+
+// A processed notice completes a dispatched one that came first (MDN-24).
+function completed(state: RecipientState, hasDispatchedNotice: boolean): RecipientState {
+  return state === 'processed' && hasDispatchedNotice ? 'dispatched' : state;
+}
+
+/** The table's entry, found by state, mode and event. */
+export function outcomeOf(state: RecipientState, mode: DeliveryMode, event: RecipientEvent): Outcome {
+  const row = transitions.find(
+    (candidate) => candidate.from === state && (candidate.mode === mode || candidate.mode === 'both'),
+  );
+  if (row === undefined) throw new TypeError(`The lifecycle has no row for ${state}.`);
+  return row.outcomes[event];
+}
+
+/** True if nothing can change this recipient any more. */
+export function isFinal(state: RecipientState, mode: DeliveryMode): boolean {
+  return recipientEvents.every((event) => outcomeOf(state, mode, event) === 'same');
+}
+
+/** How long a sender waits for notices, in milliseconds (MDN-25). */
+export interface NoticeWindows {
+  /** From `sent` to the processed notice. */
+  readonly processedMs: number;
+  /** From `processed` to the dispatched notice, where it was asked for. */
+  readonly dispatchedMs: number;
+}
+
+export const defaultNoticeWindows: NoticeWindows = { processedMs: 3_600_000, dispatchedMs: 3_600_000 };
+
+/** When the wait that begins with entering `state` ends, in milliseconds since 1970, or null if nothing is awaited. */
+export function deadlineOf(
+  state: RecipientState,
+  mode: DeliveryMode,
+  enteredMs: number,
+  windows: NoticeWindows,
+): number | null {
+  if (state === 'sent') return enteredMs + windows.processedMs;
+  if (state === 'processed' && mode === 'final-delivery') return enteredMs + windows.dispatchedMs;
+  return null;
+}

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { DeliveryOutcome } from '../../delivery/index.ts';
+import {
+  bob,
+  carol,
+  newUrn,
+  sendBody,
+  startTestMessaging,
+  waitUntil,
+  type TestMessaging,
+} from '../../../../test/messaging/start-messaging.ts';
+import { closeWindows } from './close-windows.ts';
+import { MessagingError } from '../errors.ts';
+import { rollUp, type StatusReport } from './find-status.ts';
+import type { MessagingParts } from '../ports.ts';
+
+let world: TestMessaging;
+before(async () => {
+  world = await startTestMessaging({ windows: { processedMs: 60_000, dispatchedMs: 30_000 } });
+});
+after(() => world.close());
+beforeEach(() => world.deliveries.splice(0));
+
+async function send(changes: Record<string, unknown> = {}): Promise<{
+  messageId: string;
+  deliveryId: string;
+  report(outcome: Partial<DeliveryOutcome> & Pick<DeliveryOutcome, 'outcome'>): Promise<void>;
+  status(): Promise<StatusReport>;
+}> {
+  const { messageId } = await world.messaging.send(world.clinic, sendBody(changes), {});
+  const deliveryId = world.deliveries.at(-1)?.deliveryId ?? '';
+  return {
+    messageId,
+    deliveryId,
+    report: (outcome) => world.report({ deliveryId, ...outcome }),
+    status: () => world.messaging.getStatus(world.clinic, messageId),
+  };
+}
+
+const shown = (report: StatusReport) =>
+  report.recipients.map(({ address, state, reason, statusCode }) => [address, state, reason, statusCode]);
+
+describe('Decision 0012: what delivery says', () => {
+  it('M4, MDN-30: each recipient has an outcome of its own', async () => {
+    const message = await send({ toDirectAddress: [bob, carol] });
+    await message.report({ outcome: 'sent' });
+    await message.report({
+      recipient: carol,
+      outcome: 'failed',
+      reason: 'untrusted',
+      statusCode: '5.7.11',
+      text: 'no anchor',
+    });
+    const report = await message.status();
+    assert.deepEqual(shown(report), [
+      [bob, 'sent', '', '2.0.0'],
+      [carol, 'failed', 'untrusted', '5.7.11'],
+    ]);
+    assert.equal(report.status, 'sent');
+    assert.equal(report.recipients[1]?.text, "The recipient's certificate is not trusted.");
+  });
+
+  const reasons: [NonNullable<DeliveryOutcome['reason']>, string][] = [
+    ['no-certificate', '5.7.31'],
+    ['untrusted', '5.7.11'],
+    ['sender-certificate', '5.7.5'],
+    ['unknown-recipient', '5.1.1'],
+    ['smtp-rejected', '5.5.0'],
+    ['internal', '5.3.0'],
+  ];
+  for (const [reason, code] of reasons) {
+    it(`MDN-27, DSN-04: ${reason} is told at once and has the status code ${code} unless the far side gave one`, async () => {
+      const message = await send();
+      await message.report({ outcome: 'failed', reason });
+      assert.deepEqual(shown(await message.status()), [[bob, 'failed', reason, code]]);
+      const other = await send();
+      await other.report({ outcome: 'failed', reason, statusCode: '5.9.9' });
+      assert.deepEqual(shown(await other.status()), [[bob, 'failed', reason, '5.9.9']]);
+    });
+  }
+
+  it('a late report changes nothing but is in the history', async () => {
+    const message = await send();
+    await message.report({ outcome: 'failed', reason: 'no-certificate' });
+    await message.report({ outcome: 'sent' });
+    const [recipient] = (await message.status()).recipients;
+    assert.equal(recipient?.state, 'failed');
+    assert.deepEqual(
+      recipient?.history.map(({ event, status, isLate }) => [event, status, isLate]),
+      [
+        ['accepted', 'queued', false],
+        ['refused', 'failed', false],
+        ['sent', 'failed', true],
+      ],
+    );
+  });
+
+  it('an outcome of a notice touches no message', async () => {
+    const message = await send();
+    await message.report({ kind: 'mdn', outcome: 'failed', reason: 'internal' });
+    assert.equal((await message.status()).status, 'queued');
+  });
+
+  it('what the far side said is cleaned and cut', async () => {
+    const message = await send();
+    await message.report({
+      outcome: 'failed',
+      reason: 'smtp-rejected',
+      text: `550 no\r\nsuch\u0000 ${'x'.repeat(500)}`,
+    });
+    const diagnostic = (await message.status()).recipients[0]?.history.at(-1)?.diagnostic ?? '';
+    assert.match(diagnostic, /^550 no such x{280,300}$/);
+    assert.equal(diagnostic.length, 300);
+  });
+});
+
+describe('MDN-25: windows are rows', () => {
+  it('no processed notice in time: expired, which is not failed', async () => {
+    const message = await send();
+    await message.report({ outcome: 'sent' });
+    world.clock.advance(59_999);
+    assert.equal((await message.status()).status, 'sent');
+    world.clock.advance(1);
+    await waitUntil(async () => (await message.status()).status === 'expired');
+    assert.deepEqual(shown(await message.status()), [[bob, 'expired', 'no-processed-mdn', '5.4.71']]);
+  });
+
+  it('a message that waits to be sent does not expire', async () => {
+    const message = await send();
+    world.clock.advance(24 * 3_600_000);
+    await closeWindows({ ...partsOf(world) });
+    assert.equal((await message.status()).status, 'queued');
+  });
+
+  it('a timer that passed while nobody ran is found at the next start', async () => {
+    const stopped = await startTestMessaging({
+      isStarted: false,
+      windows: { processedMs: 60_000, dispatchedMs: 30_000 },
+    });
+    try {
+      const { messageId } = await stopped.messaging.send(stopped.clinic, sendBody(), {});
+      await stopped.report({ deliveryId: stopped.deliveries[0]?.deliveryId ?? '', outcome: 'sent' });
+      stopped.clock.advance(3_600_000);
+      await stopped.messaging.start();
+      await waitUntil(
+        async () => (await stopped.messaging.getStatus(stopped.clinic, messageId)).status === 'expired',
+      );
+    } finally {
+      await stopped.close();
+    }
+  });
+});
+
+describe('status of messages', () => {
+  it("another client's message does not exist", async () => {
+    const { messageId } = await send();
+    const error = await world.messaging
+      .getStatus(world.stranger, messageId)
+      .catch((reason: unknown) => reason);
+    assert.ok(error instanceof MessagingError && error.code === 'MESSAGING_MESSAGE_NOT_FOUND');
+    for (const id of [newUrn(), 'x', '', 'urn:uuid:1'])
+      await assert.rejects(world.messaging.getStatus(world.clinic, id), {
+        code: 'MESSAGING_MESSAGE_NOT_FOUND',
+      });
+  });
+  it('takes the bare UUID too', async () => {
+    const { messageId } = await send();
+    assert.equal(
+      (await world.messaging.getStatus(world.clinic, messageId.slice(9).toUpperCase())).messageId,
+      messageId,
+    );
+  });
+  it('answers up to 100 ids at once, in the order asked for, and names the unknown ones', async () => {
+    const ids = [(await send()).messageId, (await send()).messageId];
+    const foreign = await world.messaging.send(
+      world.stranger,
+      sendBody({ fromDirectAddress: 'mallory@direct.alpha.example' }),
+      {},
+    );
+    const unknown = [newUrn(), foreign.messageId];
+    const answer = await world.messaging.listStatus(world.clinic, {
+      messageIds: [ids[1], ...unknown, ids[0]],
+    });
+    assert.deepEqual(
+      answer.reports.map((report) => report.messageId),
+      [ids[1], ids[0]],
+    );
+    assert.deepEqual(answer.unknown, unknown);
+    assert.equal(
+      (await world.messaging.listStatus(world.clinic, { messageIds: Array.from({ length: 100 }, newUrn) }))
+        .unknown.length,
+      100,
+    );
+  });
+  it('refuses 101 ids, none, and what is no id', async () => {
+    const faults = async (body: unknown) => {
+      const error = await world.messaging.listStatus(world.clinic, body).catch((reason: unknown) => reason);
+      assert.ok(error instanceof MessagingError);
+      return error.problems.map(({ field, reason }) => `${field} ${reason}`);
+    };
+    assert.deepEqual(await faults({ messageIds: Array.from({ length: 101 }, newUrn) }), [
+      'messageIds too_many',
+    ]);
+    assert.deepEqual(await faults({ messageIds: [] }), ['messageIds required']);
+    assert.deepEqual(await faults(undefined), ['messageIds required']);
+    assert.deepEqual(await faults({ messageIds: [newUrn(), 'x', 5], more: 1 }), [
+      'more unknown',
+      'messageIds[1] invalid',
+      'messageIds[2] invalid',
+    ]);
+  });
+});
+
+describe('Decision 0012: one word for a whole message', () => {
+  const cases: [Parameters<typeof rollUp>[0], string, string][] = [
+    [['queued', 'processed'], 'queued', 'queued'],
+    [['sent', 'failed'], 'sent', 'sent'],
+    [['processed', 'processed'], 'processed', 'processed'],
+    [['processed', 'failed'], 'partial', 'processed'],
+    [['processed', 'dispatched'], 'partial', 'processed'],
+    [['failed', 'expired'], 'failed', 'failed'],
+    [['expired', 'expired'], 'expired', 'expired'],
+    [['dispatched'], 'dispatched', 'dispatched'],
+  ];
+  for (const [states, general, final] of cases) {
+    it(`${states.join(', ')}: ${general}; with final delivery asked for: ${final}`, () => {
+      assert.equal(rollUp(states, 'general'), general);
+      assert.equal(rollUp(states, 'final-delivery'), final);
+    });
+  }
+});
+
+function partsOf({ storage, clock, webhooks, audit }: TestMessaging): MessagingParts {
+  return {
+    storage,
+    clock,
+    webhooks,
+    audit,
+    windows: { processedMs: 60_000, dispatchedMs: 30_000 },
+  } as unknown as MessagingParts;
+}
