@@ -44,6 +44,8 @@ export interface Keys {
   listKeyPairs(
     owner: string,
   ): Promise<readonly { id: string; status: 'active' | 'retired'; certificate: Certificate }[]>;
+  /** The domain and the addresses under it that have an active pair, the domain first. */
+  listKeyOwners(domain: string): Promise<readonly string[]>;
   /** Active pairs that may sign for an address: address-bound ones, or else those of its domain. */
   findSigningKeys(address: DirectAddress): Promise<readonly KeyMaterial[]>;
   /** Every pair that a message to these addresses may be encrypted to, retired ones included (AS-83, AS-84). */
@@ -144,6 +146,21 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
         status: row.status,
         certificate: readCertificate(row.certificate),
       }));
+    },
+    async listKeyOwners(domain) {
+      const suffix = `@${ownerKey(domain)}`;
+      const rows = await db
+        .selectFrom('key_pair')
+        .select('owner')
+        .distinct()
+        .where('status', '=', 'active')
+        .orderBy('owner')
+        .execute();
+      const owners = rows.map(({ owner }) => owner);
+      return [
+        ...owners.filter((owner) => owner === ownerKey(domain)),
+        ...owners.filter((owner) => owner.endsWith(suffix)),
+      ];
     },
     async findSigningKeys(address) {
       const rows = await findRows([addressKey(address), domainOf(address)], true);
