@@ -15,6 +15,7 @@ const groups: readonly (readonly [names: readonly string[], load: () => Promise<
   [['domain', 'key', 'anchor', 'bundle'], async () => (await import('./trust.ts')).addTrustCommands],
   [['mail'], async () => (await import('./mail.ts')).addMailCommands],
   [['audit', 'vault', 'backup'], async () => (await import('./operation.ts')).addOperationCommands],
+  [['doctor'], async () => (await import('./doctor.ts')).addDoctorCommand],
   [['agent'], async () => (await import('./agent.ts')).addAgentCommands],
 ];
 

@@ -175,7 +175,8 @@ function readCode(text: string | undefined): CodedValue | undefined {
   return { code, displayName, codingScheme };
 }
 
-function resolversOf(config: Config): readonly DnsServerAddress[] {
+/** The recursive resolvers of the settings, or those of the system. */
+export function resolversOf(config: Config): readonly DnsServerAddress[] {
   const texts = config.dns.resolvers.length > 0 ? config.dns.resolvers : getServers().map(withPort);
   return texts.map((text) => {
     const colon = text.lastIndexOf(':');

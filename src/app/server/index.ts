@@ -4,4 +4,6 @@
  * The only place that sees all services. Called by the command line (`serve`) and by the sandbox world.
  */
 export { startHisp, type Hisp, type HispOptions } from './start-hisp.ts';
+export { describeKeyWarning } from './watch-keys.ts';
+export { resolversOf } from './build-services.ts';
 export { createHostedZones, type HostedZonesOptions } from './hosted-zones.ts';

@@ -44,6 +44,8 @@ export interface Keys {
   listKeyPairs(
     owner: string,
   ): Promise<readonly { id: string; status: 'active' | 'retired'; certificate: Certificate }[]>;
+  /** The domain and the addresses under it that have an active pair, the domain first. */
+  listKeyOwners(domain: string): Promise<readonly string[]>;
   /**
    * Active pairs that may sign for an address: address-bound ones, or else those of its domain, and only those whose certificates are
    * valid now. If none is, those that would be it otherwise, so that the refusal can say why.
@@ -147,6 +149,21 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
         status: row.status,
         certificate: readCertificate(row.certificate),
       }));
+    },
+    async listKeyOwners(domain) {
+      const suffix = `@${ownerKey(domain)}`;
+      const rows = await db
+        .selectFrom('key_pair')
+        .select('owner')
+        .distinct()
+        .where('status', '=', 'active')
+        .orderBy('owner')
+        .execute();
+      const owners = rows.map(({ owner }) => owner);
+      return [
+        ...owners.filter((owner) => owner === ownerKey(domain)),
+        ...owners.filter((owner) => owner.endsWith(suffix)),
+      ];
     },
     async findSigningKeys(address) {
       const rows = await findRows([addressKey(address), domainOf(address)], true);

@@ -12,5 +12,6 @@ export { eventTypes, type EventPayload, type EventType, type MessageEvent } from
 export type { Webhook } from './hooks.ts';
 export type { DeadNotification } from './dead-letters.ts';
 export type { InboundSource, PostNotification } from './send-notification.ts';
+export { findFailingHooks, type FailingHook } from './find-failing.ts';
 export type { WebhookTables } from './tables.ts';
 export { attemptTimeoutMs, retryDelaysMs } from './retry-schedule.ts';

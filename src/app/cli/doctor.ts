@@ -1,0 +1,155 @@
+import { existsSync } from 'node:fs';
+import { InvalidArgumentError, type Command } from 'commander';
+import { errorText, systemClock } from '../../core/index.ts';
+import { createDnsResolver } from '../../lib/dns/index.ts';
+import type { Config } from '../../platform/index.ts';
+import { createTrust } from '../../service/trust/index.ts';
+import { examine, isHealthy, type Finding, type Severity } from '../doctor/index.ts';
+import { resolversOf } from '../server/index.ts';
+import type { CliContext } from './context.ts';
+import { withInstallation } from './with-installation.ts';
+
+interface DoctorFlags {
+  readonly json?: true;
+  readonly all?: true;
+  readonly timeServer: { readonly host: string; readonly port: number };
+  readonly smtpPort: number;
+  readonly dnsPort: number;
+  readonly timeout: number;
+}
+
+const usualTimeServer = { host: 'time.nist.gov', port: 123 };
+
+/** Adds `doctor`: what is wrong with the installation, and what to do. */
+export function addDoctorCommand(program: Command, context: CliContext): void {
+  program
+    .command('doctor [domain]')
+    .description(
+      'examine the installation and what the world sees of it; ends with 1 if something is to be done',
+    )
+    .option('--json', 'all findings as JSON')
+    .option('--all', 'also list what is in order')
+    .option('--time-server <host[:port]>', 'compare the clock with it by SNTP', readServer, usualTimeServer)
+    .option('--smtp-port <port>', 'the port at which the world delivers mail', readPort, 25)
+    .option('--dns-port <port>', 'the port at which the world asks name servers', readPort, 53)
+    .option('--timeout <seconds>', 'longest wait for one answer', readSeconds, 10)
+    .action(async (domain: string | undefined, flags: DoctorFlags) => {
+      const findings = await runExamination(context, domain, flags);
+      if (flags.json === true) printJson(context, findings);
+      else printReport(context, findings, flags.all === true);
+      if (!isHealthy(findings)) context.setExitCode(1);
+    });
+}
+
+async function runExamination(
+  context: CliContext,
+  domain: string | undefined,
+  flags: DoctorFlags,
+): Promise<readonly Finding[]> {
+  const config = await context.loadConfig();
+  if (!existsSync(config.storage.file)) return [missingInstallation(config)];
+  let findings: readonly Finding[] = [];
+  try {
+    await withInstallation(context, async (installation) => {
+      findings = await examineInstallation({ ...installation, domain, flags });
+    });
+    return findings;
+  } catch (error) {
+    return [...findings, unusableInstallation(config, error)];
+  }
+}
+
+async function examineInstallation({
+  domain,
+  flags,
+  ...installation
+}: Parameters<Parameters<typeof withInstallation>[1]>[0] & {
+  readonly domain: string | undefined;
+  readonly flags: DoctorFlags;
+}): Promise<readonly Finding[]> {
+  const { config, storage } = installation;
+  const timeoutMs = flags.timeout * 1000;
+  const dns = createDnsResolver({ servers: resolversOf(config), timeoutMs, attempts: 2, cache: false });
+  try {
+    return await examine({
+      config,
+      storage,
+      trust: createTrust({ ...installation, clock: systemClock }),
+      clock: systemClock,
+      dns,
+      openResolver: (server) =>
+        createDnsResolver({ servers: [server], timeoutMs, attempts: 1, cache: false }),
+      domain,
+      worldPorts: { smtp: flags.smtpPort, dns: flags.dnsPort },
+      timeServer: flags.timeServer,
+      timeoutMs,
+    });
+  } finally {
+    await dns.close();
+  }
+}
+
+function missingInstallation({ dataDir }: Config): Finding {
+  return {
+    check: 'installation',
+    subject: dataDir,
+    severity: 'error',
+    text: `There is no installation in ${dataDir}.`,
+    advice: 'Name its folder in OPENHISP_DATA_DIR.',
+  };
+}
+
+function unusableInstallation({ dataDir }: Config, error: unknown): Finding {
+  return {
+    check: 'installation',
+    subject: dataDir,
+    severity: 'error',
+    text: `The installation in ${dataDir} cannot be opened: ${errorText(error)}`,
+    advice: 'Check the owner and mode of its files, and that the master key of this database is configured.',
+  };
+}
+
+function printJson(context: CliContext, findings: readonly Finding[]): void {
+  context.print(JSON.stringify({ healthy: isHealthy(findings), findings }, undefined, 2));
+}
+
+const marks: Readonly<Record<Severity, string>> = {
+  ok: 'ok',
+  note: 'note',
+  warning: 'WARNING',
+  error: 'ERROR',
+};
+const order: readonly Severity[] = ['error', 'warning', 'note', 'ok'];
+
+function printReport(context: CliContext, findings: readonly Finding[], showsAll: boolean): void {
+  for (const severity of order) {
+    if (severity === 'ok' && !showsAll) continue;
+    for (const { check, subject, text, advice } of findings.filter((one) => one.severity === severity)) {
+      context.print(`${marks[severity].padEnd(8)}${check}${subject === '' ? '' : ` ${subject}`}: ${text}`);
+      if (advice !== '') context.print(`        -> ${advice}`);
+    }
+  }
+  const count = (severity: Severity): number => findings.filter((one) => one.severity === severity).length;
+  context.print(`${count('error')} errors, ${count('warning')} warnings, ${count('ok')} in order.`);
+}
+
+function readPort(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError('a port from 1 to 65535');
+}
+
+function readSeconds(text: string): number {
+  const seconds = Number(text);
+  if (seconds >= 0.1 && seconds <= 300) return seconds;
+  throw new InvalidArgumentError('seconds from 0.1 to 300');
+}
+
+function readServer(text: string): { host: string; port: number } {
+  const [, host = '', port] = /^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::(\d{1,5}))?$/.exec(text) ?? [];
+  if (host === '') throw new InvalidArgumentError('host or host:port');
+  return {
+    host: host.replace(/^\[|\]$/g, ''),
+    port: port === undefined ? usualTimeServer.port : readPort(port),
+  };
+}

@@ -1,0 +1,447 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { mkdir, mkdtemp, readdir, rm, unlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
+import { silentLog, systemClock, type Closable } from '../../core/index.ts';
+import {
+  certificateTypes,
+  createDnsServer,
+  createStaticZone,
+  type DnsRecord,
+  type DnsZone,
+} from '../../lib/dns/index.ts';
+import { createGuardedFetch } from '../../lib/fetch/index.ts';
+import {
+  createAuthority,
+  createKeyPair,
+  issueDirectCertificate,
+  type Certificate,
+  type KeyPair,
+} from '../../lib/pki/index.ts';
+import { parseDirectAddress } from '../../lib/values/index.ts';
+import { loadConfig, loadMasterKey, openStorage, openVault } from '../../platform/index.ts';
+import { createAudit } from '../../service/audit/index.ts';
+import { openInput } from '../../service/directory/index.ts';
+import type { MessagingTables } from '../../service/messaging/index.ts';
+import { createTrust, type Trust } from '../../service/trust/index.ts';
+import type { WebhookTables } from '../../service/webhook/index.ts';
+import { choosePort } from '../dev/ports.ts';
+import { createHostedZones, startHisp, type Hisp } from '../server/index.ts';
+import type { Finding } from './index.ts';
+
+const domain = 'direct.example.org';
+const mailHost = 'mx.direct.example.org';
+const dayMs = 86_400_000;
+const inDays = (days: number): Date => new Date(Date.now() + days * dayMs);
+
+let folder: string;
+let caKeys: KeyPair;
+let authority: Certificate;
+const parts: Closable[] = [];
+
+before(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'openhisp-doctor-'));
+  caKeys = await createKeyPair();
+  authority = createAuthority({
+    subject: [['CN', 'Test CA']],
+    ...caKeys,
+    notBefore: inDays(-10),
+    notAfter: inDays(3000),
+  });
+});
+after(async () => {
+  for (const part of parts.toReversed()) await part.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function keep<Part extends Closable>(part: Part): Part {
+  parts.push(part);
+  return part;
+}
+
+async function issue(boundTo: Parameters<typeof issueDirectCertificate>[0]['boundTo'], days: number) {
+  const keys = await createKeyPair();
+  const certificate = issueDirectCertificate({
+    boundTo,
+    publicKey: keys.publicKey,
+    issuer: { certificate: authority, privateKey: caKeys.privateKey },
+    notBefore: inDays(-5),
+    notAfter: inDays(days),
+  });
+  return { certificate, keys };
+}
+
+async function importKey(trust: Trust, owner: string, days: number): Promise<string> {
+  const { certificate, keys } = await issue(
+    owner.includes('@') ? { address: parseDirectAddress(owner) } : { domain: owner },
+    days,
+  );
+  return trust.addKeyPair(owner, certificate.der, keys.privateKey);
+}
+
+/** A name server that anybody may ask about the zones, as the world's resolver and as the servers of the zones themselves. */
+async function startDns(zones: () => Promise<readonly DnsZone[]>): Promise<number> {
+  return keep(await createDnsServer({ host: '127.0.0.1', port: 0, zones })).port;
+}
+
+/** Answers SNTP (RFC 5905 §14) with this machine's time and an error. */
+async function startTimeServer(errorSeconds: number, stratum = 2): Promise<number> {
+  const socket = createSocket('udp4');
+  socket.on('message', (query, peer) => {
+    const answer = Buffer.alloc(48);
+    answer[0] = 0x24;
+    answer[1] = stratum;
+    query.copy(answer, 24, 40, 48);
+    const seconds = Date.now() / 1000 + errorSeconds + 2_208_988_800;
+    for (const at of [32, 40]) {
+      answer.writeUInt32BE(Math.floor(seconds), at);
+      answer.writeUInt32BE(Math.floor((seconds % 1) * 2 ** 32), at + 4);
+    }
+    socket.send(answer, peer.port, peer.address);
+  });
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  keep({ close: async () => void socket.close() });
+  return socket.address().port;
+}
+
+interface Report {
+  readonly healthy: boolean;
+  readonly findings: readonly Finding[];
+}
+
+/** Runs the command as a process of its own, like an operator beside the running server. */
+async function doctor(
+  dataDir: string,
+  words: readonly string[],
+): Promise<{ status: number | null; out: string; errors: string }> {
+  const cli = path.resolve(import.meta.dirname, '../cli/main.ts');
+  const child = spawn(process.execPath, [cli, 'doctor', ...words], {
+    env: { PATH: process.env['PATH'], OPENHISP_DATA_DIR: dataDir },
+  });
+  let [out, errors] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  const status = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { status, out, errors };
+}
+
+/** Findings that are not good, as `severity check subject`. */
+const badOf = ({ findings }: Report): string[] =>
+  findings
+    // How full the disk of this machine is says nothing about the program.
+    .filter(({ check, severity }) => check !== 'disk' && (severity === 'warning' || severity === 'error'))
+    .map(({ severity, check, subject }) => `${severity} ${check} ${subject}`)
+    .sort();
+
+describe('openhisp doctor on a set-up in order', () => {
+  let hisp: Hisp;
+  let dataDir: string;
+  let ports: { readonly smtp: number; readonly dns: number; readonly time: number };
+  const pem = makeTlsCertificate(mailHost, 400);
+  const needsOpenssl = { skip: pem === undefined ? 'openssl is not installed' : false };
+
+  const run = async (...words: string[]) => {
+    const result = await doctor(dataDir, [
+      ...words,
+      '--json',
+      '--smtp-port',
+      String(ports.smtp),
+      '--dns-port',
+      String(ports.dns),
+      '--time-server',
+      `127.0.0.1:${ports.time}`,
+    ]);
+    return { ...result, report: JSON.parse(result.out) as Report };
+  };
+
+  before(async () => {
+    if (pem === undefined) return;
+    dataDir = path.join(folder, 'good');
+    const tlsFile = path.join(folder, 'mail.pem');
+    await writeFile(tlsFile, pem, { mode: 0o600 });
+    let zones: readonly DnsZone[] = [];
+    ports = {
+      smtp: await choosePort(['127.0.0.1'], 0),
+      dns: await startDns(async () => zones),
+      time: await startTimeServer(0.2),
+    };
+    const settings = {
+      'http.port': await choosePort(['127.0.0.1'], 0),
+      'smtp.host': '0.0.0.0',
+      'smtp.port': ports.smtp,
+      'smtp.hostname': mailHost,
+      'smtp.tlsKeyFile': tlsFile,
+      'smtp.tlsCertificateFile': tlsFile,
+      'dns.resolvers': `127.0.0.1:${ports.dns}`,
+      'directory.searchThreads': 0,
+    };
+    // The command reads the same settings as the server, from the file.
+    const file = path.join(dataDir, 'config.json');
+    const nested: Record<string, Record<string, unknown>> = {};
+    for (const [name, value] of Object.entries(settings)) {
+      const [section = '', key = ''] = name.split('.');
+      (nested[section] ??= {})[key] = name === 'dns.resolvers' ? [value] : value;
+    }
+    await mkdir(dataDir, { recursive: true });
+    await writeFile(file, JSON.stringify(nested));
+    hisp = keep(await startHisp({ config: loadConfig({}, file, { dataDir }), log: silentLog }));
+    await hisp.trust.addDomain(domain);
+    await importKey(hisp.trust, domain, 700);
+    await hisp.trust.addAnchor(domain, authority.der);
+    await hisp.trust.putAddress(parseDirectAddress(`desk@${domain}`));
+    const csv = path.join(folder, 'directory.csv');
+    await writeFile(csv, 'serv_direct_addr\none@d.example\n');
+    await hisp.directory.importFiles({ files: await openInput(csv), kind: 'full' });
+    zones = await createHostedZones({
+      trust: hisp.trust,
+      mailHostname: mailHost,
+      mailAddress: '127.0.0.1',
+    })();
+  });
+
+  it('finds nothing to do, says what it examined, and ends with 0', needsOpenssl, async () => {
+    const { status, report, errors } = await run(domain);
+    assert.deepEqual(badOf(report), [], errors);
+    assert.equal(status, report.healthy ? 0 : 1);
+    const examined = new Set(report.findings.map(({ check }) => check));
+    assert.deepEqual([...examined].sort(), [
+      'address',
+      'anchor',
+      'cert',
+      'clock',
+      'database',
+      'directory',
+      'disk',
+      'key',
+      'listen',
+      'mail',
+      'mx',
+      'ns',
+      'smtp',
+      'tls',
+      'webhook',
+    ]);
+  });
+
+  it('reports a key that expires soon, and no more when it is retired', needsOpenssl, async () => {
+    const user = `desk@${domain}`;
+    const id = await importKey(hisp.trust, user, 12);
+    const { status, report } = await run();
+    assert.equal(status, 1);
+    assert.deepEqual(badOf(report), [`warning key ${domain}`]);
+    const finding = report.findings.find(({ check, severity }) => check === 'key' && severity === 'warning');
+    assert.match(finding?.text ?? '', /desk@direct\.example\.org .*expires on \d{4}-\d\d-\d\d/);
+    assert.match(finding?.advice ?? '', /openhisp key import desk@direct\.example\.org/);
+    await hisp.trust.retireKeyPair(id);
+    assert.deepEqual(badOf((await run()).report), []);
+  });
+
+  it('refuses a domain that is not hosted', needsOpenssl, async () => {
+    const { status, report } = await run('other.example');
+    assert.equal(status, 1);
+    assert.deepEqual(badOf(report), ['error domain other.example']);
+  });
+
+  it(
+    'the readiness details and the metrics tell of a key that ends, without failing',
+    needsOpenssl,
+    async () => {
+      await importKey(hisp.trust, `desk@${domain}`, 12);
+      await hisp.close();
+      const config = loadConfig({}, path.join(dataDir, 'config.json'), { dataDir });
+      const again = keep(await startHisp({ config, log: silentLog }));
+      const read = async (place: string) => (await fetch(again.baseUrl + place)).text();
+      let ready = await read('/health/ready');
+      // 503 until the directory is loaded; the keys are read at the same time.
+      while (!ready.includes('"degraded"')) ready = await read('/health/ready');
+      const { status, degraded } = JSON.parse(ready) as { status: string; degraded: unknown[] };
+      assert.equal(status, 'OK');
+      assert.match(
+        JSON.stringify(degraded),
+        /^\[\{"part":"keys","detail":"The key of desk@direct\.example\.org [^"]*"\}\]$/,
+      );
+      assert.match(
+        await read('/metrics'),
+        /^openhisp_key_expiry_days\{domain="direct\.example\.org"\} 11\.99/m,
+      );
+    },
+  );
+});
+
+describe('openhisp doctor on a broken set-up', () => {
+  it('finds every planted fault, says what to do about each, and ends with 1', async () => {
+    const dataDir = path.join(folder, 'broken');
+    const file = path.join(dataDir, 'openhisp.db');
+    const storage = await openStorage({ file });
+    await storage.migrate();
+    const masterKey = loadMasterKey({ file: path.join(dataDir, 'master.key'), createsFile: true });
+    const vault = await openVault({ storage, masterKey, clock: systemClock });
+    const audit = createAudit({ storage, clock: systemClock, log: silentLog });
+    const trust = createTrust({ storage, vault, clock: systemClock, audit });
+    // Trust: a key that ends, an address without one that is published, no outgoing anchor, a bundle that cannot be fetched, no address.
+    await trust.addDomain(domain);
+    await importKey(trust, domain, 9);
+    await trust.addAnchor(domain, authority.der, 'incoming');
+    await trust.addBundle({ domain, url: 'http://127.0.0.1:1/bundle.p7b', direction: 'incoming' });
+    const fetch = createGuardedFetch({ timeoutMs: 2000, maxBytes: 1000, allowPrivate: true });
+    await trust.refreshBundles(fetch, silentLog);
+    // Services: a webhook that fails, mail that waits for the operator, no directory.
+    const now = Date.now();
+    await storage
+      .tables<WebhookTables>()
+      .insertInto('webhook')
+      .values({
+        id: 'hook-1',
+        client_id: 'clinic',
+        kind: 'status',
+        url: 'https://user:geheim@hooks.example/secret',
+        description: '',
+        event_types: 'message.sent',
+        is_xdm: 0,
+        is_enabled: 1,
+        disabled_reason: '',
+        sealed_secret: Buffer.alloc(1),
+        sealed_previous_secret: null,
+        previous_secret_until: null,
+        sealed_basic: null,
+        failing_since: now - dayMs,
+        created_at: now,
+        updated_at: now,
+      })
+      .execute();
+    await storage
+      .tables<MessagingTables>()
+      .insertInto('inbound_mail')
+      .values({
+        id: 'mail-1',
+        mail_from: 'a@b.example',
+        recipients: '["desk@direct.example.org"]',
+        sealed_mail: Buffer.alloc(1),
+        content_hash: 'x',
+        state: 'failed',
+        attempts: 9,
+        next_attempt_at: now,
+        lease_owner: null,
+        lease_until: null,
+        last_error: 'AGENT_X',
+        received_at: now,
+      } as never)
+      .execute();
+    await audit.close();
+    await storage.close();
+    // DNS: a name server that does not answer, another mail host, a certificate that nobody here has the key of.
+    const foreign = await issue({ domain }, 100);
+    const record = (name: string, type: DnsRecord['type'], data: unknown) =>
+      ({ name, type, ttlSeconds: 60, data }) as DnsRecord;
+    const zone = createStaticZone(domain, [
+      record(domain, 'SOA', {
+        primaryServer: `ns.${domain}`,
+        mailbox: `hostmaster.${domain}`,
+        serial: 1,
+        refreshSeconds: 3600,
+        retrySeconds: 600,
+        expireSeconds: 86_400,
+        minimumSeconds: 60,
+      }),
+      record(domain, 'NS', `ns.${domain}`),
+      record(domain, 'MX', { priority: 10, exchange: `old.${domain}` }),
+      record(domain, 'CERT', {
+        certificateType: certificateTypes.pkix,
+        keyTag: 0,
+        algorithm: 0,
+        data: foreign.certificate.der,
+      }),
+      record(`ns.${domain}`, 'A', '127.0.0.1'),
+      record(`old.${domain}`, 'A', '127.0.0.1'),
+    ]);
+    const dnsPort = await startDns(async () => [zone]);
+    // Settings: the default name and loopback addresses, a proxy that is not trusted, and no server that runs.
+    await writeFile(
+      path.join(dataDir, 'config.json'),
+      JSON.stringify({
+        http: { isBehindTlsProxy: true, port: 1 },
+        smtp: { port: 1 },
+        dns: { resolvers: [`127.0.0.1:${dnsPort}`], isServing: true, port: 1, timeoutMs: 500 },
+      }),
+    );
+    const flags = ['--smtp-port', '1', '--dns-port', '1', '--timeout', '1'];
+    const time = ['--time-server', `127.0.0.1:${await startTimeServer(-300)}`];
+    const { status, out } = await doctor(dataDir, [...flags, ...time, '--json']);
+    const report = JSON.parse(out) as Report;
+    assert.deepEqual([status, report.healthy], [1, false]);
+    assert.deepEqual(badOf(report), [
+      'error anchor direct.example.org',
+      'error bundle direct.example.org',
+      'error cert direct.example.org',
+      'error cert direct.example.org',
+      'error clock 127.0.0.1',
+      'error listen dns',
+      'error listen http',
+      'error listen smtp',
+      'error listen smtp.hostname',
+      'error mail ',
+      'error ns direct.example.org',
+      'error smtp direct.example.org',
+      'warning address direct.example.org',
+      'warning directory ',
+      'warning key direct.example.org',
+      'warning listen dns',
+      'warning listen smtp',
+      'warning mx direct.example.org',
+      'warning ns direct.example.org',
+      'warning tls http',
+      'warning webhook hook-1',
+    ]);
+    for (const { severity, advice, text } of report.findings) {
+      assert.ok(severity === 'ok' || advice.length > 10, text);
+      assert.doesNotMatch(`${text}${advice}`, /geheim|\/secret/);
+    }
+    const clock = report.findings.find(({ check }) => check === 'clock');
+    assert.match(clock?.text ?? '', /^The clock is (29|30)\d\.\d s fast\.$/);
+    const readable = await doctor(dataDir, [...flags, ...time]);
+    assert.equal(readable.status, 1);
+    assert.match(readable.out, /^ERROR {3}ns direct\.example\.org: .*\n {8}-> .*/m);
+    assert.match(readable.out, /\n12 errors, 9 warnings, \d+ in order\.\n$/);
+  });
+
+  it('a time server that is not in step, or silent, is a note and no fault of ours', async () => {
+    const dataDir = path.join(folder, 'broken');
+    const unsynchronized = `127.0.0.1:${await startTimeServer(900, 0)}`;
+    for (const [server, words] of [
+      [unsynchronized, /not in step itself/],
+      ['127.0.0.1:1', /could not be compared/],
+    ] as const) {
+      const { out } = await doctor(dataDir, [
+        '--json',
+        '--timeout',
+        '1',
+        '--smtp-port',
+        '1',
+        '--time-server',
+        server,
+      ]);
+      const clock = (JSON.parse(out) as Report).findings.find(({ check }) => check === 'clock');
+      assert.equal(clock?.severity, 'note');
+      assert.match(clock.text, words);
+    }
+  });
+
+  it('a folder without installation is reported and stays empty; a lost master key is reported and not replaced', async () => {
+    const empty = path.join(folder, 'empty');
+    await mkdir(empty);
+    const nothing = await doctor(empty, ['--json']);
+    assert.equal(nothing.status, 1);
+    assert.deepEqual(badOf(JSON.parse(nothing.out) as Report), [`error installation ${empty}`]);
+    assert.deepEqual(await readdir(empty), []);
+    const broken = path.join(folder, 'broken');
+    await unlink(path.join(broken, 'master.key'));
+    const locked = await doctor(broken, ['--json']);
+    assert.equal(locked.status, 1);
+    assert.deepEqual(badOf(JSON.parse(locked.out) as Report), [`error installation ${broken}`]);
+    assert.ok(!(await readdir(broken)).includes('master.key'));
+  });
+});

@@ -1,0 +1,97 @@
+import { connect } from 'node:net';
+import { isLoopback } from '../../platform/index.ts';
+import type { DoctorOptions } from './examine.ts';
+import { findingsOf, type Finding } from './findings.ts';
+
+interface Listener {
+  readonly name: 'http' | 'smtp' | 'dns' | 'ldap';
+  readonly host: string;
+  readonly port: number;
+  /** What does not work if only this machine can reach it; undefined where a proxy in front is usual. */
+  readonly need: string | undefined;
+}
+
+/** Whether the server runs, and whether anybody but this machine can reach what it listens on. */
+export async function examineListeners(
+  { config, timeoutMs }: DoctorOptions,
+  hosted: readonly string[],
+): Promise<readonly Finding[]> {
+  const { http, smtp, dns, ldap } = config;
+  const listeners: Listener[] = [
+    { name: 'http', host: http.host, port: http.port, need: undefined },
+    { name: 'smtp', host: smtp.host, port: smtp.port, need: 'no other HISP can deliver mail' },
+    ...(dns.isServing
+      ? [{ name: 'dns' as const, host: dns.host, port: dns.port, need: 'nobody finds our certificates' }]
+      : []),
+    ...(ldap.isServing
+      ? [
+          {
+            name: 'ldap' as const,
+            host: ldap.host,
+            port: ldap.port,
+            need: 'nobody finds our certificates by LDAP',
+          },
+        ]
+      : []),
+  ];
+  const findings = await Promise.all(
+    listeners.map((one) => examineListener(one, hosted.length > 0, timeoutMs)),
+  );
+  const name = findingsOf('listen', 'smtp.hostname');
+  const isNameless = smtp.hostname === 'localhost' || !smtp.hostname.includes('.');
+  if (hosted.length > 0 && isNameless) {
+    findings.push([
+      name.error(
+        `smtp.hostname is ${smtp.hostname}: peers refuse such a name, and MX and NS records cannot point at it.`,
+        "Set smtp.hostname to this server's public name, for example mx.direct.example.org.",
+      ),
+    ]);
+  }
+  return findings.flat();
+}
+
+async function examineListener(
+  { name, host, port, need }: Listener,
+  isHosting: boolean,
+  timeoutMs: number,
+): Promise<Finding[]> {
+  const report = findingsOf('listen', name);
+  const findings: Finding[] = [];
+  if (isHosting && isLoopback(host)) {
+    const text = `${name}.host is ${host}: only this machine can reach it`;
+    findings.push(
+      need === undefined
+        ? report.note(`${text}.`, 'Fine behind a proxy on this machine, or for clients on it.')
+        : report.warning(
+            `${text}, so ${need}.`,
+            `Set ${name}.host to 0.0.0.0 or this machine's public address; leave it if a gateway on this machine passes traffic on.`,
+          ),
+    );
+  }
+  // With port 0 the running server has chosen one that nobody else knows.
+  if (port === 0) return findings;
+  const problem = await tryConnect(host, port, timeoutMs);
+  if (problem !== undefined) {
+    findings.push(
+      report.error(
+        `Nothing answers at ${host} port ${port}: ${problem}.`,
+        'Start the server: openhisp serve. If it runs, read its log.',
+      ),
+    );
+  } else if (findings.length === 0) findings.push(report.ok(`${host} port ${port} answers.`));
+  return findings;
+}
+
+async function tryConnect(host: string, port: number, timeoutMs: number): Promise<string | undefined> {
+  const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return new Promise((resolve) => {
+    const socket = connect({ host: own, port, timeout: timeoutMs });
+    const end = (problem?: string): void => {
+      socket.destroy();
+      resolve(problem);
+    };
+    socket.once('connect', () => end());
+    socket.once('timeout', () => end('no answer in time'));
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
+  });
+}

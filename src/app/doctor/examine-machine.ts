@@ -1,0 +1,82 @@
+import { existsSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
+import { errorText } from '../../core/index.ts';
+import { readTlsFiles } from '../../platform/index.ts';
+import { expiryWarningDays, type TrustTables } from '../../service/trust/index.ts';
+import type { DoctorOptions } from './examine.ts';
+import { findingsOf, type Finding } from './findings.ts';
+
+const gigabyte = 1_000_000_000;
+const littleDiskBytes = 5 * gigabyte;
+const noDiskBytes = gigabyte;
+const dayMs = 86_400_000;
+/** A write-ahead log grows like this only if something keeps the database from tidying up. */
+const largeLogBytes = 2 * gigabyte;
+
+/** What the service stands on: disk, database, TLS files. */
+export async function examineMachine(options: DoctorOptions): Promise<readonly Finding[]> {
+  return [await examineDisk(options), await examineDatabase(options), ...examineTlsFile(options)];
+}
+
+async function examineDisk({ config }: DoctorOptions): Promise<Finding> {
+  const report = findingsOf('disk', config.dataDir);
+  const { bavail, bsize, blocks } = await statfs(config.dataDir);
+  const free = bavail * bsize;
+  const text = `${(free / gigabyte).toFixed(1)} GB free of ${((blocks * bsize) / gigabyte).toFixed(1)} GB.`;
+  const advice = 'Make room: when the disk is full, mail is refused and sends fail.';
+  if (free < noDiskBytes) return report.error(text, advice);
+  return free < littleDiskBytes ? report.warning(text, advice) : report.ok(text);
+}
+
+async function examineDatabase({ config, storage }: DoctorOptions): Promise<Finding> {
+  const { file } = config.storage;
+  const report = findingsOf('database', file);
+  try {
+    await storage.check();
+    // Needs the right to write and the write lock, and changes no row.
+    await storage.transaction<TrustTables, unknown>((tx) =>
+      tx.updateTable('hosted_domain').set({ created_at: 0 }).where('domain', '=', '').execute(),
+    );
+  } catch (error) {
+    return report.error(
+      `It cannot be written: ${errorText(error)}`,
+      'Check the owner and mode of the file and its folder, the disk, and whether another program holds it.',
+    );
+  }
+  const log = `${file}-wal`;
+  const logBytes = existsSync(log) ? statSync(log).size : 0;
+  if (logBytes > largeLogBytes) {
+    return report.warning(
+      `The write-ahead log has ${(logBytes / gigabyte).toFixed(1)} GB.`,
+      'Look for a program that keeps the database open for reading, then restart the server.',
+    );
+  }
+  return report.ok('It answers and can be written.');
+}
+
+function examineTlsFile({ config, clock }: DoctorOptions): Finding[] {
+  const { tlsCertificateFile, isBehindTlsProxy, trustedProxies } = config.http;
+  const report = findingsOf('tls', 'http');
+  if (isBehindTlsProxy && trustedProxies.length === 0) {
+    return [
+      report.warning(
+        'http.isBehindTlsProxy is on without http.trustedProxies: every client has the address of the proxy.',
+        "Set http.trustedProxies to the proxy's address: limits and the audit go by client address.",
+      ),
+    ];
+  }
+  if (tlsCertificateFile === undefined) return [];
+  try {
+    const validTo = new Date(new X509Certificate(readTlsFiles('http', config.http)?.cert ?? '').validTo);
+    const daysLeft = (validTo.getTime() - clock.now().getTime()) / dayMs;
+    const date = validTo.toISOString().slice(0, 10);
+    const renew = 'Renew the certificate of http.tlsCertificateFile, then restart.';
+    if (daysLeft < 0) return [report.error(`The certificate of the API expired on ${date}.`, renew)];
+    if (daysLeft < expiryWarningDays)
+      return [report.warning(`The certificate of the API expires on ${date}.`, renew)];
+    return [report.ok(`The certificate of the API is valid until ${date}.`)];
+  } catch (error) {
+    return [report.error(errorText(error), 'Correct http.tlsKeyFile and http.tlsCertificateFile.')];
+  }
+}

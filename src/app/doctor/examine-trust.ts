@@ -1,0 +1,95 @@
+import { describeKeyWarning } from '../server/index.ts';
+import { expiryWarningDays, type BundleStatus } from '../../service/trust/index.ts';
+import type { DoctorOptions } from './examine.ts';
+import { findingsOf, type Finding } from './findings.ts';
+
+const dayMs = 86_400_000;
+/** A bundle is fetched once a day unless configured otherwise; three days without success are more than a bad night. */
+const oldBundleDays = 3;
+
+/** Keys and their dates, addresses, anchors and bundles of one domain. */
+export async function examineTrust(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
+  const { trust } = options;
+  const [keys, anchors, addresses, bundles] = await Promise.all([
+    examineKeys(domain, options),
+    examineAnchors(domain, options),
+    trust.listAddresses(domain),
+    trust.listBundles(),
+  ]);
+  const active = addresses.filter(({ status }) => status === 'active').length;
+  const report = findingsOf('address', domain);
+  return [
+    ...keys,
+    ...anchors,
+    active > 0
+      ? report.ok(`${active} active addresses.`)
+      : report.warning(
+          'No active address: all mail to the domain is refused.',
+          `openhisp address add name@${domain}`,
+        ),
+    ...bundles.filter((bundle) => bundle.domain === domain).map((bundle) => judgeBundle(bundle, options)),
+  ];
+}
+
+async function examineKeys(domain: string, { trust }: DoctorOptions): Promise<readonly Finding[]> {
+  const report = findingsOf('key', domain);
+  const [dates] = await trust.findKeyDates(domain);
+  const warnings = dates?.warnings ?? [];
+  if (warnings.length === 0) return [report.ok(`Valid for ${Math.floor(dates?.daysLeft ?? 0)} more days.`)];
+  return warnings.map((warning) => {
+    const renew = `Get a certificate for ${warning.owner} from your CA and import it: openhisp key import ${warning.owner} --cert FILE --key FILE`;
+    const text = describeKeyWarning(warning);
+    return warning.problem === 'expires-soon' ? report.warning(text, renew) : report.error(text, renew);
+  });
+}
+
+async function examineAnchors(domain: string, { trust, clock }: DoctorOptions): Promise<readonly Finding[]> {
+  const report = findingsOf('anchor', domain);
+  const now = clock.now().getTime();
+  const findings: Finding[] = [];
+  for (const direction of ['incoming', 'outgoing'] as const) {
+    const anchors = await trust.findAnchors(domain, direction);
+    const valid = anchors.filter(({ notAfter }) => notAfter.getTime() >= now);
+    if (valid.length > 0) continue;
+    findings.push(
+      report.error(
+        anchors.length === 0
+          ? `No anchor for ${direction} mail: none of it is trusted.`
+          : `All ${anchors.length} anchors for ${direction} mail have expired: none of it is trusted.`,
+        `openhisp anchor add ${domain} FILE, or openhisp bundle add ${domain} URL`,
+      ),
+    );
+  }
+  for (const { id, certificate } of await trust.listAnchors(domain)) {
+    const daysLeft = (certificate.notAfter.getTime() - now) / dayMs;
+    if (daysLeft > expiryWarningDays) continue;
+    const date = certificate.notAfter.toISOString().slice(0, 10);
+    findings.push(
+      report.warning(
+        `The anchor ${certificate.subject} ${daysLeft < 0 ? 'expired' : 'expires'} on ${date}.`,
+        `Add its successor, then: openhisp anchor remove ${id}`,
+      ),
+    );
+  }
+  return findings.length > 0 ? findings : [report.ok('Anchors for both directions.')];
+}
+
+function judgeBundle(bundle: BundleStatus, { clock }: DoctorOptions): Finding {
+  const report = findingsOf('bundle', bundle.domain);
+  const { refreshedAt, anchorCount, lastError, url } = bundle;
+  const advice = `Fetch ${url} by hand from this machine, and check --signer; the server tries again every 15 minutes.`;
+  if (refreshedAt === undefined) {
+    return lastError === ''
+      ? report.warning(
+          `${url} was never fetched.`,
+          'Start the server: it fetches new bundles within a minute.',
+        )
+      : report.error(`${url} was never fetched: ${lastError}`, advice);
+  }
+  const days = (clock.now().getTime() - refreshedAt.getTime()) / dayMs;
+  const age = `last refreshed ${days.toFixed(1)} days ago, ${anchorCount} anchors`;
+  if (lastError !== '') return report.warning(`${url}: ${age}; since then: ${lastError}`, advice);
+  if (days > oldBundleDays)
+    return report.warning(`${url}: ${age}.`, 'Start the server: it refreshes bundles that are due.');
+  return report.ok(`${url}: ${age}.`);
+}

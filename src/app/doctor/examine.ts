@@ -1,0 +1,68 @@
+import type { Clock, Closable } from '../../core/index.ts';
+import type { DnsResolver, DnsServerAddress } from '../../lib/dns/index.ts';
+import type { Config, Storage } from '../../platform/index.ts';
+import type { Trust } from '../../service/trust/index.ts';
+import { examineClock } from './examine-clock.ts';
+import { examineDns } from './examine-dns.ts';
+import { examineListeners } from './examine-listeners.ts';
+import { examineMachine } from './examine-machine.ts';
+import { examineMail } from './examine-mail.ts';
+import { examineServices } from './examine-services.ts';
+import { examineTrust } from './examine-trust.ts';
+import { findingsOf, type Finding } from './findings.ts';
+
+export interface DoctorOptions {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly trust: Trust;
+  readonly clock: Clock;
+  /** As the world sees it: recursive, and without a cache of its own. */
+  readonly dns: DnsResolver;
+  /** A resolver that asks one name server alone. */
+  readonly openResolver: (server: DnsServerAddress) => DnsResolver & Closable;
+  /** Only this hosted domain. */
+  readonly domain?: string | undefined;
+  /** Where the world finds services: 25 for mail, 53 for DNS. */
+  readonly worldPorts: { readonly smtp: number; readonly dns: number };
+  /** Asked for the time by SNTP (RFC 5905 §14). */
+  readonly timeServer: { readonly host: string; readonly port: number };
+  /** Longest wait for one answer from outside. */
+  readonly timeoutMs: number;
+}
+
+/** Domains examined at the same time. */
+const concurrentDomains = 4;
+
+/** Runs every check. A check that fails by itself is a finding, never an exception. */
+export async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
+  const { trust, domain: only } = options;
+  const hosted = await trust.listDomains();
+  const domains = only === undefined ? hosted : hosted.filter((domain) => domain === only.toLowerCase());
+  const findings: Finding[] = [];
+  if (domains.length === 0) findings.push(nothingHosted(only));
+  const installation = [examineListeners, examineMachine, examineClock, examineServices] as const;
+  findings.push(...(await Promise.all(installation.map((check) => check(options, hosted)))).flat());
+  for (let start = 0; start < domains.length; start += concurrentDomains) {
+    const batch = domains.slice(start, start + concurrentDomains);
+    const found = await Promise.all(batch.map((domain) => examineDomain(domain, options)));
+    findings.push(...found.flat());
+  }
+  return findings;
+}
+
+async function examineDomain(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
+  const parts = [examineTrust, examineDns, examineMail] as const;
+  return (await Promise.all(parts.map((check) => check(domain, options)))).flat();
+}
+
+function nothingHosted(only: string | undefined): Finding {
+  return only === undefined
+    ? findingsOf('domain').warning(
+        'No domain is hosted.',
+        'Add yours: openhisp domain add direct.example.org, then key import and anchor add (docs/operations.md).',
+      )
+    : findingsOf('domain', only).error(
+        `${only} is not hosted here.`,
+        `openhisp domain list shows what is; openhisp domain add ${only} adds it.`,
+      );
+}

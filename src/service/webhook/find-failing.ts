@@ -1,0 +1,39 @@
+import type { Storage } from '../../platform/index.ts';
+import type { WebhookTables } from './tables.ts';
+
+export interface FailingHook {
+  readonly id: string;
+  readonly clientId: string;
+  /** Since when every attempt has failed. */
+  readonly failingSince: Date | undefined;
+  /** `failing` or `gone` if the service switched it off, else empty. */
+  readonly disabledReason: string;
+  /** Notifications whose attempts are used up. */
+  readonly deadCount: number;
+}
+
+/** The webhooks of all clients that fail, were switched off by the service, or have undelivered notifications. By id. */
+export async function findFailingHooks(storage: Storage): Promise<readonly FailingHook[]> {
+  const db = storage.tables<WebhookTables>();
+  const counts = await db
+    .selectFrom('webhook_notification')
+    .select(({ fn }) => ['webhook_id', fn.countAll<number>().as('count')])
+    .where('state', '=', 'dead')
+    .groupBy('webhook_id')
+    .execute();
+  const dead = new Map(counts.map((row) => [row.webhook_id, Number(row.count)]));
+  const hooks = await db
+    .selectFrom('webhook')
+    .select(['id', 'client_id', 'failing_since', 'disabled_reason'])
+    .orderBy('id')
+    .execute();
+  return hooks
+    .map((row) => ({
+      id: row.id,
+      clientId: row.client_id,
+      failingSince: row.failing_since === null ? undefined : new Date(row.failing_since),
+      disabledReason: row.disabled_reason === 'client' ? '' : row.disabled_reason,
+      deadCount: dead.get(row.id) ?? 0,
+    }))
+    .filter((hook) => hook.failingSince !== undefined || hook.disabledReason !== '' || hook.deadCount > 0);
+}
