@@ -24,13 +24,16 @@ export function createAddresses(store: TrustStore): Addresses {
   const { clock } = store;
   const db = store.storage.tables<TrustTables>();
 
-  async function isHostedDomain(domain: string): Promise<boolean> {
-    const row = await db
-      .selectFrom('hosted_domain')
-      .select('domain')
-      .where('domain', '=', domain.toLowerCase())
-      .executeTakeFirst();
-    return row !== undefined;
+  function isHostedDomain(domain: string): Promise<boolean> {
+    const name = domain.toLowerCase();
+    return store.lookups.find(`domain ${name}`, async () => {
+      const row = await db
+        .selectFrom('hosted_domain')
+        .select('domain')
+        .where('domain', '=', name)
+        .executeTakeFirst();
+      return row !== undefined;
+    });
   }
 
   async function addDomain(domain: string): Promise<void> {
@@ -72,13 +75,16 @@ export function createAddresses(store: TrustStore): Addresses {
     );
   }
 
-  async function findAddress(address: DirectAddress): Promise<HostedAddress | undefined> {
-    const row = await db
-      .selectFrom('hosted_address')
-      .select(['address', 'status'])
-      .where('address_key', '=', addressKey(address))
-      .executeTakeFirst();
-    return row === undefined ? undefined : { address: row.address as DirectAddress, status: row.status };
+  function findAddress(address: DirectAddress): Promise<HostedAddress | undefined> {
+    const key = addressKey(address);
+    return store.lookups.find(`address ${key}`, async () => {
+      const row = await db
+        .selectFrom('hosted_address')
+        .select(['address', 'status'])
+        .where('address_key', '=', key)
+        .executeTakeFirst();
+      return row === undefined ? undefined : { address: row.address as DirectAddress, status: row.status };
+    });
   }
 
   return {

@@ -76,14 +76,17 @@ export function createAnchors(store: TrustStore): Anchors {
         bundleId: row.bundle_id,
       }));
     },
-    async findAnchors(domain, direction) {
-      const rows = await db
-        .selectFrom('trust_anchor')
-        .select(['fingerprint', 'certificate'])
-        .where('domain', '=', domain.toLowerCase())
-        .where('direction', 'in', [direction, 'both'])
-        .execute();
-      return [...new Map(rows.map((row) => [row.fingerprint, parse(row)])).values()];
+    findAnchors(domain, direction) {
+      const name = domain.toLowerCase();
+      return store.lookups.find(`anchors ${direction} ${name}`, async () => {
+        const rows = await db
+          .selectFrom('trust_anchor')
+          .select(['fingerprint', 'certificate'])
+          .where('domain', '=', name)
+          .where('direction', 'in', [direction, 'both'])
+          .execute();
+        return [...new Map(rows.map((row) => [row.fingerprint, parse(row)])).values()];
+      });
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import type { Lookups } from './lookups.ts';
 import type { TrustTables } from './tables.ts';
 
 /** What the parts of this module work with. */
@@ -9,6 +10,7 @@ export interface TrustStore {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly audit: Audit;
+  readonly lookups: Lookups;
 }
 
 export interface Change {
@@ -22,12 +24,13 @@ export interface Change {
 
 /** Makes a change and its audit row in one transaction: both are kept or neither. */
 export function applyChange<Result>(
-  { storage, audit }: TrustStore,
+  { storage, audit, lookups }: TrustStore,
   change: Change,
   work: (tx: Kysely<TrustTables>) => Promise<Result>,
 ): Promise<Result> {
   return storage.transaction<TrustTables, Result>(async (tx) => {
     const result = await work(tx);
+    lookups.changeIn(tx);
     await audit.recordIn(tx, {
       action: change.action,
       actor: change.actor ?? 'operator',

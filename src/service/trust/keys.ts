@@ -64,6 +64,13 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
   const db = store.storage.tables<TrustTables>();
   // Rows never change but for their status, so an opened key stays right for as long as the process lives.
   const opened = new Map<string, KeyMaterial>();
+  const parsed = new Map<string, Certificate>();
+
+  function parse(row: Pick<KeyRow, 'id' | 'certificate'>): Certificate {
+    const certificate = parsed.get(row.id) ?? readCertificate(row.certificate);
+    parsed.set(row.id, certificate);
+    return certificate;
+  }
 
   function openRow(row: Pick<KeyRow, 'id' | 'certificate' | 'sealed_private_key'>): KeyMaterial {
     const known = opened.get(row.id);
@@ -77,11 +84,18 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     return material;
   }
 
-  async function findRows(owners: readonly string[], onlyActive: boolean): Promise<KeyRow[]> {
-    if (owners.length === 0) return [];
-    let query = db.selectFrom('key_pair').selectAll().where('owner', 'in', owners);
-    if (onlyActive) query = query.where('status', '=', 'active');
-    return query.orderBy('created_at', 'desc').orderBy('id').execute();
+  async function findRows(owners: readonly string[], onlyActive: boolean): Promise<readonly KeyRow[]> {
+    const rows = await Promise.all(owners.map(findOwned));
+    return rows
+      .flat()
+      .filter((row) => !onlyActive || row.status === 'active')
+      .toSorted((a, b) => b.created_at - a.created_at || (a.id < b.id ? -1 : 1));
+  }
+
+  function findOwned(owner: string): Promise<readonly KeyRow[]> {
+    return store.lookups.find(`keys ${owner}`, () =>
+      db.selectFrom('key_pair').selectAll().where('owner', '=', owner).execute(),
+    );
   }
 
   async function refuseForeignDomain(owner: string): Promise<void> {
@@ -168,9 +182,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     async findSigningKeys(address) {
       const rows = await findRows([addressKey(address), domainOf(address)], true);
       const now = clock.now();
-      const valid = rows.filter(
-        (row) => findValidityFault(readCertificate(row.certificate), now) === undefined,
-      );
+      const valid = rows.filter((row) => findValidityFault(parse(row), now) === undefined);
       const usable = valid.length > 0 ? valid : rows;
       const addressBound = usable.filter((row) => row.owner === addressKey(address));
       return (addressBound.length > 0 ? addressBound : usable).map(openRow);

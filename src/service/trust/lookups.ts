@@ -1,0 +1,45 @@
+import { performance } from 'node:perf_hooks';
+import { createRecentMap } from '../../core/index.ts';
+import type { AnyTransaction, Storage } from '../../platform/index.ts';
+
+/** How long a lookup may be out of date when a command in another process has changed something. */
+const maxAgeMs = 1000;
+const maxLookups = 20_000;
+const topic = 'trust';
+
+/**
+ * Lookups about our domains, addresses, keys and anchors, which every message needs several of. A change made by this
+ * process is seen at once, one made by another node as soon as it is announced, and any other within a second.
+ */
+export interface Lookups {
+  find<T>(key: string, load: () => Promise<T>): Promise<T>;
+  /** In the transaction that changes something. */
+  changeIn(tx: AnyTransaction): void;
+}
+
+interface Entry {
+  readonly value: Promise<unknown>;
+  readonly until: number;
+}
+
+export function createLookups(storage: Storage): Lookups {
+  let entries = createRecentMap<Entry>(maxLookups);
+  storage.onAnnounced(topic, () => {
+    // A load that is under way may have read the old state; its result stays with those who asked for it.
+    entries = createRecentMap<Entry>(maxLookups);
+  });
+
+  return {
+    find<T>(key: string, load: () => Promise<T>): Promise<T> {
+      const now = performance.now();
+      const known = entries.get(key);
+      if (known !== undefined && known.until > now) return known.value as Promise<T>;
+      const entry = { value: load(), until: now + maxAgeMs };
+      const into = entries;
+      into.set(key, entry);
+      entry.value.catch(() => into.delete(key));
+      return entry.value;
+    },
+    changeIn: (tx) => storage.announce(tx, topic),
+  };
+}
