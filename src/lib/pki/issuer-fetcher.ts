@@ -1,4 +1,5 @@
-import { CodedError, createRecentMap, errorText } from '../../core/index.ts';
+import { LRUCache } from 'lru-cache';
+import { CodedError, errorText } from '../../core/index.ts';
 import type { GuardedFetch } from '../fetch/index.ts';
 import type { Certificate } from './certificate.ts';
 import { readCertificates } from './certificate-set.ts';
@@ -35,7 +36,7 @@ interface CachedAnswer {
  * `PKI_ISSUER_NOT_FOUND` if the answers are useless.
  */
 export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetcher {
-  const answers = createRecentMap<CachedAnswer>(500);
+  const answers = new LRUCache<string, CachedAnswer>({ max: 500 });
   const obtain = async (url: string): Promise<CachedAnswer> => {
     const cached = answers.get(url);
     const nowMs = options.now().getTime();
