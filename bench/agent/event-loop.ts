@@ -1,6 +1,5 @@
+import { listMoved, createTaskThreads } from '../../src/core/threads/index.ts';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { listMoved } from '../../src/core/index.ts';
-import { createTaskThreads } from '../../src/platform/index.ts';
 import type { AgentResult, AgentTask } from '../../src/service/agent/tasks.ts';
 import { at, recipient, recipientKey, senderKey, toKeyBytes } from './keys.ts';
 

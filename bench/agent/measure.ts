@@ -1,8 +1,8 @@
 /** One thread or process of the benchmark: does one kind of work over and over and reports what it took. */
+import { listMoved } from '../../src/core/threads/index.ts';
 import { sign } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openMessage } from '../../src/lib/direct/index.ts';
-import { listMoved } from '../../src/core/index.ts';
 import { recipientKey, senderKey } from './keys.ts';
 import { buildPlain, seal, sizes } from './messages.ts';
 

@@ -7,6 +7,7 @@ import {
   type ProviderRecord,
   type SharedIndexBytes,
 } from '../../src/lib/provider-index/index.ts';
+import { plainFormat } from '../../test/support/record-format.ts';
 import type { BenchQuery } from './queries.ts';
 
 export interface Timing {
@@ -63,7 +64,7 @@ export function timeQuery(index: ProviderIndex, { name, query, isLastPage }: Ben
       : query;
   const once = (): { totalCount: number; rows: Uint32Array } => {
     const found = index.search(placed);
-    index.writePageJson(found);
+    index.writeRecords(found, plainFormat);
     return found;
   };
   once();

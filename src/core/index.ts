@@ -1,5 +1,5 @@
 /**
- * What every other module may use: coded errors, seams to time and randomness, bytes and text.
+ * What every other module may use: coded errors, seams to time and randomness, token buckets, bytes and text.
  * Imports nothing of the project.
  */
 export {
@@ -23,14 +23,6 @@ export {
   type RandomSource,
 } from './seams.ts';
 export { concatBytes, decodeBase64Strict, equalBytes, equalSecrets, toHex, viewAsBuffer } from './bytes.ts';
-export {
-  listMoved,
-  serveTasks,
-  threadScript,
-  type CodedFailure,
-  type TaskAnswer,
-  type TaskFailure,
-} from './serve-tasks.ts';
-export { createRecentMap, type RecentMap } from './recent-map.ts';
+export { createTokenBuckets, type BucketOptions, type Taken, type TokenBuckets } from './token-buckets.ts';
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
 export { foldText, hasLineBreaker } from './text.ts';

@@ -16,7 +16,6 @@ export const platformErrors = {
   PLATFORM_STORAGE_NESTED: { kind: 'internal' },
   PLATFORM_STORAGE_NEWER: { kind: 'internal' },
   PLATFORM_STORAGE_UNAVAILABLE: { kind: 'unavailable' },
-  PLATFORM_THREAD_LOST: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 
 export type PlatformErrorCode = keyof typeof platformErrors;

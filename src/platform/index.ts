@@ -55,15 +55,8 @@ export {
 } from './work/leases.ts';
 export { createSteadyClock } from './work/steady-clock.ts';
 export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
-export { createTaskThreads, type TaskThreads, type TaskThreadsOptions } from './work/task-threads.ts';
 export { holdDataDir } from './work/hold-data-dir.ts';
 export { nodeId } from './work/node-id.ts';
-export {
-  createTokenBuckets,
-  type BucketOptions,
-  type Taken,
-  type TokenBuckets,
-} from './work/token-buckets.ts';
 export { loadConfig } from './config/load-config.ts';
 export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';
 export { configSchema, type Config } from './config/schema.ts';

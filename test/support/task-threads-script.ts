@@ -1,5 +1,6 @@
 /** A thread for the tests of `createTaskThreads`. */
-import { CodedError, serveTasks } from '../../src/core/index.ts';
+import { CodedError } from '../../src/core/index.ts';
+import { serveTasks } from '../../src/core/threads/index.ts';
 
 const table = { TEST_REFUSED: { kind: 'conflict', publicMessage: 'Refused.' } } as const;
 

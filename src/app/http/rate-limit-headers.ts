@@ -1,5 +1,5 @@
+import { type Taken } from '../../core/index.ts';
 import type { FastifyReply } from 'fastify';
-import type { Taken } from '../../platform/index.ts';
 
 /** Tells a client how much of its allowance is left (Decision 0007; draft-ietf-httpapi-ratelimit-headers, in its plain form). */
 export function setRateLimitHeaders(reply: FastifyReply, taken: Taken): void {

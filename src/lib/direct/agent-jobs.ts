@@ -1,5 +1,5 @@
 import { createHash, type KeyObject } from 'node:crypto';
-import { createRecentMap } from '../../core/index.ts';
+import { LRUCache } from 'lru-cache';
 import { readCertificate, readPrivateKey, type Certificate } from '../pki/index.ts';
 import type { KeyTransport, SendingCipher, SigningKey } from '../smime/index.ts';
 import type { DirectAddress } from '../values/index.ts';
@@ -75,7 +75,7 @@ export function createAgentJobRunner(): AgentJobRunner {
 function remember<T extends Certificate | KeyObject>(
   read: (bytes: Uint8Array) => T,
 ): (bytes: Uint8Array) => T {
-  const known = createRecentMap<T>(maxRememberedKeys);
+  const known = new LRUCache<string, T>({ max: maxRememberedKeys });
   return (bytes) => {
     const key = createHash('sha256').update(bytes).digest('base64');
     const found = known.get(key) ?? read(bytes);

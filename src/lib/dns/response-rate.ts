@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { createRecentMap, type Clock } from '../../core/index.ts';
+import { type Clock, createTokenBuckets } from '../../core/index.ts';
 import { maxRateEntries, udpResponseBurst, udpResponsesPerSecond } from './limits.ts';
 
 /** Decides whether a network still gets full answers over UDP. */
@@ -14,11 +14,6 @@ export interface ResponseRateOptions {
   readonly burst?: number;
 }
 
-interface Bucket {
-  tokens: number;
-  filledAtMs: number;
-}
-
 /**
  * Limits the answers to each network (IPv4 /24, IPv6 /56): the source of a datagram is easily forged, and a small
  * question with a certificate for an answer would make us a means to flood others. Networks over the limit get
@@ -26,22 +21,14 @@ interface Bucket {
  */
 export function createResponseRate(options: ResponseRateOptions): ResponseRate {
   const { clock, perSecond = udpResponsesPerSecond, burst = udpResponseBurst } = options;
-  const buckets = createRecentMap<Bucket>(maxRateEntries);
-  return {
-    allows(address) {
-      if (perSecond === 0) return true;
-      const nowMs = clock.now().getTime();
-      const key = networkOf(address);
-      const bucket = buckets.get(key) ?? { tokens: burst, filledAtMs: nowMs };
-      const gained = (Math.max(0, nowMs - bucket.filledAtMs) / 1000) * perSecond;
-      bucket.tokens = Math.min(burst, bucket.tokens + gained);
-      bucket.filledAtMs = nowMs;
-      buckets.set(key, bucket);
-      if (bucket.tokens < 1) return false;
-      bucket.tokens--;
-      return true;
-    },
-  };
+  if (perSecond === 0) return { allows: () => true };
+  const buckets = createTokenBuckets({
+    ratePerSecond: perSecond,
+    burst,
+    clock,
+    maxBuckets: maxRateEntries,
+  });
+  return { allows: (address) => buckets.take(networkOf(address)).allowed };
 }
 
 function networkOf(address: string): string {

@@ -1,4 +1,5 @@
-import { CodedError, createRecentMap, errorText } from '../../core/index.ts';
+import { LRUCache } from 'lru-cache';
+import { CodedError, errorText } from '../../core/index.ts';
 import type { GuardedFetch } from '../fetch/index.ts';
 import type { Certificate } from './certificate.ts';
 import { readCertificates } from './certificate-set.ts';
@@ -47,8 +48,8 @@ interface CachedAnswer {
  * `PKI_FETCH_LIMIT` if the budget is used up.
  */
 export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetcher {
-  const answers = createRecentMap<CachedAnswer>(maxAnswers);
-  const failedHosts = createRecentMap<CachedAnswer>(maxFailedHosts);
+  const answers = new LRUCache<string, CachedAnswer>({ max: maxAnswers });
+  const failedHosts = new LRUCache<string, CachedAnswer>({ max: maxFailedHosts });
   const share = createSharedWork<CachedAnswer>();
 
   function findCached(url: string): CachedAnswer | undefined {

@@ -1,4 +1,5 @@
-import { CodedError, createRecentMap, errorText } from '../../core/index.ts';
+import { LRUCache } from 'lru-cache';
+import { CodedError, errorText } from '../../core/index.ts';
 import type { GuardedFetch } from '../fetch/index.ts';
 import { maxCrlBytes, readCrl, type Crl } from './crl.ts';
 import { PkiError } from './errors.ts';
@@ -38,7 +39,7 @@ const maxPoints = 4;
  * caller's policy. Time comes with each query. Errors: `PKI_FETCH_LIMIT` if the query's budget is used up.
  */
 export function createRevocationChecker(options: RevocationCheckerOptions): RevocationChecker {
-  const lists = createRecentMap<CachedList>(options.maxLists ?? 200);
+  const lists = new LRUCache<string, CachedList>({ max: options.maxLists ?? 200 });
   const share = createSharedWork<CachedList>();
   const obtain = async (url: string, query: RevocationQuery): Promise<CachedList> => {
     // The issuer is part of the key: a list is believed for the issuer it was verified against, and for no other.

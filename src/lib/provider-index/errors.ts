@@ -6,8 +6,6 @@ export const providerIndexErrors = {
   INDEX_SNAPSHOT_UNWRITABLE: { kind: 'unavailable' },
   /** A record that the index cannot hold, for example an id that is no non-negative integer. */
   INDEX_RECORD_INVALID: { kind: 'invalid-input' },
-  /** Building in two threads did not come to an end; the message's cause says why. */
-  INDEX_BUILD_FAILED: { kind: 'internal' },
   INDEX_QUERY_INVALID: { kind: 'invalid-input' },
   /** The pool has no index yet or is closed. */
   INDEX_NOT_READY: { kind: 'unavailable' },

@@ -17,6 +17,7 @@ export {
   type ProviderIndex,
   type ProviderQuery,
   type ProviderRecord,
+  type RecordFormat,
   type RadiusFilter,
   type SearchResult,
   type SharedIndexBytes,
@@ -29,4 +30,4 @@ export { openIndex, type OpenIndexOptions } from './open-index.ts';
 export { findRecords } from './changes/find-records.ts';
 export { openChangedIndex } from './changes/open-changed-index.ts';
 export { readSnapshot, snapshotVersion, writeSnapshot } from './snapshot.ts';
-export { createSearchPool, type SearchPage, type SearchPool, type SearchPoolOptions } from './search-pool.ts';
+export { createSearchPool, type FoundPage, type SearchPool, type SearchPoolOptions } from './search-pool.ts';

@@ -11,8 +11,8 @@ import { createBitsPool, intersect, type Matches } from './intersect.ts';
 import { isRowOrder, orderPage } from './order/order-page.ts';
 import { countRings } from './order/walk-rings.ts';
 import { orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
-import { createPageWriter } from './page-json.ts';
 import { circleOf, milesToPoint, openPointMap, selectCircle, type Circle } from './points.ts';
+import { createRecordWriter } from './write-records.ts';
 import { readRecord } from './read-record.ts';
 import type { Selector } from './selector.ts';
 import { openTextColumn, type TextColumn } from './text-column.ts';
@@ -46,7 +46,6 @@ export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): 
 /** For who combines several indexes: their rows are compared and found by what lies beneath. */
 export function openPart(bytes: SharedIndexBytes, { shortResult = 4096 }: OpenIndexOptions = {}): IndexPart {
   const context = openContext(bytes, shortResult);
-  const writePageJson = createPageWriter(context);
   const index: ProviderIndex = {
     recordCount: context.rowCount,
     bytes,
@@ -59,7 +58,7 @@ export function openPart(bytes: SharedIndexBytes, { shortResult = 4096 }: OpenIn
     },
     findByNpi: (npi) => findByNpi(npi, context),
     record: (row) => readRecord(row, context),
-    writePageJson,
+    writeRecords: createRecordWriter(context),
     estimateCost(query) {
       endQuery(context);
       return estimateCost(query, context);

@@ -1,5 +1,5 @@
 import type { ColumnName } from './columns.ts';
-import type { JsonContext } from './page-json.ts';
+import type { JsonContext } from './write-records.ts';
 import type { TextColumn } from './text-column.ts';
 import type { ProviderRecord } from './types.ts';
 

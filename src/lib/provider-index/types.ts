@@ -88,9 +88,15 @@ export interface ArraySpec {
   readonly length: number;
 }
 
-/** ASCII text around a page. */
-export interface TextAround {
-  readonly before: string;
+/** A value of a record as it stands in JSON text: what is between the quotes of a text, or a number, or `null`. */
+export type RecordValue = 'id' | TextField | 'latitude' | 'longitude';
+
+/** How a record is written: names and punctuation belong to the caller. All constant text is ASCII. */
+export interface RecordFormat {
+  /** Each value with the text before it. */
+  readonly values: readonly (readonly [before: string, value: RecordValue])[];
+  /** Before the distance in miles, which only pages of a radius search show; it is the last value. */
+  readonly distance: string;
   readonly after: string;
 }
 
@@ -127,11 +133,8 @@ export interface ProviderIndex {
   /** Rows with that NPI, by id; empty when there is none. */
   findByNpi(npi: string): Uint32Array;
   record(row: number): ProviderRecord;
-  /**
-   * UTF-8 JSON text of the providers array, with the names and the order of Directory spec: Provider record; `around` is
-   * ASCII text written before and after it.
-   */
-  writePageJson(page: Pick<SearchResult, 'rows' | 'distances'>, around?: TextAround): Uint8Array;
+  /** UTF-8 text of the page's records, with commas between them. */
+  writeRecords(page: Pick<SearchResult, 'rows' | 'distances'>, format: RecordFormat): Uint8Array;
   /** A rough number of record visits that the query costs; decides whether it runs in a worker. */
   estimateCost(query: ProviderQuery): number;
   memory(): readonly PartSize[];
@@ -141,4 +144,6 @@ export interface IndexBuilder {
   add(record: ProviderRecord): void;
   /** Ends the building; the builder is empty and unusable afterwards. */
   finish(): SharedIndexBytes;
+  /** The same with a second thread: faster for large indexes. Throws what the thread throws, or THREAD_LOST. */
+  finishInThreads(): Promise<SharedIndexBytes>;
 }

@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createManualClock, silentLog } from '../../core/index.ts';
+import { createManualClock, silentLog, createTokenBuckets } from '../../core/index.ts';
 import { nodeId } from './node-id.ts';
 import { startWorker } from './start-worker.ts';
-import { createTokenBuckets } from './token-buckets.ts';
 
 const start = new Date('2026-05-01T00:00:00Z');
 

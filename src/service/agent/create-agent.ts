@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { listMoved, threadScript, type Clock } from '../../core/index.ts';
+import { type Clock } from '../../core/index.ts';
+import { listMoved, threadScript, createTaskThreads } from '../../core/threads/index.ts';
 import {
   DirectError,
   verifySender,
@@ -21,7 +22,6 @@ import {
 } from '../../lib/pki/index.ts';
 import type { KeyTransport } from '../../lib/smime/index.ts';
 import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
-import { createTaskThreads } from '../../platform/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Agent, IncomingEnvelope, OpenedIncoming, RefusedRecipient, UsableRecipient } from './agent.ts';
 import { AgentError } from './errors.ts';

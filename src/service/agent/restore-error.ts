@@ -1,4 +1,5 @@
-import { CodedError, type CodedFailure } from '../../core/index.ts';
+import { CodedError } from '../../core/index.ts';
+import { type CodedFailure } from '../../core/threads/index.ts';
 import { DirectError, directErrors, type DirectErrorCode } from '../../lib/direct/index.ts';
 
 const reasonTable = { AGENT_THREAD_REASON: { kind: 'internal' } } as const;

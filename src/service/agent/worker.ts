@@ -1,5 +1,5 @@
 /** Runs in a worker thread: the part of the agent that costs processor time. */
-import { serveTasks } from '../../core/index.ts';
+import { serveTasks } from '../../core/threads/index.ts';
 import { createAgentJobRunner } from '../../lib/direct/index.ts';
 import type { AgentResult, AgentTask } from './tasks.ts';
 

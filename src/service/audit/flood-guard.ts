@@ -1,5 +1,4 @@
-import type { Clock } from '../../core/index.ts';
-import { createTokenBuckets } from '../../platform/index.ts';
+import { type Clock, createTokenBuckets } from '../../core/index.ts';
 import type { AuditEvent } from './create-audit.ts';
 
 /** Rows that strangers at one address can cause: a burst, then a trickle. */

@@ -1,7 +1,6 @@
-import { errorCode, toHex, type Closable, type Clock, type Log } from '../../core/index.ts';
+import { errorCode, toHex, type Closable, type Clock, type Log, type Taken } from '../../core/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
-import type { SearchPage } from '../../lib/provider-index/index.ts';
-import type { Storage, Taken } from '../../platform/index.ts';
+import type { Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { DirectoryError, invalidQuery } from './errors.ts';
 import { auditQuery } from './guard/audit-search.ts';
@@ -25,11 +24,19 @@ import { listHostedAddress, unlistHostedAddress, type HostedRecord } from './pro
 import { followDirectory } from './serve/current-index.ts';
 import { loadState } from './store/state.ts';
 import { readStatus, type DirectoryStatus } from './status.ts';
+import { writeAnswer } from './write-answer.ts';
 
 /** One answered query, ready to be sent. */
 export interface DirectoryAnswer {
   /** UTF-8 JSON text (Directory spec: Response envelope). */
   readonly json: Uint8Array;
+}
+
+/** An answer with what quota and audit count. */
+interface WrittenAnswer extends DirectoryAnswer {
+  readonly totalCount: number;
+  /** Records shown. */
+  readonly count: number;
 }
 
 export interface Directory extends Closable {
@@ -114,7 +121,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     caller: DirectoryCaller,
     parameters: readonly (readonly [string, string])[],
     onLimits: ((state: Taken) => void) | undefined,
-    query: () => Promise<SearchPage> | SearchPage,
+    query: () => Promise<WrittenAnswer> | WrittenAnswer,
   ): Promise<DirectoryAnswer> {
     try {
       const limits = guard.take(caller);
@@ -140,7 +147,10 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
 
   return {
     search: (parameters, caller, onLimits) =>
-      answer(caller, parameters, onLimits, () => current.pool.search(parseQuery(parameters, gazetteer))),
+      answer(caller, parameters, onLimits, async () => {
+        const { index, totalCount, ...page } = await current.pool.search(parseQuery(parameters, gazetteer));
+        return { totalCount, count: page.rows.length, json: writeAnswer(index, page, totalCount) };
+      }),
     findByNpi: (npi, caller, onLimits) =>
       answer(caller, [['prov_npi', npi]], onLimits, () => {
         if (!/^[0-9]{10}$/.test(npi)) {
@@ -148,10 +158,11 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
             { field: 'prov_npi', reason: 'invalid', detail: 'An NPI has exactly 10 digits.' },
           ]);
         }
-        const page = current.pool.findByNpi(npi);
-        if (page.totalCount === 0)
+        const index = current.pool.current;
+        const rows = index?.findByNpi(npi) ?? new Uint32Array(0);
+        if (index === undefined || rows.length === 0)
           throw new DirectoryError('DIRECTORY_NPI_NOT_FOUND', 'No record with this NPI');
-        return page;
+        return { totalCount: rows.length, count: rows.length, json: writeAnswer(index, { rows }) };
       }),
     async isListed(directAddress) {
       if (current.served === undefined) return undefined;

@@ -1,5 +1,4 @@
-import type { Clock } from '../../core/index.ts';
-import { createTokenBuckets } from '../../platform/index.ts';
+import { type Clock, createTokenBuckets } from '../../core/index.ts';
 import { readBasicCredentials } from './basic-credentials.ts';
 import { OauthError } from './errors.ts';
 

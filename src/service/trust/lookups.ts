@@ -1,5 +1,4 @@
-import { performance } from 'node:perf_hooks';
-import { createRecentMap } from '../../core/index.ts';
+import { LRUCache } from 'lru-cache';
 import type { AnyTransaction, Storage } from '../../platform/index.ts';
 
 /** How long a lookup may be out of date when a command in another process has changed something. */
@@ -23,10 +22,10 @@ interface Entry {
 }
 
 export function createLookups(storage: Storage): Lookups {
-  let entries = createRecentMap<Entry>(maxLookups);
+  let entries = new LRUCache<string, Entry>({ max: maxLookups });
   storage.onAnnounced(topic, () => {
     // A load that is under way may have read the old state; its result stays with those who asked for it.
-    entries = createRecentMap<Entry>(maxLookups);
+    entries = new LRUCache<string, Entry>({ max: maxLookups });
   });
 
   return {

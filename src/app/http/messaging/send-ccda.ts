@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { systemClock, type Clock } from '../../../core/index.ts';
-import { createTokenBuckets } from '../../../platform/index.ts';
+import { systemClock, type Clock, createTokenBuckets } from '../../../core/index.ts';
 import { maxBodyBytes, MessagingError, type Messaging } from '../../../service/messaging/index.ts';
 import { errorResponses, jsonMediaType } from '../envelope.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';

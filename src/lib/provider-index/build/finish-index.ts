@@ -1,10 +1,10 @@
+import { createTaskThreads, threadScript } from '../../../core/threads/index.ts';
 import { createArrayStore, type ArrayStore } from '../arrays.ts';
 import { columnNames, type ColumnName } from '../columns.ts';
 import type { SharedIndexBytes } from '../types.ts';
 import { buildColumn, groupValues, type Grouping } from './build-column.ts';
 import { buildColumns, type ColumnInput, type ColumnsTask } from './build-columns.ts';
 import { buildPoints } from './build-points.ts';
-import { startColumnHelper } from './column-helper.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
 import type { PointInterner } from './point-interner.ts';
 
@@ -18,22 +18,48 @@ export interface Collected {
   readonly points: PointInterner;
   readonly pointOfRecord: Uint32Array;
   readonly frequentRows: number;
-  readonly helperRecords: number;
+}
+
+/** The columns that remain to be built, and what is built already. */
+interface StartedIndex {
+  taskFor(names: readonly ColumnName[]): ColumnsTask;
+  finish(names: readonly ColumnName[]): SharedIndexBytes;
 }
 
 /** Puts the rows in order and builds every part of the index. */
-export function finishIndex({
-  ids,
-  columns,
-  points,
-  pointOfRecord,
-  frequentRows,
-  helperRecords,
-}: Collected): SharedIndexBytes {
+export function finishIndex(collected: Collected): SharedIndexBytes {
+  return startIndex(collected).finish(columnNames);
+}
+
+export async function finishInThreads(collected: Collected): Promise<SharedIndexBytes> {
+  const threads = createTaskThreads<ColumnsTask, SharedIndexBytes>(
+    threadScript('column-thread', import.meta.url),
+  );
+  try {
+    const started = startIndex(collected);
+    const task = started.taskFor(helperColumns);
+    const helped = threads.run(task, buffersOf(task));
+    // Met below; until then it is not an unhandled failure.
+    helped.catch(() => {});
+    const own = started.finish(columnNames.filter((name) => !helperColumns.includes(name)));
+    return joinBytes(own, await helped);
+  } finally {
+    await threads.close();
+  }
+}
+
+// The texts move to the thread; nobody else needs them.
+function buffersOf({ columns }: ColumnsTask): ArrayBuffer[] {
+  return columns.flatMap(({ values, valueOfRecord }) =>
+    [values.bytes.buffer, values.offsets.buffer, valueOfRecord.buffer].map((buffer) => buffer as ArrayBuffer),
+  );
+}
+
+function startIndex({ ids, columns, points, pointOfRecord, frequentRows }: Collected): StartedIndex {
   const store = createArrayStore();
   const npi = columns.get('npi') as ColumnInput;
-  const npiGrouping = groupValues(npi.values);
-  const recordOfRow = orderRows(orderOf(ids), npi.valueOfRecord, npiGrouping);
+  const grouping = groupValues(npi.values);
+  const recordOfRow = orderRows(orderOf(ids), npi.valueOfRecord, grouping);
   const sequence = rowsById(ids, recordOfRow);
   const taskFor = (names: readonly ColumnName[]): ColumnsTask => ({
     columns: names.map((name) => columns.get(name) as ColumnInput),
@@ -41,20 +67,18 @@ export function finishIndex({
     sequence,
     frequentRows,
   });
-  const helper = ids.length >= helperRecords ? startColumnHelper(taskFor(helperColumns)) : undefined;
-  writeIds(ids, recordOfRow, store);
-  buildColumn({ ...npi, grouping: npiGrouping, recordOfRow }, store);
-  buildColumns(
-    taskFor(
-      columnNames.filter((name) => name !== 'npi' && (helper === undefined || !helperColumns.includes(name))),
-    ),
-    store,
-  );
-  for (let record = 0; record < pointOfRecord.length; record++)
-    if (pointOfRecord[record] === noPoint) pointOfRecord[record] = points.count;
-  buildPoints({ points, pointOfRecord, recordOfRow, sequence }, store);
-  const own = store.finish(ids.length);
-  return helper === undefined ? own : joinBytes(own, helper.result());
+  return {
+    taskFor,
+    finish(names) {
+      writeIds(ids, recordOfRow, store);
+      buildColumn({ ...npi, grouping, recordOfRow }, store);
+      buildColumns(taskFor(names.filter((name) => name !== 'npi')), store);
+      for (let record = 0; record < pointOfRecord.length; record++)
+        if (pointOfRecord[record] === noPoint) pointOfRecord[record] = points.count;
+      buildPoints({ points, pointOfRecord, recordOfRow, sequence }, store);
+      return store.finish(ids.length);
+    },
+  };
 }
 
 // About half of the work; the two columns of an address stay together.

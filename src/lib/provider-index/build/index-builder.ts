@@ -1,7 +1,7 @@
 import { ProviderIndexError } from '../errors.ts';
 import { maxTextLength } from '../text-column.ts';
 import type { IndexBuilder, ProviderRecord } from '../types.ts';
-import { finishIndex, noPoint } from './finish-index.ts';
+import { finishIndex, finishInThreads, noPoint, type Collected } from './finish-index.ts';
 import { createGrowingColumn } from './growing-column.ts';
 import { createPointInterner } from './point-interner.ts';
 import { createRecordTexts } from './record-texts.ts';
@@ -11,21 +11,25 @@ export interface IndexBuilderOptions {
   readonly expectedRecords?: number;
   /** Parts of texts that match at least so many rows get a set of those rows; tests lower it. */
   readonly frequentRows?: number;
-  /** From so many records on, a second thread builds half of the columns. */
-  readonly helperRecords?: number;
 }
 
 /** Collects records in any order and makes the index of them. Memory grows with the index, not with the text read. */
 export function createIndexBuilder({
   expectedRecords = 0,
   frequentRows = 20_000,
-  helperRecords = 200_000,
 }: IndexBuilderOptions = {}): IndexBuilder {
   const texts = createRecordTexts(expectedRecords);
   const points = createPointInterner();
   const pointOfRecord = createGrowingColumn(expectedRecords);
   let ids = new Float64Array(Math.max(1024, expectedRecords));
   let count = 0;
+  const collect = (): Collected => ({
+    ids: ids.subarray(0, count),
+    columns: texts.finish(),
+    points,
+    pointOfRecord: pointOfRecord.values(),
+    frequentRows,
+  });
   return {
     add(record) {
       const hasPoint = checkRecord(record);
@@ -36,15 +40,8 @@ export function createIndexBuilder({
       );
       texts.add(record);
     },
-    finish: () =>
-      finishIndex({
-        ids: ids.subarray(0, count),
-        columns: texts.finish(),
-        points,
-        pointOfRecord: pointOfRecord.values(),
-        frequentRows,
-        helperRecords,
-      }),
+    finish: () => finishIndex(collect()),
+    finishInThreads: () => finishInThreads(collect()),
   };
 }
 

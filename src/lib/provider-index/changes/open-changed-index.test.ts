@@ -7,6 +7,7 @@ import {
   randomRecord,
   seededRandom,
 } from '../../../../test/support/random-directory.ts';
+import { writeJson } from '../../../../test/support/record-format.ts';
 import {
   createIndexBuilder,
   openChangedIndex,
@@ -17,7 +18,6 @@ import {
   type SharedIndexBytes,
 } from '../index.ts';
 import { openPart } from '../open-index.ts';
-import { writePage } from '../search-pool.ts';
 
 type Random = () => number;
 
@@ -71,7 +71,8 @@ function changedRecord(random: Random, old: ProviderRecord | undefined, id: numb
 }
 
 function pageText(index: ProviderIndex, query: ProviderQuery): string {
-  return Buffer.from(writePage(index, index.search(query)).json).toString();
+  const page = index.search(query);
+  return `${page.totalCount} ${writeJson(index, page)}`;
 }
 
 const shapes: readonly (readonly [records: number, changes: number, shortResult: number, rounds: number])[] =
@@ -123,7 +124,7 @@ test('the records of an NPI are those of an index built anew', () => {
   const { merged, rebuilt, records } = change(random, randomDirectory(10, 300), 100, 4096);
   for (const { npi } of records) {
     const [found, expected] = [merged, rebuilt].map((index) =>
-      Buffer.from(index.writePageJson({ rows: index.findByNpi(npi) })).toString(),
+      writeJson(index, { rows: index.findByNpi(npi) }),
     );
     assert.equal(found, expected);
   }

@@ -2,7 +2,7 @@ import { openPart, type IndexPart } from '../open-index.ts';
 import { readRecord } from '../read-record.ts';
 import type { IndexChanges, PartSize, ProviderIndex, ProviderQuery } from '../types.ts';
 import { mergePage, type ChangedParts } from './merge-page.ts';
-import { createMixedPageWriter } from './write-mixed-page.ts';
+import { createMixedWriter } from './write-mixed-records.ts';
 
 /**
  * An index and what has changed since it was built, seen as one: counts, order and text are those of an index built
@@ -27,7 +27,7 @@ export function openChangedIndex(base: IndexPart, changes: IndexChanges): Provid
     findByNpi: (npi) => findByNpi(npi, parts),
     record: (row) =>
       row < rowCount ? readRecord(row, base.context) : readRecord(row - rowCount, added.context),
-    writePageJson: createMixedPageWriter(base, added),
+    writeRecords: createMixedWriter(base, added),
     estimateCost: (query) => estimateCost(query, parts),
     memory: () => [...base.index.memory(), ...sizesOf(added), ...sizesOf(removed)],
   };

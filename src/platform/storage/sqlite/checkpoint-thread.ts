@@ -1,6 +1,6 @@
 /** Runs in a worker thread: moves the write-ahead log into the database file. */
+import { serveTasks } from '../../../core/threads/index.ts';
 import SqliteDatabase from 'better-sqlite3';
-import { serveTasks } from '../../../core/index.ts';
 
 export interface CheckpointTask {
   readonly file: string;

@@ -1,5 +1,5 @@
-import { errorText, threadScript, type Closable } from '../../../core/index.ts';
-import { createTaskThreads } from '../../work/task-threads.ts';
+import { errorText, type Closable } from '../../../core/index.ts';
+import { createTaskThreads, threadScript } from '../../../core/threads/index.ts';
 import type { CheckpointTask } from './checkpoint-thread.ts';
 
 /** Between the end of one checkpoint and the beginning of the next: each flushes the whole database file. */

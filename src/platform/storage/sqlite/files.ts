@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
-import { createRecentMap } from '../../../core/index.ts';
+import { LRUCache } from 'lru-cache';
 
 /** Statements kept prepared per connection. */
 const preparedStatements = 500;
@@ -38,7 +38,7 @@ export function openReader(file: string): SqliteFile {
 }
 
 function withStatements(handle: Database): SqliteFile {
-  const cache = createRecentMap<SqliteDatabase.Statement>(preparedStatements);
+  const cache = new LRUCache<string, SqliteDatabase.Statement>({ max: preparedStatements });
   return {
     handle,
     prepare(sql) {

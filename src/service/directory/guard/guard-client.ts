@@ -1,5 +1,5 @@
-import type { Clock } from '../../../core/index.ts';
-import { createTokenBuckets, type Storage, type Taken } from '../../../platform/index.ts';
+import { type Clock, createTokenBuckets, type Taken } from '../../../core/index.ts';
+import { type Storage } from '../../../platform/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { DirectoryError } from '../errors.ts';
 import { createQuotaLedger } from './quota-ledger.ts';

@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { threadScript, type Closable } from '../../../core/index.ts';
+import { type Closable } from '../../../core/index.ts';
+import { threadScript } from '../../../core/threads/index.ts';
 import type { ProviderRecord, SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { LiveBlock } from '../store/generation.ts';

@@ -1,5 +1,5 @@
 /** Runs in a worker thread: what would hold up the event loop for a large message. */
-import { serveTasks } from '../../../core/index.ts';
+import { serveTasks } from '../../../core/threads/index.ts';
 import { doContentWork, listContents } from './content-work.ts';
 
 serveTasks(doContentWork, listContents);

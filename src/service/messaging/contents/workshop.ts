@@ -1,6 +1,6 @@
-import { listMoved, threadScript, viewAsBuffer, type Closable } from '../../../core/index.ts';
+import { viewAsBuffer, type Closable } from '../../../core/index.ts';
+import { listMoved, threadScript, createTaskThreads } from '../../../core/threads/index.ts';
 import { collectParts, parseEntity } from '../../../lib/mime/index.ts';
-import { createTaskThreads } from '../../../platform/index.ts';
 import type { ComposeInput } from './compose-input.ts';
 import {
   doContentWork,

@@ -1,13 +1,15 @@
-import { createRecentMap, type Clock } from '../../core/index.ts';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from './seams.ts';
 
-/** Buckets kept; the longest unused go first, which by then are full again in all but hostile cases. */
-const maxBuckets = 100_000;
+/** Buckets kept; the least recently used go first, which by then are full again in all but hostile cases. */
+const defaultMaxBuckets = 100_000;
 
 export interface BucketOptions {
   readonly ratePerSecond: number;
   /** What a full bucket holds. */
   readonly burst: number;
   readonly clock: Clock;
+  readonly maxBuckets?: number;
 }
 
 export interface Taken {
@@ -36,7 +38,7 @@ interface Bucket {
 
 /** Token buckets in memory, one a key: each refills steadily and holds at most `burst` (Decision 0007). */
 export function createTokenBuckets(options: BucketOptions): TokenBuckets {
-  const buckets = createRecentMap<Bucket>(maxBuckets);
+  const buckets = new LRUCache<string, Bucket>({ max: options.maxBuckets ?? defaultMaxBuckets });
   return {
     take(key, cost = 1, limits = options) {
       const nowMs = options.clock.now().getTime();

@@ -1,18 +1,13 @@
 import { Worker, type TransferListItem } from 'node:worker_threads';
-import {
-  CodedError,
-  type Closable,
-  type CodedFailure,
-  type TaskAnswer,
-  type TaskFailure,
-} from '../../core/index.ts';
-import { PlatformError } from '../errors.ts';
+import { CodedError, type Closable } from '../index.ts';
+import { ThreadError } from './errors.ts';
+import type { CodedFailure, TaskAnswer, TaskFailure } from './serve-tasks.ts';
 
 /** Threads that work on tasks, one at a time each, first come first served, so that long ones do not hold up the event loop here. */
 export interface TaskThreads<Task, Result> extends Closable {
   /**
    * Runs one task. What is listed in `transfer` moves to the thread and is lost here. What the task threw is thrown here;
-   * PLATFORM_THREAD_LOST if its thread ends before the answer, or after `close`.
+   * THREAD_LOST if its thread ends before the answer, or after `close`.
    */
   run(task: Task, transfer?: readonly TransferListItem[]): Promise<Result>;
 }
@@ -25,6 +20,8 @@ export interface TaskThreadsOptions {
   readonly idleMs?: number;
   /** Makes an error of a coded one's description; by default one with everything that the edges and retry logic read. */
   readonly restore?: (failure: CodedFailure) => Error;
+  /** Megabytes of JavaScript objects that a thread may hold; Node's default if left out. */
+  readonly maxHeapMb?: number;
 }
 
 interface Waiting<Task, Result> {
@@ -41,7 +38,13 @@ export function createTaskThreads<Task, Result>(
   script: URL,
   options: TaskThreadsOptions = {},
 ): TaskThreads<Task, Result> {
-  const { threads = 1, staysReady = false, idleMs = defaultIdleMs, restore = restoreCoded } = options;
+  const {
+    threads = 1,
+    staysReady = false,
+    idleMs = defaultIdleMs,
+    restore = restoreCoded,
+    maxHeapMb,
+  } = options;
   const queue: Waiting<Task, Result>[] = [];
   const workers = new Set<Worker>();
   const busy = new Map<Worker, Waiting<Task, Result>>();
@@ -50,7 +53,10 @@ export function createTaskThreads<Task, Result>(
   let isClosed = false;
 
   function start(): void {
-    const worker = new Worker(script);
+    const worker = new Worker(
+      script,
+      maxHeapMb === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } },
+    );
     workers.add(worker);
     idle.push(worker);
     worker.on('message', (answer: TaskAnswer<Result>) => finish(worker, answer));
@@ -87,9 +93,7 @@ export function createTaskThreads<Task, Result>(
   function lose(worker: Worker, cause: unknown): void {
     if (!workers.delete(worker)) return;
     idle = idle.filter((one) => one !== worker);
-    busy
-      .get(worker)
-      ?.reject(new PlatformError('PLATFORM_THREAD_LOST', 'a thread ended before its answer', { cause }));
+    busy.get(worker)?.reject(new ThreadError('THREAD_LOST', 'a thread ended before its answer', { cause }));
     busy.delete(worker);
     if (!isClosed) pump();
   }
@@ -120,8 +124,8 @@ export function createTaskThreads<Task, Result>(
   };
 }
 
-function closedError(): PlatformError {
-  return new PlatformError('PLATFORM_THREAD_LOST', 'the threads are closed');
+function closedError(): ThreadError {
+  return new ThreadError('THREAD_LOST', 'the threads are closed');
 }
 
 function restoreError(failure: TaskFailure, restore: (failure: CodedFailure) => Error): Error {

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { writeJson } from '../../../test/support/record-format.ts';
 import { randomDirectory } from '../../../test/support/random-directory.ts';
 import { roundUpMiles } from '../geo/index.ts';
-import { createIndexBuilder, openIndex, type ProviderIndex, type ProviderRecord } from './index.ts';
+import {
+  createIndexBuilder,
+  openIndex,
+  textFields,
+  type ProviderIndex,
+  type ProviderRecord,
+  type RecordFormat,
+} from './index.ts';
 
 function buildIndex(records: readonly ProviderRecord[]): ProviderIndex {
   const builder = createIndexBuilder();
@@ -10,25 +18,14 @@ function buildIndex(records: readonly ProviderRecord[]): ProviderIndex {
   return openIndex(builder.finish());
 }
 
-// Directory spec: Provider record, in its order.
-function wireRecord(record: ProviderRecord, distance?: number): Record<string, unknown> {
+// As `plainFormat` writes it.
+function plainRecord(record: ProviderRecord, distance?: number): Record<string, unknown> {
+  const texts = textFields.map((field): [string, string] => [field, record[field]]);
   return {
     id: record.id,
-    prov_npi: record.npi,
-    prov_first_name: record.firstName,
-    prov_mid_name: record.middleName,
-    prov_last_name: record.lastName,
-    prov_suffix: record.suffix,
-    serv_direct_addr: record.directAddress,
-    org_name: record.organization,
-    prov_spec_text: record.specialty,
-    org_addr_1: record.street,
-    org_city: record.city,
-    org_state: record.state,
-    org_zip: record.zip,
-    org_phone: record.phone,
-    lat: record.latitude ?? null,
-    lng: record.longitude ?? null,
+    ...Object.fromEntries(texts),
+    latitude: record.latitude ?? null,
+    longitude: record.longitude ?? null,
     ...(distance === undefined ? {} : { distance: roundUpMiles(distance) }),
   };
 }
@@ -38,8 +35,8 @@ test('a page is the very text that JSON.stringify writes', () => {
   const index = buildIndex(records);
   const byId = new Map(records.map((record) => [record.id, record]));
   const all = index.search({ filters: [], sort: [], offset: 0, limit: 1000 });
-  const expected = [...all.rows].map((row) => wireRecord(byId.get(index.record(row).id) as ProviderRecord));
-  assert.equal(Buffer.from(index.writePageJson(all)).toString(), JSON.stringify(expected));
+  const expected = [...all.rows].map((row) => plainRecord(byId.get(index.record(row).id) as ProviderRecord));
+  assert.equal(writeJson(index, all), JSON.stringify(expected));
 });
 
 test('with a radius every record ends in its distance, rounded up', () => {
@@ -52,7 +49,7 @@ test('with a radius every record ends in its distance, rounded up', () => {
     offset: 3,
     limit: 50,
   });
-  const page = JSON.parse(Buffer.from(index.writePageJson(found)).toString()) as Record<string, unknown>[];
+  const page = JSON.parse(writeJson(index, found)) as Record<string, unknown>[];
   assert.ok(page.length > 5);
   for (const [at, entry] of page.entries()) {
     assert.equal(Object.keys(entry).at(-1), 'distance');
@@ -60,7 +57,7 @@ test('with a radius every record ends in its distance, rounded up', () => {
   }
 });
 
-test('ids, places and text around a page of every kind', () => {
+test('ids and places of every kind', () => {
   const [template] = randomDirectory(3, 1) as [ProviderRecord];
   const ids = [1, 9, 10, 99, 100, 1_234_567_890, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 40 + 1];
   const records = ids.map((id, index) => ({
@@ -73,18 +70,39 @@ test('ids, places and text around a page of every kind', () => {
   }));
   const index = buildIndex(records);
   const { rows } = index.search({ filters: [], sort: [], offset: 0, limit: 100 });
-  const json = Buffer.from(index.writePageJson({ rows }, { before: '{"a":', after: '}' })).toString();
-  const expected = [...rows].map((row) => wireRecord(index.record(row)));
-  assert.equal(json, JSON.stringify({ a: expected }));
+  const json = writeJson(index, { rows });
+  const expected = [...rows].map((row) => plainRecord(index.record(row)));
+  assert.equal(json, JSON.stringify(expected));
   assert.deepEqual(
     expected.map((entry) => entry['id']).toSorted((a, b) => Number(a) - Number(b)),
     ids,
   );
 });
 
+test('one index writes several representations of a record', () => {
+  const index = buildIndex(randomDirectory(12, 90));
+  const contact: RecordFormat = {
+    values: [
+      ['<', 'lastName'],
+      ['|', 'directAddress'],
+    ],
+    distance: ' miles ',
+    after: '>',
+  };
+  const page = index.search({ filters: [], sort: [], offset: 0, limit: 80 });
+  const before = writeJson(index, page);
+  const text = Buffer.from(index.writeRecords(page, contact)).toString();
+  const expected = Array.from(page.rows, (row) => {
+    const { lastName, directAddress } = index.record(row);
+    return `<${JSON.stringify(lastName).slice(1, -1)}|${JSON.stringify(directAddress).slice(1, -1)}>`;
+  });
+  assert.equal(text, expected.join(','));
+  assert.equal(writeJson(index, page), before);
+});
+
 test('a page without records is an empty array', () => {
   const index = buildIndex([]);
-  assert.equal(Buffer.from(index.writePageJson({ rows: new Uint32Array(0) })).toString(), '[]');
+  assert.equal(writeJson(index, { rows: new Uint32Array(0) }), '[]');
 });
 
 test('a record comes out as it was put in', () => {

@@ -1,6 +1,6 @@
-/** A thread's side of `createTaskThreads` in platform. */
+/** A thread's side of `createTaskThreads`. */
 import { parentPort } from 'node:worker_threads';
-import { CodedError, errorText, type ErrorKind, type FieldProblem } from './errors.ts';
+import { CodedError, errorText, type ErrorKind, type FieldProblem } from '../index.ts';
 
 /** The module `name` beside the one whose `import.meta.url` is given: the sources run as .ts, a built package as .js. */
 export function threadScript(name: string, besideUrl: string): URL {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CodedError, listMoved } from '../../core/index.ts';
+import { CodedError } from '../index.ts';
+import { listMoved } from './serve-tasks.ts';
 import { createTaskThreads } from './task-threads.ts';
 
 const script = new URL('../../../test/support/task-threads-script.ts', import.meta.url);
@@ -39,9 +40,7 @@ test('a coded error arrives with all that the edges read', async () => {
 
 test('a thread that ends fails its task as transient, and the next task gets a new thread', async () => {
   const waiting = [thread.run('exit'), thread.run('exit')];
-  await Promise.all(
-    waiting.map((task) => assert.rejects(task, { code: 'PLATFORM_THREAD_LOST', isTransient: true })),
-  );
+  await Promise.all(waiting.map((task) => assert.rejects(task, { code: 'THREAD_LOST', isTransient: true })));
   assert.deepEqual(Buffer.from(await thread.run(Uint8Array.of(1, 2))), Buffer.of(2, 1));
 });
 
@@ -57,7 +56,7 @@ test('a task that comes while the idle thread is ending is not lost', async () =
 
 test('one that dies fails its own task only; threads that stay ready are replaced', async () => {
   const pool = createTaskThreads<Uint8Array | string, Uint8Array>(script, { staysReady: true });
-  const dying = assert.rejects(pool.run('exit'), { code: 'PLATFORM_THREAD_LOST' });
+  const dying = assert.rejects(pool.run('exit'), { code: 'THREAD_LOST' });
   const next = pool.run(Uint8Array.of(1, 2));
   await dying;
   assert.deepEqual(Buffer.from(await next), Buffer.of(2, 1));
@@ -66,7 +65,7 @@ test('one that dies fails its own task only; threads that stay ready are replace
 
 test('several threads work side by side', async () => {
   const pool = createTaskThreads<Uint8Array | string, Uint8Array>(script, { threads: 2 });
-  const blocked = assert.rejects(pool.run('block'), { code: 'PLATFORM_THREAD_LOST' });
+  const blocked = assert.rejects(pool.run('block'), { code: 'THREAD_LOST' });
   assert.deepEqual(Buffer.from(await pool.run(Uint8Array.of(1, 2))), Buffer.of(2, 1));
   await Promise.all([pool.close(), blocked]);
 });
@@ -75,5 +74,5 @@ test('after closing nothing runs any more', async () => {
   const closed = createTaskThreads<string, Uint8Array>(script);
   const running = closed.run('exit');
   await Promise.all([assert.rejects(running), closed.close()]);
-  await assert.rejects(closed.run('exit'), { code: 'PLATFORM_THREAD_LOST' });
+  await assert.rejects(closed.run('exit'), { code: 'THREAD_LOST' });
 });

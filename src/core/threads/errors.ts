@@ -1,0 +1,12 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../index.ts';
+
+export const threadErrors = {
+  /** A worker thread ended before its answer, or its pool is closed. */
+  THREAD_LOST: { kind: 'unavailable' },
+} as const satisfies ErrorTable;
+
+export class ThreadError extends CodedError<keyof typeof threadErrors> {
+  constructor(code: keyof typeof threadErrors, message: string, options: ErrorOptionsFor = {}) {
+    super(threadErrors, code, message, options);
+  }
+}

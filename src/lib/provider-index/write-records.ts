@@ -1,0 +1,120 @@
+import { roundUpMiles } from '../geo/index.ts';
+import type { ColumnName } from './columns.ts';
+import { byteText, constantText, createJsonOutput, type ByteText, type JsonOutput } from './json-output.ts';
+import type { PointMap } from './points.ts';
+import type { TextColumn } from './text-column.ts';
+import type { ProviderIndex, RecordFormat, RecordValue, SearchResult } from './types.ts';
+
+export interface JsonContext {
+  readonly columns: ReadonlyMap<ColumnName, TextColumn>;
+  readonly points: PointMap;
+  readonly ids: ArrayLike<number>;
+}
+
+// Bytes of the numbers of a record.
+const numberBytes = 128;
+
+// Rows whose texts are located together.
+const chunkRows = 64;
+
+const comma = 0x2c;
+
+type Writer = (page: Pick<SearchResult, 'rows' | 'distances'>) => Uint8Array;
+
+/** Writes records straight from the bytes of the dictionaries, which are escaped for JSON already. */
+export function createRecordWriter(context: JsonContext): ProviderIndex['writeRecords'] {
+  const writers = new Map<RecordFormat, Writer>();
+  return (page, format) => {
+    const writer = writers.get(format) ?? compileWriter(format, context);
+    writers.set(format, writer);
+    return writer(page);
+  };
+}
+
+/** What comes next in a record: constant text, then a value. */
+interface Piece {
+  readonly before: ByteText & { readonly length: number };
+  readonly value: 'id' | 'latitude' | 'longitude' | WrittenColumn;
+}
+
+interface WrittenColumn {
+  readonly column: TextColumn;
+  readonly values: ByteText;
+  /** Where the texts of the chunk's rows begin and end. */
+  readonly span: Uint32Array;
+}
+
+function compileWriter({ values, distance, after }: RecordFormat, context: JsonContext): Writer {
+  const pieces = values.flatMap(([before, value]) => piecesOf(before, value, context));
+  const columns = pieces.flatMap(({ value }) => (typeof value === 'string' ? [] : [value]));
+  const fixedBytes =
+    numberBytes + distance.length + after.length + pieces.reduce((sum, { before }) => sum + before.length, 0);
+  const { ids, points } = context;
+  const chunkIds = new Float64Array(chunkRows);
+  const chunkPoints = new Uint32Array(chunkRows);
+  const output = createJsonOutput(1 << 16);
+
+  // Where the texts of some rows lie, column by column: the processor fetches from many places of memory at once.
+  function locate(rows: Uint32Array): number {
+    let bytes = 0;
+    for (const { column, span } of columns) bytes += column.locate(rows, span);
+    for (let index = 0; index < rows.length; index++) {
+      chunkIds[index] = ids[rows[index] as number] as number;
+      chunkPoints[index] = points.codes[rows[index] as number] as number;
+    }
+    return bytes;
+  }
+
+  function putRecord(index: number, miles: number | undefined): void {
+    for (let at = 0; at < pieces.length; at++) {
+      const { before, value } = pieces[at] as Piece;
+      output.put(before, 0, before.length);
+      if (value === 'id') putId(output, chunkIds[index] as number);
+      else if (value === 'latitude' || value === 'longitude')
+        output.putAscii(coordinate(points, value, chunkPoints[index] as number));
+      else output.put(value.values, value.span[index * 2] as number, value.span[index * 2 + 1] as number);
+    }
+    if (miles !== undefined) output.putAscii(distance + roundUpMiles(miles));
+    output.putAscii(after);
+  }
+
+  return ({ rows, distances }) => {
+    for (let start = 0; start < rows.length; start += chunkRows) {
+      const chunk = rows.subarray(start, start + chunkRows);
+      output.reserve(locate(chunk) + chunk.length * fixedBytes);
+      for (let index = 0; index < chunk.length; index++) {
+        if (start + index > 0) output.putByte(comma);
+        putRecord(index, distances?.[start + index]);
+      }
+    }
+    return output.take();
+  };
+}
+
+function piecesOf(before: string, value: RecordValue, { columns }: JsonContext): Piece[] {
+  if (value === 'id' || value === 'latitude' || value === 'longitude')
+    return [{ before: constantText(before), value }];
+  const names: ColumnName[] = value === 'directAddress' ? ['addressLocal', 'addressDomain'] : [value];
+  return names.map((name, part) => {
+    const column = columns.get(name) as TextColumn;
+    return {
+      before: constantText(part === 0 ? before : ''),
+      value: { column, values: byteText(column.values), span: new Uint32Array(chunkRows * 2) },
+    };
+  });
+}
+
+function putId(output: JsonOutput, id: number): void {
+  if (id <= 0x7fffffff) output.putDigits(id);
+  else output.putAscii(String(id));
+}
+
+// A record without coordinates has none to show: null, as the specification calls only the distance non-null.
+function coordinate(
+  { count, latitudes, longitudes }: PointMap,
+  value: 'latitude' | 'longitude',
+  point: number,
+): string {
+  if (point >= count) return 'null';
+  return String((value === 'latitude' ? latitudes : longitudes)[point]);
+}

@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { silentLog } from '../../core/index.ts';
+import { openStorage } from '../storage/open-storage.ts';
+import type { Migration } from '../storage/migrate.ts';
+import type { Storage } from '../storage/storage.ts';
+import {
+  startFairWorker,
+  type AttemptVerdict,
+  type FairItem,
+  type FairLimits,
+  type FairWorker,
+} from './fair-worker.ts';
+import { createLeases, requireLease, type LeaseColumns } from './leases.ts';
+
+interface Tables {
+  work: LeaseColumns & { party: string; next_attempt_at: number };
+}
+
+const table: Migration = {
+  name: '0001-work',
+  async up(db) {
+    await db.schema
+      .createTable('work')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('party', 'text', (column) => column.notNull())
+      .addColumn('next_attempt_at', 'bigint', (column) => column.notNull())
+      .addColumn('lease_token', 'text')
+      .addColumn('lease_until', 'bigint', (column) => column.notNull())
+      .execute();
+  },
+};
+
+const limits: FairLimits = {
+  slots: 4,
+  share: 2,
+  slowSlots: 2,
+  slowShare: 1,
+  slowAfterMs: 50,
+  waiting: 100,
+  failuresBeforeRest: 3,
+  restMs: 100,
+  maxRestMs: 1000,
+};
+
+const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-fair-'));
+after(() => rmSync(folder, { recursive: true }));
+let files = 0;
+
+interface World {
+  readonly storage: Storage;
+  add(...parties: readonly string[]): Promise<readonly string[]>;
+  start(
+    handle: (item: FairItem) => Promise<AttemptVerdict>,
+    changes?: Partial<FairLimits>,
+    leaseMs?: number,
+  ): FairWorker<FairItem>;
+  finish(item: FairItem): Promise<void>;
+  left(): Promise<readonly string[]>;
+  until(condition: () => boolean | Promise<boolean>): Promise<void>;
+}
+
+async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
+  const storage = await openStorage({ file: path.join(folder, `${++files}.db`), migrations: [table] });
+  await storage.migrate();
+  const db = storage.tables<Tables>();
+  const workers: FairWorker<FairItem>[] = [];
+  let ids = 0;
+  try {
+    await work({
+      storage,
+      async add(...parties) {
+        const rows = parties.map((party) => ({
+          id: `${String(++ids).padStart(4, '0')}`,
+          party,
+          next_attempt_at: 0,
+          lease_token: null,
+          lease_until: 0,
+        }));
+        await db.insertInto('work').values(rows).execute();
+        return rows.map(({ id }) => id);
+      },
+      start(handle, changes = {}, leaseMs = 60_000) {
+        const leases = createLeases({ storage, table: 'work', leaseMs });
+        const worker = startFairWorker<FairItem>({
+          name: 'test',
+          limits: { ...limits, ...changes },
+          leases,
+          leaseMs,
+          idleMs: 20,
+          log: silentLog,
+          dueAfter: (ms) => storage.clock.now().getTime() + ms,
+          handle,
+          async claim(limit, excluded) {
+            const nowMs = storage.clock.now().getTime();
+            const rows = await db
+              .with('due', (query) =>
+                query
+                  .selectFrom('work')
+                  .select('id')
+                  .where('next_attempt_at', '<=', nowMs)
+                  .where('lease_until', '<=', nowMs)
+                  .where('party', 'not in', [...excluded, ''])
+                  .orderBy('id')
+                  .limit(limit),
+              )
+              .updateTable('work')
+              .set(leases.begin())
+              .where('id', 'in', (query) => query.selectFrom('due').select('id'))
+              .returning(['id', 'party', 'lease_token'])
+              .execute();
+            return rows.map(({ id, party, lease_token: token }) => ({ id, party, token: token ?? '' }));
+          },
+        });
+        workers.push(worker);
+        return worker;
+      },
+      async finish({ id, token }) {
+        await storage.transaction(async (tx) => {
+          const result = await (tx as typeof db)
+            .deleteFrom('work')
+            .where('id', '=', id)
+            .where('lease_token', '=', token)
+            .executeTakeFirst();
+          requireLease(result.numDeletedRows, id);
+        });
+      },
+      left: async () =>
+        (await db.selectFrom('work').select('id').orderBy('id').execute()).map(({ id }) => id),
+      async until(condition) {
+        const giveUpAt = performance.now() + 20_000;
+        while (!(await condition())) {
+          assert.ok(performance.now() < giveUpAt, 'the condition did not come true');
+          await sleep(5);
+        }
+      },
+    });
+  } finally {
+    await Promise.all(workers.map((worker) => worker.close()));
+    await storage.close();
+  }
+}
+
+test('serves parties in turn, and one party never holds more than its share', () =>
+  withWorld(async ({ add, start, finish, left, until }) => {
+    await add(...Array.from({ length: 12 }, () => 'many'), 'few', 'few', 'one');
+    const order: string[] = [];
+    const now = new Map<string, number>();
+    let most = 0;
+    start(
+      async (item) => {
+        order.push(item.party);
+        now.set(item.party, (now.get(item.party) ?? 0) + 1);
+        most = Math.max(most, now.get('many') ?? 0);
+        await sleep(10);
+        now.set(item.party, (now.get(item.party) ?? 0) - 1);
+        await finish(item);
+        return 'ok';
+      },
+      { slowAfterMs: 5000 },
+    );
+    await until(async () => (await left()).length === 0);
+    assert.equal(most, 2);
+    assert.ok(order.indexOf('one') < 8, order.join(' '));
+  }));
+
+test('a party whose attempts take long moves to the slow slots while they are still running', () =>
+  withWorld(async ({ add, start, finish, left, until }) => {
+    await add('slow', 'slow', 'slow', 'dull', 'dull', 'dull');
+    const done: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const worker = start(async (item) => {
+      if (item.party !== 'quick') await gate.promise;
+      done.push(item.party);
+      await finish(item);
+      return 'ok';
+    });
+    await until(() => worker.held >= 4);
+    await add('quick', 'quick', 'quick', 'quick', 'quick');
+    worker.wake();
+    await until(() => done.length === 5);
+    assert.deepEqual([...new Set(done)], ['quick']);
+    gate.resolve();
+    await until(async () => (await left()).length === 0);
+  }));
+
+test('a party that only fails is left alone for a while, and gets its mail when it is back', () =>
+  withWorld(async ({ add, start, finish, left, until, storage }) => {
+    await add(...Array.from({ length: 6 }, () => 'dead'));
+    let isUp = false;
+    let attempts = 0;
+    const worker = start(async (item) => {
+      attempts++;
+      if (isUp) {
+        await finish(item);
+        return 'ok';
+      }
+      await createLeases({ storage, table: 'work', leaseMs: 1000 }).release(
+        [item],
+        storage.clock.now().getTime(),
+      );
+      return 'failing';
+    });
+    await until(() => worker.resting().length === 1);
+    const before = attempts;
+    await add('alive');
+    worker.wake();
+    await until(async () => !(await left()).includes('0007'));
+    assert.ok(attempts - before <= 4, `${attempts - before} attempts while it rests`);
+    isUp = true;
+    await until(async () => (await left()).length === 0);
+  }));
+
+test('renews what it holds for longer than a lease, so that another node never takes it', () =>
+  withWorld(async ({ add, start, finish, left, until }) => {
+    await add('a', 'b');
+    const seen: string[] = [];
+    const handle = async (item: FairItem): Promise<AttemptVerdict> => {
+      seen.push(item.id);
+      await sleep(1500);
+      await finish(item);
+      return 'ok';
+    };
+    start(handle, {}, 400);
+    start(handle, {}, 400);
+    await until(async () => (await left()).length === 0);
+    assert.deepEqual(seen.toSorted(), ['0001', '0002']);
+  }));
+
+test('refuses a result whose lease another node has taken', () =>
+  withWorld(async ({ add, start, storage, left, until, finish }) => {
+    await add('a');
+    const lost = Promise.withResolvers<unknown>();
+    start(async (item) => {
+      await storage.tables<Tables>().updateTable('work').set({ lease_token: 'of another node' }).execute();
+      await finish(item).catch(lost.resolve);
+      return 'ok';
+    });
+    assert.match(String(await lost.promise), /was lost; nothing was written/);
+    await until(async () => (await left()).length === 1);
+  }));
+
+test('work stored with a lease starts from memory, without being claimed', () =>
+  withWorld(async ({ start, storage, left, until, finish }) => {
+    const handled: string[] = [];
+    const leases = createLeases({ storage, table: 'work', leaseMs: 60_000 });
+    const worker = start(async (item) => {
+      handled.push(item.token);
+      await finish(item);
+      return 'ok';
+    });
+    const lease = leases.begin();
+    assert.equal(worker.hasRoom('a'), true);
+    await storage.transaction(async (tx) => {
+      await (tx as ReturnType<typeof storage.tables<Tables>>)
+        .insertInto('work')
+        .values({ id: 'x', party: 'a', next_attempt_at: 0, ...lease })
+        .execute();
+      storage.afterCommit(tx, () => worker.offer({ id: 'x', party: 'a', token: lease.lease_token }));
+    });
+    await until(async () => (await left()).length === 0);
+    assert.deepEqual(handled, [lease.lease_token]);
+  }));
+
+test('what waits in memory is given back when the worker closes', () =>
+  withWorld(async ({ add, start, storage, until, finish }) => {
+    await add('a', 'a', 'a', 'a');
+    const gate = Promise.withResolvers<void>();
+    const worker = start(
+      async (item) => {
+        await gate.promise;
+        await finish(item);
+        return 'ok';
+      },
+      { share: 1, slowAfterMs: 60_000 },
+    );
+    await until(() => worker.held === 4);
+    const closed = worker.close();
+    gate.resolve();
+    await closed;
+    const rows = await storage.tables<Tables>().selectFrom('work').selectAll().execute();
+    assert.deepEqual(
+      rows.map((row) => row.lease_token),
+      [null, null, null],
+    );
+  }));
