@@ -80,6 +80,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   const { limits, leases, log, name } = options;
   const parties = createParties<Item>(limits);
   const held = new Map<string, Item>();
+  const claimedAgain = new Set<string>();
   const running = new Set<Promise<void>>();
   let isClosing = false;
   let isWoken = true;
@@ -108,6 +109,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     } finally {
       parties.end(party, item.id, verdict, performance.now());
     }
+    if (claimedAgain.delete(item.id)) await safely('release', () => leases.release([item]));
     if (parties.isResting(party, performance.now())) await giveBack(party);
   }
 
@@ -144,9 +146,11 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     const items = await safely('claim', () => options.claim(limit, parties.excluded(performance.now())));
     for (const item of items ?? []) {
       const known = held.get(item.id);
-      // The process stood still for longer than its lease. The attempt goes on under the new lease, not twice.
+      // Either the process stood still for longer than its lease, and the attempt goes on under the new one, not twice; or
+      // the attempt has just stored its result, and the row is given back when it ends.
       if (known !== undefined) {
         known.token = item.token;
+        claimedAgain.add(item.id);
         continue;
       }
       held.set(item.id, item);
