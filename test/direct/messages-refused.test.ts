@@ -238,6 +238,42 @@ const cases: readonly Case[] = [
     code: 'DIRECT_NO_SENDER',
     make: (world) => makeMessage(world, inner(replaced('From: Alice <alice>'))),
   },
+  ...[
+    `<mallory@direct.alpha.example> <${alice}>`,
+    `<mallory@direct.alpha.example>${alice}`,
+    `<${alice}> <mallory@direct.alpha.example>`,
+    `"Alice" <${alice}> <mallory@direct.alpha.example>`,
+    `mallory@direct.alpha.example <${alice}>`,
+    `Alice <${alice}`,
+    `<@relay.example:${alice}>`,
+    `Team: ${alice};`,
+    `${alice},`,
+    `${alice.replace('@', ' @')}`,
+  ].map((value) => ({
+    title: `AS-79 a From that two readers may understand differently: ${value}`,
+    code: 'DIRECT_SENDER_AMBIGUOUS',
+    make: (world: MessageWorld) => makeMessage(world, inner(replaced(`From: ${value}`))),
+  })),
+  ...(
+    [
+      ['NUL in From', replaced(`From: ${alice}\0`)],
+      ['a bare CR in From', replaced(`From: ${alice}\r`)],
+      ['a bare CR before another field', [...plainHeader, 'Keywords: s\rSender: ceo@direct.alpha.example']],
+      ['a bare CR that ends the header early', [...plainHeader, 'Keywords: s\r\r']],
+      ['a bare LF among CRLF', [...plainHeader, 'Keywords: s\nX-Other: t']],
+      ['NUL in any field', [...plainHeader, 'Keywords: s\0']],
+      [
+        'a From behind a line that is no field',
+        [...plainHeader, 'no field', 'From: ceo@direct.alpha.example'],
+      ],
+      ['a Sender that is no mailbox', [...plainHeader, 'Sender: ceo']],
+      ['two mailboxes in Sender', [...plainHeader, `Sender: ${alice}, ceo@direct.alpha.example`]],
+    ] as const
+  ).map(([title, header]) => ({
+    title: `AS-79 ${title}`,
+    code: 'DIRECT_SENDER_AMBIGUOUS',
+    make: (world: MessageWorld) => makeMessage(world, { ...inner(header), wrap: wrapUnchanged }),
+  })),
   {
     title: 'AS-39 neither To nor Cc',
     code: 'DIRECT_NO_RECIPIENTS',
@@ -316,6 +352,11 @@ const cases: readonly Case[] = [
     make: (world) => Buffer.concat([makeMessage(world).subarray(0, -600), Buffer.from('\r\n')]),
   },
 ];
+
+/** As a hostile sender wraps: without putting line ends right. */
+function wrapUnchanged(message: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from('Content-Type: message/rfc822\r\n\r\n'), message]);
+}
 
 /** Cuts the certificates out of the signature of a multipart/signed entity. */
 function withoutCertificates(signed: Uint8Array): Buffer {

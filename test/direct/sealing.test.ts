@@ -115,6 +115,82 @@ describe('sealing', () => {
     assert.equal(parseEntity(opened.inner).header('to'), `${bob}, ${carol}`);
   });
 
+  const injected: readonly { title: string; field: string }[] = [
+    { title: 'a Sender behind a bare CR', field: `Keywords: s\rSender: ceo@direct.alpha.example` },
+    { title: 'a second From behind a bare CR', field: `Keywords: s\rFrom: ceo@direct.alpha.example` },
+    { title: 'a Bcc behind a bare CR', field: 'Keywords: s\rBcc: dan@direct.alpha.example' },
+    { title: 'a header that two bare CR end early', field: 'Keywords: s\r\rX-Hidden: t' },
+    { title: 'a Sender behind a bare LF', field: `Keywords: s\nSender: ${alice}` },
+  ];
+  for (const { title, field } of injected) {
+    test(`AS-38, AS-79 ${title} is refused, not sealed as another field`, async () => {
+      const message = plainMessage([...plainHeader, field]);
+      await refusedWith('DIRECT_MESSAGE_MALFORMED', () => sealMessage(request({ message })));
+    });
+  }
+
+  test('AS-33 a message with bare LF throughout is sealed with CRLF, and what was checked is what is signed', () => {
+    const message = Buffer.from(plainMessage().toString().replaceAll('\r\n', '\n'));
+    const sealed = sealMessage(request({ message }));
+    const opened = openMessage({ message: sealed.message, keys: [world.recipient] });
+    assert.deepEqual(Buffer.from(opened.inner), plainMessage());
+    assert.equal(sealed.sender, alice);
+  });
+
+  test('AS-33 a bare CR in the body becomes a line end, and what it ends is checked', () => {
+    const { message } = sealMessage(request({ message: plainMessage(plainHeader, 'a\rb\r\n') }));
+    const opened = openMessage({ message, keys: [world.recipient] });
+    assert.deepEqual(Buffer.from(opened.inner), plainMessage(plainHeader, 'a\r\nb\r\n'));
+  });
+
+  const part = (type: string, encoding: string, body: string): string =>
+    `--b\r\nContent-Type: ${type}\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}\r\n--b--\r\n`;
+  const mixed = (body: string): Buffer =>
+    plainMessage(
+      plainHeader.map((line) =>
+        line.startsWith('Content-Type') ? 'Content-Type: multipart/mixed; boundary=b' : line,
+      ),
+      body,
+    );
+  const attached = (body: string): string =>
+    part(
+      'message/rfc822',
+      'binary',
+      mixed(body).toString('latin1').replaceAll('boundary=b', 'boundary=c').replaceAll('--b', '--c'),
+    );
+  const damaged: readonly { title: string; body: string }[] = [
+    { title: 'LF', body: part('application/octet-stream', 'binary', 'a\nb') },
+    { title: 'CR', body: part('image/png', 'BINARY', 'a\rb') },
+    { title: 'CR, inside an attached message', body: attached(part('application/pdf', 'binary', 'a\rb')) },
+    { title: 'LF and NUL, although labelled 8bit', body: part('application/pdf', '8bit', 'a\nb\0') },
+  ];
+  for (const { title, body } of damaged) {
+    test(`AS-33 a binary part with bare ${title} is refused, not changed: DIRECT_BINARY_PART`, async () => {
+      await refusedWith('DIRECT_BINARY_PART', () => sealMessage(request({ message: mixed(body) })));
+    });
+  }
+
+  for (const body of [
+    part('application/octet-stream', 'binary', 'a\r\nb\0\u0001'),
+    part('application/octet-stream', 'base64', 'YQpi'),
+  ]) {
+    test(`AS-33 ${body.includes('base64') ? 'base64' : 'a binary part without bare line ends'} is sealed as it is`, () => {
+      const { message } = sealMessage(request({ message: mixed(body) }));
+      const opened = openMessage({ message, keys: [world.recipient] });
+      assert.deepEqual(Buffer.from(opened.inner), mixed(body));
+    });
+  }
+
+  test('AS-33 bare line ends in text, and beside base64, are put right', () => {
+    const body = part('text/plain', 'binary', 'a\nb') + 'x\n';
+    const { message } = sealMessage(request({ message: mixed(body) }));
+    const opened = openMessage({ message, keys: [world.recipient] });
+    assert.deepEqual(
+      Buffer.from(opened.inner).toString(),
+      mixed(body).toString().replace('a\nb', 'a\r\nb').replace('x\n', 'x\r\n'),
+    );
+  });
+
   for (const { title, changes, reason } of [
     { title: 'expired', changes: { notAfter: past(1) }, reason: 'PKI_EXPIRED' },
     { title: 'not yet valid', changes: { notBefore: future(1) }, reason: 'PKI_NOT_YET_VALID' },
@@ -185,6 +261,20 @@ describe('sealing', () => {
       title: 'AS-38 a blind copy',
       code: 'DIRECT_BLIND_COPY',
       change: () => ({ message: plainMessage([...plainHeader, 'Bcc: carol@direct.beta.example']) }),
+    },
+    {
+      title: 'AS-38 a blind copy of a message sent again',
+      code: 'DIRECT_BLIND_COPY',
+      change: () => ({ message: plainMessage([...plainHeader, 'Resent-Bcc: carol@direct.beta.example']) }),
+    },
+    {
+      title: 'AS-36 a To that is no list of addresses',
+      code: 'DIRECT_MESSAGE_MALFORMED',
+      change: () => ({
+        message: plainMessage(
+          plainHeader.map((line) => (line.startsWith('To:') ? `${line} <${carol}>` : line)),
+        ),
+      }),
     },
     ...['Date', 'Message-ID', 'MIME-Version'].map((name) => ({
       title: `AS-36 no ${name}`,

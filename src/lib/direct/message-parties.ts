@@ -1,4 +1,4 @@
-import { readMailboxes, type MimeEntity } from '../mime/index.ts';
+import { findHeaderAmbiguity, readAddressList, readMailboxes, type MimeEntity } from '../mime/index.ts';
 import { addressKey, findDirectAddress, type DirectAddress } from '../values/index.ts';
 import { DirectError } from './errors.ts';
 
@@ -17,13 +17,15 @@ export interface MessageParties {
 /**
  * Reads the parties from the header of the inner message. Display names play no part (AS-03).
  *
- * Errors: `DIRECT_NO_SENDER`; `DIRECT_SENDER_AMBIGUOUS` for two From or Sender fields, or for several From mailboxes without Sender
- * (RFC 5322 §3.6.2); `DIRECT_NO_RECIPIENTS`.
+ * Errors: `DIRECT_NO_SENDER`; `DIRECT_SENDER_AMBIGUOUS` for two From or Sender fields, for several From mailboxes without Sender
+ * (RFC 5322 §3.6.2), and for anything else that two readers may understand differently; `DIRECT_NO_RECIPIENTS`.
  */
 export function readParties(message: MimeEntity): MessageParties {
+  const ambiguity = findHeaderAmbiguity(message);
+  if (ambiguity !== undefined) throw new DirectError('DIRECT_SENDER_AMBIGUOUS', ambiguity);
   const from = readSingleField(message, 'from');
   const senders = readSingleField(message, 'sender');
-  const sender = chooseSender(senders.addresses.length > 0 ? senders : from);
+  const sender = chooseSender(senders.mailboxCount > 0 ? senders : from);
   const recipients = [...message.headers('to'), ...message.headers('cc')].flatMap(readAddresses);
   if (recipients.length === 0)
     throw new DirectError('DIRECT_NO_RECIPIENTS', 'neither To nor Cc names a Direct address');
@@ -45,8 +47,16 @@ interface OriginatorField {
 /** A second field of a kind that may stand once is how two readers are made to see two senders. */
 function readSingleField(message: MimeEntity, name: string): OriginatorField {
   const values = message.headers(name);
-  if (values.length > 1) throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `${values.length} ${name} fields`);
-  return { addresses: values.flatMap(readAddresses), mailboxCount: values.flatMap(readMailboxes).length };
+  const [value = '', ...others] = values;
+  if (others.length > 0) throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `${values.length} ${name} fields`);
+  if (value === '' || (name === 'from' && !value.includes('@'))) return { addresses: [], mailboxCount: 0 };
+  const mailboxes = readAddressList(value);
+  if (mailboxes === undefined)
+    throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `a ${name} field that is no list of mailboxes`);
+  return {
+    addresses: mailboxes.flatMap((address) => findDirectAddress(address) ?? []),
+    mailboxCount: mailboxes.length,
+  };
 }
 
 function chooseSender({ addresses, mailboxCount }: OriginatorField): DirectAddress {

@@ -1,5 +1,13 @@
 import { CodedError, errorText } from '../../core/index.ts';
-import { MimeError, parseEntity, wrapPieces, type MimeEntity } from '../mime/index.ts';
+import {
+  findDamagedPart,
+  findHeaderAmbiguity,
+  MimeError,
+  parseEntity,
+  readAddressList,
+  wrapPieces,
+  type MimeEntity,
+} from '../mime/index.ts';
 import { findValidityFault, isBoundTo, type Certificate } from '../pki/index.ts';
 import {
   encryptEntity,
@@ -23,7 +31,10 @@ export interface SealRecipient {
 }
 
 export interface SealRequest {
-  /** The full plain message (RFC 5322), all headers included. It is not changed but for bare line ends. */
+  /**
+   * The full plain message (RFC 5322), all headers included. Bare LF, and bare CR in its body, become CRLF before anything is checked;
+   * nothing else is changed.
+   */
   readonly message: Uint8Array;
   /** Keys whose certificates are bound to the sender. Each signs whose certificate is valid at `at`. */
   readonly signers: readonly SigningKey[];
@@ -49,18 +60,18 @@ export interface SealedMessage {
  * Nothing is ever sent unsigned or to nobody: what cannot be done for every given recipient, or with no given signer, is an error.
  *
  * Errors: `DIRECT_NO_SENDER`, `DIRECT_SENDER_AMBIGUOUS`, `DIRECT_NO_RECIPIENTS`, `DIRECT_HEADER_MISSING`, `DIRECT_BLIND_COPY`,
- * `DIRECT_MESSAGE_MALFORMED`, `DIRECT_SENDER_CERTIFICATE_UNUSABLE`, `DIRECT_RECIPIENT_NOT_VISIBLE`, `DIRECT_NO_TRUSTED_RECIPIENTS`,
+ * `DIRECT_MESSAGE_MALFORMED`, `DIRECT_BINARY_PART`, `DIRECT_SENDER_CERTIFICATE_UNUSABLE`, `DIRECT_RECIPIENT_NOT_VISIBLE`, `DIRECT_NO_TRUSTED_RECIPIENTS`,
  * `DIRECT_SEAL_FAILED`.
  */
 export function sealMessage(request: SealRequest): SealedMessage {
-  const { inner, parties } = readPlain(request.message);
+  const { pieces, inner, parties } = readPlain(request.message);
   const recipients = request.recipients.map(({ address }) => address);
   const signers = chooseSigners(request, parties.sender);
   checkRecipients(request.recipients, parties);
   return translating(() => {
     const prefix = buildOuterHeader(inner, recipients);
     const { at, extraCertificates, contentCipher } = request;
-    const signed = signPieces(wrapPieces(request.message), signers, {
+    const signed = signPieces(pieces, signers, {
       at,
       ...(extraCertificates && { extraCertificates }),
     });
@@ -72,15 +83,39 @@ export function sealMessage(request: SealRequest): SealedMessage {
   });
 }
 
-function readPlain(message: Uint8Array): { inner: MimeEntity; parties: MessageParties } {
+interface Plain {
+  /** The wrapped message, to be signed as it stands. */
+  readonly pieces: readonly Uint8Array[];
+  readonly inner: MimeEntity;
+  readonly parties: MessageParties;
+}
+
+/** What is checked is what is signed: line ends are put right first. */
+function readPlain(message: Uint8Array): Plain {
   try {
-    const inner = parseEntity(message);
+    const pieces = wrapPieces(message);
+    const [, canonical] = pieces;
+    if (canonical.length !== message.length) checkChange(message);
+    const inner = parseEntity(canonical);
     checkHeader(inner);
-    return { inner, parties: readParties(inner) };
+    return { pieces, inner, parties: readParties(inner) };
   } catch (error) {
     if (!(error instanceof MimeError)) throw error;
     throw new DirectError('DIRECT_MESSAGE_MALFORMED', errorText(error), { cause: error });
   }
+}
+
+/** The message as given, whose line ends will be changed: they must not make other header fields of it, nor change what is no text. */
+function checkChange(message: Uint8Array): void {
+  const given = parseEntity(message);
+  const ambiguity = findHeaderAmbiguity(given);
+  if (ambiguity !== undefined) throw new DirectError('DIRECT_MESSAGE_MALFORMED', ambiguity);
+  const mediaType = findDamagedPart(given);
+  if (mediaType !== undefined)
+    throw new DirectError(
+      'DIRECT_BINARY_PART',
+      `a binary part of type ${mediaType} with bare CR or LF: send it as base64`,
+    );
 }
 
 /** AS-36; From and To are checked by reading them. AS-38: a blind copy would be a recipient that others do not see. */
@@ -89,8 +124,15 @@ function checkHeader(inner: MimeEntity): void {
     (name) => (inner.header(name) ?? '').trim() === '',
   );
   if (missing !== undefined) throw new DirectError('DIRECT_HEADER_MISSING', `the message has no ${missing}`);
-  if (inner.header('bcc') !== undefined)
-    throw new DirectError('DIRECT_BLIND_COPY', 'the message has a Bcc field');
+  const blind = ['Bcc', 'Resent-Bcc'].find((name) => inner.header(name) !== undefined);
+  if (blind !== undefined) throw new DirectError('DIRECT_BLIND_COPY', `the message has a ${blind} field`);
+  const malformed = ['To', 'Cc'].find((name) =>
+    inner
+      .headers(name)
+      .some((value) => value !== '' && readAddressList(value, { allowsGroups: true }) === undefined),
+  );
+  if (malformed !== undefined)
+    throw new DirectError('DIRECT_MESSAGE_MALFORMED', `a ${malformed} field that is no list of addresses`);
 }
 
 /** A signature that is not bound to the sender, or out of date, is refused by every receiver, so it is refused here first. */

@@ -7,6 +7,7 @@
  *
  * Called by lib/mdn, lib/xdm, lib/smime, lib/direct and service/messaging. Pure and synchronous.
  */
+export { readAddressList } from './address-list.ts';
 export {
   base64LinesLength,
   createBase64Writer,
@@ -18,6 +19,7 @@ export { measureSafety, type BodySafety } from './body-encoding.ts';
 export { buildMessage, deriveBoundary, textPieces, type MessageInput } from './build-message.ts';
 export { canonicalize } from './canonicalize.ts';
 export { decodeCharset } from './charset.ts';
+export { findHeaderAmbiguity } from './check-header.ts';
 export { cleanFileName, collectParts, findBodyText, type MessagePart } from './collect-parts.ts';
 export { formatDate, readDate } from './dates.ts';
 export { decodeBase64 } from './decode-base64.ts';
@@ -31,6 +33,7 @@ export {
   type Piece,
 } from './entity-writer.ts';
 export { MimeError, mimeErrors, type MimeErrorCode } from './errors.ts';
+export { findDamagedPart } from './find-binary-part.ts';
 export { formatParameters } from './format-parameters.ts';
 export type { HeaderField } from './header-fields.ts';
 export { formatHeader, formatTextHeader, type HeaderPair } from './header-lines.ts';

@@ -8,7 +8,7 @@ const smallPrimes = listPrimes(752);
 
 /**
  * What is wrong with the numbers of an RSAPublicKey (RFC 8017 §A.1.1), whatever its length; undefined if nothing is. An exponent of 1 makes
- * encryption and signatures the identity; an even one, or an even modulus, is no RSA key at all (NIST SP 800-89 §5.3.3, FIPS 186-5 §5.1).
+ * encryption and signatures the identity; an even one, or an even modulus, is no RSA key at all (NIST SP 800-89 §5.3.3).
  * Errors: those of lib/asn1.
  */
 export function findRsaFault(keyDer: Uint8Array): string | undefined {
