@@ -201,10 +201,17 @@ describe('Decision 0003: case, accents and sorting', () => {
     );
   });
 
-  test('sort_order without sort_by holds for the default sort', async () => {
+  test('sort_order without sort_by turns the order by NPI round', async () => {
     assert.deepEqual(await foundIds({ sort_order: 'descending' }), [1, 9, 3, 4, 8, 7, 6, 2, 5]);
+  });
+
+  test('with radius and without sort_by the nearest come first, whatever sort_order says', async () => {
+    const near = { radius: 100, org_zip: '02139' };
+    const nearestFirst = await foundIds(near);
+    assert.deepEqual(await foundIds({ ...near, sort_order: 'ascending' }), nearestFirst);
+    assert.deepEqual(await foundIds({ ...near, sort_order: 'descending' }), nearestFirst);
     assert.deepEqual(
-      await foundIds({ radius: 100, org_zip: '02139', sort_order: 'descending' }),
+      await foundIds({ ...near, sort_by: 'radius', sort_order: 'descending' }),
       [7, 3, 4, 1, 2],
     );
   });

@@ -3,12 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { createManualClock, silentLog, createTokenBuckets } from '../../core/index.ts';
+import { silentLog } from '../../core/index.ts';
 import { nodeId } from './node-id.ts';
 import { startWorker } from './start-worker.ts';
-
-const start = new Date('2026-05-01T00:00:00Z');
 
 test('a worker works until nothing is due, sleeps, and looks again when woken', async () => {
   const due = [[1, 2, 3], [4]];
@@ -101,50 +98,6 @@ test('what claim or handle throws is logged and does not end the worker', async 
     ['test', 'a worker could not claim'],
     ['test', 'a worker could not handle an item'],
   ]);
-});
-
-test('a bucket gives its burst at once, then one token per interval, and tells when to come back', () => {
-  const clock = createManualClock(start);
-  const buckets = createTokenBuckets({ ratePerSecond: 2, burst: 3, clock });
-  assert.deepEqual(
-    [1, 2, 3].map(() => buckets.take('a').remaining),
-    [2, 1, 0],
-  );
-  assert.deepEqual(buckets.take('a'), { allowed: false, remaining: 0, retryAfterSeconds: 1, limit: 3 });
-  assert.equal(buckets.take('b').allowed, true);
-  clock.advance(500);
-  assert.equal(buckets.take('a').allowed, true);
-  assert.equal(buckets.take('a').allowed, false);
-  clock.advance(-60_000);
-  assert.equal(buckets.take('a').allowed, false);
-  clock.advance(120_000);
-  assert.equal(buckets.take('a', 3).allowed, true);
-});
-
-test('limits of its own override those of the buckets', () => {
-  const clock = createManualClock(start);
-  const buckets = createTokenBuckets({ ratePerSecond: 1, burst: 1, clock });
-  const own = { ratePerSecond: 10, burst: 5 };
-  assert.equal([1, 2, 3, 4, 5, 6].filter(() => buckets.take('a', 1, own).allowed).length, 5);
-});
-
-test('no more is ever given than burst plus what refilled', () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.record({ waitMs: fc.nat(3000), cost: fc.integer({ min: 1, max: 4 }) })),
-      (steps) => {
-        const clock = createManualClock(start);
-        const buckets = createTokenBuckets({ ratePerSecond: 2, burst: 5, clock });
-        let given = 0;
-        for (const { waitMs, cost } of steps) {
-          clock.advance(waitMs);
-          if (buckets.take('a', cost).allowed) given += cost;
-          const passedSeconds = (clock.now().getTime() - start.getTime()) / 1000;
-          assert.ok(given <= 5 + passedSeconds * 2 + 1e-6);
-        }
-      },
-    ),
-  );
 });
 
 test('a node keeps its id, and two nodes have two', () => {

@@ -48,7 +48,7 @@ const controls: readonly ControlParameter[] = [
     kind: 'sorting',
     type: 'string',
     description:
-      'Comma-separated list of the parameters to sort by. With radius the default is the distance (`radius`).',
+      'Comma-separated list of the parameters to sort by. With radius and without sort_by the nearest come first.',
     defaultValue: 'prov_npi',
     isSortable: false,
   },
@@ -56,7 +56,9 @@ const controls: readonly ControlParameter[] = [
     name: 'sort_order',
     kind: 'sorting',
     type: 'string',
-    description: '`ascending` or `descending`; also a comma-separated list as long as sort_by.',
+    description:
+      '`ascending` or `descending`; also a comma-separated list as long as sort_by. ' +
+      'With radius it needs sort_by: `sort_by=radius&sort_order=descending` shows the farthest first.',
     defaultValue: 'ascending',
     isSortable: false,
   },

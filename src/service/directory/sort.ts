@@ -13,8 +13,8 @@ const sortable = new Map<string, DirectoryParameter>(
 const orders: Readonly<Record<string, boolean>> = { ascending: false, descending: true };
 
 /**
- * Sort keys of a query (Directory spec: Sort rules; Decision 0003). Without sort_by it is the distance when the
- * query has a radius, else the NPI. The index breaks the last tie by `id`, ascending.
+ * Sort keys of a query (Directory spec: Sort rules; Decision 0003). Without sort_by a query with a radius is ordered
+ * nearest first, whatever sort_order says, and any other by NPI. The index breaks the last tie by `id`, ascending.
  */
 export function parseSort(supplied: SuppliedParameters, problems: FieldProblem[]): SortKey[] {
   const hasRadius = supplied.has('radius');
@@ -27,6 +27,7 @@ export function parseSort(supplied: SuppliedParameters, problems: FieldProblem[]
     problems.push(problem);
     return [];
   }
+  if (hasRadius && !supplied.has('sort_by')) return [{ field: 'distance', isDescending: false }];
   return names.map((name, index) => ({
     field: fieldOf(name),
     isDescending: orders[directions[directions.length === 1 ? 0 : index] ?? ''] ?? false,

@@ -8,9 +8,8 @@ export type IndexRequest =
   | { readonly kind: 'load'; readonly snapshotPath: string }
   | { readonly kind: 'records' | 'copy'; readonly base: SharedIndexBytes; readonly ids: ReadonlySet<number> };
 
-/** One answer to each request, in order. */
+/** The answer to a request; a failure is thrown. */
 export type IndexReply =
   | { readonly kind: 'taken' }
   | { readonly kind: 'index'; readonly bytes: SharedIndexBytes }
-  | { readonly kind: 'records'; readonly records: readonly ProviderRecord[] }
-  | { readonly kind: 'failed'; readonly code: string; readonly text: string };
+  | { readonly kind: 'records'; readonly records: readonly ProviderRecord[] };

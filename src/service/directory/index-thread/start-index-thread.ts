@@ -1,7 +1,6 @@
 import { totalmem } from 'node:os';
-import { Worker } from 'node:worker_threads';
-import { type Closable } from '../../../core/index.ts';
-import { threadScript } from '../../../core/threads/index.ts';
+import { errorCode, errorText, type Closable } from '../../../core/index.ts';
+import { createTaskThreads, threadScript } from '../../../core/threads/index.ts';
 import type { ProviderRecord, SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { LiveBlock } from '../store/generation.ts';
@@ -26,40 +25,21 @@ const maxUnanswered = 8;
 
 const threadFile = threadScript('thread', import.meta.url);
 
-interface Waiter {
-  resolve(reply: IndexReply): void;
-  reject(error: unknown): void;
-}
-
 export function startIndexThread(): IndexThread {
-  const worker = new Worker(threadFile, {
-    resourceLimits: { maxOldGenerationSizeMb: Math.max(4096, Math.floor(totalmem() / 2 ** 21)) },
+  const threads = createTaskThreads<IndexRequest, IndexReply>(threadFile, {
+    // What is being built lies in the thread.
+    staysReady: true,
+    maxHeapMb: Math.max(4096, Math.floor(totalmem() / 2 ** 21)),
   });
-  const waiters: Waiter[] = [];
-  let failure: unknown;
-
-  function fail(error: unknown): void {
-    failure ??= error;
-    for (const waiter of waiters.splice(0)) waiter.reject(error);
-  }
-  worker.on('message', (reply: IndexReply) => waiters.shift()?.resolve(reply));
-  worker.on('error', fail);
-  worker.on('exit', () => fail(new DirectoryError('DIRECTORY_NOT_READY', 'The index thread has ended')));
-
-  function ask(request: IndexRequest): Promise<IndexReply> {
-    if (failure !== undefined) return Promise.reject(failure);
-    return new Promise((resolve, reject) => {
-      waiters.push({ resolve, reject });
-      worker.postMessage(request);
-    });
-  }
-
-  const underWay: Promise<IndexReply>[] = [];
-
-  async function settleOldest(): Promise<void> {
-    const reply = await underWay.shift();
-    if (reply?.kind === 'failed') throw toError(reply);
-  }
+  const underWay: Promise<unknown>[] = [];
+  const ask = async (request: IndexRequest): Promise<IndexReply> => {
+    try {
+      return await threads.run(request);
+    } catch (cause) {
+      const text = `The index thread failed: ${errorCode(cause)}: ${errorText(cause)}`;
+      throw new DirectoryError('DIRECTORY_NOT_READY', text, { cause });
+    }
+  };
 
   return {
     async add(block) {
@@ -67,10 +47,10 @@ export function startIndexThread(): IndexThread {
       // A failure is met by whoever settles this block; until then it is not an unhandled one.
       sent.catch(() => {});
       underWay.push(sent);
-      if (underWay.length >= maxUnanswered) await settleOldest();
+      if (underWay.length >= maxUnanswered) await underWay.shift();
     },
     async finish(snapshotPath) {
-      while (underWay.length > 0) await settleOldest();
+      while (underWay.length > 0) await underWay.shift();
       return toBytes(await ask({ kind: 'finish', snapshotPath }));
     },
     async load(snapshotPath) {
@@ -79,23 +59,20 @@ export function startIndexThread(): IndexThread {
     async findRecords(base, ids) {
       const reply = await ask({ kind: 'records', base, ids });
       if (reply.kind === 'records') return reply.records;
-      throw toError(reply);
+      throw unexpected();
     },
     async copyRecords(base, ids) {
       return toBytes(await ask({ kind: 'copy', base, ids }));
     },
-    async close() {
-      await worker.terminate();
-    },
+    close: () => threads.close(),
   };
 }
 
 function toBytes(reply: IndexReply): SharedIndexBytes {
   if (reply.kind === 'index') return reply.bytes;
-  throw toError(reply);
+  throw unexpected();
 }
 
-function toError(reply: IndexReply): DirectoryError {
-  const text = reply.kind === 'failed' ? `${reply.code}: ${reply.text}` : 'unexpected reply';
-  return new DirectoryError('DIRECTORY_NOT_READY', `The index thread failed: ${text}`);
+function unexpected(): DirectoryError {
+  return new DirectoryError('DIRECTORY_NOT_READY', 'The index thread gave an unexpected reply');
 }

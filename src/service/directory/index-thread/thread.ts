@@ -1,7 +1,6 @@
 /** Runs in a worker thread: builds an index from blocks, reads one from its snapshot, or looks records up in one. */
 import { rmSync } from 'node:fs';
-import { parentPort } from 'node:worker_threads';
-import { errorCode, errorText } from '../../../core/index.ts';
+import { serveTasks } from '../../../core/threads/index.ts';
 import {
   createIndexBuilder,
   findRecords,
@@ -14,29 +13,27 @@ import { readKeys, readLines, readRecord } from '../load/block.ts';
 import type { LiveBlock } from '../store/generation.ts';
 import type { IndexReply, IndexRequest } from './protocol.ts';
 
+// From here on a second thread pays.
+const manyRecords = 200_000;
+
 let builder: IndexBuilder | undefined;
+let recordCount = 0;
 
-parentPort?.on('message', (request: IndexRequest) => {
-  parentPort?.postMessage(answer(request));
-});
+serveTasks(answer, () => []);
 
-function answer(request: IndexRequest): IndexReply {
-  try {
-    switch (request.kind) {
-      case 'block':
-        addBlock((builder ??= createIndexBuilder()), request.block);
-        return { kind: 'taken' };
-      case 'finish':
-        return finish(request.snapshotPath);
-      case 'load':
-        return { kind: 'index', bytes: readSnapshot(request.snapshotPath) };
-      case 'records':
-        return { kind: 'records', records: findRecords(request.base, request.ids) };
-      case 'copy':
-        return { kind: 'index', bytes: copyRecords(request.base, request.ids) };
-    }
-  } catch (error) {
-    return { kind: 'failed', code: errorCode(error), text: errorText(error) };
+function answer(request: IndexRequest): IndexReply | Promise<IndexReply> {
+  switch (request.kind) {
+    case 'block':
+      addBlock((builder ??= createIndexBuilder()), request.block);
+      return { kind: 'taken' };
+    case 'finish':
+      return finish(request.snapshotPath);
+    case 'load':
+      return { kind: 'index', bytes: readSnapshot(request.snapshotPath) };
+    case 'records':
+      return { kind: 'records', records: findRecords(request.base, request.ids) };
+    case 'copy':
+      return { kind: 'index', bytes: copyRecords(request.base, request.ids) };
   }
 }
 
@@ -45,13 +42,17 @@ function addBlock(target: IndexBuilder, block: LiveBlock): void {
   const lines = readLines(block);
   for (let entry = 0; entry < block.recordCount; entry++) {
     const id = keys[entry * 4 + 2] ?? 0;
-    if (id !== 0 && block.skip?.[entry] !== 1) target.add(readRecord(id, lines[entry] ?? ''));
+    if (id === 0 || block.skip?.[entry] === 1) continue;
+    target.add(readRecord(id, lines[entry] ?? ''));
+    recordCount++;
   }
 }
 
-function finish(snapshotPath: string | undefined): IndexReply {
-  const bytes = (builder ?? createIndexBuilder()).finish();
+async function finish(snapshotPath: string | undefined): Promise<IndexReply> {
+  const finished = builder ?? createIndexBuilder();
+  const bytes = recordCount < manyRecords ? finished.finish() : await finished.finishInThreads();
   builder = undefined;
+  recordCount = 0;
   if (snapshotPath !== undefined) {
     rmSync(snapshotPath, { force: true });
     writeSnapshot(bytes, snapshotPath);
