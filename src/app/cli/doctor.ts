@@ -46,7 +46,12 @@ async function runExamination(
   domain: string | undefined,
   flags: DoctorFlags,
 ): Promise<readonly Finding[]> {
-  const config = await context.loadConfig();
+  let config: Config;
+  try {
+    config = await context.loadConfig();
+  } catch (error) {
+    return [invalidSettings(error)];
+  }
   if (!existsSync(config.storage.file)) return [missingInstallation(config)];
   let findings: readonly Finding[] = [];
   try {
@@ -87,6 +92,16 @@ async function examineInstallation({
   } finally {
     await dns.close();
   }
+}
+
+function invalidSettings(error: unknown): Finding {
+  return {
+    check: 'installation',
+    subject: 'settings',
+    severity: 'error',
+    text: errorText(error),
+    advice: 'Correct the settings named; docs/configuration.md has all of them.',
+  };
 }
 
 function missingInstallation({ dataDir }: Config): Finding {

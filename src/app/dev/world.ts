@@ -102,6 +102,7 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
       'smtp.port': String(smtpPort),
       'smtp.peerPort': String(options.relay?.port ?? smtpPort),
       'smtp.hostname': mailHosts[who],
+      'smtp.isBehindRelay': 'true',
       'dns.resolvers': `127.0.0.1:${dns.port}`,
       'trust.allowsPrivateTargets': 'true',
       'webhook.allowsPrivateTargets': 'true',

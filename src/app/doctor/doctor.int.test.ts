@@ -264,10 +264,13 @@ describe('openhisp doctor on a set-up in order', () => {
         JSON.stringify(degraded),
         /^\[\{"part":"keys","detail":"The key of desk@direct\.example\.org [^"]*"\}\]$/,
       );
-      assert.match(
-        await read('/metrics'),
-        /^openhisp_key_expiry_days\{domain="direct\.example\.org"\} 11\.99/m,
-      );
+      const metrics = await read('/metrics');
+      assert.match(metrics, /^openhisp_key_expiry_days\{domain="direct\.example\.org"\} 11\.99/m);
+      const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]);
+      assert.ok(value('openhisp_disk_free_bytes') > 0);
+      assert.ok(value('openhisp_directory_age_seconds') > 0);
+      for (const none of ['bundle_age_seconds', 'bundles_failing', 'webhooks_failing', 'mail_dead_letters'])
+        assert.equal(value(`openhisp_${none}`), 0, none);
     },
   );
 });

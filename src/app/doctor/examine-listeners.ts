@@ -19,9 +19,21 @@ export async function examineListeners(
   const { http, smtp, dns, ldap } = config;
   const listeners: Listener[] = [
     { name: 'http', host: http.host, port: http.port, need: undefined },
-    { name: 'smtp', host: smtp.host, port: smtp.port, need: 'no other HISP can deliver mail' },
+    {
+      name: 'smtp',
+      host: smtp.host,
+      port: smtp.port,
+      need: smtp.isBehindRelay ? undefined : 'no other HISP can deliver mail',
+    },
     ...(dns.isServing
-      ? [{ name: 'dns' as const, host: dns.host, port: dns.port, need: 'nobody finds our certificates' }]
+      ? [
+          {
+            name: 'dns' as const,
+            host: dns.host,
+            port: dns.port,
+            need: dns.isBehindRelay ? undefined : 'nobody finds our certificates',
+          },
+        ]
       : []),
     ...(ldap.isServing
       ? [
@@ -64,7 +76,7 @@ async function examineListener(
         ? report.note(`${text}.`, 'Fine behind a proxy on this machine, or for clients on it.')
         : report.warning(
             `${text}, so ${need}.`,
-            `Set ${name}.host to 0.0.0.0 or this machine's public address; leave it if a gateway on this machine passes traffic on.`,
+            `Set ${name}.host to 0.0.0.0 or this machine's public address; or set ${name}.isBehindRelay if a gateway on this machine passes traffic on.`,
           ),
     );
   }

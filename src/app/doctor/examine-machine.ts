@@ -3,7 +3,8 @@ import { statfs } from 'node:fs/promises';
 import { X509Certificate } from 'node:crypto';
 import { errorText } from '../../core/index.ts';
 import { readTlsFiles } from '../../platform/index.ts';
-import { expiryWarningDays, type TrustTables } from '../../service/trust/index.ts';
+import { expiryWarningDays } from '../../service/trust/index.ts';
+import { proveWritable } from '../server/index.ts';
 import type { DoctorOptions } from './examine.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
@@ -34,10 +35,7 @@ async function examineDatabase({ config, storage }: DoctorOptions): Promise<Find
   const report = findingsOf('database', file);
   try {
     await storage.check();
-    // Needs the right to write and the write lock, and changes no row.
-    await storage.transaction<TrustTables, unknown>((tx) =>
-      tx.updateTable('hosted_domain').set({ created_at: 0 }).where('domain', '=', '').execute(),
-    );
+    await proveWritable(storage);
   } catch (error) {
     return report.error(
       `It cannot be written: ${errorText(error)}`,

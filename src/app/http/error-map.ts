@@ -5,7 +5,7 @@ import { buildErrorEnvelope, jsonMediaType, statusOfKind } from './envelope.ts';
 import { readValidationProblems } from './validation.ts';
 
 /** What a client is told about an error. */
-export interface HttpRefusal {
+interface HttpRefusal {
   readonly status: number;
   readonly problems: readonly FieldProblem[];
   readonly retryAfterSeconds: number | undefined;
@@ -14,7 +14,7 @@ export interface HttpRefusal {
 }
 
 /** The one map from errors to answers of the REST API (Decision 0005). Nothing of `message` or `cause` gets out. */
-export function toRefusal(error: unknown): HttpRefusal {
+function toRefusal(error: unknown): HttpRefusal {
   if (error instanceof CodedError) return fromCoded(error);
   const validation = readValidationProblems(error);
   if (validation !== undefined) return refusal(400, validation);

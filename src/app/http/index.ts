@@ -7,7 +7,6 @@
  * Called by the composition root, which hands in the services.
  */
 export { createHttpApp, type HttpAppOptions } from './app.ts';
-export { toRefusal, type HttpRefusal } from './error-map.ts';
 export { HttpError, httpErrors, type HttpErrorCode } from './errors.ts';
 export {
   buildErrorEnvelope,

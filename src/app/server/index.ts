@@ -6,4 +6,5 @@
 export { startHisp, type Hisp, type HispOptions } from './start-hisp.ts';
 export { describeKeyWarning } from './watch-keys.ts';
 export { resolversOf } from './build-services.ts';
+export { proveWritable } from './write-probe.ts';
 export { createHostedZones, type HostedZonesOptions } from './hosted-zones.ts';

@@ -21,6 +21,7 @@ import type { Services } from './build-services.ts';
 import { createHostedZones } from './hosted-zones.ts';
 import type { Foundation } from './open-foundation.ts';
 import type { Parts } from './parts.ts';
+import { createWriteProbe, proveWritable } from './write-probe.ts';
 
 export interface Readiness {
   readonly checks: ReadinessChecks;
@@ -42,7 +43,7 @@ export async function startHttp(
     config: config.http,
     version: packageJson.version,
     checks: {
-      storage: () => storage.check(),
+      storage: createWriteProbe(() => proveWritable(storage), clock),
       directory: async () => {
         if (!directory.isReady()) throw new Error('the directory index is being loaded');
       },

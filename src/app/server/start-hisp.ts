@@ -10,6 +10,8 @@ import type { ReadinessChecks } from '../http/index.ts';
 import { buildServices } from './build-services.ts';
 import { openFoundation } from './open-foundation.ts';
 import { createParts, type Parts } from './parts.ts';
+import { refuseUnreachable } from './refuse-unreachable.ts';
+import { registerGauges } from './register-gauges.ts';
 import { startHttp, startPublishing, startSmtp } from './start-edges.ts';
 import { startTimer } from './start-timer.ts';
 import { createKeyWatch } from './watch-keys.ts';
@@ -55,7 +57,9 @@ async function build(
   parts: Parts,
 ): Promise<Hisp> {
   const foundation = await openFoundation({ config, log, clock }, parts);
+  refuseUnreachable(config, await foundation.trust.listDomains());
   const services = await buildServices(foundation, parts);
+  registerGauges(foundation);
   const keyWatch = createKeyWatch(foundation);
   const readiness = { checks, degraded: () => keyWatch.degraded() };
   const baseUrl = await startHttp(foundation, services, parts, readiness);

@@ -66,6 +66,10 @@ const dns = section('Name lookups and the zones we publish', {
   isServing: flag(false, 'Answer for the hosted domains ourselves (HOST-02).'),
   host: text('127.0.0.1', 'Address the name server listens on.'),
   port: port(5353, 'Port the name server listens on, UDP and TCP.'),
+  isBehindRelay: flag(
+    false,
+    'Something on this machine passes questions on, so the name server may listen on loopback.',
+  ),
 });
 
 const ldap = section('Certificates by LDAP', {
@@ -79,6 +83,10 @@ const smtp = section('Mail between HISPs', {
   hostname: text('localhost', 'Our name in greetings and in notices.'),
   host: text('127.0.0.1', 'Address to listen on.'),
   port: port(2525, 'Port to listen on.'),
+  isBehindRelay: flag(
+    false,
+    'A mail gateway on this machine passes mail on, so the server may listen on loopback.',
+  ),
   peerPort: port(25, 'Port that other HISPs listen on.'),
   tlsKeyFile: optionalText('PEM file of the private key; with it STARTTLS is offered.'),
   tlsCertificateFile: optionalText('PEM file of the certificate chain.'),

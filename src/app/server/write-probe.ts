@@ -1,0 +1,46 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Clock } from '../../core/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import type { TrustTables } from '../../service/trust/index.ts';
+
+/** Waiting this long for the write lock is normal while a directory load is activated. */
+const patienceMs = 1_000;
+/** After this the lock will not come. */
+const stuckMs = 60_000;
+
+/** Resolves when the database could be written; changes no row. Rejects with the reason, for example a full or read-only disk. */
+export async function proveWritable(storage: Storage): Promise<void> {
+  await storage.transaction<TrustTables, unknown>((tx) =>
+    tx.updateTable('hosted_domain').set({ created_at: 0 }).where('domain', '=', '').execute(),
+  );
+}
+
+/**
+ * A readiness check that the database can be written. A write that merely waits its turn is no failure; one that waits for a minute is.
+ * However often it is asked, one write is under way at most.
+ */
+export function createWriteProbe(write: () => Promise<void>, clock: Clock): () => Promise<void> {
+  let running: { readonly since: number; readonly done: Promise<void> } | undefined;
+
+  function start(): { readonly since: number; readonly done: Promise<void> } {
+    const done = write().finally(() => {
+      running = undefined;
+    });
+    // Whoever waits hears of a failure; when nobody does, the next check finds it again.
+    done.catch(() => {});
+    return { since: clock.now().getTime(), done };
+  }
+
+  return async () => {
+    running ??= start();
+    const { since, done } = running;
+    const stopWaiting = new AbortController();
+    try {
+      await Promise.race([done, wait(patienceMs, undefined, { signal: stopWaiting.signal })]);
+    } finally {
+      stopWaiting.abort();
+    }
+    if (running?.done === done && clock.now().getTime() - since > stuckMs)
+      throw new Error('the database could not be written for a minute');
+  };
+}
