@@ -350,6 +350,12 @@ const directCodes: Readonly<Record<DirectErrorCode, Provoke>> = {
   DIRECT_NO_RECIPIENTS: sealHeader(without('To')),
   DIRECT_HEADER_MISSING: sealHeader(without('Date')),
   DIRECT_BLIND_COPY: sealHeader([...plainHeader, `Bcc: ${carol}`]),
+  DIRECT_BINARY_PART: seal(() => ({
+    message: plainMessage(
+      [...without('Content-Type'), 'Content-Type: image/png', 'Content-Transfer-Encoding: binary'],
+      'a\nb\0',
+    ),
+  })),
   DIRECT_MESSAGE_MALFORMED: sealHeader([...plainHeader, `X-Long: ${'x'.repeat(70_000)}`]),
 
   DIRECT_SENDER_CERTIFICATE_UNUSABLE: seal(() => ({ signers: [] })),

@@ -87,9 +87,11 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   let endSleep = (): void => {};
 
   function start(party: Party<Item>, item: Item): void {
-    const work = attempt(party, item).finally(() => {
-      running.delete(work);
+    const work = attempt(party, item).then(async () => {
+      // In one turn, so that a claim either finds the item held or takes it as a new one.
       held.delete(item.id);
+      if (claimedAgain.delete(item.id)) await safely('release', () => leases.release([item]));
+      running.delete(work);
       run();
       // The item may have made another one due, or there was no room for what waits in the database.
       wake();
@@ -109,7 +111,6 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     } finally {
       parties.end(party, item.id, verdict, performance.now());
     }
-    if (claimedAgain.delete(item.id)) await safely('release', () => leases.release([item]));
     if (parties.isResting(party, performance.now())) await giveBack(party);
   }
 
