@@ -1,7 +1,7 @@
 /** A PostgreSQL server of Debian's package on loopback, in its own folder; nothing in it has to survive. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync } from 'node:fs';
+import { chownSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -16,6 +16,8 @@ export interface RunningPostgres {
   /** Ends the server (`fast` rolls back what runs, `immediate` is a crash) and starts it again on the same port. */
   restart(how?: 'fast' | 'immediate', pauseMs?: number): Promise<void>;
   stop(): Promise<void>;
+  /** The same when nothing can be awaited any more. */
+  kill(): void;
 }
 
 // Many short-lived databases, each with its own connections; flushing would only cost time.
@@ -52,8 +54,17 @@ export async function startPostgres(): Promise<RunningPostgres> {
   const made = spawnSync(
     findProgram('initdb') ?? 'initdb',
     [
-      ...['-D', data, '-U', 'openhisp', '--encoding=UTF8', '--locale=C.UTF-8', '-A', 'trust', '--no-sync'],
-      ...['--locale-provider=icu', '--icu-locale=en-US'],
+      '-D',
+      data,
+      '-U',
+      'openhisp',
+      '--encoding=UTF8',
+      '--locale=C.UTF-8',
+      '-A',
+      'trust',
+      '--no-sync',
+      '--locale-provider=icu',
+      '--icu-locale=en-US',
     ],
     { ...user, cwd: folder.path },
   );
@@ -97,6 +108,10 @@ export async function startPostgres(): Promise<RunningPostgres> {
     async stop() {
       await end('immediate');
       await folder.remove();
+    },
+    kill() {
+      child.kill('SIGQUIT');
+      rmSync(folder.path, { recursive: true, force: true });
     },
   };
 }

@@ -2,14 +2,15 @@
  * Databases for tests, of the engine that `OPENHISP_TEST_ENGINE` names (`sqlite` or `postgresql`). A test that uses them
  * never names the engine, and `tools/test.ts` runs it on both.
  */
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after } from 'node:test';
 import pg from 'pg';
 import { openStorage, type Storage, type StorageOptions } from '../../src/platform/index.ts';
-import { startPostgres, type RunningPostgres } from './postgres.ts';
+import { startPostgres } from './postgres.ts';
+import { findProgram } from './processes.ts';
 
 const engine = process.env['OPENHISP_TEST_ENGINE'] ?? 'sqlite';
 if (engine !== 'sqlite' && engine !== 'postgresql')
@@ -22,37 +23,39 @@ export const isPostgres = engine === 'postgresql';
 export interface TestDatabase {
   /** What `openStorage` takes, without functions: another process can get it as JSON. */
   readonly location: Pick<StorageOptions, 'file' | 'url'>;
-  /** Opens it; several times for several nodes. Closed at the end of the test file at the latest. */
+  /** Opens it; several times for several nodes. The caller closes it. */
   open(options?: Partial<StorageOptions>): Promise<Storage>;
   /** Runs statements past the service, as an operator at the database's console would. */
   runRaw(sql: string): Promise<void>;
 }
 
-const opened: Storage[] = [];
+interface Server {
+  /** Address of the administrator's database. */
+  readonly url: string;
+  urlOf(database: string): string;
+  kill?(): void;
+}
+
 const folders: string[] = [];
 const databases: string[] = [];
-let server: Promise<RunningPostgres | { readonly url: string; urlOf(database: string): string }> | undefined;
+let starting: Promise<Server> | undefined;
+let server: Server | undefined;
 
-after(async () => {
-  await Promise.allSettled(opened.map((storage) => storage.close()));
+// After the last hook of the test file has run; nothing can be awaited here.
+process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   if (server === undefined) return;
-  const running = await server;
-  for (const name of databases)
-    await administrate(running.url, `drop database if exists ${name} with (force)`);
-  if ('stop' in running) await running.stop();
+  if (server.kill !== undefined) return server.kill();
+  const drops = databases.flatMap((name) => ['-c', `drop database if exists ${name} with (force)`]);
+  spawnSync(findProgram('psql') ?? 'psql', ['-q', ...drops, server.url], { timeout: 20_000 });
 });
 
-/** Makes an empty database that is removed at the end of the test file. */
+/** Makes an empty database that is removed when the process ends. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const location = isPostgres ? await createPostgresDatabase() : createSqliteFile();
+  const location: TestDatabase['location'] = isPostgres ? await createPostgresDatabase() : createSqliteFile();
   return {
     location,
-    async open(options = {}) {
-      const storage = await openStorage({ ...location, ...options });
-      opened.push(storage);
-      return storage;
-    },
+    open: (options = {}) => openStorage({ ...location, ...options }),
     runRaw: (sql) =>
       location.url === undefined ? runOnSqlite(location.file ?? '', sql) : administrate(location.url, sql),
   };
@@ -73,15 +76,15 @@ function createSqliteFile(): { file: string } {
 
 async function createPostgresDatabase(): Promise<{ url: string }> {
   const given = process.env['OPENHISP_TEST_POSTGRES'];
-  server ??= given === undefined ? startPostgres() : Promise.resolve(givenServer(given));
-  const running = await server;
+  starting ??= given === undefined ? startPostgres() : Promise.resolve(givenServer(given));
+  const running = (server = await starting);
   const name = `test_${randomBytes(8).toString('hex')}`;
   databases.push(name);
   await administrate(running.url, `create database ${name} template template0`);
   return { url: running.urlOf(name) };
 }
 
-function givenServer(url: string): { readonly url: string; urlOf(database: string): string } {
+function givenServer(url: string): Server {
   return {
     url,
     urlOf: (database) => {

@@ -60,10 +60,11 @@ export interface PooledClient {
 /** A bounded number of connections. */
 export class ConnectionPool {
   readonly #pool: pg.Pool;
+  readonly #prepared = new WeakSet<pg.PoolClient>();
   #isClosed = false;
 
   constructor(options: pg.ClientConfig, max: number) {
-    this.#pool = new pg.Pool({ ...options, max, idleTimeoutMillis: 60_000, onConnect: prepareSession });
+    this.#pool = new pg.Pool({ ...options, max, idleTimeoutMillis: 60_000 });
     // An idle connection that is lost: the pool has dropped it, the next caller gets a new one.
     this.#pool.on('error', () => {});
     // One that is lost while in use: its statement rejects. The driver reports a loss twice, so this stays for good.
@@ -74,9 +75,20 @@ export class ConnectionPool {
     if (this.#isClosed) throw new PlatformError('PLATFORM_STORAGE_CLOSED', 'the storage is closed');
     try {
       const client = await this.#pool.connect();
+      if (!this.#prepared.has(client)) await this.#prepare(client);
       return { client, release: (isBroken) => client.release(isBroken) };
     } catch (error) {
       throw translatedError(error);
+    }
+  }
+
+  async #prepare(client: pg.PoolClient): Promise<void> {
+    try {
+      await prepareSession(client);
+      this.#prepared.add(client);
+    } catch (error) {
+      client.release(true);
+      throw error;
     }
   }
 

@@ -99,7 +99,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
       counts.commits++;
       return result;
     },
-    streamQuery: <R>(query: CompiledQuery, chunkSize = 100) =>
+    streamQuery: <R>(query: CompiledQuery, chunkSize: number) =>
       streamQuery<R>(streamPool, statements, query, chunkSize),
   };
   const driver = new OutsideDriver(outside);
