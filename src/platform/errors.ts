@@ -13,9 +13,12 @@ export const platformErrors = {
   PLATFORM_STORAGE_CLOSED: { kind: 'unavailable' },
   PLATFORM_STORAGE_DUPLICATE: { kind: 'conflict' },
   PLATFORM_STORAGE_FAILED: { kind: 'internal' },
+  PLATFORM_STORAGE_LOCK_LOST: { kind: 'unavailable' },
   PLATFORM_STORAGE_NESTED: { kind: 'internal' },
   PLATFORM_STORAGE_NEWER: { kind: 'internal' },
+  PLATFORM_STORAGE_TEXT_INVALID: { kind: 'invalid-input' },
   PLATFORM_STORAGE_UNAVAILABLE: { kind: 'unavailable' },
+  PLATFORM_STORAGE_UNSUPPORTED: { kind: 'conflict' },
 } as const satisfies ErrorTable;
 
 export type PlatformErrorCode = keyof typeof platformErrors;

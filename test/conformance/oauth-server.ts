@@ -4,7 +4,8 @@ import path from 'node:path';
 import { after } from 'node:test';
 import { createManualClock, silentLog, type ManualClock } from '../../src/core/index.ts';
 import { createHttpApp, type HispFastify } from '../../src/app/http/index.ts';
-import { createLog, createMetrics, loadConfig, openStorage, type Storage } from '../../src/platform/index.ts';
+import { createLog, createMetrics, loadConfig, type Storage } from '../../src/platform/index.ts';
+import { openTestStorage } from '../support/storage.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import {
   createOauth,
@@ -63,8 +64,7 @@ export async function startOauthServer(options: ServerOptions = {}): Promise<Oau
   });
   const clock = createManualClock(new Date('2026-05-01T12:00:00Z'));
   const log: string[] = [];
-  const storage = await openStorage(config.storage);
-  await storage.migrate();
+  const storage = await openTestStorage();
   const audit = createAudit({ storage, clock, log: silentLog });
   const oauth = createOauth({
     storage,

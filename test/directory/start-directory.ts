@@ -5,7 +5,8 @@ import { createHttpApp } from '../../src/app/http/index.ts';
 import { directoryRoutes } from '../../src/app/http/directory/index.ts';
 import { createManualClock, silentLog, type Closable, type ManualClock } from '../../src/core/index.ts';
 import { loadBuiltInGazetteer, type Gazetteer } from '../../src/lib/geo/index.ts';
-import { createMetrics, loadConfig, openStorage, type Storage } from '../../src/platform/index.ts';
+import { createMetrics, loadConfig, type Storage } from '../../src/platform/index.ts';
+import { createTestDatabase, type TestDatabase } from '../support/storage.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import {
   createDirectory,
@@ -44,6 +45,7 @@ export interface TestDirectory extends Closable {
   readonly clock: ManualClock;
   readonly baseUrl: string;
   readonly folder: string;
+  readonly database: TestDatabase;
   readonly snapshotDir: string;
   readonly token: string;
   /** GET of the search with these parameters, a text being a raw query string. */
@@ -67,7 +69,7 @@ export interface TestDirectoryOptions {
   /** False leaves the directory as it is before its first index is there: the active generation is missing. */
   readonly isServing?: boolean;
   /** A second program over the same database and folders. */
-  readonly sharesWith?: Pick<TestDirectory, 'folder'>;
+  readonly sharesWith?: Pick<TestDirectory, 'folder' | 'database'>;
   /** Another folder for snapshots, inside the first. */
   readonly snapshotFolder?: string;
   readonly changesBeforeRebuild?: number;
@@ -87,7 +89,8 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
   const folder = options.sharesWith?.folder ?? (await mkdtemp(path.join(tmpdir(), 'openhisp-directory-')));
   const snapshotDir = path.join(folder, options.snapshotFolder ?? 'directory');
   const clock = createManualClock(new Date());
-  const storage = await openStorage({ file: path.join(folder, 'openhisp.db') });
+  const database = options.sharesWith?.database ?? (await createTestDatabase());
+  const storage = await database.open();
   await storage.migrate();
   const audit = createAudit({ storage, clock, log: silentLog });
   const oauth = createOauth({ storage, clock, audit });
@@ -157,6 +160,7 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     clock,
     baseUrl,
     folder,
+    database,
     snapshotDir,
     token,
     get,

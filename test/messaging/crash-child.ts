@@ -1,14 +1,13 @@
 /**
- * A HISP's messaging and delivery over the storage in a folder, for the test that kills it. The agent lets messages pass
+ * A HISP's messaging and delivery over a storage, for the test that kills it. The agent lets messages pass
  * as they are; with `--stuck` it never finds a recipient's certificates, so that a message stays in work.
  * Says what it did on standard output: one JSON object a line.
  */
 import { randomUUID } from 'node:crypto';
-import path from 'node:path';
 import { silentLog, systemClock } from '../../src/core/index.ts';
 import type { DnsResolver } from '../../src/lib/dns/index.ts';
 import { createSmtpClient } from '../../src/lib/smtp/index.ts';
-import { createVault, migrations, openStorage } from '../../src/platform/index.ts';
+import { createVault, openStorage, type StorageOptions } from '../../src/platform/index.ts';
 import { createAudit } from '../../src/service/audit/index.ts';
 import type { Agent } from '../../src/service/agent/index.ts';
 import { createDelivery } from '../../src/service/delivery/index.ts';
@@ -21,10 +20,10 @@ import { createHttpApp } from '../../src/app/http/index.ts';
 import { createMetrics, loadConfig } from '../../src/platform/index.ts';
 import { alice, openPlain } from './start-messaging.ts';
 
-const [dir = '', smtpPort = '', mode = ''] = process.argv.slice(2);
+const [location = '{}', smtpPort = '', mode = ''] = process.argv.slice(2);
 const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-const storage = await openStorage({ file: path.join(dir, 'hisp.db'), migrations });
+const storage = await openStorage(JSON.parse(location) as StorageOptions);
 await storage.migrate();
 const vault = createVault(Buffer.alloc(32, 7));
 const clock = systemClock;

@@ -11,8 +11,6 @@ import {
   createContentStore,
   createLog,
   createVault,
-  migrations,
-  openStorage,
   type ContentStore,
   type Storage,
 } from '../../src/platform/index.ts';
@@ -30,6 +28,7 @@ import {
 } from '../../src/service/messaging/index.ts';
 import { createOauth, type ClientIdentity, type Oauth } from '../../src/service/oauth/index.ts';
 import { createTrust, type Trust } from '../../src/service/trust/index.ts';
+import { openTestStorage } from '../support/storage.ts';
 import { createWebhooks, type Webhooks } from '../../src/service/webhook/index.ts';
 
 export const alice = parseDirectAddress('alice@direct.alpha.example');
@@ -88,8 +87,7 @@ const startedAt = new Date('2026-11-21T12:00:00.000Z');
 export async function startTestMessaging(options: StartOptions = {}): Promise<TestMessaging> {
   const dir = options.dir ?? (await mkdtemp(path.join(tmpdir(), 'openhisp-messaging-')));
   const clock = createManualClock(startedAt);
-  const storage = await openStorage({ file: path.join(dir, 'hisp.db'), migrations });
-  await storage.migrate();
+  const storage = await openTestStorage();
   const vault = createVault(randomBytes(32));
   const logLines: string[] = [];
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => logLines.push(line) });

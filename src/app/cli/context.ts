@@ -65,10 +65,7 @@ export function createCliContext(process: CliProcess): CliContext {
   async function openInstallation(): Promise<Installation> {
     const config = await readConfig();
     const masterKey = loadMasterKey(masterKeySource(config));
-    const storage = await openStorage({
-      file: config.storage.file ?? '',
-      busyTimeoutMs: config.storage.busyTimeoutMs,
-    });
+    const storage = await openStorage(config.storage);
     try {
       await storage.migrate();
       const vault = await openVault({

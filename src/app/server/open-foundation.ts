@@ -44,7 +44,7 @@ export async function openFoundation(surroundings: Surroundings, { keep }: Parts
   const isNew = !existsSync(config.storage.file);
   const key = loadMasterKey({ base64: masterKey, file: masterKeyFile, createsFile: isNew });
   const storage = keep(
-    await openStorage({ file: config.storage.file ?? '', busyTimeoutMs: config.storage.busyTimeoutMs }),
+    await openStorage({ ...config.storage, onProblem: (text) => log.warn({}, `storage: ${text}`) }),
   );
   await storage.migrate();
   const vault = await openVault({ storage, masterKey: key, clock });

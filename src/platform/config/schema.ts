@@ -39,7 +39,21 @@ const oauth = section('Tokens and client credentials', {
 
 const storage = section('The database', {
   file: optionalText('SQLite file; defaults to openhisp.db in the data folder.'),
-  busyTimeoutMs: count(10_000, 'How long to wait for another process that writes.', 0),
+  url: optionalText(
+    "Address of a PostgreSQL database that is this service's alone, as postgres://user:password@host:5432/database; storage.file is not used then. Give it by the environment if it carries a password.",
+    '^postgres(ql)?://[^/]*/[^/?]+',
+  ),
+  maxConnections: count(
+    12,
+    'PostgreSQL: connections of this node for transactions; reads, streams and locks need up to 10 more.',
+    2,
+    1000,
+  ),
+  busyTimeoutMs: count(
+    10_000,
+    'How long to wait for a lock: of another process (SQLite) or another transaction (PostgreSQL).',
+    0,
+  ),
 });
 
 const vault = section('Encryption at rest', {

@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Kysely } from 'kysely';
+import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock, sliceBytes } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
-import { openStorage } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import { createVault, type Vault } from '../vault/vault.ts';
 import { createContentStore, type ContentStore } from './content-store.ts';
 import { readReference } from './reference.ts';
 import type { ContentTables } from './tables.ts';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-content-'));
 const clock = createManualClock(new Date('2026-11-21T12:00:00Z'));
 let storage: Storage;
 let db: Kysely<ContentTables>;
@@ -23,8 +19,7 @@ let vault: Vault;
 let contents: ContentStore;
 
 before(async () => {
-  storage = await openStorage({ file: path.join(folder, 'content.db') });
-  await storage.migrate();
+  storage = await openTestStorage();
   db = storage.tables<ContentTables>();
   vault = createVault(randomBytes(32));
   contents = createContentStore({ storage, vault, clock });
@@ -35,7 +30,6 @@ beforeEach(async () => {
 });
 after(async () => {
   await storage.close();
-  rmSync(folder, { recursive: true });
 });
 
 const keep = (stored: Uint8Array) =>

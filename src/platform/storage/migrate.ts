@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { PlatformError } from '../errors.ts';
-import { tablesOf, type Storage, type StorageEngine } from './storage.ts';
+import { tablesOf, type AnyTransaction, type Storage, type StorageEngine } from './storage.ts';
 
 /**
  * One step of the schema, forward only. Written with Kysely's schema builder and the types that both engines know:
@@ -16,13 +16,15 @@ interface MigrationTables {
   schema_migration: { name: string; applied_at: number };
 }
 
-/** Applies what is missing, in order and in one transaction. Returns the names applied. */
+/** Applies what is missing, in order and in one transaction that begins with `lock`. Returns the names applied. */
 export async function migrateToLatest(
   storage: Storage,
   engine: StorageEngine,
   migrations: readonly Migration[],
+  lock: (tx: AnyTransaction) => Promise<void> = async () => {},
 ): Promise<readonly string[]> {
   return storage.transaction(async (tx: Kysely<MigrationTables>) => {
+    await lock(tx);
     await sql`create table if not exists schema_migration (name text primary key, applied_at bigint not null)`.execute(
       tx,
     );

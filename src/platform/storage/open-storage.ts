@@ -1,14 +1,20 @@
 import type { Clock } from '../../core/index.ts';
 import type { Migration } from './migrate.ts';
+import { PlatformError } from '../errors.ts';
 import { migrations } from './migrations/index.ts';
+import { openPostgresStorage } from './postgres/open-postgres.ts';
 import { openSqliteStorage } from './sqlite/open-sqlite.ts';
 import type { Storage } from './storage.ts';
 
 export interface StorageOptions {
+  /** Address of a PostgreSQL database, `postgres://user:password@host:5432/database`; `file` is not used then. */
+  readonly url?: string | undefined;
   /** The database file of the embedded engine; its folder is made if missing. */
-  readonly file: string;
-  /** How long to wait for another process that holds the write lock. */
+  readonly file?: string;
+  /** How long to wait for another process (SQLite) or transaction (PostgreSQL) that holds a lock. */
   readonly busyTimeoutMs?: number;
+  /** PostgreSQL: most connections for transactions. */
+  readonly maxConnections?: number;
   /** In order; defaults to all that the program knows. */
   readonly migrations?: readonly Migration[];
   /** For tests: the time that leases and due times see. */
@@ -17,7 +23,19 @@ export interface StorageOptions {
   readonly onProblem?: (text: string) => void;
 }
 
-/** Opens (and creates) the database. The schema is brought up to date by `migrate`, not here. */
-export function openStorage(options: StorageOptions): Promise<Storage> {
-  return openSqliteStorage({ migrations, ...options });
+/** Opens (and, with SQLite, creates) the database. The schema is brought up to date by `migrate`, not here. */
+export async function openStorage(options: StorageOptions): Promise<Storage> {
+  const { url, file, busyTimeoutMs, maxConnections, ...common } = options;
+  const lockTimeoutMs = busyTimeoutMs === undefined ? {} : { lockTimeoutMs: busyTimeoutMs };
+  const bound = maxConnections === undefined ? {} : { maxConnections };
+  if (url !== undefined)
+    return openPostgresStorage({ migrations, url, ...lockTimeoutMs, ...bound, ...common });
+  if (file === undefined)
+    throw new PlatformError('PLATFORM_CONFIG_INVALID', 'storage.file or storage.url: missing');
+  return openSqliteStorage({
+    migrations,
+    file,
+    ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
+    ...common,
+  });
 }

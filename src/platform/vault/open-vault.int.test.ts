@@ -1,40 +1,38 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
-import { openStorage } from '../storage/open-storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import { parseMasterKey, type MasterKey } from './master-key.ts';
 import { openVault, type StoredVault } from './open-vault.ts';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-open-vault-'));
-after(() => rmSync(folder, { recursive: true }));
 const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
 const newKey = (): MasterKey => parseMasterKey(randomBytes(32).toString('base64'));
-let files = 0;
 
 async function withVaults(
-  work: (open: (masterKey: MasterKey) => Promise<StoredVault>, file: string) => Promise<void>,
+  work: (open: (masterKey: MasterKey) => Promise<StoredVault>, storage: Storage) => Promise<void>,
 ): Promise<void> {
-  const file = path.join(folder, `${++files}.db`);
-  const storage = await openStorage({ file });
-  await storage.migrate();
+  const storage = await openTestStorage();
   try {
-    await work((masterKey) => openVault({ storage, masterKey, clock }), file);
+    await work((masterKey) => openVault({ storage, masterKey, clock }), storage);
   } finally {
     await storage.close();
   }
 }
 
-test('what one process sealed another one opens, and the data key is not in the file', () =>
-  withVaults(async (open, file) => {
+test('what one process sealed another one opens, and the data key is stored wrapped', () =>
+  withVaults(async (open, storage) => {
     const masterKey = newKey();
     const sealed = (await open(masterKey)).seal(Buffer.from('content'), 'message:1');
     assert.equal(Buffer.from((await open(masterKey)).open(sealed, 'message:1')).toString(), 'content');
-    assert.ok(!readFileSync(file).includes(Buffer.from(masterKey)));
+    const [row] = await storage
+      .tables<{ data_key: { wrapped_key: Uint8Array } }>()
+      .selectFrom('data_key')
+      .select('wrapped_key')
+      .execute();
+    assert.ok(row !== undefined && row.wrapped_key.length > 32);
   }));
 
 test('a rotated data key seals from then on; older values stay readable', () =>

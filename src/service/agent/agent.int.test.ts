@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock, silentLog } from '../../core/index.ts';
 import { childAt, readAsn1, readOid } from '../../lib/asn1/index.ts';
 import { DirectError } from '../../lib/direct/index.ts';
@@ -17,7 +18,7 @@ import {
   type KeyPair,
 } from '../../lib/pki/index.ts';
 import { parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
-import { loadMasterKey, openStorage, openVault, type Storage } from '../../platform/index.ts';
+import { loadMasterKey, openVault, type Storage } from '../../platform/index.ts';
 import { createAudit } from '../audit/index.ts';
 import { createTrust, type Trust } from '../trust/index.ts';
 import {
@@ -84,8 +85,7 @@ const discovery: AgentOptions['discovery'] = {
 
 before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'openhisp-agent-'));
-  storage = await openStorage({ file: path.join(folder, 'test.db') });
-  await storage.migrate();
+  storage = await openTestStorage();
   const vault = await openVault({
     storage,
     masterKey: loadMasterKey({ file: path.join(folder, 'key'), createsFile: true }),

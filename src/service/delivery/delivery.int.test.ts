@@ -4,18 +4,12 @@ import { tmpdir } from 'node:os';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock, silentLog, type Closable } from '../../core/index.ts';
 import { createDnsResolver, createDnsServer, createStaticZone, type DnsRecord } from '../../lib/dns/index.ts';
 import { createSmtpClient, createSmtpServer, type SmtpReply } from '../../lib/smtp/index.ts';
 import { parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
-import {
-  loadMasterKey,
-  openStorage,
-  openVault,
-  tablesOf,
-  type Storage,
-  type Vault,
-} from '../../platform/index.ts';
+import { loadMasterKey, openVault, tablesOf, type Storage, type Vault } from '../../platform/index.ts';
 import { AgentError, type Agent } from '../agent/index.ts';
 import { createDelivery, type Delivery, type DeliveryOutcome, type DeliveryTables } from './index.ts';
 import { defaultRetryWaitsMs, retryWaitMs } from './schedule.ts';
@@ -88,8 +82,7 @@ function zone(domain: string, mailHost: string, address?: string) {
 
 before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'openhisp-delivery-'));
-  storage = await openStorage({ file: path.join(folder, 'test.db') });
-  await storage.migrate();
+  storage = await openTestStorage();
   vault = await openVault({
     storage,
     masterKey: loadMasterKey({ file: path.join(folder, 'key'), createsFile: true }),

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { after, test } from 'node:test';
+import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock, silentLog } from '../../core/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
-import { openStorage } from '../../platform/index.ts';
 import { createAudit } from '../audit/index.ts';
 import { canSendAs } from './client.ts';
 import type { NewClient } from './client-store.ts';
@@ -16,9 +13,7 @@ import type { OauthTables } from './tables.ts';
 import type { TokenRequest } from './token-endpoint.ts';
 import { createClientVerifier } from './verify-client.ts';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-oauth-'));
-const storage = await openStorage({ file: path.join(folder, 'a.db') });
-await storage.migrate();
+const storage = await openTestStorage();
 const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
 const audit = createAudit({ storage, clock, log: silentLog });
 const oauth = createOauth({
@@ -30,7 +25,6 @@ const oauth = createOauth({
 after(async () => {
   await audit.close();
   await storage.close();
-  rmSync(folder, { recursive: true });
 });
 
 const seen = new Set<string>();

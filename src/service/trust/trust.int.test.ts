@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock, silentLog } from '../../core/index.ts';
 import { createGuardedFetch } from '../../lib/fetch/index.ts';
 import {
@@ -20,7 +21,7 @@ import {
   type KeyPair,
 } from '../../lib/pki/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
-import { loadMasterKey, openStorage, openVault, type Storage } from '../../platform/index.ts';
+import { loadMasterKey, openVault, type Storage } from '../../platform/index.ts';
 import { createAudit } from '../audit/index.ts';
 import { createTrust, trustErrors, TrustError, type Trust } from './index.ts';
 
@@ -112,8 +113,7 @@ const daysFromNow = (days: number): Date => new Date(clock.now().getTime() + day
 
 before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'openhisp-trust-'));
-  storage = await openStorage({ file: path.join(folder, 'test.db') });
-  await storage.migrate();
+  storage = await openTestStorage();
   const vault = await openVault({
     storage,
     masterKey: loadMasterKey({ file: path.join(folder, 'master.key'), createsFile: true }),

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { Migration } from '../migrate.ts';
 
 /** Six years (SEC-04); younger rows cannot be deleted. */
@@ -27,12 +27,27 @@ export const auditMigration: Migration = {
       .on('audit_event')
       .columns(['action', 'recorded_at'])
       .execute();
-    if (engine !== 'sqlite') return;
-    // The program never changes a row; these stop a slip of the hand at a database console.
-    await sql`create trigger audit_event_unchanged before update on audit_event
-      begin select raise(abort, 'the audit chain is append-only'); end`.execute(db);
-    await sql`create trigger audit_event_kept before delete on audit_event
-      when old.recorded_at > (unixepoch() - ${sql.lit(retentionDays * 86_400)}) * 1000
-      begin select raise(abort, 'the audit chain is append-only'); end`.execute(db);
+    await (engine === 'sqlite' ? guardOnSqlite(db) : guardOnPostgres(db));
   },
 };
+
+// The program never changes a row; these stop a slip of the hand at a database console.
+async function guardOnSqlite(db: Kysely<unknown>): Promise<void> {
+  await sql`create trigger audit_event_unchanged before update on audit_event
+    begin select raise(abort, 'the audit chain is append-only'); end`.execute(db);
+  await sql`create trigger audit_event_kept before delete on audit_event
+    when old.recorded_at > (unixepoch() - ${sql.lit(retentionDays * 86_400)}) * 1000
+    begin select raise(abort, 'the audit chain is append-only'); end`.execute(db);
+}
+
+async function guardOnPostgres(db: Kysely<unknown>): Promise<void> {
+  await sql`create function refuse_audit_change() returns trigger language plpgsql as
+    $$ begin raise exception 'the audit chain is append-only'; end $$`.execute(db);
+  await sql`create trigger audit_event_unchanged before update on audit_event
+    for each row execute function refuse_audit_change()`.execute(db);
+  await sql`create trigger audit_event_kept before delete on audit_event for each row
+    when (old.recorded_at > (extract(epoch from now()) - ${sql.lit(retentionDays * 86_400)}) * 1000)
+    execute function refuse_audit_change()`.execute(db);
+  await sql`create trigger audit_event_not_emptied before truncate on audit_event
+    for each statement execute function refuse_audit_change()`.execute(db);
+}

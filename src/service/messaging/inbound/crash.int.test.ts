@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { createSmtpServer, type SmtpServer } from '../../../lib/smtp/index.ts';
 import { readNotice } from '../../../lib/mdn/index.ts';
 import { parseEntity } from '../../../lib/mime/index.ts';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/storage.ts';
 import { alice, bob, newUrn, sendBody, waitUntil } from '../../../../test/messaging/start-messaging.ts';
 
 interface Child {
@@ -23,13 +22,13 @@ interface Child {
 }
 
 const program = path.resolve(import.meta.dirname, '../../../../test/messaging/crash-child.ts');
-let dir: string;
+let database: TestDatabase;
 let peer: SmtpServer;
 const taken: Uint8Array[] = [];
 const children: Child[] = [];
 
 before(async () => {
-  dir = await mkdtemp(path.join(tmpdir(), 'openhisp-crash-'));
+  database = await createTestDatabase();
   peer = await createSmtpServer({
     host: '127.0.0.1',
     port: 0,
@@ -44,11 +43,12 @@ before(async () => {
 after(async () => {
   for (const child of children) await child.kill();
   await peer.close();
-  await rm(dir, { recursive: true, force: true });
 });
 
 async function start(...flags: string[]): Promise<Child> {
-  const child = fork(program, [dir, String(peer.port), ...flags], { silent: true });
+  const child = fork(program, [JSON.stringify(database.location), String(peer.port), ...flags], {
+    silent: true,
+  });
   const said: Record<string, string>[] = [];
   if (child.stdout !== null)
     createInterface({ input: child.stdout }).on('line', (line) =>

@@ -1,0 +1,136 @@
+import pg from 'pg';
+import { PlatformError } from '../../errors.ts';
+import { translatedError } from './errors.ts';
+import { valueTypes } from './values.ts';
+
+/** How connections to one database are made. */
+export interface PostgresTarget {
+  /** `postgres://user:password@host:port/database`; may carry a password. */
+  readonly url: string;
+  /** Shown in `pg_stat_activity`. */
+  readonly applicationName: string;
+}
+
+export interface ConnectionLimits {
+  /** Longest time for one statement. */
+  readonly statementMs: number;
+  /** Longest wait for a lock. */
+  readonly lockMs: number;
+  /** Longest pause inside a transaction; the server then ends it. */
+  readonly idleInTransactionMs: number;
+}
+
+/** How long to wait for a new connection, or for a free one of a pool. */
+const connectMs = 15_000;
+
+/** The options of one connection. Throws PLATFORM_CONFIG_INVALID for an address that cannot be read, without repeating it. */
+export function clientOptions(target: PostgresTarget, limits: ConnectionLimits): pg.ClientConfig {
+  requireAddress(target.url);
+  return {
+    connectionString: target.url,
+    application_name: target.applicationName,
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    statement_timeout: limits.statementMs,
+    lock_timeout: limits.lockMs,
+    idle_in_transaction_session_timeout: limits.idleInTransactionMs,
+    types: valueTypes,
+  };
+}
+
+/** Refuses anything but an address of a PostgreSQL; the text never repeats it, because it may carry a password. */
+export function requireAddress(url: string): void {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const isPostgres = parsed?.protocol === 'postgres:' || parsed?.protocol === 'postgresql:';
+  if (isPostgres && parsed.pathname.length > 1) return;
+  throw new PlatformError(
+    'PLATFORM_CONFIG_INVALID',
+    'storage.url: not an address of a PostgreSQL database (postgres://user@host:5432/database)',
+  );
+}
+
+/** A connection that was taken out of a pool. */
+export interface PooledClient {
+  readonly client: pg.PoolClient;
+  /** Gives it back, or closes it when `isBroken`. */
+  release(isBroken: boolean): void;
+}
+
+/** A bounded number of connections. */
+export class ConnectionPool {
+  readonly #pool: pg.Pool;
+  readonly #prepared = new WeakSet<pg.PoolClient>();
+  #isClosed = false;
+
+  constructor(options: pg.ClientConfig, max: number) {
+    this.#pool = new pg.Pool({ ...options, max, idleTimeoutMillis: 60_000 });
+    // An idle connection that is lost: the pool has dropped it, the next caller gets a new one.
+    this.#pool.on('error', () => {});
+    // One that is lost while in use: its statement rejects. The driver reports a loss twice, so this stays for good.
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
+  }
+
+  async take(): Promise<PooledClient> {
+    if (this.#isClosed) throw new PlatformError('PLATFORM_STORAGE_CLOSED', 'the storage is closed');
+    try {
+      const client = await this.#pool.connect();
+      if (!this.#prepared.has(client)) await this.#prepare(client);
+      return { client, release: (isBroken) => client.release(isBroken) };
+    } catch (error) {
+      throw translatedError(error);
+    }
+  }
+
+  async #prepare(client: pg.PoolClient): Promise<void> {
+    try {
+      await prepareSession(client);
+      this.#prepared.add(client);
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
+  /** Runs `work` with a connection; `isBroken` tells from its error whether the connection may be used again. */
+  async use<R>(
+    work: (client: pg.PoolClient) => Promise<R>,
+    isBroken: (error: unknown) => boolean,
+  ): Promise<R> {
+    const { client, release } = await this.take();
+    try {
+      const result = await work(client);
+      release(false);
+      return result;
+    } catch (error) {
+      release(isBroken(error));
+      throw error;
+    }
+  }
+
+  /** Waits for the connections in use. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#pool.end();
+  }
+}
+
+/** What each new connection needs once. A server set to commit without flushing would break the promise of durability. */
+async function prepareSession(client: pg.ClientBase): Promise<void> {
+  await client.query(
+    `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
+  );
+}
+
+/** A connection outside of all pools. */
+export async function connectAlone(options: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(options);
+  client.on('error', () => {});
+  try {
+    await client.connect();
+  } catch (error) {
+    throw translatedError(error);
+  }
+  return client;
+}

@@ -1,0 +1,230 @@
+import {
+  Kysely,
+  PostgresAdapter,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type QueryResult,
+} from 'kysely';
+import { PlatformError } from '../../errors.ts';
+import { createSteadyClock } from '../../work/steady-clock.ts';
+import type { Clock } from '../../../core/index.ts';
+import { migrateToLatest, type Migration } from '../migrate.ts';
+import { prepareQuery } from '../prepare.ts';
+import type { Storage } from '../storage.ts';
+import { asTransaction, GatheringCollector, type TransactionParts } from '../transaction.ts';
+import { advisoryKey } from './advisory-keys.ts';
+import { insertOnPostgres } from './bulk-insert.ts';
+import { clientOptions, connectAlone, ConnectionPool, type ConnectionLimits } from './connections.ts';
+import { createPostgresDialect, OutsideDriver } from './dialect.ts';
+import { breaksConnection } from './errors.ts';
+import { measureTime } from './measured-time.ts';
+import { StatementRunner } from './run-query.ts';
+import { createSession, type SessionLock } from './session.ts';
+import { StatementNames } from './statements.ts';
+import { streamQuery } from './stream-query.ts';
+import { TransactionRunner } from './transactions.ts';
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:5432/database`. */
+  readonly url: string;
+  readonly migrations: readonly Migration[];
+  /** Most connections of this node for transactions and single writes; reads have a third of it more, streams 4. */
+  readonly maxConnections?: number;
+  readonly statementTimeoutMs?: number;
+  readonly lockTimeoutMs?: number;
+  /** For tests; by default the database's time. */
+  readonly clock?: Clock;
+  /** Hears of problems that are no caller's, for the log. */
+  readonly onProblem?: (text: string) => void;
+}
+
+const streamConnections = 4;
+/** A reader of a stream may pause; an abandoned one keeps the server from cleaning up. */
+const streamPauseMs = 600_000;
+const transactionPauseMs = 60_000;
+/** What the client waits longer than the server does. */
+const answerMarginMs = 15_000;
+const oldestVersion = 130_000;
+
+/** The engine for several nodes: one PostgreSQL database that is this service's alone (Decision 0022). */
+export async function openPostgresStorage(options: PostgresOptions): Promise<Storage> {
+  const {
+    url,
+    migrations,
+    maxConnections = 12,
+    statementTimeoutMs = 60_000,
+    lockTimeoutMs = 20_000,
+  } = options;
+  const target = { url, applicationName: 'openhisp' };
+  const limits: ConnectionLimits = {
+    statementMs: statementTimeoutMs,
+    lockMs: lockTimeoutMs,
+    idleInTransactionMs: transactionPauseMs,
+  };
+  const connectWith = clientOptions(target, limits);
+  const counts = { transactions: 0, commits: 0, statements: 0 };
+  const statements = new StatementRunner({
+    names: new StatementNames(),
+    counts,
+    answerMs: statementTimeoutMs + answerMarginMs,
+  });
+  const writePool = new ConnectionPool(connectWith, maxConnections);
+  const readPool = new ConnectionPool(connectWith, Math.max(2, Math.ceil(maxConnections / 3)));
+  const streamPool = new ConnectionPool(
+    clientOptions(target, { ...limits, idleInTransactionMs: streamPauseMs }),
+    streamConnections,
+  );
+  const session = createSession({
+    connect: () => connectAlone(connectWith),
+    onProblem: options.onProblem ?? (() => {}),
+  });
+  const compiled = { sql: '', parameters: [] as readonly unknown[] };
+  const transactions = new TransactionRunner({
+    pool: writePool,
+    statements,
+    counts,
+    transactionParts: () => transactionParts,
+  });
+
+  function read<R>(query: typeof compiled): Promise<QueryResult<R>> {
+    return readPool.use((client) => statements.run<R>(client, query), breaksConnection);
+  }
+
+  const outside: DatabaseConnection = {
+    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+      if (query.query.kind === 'SelectQueryNode') return read<R>(query);
+      transactions.refuseInside('a write outside the transaction');
+      const result = await writePool.use((client) => statements.run<R>(client, query), breaksConnection);
+      counts.transactions++;
+      counts.commits++;
+      return result;
+    },
+    streamQuery: <R>(query: CompiledQuery, chunkSize: number) =>
+      streamQuery<R>(streamPool, statements, query, chunkSize),
+  };
+  const driver = new OutsideDriver(outside);
+  const dialect = createPostgresDialect(driver);
+  const db = new Kysely<unknown>({ dialect });
+  const transactionParts: TransactionParts = {
+    dialect,
+    driver,
+    compiler: dialect.createQueryCompiler(),
+    adapter: new PostgresAdapter(),
+  };
+
+  async function closePools(): Promise<void> {
+    await Promise.all([writePool.close(), readPool.close(), streamPool.close()]);
+    statements.close();
+  }
+
+  try {
+    await requireUsable(read);
+  } catch (error) {
+    await closePools();
+    throw error;
+  }
+  const time = await measureTime(async () => {
+    const { rows } = await read<{ ms: number }>({
+      sql: 'select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms',
+      parameters: [],
+    });
+    return rows[0]?.ms ?? Number.NaN;
+  });
+
+  async function close(): Promise<void> {
+    await time.close();
+    await session.close();
+    await closePools();
+  }
+
+  const tasks = new Set<string>();
+  let closing: Promise<void> | undefined;
+  const storage: Storage = {
+    db,
+    tables: <T>() => db as Kysely<T>,
+    transaction: <T, R>(work: (tx: Kysely<T>) => Promise<R>) =>
+      transactions.run((tx) => work(tx as unknown as Kysely<T>)),
+    forUpdate: (query, { skipLocked = false } = {}) =>
+      skipLocked ? query.forUpdate().skipLocked() : query.forUpdate(),
+    afterCommit: (tx, work) => void asTransaction(tx).afterCommit.push(work),
+    collector: (name, write) => new GatheringCollector(name, write),
+    prepare: (build) => prepareQuery(db, build),
+    async tryAlone(task, work) {
+      // A session may take its own lock twice, so the tasks of this node are told apart here.
+      if (tasks.has(task)) return undefined;
+      tasks.add(task);
+      try {
+        const lock = await session.tryLock('task', task);
+        return lock === undefined ? undefined : { result: await workUnder(lock, task, work) };
+      } finally {
+        tasks.delete(task);
+      }
+    },
+    announce: (tx, topic) => storage.afterCommit(tx, () => session.announce(topic)),
+    onAnnounced: (topic, listener) => session.onAnnounced(topic, listener),
+    clock: options.clock ?? createSteadyClock(() => time.nowMs()),
+    async bulkInsert(tx, insert) {
+      asTransaction(tx);
+      return insertOnPostgres(insert, statements, (work) => transactions.onConnection(tx, work));
+    },
+    migrate: () =>
+      migrateToLatest(storage, 'postgresql', migrations, async (tx) => {
+        await transactions.onConnection(tx, async (client) => {
+          // Another node may be migrating, and building an index may take long.
+          await client.query('set local lock_timeout = 0; set local statement_timeout = 0');
+          await client.query('select pg_advisory_xact_lock($1)', [advisoryKey('migrate', 'schema')]);
+        });
+      }),
+    async backup() {
+      throw new PlatformError(
+        'PLATFORM_STORAGE_UNSUPPORTED',
+        'PostgreSQL is backed up by its own tools: pg_dump, or base backups with an archive of the log',
+      );
+    },
+    async check() {
+      // Writes to the log and commits, without a table to write to.
+      const { rows } = await read<{ written: unknown }>({
+        sql: `select pg_logical_emit_message(true, 'openhisp', 'check')::text as written
+          where not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off'`,
+        parameters: [],
+      });
+      if (rows.length === 0)
+        throw new PlatformError('PLATFORM_STORAGE_UNAVAILABLE', 'PostgreSQL is read-only');
+    },
+    counts: () => ({ ...counts, flushes: 0 }),
+    close: () => (closing ??= close()),
+  };
+  return storage;
+}
+
+/**
+ * The result counts only if the lock was held all the time. If its connection was lost, another node may have begun the
+ * same work: the work itself cannot be stopped, its result is refused when it ends.
+ */
+async function workUnder<R>(lock: SessionLock, task: string, work: () => Promise<R>): Promise<R> {
+  try {
+    const result = await work();
+    if (lock.isHeld) return result;
+  } finally {
+    await lock.release();
+  }
+  throw new PlatformError(
+    'PLATFORM_STORAGE_LOCK_LOST',
+    `the connection that held the lock of the task ${task} was lost while it ran`,
+  );
+}
+
+type Read = <R>(query: { sql: string; parameters: readonly unknown[] }) => Promise<QueryResult<R>>;
+
+async function requireUsable(read: Read): Promise<void> {
+  const { rows } = await read<{ encoding: string; version: number }>({
+    sql: `select current_setting('server_encoding') as encoding, current_setting('server_version_num')::integer as version`,
+    parameters: [],
+  });
+  const [found] = rows;
+  if (found !== undefined && found.encoding === 'UTF8' && found.version >= oldestVersion) return;
+  throw new PlatformError(
+    'PLATFORM_CONFIG_INVALID',
+    `storage.url: needs PostgreSQL 13 or later and a database with the encoding UTF8 (is ${found?.version}, ${found?.encoding})`,
+  );
+}

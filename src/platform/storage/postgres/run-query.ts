@@ -1,0 +1,64 @@
+import type { CompiledQuery, QueryResult } from 'kysely';
+import type pg from 'pg';
+import { translated } from './errors.ts';
+import type { StatementNames } from './statements.ts';
+import { toParameters } from './values.ts';
+
+/** How often the connections that wait for an answer are looked at. */
+const watchEveryMs = 5000;
+
+/** What the runner needs to know. */
+export interface StatementRunnerParts {
+  readonly names: StatementNames;
+  readonly counts: { statements: number };
+  /** The server ends statements sooner; one without an answer for this long has lost its connection. */
+  readonly answerMs: number;
+}
+
+/** Runs compiled queries. A connection that never answers is closed, which rejects what waits for it. */
+export class StatementRunner {
+  readonly #parts: StatementRunnerParts;
+  readonly #waiting = new Map<pg.ClientBase, number>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(parts: StatementRunnerParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.#closeSilent(), watchEveryMs);
+    this.#timer.unref();
+  }
+
+  async run<R>(
+    client: pg.ClientBase,
+    { sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>,
+  ): Promise<QueryResult<R>> {
+    const values = toParameters(parameters);
+    const name = this.#parts.names.nameOf(sql);
+    const { rows, rowCount, command } = await this.watched(client, () =>
+      client.query<R & pg.QueryResultRow>({ text: sql, values, ...(name === undefined ? {} : { name }) }),
+    );
+    if (command === 'SELECT') return { rows };
+    return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
+  }
+
+  async watched<R>(client: pg.ClientBase, work: () => Promise<R>): Promise<R> {
+    this.#parts.counts.statements++;
+    this.#waiting.set(client, performance.now());
+    try {
+      return await translated(work);
+    } finally {
+      this.#waiting.delete(client);
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #closeSilent(): void {
+    const latest = performance.now() - this.#parts.answerMs;
+    for (const [client, since] of this.#waiting) {
+      // With a statement under way the driver cuts the connection.
+      if (since < latest) void (client as pg.Client).end().catch(() => {});
+    }
+  }
+}

@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Closable } from '../../../core/index.ts';
+import { PlatformError } from '../../errors.ts';
+import { advisoryKey, type AdvisoryKind } from './advisory-keys.ts';
+import { translated } from './errors.ts';
+
+/** All announcements go through one channel; the topic is the payload. */
+const channel = 'openhisp';
+/** Shortest time between two announcements of one topic to other nodes: one wake-up stands for all between. */
+const announceEveryMs = 20;
+const heartbeatMs = 10_000;
+const longestPauseMs = 5000;
+
+/** A session-level advisory lock. It ends with the connection, however that ends. */
+export interface SessionLock {
+  /** Becomes false when the connection is lost, and then the lock with it. */
+  readonly isHeld: boolean;
+  /** Called once when the lock was lost, not when it is released. */
+  onLost(listener: () => void): void;
+  release(): Promise<void>;
+}
+
+/** The one connection of a node that holds locks and hears announcements. It is made when first needed. */
+export interface Session extends Closable {
+  /** Undefined if another session holds the lock. */
+  tryLock(kind: AdvisoryKind, name: string): Promise<SessionLock | undefined>;
+  announce(topic: string): void;
+  onAnnounced(topic: string, listener: () => void): () => void;
+}
+
+export interface SessionParts {
+  connect(): Promise<pg.Client>;
+  /** Hears that the connection was lost, for the log. */
+  onProblem(text: string): void;
+}
+
+interface HeldLock {
+  isHeld: boolean;
+  readonly lostListeners: (() => void)[];
+}
+
+/** Makes the session. The connection is made again when it is lost; what it held is lost then. */
+export function createSession({ connect, onProblem }: SessionParts): Session {
+  const listeners = new Map<string, Set<() => void>>();
+  const waitingTopics = new Set<string>();
+  const locks = new Set<HeldLock>();
+  let client: pg.Client | undefined;
+  let connecting: Promise<pg.Client> | undefined;
+  let heartbeat: NodeJS.Timeout | undefined;
+  let announcing: Promise<void> | undefined;
+  let restoring: Promise<void> | undefined;
+  const stopping = new AbortController();
+
+  function connected(): Promise<pg.Client> {
+    if (stopping.signal.aborted) throw new PlatformError('PLATFORM_STORAGE_CLOSED', 'the storage is closed');
+    if (client !== undefined) return Promise.resolve(client);
+    return (connecting ??= open().finally(() => (connecting = undefined)));
+  }
+
+  async function open(): Promise<pg.Client> {
+    const opened = await connect();
+    // The driver reports a loss as an error and as an end, and the error twice; the first one counts.
+    opened.once('end', () => lose(opened));
+    opened.on('error', () => lose(opened));
+    opened.on('notification', ({ payload, processId }) => {
+      // This node's listeners have heard it already.
+      if (payload !== undefined && processId !== pidOf(opened)) tell(payload);
+    });
+    await translated(() => opened.query(`listen ${channel}`));
+    client = opened;
+    heartbeat = setInterval(() => void opened.query('select 1').catch(() => lose(opened)), heartbeatMs);
+    heartbeat.unref();
+    return opened;
+  }
+
+  function lose(lost: pg.Client): void {
+    if (client !== lost) return;
+    client = undefined;
+    clearInterval(heartbeat);
+    // Whatever state it is in, its locks must not stay with the server.
+    lost.end().catch(() => {});
+    for (const lock of locks) {
+      lock.isHeld = false;
+      for (const listener of lock.lostListeners) listener();
+    }
+    locks.clear();
+    if (stopping.signal.aborted) return;
+    onProblem('the connection that holds locks and hears announcements was lost');
+    if (listeners.size > 0) restoring ??= restore().finally(() => (restoring = undefined));
+  }
+
+  async function restore(): Promise<void> {
+    for (let pauseMs = 100; !stopping.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      try {
+        await connected();
+        // Announcements may have been missed.
+        for (const topic of listeners.keys()) tell(topic);
+        return;
+      } catch {
+        await sleep(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
+      }
+    }
+  }
+
+  function tell(topic: string): void {
+    for (const listener of listeners.get(topic) ?? []) listener();
+  }
+
+  async function sendAnnouncements(): Promise<void> {
+    for (;;) {
+      if (waitingTopics.size === 0) {
+        announcing = undefined;
+        return;
+      }
+      const topics = [...waitingTopics];
+      waitingTopics.clear();
+      try {
+        const sender = await connected();
+        await sender.query('select pg_notify($1, topic) from unnest($2::text[]) as topic', [channel, topics]);
+      } catch {
+        // A hint only: other nodes look by themselves, and after a lost connection all are woken.
+      }
+      await sleep(announceEveryMs, undefined, { signal: stopping.signal }).catch(() => {});
+    }
+  }
+
+  return {
+    async tryLock(kind, name) {
+      const on = await connected();
+      const key = advisoryKey(kind, name);
+      const { rows } = await translated(() =>
+        on.query<{ locked: number }>('select pg_try_advisory_lock($1) as locked', [key]),
+      );
+      if (rows[0]?.locked !== 1) return undefined;
+      const lock: HeldLock = { isHeld: client === on, lostListeners: [] };
+      if (lock.isHeld) locks.add(lock);
+      return {
+        get isHeld() {
+          return lock.isHeld;
+        },
+        onLost: (listener) => void lock.lostListeners.push(listener),
+        release: async () => {
+          if (!locks.delete(lock)) return;
+          lock.isHeld = false;
+          // If this fails, the connection is lost, and the lock with it.
+          await on.query('select pg_advisory_unlock($1)', [key]).catch(() => lose(on));
+        },
+      };
+    },
+    announce(topic) {
+      tell(topic);
+      waitingTopics.add(topic);
+      announcing ??= sendAnnouncements();
+    },
+    onAnnounced(topic, listener) {
+      const known = listeners.get(topic) ?? new Set();
+      listeners.set(topic, known.add(listener));
+      if (client === undefined) restoring ??= restore().finally(() => (restoring = undefined));
+      return () => void known.delete(listener);
+    },
+    async close() {
+      // What was announced last still goes out.
+      await announcing;
+      stopping.abort();
+      await restoring;
+      await connecting?.catch(() => {});
+      const closing = client;
+      client = undefined;
+      clearInterval(heartbeat);
+      await closing?.end().catch(() => {});
+    },
+  };
+}
+
+function pidOf(client: pg.Client): number | undefined {
+  return (client as pg.Client & { readonly processID?: number }).processID;
+}

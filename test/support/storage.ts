@@ -1,0 +1,117 @@
+/**
+ * Databases for tests, of the engine that `OPENHISP_TEST_ENGINE` names (`sqlite` or `postgresql`). A test that uses them
+ * never names the engine, and `tools/test.ts` runs it on both.
+ */
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { openStorage, type Storage, type StorageOptions } from '../../src/platform/index.ts';
+import { startPostgres } from './postgres.ts';
+import { findProgram } from './processes.ts';
+
+const engine = process.env['OPENHISP_TEST_ENGINE'] ?? 'sqlite';
+if (engine !== 'sqlite' && engine !== 'postgresql')
+  throw new Error(`OPENHISP_TEST_ENGINE: unknown engine ${engine}`);
+
+/** For the few expectations that are one engine's alone. */
+export const isPostgres = engine === 'postgresql';
+
+/** An empty database of the engine under test. */
+export interface TestDatabase {
+  /** What `openStorage` takes, without functions: another process can get it as JSON. */
+  readonly location: Pick<StorageOptions, 'file' | 'url'>;
+  /** Opens it; several times for several nodes. The caller closes it. */
+  open(options?: Partial<StorageOptions>): Promise<Storage>;
+  /** Runs statements past the service, as an operator at the database's console would. */
+  runRaw(sql: string): Promise<void>;
+}
+
+interface Server {
+  /** Address of the administrator's database. */
+  readonly url: string;
+  urlOf(database: string): string;
+  kill?(): void;
+}
+
+const folders: string[] = [];
+const databases: string[] = [];
+let starting: Promise<Server> | undefined;
+let server: Server | undefined;
+
+// After the last hook of the test file has run; nothing can be awaited here.
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  if (server === undefined) return;
+  if (server.kill !== undefined) return server.kill();
+  const drops = databases.flatMap((name) => ['-c', `drop database if exists ${name} with (force)`]);
+  spawnSync(findProgram('psql') ?? 'psql', ['-q', ...drops, server.url], { timeout: 20_000 });
+});
+
+/** Makes an empty database that is removed when the process ends. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const location: TestDatabase['location'] = isPostgres ? await createPostgresDatabase() : createSqliteFile();
+  return {
+    location,
+    open: (options = {}) => openStorage({ ...location, ...options }),
+    runRaw: (sql) =>
+      location.url === undefined ? runOnSqlite(location.file ?? '', sql) : administrate(location.url, sql),
+  };
+}
+
+/** A fresh database with all migrations applied. */
+export async function openTestStorage(options: Partial<StorageOptions> = {}): Promise<Storage> {
+  const storage = await (await createTestDatabase()).open(options);
+  await storage.migrate();
+  return storage;
+}
+
+function createSqliteFile(): { file: string } {
+  const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-storage-'));
+  folders.push(folder);
+  return { file: path.join(folder, 'test.db') };
+}
+
+async function createPostgresDatabase(): Promise<{ url: string }> {
+  const given = process.env['OPENHISP_TEST_POSTGRES'];
+  starting ??= given === undefined ? startPostgres() : Promise.resolve(givenServer(given));
+  const running = (server = await starting);
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  databases.push(name);
+  await administrate(running.url, `create database ${name} template template0`);
+  return { url: running.urlOf(name) };
+}
+
+function givenServer(url: string): Server {
+  return {
+    url,
+    urlOf: (database) => {
+      const address = new URL(url);
+      address.pathname = `/${database}`;
+      return address.href;
+    },
+  };
+}
+
+async function administrate(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+async function runOnSqlite(file: string, sql: string): Promise<void> {
+  const { default: SqliteDatabase } = await import('better-sqlite3');
+  const database = new SqliteDatabase(file);
+  try {
+    database.exec(sql);
+  } finally {
+    database.close();
+  }
+}
