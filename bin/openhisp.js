@@ -1,27 +1,63 @@
 #!/usr/bin/env node
 // The sources are TypeScript that Node runs by itself from 22.18 on. On a machine whose own Node is older, the copy that
-// npm has installed beside this package takes over.
-import { spawnSync } from 'node:child_process';
+// npm has installed with this package takes over.
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isNewEnough = major > 22 || (major === 22 && minor >= 18);
-const root = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), '..');
-const bundled = path.join(root, 'node_modules/.bin/node');
+const program = fileURLToPath(import.meta.url);
+const root = path.resolve(path.dirname(program), '..');
+/** Set for the copy that takes over, which ends when the first process ends. */
+const marker = 'OPENHISP_STARTED_BY_OLDER_NODE';
 
 if (isNewEnough) {
+  if (process.env[marker] !== undefined) endWithParent();
   const built = path.join(root, 'dist/src/app/cli/main.js');
   const source = path.join(root, 'src/app/cli/main.ts');
   await import(existsSync(source) ? source : built);
-} else if (existsSync(bundled)) {
-  const result = spawnSync(
-    bundled,
-    [import.meta.filename ?? new URL(import.meta.url).pathname, ...process.argv.slice(2)],
-    { stdio: 'inherit' },
-  );
-  process.exitCode = result.status ?? 1;
 } else {
-  console.error(`openhisp needs Node 22.18 or newer; this is ${process.versions.node}.`);
-  process.exitCode = 1;
+  const newer = findNode();
+  if (newer === undefined || process.env[marker] !== undefined) {
+    console.error(`openhisp needs Node 22.18 or newer; this is ${process.versions.node}.`);
+    process.exitCode = 1;
+  } else handOver(newer);
+}
+
+/** The Node of the optional dependency: in this package, or where npm has hoisted it. */
+function findNode() {
+  const places = ['node_modules/.bin/node', '../.bin/node', '../../.bin/node'];
+  return places.map((place) => path.resolve(root, place)).find((file) => existsSync(file));
+}
+
+function handOver(node) {
+  const child = spawn(node, [program, ...process.argv.slice(2)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, [marker]: '1' },
+  });
+  // At a terminal Ctrl-C reaches both processes by itself; sent on, it would count as the second one, which ends at once.
+  const isAtTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      if (signal !== 'SIGINT' || !isAtTerminal) child.kill(signal);
+    });
+  }
+  child.on('error', (error) => {
+    console.error(`${node} cannot be run: ${error.message}`);
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+function endWithParent() {
+  delete process.env[marker];
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  // Listening must not keep a command from ending.
+  process.channel?.unref();
 }

@@ -69,3 +69,20 @@ test('days to expiry and the number of warnings are metrics', async () => {
   assert.match(text, /^openhisp_key_warnings\{problem="expires-soon"\} 1$/m);
   assert.match(text, /^openhisp_key_warnings\{problem="expired"\} 0$/m);
 });
+
+test('a thousand expired keys are twenty lines and a number, once a day', async () => {
+  const { clock, lines, watch, set } = start();
+  const many = Array.from({ length: 1000 }, (_, index): KeyWarning => ({
+    ...warning,
+    problem: 'expired',
+    owner: `a${index}@direct.example.org`,
+    keyPair: `k${index}`,
+  }));
+  set(-1, ...many);
+  await watch.run();
+  clock.advance(hourMs);
+  await watch.run();
+  assert.equal(lines.length, 21);
+  assert.equal(lines.at(-1), 'error 980 more keys need attention: openhisp doctor');
+  assert.equal(watch.degraded().length, 21);
+});

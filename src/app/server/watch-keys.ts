@@ -18,6 +18,8 @@ export interface KeyWatchOptions {
 }
 
 const dayMs = 86_400_000;
+/** Warnings that are listed one by one; a lost CA would otherwise flood the log and the readiness details. */
+const maxListed = 20;
 
 /** Tells operators of keys that expire within 30 days, have expired, or are missing, before and not after mail fails. */
 export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions): KeyWatch {
@@ -36,6 +38,7 @@ export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions):
 
   function logNew(now: number): void {
     const stillLogged = new Map<string, number>();
+    let dueCount = 0;
     for (const warning of warnings) {
       const { owner, problem, keyPair, uses, notAfter } = warning;
       const name = `${owner} ${problem} ${keyPair}`;
@@ -43,12 +46,19 @@ export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions):
       const isDue = before === undefined || now - before >= dayMs;
       stillLogged.set(name, isDue ? now : before);
       if (!isDue) continue;
+      dueCount++;
+      if (dueCount > maxListed) continue;
       const level = problem === 'expires-soon' ? 'warn' : 'error';
       log[level](
         { owner, problem, keyPair, uses, notAfter: notAfter?.toISOString() },
         describeKeyWarning(warning),
       );
     }
+    if (dueCount > maxListed)
+      log.error(
+        { count: dueCount - maxListed },
+        `${dueCount - maxListed} more keys need attention: openhisp doctor`,
+      );
     loggedAt = stillLogged;
   }
 
@@ -62,7 +72,12 @@ export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions):
         warned.set(warnings.filter((warning) => warning.problem === problem).length, { problem });
       logNew(clock.now().getTime());
     },
-    degraded: () => warnings.map((warning) => ({ part: 'keys', detail: describeKeyWarning(warning) })),
+    degraded() {
+      const details = warnings.slice(0, maxListed).map(describeKeyWarning);
+      if (warnings.length > maxListed)
+        details.push(`${warnings.length - maxListed} more keys need attention.`);
+      return details.map((detail) => ({ part: 'keys', detail }));
+    },
   };
 }
 
