@@ -5,7 +5,7 @@ import { buildMdn } from '../../src/lib/mdn/index.ts';
 import { buildMessage } from '../../src/lib/mime/index.ts';
 import { readCertificate } from '../../src/lib/pki/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
-import type { Party } from './world.ts';
+import type { Party } from '../../test/processes/world.ts';
 
 export interface AgentAlone {
   /** Processor time of all four operations, in milliseconds. */

@@ -1,7 +1,7 @@
 /** Sends messages and waits until each one is processed, as the sender's webhook tells. */
 import { randomBytes } from 'node:crypto';
 import { createEdgeClient } from '../../src/app/dev/index.ts';
-import type { BenchWorld } from './world.ts';
+import type { ProcessWorld } from '../../test/processes/world.ts';
 
 export interface LoadOptions {
   readonly sizeBytes: number;
@@ -27,7 +27,7 @@ export interface LoadResult {
 const maxUnprocessed = 512;
 const giveUpMs = 120_000;
 
-export async function runLoad(world: BenchWorld, options: LoadOptions): Promise<LoadResult> {
+export async function runLoad(world: ProcessWorld, options: LoadOptions): Promise<LoadResult> {
   const { sender, receiver } = world;
   const client = createEdgeClient(sender.ready, 'messaging.api');
   const body = {

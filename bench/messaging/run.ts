@@ -10,8 +10,8 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureAgent, type AgentAlone } from './agent-alone.ts';
 import { runLoad, type LoadOptions, type LoadResult } from './load.ts';
-import type { Usage } from './protocol.ts';
-import { startBenchWorld, type BenchWorld } from './world.ts';
+import type { Usage } from '../../test/processes/protocol.ts';
+import { startProcessWorld, type ProcessWorld } from '../../test/processes/world.ts';
 
 const { values } = parseArgs({
   options: {
@@ -27,7 +27,7 @@ const numbers = (text: string): number[] => text.split(',').map(Number);
 
 // A folder on a disk: a temporary one may lie in memory, where a flush costs nothing.
 const folder = await mkdtemp(path.join(process.env['BENCH_DIR'] ?? process.cwd(), '.bench-'));
-const world = await startBenchWorld({ folder, settings: () => ({}) });
+const world = await startProcessWorld({ folder });
 try {
   await runLoad(world, { sizeBytes: 10_000, atOnce: 16, count: 200 });
   console.log(
@@ -56,7 +56,7 @@ async function measure(options: LoadOptions): Promise<LoadResult> {
   return result;
 }
 
-async function usageOfBoth({ sender, receiver }: BenchWorld): Promise<readonly [Usage, Usage]> {
+async function usageOfBoth({ sender, receiver }: ProcessWorld): Promise<readonly [Usage, Usage]> {
   return Promise.all([sender.usage(), receiver.usage()]);
 }
 

@@ -1,4 +1,4 @@
-/** What the benchmark and the HISPs, which are processes of their own, tell each other. */
+/** What a HISP in a process of its own and whoever started it tell each other. */
 import type { StorageCounts } from '../../src/platform/index.ts';
 
 /** The one argument of a HISP process, as JSON. */
@@ -11,9 +11,11 @@ export interface HispTask {
   readonly privateKey: string;
   readonly anchor: string;
   readonly webhookUrl: string;
+  /** Made at the first start and used again after a restart. */
+  readonly client?: { readonly clientId: string; readonly clientSecret: string };
 }
 
-export type Question = 'usage' | 'start-profile' | 'stop-profile' | 'close';
+export type Question = 'usage' | 'start-profile' | 'stop-profile' | 'inspect' | 'close';
 
 export interface Usage {
   /** Of all threads, in milliseconds. */
@@ -22,6 +24,15 @@ export interface Usage {
   /** Longest delay of the event loop since the last question, in milliseconds. */
   readonly longestDelayMs: number;
   readonly residentBytes: number;
+}
+
+/** What a HISP's database says when all is done. */
+export interface Inspection {
+  /** Message-IDs of what lies in the inbox, one per copy. */
+  readonly received: readonly string[];
+  readonly auditEvents: number;
+  /** Rows that still wait, by table. */
+  readonly waiting: Readonly<Record<string, number>>;
 }
 
 export interface Ready {
@@ -34,5 +45,6 @@ export interface Ready {
 export type Answer =
   | { readonly kind: 'ready'; readonly ready: Ready }
   | { readonly kind: 'usage'; readonly usage: Usage }
+  | { readonly kind: 'inspection'; readonly inspection: Inspection }
   | { readonly kind: 'profile'; readonly parts: Readonly<Record<string, number>> }
   | { readonly kind: 'done' };

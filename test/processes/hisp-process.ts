@@ -1,4 +1,4 @@
-/** A whole HISP in its own process, which answers the benchmark's questions about what it used. */
+/** A whole HISP in its own process, which answers questions about what it used and what it holds. */
 import { createPrivateKey } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { silentLog } from '../../src/core/index.ts';
@@ -7,7 +7,7 @@ import { readCertificate } from '../../src/lib/pki/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { loadConfig } from '../../src/platform/index.ts';
 import { createProfiler } from './profile.ts';
-import type { Answer, HispTask, Question, Usage } from './protocol.ts';
+import type { Answer, HispTask, Inspection, Question, Usage } from './protocol.ts';
 
 const task = JSON.parse(process.argv[2] ?? '') as HispTask;
 const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
@@ -19,16 +19,52 @@ if (!(await hisp.trust.isHostedDomain(task.domain))) {
   await hisp.trust.addAnchor(task.domain, bytes(task.anchor));
   await hisp.trust.putAddress(parseDirectAddress(task.address), 'active');
 }
-const client = await hisp.oauth.clients.create({
-  name: 'benchmark',
-  scopes: ['messaging.api'],
-  directAddresses: [`@${task.domain}`],
-  dataUseAcceptedAt: new Date(),
-});
-await hisp.webhooks.create(client.clientId, { url: task.webhookUrl });
+const client = task.client ?? (await createClient());
 const delay = monitorEventLoopDelay({ resolution: 5 });
 delay.enable();
 const profiler = createProfiler();
+
+async function createClient(): Promise<NonNullable<HispTask['client']>> {
+  const issued = await hisp.oauth.clients.create({
+    name: 'edge',
+    scopes: ['messaging.api'],
+    directAddresses: [`@${task.domain}`],
+    dataUseAcceptedAt: new Date(),
+  });
+  await hisp.webhooks.create(issued.clientId, { url: task.webhookUrl });
+  return issued;
+}
+
+interface InspectedTables {
+  inbox_copy: { message_id: string };
+  inbox_message: { id: string; wire_id: string };
+  delivery: { id: string };
+  inbound_mail: { id: string };
+  webhook_notification: { id: string; state: string };
+}
+
+async function inspect(): Promise<Inspection> {
+  const db = hisp.storage.tables<InspectedTables>();
+  const copies = await db
+    .selectFrom('inbox_copy as c')
+    .innerJoin('inbox_message as m', 'm.id', 'c.message_id')
+    .select('m.wire_id')
+    .execute();
+  const count = async (query: { execute(): Promise<readonly unknown[]> }): Promise<number> =>
+    (await query.execute()).length;
+  const { eventCount } = await hisp.audit.verifyChain();
+  return {
+    received: copies.map((row) => row.wire_id),
+    auditEvents: eventCount,
+    waiting: {
+      delivery: await count(db.selectFrom('delivery').select('id')),
+      inbound_mail: await count(db.selectFrom('inbound_mail').select('id')),
+      webhook_notification: await count(
+        db.selectFrom('webhook_notification').select('id').where('state', '=', 'waiting'),
+      ),
+    },
+  };
+}
 
 function usage(): Usage {
   const { user, system } = process.cpuUsage();
@@ -44,6 +80,7 @@ function usage(): Usage {
 
 async function answer(question: Question): Promise<Answer> {
   if (question === 'usage') return { kind: 'usage', usage: usage() };
+  if (question === 'inspect') return { kind: 'inspection', inspection: await inspect() };
   if (question === 'start-profile') await profiler.start();
   if (question === 'stop-profile') return { kind: 'profile', parts: await profiler.stop() };
   if (question === 'close') await hisp.close();

@@ -1,0 +1,233 @@
+/** Two HISPs as processes of their own, and the DNS, authority and webhook receiver that they meet in this one. */
+import { fork, type ChildProcess } from 'node:child_process';
+import type { KeyObject } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { systemClock } from '../../src/core/index.ts';
+import {
+  choosePort,
+  createOutsideZone,
+  openAuthority,
+  type SandboxAuthority,
+} from '../../src/app/dev/index.ts';
+import { createDnsServer, type DnsZone } from '../../src/lib/dns/index.ts';
+import { readCertificate } from '../../src/lib/pki/index.ts';
+import type { Answer, HispTask, Inspection, Question, Ready, Usage } from './protocol.ts';
+
+export interface Party {
+  readonly domain: string;
+  readonly address: string;
+  /** DER. */
+  readonly certificate: Uint8Array;
+  readonly privateKey: KeyObject;
+}
+
+export interface HispProcess {
+  readonly party: Party;
+  /** Of the present run: after a restart the API has another port. */
+  readonly ready: Ready;
+  readonly process: ChildProcess;
+  usage(): Promise<Usage>;
+  inspect(): Promise<Inspection>;
+  startProfile(): Promise<void>;
+  stopProfile(): Promise<Readonly<Record<string, number>>>;
+  /** Ends the process at once, as a loss of power does to its memory. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** The body of a status notification, as far as anybody here reads it. */
+export interface StatusEvent {
+  readonly eventId: string;
+  readonly eventType: string;
+  readonly messageId: string;
+}
+
+export interface ProcessWorld {
+  readonly sender: HispProcess;
+  readonly receiver: HispProcess;
+  /** Hears of every notification. */
+  onNotification(listener: (event: StatusEvent) => void): void;
+  close(): Promise<void>;
+}
+
+export type Who = 'sender' | 'receiver';
+
+export interface ProcessWorldOptions {
+  readonly folder: string;
+  /** Settings of each HISP over the usual ones. */
+  readonly settings?: (who: Who) => Readonly<Record<string, string>>;
+}
+
+const hosts = { sender: '127.0.0.1', receiver: '127.0.0.2' } as const;
+
+export async function startProcessWorld(options: ProcessWorldOptions): Promise<ProcessWorld> {
+  const listeners: ((event: StatusEvent) => void)[] = [];
+  const side = createServer((request, response) => {
+    if (request.method === 'POST') void takeNotification(request, response, listeners);
+    else response.end(request.url?.endsWith('.crl') === true ? authority.crl() : authority.certificate.der);
+  });
+  side.listen(0, '127.0.0.1');
+  await once(side, 'listening');
+  const sideUrl = `http://127.0.0.1:${(side.address() as AddressInfo).port}`;
+  const pki = path.join(options.folder, 'pki');
+  const authority = await openAuthority({
+    folder: pki,
+    name: 'world',
+    baseUrl: sideUrl,
+    clock: systemClock,
+  });
+  const smtpPort = await choosePort(Object.values(hosts), 0);
+  const parties = {
+    sender: await makeParty(authority, 'sender'),
+    receiver: await makeParty(authority, 'receiver'),
+  };
+  const zones = [zoneOf('sender', parties.sender), zoneOf('receiver', parties.receiver)];
+  const dns = await createDnsServer({ host: '127.0.0.1', port: 0, zones: async () => zones });
+  const place = { folder: options.folder, smtpPort, dnsPort: dns.port, sideUrl, authority };
+  const receiver = await startHispProcess('receiver', parties.receiver, place, options);
+  const sender = await startHispProcess('sender', parties.sender, place, options);
+  return {
+    sender,
+    receiver,
+    onNotification: (listener) => void listeners.push(listener),
+    async close() {
+      for (const { process: child } of [sender, receiver]) await closeChild(child);
+      await dns.close();
+      side.closeAllConnections();
+      side.close();
+    },
+  };
+}
+
+async function takeNotification(
+  request: IncomingMessage,
+  response: ServerResponse,
+  listeners: readonly ((event: StatusEvent) => void)[],
+): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  response.writeHead(204).end();
+  const event = JSON.parse(Buffer.concat(chunks).toString()) as StatusEvent;
+  for (const listener of listeners) listener(event);
+}
+
+async function makeParty(authority: SandboxAuthority, who: Who): Promise<Party> {
+  const domain = `direct.${who}.example`;
+  const { certificate, privateKey } = await authority.issue({ domain });
+  return { domain, address: `someone@${domain}`, certificate: certificate.der, privateKey };
+}
+
+function zoneOf(who: Who, { domain, certificate }: Party): DnsZone {
+  return createOutsideZone({
+    domain,
+    mailHost: `mail.${domain}`,
+    mailAddress: hosts[who],
+    certificate: readCertificate(certificate),
+  });
+}
+
+interface Place {
+  readonly folder: string;
+  readonly smtpPort: number;
+  readonly dnsPort: number;
+  readonly sideUrl: string;
+  readonly authority: SandboxAuthority;
+}
+
+async function startHispProcess(
+  who: Who,
+  party: Party,
+  place: Place,
+  { settings }: ProcessWorldOptions,
+): Promise<HispProcess> {
+  const task: HispTask = {
+    domain: party.domain,
+    address: party.address,
+    certificate: Buffer.from(party.certificate).toString('base64'),
+    privateKey: party.privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64'),
+    anchor: Buffer.from(place.authority.certificate.der).toString('base64'),
+    webhookUrl: `${place.sideUrl}/webhook`,
+    settings: {
+      dataDir: path.join(place.folder, who),
+      'http.port': '0',
+      'smtp.host': hosts[who],
+      'smtp.isBehindRelay': 'true',
+      'smtp.port': String(place.smtpPort),
+      'smtp.peerPort': String(place.smtpPort),
+      'smtp.hostname': `mail.${party.domain}`,
+      'dns.resolvers': `127.0.0.1:${place.dnsPort}`,
+      'trust.allowsPrivateTargets': 'true',
+      'webhook.allowsPrivateTargets': 'true',
+      'directory.searchThreads': '0',
+      'messaging.sendsPerSecond': '100000',
+      'messaging.sendsBurst': '100000',
+      ...settings?.(who),
+    },
+  };
+  let child: ChildProcess;
+  let ready: Ready | undefined;
+
+  async function start(): Promise<void> {
+    const client = ready === undefined ? {} : { client: ready };
+    child = fork(path.join(import.meta.dirname, 'hisp-process.ts'), [JSON.stringify({ ...task, ...client })]);
+    ready = (await waitFor(child, 'ready')).ready;
+  }
+
+  async function ask<Kind extends Answer['kind']>(
+    question: Question,
+    kind: Kind,
+  ): Promise<Extract<Answer, { kind: Kind }>> {
+    const answer = waitFor(child, kind);
+    child.send(question);
+    return answer;
+  }
+
+  await start();
+  return {
+    party,
+    get ready() {
+      return ready as Ready;
+    },
+    get process() {
+      return child;
+    },
+    usage: async () => (await ask('usage', 'usage')).usage,
+    inspect: async () => (await ask('inspect', 'inspection')).inspection,
+    startProfile: async () => void (await ask('start-profile', 'done')),
+    stopProfile: async () => (await ask('stop-profile', 'profile')).parts,
+    async kill() {
+      const exit = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exit;
+    },
+    start,
+  };
+}
+
+async function closeChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 30_000);
+  if (child.connected) child.send('close' satisfies Question);
+  await exit;
+  clearTimeout(timer);
+}
+
+async function waitFor<Kind extends Answer['kind']>(
+  child: ChildProcess,
+  kind: Kind,
+): Promise<Extract<Answer, { kind: Kind }>> {
+  return new Promise((resolve, reject) => {
+    const onExit = (code: number | null): void => reject(new Error(`a HISP ended with ${code}`));
+    child.once('exit', onExit);
+    child.on('message', function take(answer: Answer) {
+      if (answer.kind !== kind) return;
+      child.off('message', take);
+      child.off('exit', onExit);
+      resolve(answer as Extract<Answer, { kind: Kind }>);
+    });
+  });
+}
