@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { openMessage } from '../../src/lib/direct/index.ts';
-import { PkiError } from '../../src/lib/pki/index.ts';
+import { PkiError, type Certificate } from '../../src/lib/pki/index.ts';
+import { encryptEntity } from '../../src/lib/smime/index.ts';
+import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { refusedWith } from './support/refusals.ts';
 import {
   createMessageWorld,
@@ -125,6 +127,47 @@ describe('messages that are believed', () => {
     };
     const opened = openMessage({ message, keys: [current, world.recipient] });
     assert.equal(opened.decryptedBy, world.recipient.certificate.fingerprint);
+  });
+
+  describe('AS-83 which keys open', () => {
+    const carol = parseDirectAddress('carol@direct.beta.example');
+    const keyFor = (changes: Parameters<MessageWorld['pki']['issue']>[0]) => ({
+      certificate: world.pki.issue(changes),
+      privateKey: world.pki.rsaKeys.privateKey,
+    });
+    /** To bob, but encrypted to these keys, whoever they belong to. */
+    const encryptedTo = (...keys: readonly { certificate: Certificate }[]) =>
+      makeMessage(world, { encrypt: (content) => encryptEntity(content, keys) });
+
+    test('a key that is not bound to the recipient opens nothing, with RCPT TO and without', async () => {
+      const foreign = keyFor({ rfc822Names: [carol] });
+      const message = encryptedTo(foreign);
+      for (const recipients of [[bob], 'visible'] as const) {
+        const error = await refusedWith('DIRECT_UNKNOWN_RECIPIENT', () =>
+          openMessage({ message, keys: [foreign], recipients }),
+        );
+        assert.equal(error.kind, 'untrusted');
+      }
+    });
+
+    test('among several keys the one that is bound to the recipient is used', () => {
+      const foreign = keyFor({ rfc822Names: [carol] });
+      const message = encryptedTo(foreign, world.recipient);
+      for (const recipients of [[bob], 'visible'] as const) {
+        const opened = openMessage({ message, keys: [foreign, world.recipient], recipients });
+        assert.equal(opened.decryptedBy, world.recipient.certificate.fingerprint);
+      }
+    });
+
+    test('a certificate for the whole domain opens for each of its addresses', () => {
+      const ofDomain = keyFor({ rfc822Names: [], dnsNames: ['direct.beta.example'] });
+      const message = encryptedTo(ofDomain);
+      for (const recipients of [[bob], 'visible'] as const)
+        assert.equal(
+          openMessage({ message, keys: [ofDomain], recipients }).decryptedBy,
+          ofDomain.certificate.fingerprint,
+        );
+    });
   });
 
   test('TRUST-05 a path that could not be finished is undecided, not refused', async () => {

@@ -347,6 +347,32 @@ const cases: readonly Case[] = [
       }),
   },
   {
+    title: 'AS-73 signed data whose certificate cannot be read',
+    code: 'DIRECT_SENDER_CERTIFICATE_UNREADABLE',
+    reason: 'SMIME_CERTIFICATE_MALFORMED',
+    make: (world) =>
+      makeMessage(world, {
+        sign: (entity) =>
+          withoutCertificates(signEntity(entity, [world.signer], { at }), der.sequence(der.null())),
+      }),
+  },
+  ...['7bit', 'x-unknown'].map((encoding) => ({
+    title: `AS-81 an envelope in base64 that is labelled ${encoding}`,
+    code: 'DIRECT_MESSAGE_MALFORMED',
+    reason: 'SMIME_TRANSFER_ENCODING_INVALID',
+    make: (world: MessageWorld) =>
+      Buffer.from(
+        makeMessage(world).toString('latin1').replace('Encoding: base64', `Encoding: ${encoding}`),
+        'latin1',
+      ),
+  })),
+  {
+    title: 'SEC-11 CMS cut short, whose innermost cause is not in the words of the trust modules',
+    code: 'DIRECT_MESSAGE_MALFORMED',
+    reason: 'SMIME_CMS_MALFORMED',
+    make: (world) => Buffer.concat([makeMessage(world).subarray(0, -600), Buffer.from('\r\n')]),
+  },
+  {
     title: 'SEC-11 CMS that is none',
     code: 'DIRECT_MESSAGE_MALFORMED',
     make: (world) => Buffer.concat([makeMessage(world).subarray(0, -600), Buffer.from('\r\n')]),
@@ -358,12 +384,13 @@ function wrapUnchanged(message: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from('Content-Type: message/rfc822\r\n\r\n'), message]);
 }
 
-/** Cuts the certificates out of the signature of a multipart/signed entity. */
-function withoutCertificates(signed: Uint8Array): Buffer {
+/** Cuts the certificates out of the signature of a multipart/signed entity, and may put others there. */
+function withoutCertificates(signed: Uint8Array, ...others: readonly Uint8Array[]): Buffer {
   const text = Buffer.from(signed).toString('latin1');
   const [, head = '', base64 = '', tail = ''] = /^([^]*\.p7s\r\n\r\n)([^-]*)(--[^]*)$/.exec(text) ?? [];
   const signedData = childAt(childAt(readAsn1(Buffer.from(base64, 'base64')), 1), 0);
   const rest = signedData.children.filter((part) => !isContext(part, 0)).map(encodedBytes);
+  if (others.length > 0) rest.splice(3, 0, der.implicit(0, true, ...others));
   const cms = der.sequence(der.oid('1.2.840.113549.1.7.2'), der.explicit(0, der.sequence(...rest)));
   return Buffer.from(`${head}${cms.toString('base64')}\r\n${tail}`, 'latin1');
 }

@@ -14,6 +14,7 @@ import {
   issueDirectCertificate,
   type Certificate,
 } from '../../lib/pki/index.ts';
+import { encryptEntity, signEntity, type SigningKey } from '../../lib/smime/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { addAgentCommands } from './agent.ts';
 import type { CliContext } from './context.ts';
@@ -25,6 +26,8 @@ const plain = `From: ${alice}\r\nTo: ${bob}, carol@direct.beta.example\r\nSubjec
 describe('agent commands', () => {
   let folder: string;
   let bobCertificate: Certificate;
+  let eveCertificate: Certificate;
+  let aliceKey: SigningKey;
   const file = (name: string): string => path.join(folder, name);
 
   before(async () => {
@@ -42,6 +45,17 @@ describe('agent commands', () => {
     await writeFile(file('ca.pem'), formatPem('CERTIFICATE', ca.der));
     await writeFile(file('alice.pem'), formatPem('CERTIFICATE', issue(alice).der));
     await writeFile(file('bob.pem'), formatPem('CERTIFICATE', bobCertificate.der));
+    const old = issueDirectCertificate({
+      boundTo: { address: alice },
+      publicKey: keys.publicKey,
+      issuer,
+      notBefore: new Date(Date.now() - 3_600_000),
+      notAfter: new Date(Date.now() - 60_000),
+    });
+    aliceKey = { certificate: issue(alice), privateKey: keys.privateKey };
+    eveCertificate = issue(parseDirectAddress('eve@direct.beta.example'));
+    await writeFile(file('old.pem'), formatPem('CERTIFICATE', old.der));
+    await writeFile(file('eve.pem'), formatPem('CERTIFICATE', eveCertificate.der));
     await writeFile(file('key.pem'), keys.privateKey.export({ type: 'pkcs8', format: 'pem' }));
     await writeFile(file('plain.eml'), plain);
   });
@@ -60,6 +74,10 @@ describe('agent commands', () => {
     assert.equal(lines.length, 1);
     return { answer: JSON.parse(lines[0] ?? '') as Record<string, unknown>, exitCode };
   }
+
+  /** Words of a command line, the names of files with their folder. */
+  const inFolder = (line: string): string[] =>
+    line.split(' ').map((word) => (/\.(?:pem|eml)$/.test(word) ? file(word) : word));
 
   const sealing = (...more: string[]) =>
     run(
@@ -121,10 +139,72 @@ describe('agent commands', () => {
     assert.deepEqual((answer['signers'] as { boundTo: string[] }[])[0]?.boundTo, [alice]);
     assert.equal(
       await reasonOf('--anchor', file('ca.pem'), '--rcpt', 'dan@direct.beta.example'),
+      'SMIME_NO_RECIPIENT_KEY',
+    );
+    assert.equal(
+      await reasonOf('--anchor', file('ca.pem'), '--rcpt', bob, '--rcpt', 'dan@direct.beta.example'),
       'DIRECT_ENVELOPE_RECIPIENT_MISMATCH',
     );
     assert.equal(await reasonOf('--anchor', file('ca.pem'), '--at', '2040-01-01'), 'PKI_EXPIRED');
     assert.equal(await reasonOf('--anchor', file('ca.pem'), '--hard-fail'), 'PKI_REVOCATION_UNCHECKABLE');
+  });
+
+  test('AS-83 open uses no key whose certificate is not bound to the recipient', async () => {
+    const message = encryptEntity(
+      signEntity(Buffer.from(`Content-Type: message/rfc822\r\n\r\n${plain}`), [aliceKey], { at: new Date() }),
+      [{ certificate: eveCertificate }],
+    );
+    await writeFile(file('foreign.eml'), message);
+    for (const more of [[], ['--rcpt', bob]]) {
+      const words = inFolder('open --in foreign.eml --key key.pem --cert eve.pem --anchor ca.pem');
+      const { answer, exitCode } = await run(...words, ...more);
+      assert.deepEqual([exitCode, answer['code']], [1, 'DIRECT_UNKNOWN_RECIPIENT']);
+    }
+  });
+
+  test('AS-15 seal refuses an expired certificate, and signs with the other where there is one', async () => {
+    const anchor = ['--anchor', file('ca.pem')];
+    const words = `seal --in plain.eml --key key.pem --cert old.pem --recipient-cert bob.pem --out old.eml --anchor ca.pem`;
+    const { answer, exitCode } = await run(...inFolder(words));
+    assert.deepEqual([exitCode, answer['reason']], [1, 'PKI_EXPIRED']);
+    assert.equal((answer['recipients'] as { address: string }[])[0]?.address, bob);
+    await assert.rejects(readFile(file('old.eml')));
+    const sealed = await sealing(...anchor, '--key', file('key.pem'), '--cert', file('old.pem'));
+    assert.equal(sealed.exitCode, 0);
+    const opened = await opening(...anchor);
+    assert.deepEqual([opened.exitCode, opened.answer['signerCount']], [0, 1]);
+  });
+
+  test('every reason is of a documented family', async () => {
+    await writeFile(file('long.eml'), `${'X: y\r\n'.repeat(5_000)}\r\n`);
+    await writeFile(
+      file('truncated.eml'),
+      'Content-Type: application/pkcs7-mime\r\nContent-Transfer-Encoding: base64\r\n\r\nMIIBAA==\r\n',
+    );
+    const key = ['--key', file('key.pem'), '--cert', file('alice.pem')];
+    const answers = await Promise.all([
+      opening('--rcpt', 'no address'),
+      run('mdn', 'make', '--final-recipient', 'x', '--original-sender', alice),
+      run('mdn', 'read', '--in', file('long.eml')),
+      run('discover', 'nobody'),
+      run('open', '--in', file('truncated.eml'), ...key),
+      run('open', '--in', file('long.eml'), ...key),
+      run('seal', '--in', file('long.eml'), ...key, '--recipient-cert', file('bob.pem'), '--out', file('x')),
+      run('open', '--in', file('plain.eml'), '--key', file('plain.eml'), '--cert', file('bob.pem')),
+    ]);
+    assert.deepEqual(
+      answers.map(({ answer }) => `${String(answer['verdict'])} ${String(answer['reason'])}`),
+      [
+        'error AGENT_OPTION_INVALID',
+        'error AGENT_OPTION_INVALID',
+        'error AGENT_MESSAGE_UNREADABLE',
+        'error AGENT_OPTION_INVALID',
+        'reject SMIME_CMS_MALFORMED',
+        'reject DIRECT_MESSAGE_MALFORMED',
+        'reject DIRECT_MESSAGE_MALFORMED',
+        'error PKI_KEY_MALFORMED',
+      ],
+    );
   });
 
   test('seal without a trusted recipient writes nothing', async () => {
@@ -249,9 +329,9 @@ describe('agent commands', () => {
       [
         'accept null',
         'reject PKI_NO_ANCHORS',
-        'error commander.missingMandatoryOptionValue',
+        'error AGENT_ARGUMENTS_INVALID',
         'reject PKI_NO_ANCHORS',
-        'error ARGUMENTS_INVALID',
+        'error AGENT_ARGUMENTS_INVALID',
       ],
     );
   });

@@ -27,6 +27,7 @@ export const directErrors = {
   DIRECT_ENCRYPTION_NOT_ALLOWED: { kind: 'untrusted' },
   DIRECT_NOT_SIGNED: { kind: 'untrusted' },
   DIRECT_SENDER_CERTIFICATE_MISSING: { kind: 'untrusted' },
+  DIRECT_SENDER_CERTIFICATE_UNREADABLE: { kind: 'untrusted' },
   DIRECT_SIGNATURE_INVALID: { kind: 'untrusted' },
   DIRECT_SIGNATURE_NOT_ALLOWED: { kind: 'untrusted' },
   DIRECT_NOT_WRAPPED: { kind: 'untrusted' },
@@ -47,10 +48,15 @@ export class DirectError extends CodedError<DirectErrorCode> {
     super(directErrors, code, message, options);
   }
 
-  /** The most exact reason known: the code of the innermost coded cause, or this error's own code. */
+  /** The most exact reason known in the words of the trust modules: the innermost such cause's code, or this error's own. */
   get reason(): string {
     let reason: string = this.code;
-    for (let cause = this.cause; cause instanceof CodedError; cause = cause.cause) reason = cause.code;
+    for (let cause = this.cause; cause instanceof CodedError; cause = cause.cause) {
+      if (reasonFamily.test(cause.code)) reason = cause.code;
+    }
     return reason;
   }
 }
+
+/** What lies beneath these (encodings, MIME, fetching) says how something failed, not why it is refused. */
+const reasonFamily = /^(?:DIRECT|PKI|SMIME)_/;

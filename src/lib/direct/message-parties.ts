@@ -26,7 +26,7 @@ export function readParties(message: MimeEntity): MessageParties {
   const from = readSingleField(message, 'from');
   const senders = readSingleField(message, 'sender');
   const sender = chooseSender(senders.mailboxCount > 0 ? senders : from);
-  const recipients = [...message.headers('to'), ...message.headers('cc')].flatMap(readAddresses);
+  const recipients = readRecipients(message);
   if (recipients.length === 0)
     throw new DirectError('DIRECT_NO_RECIPIENTS', 'neither To nor Cc names a Direct address');
   return {
@@ -36,6 +36,11 @@ export function readParties(message: MimeEntity): MessageParties {
     senderKeys: keysOf([...from.addresses, ...senders.addresses]),
     recipientKeys: keysOf(recipients),
   };
+}
+
+/** The Direct addresses of To and Cc, in order. */
+export function readRecipients(message: MimeEntity): DirectAddress[] {
+  return [...message.headers('to'), ...message.headers('cc')].flatMap(readAddresses);
 }
 
 interface OriginatorField {

@@ -9,7 +9,11 @@ import {
   type SmimeErrorCode,
   type VerifiedEntity,
 } from '../smime/index.ts';
+import { isBoundTo } from '../pki/index.ts';
+import type { DirectAddress } from '../values/index.ts';
+import { isCryptoError } from './crypto-errors.ts';
 import { DirectError, type DirectErrorCode } from './errors.ts';
+import { readRecipients } from './message-parties.ts';
 import { completePolicy, type MessagePolicy } from './policy.ts';
 
 export interface OpenRequest {
@@ -18,6 +22,11 @@ export interface OpenRequest {
   /** Keys of the local recipients, address-bound ones first, retired ones last (AS-83, AS-84). */
   readonly keys: readonly DecryptionKey[];
   readonly policy?: Partial<MessagePolicy>;
+  /**
+   * Uses only keys whose certificates are bound to one of these addresses; with `visible`, to one of To and Cc of the inner message.
+   * Default: every given key, for a caller that has chosen them by the envelope.
+   */
+  readonly recipients?: readonly DirectAddress[] | 'visible';
 }
 
 /** One signature on the message; whose certificate it is, nobody has vouched for yet. */
@@ -55,29 +64,58 @@ export interface OpenedMessage {
  * `verifySender`, and until then nothing of the message may be used (AS-78, SEC-14).
  *
  * Errors: `DIRECT_NOT_ENCRYPTED`, `DIRECT_UNKNOWN_RECIPIENT`, `DIRECT_ENCRYPTION_INVALID`, `DIRECT_ENCRYPTION_NOT_ALLOWED`,
- * `DIRECT_NOT_SIGNED`, `DIRECT_SENDER_CERTIFICATE_MISSING`, `DIRECT_SIGNATURE_INVALID`, `DIRECT_SIGNATURE_NOT_ALLOWED`,
+ * `DIRECT_NOT_SIGNED`, `DIRECT_SENDER_CERTIFICATE_MISSING`, `DIRECT_SENDER_CERTIFICATE_UNREADABLE`, `DIRECT_SIGNATURE_INVALID`, `DIRECT_SIGNATURE_NOT_ALLOWED`,
  * `DIRECT_NOT_WRAPPED`, `DIRECT_MESSAGE_MALFORMED`, `DIRECT_POLICY_INVALID`; `reason` names the finding beneath.
  */
 export function openMessage(request: OpenRequest): OpenedMessage {
   const policy = completePolicy(request.policy);
   return translating(() => {
     const outer = parseEntity(request.message);
-    const decrypted = decryptEntity(outer, request.keys, policy.crypto);
-    const verified = verifyEntity(decrypted.content, policy.crypto);
-    const { inner, wasWrapped } = unwrap(verified, outer, policy);
-    return {
-      inner,
-      wasWrapped,
-      signers: verified.signers.map(openedSigner),
-      certificates: verified.certificates.map(({ der }) => der),
-      algorithms: {
-        contentAlgorithm: decrypted.contentAlgorithm,
-        keyTransport: decrypted.keyTransport,
-        signatureForm: verified.form,
-      },
-      decryptedBy: decrypted.key.certificate.fingerprint,
-    };
+    const { recipients } = request;
+    if (recipients === 'visible') return openForVisible(outer, request.keys, policy);
+    const keys =
+      recipients === undefined ? request.keys : request.keys.filter((key) => isKeyOf(key, recipients));
+    return openWith(outer, keys, policy);
   });
+}
+
+/** The header that names the recipients is inside: a key that is bound to none of them is put back after a look. */
+function openForVisible(
+  outer: MimeEntity,
+  keys: readonly DecryptionKey[],
+  policy: MessagePolicy,
+): OpenedMessage {
+  const opened = openWith(outer, keys, policy);
+  const inner = parseEntity(opened.inner);
+  const used = keys.find(({ certificate }) => certificate.fingerprint === opened.decryptedBy);
+  if (used === undefined || isKeyOf(used, readRecipients(inner))) return opened;
+  return openForVisible(
+    outer,
+    keys.filter((key) => key.certificate.fingerprint !== opened.decryptedBy),
+    policy,
+  );
+}
+
+function isKeyOf({ certificate }: DecryptionKey, recipients: readonly DirectAddress[]): boolean {
+  return recipients.some((address) => isBoundTo(certificate, address) !== undefined);
+}
+
+function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: MessagePolicy): OpenedMessage {
+  const decrypted = decryptEntity(outer, keys, policy.crypto);
+  const verified = verifyEntity(decrypted.content, policy.crypto);
+  const { inner, wasWrapped } = unwrap(verified, outer, policy);
+  return {
+    inner,
+    wasWrapped,
+    signers: verified.signers.map(openedSigner),
+    certificates: verified.certificates.map(({ der }) => der),
+    algorithms: {
+      contentAlgorithm: decrypted.contentAlgorithm,
+      keyTransport: decrypted.keyTransport,
+      signatureForm: verified.form,
+    },
+    decryptedBy: decrypted.key.certificate.fingerprint,
+  };
 }
 
 function unwrap(
@@ -138,12 +176,14 @@ const codes: Partial<Record<SmimeErrorCode, DirectErrorCode>> = {
   SMIME_NOT_SIGNED: 'DIRECT_NOT_SIGNED',
   SMIME_CERTIFICATES_MISSING: 'DIRECT_SENDER_CERTIFICATE_MISSING',
   SMIME_SIGNER_CERTIFICATE_MISSING: 'DIRECT_SENDER_CERTIFICATE_MISSING',
+  SMIME_CERTIFICATE_MALFORMED: 'DIRECT_SENDER_CERTIFICATE_UNREADABLE',
   SMIME_SIGNER_KEY_NOT_ALLOWED: 'DIRECT_SIGNATURE_NOT_ALLOWED',
   SMIME_DIGEST_UNSUPPORTED: 'DIRECT_SIGNATURE_NOT_ALLOWED',
   SMIME_DIGEST_NOT_ALLOWED: 'DIRECT_SIGNATURE_NOT_ALLOWED',
   SMIME_SIGNATURE_ALGORITHM_UNSUPPORTED: 'DIRECT_SIGNATURE_NOT_ALLOWED',
   SMIME_CMS_MALFORMED: 'DIRECT_MESSAGE_MALFORMED',
   SMIME_TRAILING_DATA: 'DIRECT_MESSAGE_MALFORMED',
+  SMIME_TRANSFER_ENCODING_INVALID: 'DIRECT_MESSAGE_MALFORMED',
 };
 
 function translating<T>(work: () => T): T {
@@ -152,6 +192,10 @@ function translating<T>(work: () => T): T {
   } catch (error) {
     if (error instanceof MimeError)
       throw new DirectError('DIRECT_MESSAGE_MALFORMED', errorText(error), { cause: error });
+    if (isCryptoError(error))
+      throw new DirectError('DIRECT_MESSAGE_MALFORMED', 'cryptography that cannot be carried out', {
+        cause: error,
+      });
     if (!(error instanceof SmimeError)) throw error;
     throw new DirectError(codes[error.code] ?? 'DIRECT_SIGNATURE_INVALID', errorText(error), {
       cause: error,

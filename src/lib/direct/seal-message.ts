@@ -18,6 +18,7 @@ import {
 } from '../smime/index.ts';
 import { addressKey, type DirectAddress } from '../values/index.ts';
 import { DirectError } from './errors.ts';
+import { isCryptoError } from './crypto-errors.ts';
 import { readParties, type MessageParties } from './message-parties.ts';
 import { buildOuterHeader } from './outer-header.ts';
 
@@ -169,7 +170,8 @@ function translating<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof DirectError || !(error instanceof CodedError)) throw error;
+    if (error instanceof DirectError) throw error;
+    if (!(error instanceof CodedError) && !isCryptoError(error)) throw error;
     const code = error instanceof MimeError ? 'DIRECT_MESSAGE_MALFORMED' : 'DIRECT_SEAL_FAILED';
     throw new DirectError(code, errorText(error), { cause: error });
   }

@@ -1,5 +1,5 @@
-import { formatHeader } from '../mime/index.ts';
-import { buildReport, copiedMessageId, plainFieldText } from './build-report.ts';
+import { formatHeader, formatTextHeader } from '../mime/index.ts';
+import { buildReport, copiedMessageId, oneLine, plainFieldText } from './build-report.ts';
 import { finalDeliveryField } from './final-delivery.ts';
 
 export interface MdnInput {
@@ -58,6 +58,6 @@ function formatFields(input: MdnInput): string {
     lines.push(formatHeader(finalDeliveryField, ''));
   lines.push(formatHeader('Disposition', `automatic-action/MDN-sent-automatically;${input.disposition}`));
   if (input.disposition === 'failed' && input.failureText !== undefined)
-    lines.push(formatHeader('Failure', plainFieldText(input.failureText)));
+    lines.push(formatTextHeader('Failure', oneLine(input.failureText)));
   return lines.join('');
 }

@@ -63,10 +63,36 @@ test('MDN-05: the fields of a processed notice, word for word', () => {
   );
 });
 
-test('MDN-06: Reporting-UA and Failure hold only characters that the ETT pattern takes', () => {
-  const text = partText(buildMdn({ ...mdn, disposition: 'failed', failureText: 'disk full: /var (é)' }), 1);
-  assert.match(text, /^Reporting-UA: [\w. -]+; [\w. -]+\r\n/);
-  assert.match(text, /;failed\r\nFailure: [\w. -]+\r\n$/);
+test('MDN-06: Reporting-UA holds only characters that the ETT pattern takes', () => {
+  const reportingUa = { host: 'hisp.example', product: 'open (hisp) / é' };
+  assert.match(partText(buildMdn({ ...mdn, reportingUa }), 1), /^Reporting-UA: [\w. -]+; [\w. -]+\r\n/);
+});
+
+for (const failureText of [
+  'mailbox full: Größe',
+  'disk full: /var (é)',
+  'a "quoted" word; 50% <x@y>',
+  '=?utf-8?q?no?= word',
+  `${'lang '.repeat(60)}\u{1f4a5}`,
+]) {
+  test(`RFC 8098 §3.2.7: the failure text “${failureText.slice(0, 30)}” arrives as it was given`, () => {
+    const bytes = buildMdn({ ...mdn, disposition: 'failed', failureText });
+    const notice = readNotice(parseEntity(bytes));
+    assert.ok(notice?.kind === 'mdn');
+    assert.equal(notice.explanation, failureText.trim());
+    assert.ok(bytes.every((byte) => byte < 0x80));
+  });
+}
+
+test('RFC 8098 §3.2.7: line breaks and controls in a failure text make no other field', () => {
+  const bytes = buildMdn({
+    ...mdn,
+    disposition: 'failed',
+    failureText: 'a\r\nDisposition: x;processed\0b\tc',
+  });
+  const notice = readNotice(parseEntity(bytes));
+  assert.ok(notice?.kind === 'mdn');
+  assert.deepEqual([notice.disposition, notice.explanation], ['failed', 'a Disposition: x;processed b c']);
 });
 
 test('MDN-07: a notice asks for no notice', () => {

@@ -72,6 +72,17 @@ export function copiedMessageId(text: string | undefined): string | undefined {
     : value;
 }
 
+const maxFailureLength = 400;
+
+/** Text for people as a field can hold it (RFC 8098 §3.2.7): one line; what is not ASCII becomes encoded words when it is written. */
+export function oneLine(text: string): string {
+  return text
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, maxFailureLength)
+    .toWellFormed();
+}
+
 /** Letters, digits, blank, point, underscore and hyphen: what ETT's validator lets pass in such fields (MDN-06). */
 export function plainFieldText(text: string): string {
   return text

@@ -1,4 +1,4 @@
-import { readMessageIds, stripComments } from '../mime/index.ts';
+import { decodeWords, readMessageIds, stripComments } from '../mime/index.ts';
 import { finalDeliveryField } from './final-delivery.ts';
 import type { Disposition, MdnNotice } from './notice.ts';
 import type { ReportSource } from './read-notice.ts';
@@ -31,7 +31,7 @@ export function readMdn({ message, reporter, blocks }: ReportSource): MdnNotice 
     reporter,
     originalMessageIds: ownIds.length > 0 ? ownIds : threadIds(message),
     reportingUa: fields.get('reporting-ua'),
-    explanation: fields.get('failure') ?? fields.get('error') ?? fields.get('warning'),
+    explanation: decodeText(fields.get('failure') ?? fields.get('error') ?? fields.get('warning')),
     extensions: extensionsOf(fields),
     confirmsFinalDelivery: disposition === 'dispatched' && fields.has(finalDeliveryField.toLowerCase()),
   };
@@ -52,6 +52,10 @@ function readDisposition(value: string): Pick<MdnNotice, 'disposition' | 'modifi
 
 function isDisposition(name: string): name is Disposition {
   return dispositions.has(name);
+}
+
+function decodeText(value: string | undefined): string | undefined {
+  return value === undefined ? undefined : decodeWords(value);
 }
 
 function extensionsOf(fields: FieldBlock): ReadonlyMap<string, string> {

@@ -1,9 +1,9 @@
-import { decodeBody, parseEntity, type MimeEntity } from '../mime/index.ts';
+import { parseEntity, type MimeEntity } from '../mime/index.ts';
 import { decryptCms, type DecryptedCms, type DecryptionKey } from './decrypt-cms.ts';
 import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
 import type { CryptoPolicy } from './policy.ts';
-import { holdsCms, holdsSignature } from './smime-entity.ts';
+import { decodeCms, holdsCms, holdsSignature } from './smime-entity.ts';
 
 /**
  * Decrypts a message whose body is an envelope (RFC 8551 §3.3), whatever its transfer encoding and with or without smime-type.
@@ -23,7 +23,7 @@ export function decryptEntity(
       holdsSignature(entity) || entity.contentType.subtype === 'signed' ? 'signed only' : 'in the clear';
     throw new SmimeError('SMIME_NOT_ENCRYPTED', `the message is ${what}`);
   }
-  const cms = decodeBody(entity);
+  const cms = decodeCms(entity);
   // Decoding has made bytes of our own, unless the body was not encoded.
   const mayOverwrite = cms.buffer !== entity.bytes.buffer;
   const decrypted = decryptCms(cms, keys, policy, { mayOverwrite });

@@ -12,6 +12,8 @@ export const smimeErrors = {
   // Structure.
   SMIME_CMS_MALFORMED: { kind: 'invalid-input' },
   SMIME_TRAILING_DATA: { kind: 'invalid-input' },
+  /** The body is base64, but its Content-Transfer-Encoding says something else. */
+  SMIME_TRANSFER_ENCODING_INVALID: { kind: 'invalid-input' },
   SMIME_CONTENT_TYPE_UNEXPECTED: { kind: 'invalid-input' },
   SMIME_TOO_MANY_SIGNERS: { kind: 'too-large' },
   SMIME_TOO_MANY_RECIPIENTS: { kind: 'too-large' },
@@ -30,6 +32,8 @@ export const smimeErrors = {
   SMIME_SIGNED_CONTENT_MISSING: { kind: 'invalid-input' },
   SMIME_SIGNED_CONTENT_AMBIGUOUS: { kind: 'untrusted' },
   SMIME_CERTIFICATES_MISSING: { kind: 'untrusted' },
+  /** The certificate that a signer names is missing, and one that is enclosed cannot be read. */
+  SMIME_CERTIFICATE_MALFORMED: { kind: 'untrusted' },
   // One signer.
   SMIME_SIGNER_MALFORMED: { kind: 'untrusted' },
   SMIME_SIGNER_CERTIFICATE_MISSING: { kind: 'untrusted' },

@@ -50,6 +50,12 @@ function open(cms: Uint8Array): unknown {
   return decryptCms(cms, [bob]);
 }
 
+/** The same with a wrong Content-Transfer-Encoding. */
+function relabelled(entity: Uint8Array, encoding: string): Buffer {
+  const text = Buffer.from(entity).toString('latin1');
+  return Buffer.from(text.replace('Transfer-Encoding: base64', `Transfer-Encoding: ${encoding}`), 'latin1');
+}
+
 const recipientOf = (kind: number) => der.implicit(kind, true, der.integer(0));
 
 /** One provocation for every code, so that none can be forgotten. */
@@ -100,6 +106,11 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
   SMIME_TRAILING_DATA: [
     () => open(Buffer.concat([forgeEnvelope({ content, certificate: bob.certificate }), Buffer.of(0)])),
     () => verifyCms(Buffer.concat([signed(), Buffer.from(' ')]), { content }),
+  ],
+  SMIME_TRANSFER_ENCODING_INVALID: [
+    () => decryptEntity(relabelled(encryptEntity(content, [bob]), '7bit'), [bob]),
+    () => decryptEntity(relabelled(encryptEntity(content, [bob]), 'x-unknown'), [bob]),
+    () => verifyEntity(relabelled(signEntity(content, [alice], { at }), '8bit')),
   ],
   SMIME_CONTENT_TYPE_UNEXPECTED: [
     () => open(contentInfo('1.2.840.113549.1.7.5', der.null())),
@@ -285,9 +296,10 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
         { content },
       ),
   ],
-  SMIME_CERTIFICATES_MISSING: [
-    () => verifyForged({}, []),
+  SMIME_CERTIFICATES_MISSING: [() => verifyForged({}, [])],
+  SMIME_CERTIFICATE_MALFORMED: [
     () => verifyForged({}, [der.sequence(der.null())]),
+    () => verifyForged({}, [bob.certificate.der, der.sequence(der.null())]),
   ],
 
   SMIME_SIGNER_MALFORMED: [

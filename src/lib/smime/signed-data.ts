@@ -13,6 +13,8 @@ export interface SignedData {
   readonly content: Pieces | undefined;
   /** Those that could be read, in order; the rest cannot have signed anything here. */
   readonly certificates: readonly Certificate[];
+  /** True if one that is enclosed could not be read. */
+  readonly hasUnreadableCertificate: boolean;
   readonly signerInfos: readonly Asn1[];
 }
 
@@ -40,13 +42,19 @@ function readBody(node: Asn1): SignedData {
   setItems(fields.take()); // digestAlgorithms: each signer names its own
   const encapsulated = readEncapsulated(fields.take());
   const certificates = readCertificateSet(fields.takeContext(0));
+  const readable = certificates.filter((certificate) => certificate !== undefined);
   fields.takeContext(1); // CRLs: revocation is not decided by what the sender encloses
   const signerInfos = setItems(fields.take());
   fields.finish();
   if (signerInfos.length > limits.signers) {
     throw new SmimeError('SMIME_TOO_MANY_SIGNERS', `more than ${limits.signers} signers`);
   }
-  return { ...encapsulated, certificates, signerInfos };
+  return {
+    ...encapsulated,
+    certificates: readable,
+    hasUnreadableCertificate: readable.length < certificates.length,
+    signerInfos,
+  };
 }
 
 function readEncapsulated(node: Asn1): { contentType: string; content: Pieces | undefined } {
@@ -61,16 +69,16 @@ function readEncapsulated(node: Asn1): { contentType: string; content: Pieces | 
   return { contentType, content: readPieces(content) };
 }
 
-function readCertificateSet(set: Asn1 | undefined): readonly Certificate[] {
+function readCertificateSet(set: Asn1 | undefined): readonly (Certificate | undefined)[] {
   const nodes = (set?.children ?? []).filter((choice) => isUniversal(choice, tags.sequence));
   if (nodes.length > limits.certificates) {
     throw new SmimeError('SMIME_TOO_MANY_CERTIFICATES', `more than ${limits.certificates} certificates`);
   }
-  return nodes.flatMap((node) => {
+  return nodes.map((node) => {
     try {
-      return [readCertificate(encodedBytes(node))];
+      return readCertificate(encodedBytes(node));
     } catch (error) {
-      if (error instanceof PkiError) return [];
+      if (error instanceof PkiError) return undefined;
       throw error;
     }
   });

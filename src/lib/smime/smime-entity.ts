@@ -1,4 +1,5 @@
-import type { MimeEntity } from '../mime/index.ts';
+import { decodeBody, type MimeEntity } from '../mime/index.ts';
+import { SmimeError } from './errors.ts';
 
 const cmsTypes: ReadonlySet<string> = new Set(['application/pkcs7-mime', 'application/x-pkcs7-mime']);
 const signatureTypes: ReadonlySet<string> = new Set([
@@ -23,4 +24,24 @@ function isNamedFile({ contentType, disposition }: MimeEntity, ending: string): 
   if (contentType.mediaType !== 'application/octet-stream') return false;
   const name = disposition?.parameters.get('filename') ?? contentType.parameters.get('name') ?? '';
   return name.toLowerCase().endsWith(ending);
+}
+
+const decodedEncodings: ReadonlySet<string> = new Set(['base64', 'quoted-printable']);
+/** Any CMS structure in base64 begins so: a SEQUENCE of indefinite length or of more than 127 bytes. */
+const base64Cms = /^\s*M[IQ][A-Za-z0-9+/\s]{30}/;
+
+/**
+ * The CMS bytes of an entity. Errors: `SMIME_TRANSFER_ENCODING_INVALID` for base64 that is labelled otherwise (RFC 2045 §6.4: an unknown
+ * encoding is not decoded).
+ */
+export function decodeCms(entity: MimeEntity): Buffer {
+  const bytes = decodeBody(entity);
+  const { transferEncoding } = entity;
+  if (!decodedEncodings.has(transferEncoding) && base64Cms.test(bytes.toString('latin1', 0, 100))) {
+    throw new SmimeError(
+      'SMIME_TRANSFER_ENCODING_INVALID',
+      'the body is base64, which its Content-Transfer-Encoding does not say',
+    );
+  }
+  return bytes;
 }

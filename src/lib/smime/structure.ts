@@ -65,6 +65,7 @@ export interface ContentInfo {
 export function readContentInfo(bytes: Uint8Array): ContentInfo {
   return readingCms(() => {
     const root = readAsn1(bytes, { maxNodes: limits.nodes, allowTrailing: true });
+    if (!isUniversal(root, tags.sequence)) throw malformed('the bytes do not begin as CMS does');
     if (bytes.subarray(root.end).some((byte) => byte !== 0x0d && byte !== 0x0a)) {
       throw new SmimeError('SMIME_TRAILING_DATA', 'bytes follow the CMS structure');
     }

@@ -29,22 +29,23 @@ export interface VerifiedCms {
  * Proves that at least one signer signed the content (RFC 5652 §5.6), each signer being judged by itself (AS-76).
  *
  * Errors: with no valid signer the code of the first one's fault; `SMIME_NOT_SIGNED` without any signer,
- * `SMIME_CERTIFICATES_MISSING` (AS-73), `SMIME_CONTENT_TYPE_UNEXPECTED`, `SMIME_SIGNED_CONTENT_MISSING`,
+ * `SMIME_CERTIFICATES_MISSING` (AS-73), `SMIME_CERTIFICATE_MALFORMED`, `SMIME_CONTENT_TYPE_UNEXPECTED`, `SMIME_SIGNED_CONTENT_MISSING`,
  * `SMIME_SIGNED_CONTENT_AMBIGUOUS`, and those of reading CMS. The error's `fields.signers` lists every signer's code.
  */
 export function verifyCms(cms: Uint8Array, options: VerifyCmsOptions = {}): VerifiedCms {
   const signed = readSignedData(cms);
-  const { contentType, certificates, signerInfos } = signed;
+  const { contentType, certificates, hasUnreadableCertificate, signerInfos } = signed;
   if (contentType !== (options.contentType ?? oids.data)) {
     throw new SmimeError('SMIME_CONTENT_TYPE_UNEXPECTED', `signed content of type ${contentType}`);
   }
   const content = chooseContent(signed.content, options.content && piecesOf(options.content));
   if (signerInfos.length === 0) throw new SmimeError('SMIME_NOT_SIGNED', 'signed-data without a signer');
-  if (certificates.length === 0) {
-    throw new SmimeError('SMIME_CERTIFICATES_MISSING', 'signed-data without a readable certificate');
+  if (certificates.length === 0 && !hasUnreadableCertificate) {
+    throw new SmimeError('SMIME_CERTIFICATES_MISSING', 'signed-data without a certificate');
   }
   const policy = options.policy ?? defaultCryptoPolicy;
-  const context = { contentType, content, certificates, policy, digestOf: createDigester(content) };
+  const digestOf = createDigester(content);
+  const context = { contentType, content, certificates, hasUnreadableCertificate, policy, digestOf };
   const signers = signerInfos.map((node) => verifySigner(node, context));
   if (!signers.some(isValid)) throw refusalOf(signers);
   return { content, certificates, signers };

@@ -1,9 +1,9 @@
 import { concatBytes } from '../../core/index.ts';
-import { decodeBody, parseEntity, type MimeEntity } from '../mime/index.ts';
+import { parseEntity, type MimeEntity } from '../mime/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import { SmimeError } from './errors.ts';
 import type { CryptoPolicy } from './policy.ts';
-import { holdsCms, holdsSignature } from './smime-entity.ts';
+import { decodeCms, holdsCms, holdsSignature } from './smime-entity.ts';
 import { verifyCms } from './verify-cms.ts';
 import type { SignerResult } from './verify-signer.ts';
 
@@ -28,7 +28,7 @@ export function verifyEntity(content: Uint8Array | MimeEntity, policy?: CryptoPo
   const options = policy && { policy };
   if (entity.contentType.mediaType === 'multipart/signed') {
     const [signed, signature] = readSignedParts(entity);
-    const { certificates, signers } = verifyCms(decodeBody(signature), {
+    const { certificates, signers } = verifyCms(decodeCms(signature), {
       ...options,
       content: signed.bytes,
     });
@@ -62,7 +62,7 @@ function verifyOpaque(
   options: { policy: CryptoPolicy } | undefined,
 ): ReturnType<typeof verifyCms> {
   try {
-    return verifyCms(decodeBody(entity), options);
+    return verifyCms(decodeCms(entity), options);
   } catch (error) {
     if (!(error instanceof SmimeError) || error.code !== 'SMIME_CONTENT_TYPE_UNEXPECTED') throw error;
     throw new SmimeError('SMIME_NOT_SIGNED', 'the CMS content is not signed data', { cause: error });

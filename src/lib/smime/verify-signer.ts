@@ -43,6 +43,7 @@ export type SignerResult = ValidSigner | InvalidSigner;
 /** What one signer is checked against. */
 export interface SignedContext extends SignedContent {
   readonly certificates: readonly Certificate[];
+  readonly hasUnreadableCertificate: boolean;
   readonly policy: CryptoPolicy;
 }
 
@@ -76,6 +77,12 @@ function checkSigner(signer: SignerInfo, named: readonly Certificate[], context:
     throw new SmimeError(
       'SMIME_SIGNATURE_ALGORITHM_MISMATCH',
       'the signature uses another digest than the signer names',
+    );
+  }
+  if (named.length === 0 && context.hasUnreadableCertificate) {
+    throw new SmimeError(
+      'SMIME_CERTIFICATE_MALFORMED',
+      'the certificate that the signer names is not among those that can be read',
     );
   }
   if (named.length === 0) {

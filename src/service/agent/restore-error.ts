@@ -6,15 +6,17 @@ const reasonTable = { AGENT_THREAD_REASON: { kind: 'internal' } } as const;
 
 /** What lay beneath an error of a thread: only its code crosses. */
 class ThreadReason extends CodedError<string> {
-  constructor(code: string) {
-    super({ [code]: reasonTable.AGENT_THREAD_REASON }, code, code);
+  constructor(code: string, cause: ThreadReason | undefined) {
+    super({ [code]: reasonTable.AGENT_THREAD_REASON }, code, code, { cause });
   }
 }
 
 /** Turns what a thread reported into the verdict that it was there. Anything else is a fault of ours. */
 export function restoreError({ code, message, causeCodes }: CodedFailure): Error {
   if (!(code in directErrors)) return new Error(message);
-  const reason = causeCodes.at(-1);
-  const cause = reason === undefined ? {} : { cause: new ThreadReason(reason) };
-  return new DirectError(code as DirectErrorCode, message, cause);
+  const cause = causeCodes.reduceRight<ThreadReason | undefined>(
+    (beneath, causeCode) => new ThreadReason(causeCode, beneath),
+    undefined,
+  );
+  return new DirectError(code as DirectErrorCode, message, { cause });
 }

@@ -4,7 +4,7 @@ import { systemClock } from '../../../core/index.ts';
 import { createDiscovery, resolveRecipient } from '../../../lib/direct/index.ts';
 import { createDnsResolver, type DnsServerAddress } from '../../../lib/dns/index.ts';
 import { createLdapClient } from '../../../lib/ldap/index.ts';
-import { parseDirectAddress } from '../../../lib/values/index.ts';
+import { readAddress } from './addresses.ts';
 import { AgentCommandError } from './command-error.ts';
 import { describeCertificate, describePath } from './describe-certificate.ts';
 import { collect } from './files.ts';
@@ -29,7 +29,7 @@ export function addDiscoverCommand(agent: Command, output: AgentOutput): void {
 }
 
 async function runDiscover(text: string, options: DiscoverOptions, output: AgentOutput): Promise<void> {
-  const address = parseDirectAddress(text);
+  const address = readAddress('the address', text);
   const servers = (options.dns ?? getServers()).map(readServer);
   const resolver = createDnsResolver({ servers, timeoutMs: Number(options.timeoutMs) });
   try {

@@ -4,7 +4,8 @@ import type { Command } from 'commander';
 import { systemClock } from '../../../core/index.ts';
 import { buildMdn, readNotice, requestsFinalDelivery } from '../../../lib/mdn/index.ts';
 import { parseEntity } from '../../../lib/mime/index.ts';
-import { domainOf, parseDirectAddress } from '../../../lib/values/index.ts';
+import { domainOf } from '../../../lib/values/index.ts';
+import { readAddress } from './addresses.ts';
 import { AgentCommandError } from './command-error.ts';
 import { answering, type AgentOutput } from './output.ts';
 
@@ -50,12 +51,12 @@ async function runMake(options: MakeOptions, output: AgentOutput): Promise<void>
   if (disposition === undefined) {
     throw new AgentCommandError('AGENT_OPTION_INVALID', `--disposition is one of ${dispositions.join(', ')}`);
   }
-  const finalRecipient = parseDirectAddress(options.finalRecipient);
+  const finalRecipient = readAddress('--final-recipient', options.finalRecipient);
   const messageId = `<${randomUUID()}@${domainOf(finalRecipient)}>`;
   const message = buildMdn({
     disposition,
     finalRecipient,
-    originalSender: parseDirectAddress(options.originalSender),
+    originalSender: readAddress('--original-sender', options.originalSender),
     originalMessageId: options.originalMessageId,
     reportingUa: { host: options.host ?? domainOf(finalRecipient), product: options.product },
     date: systemClock.now(),

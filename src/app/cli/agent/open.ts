@@ -9,8 +9,8 @@ import {
   type VerifiedSender,
 } from '../../../lib/direct/index.ts';
 import { readCertificate } from '../../../lib/pki/index.ts';
-import { parseDirectAddress } from '../../../lib/values/index.ts';
 import { describeCertificate, describePath } from './describe-certificate.ts';
+import { readAddresses } from './addresses.ts';
 import { collect, readKeyPairs, type KeyOptions } from './files.ts';
 import { answering, describeRefusal, type AgentOutput } from './output.ts';
 import { addTrustOptions, readTrust, type TrustOptions } from './trust-options.ts';
@@ -51,7 +51,13 @@ async function runOpen(options: OpenOptions, output: AgentOutput): Promise<void>
   const envelope = readEnvelope(options);
   let opened: OpenedMessage | undefined;
   try {
-    opened = openMessage({ message, keys, policy: { acceptUnwrapped: options.requireWrapped !== true } });
+    opened = openMessage({
+      message,
+      keys,
+      policy: { acceptUnwrapped: options.requireWrapped !== true },
+      // As in the service: a key opens only what is meant for somebody it is bound to.
+      recipients: envelope.recipients.length > 0 ? envelope.recipients : 'visible',
+    });
     const verified = await verifySender(opened, envelope, trust);
     if (options.out !== undefined) await writeFile(options.out, opened.inner);
     output(describeAccepted(opened, verified), 0);
@@ -74,7 +80,7 @@ function describeOpened(opened: OpenedMessage): Record<string, unknown> {
 function readEnvelope(options: OpenOptions): Envelope {
   return {
     ...(options.mailFrom !== undefined && { mailFrom: options.mailFrom.replace(/^<(.*)>$/, '$1') }),
-    recipients: (options.rcpt ?? []).map(parseDirectAddress),
+    recipients: readAddresses('--rcpt', options.rcpt ?? []),
   };
 }
 

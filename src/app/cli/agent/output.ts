@@ -8,8 +8,8 @@ export type AgentOutput = (result: Readonly<Record<string, unknown>>, exitCode: 
 export function describeRefusal(error: CodedError): Record<string, unknown> {
   return {
     verdict: 'reject',
-    reason: error instanceof DirectError ? error.reason : error.code,
-    code: error.code,
+    reason: reasonOf(error),
+    code: findDocumented(error.code) ?? reasonOf(error),
     text: error.message,
     isTransient: error.isTransient,
     ...(error.fields['signers'] === undefined ? {} : { signerReasons: error.fields['signers'] }),
@@ -20,14 +20,38 @@ export function describeRefusal(error: CodedError): Record<string, unknown> {
 export function describeFailure(error: unknown): Record<string, unknown> {
   return {
     verdict: 'error',
-    reason: error instanceof CodedError ? error.code : systemCode(error),
+    reason: reasonOf(error),
     text: errorText(error),
   };
 }
 
-function systemCode(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : 'ARGUMENTS_INVALID';
+/** The families of docs/agent-tool.md. */
+const documented = /^(?:AGENT|DIRECT|MDN|PKI|SMIME|XDM)_/;
+
+function findDocumented(code: string): string | undefined {
+  return documented.test(code) ? code : undefined;
+}
+
+/**
+ * Why something was refused or could not be tried, as a code of a documented family: the innermost one that the error holds. `ENOENT` and
+ * its like are the operating system's words about a file.
+ */
+export function reasonOf(error: unknown): string {
+  if (error instanceof DirectError) return error.reason;
+  let reason: string | undefined;
+  for (let cause = error; cause instanceof CodedError; cause = cause.cause)
+    reason = findDocumented(cause.code) ?? reason;
+  return reason ?? ownReason(error);
+}
+
+function ownReason(error: unknown): string {
+  if (error instanceof CodedError)
+    return error.code.startsWith('MIME_') ? 'AGENT_MESSAGE_UNREADABLE' : 'AGENT_FAILED';
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (/^E[A-Z0-9]+$/.test(code)) return code;
+  const isArguments =
+    code.startsWith('commander.') || error instanceof SyntaxError || error instanceof TypeError;
+  return isArguments ? 'AGENT_ARGUMENTS_INVALID' : 'AGENT_FAILED';
 }
 
 /** Runs the work of a command. Its refusals are answers with 1; what goes wrong before is an answer with 2. */

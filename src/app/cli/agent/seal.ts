@@ -2,18 +2,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { CodedError, errorText } from '../../../core/index.ts';
 import { sealMessage } from '../../../lib/direct/index.ts';
-import { parseEntity, readMailboxes } from '../../../lib/mime/index.ts';
+import { MimeError, parseEntity, readMailboxes } from '../../../lib/mime/index.ts';
 import { isBoundTo, provePath, type Certificate, type ProvedPath } from '../../../lib/pki/index.ts';
 import type { KeyTransport, SendingCipher } from '../../../lib/smime/index.ts';
-import {
-  addressKey,
-  findDirectAddress,
-  parseDirectAddress,
-  type DirectAddress,
-} from '../../../lib/values/index.ts';
+import { addressKey, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import { readAddresses } from './addresses.ts';
 import { AgentCommandError } from './command-error.ts';
 import { collect, readCertificateFiles, readKeyPairs, type KeyOptions } from './files.ts';
-import { answering, describeRefusal, type AgentOutput } from './output.ts';
+import { answering, describeRefusal, reasonOf, type AgentOutput } from './output.ts';
 import { addTrustOptions, readTrust, type ToolTrust, type TrustOptions } from './trust-options.ts';
 
 interface SealOptions extends TrustOptions, KeyOptions {
@@ -57,7 +53,7 @@ async function runSeal(options: SealOptions, output: AgentOutput): Promise<void>
   const trust = await readTrust(options);
   const certificates = await readCertificateFiles(options.recipientCert);
   const { keyTransport, contentCipher } = readAlgorithms(options);
-  const addresses = options.rcpt?.map(parseDirectAddress) ?? recipientsOf(message);
+  const addresses = options.rcpt ? readAddresses('--rcpt', options.rcpt) : recipientsOf(message);
   const outcomes = await Promise.all(addresses.map((address) => judge(address, certificates, trust)));
   const described = outcomes.map((outcome) => outcome.described);
   try {
@@ -91,12 +87,18 @@ async function runSeal(options: SealOptions, output: AgentOutput): Promise<void>
   }
 }
 
+/** None if the message cannot be read: what is wrong with it is told when it is sealed. */
 function recipientsOf(message: Uint8Array): DirectAddress[] {
-  const entity = parseEntity(message);
-  const all = [...entity.headers('to'), ...entity.headers('cc')]
-    .flatMap(readMailboxes)
-    .flatMap(({ address }) => findDirectAddress(address) ?? []);
-  return [...new Map(all.map((address) => [addressKey(address), address])).values()];
+  try {
+    const entity = parseEntity(message);
+    const all = [...entity.headers('to'), ...entity.headers('cc')]
+      .flatMap(readMailboxes)
+      .flatMap(({ address }) => findDirectAddress(address) ?? []);
+    return [...new Map(all.map((address) => [addressKey(address), address])).values()];
+  } catch (error) {
+    if (error instanceof MimeError) return [];
+    throw error;
+  }
 }
 
 interface RecipientOutcome {
@@ -127,7 +129,7 @@ async function judge(
   if (paths.length > 0) {
     return { address, paths, described: { address, outcome: 'usable', reason: null, certificates } };
   }
-  const reason = refusal?.code ?? 'DIRECT_RECIPIENT_CERTIFICATE_MISSING';
+  const reason = refusal === undefined ? 'DIRECT_RECIPIENT_CERTIFICATE_MISSING' : reasonOf(refusal);
   const text =
     refusal === undefined ? 'none of the certificates is bound to the address' : errorText(refusal);
   return { address, paths, described: { address, outcome: 'refused', reason, text, certificates } };
