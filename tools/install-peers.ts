@@ -23,6 +23,7 @@ const peers: readonly Peer[] = [
   { debianPackage: 'ldap-utils', program: 'ldapsearch', purpose: 'an LDAP client that asks our responder' },
   { debianPackage: 'postfix', program: 'postfix', purpose: 'a mail server between two of ours' },
   { debianPackage: 'postgresql', program: 'postgres', purpose: 'the database of several nodes' },
+  { debianPackage: 'prometheus', program: 'promtool', purpose: 'a checker of alert rules' },
   { debianPackage: 'chromium', program: 'chromium', purpose: 'a browser for the console' },
 ];
 

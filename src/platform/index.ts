@@ -26,7 +26,7 @@ export { migrations } from './storage/migrations/index.ts';
 export { referenceBytes } from './content/reference.ts';
 export { createContentStore, type ContentStore } from './content/content-store.ts';
 export { createVault, type Vault } from './vault/vault.ts';
-export { openVault, type StoredVault, type VaultOptions } from './vault/open-vault.ts';
+export { hasDataKeys, openVault, type StoredVault, type VaultOptions } from './vault/open-vault.ts';
 export {
   loadMasterKey,
   masterKeyId,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock, type Closable } from '../../core/index.ts';
 import {
+  hasDataKeys,
   loadConfig,
   loadMasterKey,
   openStorage,
@@ -64,13 +65,16 @@ export function createCliContext(process: CliProcess): CliContext {
 
   async function openInstallation(): Promise<Installation> {
     const config = await readConfig();
-    const masterKey = loadMasterKey(masterKeySource(config));
     const storage = await openStorage(config.storage);
     try {
       await storage.migrate();
       const vault = await openVault({
         storage,
-        masterKey,
+        masterKey: loadMasterKey({
+          base64: config.vault.masterKey,
+          file: config.vault.masterKeyFile,
+          createsFile: !(await hasDataKeys(storage)),
+        }),
         clock: systemClock,
       });
       return { config, storage, vault, close: () => storage.close() };
@@ -90,18 +94,5 @@ export function createCliContext(process: CliProcess): CliContext {
     },
     loadConfig: readConfig,
     openInstallation,
-  };
-}
-
-// A new key beside an existing database would open nothing in it.
-function masterKeySource(config: Config): {
-  base64: string | undefined;
-  file: string | undefined;
-  createsFile: boolean;
-} {
-  return {
-    base64: config.vault.masterKey,
-    file: config.vault.masterKeyFile,
-    createsFile: !existsSync(config.storage.file),
   };
 }

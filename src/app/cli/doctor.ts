@@ -52,7 +52,8 @@ async function runExamination(
   } catch (error) {
     return [invalidSettings(error)];
   }
-  if (!existsSync(config.storage.file)) return [missingInstallation(config)];
+  if (config.storage.url === undefined && !existsSync(config.storage.file))
+    return [missingInstallation(config)];
   let findings: readonly Finding[] = [];
   try {
     await withInstallation(context, async (installation) => {

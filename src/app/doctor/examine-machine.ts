@@ -31,19 +31,21 @@ async function examineDisk({ config }: DoctorOptions): Promise<Finding> {
 }
 
 async function examineDatabase({ config, storage }: DoctorOptions): Promise<Finding> {
-  const { file } = config.storage;
-  const report = findingsOf('database', file);
+  const { file, url } = config.storage;
+  const report = findingsOf('database', url === undefined ? file : 'PostgreSQL');
   try {
     await storage.check();
     await proveWritable(storage);
   } catch (error) {
     return report.error(
       `It cannot be written: ${errorText(error)}`,
-      'Check the owner and mode of the file and its folder, the disk, and whether another program holds it.',
+      url === undefined
+        ? 'Check the owner and mode of the file and its folder, the disk, and whether another program holds it.'
+        : 'Check storage.url, the rights of its user, and the log of PostgreSQL.',
     );
   }
   const log = `${file}-wal`;
-  const logBytes = existsSync(log) ? statSync(log).size : 0;
+  const logBytes = url === undefined && existsSync(log) ? statSync(log).size : 0;
   if (logBytes > largeLogBytes) {
     return report.warning(
       `The write-ahead log has ${(logBytes / gigabyte).toFixed(1)} GB.`,

@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
 import type { Clock, Log } from '../../core/index.ts';
 import {
   createMetrics,
+  hasDataKeys,
   holdDataDir,
   loadMasterKey,
   nodeId,
@@ -39,14 +39,16 @@ export interface Foundation extends Surroundings {
 export async function openFoundation(surroundings: Surroundings, { keep }: Parts): Promise<Foundation> {
   const { config, log, clock } = surroundings;
   keep(holdDataDir(config.dataDir));
-  // A new key beside an existing database would open nothing in it.
-  const { masterKey, masterKeyFile } = config.vault;
-  const isNew = !existsSync(config.storage.file);
-  const key = loadMasterKey({ base64: masterKey, file: masterKeyFile, createsFile: isNew });
   const storage = keep(
     await openStorage({ ...config.storage, onProblem: (text) => log.warn({}, `storage: ${text}`) }),
   );
   await storage.migrate();
+  const { masterKey, masterKeyFile } = config.vault;
+  const key = loadMasterKey({
+    base64: masterKey,
+    file: masterKeyFile,
+    createsFile: !(await hasDataKeys(storage)),
+  });
   const vault = await openVault({ storage, masterKey: key, clock });
   const audit = keep(createAudit({ storage, clock, log, flushMs: config.audit.flushMs }));
   const { acceptsQueryParameters } = config.oauth;

@@ -36,6 +36,17 @@ export interface VaultOptions {
   readonly clock: Clock;
 }
 
+/** True if something may be sealed in the database already: a new master key would open none of it. */
+export async function hasDataKeys(storage: Storage): Promise<boolean> {
+  const row = await storage
+    .tables<VaultTables>()
+    .selectFrom('data_key')
+    .select('id')
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Loads (and at first makes) the data keys. Throws PLATFORM_MASTER_KEY_INVALID if they are under another master key. */
 export async function openVault({ storage, masterKey, clock }: VaultOptions): Promise<StoredVault> {
   const keys = new Map<string, Uint8Array>();
