@@ -15,10 +15,9 @@ export { createOutsideZone } from './sandbox-zones.ts';
 export {
   demoAddress,
   domains,
-  echoAddress,
   loopbackAddresses,
   mailHosts,
   partners,
   type PartnerOutcome,
 } from './sandbox-names.ts';
-export { openAuthority, type SandboxAuthority } from './authority.ts';
+export { type SandboxAuthority } from './authority.ts';

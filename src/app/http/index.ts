@@ -8,15 +8,8 @@
  */
 export { createHttpApp, type HttpAppOptions } from './app.ts';
 export { toRefusal, type HttpRefusal } from './error-map.ts';
-export { HttpError, httpErrors, type HttpErrorCode } from './errors.ts';
-export {
-  buildErrorEnvelope,
-  errorEnvelope,
-  errorResponses,
-  responseKey,
-  statusOfKind,
-  type ErrorEnvelope,
-} from './envelope.ts';
+export { type HttpErrorCode } from './errors.ts';
+export { errorResponses, type ErrorEnvelope } from './envelope.ts';
 export { setRateLimitHeaders } from './rate-limit-headers.ts';
 export { trustBundleRoute } from './trust-bundle-route.ts';
 export type { ReadinessChecks } from './health-routes.ts';

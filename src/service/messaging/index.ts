@@ -10,22 +10,14 @@
  */
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.ts';
 export type { AddressCheck } from './check-addresses.ts';
-export { MessagingError, messagingErrors } from './errors.ts';
+export { MessagingError } from './errors.ts';
 export type { HistoryEntry, MessageStatus, RecipientStatus, StatusReport } from './find-status.ts';
-export { defaultRetention, type Retention } from './housekeeping.ts';
+export { type Retention } from './housekeeping.ts';
 export type { InboundAttachmentPayload, InboundPayload } from './inbound-payload.ts';
-export {
-  defaultInboxPage,
-  defaultSendLimits,
-  maxBodyBytes,
-  maxInboxPage,
-  maxStatusIds,
-  maxValidateAddresses,
-  type SendLimits,
-} from './limits.ts';
+export { maxBodyBytes, type SendLimits } from './limits.ts';
 export type { InboxPage, InboxQuery, InboxSummary } from './list-inbox.ts';
 export type { InboundDocument } from './open-documents.ts';
-export { failureReasons, type FailureReason } from './reasons.ts';
+export { type FailureReason } from './reasons.ts';
 export type {
   AddressBook,
   ClientBook,
@@ -39,14 +31,7 @@ export type {
 export { flagFields, textFields } from './send-fields.ts';
 export type { SendAnswer } from './send-message.ts';
 export type { IncomingMail, SetAsideMail } from './spool-mail.ts';
-export {
-  defaultNoticeWindows,
-  deliveryModes,
-  recipientStates,
-  transitions,
-  type NoticeWindows,
-  type RecipientState,
-} from './states.ts';
+export { recipientStates, type NoticeWindows, type RecipientState } from './states.ts';
 export type { MessagingTables } from './tables.ts';
 export { largeBytes, UnparsedJson } from './workshop.ts';
 export { listSetAside, retrySetAside } from './spool-mail.ts';
