@@ -14,6 +14,7 @@ const checks: readonly (readonly [name: string, command: string, args: readonly 
   ['lint', 'oxlint', ['--type-aware']],
   ['format', 'oxfmt', ['--check', '.']],
   ['imports', 'node', ['tools/check-imports.ts']],
+  ['unused code', 'knip', []],
   ['citations', 'node', ['tools/check-citations.ts']],
   ['configuration page', 'node', ['tools/write-config-docs.ts', '--check']],
   ['error documents', 'node', ['tools/write-error-docs.ts', '--check']],

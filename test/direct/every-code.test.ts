@@ -335,11 +335,17 @@ const withSignature = (change: (signed: string) => string) => (world: MessageWor
     Buffer.from(change(Buffer.from(signEntity(entity, [world.signer], { at })).toString('latin1')), 'latin1'),
 });
 
-/** Cuts the certificates out of the signature of a multipart/signed entity. */
-function withoutCertificates(signed: string): string {
+/** Cuts the certificates out of the signature of a multipart/signed entity, or puts something else in their place. */
+function withoutCertificates(signed: string, replacement?: Buffer): string {
   const [, head = '', base64 = '', tail = ''] = /^([^]*\.p7s\r\n\r\n)([^-]*)(--[^]*)$/.exec(signed) ?? [];
   const content = childAt(childAt(readAsn1(Buffer.from(base64, 'base64')), 1), 0);
-  const rest = content.children.filter((part) => !isContext(part, 0)).map(encodedBytes);
+  const rest = content.children
+    .filter((part) => !isContext(part, 0) || replacement !== undefined)
+    .map((part) =>
+      isContext(part, 0) && replacement !== undefined
+        ? der.implicit(0, true, replacement)
+        : encodedBytes(part),
+    );
   const cms = der.sequence(der.oid('1.2.840.113549.1.7.2'), der.explicit(0, der.sequence(...rest)));
   return `${head}${cms.toString('base64')}\r\n${tail}`;
 }
@@ -400,7 +406,10 @@ const directCodes: Readonly<Record<DirectErrorCode, Provoke>> = {
   },
   DIRECT_ENCRYPTION_NOT_ALLOWED: openPeer('inbound/05-content-des3-with-allow-weak.eml'),
   DIRECT_NOT_SIGNED: open(() => ({ sign: (entity) => entity })),
-  DIRECT_SENDER_CERTIFICATE_MISSING: open(withSignature(withoutCertificates)),
+  DIRECT_SENDER_CERTIFICATE_MISSING: open(withSignature((signed) => withoutCertificates(signed))),
+  DIRECT_SENDER_CERTIFICATE_UNREADABLE: open(
+    withSignature((signed) => withoutCertificates(signed, der.sequence(der.null()))),
+  ),
   DIRECT_SIGNATURE_INVALID: open(withSignature((signed) => signed.replace('Hello', 'Jello'))),
   DIRECT_SIGNATURE_NOT_ALLOWED: openPeer('inbound/17-digest-sha1.eml'),
   DIRECT_NOT_WRAPPED: open(

@@ -39,7 +39,7 @@ export interface Installation extends Closable {
  * The folder of the installation that a command works on: `OPENHISP_DATA_DIR` or `DATA_DIR/hisp` if either is there,
  * else the sandbox's own HISP under `DATA_DIR/sandbox/hisp`. `DATA_DIR` defaults to `data`.
  */
-export function findDataDir(env: Readonly<Record<string, string | undefined>>): string {
+function findDataDir(env: Readonly<Record<string, string | undefined>>): string {
   const base = env['DATA_DIR'] ?? 'data';
   const production = env['OPENHISP_DATA_DIR'] ?? path.join(base, 'hisp');
   const sandbox = path.join(base, 'sandbox', 'hisp');

@@ -15,7 +15,6 @@ export { createOutsideZone } from './sandbox-zones.ts';
 export {
   demoAddress,
   domains,
-  echoAddress,
   loopbackAddresses,
   mailHosts,
   partners,

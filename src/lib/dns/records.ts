@@ -75,12 +75,3 @@ export type DnsRecord = {
     readonly data: RecordData[Type];
   };
 }[RecordType];
-
-const typesByCode: ReadonlyMap<number, RecordType> = new Map(
-  Object.entries(typeCodes).map(([type, code]) => [code, type as RecordType]),
-);
-
-/** Undefined for a type that this module has no shape for. */
-export function findRecordType(code: number): RecordType | undefined {
-  return typesByCode.get(code);
-}

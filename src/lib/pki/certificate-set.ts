@@ -16,7 +16,7 @@ import { oids } from './oids.ts';
 import { isPem, readPem } from './pem.ts';
 
 /** Most certificates taken from one set. The largest public trust bundles hold a few hundred. */
-export const maxCertificatesInSet = 2_000;
+const maxCertificatesInSet = 2_000;
 
 /**
  * Reads every certificate of a file: PEM with any number of blocks, one DER certificate, or PKCS#7 (p7b, p7c; DER or BER, with or
@@ -58,7 +58,7 @@ function readRoot(bytes: Uint8Array): Asn1 {
 }
 
 /** The certificate elements of a ContentInfo that holds SignedData (RFC 5652 §5.1), other kinds of certificates left out. */
-export function signedDataCertificates(root: Asn1): Asn1[] {
+function signedDataCertificates(root: Asn1): Asn1[] {
   const set = signedDataOf(root).children.find((part) => isContext(part, 0));
   return (set?.children ?? []).filter((choice) => isUniversal(choice, tags.sequence));
 }

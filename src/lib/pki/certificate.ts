@@ -81,7 +81,7 @@ export interface Certificate {
 }
 
 /** Largest certificate read. Real ones have 1 to 4 kB; the limit leaves room for long policy texts and name lists. */
-export const maxCertificateBytes = 256 * 1024;
+const maxCertificateBytes = 256 * 1024;
 
 /**
  * Reads one certificate from DER or from PEM (RFC 5280 §4.1). The encoding must be DER: what is not (an overlong length, bytes

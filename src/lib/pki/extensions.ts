@@ -194,7 +194,7 @@ function readCrlPoints(node: Asn1): { urls: string[]; keys: string[] } {
 }
 
 /** The full names in a DistributionPointName (RFC 5280 §4.2.1.13), empty for a name relative to the issuer. */
-export function distributionPointNames(node: Asn1 | undefined): readonly Asn1[] {
+function distributionPointNames(node: Asn1 | undefined): readonly Asn1[] {
   const fullName = node?.children[0];
   return isContext(fullName, 0) ? fullName.children : [];
 }

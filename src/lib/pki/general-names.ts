@@ -28,7 +28,7 @@ export interface GeneralNames {
 }
 
 /** Reads a SEQUENCE OF GeneralName, or the content of an implicitly tagged one. Errors: those of lib/asn1. */
-export function readGeneralNames(nodes: readonly Asn1[]): GeneralNames {
+function readGeneralNames(nodes: readonly Asn1[]): GeneralNames {
   const texts = new Map<number, string[]>([
     [tagRfc822, []],
     [tagDns, []],

@@ -79,7 +79,7 @@ function basicConstraintsDer({ isCa, pathLength }: ExtensionRequest): Buffer | u
 }
 
 /** A named bit list: trailing zero bits are not written (X.690 §11.2.2). */
-export function keyUsageDer(usages: readonly KeyUsage[]): Buffer {
+function keyUsageDer(usages: readonly KeyUsage[]): Buffer {
   const bits = usages.map((usage) => keyUsageNames.indexOf(usage));
   const highest = Math.max(0, ...bits);
   const bytes = Buffer.alloc((highest >> 3) + 1);

@@ -195,7 +195,7 @@ function filterByMask(
 }
 
 /** The groups of the ranges as a set. */
-export function maskOf(ranges: Uint32Array, groupCount: number): Uint32Array {
+function maskOf(ranges: Uint32Array, groupCount: number): Uint32Array {
   const mask = new Uint32Array(wordCount(groupCount));
   for (let at = 0; at < ranges.length; at += 2) {
     for (let group = ranges[at] as number; group < (ranges[at + 1] as number); group++) setBit(mask, group);

@@ -6,9 +6,9 @@ declare const brand: unique symbol;
 export type DirectAddress = string & { readonly [brand]: 'DirectAddress' };
 
 /** Longest local part, in octets (RFC 5321 §4.5.3.1.1). */
-export const maxLocalPartLength = 64;
+const maxLocalPartLength = 64;
 /** Longest domain, in octets (RFC 5321 §4.5.3.1.2); a DNS name holds at most 253 (RFC 1035 §3.1). */
-export const maxDomainLength = 253;
+const maxDomainLength = 253;
 
 const dotAtom = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+(?:\.[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+)*$/;
 const quotedLocalPart = /^"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/;

@@ -17,4 +17,4 @@ export {
 } from './create-audit.ts';
 export { type AuditFilter, type AuditRecord } from './find-events.ts';
 export { type ChainReport } from './verify-chain.ts';
-export { AuditError, auditErrors, type AuditErrorCode } from './errors.ts';
+export { type AuditErrorCode } from './errors.ts';

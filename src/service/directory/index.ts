@@ -13,9 +13,9 @@ export {
   type DirectoryAnswer,
   type DirectoryOptions,
 } from './create-directory.ts';
-export { DirectoryError, directoryErrors, type DirectoryErrorCode } from './errors.ts';
+export { type DirectoryErrorCode } from './errors.ts';
 export { type DirectoryCaller, type DirectoryLimits } from './guard/guard-client.ts';
-export { defaultPageSize, maxPageSize, maxRadiusMiles, maxValueLength } from './limits.ts';
+export { maxPageSize, maxRadiusMiles } from './limits.ts';
 export {
   directoryParameters,
   type ControlParameter,

@@ -11,7 +11,7 @@ import { removeProvisioned, storeProvisioned, type ProvisionedRecord } from './s
 export type HostedRecord = Partial<Omit<ProviderRecord, 'id'>> & Pick<ProviderRecord, 'directAddress'>;
 
 /** Checks the record like a row of a load and fills in its coordinates. Throws DIRECTORY_RECORD_INVALID. */
-export function provisionedLine(record: HostedRecord, gazetteer: Gazetteer): ProvisionedRecord {
+function provisionedLine(record: HostedRecord, gazetteer: Gazetteer): ProvisionedRecord {
   const checked = createRowChecker(gazetteer, () => {}).check({
     line: 0,
     texts: textFields.map((field) => record[field] ?? ''),
@@ -27,7 +27,7 @@ export function provisionedLine(record: HostedRecord, gazetteer: Gazetteer): Pro
 }
 
 /** Throws VALUE_DIRECT_ADDRESS_INVALID. */
-export function addressKeyOf(directAddress: string): string {
+function addressKeyOf(directAddress: string): string {
   return addressKey(parseDirectAddress(directAddress));
 }
 

@@ -14,5 +14,5 @@ export { type ClientSettings } from './client-settings.ts';
 export { type AttemptLimits } from './attempts.ts';
 export { type IssuedToken, type TokenRequest } from './token-endpoint.ts';
 export { tokenLifetimeSeconds } from './token-store.ts';
-export { isScope, scopeNames, type Scope } from './scopes.ts';
-export { OauthError, oauthErrors, type OauthErrorCode } from './errors.ts';
+export { scopeNames, type Scope } from './scopes.ts';
+export { type OauthErrorCode } from './errors.ts';

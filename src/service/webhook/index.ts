@@ -7,11 +7,10 @@
  * for it. Called by the messaging service and by the HTTP edge.
  */
 export { createWebhooks, type WebhookOptions, type Webhooks } from './create-webhooks.ts';
-export { WebhookError, webhookErrors } from './errors.ts';
 export { eventTypes, type EventPayload, type EventType, type MessageEvent } from './events.ts';
 export type { Webhook } from './hooks.ts';
 export type { DeadNotification } from './dead-letters.ts';
 export type { InboundSource, PostNotification } from './send-notification.ts';
 export { findFailingHooks, type FailingHook } from './find-failing.ts';
 export type { WebhookTables } from './tables.ts';
-export { attemptTimeoutMs, retryDelaysMs } from './retry-schedule.ts';
+export { attemptTimeoutMs } from './retry-schedule.ts';

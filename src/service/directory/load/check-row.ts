@@ -115,7 +115,7 @@ function keyOf(draft: RowDraft, texts: readonly string[]): string {
 }
 
 /** The key of a record whose source has no keys of its own. */
-export function defaultKey(directAddress: string, npi: string): string {
+function defaultKey(directAddress: string, npi: string): string {
   return `a\t${directAddress.toLowerCase()}\t${npi}`;
 }
 

@@ -29,7 +29,7 @@ export async function loadState(storage: Storage): Promise<StateRow> {
   });
 }
 
-export function findState(db: DirectoryDb): Promise<StateRow | undefined> {
+function findState(db: DirectoryDb): Promise<StateRow | undefined> {
   return db.selectFrom('directory_state').selectAll().where('id', '=', stateId).executeTakeFirst();
 }
 

@@ -98,7 +98,7 @@ const systemMailboxes = new Set(['postmaster', 'mailer-daemon']);
  * Whether the signer is bound to the recipient that a notice speaks for (MDN-23): it proved to be that address, or its
  * certificate speaks for that whole domain. A delivery status may also come from the domain's own mail system.
  */
-export function speaksFor(
+function speaksFor(
   { sender, binding }: Pick<OpenedMail, 'sender' | 'binding'>,
   recipient: DirectAddress,
   kind: Notice['kind'],

@@ -21,7 +21,7 @@ import { countAttachments, storeReceived, type Received } from './store-received
 import { inboxContext, type MessagingTables } from '../tables.ts';
 
 /** Works on one spooled mail: open, classify, then store or correlate (AS-70). Never throws for what is in the mail. */
-export async function processMail(parts: MessagingParts, mail: ClaimedMail): Promise<void> {
+async function processMail(parts: MessagingParts, mail: ClaimedMail): Promise<void> {
   try {
     if (mail.attempts > maxInboundAttempts) throw new RangeError('the attempts are used up');
     await acceptOrReport(parts, mail, await openWithAgent(parts, mail));
