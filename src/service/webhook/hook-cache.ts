@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { createRecentMap } from '../../core/index.ts';
+import { LRUCache } from 'lru-cache';
 import type { AnyTransaction, Storage } from '../../platform/index.ts';
 import type { WebhookRow, WebhookTables } from './tables.ts';
 
@@ -36,13 +36,13 @@ interface Entry {
 }
 
 export function createHookCache(storage: Storage): HookCache {
-  let clients = createRecentMap<Entry>(maxClients);
+  let clients = new LRUCache<string, Entry>({ max: maxClients });
   let receivers: { readonly ids: readonly string[]; readonly readAt: number } | undefined;
   // What was read before an announcement is not kept: it may be older than the change.
   let generation = 0;
   const stop = storage.onAnnounced(topic, () => {
     generation++;
-    clients = createRecentMap<Entry>(maxClients);
+    clients = new LRUCache<string, Entry>({ max: maxClients });
     receivers = undefined;
   });
   const readHooks = storage.prepare<WebhookTables, { clientId: string }, WebhookRow>((db, { clientId }) =>
