@@ -16,6 +16,7 @@ export {
   type BulkInsert,
   type Collector,
   type PreparedQuery,
+  type QueryTarget,
   type Storage,
   type StorageCounts,
   type StorageEngine,

@@ -69,7 +69,6 @@ const webhooks = createWebhooks({
   clock,
   log,
   audit,
-  nodeId: 'node',
   post: async () => ({ status: 200 }),
 });
 const smtp = createSmtpClient({ hostname: 'hisp.alpha.example' });

@@ -87,7 +87,7 @@ const startedAt = new Date('2026-11-21T12:00:00.000Z');
 export async function startTestMessaging(options: StartOptions = {}): Promise<TestMessaging> {
   const dir = options.dir ?? (await mkdtemp(path.join(tmpdir(), 'openhisp-messaging-')));
   const clock = createManualClock(startedAt);
-  const storage = await openTestStorage();
+  const storage = await openTestStorage({ clock });
   const vault = createVault(randomBytes(32));
   const logLines: string[] = [];
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => logLines.push(line) });
@@ -103,11 +103,12 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     clock,
     log,
     audit,
-    nodeId: 'test-node',
     post: createGuardedFetch({ timeoutMs: 2000, maxBytes: 10_000, allowPrivate: true }),
     isLoopbackAllowed: true,
     idleMs: 20,
     random: () => 0.5,
+    // The manual clock decides when something is tried again.
+    limits: { failuresBeforeRest: 1000 },
   });
   const deliveries: DeliveryRequest[] = [];
   const refusals = new Map<string, RefusedRecipient>();

@@ -2,7 +2,7 @@ import { getServers } from 'node:dns';
 import path from 'node:path';
 import { createDiscovery } from '../../lib/direct/index.ts';
 import { createDnsResolver, type DnsResolver, type DnsServerAddress } from '../../lib/dns/index.ts';
-import { createGuardedFetch, type GuardedFetch } from '../../lib/fetch/index.ts';
+import { createGuardedFetch, createKeepingFetch, type GuardedFetch } from '../../lib/fetch/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { createLdapClient } from '../../lib/ldap/index.ts';
 import { createIssuerFetcher, createRevocationChecker } from '../../lib/pki/index.ts';
@@ -46,7 +46,7 @@ export async function buildServices(foundation: Foundation, parts: Parts): Promi
   const allowPrivate = config.trust.allowsPrivateTargets;
   const fetch = createGuardedFetch({ timeoutMs: 10_000, maxBytes: 20_000_000, allowPrivate });
   const agent = parts.keep(buildAgent(foundation, dns, fetch));
-  const webhooks = parts.keep(buildWebhooks(foundation));
+  const webhooks = parts.keep(buildWebhooks(foundation, parts));
   const directory = parts.keep(
     await createDirectory({
       ...foundation,
@@ -86,18 +86,25 @@ function readKeyTransports(config: Config): ReadonlyMap<string, KeyTransport> {
   return new Map(pairs.map(([domain = '', transport]) => [domain.toLowerCase(), transport as KeyTransport]));
 }
 
-function buildWebhooks(foundation: Foundation): Webhooks {
-  const { allowsPrivateTargets, concurrency, disableAfterDays } = foundation.config.webhook;
+/** Connections to webhook receivers that are kept, for how long unused, and at most. */
+const keptConnections = { maxConnections: 256, idleMs: 15_000, maxAgeMs: 300_000 };
+
+function buildWebhooks(foundation: Foundation, parts: Parts): Webhooks {
+  const { allowsPrivateTargets, concurrency, disableAfterDays, deadLetterDays, attemptDays } =
+    foundation.config.webhook;
+  const { fetch } = parts.keep(
+    createKeepingFetch(
+      { timeoutMs: attemptTimeoutMs, maxBytes: 100_000, allowPrivate: allowsPrivateTargets },
+      keptConnections,
+    ),
+  );
   return createWebhooks({
     ...foundation,
-    post: createGuardedFetch({
-      timeoutMs: attemptTimeoutMs,
-      maxBytes: 100_000,
-      allowPrivate: allowsPrivateTargets,
-    }),
+    post: fetch,
     isLoopbackAllowed: allowsPrivateTargets,
     concurrency,
     disableAfterMs: disableAfterDays * dayMs,
+    retention: { keepDeadMs: deadLetterDays * dayMs, keepAttemptsMs: attemptDays * dayMs },
   });
 }
 

@@ -1,5 +1,6 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, request, type Dispatcher } from 'undici';
+import type { Closable } from '../../core/index.ts';
 import { FetchError } from './errors.ts';
 import { createTargetGuard, hostOf, type TargetGuard, type TargetOptions } from './target-guard.ts';
 
@@ -12,6 +13,15 @@ export interface GuardedFetchOptions extends TargetOptions {
   readonly maxRedirects?: number;
   /** PEM of certificate authorities to believe instead of the system's. */
   readonly tlsCa?: string;
+}
+
+export interface KeptConnections {
+  /** Connections open at once, over all targets, from which on each further request gets one that is closed after it. */
+  readonly maxConnections: number;
+  /** An unused connection is closed after this time. */
+  readonly idleMs: number;
+  /** No request begins on a connection older than this, so that a name that moves is followed. */
+  readonly maxAgeMs: number;
 }
 
 export interface FetchInit {
@@ -43,33 +53,89 @@ const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** Creates a fetch that only reaches public addresses (HOOK-03, SEC-11). Connections are not kept, so nothing needs closing. */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const guard = createTargetGuard(options);
-  const dispatcher = createDispatcher(guard, options);
+  const dispatcher = new Agent({ ...dispatcherOptions(guard, options), pipelining: 0 });
+  return createFetch(guard, options, (url, init, signal) =>
+    fetchOnce(url, init, { dispatcher, options, signal }),
+  );
+}
+
+/**
+ * The same with connections that are kept for further requests to the same target. The guard checks each connection when
+ * it is made; a kept one leads to the address that was checked. A server may close a kept connection just as a request
+ * is sent: such a request is sent once more, on a new connection, so every request must be safe to repeat.
+ */
+export function createKeepingFetch(
+  options: GuardedFetchOptions,
+  kept: KeptConnections,
+): { readonly fetch: GuardedFetch } & Closable {
+  const guard = createTargetGuard(options);
+  const shared = dispatcherOptions(guard, options);
+  const closing = new Agent({ ...shared, pipelining: 0 });
+  const keeping = new Agent({
+    ...shared,
+    pipelining: 1,
+    // What a server says about its own limit may shorten the time, never lengthen it.
+    keepAliveTimeout: kept.idleMs,
+    keepAliveMaxTimeout: kept.idleMs,
+    clientTtl: kept.maxAgeMs,
+    allowH2: false,
+  });
+  let open = 0;
+  keeping.on('connect', () => void open++);
+  keeping.on('disconnect', () => void open--);
+  const fetch = createFetch(guard, options, async (url, init, signal) => {
+    if (open >= kept.maxConnections) return fetchOnce(url, init, { dispatcher: closing, options, signal });
+    try {
+      return await fetchOnce(url, init, { dispatcher: keeping, options, signal });
+    } catch (error) {
+      if (!isConnectionLost(error) || signal.aborted) throw error;
+      return fetchOnce(url, init, { dispatcher: closing, options, signal });
+    }
+  });
+  return {
+    fetch,
+    async close() {
+      await Promise.all([keeping.destroy(), closing.destroy()]);
+    },
+  };
+}
+
+type FetchOnce = (url: URL, init: FetchInit, signal: AbortSignal) => Promise<FetchResponse>;
+
+function createFetch(guard: TargetGuard, options: GuardedFetchOptions, once: FetchOnce): GuardedFetch {
   return async (url, init = {}) => {
     const timeout = AbortSignal.timeout(init.timeoutMs ?? options.timeoutMs);
     const signal = init.signal === undefined ? timeout : AbortSignal.any([timeout, init.signal]);
     try {
-      return await fetchThroughRedirects(guard.parse(url), init, { guard, dispatcher, options, signal });
+      const maxRedirects = init.method === 'POST' ? 0 : (options.maxRedirects ?? 0);
+      return await fetchThroughRedirects(guard, guard.parse(url), maxRedirects, (target) =>
+        once(target, init, signal),
+      );
     } catch (error) {
       throw translate(error, timeout);
     }
   };
 }
 
+/** The connection was closed before an answer came, as happens to kept ones that the server has given up. */
+function isConnectionLost(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+}
+
 /**
  * Every new connection asks the guard for the addresses and gets no others: the addresses that were checked are the
  * ones connected to, so a name that changes between check and use (DNS rebinding) gains nothing.
  */
-function createDispatcher(guard: TargetGuard, options: GuardedFetchOptions): Dispatcher {
+function dispatcherOptions(guard: TargetGuard, options: GuardedFetchOptions): Agent.Options {
   const lookup: LookupFunction = (host, _options, callback) => {
     void lookUp(guard, host, callback);
   };
   const tls = options.tlsCa === undefined ? {} : { ca: options.tlsCa };
-  return new Agent({
-    // Without pipelining the connection is closed after the response.
-    pipelining: 0,
+  return {
     connect: { lookup, autoSelectFamily: true, timeout: options.timeoutMs, ...tls },
     maxHeaderSize: 16_384,
-  });
+  };
 }
 
 async function lookUp(
@@ -88,27 +154,31 @@ async function lookUp(
   }
 }
 
-interface Call {
-  readonly guard: TargetGuard;
-  readonly dispatcher: Dispatcher;
-  readonly options: GuardedFetchOptions;
-  readonly signal: AbortSignal;
-}
-
-async function fetchThroughRedirects(first: URL, init: FetchInit, call: Call): Promise<FetchResponse> {
-  const maxRedirects = init.method === 'POST' ? 0 : (call.options.maxRedirects ?? 0);
+async function fetchThroughRedirects(
+  guard: TargetGuard,
+  first: URL,
+  maxRedirects: number,
+  once: (url: URL) => Promise<FetchResponse>,
+): Promise<FetchResponse> {
   let url = first;
   for (let redirects = 0; ; redirects++) {
-    const response = await fetchOnce(url, init, call);
+    const response = await once(url);
     const location = response.headers['location'];
     if (maxRedirects === 0 || !redirectStatuses.has(response.status) || location === undefined)
       return response;
     if (redirects >= maxRedirects) throw redirectRefused('too many redirects');
-    const next = call.guard.parse(URL.parse(location, url.href)?.href ?? location);
+    const next = guard.parse(URL.parse(location, url.href)?.href ?? location);
     if (url.protocol === 'https:' && next.protocol === 'http:')
       throw redirectRefused('a redirect away from https');
     url = next;
   }
+}
+
+interface Call {
+  /** Without pipelining it closes each connection after its response. */
+  readonly dispatcher: Dispatcher;
+  readonly options: GuardedFetchOptions;
+  readonly signal: AbortSignal;
 }
 
 async function fetchOnce(

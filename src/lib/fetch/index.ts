@@ -10,10 +10,12 @@
 export { FetchError, fetchErrors, type FetchErrorCode } from './errors.ts';
 export {
   createGuardedFetch,
+  createKeepingFetch,
   type FetchInit,
   type FetchResponse,
   type GuardedFetch,
   type GuardedFetchOptions,
+  type KeptConnections,
 } from './guarded-fetch.ts';
 export { isPublicAddress } from './public-address.ts';
 export {

@@ -181,7 +181,12 @@ const messaging = section('The messaging API', {
 
 const webhook = section('Notifications to clients', {
   disableAfterDays: rate(3, 'A webhook that fails this long is switched off.'),
-  concurrency: count(8, 'Calls at the same time.'),
+  concurrency: count(32, 'Calls at the same time; slow webhooks get half as many on top (Decision 0023).'),
+  deadLetterDays: count(
+    90,
+    'Notifications that were given up, or wait for a disabled webhook, are deleted after this time.',
+  ),
+  attemptDays: count(30, 'Failed attempts are listed for this time.'),
   allowsPrivateTargets: flag(false, 'Allow plain HTTP and private addresses: sandbox and tests only.'),
 });
 

@@ -12,6 +12,8 @@ export interface FairItem extends Leased {
   token: string;
   /** Among whom the slots are shared: a destination, a peer, a webhook. */
   readonly party: string;
+  /** Several parties that share a limit of their own: the webhooks of one client. Always the same for one party. */
+  readonly group?: string;
 }
 
 /** How an item's attempt went, as far as its party's share is concerned. `failing` is for a party that cannot be reached. */
@@ -26,6 +28,9 @@ export interface FairLimits {
   readonly slowSlots: number;
   /** Slots of one such party. */
   readonly slowShare: number;
+  /** Slots of one group, and of its slow parties among the slow slots; unlimited if left out. */
+  readonly groupShare?: number;
+  readonly slowGroupShare?: number;
   /** An attempt that takes longer makes its party slow, already while it is running. */
   readonly slowAfterMs: number;
   /** Items held in memory beyond those that are worked on. */
@@ -45,10 +50,14 @@ export interface FairWorkerOptions<Item extends FairItem> {
   /** Renewals happen three times in this time. */
   readonly leaseMs: number;
   /**
-   * Takes up to `limit` due items by lease in one statement, oldest first, none of the parties in `excluded`, which have
-   * enough in hand. An empty list means that nothing else is due.
+   * Takes up to `limit` due items by lease in one statement, oldest first, none of the parties in `excluded` and of the
+   * groups in `excludedGroups`, which have enough in hand. An empty list means that nothing else is due.
    */
-  readonly claim: (limit: number, excluded: readonly string[]) => Promise<readonly Item[]>;
+  readonly claim: (
+    limit: number,
+    excluded: readonly string[],
+    excludedGroups: readonly string[],
+  ) => Promise<readonly Item[]>;
   /** Works on one item and stores the result under its lease. What it throws is logged; the lease then runs out. */
   readonly handle: (item: Item) => Promise<AttemptVerdict>;
   /** When a resting party is tried again, by `Storage.clock`. */
@@ -66,7 +75,7 @@ export interface FairWorkerOptions<Item extends FairItem> {
  */
 export interface FairWorker<Item extends FairItem> extends Closable {
   /** True if an item of this party, stored now with a lease, would be started from memory. */
-  hasRoom(party: string): boolean;
+  hasRoom(party: string, group?: string): boolean;
   /** Takes an item that was stored with a lease of this node. Call it once the item's transaction has committed. */
   offer(item: Item): void;
   /** Something may be due: look at once. Cheap. */
@@ -144,7 +153,9 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   async function claimSome(): Promise<boolean> {
     const limit = parties.room(performance.now());
     if (limit <= 0) return false;
-    const items = await safely('claim', () => options.claim(limit, parties.excluded(performance.now())));
+    const items = await safely('claim', () =>
+      options.claim(limit, parties.excluded(performance.now()), parties.excludedGroups()),
+    );
     for (const item of items ?? []) {
       const known = held.get(item.id);
       // Either the process stood still for longer than its lease, and the attempt goes on under the new one, not twice; or
@@ -211,9 +222,10 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     watching.unref();
     const done = loop();
     return {
-      hasRoom: (party) => !isClosing && parties.hasRoom(party, performance.now()),
+      hasRoom: (party, group) => !isClosing && parties.hasRoom(party, performance.now(), group),
       offer(item) {
         withoutContext(() => {
+          if (isClosing) return void safely('release', () => leases.release([item]));
           held.set(item.id, item);
           parties.add(item);
           run();

@@ -1,8 +1,19 @@
 import type { AttemptVerdict, FairItem, FairLimits } from './fair-worker.ts';
 
+/** Parties that share a limit. */
+interface Group {
+  waiting: number;
+  fast: number;
+  slow: number;
+  /** Counts up with each item started; the group with the least was served longest ago. */
+  servedAt: number;
+  parties: number;
+}
+
 /** One destination, peer or webhook, and what this node has of it in hand. */
 export interface Party<Item> {
   readonly name: string;
+  readonly group: string | undefined;
   /** Oldest first. */
   readonly waiting: Item[];
   /** When each running attempt began, by item id. */
@@ -31,7 +42,9 @@ export interface Parties<Item extends FairItem> {
   room(now: number): number;
   /** Parties of which nothing more may be claimed. */
   excluded(now: number): readonly string[];
-  hasRoom(party: string, now: number): boolean;
+  /** Groups of which nothing more may be claimed. */
+  excludedGroups(): readonly string[];
+  hasRoom(party: string, now: number, group?: string): boolean;
   isResting(party: Party<Item>, now: number): boolean;
   restLeftMs(party: Party<Item>): number;
   resting(now: number): readonly { party: string; failures: number; forMs: number }[];
@@ -44,15 +57,24 @@ export interface Parties<Item extends FairItem> {
 export function createParties<Item extends FairItem>(limits: FairLimits): Parties<Item> {
   // A Map keeps its order of insertion: a party that was served is put behind all others.
   const parties = new Map<string, Party<Item>>();
+  const groups = new Map<string, Group>();
+  const { groupShare = Infinity, slowGroupShare = Infinity } = limits;
+  let served = 0;
   let waitingItems = 0;
   let fast = 0;
   let slow = 0;
 
-  function get(name: string): Party<Item> {
+  function get({ party: name, group }: Item): Party<Item> {
     const known = parties.get(name);
     if (known !== undefined) return known;
+    if (group !== undefined) {
+      const shared = groups.get(group) ?? { waiting: 0, fast: 0, slow: 0, servedAt: 0, parties: 0 };
+      shared.parties++;
+      groups.set(group, shared);
+    }
     const party: Party<Item> = {
       name,
+      group,
       waiting: [],
       running: new Map(),
       isSlow: false,
@@ -65,12 +87,29 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     return party;
   }
 
+  const groupOf = (party: Party<Item>): Group | undefined =>
+    party.group === undefined ? undefined : groups.get(party.group);
+
   function setSlow(party: Party<Item>, isSlow: boolean): void {
     if (party.isSlow === isSlow) return;
+    countRunning(party, -party.running.size);
     party.isSlow = isSlow;
-    const moved = party.running.size;
-    fast += isSlow ? -moved : moved;
-    slow += isSlow ? moved : -moved;
+    countRunning(party, party.running.size);
+  }
+
+  function countRunning(party: Party<Item>, change: number): void {
+    const group = groupOf(party);
+    if (party.isSlow) slow += change;
+    else fast += change;
+    if (group === undefined) return;
+    if (party.isSlow) group.slow += change;
+    else group.fast += change;
+  }
+
+  function countWaiting(party: Party<Item>, change: number): void {
+    const group = groupOf(party);
+    waitingItems += change;
+    if (group !== undefined) group.waiting += change;
   }
 
   function noteSlow(party: Party<Item>, now: number): void {
@@ -82,16 +121,36 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
 
   function mayStart(party: Party<Item>, now: number): boolean {
     if (party.waiting.length === 0 || isResting(party, now)) return false;
+    const group = groupOf(party);
     return party.isSlow
-      ? slow < limits.slowSlots && party.running.size < limits.slowShare
-      : fast < limits.slots && party.running.size < limits.share;
+      ? slow < limits.slowSlots &&
+          party.running.size < limits.slowShare &&
+          (group?.slow ?? 0) < slowGroupShare
+      : fast < limits.slots && party.running.size < limits.share && (group?.fast ?? 0) < groupShare;
+  }
+
+  /** Of the group served longest ago the party served longest ago. */
+  function findNext(now: number): Party<Item> | undefined {
+    let best: Party<Item> | undefined;
+    let bestAt = Infinity;
+    for (const party of parties.values()) {
+      const servedAt = groupOf(party)?.servedAt ?? -1;
+      if (servedAt >= bestAt || !mayStart(party, now)) continue;
+      best = party;
+      bestAt = servedAt;
+      if (servedAt < 0) break;
+    }
+    return best;
   }
 
   /** A party without work is kept only while its past matters. */
   function dropIfIdle(party: Party<Item>, now: number): void {
     if (party.waiting.length > 0 || party.running.size > 0) return;
     if (party.isSlow && now - party.slowAt > slowForMs) setSlow(party, false);
-    if (!party.isSlow && party.failures === 0 && !isResting(party, now)) parties.delete(party.name);
+    if (party.isSlow || party.failures > 0 || isResting(party, now)) return;
+    parties.delete(party.name);
+    const group = groupOf(party);
+    if (group !== undefined && --group.parties === 0) groups.delete(party.group as string);
   }
 
   const isFull = (party: Party<Item>, now: number): boolean =>
@@ -99,30 +158,29 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
 
   return {
     add(item) {
-      get(item.party).waiting.push(item);
-      waitingItems++;
+      const party = get(item);
+      party.waiting.push(item);
+      countWaiting(party, 1);
     },
     next(now) {
-      for (const party of parties.values()) {
-        if (!mayStart(party, now)) continue;
-        const item = party.waiting.shift() as Item;
-        waitingItems--;
-        parties.delete(party.name);
-        parties.set(party.name, party);
-        return { party, item };
-      }
-      return undefined;
+      const party = findNext(now);
+      if (party === undefined) return undefined;
+      const item = party.waiting.shift() as Item;
+      countWaiting(party, -1);
+      const group = groupOf(party);
+      if (group !== undefined) group.servedAt = ++served;
+      parties.delete(party.name);
+      parties.set(party.name, party);
+      return { party, item };
     },
     begin(party, id, now) {
       party.running.set(id, now);
-      if (party.isSlow) slow++;
-      else fast++;
+      countRunning(party, 1);
     },
     end(party, id, verdict, now) {
       const startedAt = party.running.get(id) ?? now;
       party.running.delete(id);
-      if (party.isSlow) slow--;
-      else fast--;
+      countRunning(party, -1);
       if (verdict === 'failing') {
         party.failures++;
         noteSlow(party, now);
@@ -160,8 +218,11 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       return free === 0 ? 0 : Math.max(0, Math.min(free, limits.waiting - waitingItems));
     },
     excluded: (now) => [...parties.values()].filter((party) => isFull(party, now)).map(({ name }) => name),
-    hasRoom(name, now) {
+    excludedGroups: () =>
+      [...groups].filter(([, { waiting }]) => waiting >= groupShare * 4).map(([name]) => name),
+    hasRoom(name, now, group) {
       if (waitingItems >= limits.waiting) return false;
+      if (group !== undefined && (groups.get(group)?.waiting ?? 0) >= groupShare * 4) return false;
       const party = parties.get(name);
       return party === undefined || !(isFull(party, now) || (party.isSlow && party.waiting.length > 0));
     },
@@ -172,19 +233,21 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
         .filter((party) => isResting(party, now))
         .map(({ name, failures, restUntil }) => ({ party: name, failures, forMs: restUntil - now })),
     takeWaiting(party) {
-      waitingItems -= party.waiting.length;
+      countWaiting(party, -party.waiting.length);
       return party.waiting.splice(0);
     },
     takeAllWaiting() {
-      waitingItems = 0;
-      return [...parties.values()].flatMap((party) => party.waiting.splice(0));
+      return [...parties.values()].flatMap((party) => {
+        countWaiting(party, -party.waiting.length);
+        return party.waiting.splice(0);
+      });
     },
     dropWaiting(item) {
-      const { waiting } = get(item.party);
-      const at = waiting.findIndex(({ id }) => id === item.id);
-      if (at < 0) return false;
-      waiting.splice(at, 1);
-      waitingItems--;
+      const party = parties.get(item.party);
+      const at = party?.waiting.findIndex(({ id }) => id === item.id) ?? -1;
+      if (party === undefined || at < 0) return false;
+      party.waiting.splice(at, 1);
+      countWaiting(party, -1);
       return true;
     },
   };

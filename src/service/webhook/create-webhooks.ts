@@ -1,36 +1,37 @@
-import type { Kysely } from 'kysely';
 import type { Clock, Closable, Log } from '../../core/index.ts';
 import {
+  createLeases,
   createMetrics,
   createReport,
-  startWorker,
+  requireLease,
+  startFairWorker,
   type AnyTransaction,
+  type AttemptVerdict,
+  type FairLimits,
+  type FairWorker,
+  type Leases,
   type Metrics,
   type Report,
   type Storage,
   type Vault,
 } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
-import { listDead, purgeSettled, replayDead, type DeadNotification } from './dead-letters.ts';
+import { createClaim } from './claim-notifications.ts';
+import { listDead, replayDead, type DeadNotification } from './dead-letters.ts';
 import type { MessageEvent } from './events.ts';
+import { createHookCache } from './hook-cache.ts';
 import { createHooks, type Hooks } from './hooks.ts';
-import {
-  claimNotifications,
-  insertEvent,
-  insertInbound,
-  listReceivers,
-  releaseOwnLeases,
-  settleNotification,
-  type AttemptResult,
-  type ClaimedNotification,
-  type NotificationParts,
-  type Settled,
-} from './notifications.ts';
+import { createJudge } from './judge-hook.ts';
+import { startPurge, type Retention } from './purge.ts';
 import { readReplayRequest, readWebhookChanges, readWebhookRequest } from './read-request.ts';
 import { webhookReportEvents } from './report-events.ts';
 import { attemptTimeoutMs, disableAfterMs as usualDisableAfterMs } from './retry-schedule.ts';
 import { sendNotification, type InboundSource, type PostNotification } from './send-notification.ts';
-import type { WebhookTables } from './tables.ts';
+import { createSettler, type Attempt, type Settled } from './settle-notifications.ts';
+import { createStore, messageIdOf, type NotificationItem } from './store-notifications.ts';
+import type { WebhookKind, WebhookTables } from './tables.ts';
+import { holdWaiting, removeOrphan } from './waiting-of-hook.ts';
+import { limitsFor } from './work-limits.ts';
 
 export interface WebhookOptions {
   readonly storage: Storage;
@@ -40,14 +41,18 @@ export interface WebhookOptions {
   readonly audit: Audit;
   /** Where attempts are counted; by default nowhere that anybody sees. */
   readonly metrics?: Metrics;
-  readonly nodeId: string;
   /** Posts to a target; give it a timeout of {@link attemptTimeoutMs} and no redirects. */
   readonly post: PostNotification;
   /** Allows `http:` and loopback targets: for the sandbox only. */
   readonly isLoopbackAllowed?: boolean;
   /** How often the queue is looked at without being woken. */
   readonly idleMs?: number;
+  /** Calls at the same time. */
   readonly concurrency?: number;
+  /** How long a node that says nothing keeps a notification; longer than an attempt. */
+  readonly leaseMs?: number;
+  readonly limits?: Partial<FairLimits>;
+  readonly retention?: Retention;
   /** A hook that has only failed for this long is switched off; three days by default. */
   readonly disableAfterMs?: number;
   /** In [0, 1); for the jitter of retries. */
@@ -62,7 +67,7 @@ export interface Webhooks extends Closable {
   listDead(clientId: string, id: string): Promise<readonly DeadNotification[]>;
   /** Sends dead notifications again: the named ones, or all. Returns how many. */
   replay(clientId: string, id: string, body: unknown): Promise<number>;
-  /** Queues an event for the client's hooks in the transaction that stores what it tells; call `wake` afterwards. */
+  /** Queues an event for the client's hooks in the transaction that stores what it tells. It is sent once that is committed. */
   notifyIn(tx: AnyTransaction, event: MessageEvent): Promise<void>;
   /** The same for the content of a received message. */
   notifyInboundIn(tx: AnyTransaction, clientId: string, copyId: string): Promise<void>;
@@ -70,148 +75,143 @@ export interface Webhooks extends Closable {
   listReceivers(): Promise<readonly string[]>;
   /** Says where the content of received messages comes from. */
   serveInbound(source: InboundSource): void;
-  /** Starts sending; before, notifications only queue up. Leases of a former run of this node are taken back. */
+  /** Starts sending; before, notifications only queue up. */
   start(): Promise<void>;
+  /** Looks for due notifications at once; nobody needs to call it after `notifyIn`. */
   wake(): void;
 }
 
-const purgeEveryMs = 3_600_000;
+const defaultConcurrency = 32;
+const dayMs = 86_400_000;
+export const defaultRetention: Retention = { keepDeadMs: 90 * dayMs, keepAttemptsMs: 30 * dayMs };
+const kinds: readonly WebhookKind[] = ['status', 'inbound'];
 
 export function createWebhooks(options: WebhookOptions): Webhooks {
-  const { storage, clock } = options;
+  const { storage, clock, leaseMs = 4 * attemptTimeoutMs, concurrency = defaultConcurrency } = options;
   const db = storage.tables<WebhookTables>();
-  const hooks = createHooks(options);
+  const cache = createHookCache(storage);
+  const hooks = createHooks({ ...options, cache });
   const isLoopbackAllowed = options.isLoopbackAllowed ?? false;
-  const parts: NotificationParts = {
+  const leases = createLeases({ storage, table: 'webhook_notification', leaseMs });
+  const judge = createJudge({
     storage,
     clock,
-    nodeId: options.nodeId,
-    leaseMs: 4 * attemptTimeoutMs,
+    cache,
     disableAfterMs: options.disableAfterMs ?? usualDisableAfterMs,
-    random: options.random ?? Math.random,
-  };
+  });
+  const settle = createSettler({ ...options, judge, random: options.random ?? Math.random });
   const report = createReport(webhookReportEvents, {
     metrics: options.metrics ?? createMetrics(),
     log: options.log,
   });
-  const workers: { wake(): void; close(): Promise<void> }[] = [];
+  const workers = new Map<WebhookKind, FairWorker<NotificationItem>>();
+  const store = createStore({
+    storage,
+    clock,
+    cache,
+    leases,
+    findWorker: (kind) => workers.get(kind),
+    startedAtOnce: limitsFor('status', concurrency).share,
+  });
+  const closables: Closable[] = [{ close: async () => cache.close() }];
   let inbound: InboundSource | undefined;
 
-  async function handle(claimed: ClaimedNotification): Promise<void> {
-    const result = await sendNotification(claimed, {
-      vault: options.vault,
-      post: options.post,
-      inbound,
-      now: clock.now(),
-    });
-    const settled = await storage.transaction(async (tx: Kysely<WebhookTables>) => {
-      const outcome = await settleNotification(parts, tx, claimed, result);
-      await auditAttempt(options.audit, tx, claimed, result, outcome);
-      return outcome;
-    });
-    reportAttempt(report, claimed, result, settled);
+  async function handle(item: NotificationItem): Promise<AttemptVerdict> {
+    await requireFreshLease(storage, leases, leaseMs, item);
+    const hook = await cache.find(item.row.client_id, item.party);
+    if (hook?.row.is_enabled !== 1) {
+      await (hook === undefined ? removeOrphan(storage, item) : holdWaiting(options, item));
+      return 'ok';
+    }
+    const startedAt = clock.now();
+    const began = performance.now();
+    const result = await sendNotification(
+      { row: item.row, hook: hook.row },
+      { vault: options.vault, post: options.post, inbound, now: startedAt },
+    );
+    const attempt = { item, hook, result, startedAt, durationMs: performance.now() - began };
+    reportAttempt(report, attempt, await settle(attempt));
+    return result.outcome === 'delivered' ? 'ok' : 'failing';
   }
 
-  function startSender(health: 'working' | 'failing'): void {
-    const concurrency = options.concurrency ?? 8;
-    workers.push(
-      startWorker<ClaimedNotification>({
-        name: `webhook-${health}`,
-        claim: () => claimNotifications(parts, health, concurrency),
-        handle,
-        idleMs: options.idleMs ?? 1000,
-        concurrency,
-        log: options.log,
-      }),
-    );
+  function startSender(kind: WebhookKind): FairWorker<NotificationItem> {
+    return startFairWorker<NotificationItem>({
+      name: `webhook-${kind}`,
+      limits: { ...limitsFor(kind, concurrency), ...options.limits },
+      leases,
+      leaseMs,
+      claim: createClaim({ storage, leaseMs }, kind),
+      handle,
+      dueAfter: (ms) => storage.clock.now().getTime() + ms,
+      idleMs: options.idleMs ?? 1000,
+      log: options.log,
+    });
   }
 
   return {
     hooks,
-    create: async (clientId, body) => hooks.create(clientId, readWebhookRequest(body, isLoopbackAllowed)),
-    update: async (clientId, id, body) =>
-      hooks.update(clientId, id, readWebhookChanges(body, isLoopbackAllowed)),
+    async create(clientId, body) {
+      return hooks.create(clientId, readWebhookRequest(body, isLoopbackAllowed));
+    },
+    async update(clientId, id, body) {
+      const webhook = await hooks.update(clientId, id, readWebhookChanges(body, isLoopbackAllowed));
+      wakeAll();
+      return webhook;
+    },
     async listDead(clientId, id) {
       await hooks.get(clientId, id);
       return listDead(db, id);
     },
     async replay(clientId, id, body) {
       await hooks.get(clientId, id);
-      const count = await replayDead(db, id, readReplayRequest(body), clock.now().getTime());
+      const count = await replayDead(db, id, readReplayRequest(body), storage.clock.now().getTime());
       wakeAll();
       return count;
     },
-    notifyIn: (tx, event) => insertEvent(tx, event, clock.now().getTime()),
-    notifyInboundIn: (tx, clientId, copyId) => insertInbound(tx, clientId, copyId, clock.now().getTime()),
-    listReceivers: () => listReceivers(db),
+    notifyIn: (tx, event) => store.event(tx, event),
+    notifyInboundIn: (tx, clientId, copyId) => store.inbound(tx, clientId, copyId),
+    listReceivers: () => cache.receivers(),
     serveInbound(source) {
       inbound = source;
     },
     async start() {
-      await releaseOwnLeases(parts);
-      startSender('working');
-      startSender('failing');
-      workers.push(startPurge(db, options));
+      for (const kind of kinds) workers.set(kind, startSender(kind));
+      closables.push(startPurge({ ...options, retention: options.retention ?? defaultRetention }));
     },
     wake: wakeAll,
     async close() {
-      await Promise.all(workers.map((worker) => worker.close()));
+      await Promise.all([...workers.values(), ...closables].map((part) => part.close()));
     },
   };
 
   function wakeAll(): void {
-    for (const worker of workers) worker.wake();
+    for (const worker of workers.values()) worker.wake();
   }
 }
 
-function startPurge(
-  db: Kysely<WebhookTables>,
-  { clock, log }: WebhookOptions,
-): { wake(): void; close(): Promise<void> } {
-  const worker = startWorker<never>({
-    name: 'webhook-purge',
-    claim: async () => {
-      await purgeSettled(db, clock.now().getTime());
-      return [];
-    },
-    handle: async () => {},
-    idleMs: purgeEveryMs,
-    concurrency: 1,
-    log,
-  });
-  return { wake: () => {}, close: worker.close };
-}
-
-async function auditAttempt(
-  audit: Audit,
-  tx: AnyTransaction,
-  claimed: ClaimedNotification,
-  result: AttemptResult,
-  settled: Settled,
+/** A notification that has waited in memory for longer than its lease may be another node's by now, if this one stood still. */
+async function requireFreshLease(
+  storage: Storage,
+  leases: Leases,
+  leaseMs: number,
+  item: NotificationItem,
 ): Promise<void> {
-  if (settled.state === 'waiting' && settled.disabledReason === undefined) return;
-  await audit.recordIn(tx, {
-    action: settled.disabledReason === undefined ? 'webhook.settled' : 'webhook.disabled',
-    actor: 'system',
-    outcome: result.outcome === 'delivered' ? 'ok' : 'failed',
-    objects: {
-      webhookId: claimed.hook.id,
-      clientId: claimed.hook.client_id,
-      eventId: claimed.row.id,
-      eventType: claimed.row.event_type,
-      state: settled.state,
-      attempts: claimed.row.attempts + 1,
-    },
-  });
+  if (storage.clock.now().getTime() - item.leasedAt < leaseMs) return;
+  const lost = await leases.renew([item]);
+  requireLease(lost.length === 0 ? 1 : 0, item.id);
 }
 
 function reportAttempt(
   report: Report<typeof webhookReportEvents>,
-  { hook, row }: ClaimedNotification,
-  result: AttemptResult,
+  { hook, item, result }: Attempt,
   settled: Settled,
 ): void {
-  const fields = { webhookId: hook.id, clientId: hook.client_id, eventId: row.id };
+  const fields = {
+    webhookId: hook.row.id,
+    clientId: hook.row.client_id,
+    eventId: item.id,
+    messageId: messageIdOf(item.row),
+  };
   report('settled', { outcome: result.outcome }, fields);
   if (settled.state === 'dead') report('dead', {}, fields);
   if (settled.disabledReason !== undefined) report('disabled', { reason: settled.disabledReason }, fields);

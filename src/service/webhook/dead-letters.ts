@@ -1,13 +1,10 @@
 import type { Kysely } from 'kysely';
 import { isEventType, type EventType } from './events.ts';
+import { messageIdOf } from './store-notifications.ts';
 import type { WebhookTables } from './tables.ts';
 
 /** Most dead notifications listed at once. */
 const maxListed = 200;
-/** How long settled notifications are kept for looking back. */
-const keepDeliveredMs = 7 * 24 * 3_600_000;
-const keepDeadMs = 90 * 24 * 3_600_000;
-
 /** A notification whose attempts are used up. */
 export interface DeadNotification {
   readonly eventId: string;
@@ -38,7 +35,7 @@ export async function listDead(
   return rows.map((row) => ({
     eventId: row.id,
     eventType: isEventType(row.event_type) ? row.event_type : 'message.received',
-    messageId: row.subject.startsWith('urn:') ? row.subject : `urn:uuid:${row.subject}`,
+    messageId: messageIdOf(row),
     attempts: row.attempts,
     lastStatus: row.last_status ?? undefined,
     lastError: row.last_error,
@@ -47,33 +44,23 @@ export async function listDead(
   }));
 }
 
-/** Makes dead notifications due again, with all attempts: the named ones, or all of the hook. Returns how many. */
+/**
+ * Makes dead notifications due at `dueAt` (by `Storage.clock`), with all attempts: the named ones, or all of the hook.
+ * Returns how many.
+ */
 export async function replayDead(
   db: Kysely<WebhookTables>,
   webhookId: string,
   eventIds: readonly string[] | undefined,
-  nowMs: number,
+  dueAt: number,
 ): Promise<number> {
   const query = db
     .updateTable('webhook_notification')
-    .set({ state: 'waiting', attempts: 0, next_attempt_at: nowMs, settled_at: null })
+    .set({ state: 'waiting', attempts: 0, next_attempt_at: dueAt, settled_at: null })
     .where('webhook_id', '=', webhookId)
     .where('state', '=', 'dead');
   const result = await (
     eventIds === undefined ? query : query.where('id', 'in', [...eventIds, ''])
   ).executeTakeFirst();
   return Number(result.numUpdatedRows);
-}
-
-/** Deletes what was settled long ago. */
-export async function purgeSettled(db: Kysely<WebhookTables>, nowMs: number): Promise<void> {
-  for (const [state, keptMs] of [
-    ['delivered', keepDeliveredMs],
-    ['dead', keepDeadMs],
-  ] as const)
-    await db
-      .deleteFrom('webhook_notification')
-      .where('state', '=', state)
-      .where('settled_at', '<', nowMs - keptMs)
-      .execute();
 }

@@ -5,8 +5,10 @@ import type { Storage, Vault } from '../../platform/index.ts';
 import { WebhookError } from './errors.ts';
 import type { EventType } from './events.ts';
 import type { BasicCredentials, WebhookChanges, WebhookRequest } from './read-request.ts';
+import type { HookCache } from './hook-cache.ts';
 import { createSigningSecret } from './sign-notification.ts';
 import type { WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
+import { releaseHeld } from './waiting-of-hook.ts';
 
 /** More hooks than this for one client are a mistake or a misuse. */
 const maxHooksPerClient = 20;
@@ -26,6 +28,8 @@ export interface Webhook {
   readonly disabledReason: string;
   readonly hasBasicAuth: boolean;
   readonly failingSince: Date | undefined;
+  /** Exact to a minute. */
+  readonly lastSuccessAt: Date | undefined;
   readonly createdAt: Date;
 }
 
@@ -33,6 +37,7 @@ export interface HookParts {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
+  readonly cache: HookCache;
 }
 
 /** The clients' webhooks. Every function takes the client's id first: a hook of another client does not exist. */
@@ -49,7 +54,7 @@ export interface Hooks {
 }
 
 export function createHooks(parts: HookParts): Hooks {
-  const { storage, vault, clock } = parts;
+  const { storage, vault, clock, cache } = parts;
   const db = storage.tables<WebhookTables>();
 
   async function getRow(clientId: string, id: string): Promise<WebhookRow> {
@@ -58,13 +63,32 @@ export function createHooks(parts: HookParts): Hooks {
     return row;
   }
 
+  /** Stores what `change` makes of the webhook's row, which is locked. */
+  function changeRow(
+    clientId: string,
+    id: string,
+    change: (row: WebhookRow) => Partial<WebhookRow>,
+  ): Promise<WebhookRow> {
+    return storage.transaction(async (tx: Kysely<WebhookTables>) => {
+      const row = await storage.forUpdate(ownHook(tx, clientId, id)).executeTakeFirst();
+      if (row === undefined) throw notFound();
+      const changes = { ...change(row), updated_at: clock.now().getTime() };
+      await tx.updateTable('webhook').set(changes).where('id', '=', id).execute();
+      if (row.is_enabled === 0 && changes.is_enabled === 1)
+        await releaseHeld(tx, id, storage.clock.now().getTime());
+      cache.announce(tx);
+      return { ...row, ...changes };
+    });
+  }
+
   return {
     async create(clientId, request) {
       const secret = createSigningSecret();
       const row = newRow(parts, clientId, request, secret);
       await storage.transaction(async (tx: Kysely<WebhookTables>) => {
-        await refuseTooMany(tx, clientId);
+        await refuseTooMany(storage, tx, clientId);
         await tx.insertInto('webhook').values(row).execute();
+        cache.announce(tx);
       });
       return { webhook: toWebhook(row), secret };
     },
@@ -82,39 +106,25 @@ export function createHooks(parts: HookParts): Hooks {
       return toWebhook(await getRow(clientId, id));
     },
     async update(clientId, id, changes) {
-      await getRow(clientId, id);
-      const set = { ...changedColumns(vault, id, changes), updated_at: clock.now().getTime() };
-      await db
-        .updateTable('webhook')
-        .set(set)
-        .where('id', '=', id)
-        .where('client_id', '=', clientId)
-        .execute();
-      return toWebhook(await getRow(clientId, id));
+      return toWebhook(await changeRow(clientId, id, () => changedColumns(vault, id, changes)));
     },
     async rotateSecret(clientId, id) {
-      const row = await getRow(clientId, id);
       const secret = createSigningSecret();
-      const nowMs = clock.now().getTime();
-      await db
-        .updateTable('webhook')
-        .set({
-          sealed_secret: sealText(vault, secret, secretContext(id)),
-          sealed_previous_secret: row.sealed_secret,
-          previous_secret_until: nowMs + secretOverlapMs,
-          updated_at: nowMs,
-        })
-        .where('id', '=', id)
-        .execute();
+      await changeRow(clientId, id, (row) => ({
+        sealed_secret: sealText(vault, secret, secretContext(id)),
+        sealed_previous_secret: row.sealed_secret,
+        previous_secret_until: clock.now().getTime() + secretOverlapMs,
+      }));
       return secret;
     },
     async remove(clientId, id) {
-      const result = await db
-        .deleteFrom('webhook')
-        .where('id', '=', id)
-        .where('client_id', '=', clientId)
-        .executeTakeFirst();
-      if (result.numDeletedRows === 0n) throw notFound();
+      await getRow(clientId, id);
+      await storage.transaction(async (tx: Kysely<WebhookTables>) => {
+        await tx.deleteFrom('webhook_notification').where('webhook_id', '=', id).execute();
+        const result = await tx.deleteFrom('webhook').where('id', '=', id).executeTakeFirst();
+        if (result.numDeletedRows === 0n) throw notFound();
+        cache.announce(tx);
+      });
     },
   };
 }
@@ -151,6 +161,7 @@ function newRow(parts: HookParts, clientId: string, request: WebhookRequest, sec
     previous_secret_until: null,
     sealed_basic: request.basic === undefined ? null : sealBasic(parts.vault, id, request.basic),
     failing_since: null,
+    last_success_at: null,
     created_at: nowMs,
     updated_at: nowMs,
   };
@@ -171,7 +182,15 @@ function changedColumns(vault: Vault, id: string, changes: WebhookChanges): Part
   };
 }
 
-async function refuseTooMany(tx: Kysely<WebhookTables>, clientId: string): Promise<void> {
+/** Under the lock of the client's row, so that two requests at the same time cannot pass the limit together. */
+async function refuseTooMany(storage: Storage, tx: Kysely<WebhookTables>, clientId: string): Promise<void> {
+  await tx
+    .insertInto('webhook_owner')
+    .values({ client_id: clientId })
+    .onConflict((conflict) => conflict.column('client_id').doNothing())
+    .execute();
+  const owner = tx.selectFrom('webhook_owner').select('client_id').where('client_id', '=', clientId);
+  await storage.forUpdate(owner).execute();
   const rows = await tx.selectFrom('webhook').select('id').where('client_id', '=', clientId).execute();
   if (rows.length >= maxHooksPerClient)
     throw new WebhookError('WEBHOOK_LIMIT_REACHED', `client ${clientId} has ${rows.length} webhooks`);
@@ -181,7 +200,7 @@ function ownHook(db: Kysely<WebhookTables>, clientId: string, id: string) {
   return db.selectFrom('webhook').selectAll().where('id', '=', id).where('client_id', '=', clientId);
 }
 
-function toWebhook(row: WebhookRow): Webhook {
+export function toWebhook(row: WebhookRow): Webhook {
   return {
     id: row.id,
     kind: row.kind,
@@ -193,6 +212,7 @@ function toWebhook(row: WebhookRow): Webhook {
     disabledReason: row.disabled_reason,
     hasBasicAuth: row.sealed_basic !== null,
     failingSince: row.failing_since === null ? undefined : new Date(row.failing_since),
+    lastSuccessAt: row.last_success_at === null ? undefined : new Date(row.last_success_at),
     createdAt: new Date(row.created_at),
   };
 }

@@ -1,8 +1,8 @@
 import { CodedError, errorText } from '../../core/index.ts';
 import type { Vault } from '../../platform/index.ts';
 import { openBasic, openSecrets } from './hooks.ts';
-import type { AttemptResult, ClaimedNotification } from './notifications.ts';
 import { signNotification } from './sign-notification.ts';
+import type { NotificationRow, WebhookRow } from './tables.ts';
 
 /**
  * Posts one body and answers with the HTTP status. It follows no redirects, gives up after the attempt's timeout, and
@@ -29,6 +29,17 @@ export interface InboundSource {
   acknowledge(copyId: string, clientId: string): Promise<void>;
 }
 
+/** What one attempt led to. `gone` is a 410, which ends the whole subscription (HOOK-01). */
+export type AttemptResult =
+  | { readonly outcome: 'delivered'; readonly httpStatus: number | null }
+  | { readonly outcome: 'failed' | 'gone'; readonly httpStatus: number | null; readonly error: string };
+
+/** A notification and where it goes. */
+export interface Call {
+  readonly row: Pick<NotificationRow, 'id' | 'subject' | 'payload' | 'attempts'>;
+  readonly hook: WebhookRow;
+}
+
 export interface SendParts {
   readonly vault: Vault;
   readonly post: PostNotification;
@@ -40,22 +51,18 @@ const maxErrorLength = 200;
 const gone = 410;
 
 /** One attempt. Never throws for what the target does; what the target says is not kept, only its status. */
-export async function sendNotification(
-  claimed: ClaimedNotification,
-  parts: SendParts,
-): Promise<AttemptResult> {
+export async function sendNotification(call: Call, parts: SendParts): Promise<AttemptResult> {
   try {
-    const body = await buildBody(claimed, parts.inbound);
+    const body = await buildBody(call, parts.inbound);
     if (body === undefined) return { outcome: 'delivered', httpStatus: null };
-    const { status } = await parts.post(claimed.hook.url, {
+    const { status } = await parts.post(call.hook.url, {
       method: 'POST',
-      headers: await buildHeaders(claimed, body, parts),
+      headers: await buildHeaders(call, body, parts),
       body,
     });
     if (status < 200 || status > 299)
       return { outcome: status === gone ? 'gone' : 'failed', httpStatus: status, error: `HTTP ${status}` };
-    if (claimed.hook.kind === 'inbound')
-      await parts.inbound?.acknowledge(claimed.row.subject, claimed.hook.client_id);
+    if (call.hook.kind === 'inbound') await parts.inbound?.acknowledge(call.row.subject, call.hook.client_id);
     return { outcome: 'delivered', httpStatus: status };
   } catch (error) {
     return { outcome: 'failed', httpStatus: null, error: describe(error) };
@@ -63,17 +70,17 @@ export async function sendNotification(
 }
 
 async function buildBody(
-  { row, hook }: ClaimedNotification,
+  { row, hook }: Call,
   inbound: InboundSource | undefined,
 ): Promise<Uint8Array | undefined> {
   if (hook.kind === 'inbound')
     return inbound?.buildPayload(row.subject, hook.client_id, { isXdm: hook.is_xdm === 1 });
-  const event: unknown = JSON.parse(row.payload);
-  return Buffer.from(JSON.stringify({ ...(event as object), attempt: row.attempts + 1 }));
+  // The payload is an object with members, written by this service; only the attempt is added.
+  return Buffer.from(`${row.payload.slice(0, -1)},"attempt":${row.attempts + 1}}`);
 }
 
 async function buildHeaders(
-  { row, hook }: ClaimedNotification,
+  { row, hook }: Call,
   body: Uint8Array,
   { vault, now }: SendParts,
 ): Promise<Record<string, string>> {

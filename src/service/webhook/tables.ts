@@ -1,8 +1,13 @@
+import type { LeaseColumns } from '../../platform/index.ts';
+
 /** `status` hooks get the small event; `inbound` hooks get received messages whole (Decision 0014). */
 export type WebhookKind = 'status' | 'inbound';
 
-/** `waiting` is due at `next_attempt_at`; `delivered` and `dead` are settled, `dead` can be replayed. */
-export type NotificationState = 'waiting' | 'delivered' | 'dead';
+/**
+ * `waiting` is due at `next_attempt_at`; `held` waits until its disabled webhook is enabled again; `dead` has used up its
+ * attempts and can be replayed. Delivered notifications leave the table.
+ */
+export type NotificationState = 'waiting' | 'held' | 'dead';
 
 export interface WebhookRow {
   id: string;
@@ -21,30 +26,55 @@ export interface WebhookRow {
   previous_secret_until: number | null;
   sealed_basic: Uint8Array | null;
   failing_since: number | null;
+  /** Written at most once a minute. */
+  last_success_at: number | null;
   created_at: number;
   updated_at: number;
 }
 
-export interface NotificationRow {
-  id: string;
+/** A client that has or had webhooks: the row that is locked while they are counted. */
+export interface WebhookOwnerRow {
+  client_id: string;
+}
+
+export interface NotificationRow extends LeaseColumns {
   webhook_id: string;
+  client_id: string;
+  kind: WebhookKind;
   event_type: string;
-  /** The message the event is about; for `inbound` hooks the id of the inbox copy. */
+  /** The message the event is about, as `urn:uuid:…`; for `inbound` hooks the id of the inbox copy. */
   subject: string;
   /** The event as JSON without `attempt`; empty for `inbound` hooks, whose body is made when it is sent. */
   payload: string;
   state: NotificationState;
   attempts: number;
+  /** By `Storage.clock`, in milliseconds. */
   next_attempt_at: number;
-  lease_owner: string | null;
-  lease_until: number | null;
   last_status: number | null;
   last_error: string;
   created_at: number;
   settled_at: number | null;
 }
 
+/** One attempt that failed, or the one that succeeded after others had failed. Never changed; no bodies. */
+export interface AttemptRow {
+  id: string;
+  webhook_id: string;
+  /** The event id. */
+  notification_id: string;
+  /** `urn:uuid:…` */
+  message_id: string;
+  attempt: number;
+  http_status: number | null;
+  /** Empty if it succeeded. */
+  error: string;
+  attempted_at: number;
+  duration_ms: number;
+}
+
 export interface WebhookTables {
   webhook: WebhookRow;
+  webhook_owner: WebhookOwnerRow;
   webhook_notification: NotificationRow;
+  webhook_attempt: AttemptRow;
 }

@@ -1,0 +1,44 @@
+import type { Compilable, Kysely } from 'kysely';
+import type { PreparedQuery, QueryTarget, Storage, StoredValue } from '../../platform/index.ts';
+import type { WebhookTables } from './tables.ts';
+
+type Row = Readonly<Record<string, StoredValue>>;
+
+/** A statement over several rows, prepared once for each number of rows. */
+export interface RowsQuery<Values extends Row, Found> {
+  all(on: QueryTarget, rows: readonly Values[]): Promise<readonly Found[]>;
+}
+
+/** `build` gets one record of placeholders per row. Keep the number of rows small: each number is a statement. */
+export function prepareForRows<Values extends Row, Found = never>(
+  storage: Storage,
+  build: (db: Kysely<WebhookTables>, rows: readonly Values[]) => Compilable<Found>,
+): RowsQuery<Values, Found> {
+  const byCount = new Map<number, PreparedQuery<Row, Found>>();
+
+  function queryFor(count: number): PreparedQuery<Row, Found> {
+    const known = byCount.get(count);
+    if (known !== undefined) return known;
+    const query = storage.prepare<WebhookTables, Row, Found>((db, parameters) =>
+      build(
+        db,
+        Array.from({ length: count }, (_, index) => rowOf<Values>(parameters, index)),
+      ),
+    );
+    byCount.set(count, query);
+    return query;
+  }
+
+  return {
+    all(on, rows) {
+      const parameters: Record<string, StoredValue> = {};
+      for (const [index, row] of rows.entries())
+        for (const [name, value] of Object.entries(row)) parameters[`${name}:${index}`] = value;
+      return queryFor(rows.length).all(on, parameters);
+    },
+  };
+}
+
+function rowOf<Values extends Row>(parameters: Row, index: number): Values {
+  return new Proxy({}, { get: (_target, name) => parameters[`${String(name)}:${index}`] }) as Values;
+}

@@ -1,0 +1,72 @@
+import type { Clock, Closable, Log } from '../../core/index.ts';
+import { startWorker, type Storage } from '../../platform/index.ts';
+import type { WebhookTables } from './tables.ts';
+
+export interface Retention {
+  /** Dead notifications, and those held for a disabled webhook. */
+  readonly keepDeadMs: number;
+  /** Attempts. */
+  readonly keepAttemptsMs: number;
+}
+
+export interface PurgeParts {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly retention: Retention;
+}
+
+const everyMs = 3_600_000;
+const batch = 500;
+
+/** Deletes what is older than its retention, in batches, on one node at a time. */
+export async function purge(parts: PurgeParts): Promise<void> {
+  await parts.storage.tryAlone('webhook-purge', async () => {
+    while ((await purgeSettled(parts)) === batch);
+    while ((await purgeAttempts(parts)) === batch);
+  });
+}
+
+async function purgeSettled({ storage, clock, retention }: PurgeParts): Promise<number> {
+  const before = clock.now().getTime() - retention.keepDeadMs;
+  const result = await storage
+    .tables<WebhookTables>()
+    .deleteFrom('webhook_notification')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('webhook_notification')
+        .select('id')
+        .where('settled_at', 'is not', null)
+        .where('settled_at', '<', before)
+        .limit(batch),
+    )
+    .executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+async function purgeAttempts({ storage, clock, retention }: PurgeParts): Promise<number> {
+  const before = clock.now().getTime() - retention.keepAttemptsMs;
+  const result = await storage
+    .tables<WebhookTables>()
+    .deleteFrom('webhook_attempt')
+    .where('id', 'in', (eb) =>
+      eb.selectFrom('webhook_attempt').select('id').where('attempted_at', '<', before).limit(batch),
+    )
+    .executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+/** Purges at once and then every hour. */
+export function startPurge(parts: PurgeParts): Closable {
+  return startWorker<never>({
+    name: 'webhook-purge',
+    claim: async () => {
+      await purge(parts);
+      return [];
+    },
+    handle: async () => {},
+    idleMs: everyMs,
+    concurrency: 1,
+    log: parts.log,
+  });
+}

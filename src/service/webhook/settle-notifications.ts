@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { Clock } from '../../core/index.ts';
+import { requireLease, type Storage } from '../../platform/index.ts';
+import type { Audit } from '../audit/index.ts';
+import type { CachedHook } from './hook-cache.ts';
+import type { JudgeHook } from './judge-hook.ts';
+import { prepareForRows } from './per-count.ts';
+import { retryDelay } from './retry-schedule.ts';
+import type { AttemptResult } from './send-notification.ts';
+import { messageIdOf, type NotificationItem } from './store-notifications.ts';
+import type { AttemptRow, NotificationRow, WebhookTables } from './tables.ts';
+
+/** One attempt that is over, before anything about it is stored. */
+export interface Attempt {
+  readonly item: NotificationItem;
+  readonly hook: CachedHook;
+  readonly result: AttemptResult;
+  readonly startedAt: Date;
+  readonly durationMs: number;
+}
+
+/** What storing a result meant for the notification and its hook. */
+export interface Settled {
+  readonly state: 'delivered' | 'waiting' | 'dead';
+  readonly disabledReason: 'gone' | 'failing' | undefined;
+}
+
+export interface SettleParts {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly judge: JudgeHook;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+/** Attempts stored by one transaction at most. */
+const maxTogether = 32;
+
+interface Waiting {
+  readonly attempt: Attempt;
+  resolve(settled: Settled): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Stores the results of attempts: a delivered notification leaves the queue, another one is due again later, or dead.
+ * Results that come while a transaction is running share the next one; one that comes alone waits for nothing. Rejects
+ * with PLATFORM_LEASE_LOST, and stores nothing, for an attempt whose lease another node has taken.
+ */
+export function createSettler(parts: SettleParts): (attempt: Attempt) => Promise<Settled> {
+  const { storage } = parts;
+  const statements = createStatements(storage);
+  const waiting: Waiting[] = [];
+  let isRunning = false;
+
+  async function run(): Promise<void> {
+    isRunning = true;
+    // Results of the same turn are stored together.
+    await Promise.resolve();
+    while (waiting.length > 0) await settleTogether(waiting.splice(0, maxTogether));
+    isRunning = false;
+  }
+
+  async function settleTogether(some: readonly Waiting[]): Promise<void> {
+    try {
+      const settled = await storage.transaction((tx: Kysely<WebhookTables>) =>
+        storeResults(
+          parts,
+          statements,
+          tx,
+          some.map(({ attempt }) => attempt),
+        ),
+      );
+      for (const { attempt, resolve, reject } of some) {
+        const found = settled.get(attempt);
+        if (found !== undefined) resolve(found);
+        else reject(leaseLost(attempt.item.id));
+      }
+    } catch (error) {
+      for (const { reject } of some) reject(error);
+    }
+  }
+
+  return (attempt) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Settled>();
+    waiting.push({ attempt, resolve, reject });
+    if (!isRunning) void run();
+    return promise;
+  };
+}
+
+function leaseLost(id: string): unknown {
+  try {
+    return requireLease(0, id);
+  } catch (error) {
+    return error;
+  }
+}
+
+type Held = Pick<NotificationItem, 'id' | 'token'>;
+type StoredAttempt = Pick<AttemptRow, keyof AttemptRow>;
+type Outcome = Pick<
+  NotificationRow,
+  'state' | 'attempts' | 'next_attempt_at' | 'last_status' | 'last_error' | 'settled_at'
+>;
+
+type Statements = ReturnType<typeof createStatements>;
+
+function createStatements(storage: Storage) {
+  return {
+    removeDelivered: prepareForRows<Held, { id: string }>(storage, (db, rows) =>
+      db
+        .deleteFrom('webhook_notification')
+        .where(({ eb, refTuple, tuple }) =>
+          eb(
+            refTuple('id', 'lease_token'),
+            'in',
+            rows.map(({ id, token }) => tuple(id, token)),
+          ),
+        )
+        .returning('id'),
+    ),
+    postpone: storage.prepare<WebhookTables, Held & Outcome>((db, values) =>
+      db
+        .updateTable('webhook_notification')
+        .set({
+          state: values.state,
+          attempts: values.attempts,
+          next_attempt_at: values.next_attempt_at,
+          lease_token: null,
+          lease_until: 0,
+          last_status: values.last_status,
+          last_error: values.last_error,
+          settled_at: values.settled_at,
+        })
+        .where('id', '=', values.id)
+        .where('lease_token', '=', values.token),
+    ),
+    insertAttempts: prepareForRows<StoredAttempt>(storage, (db, rows) =>
+      db.insertInto('webhook_attempt').values(
+        rows.map((row) => ({
+          id: row.id,
+          webhook_id: row.webhook_id,
+          notification_id: row.notification_id,
+          message_id: row.message_id,
+          attempt: row.attempt,
+          http_status: row.http_status,
+          error: row.error,
+          attempted_at: row.attempted_at,
+          duration_ms: row.duration_ms,
+        })),
+      ),
+    ),
+  };
+}
+
+/** Queue rows first, then webhooks, then the audit chain: the lock order of Decision 0023. What was lost is left out. */
+async function storeResults(
+  parts: SettleParts,
+  statements: Statements,
+  tx: Kysely<WebhookTables>,
+  attempts: readonly Attempt[],
+): Promise<ReadonlyMap<Attempt, Settled>> {
+  const states = await storeOutcomes(parts, statements, tx, attempts);
+  const kept = [...states.keys()];
+  const told = kept.filter(({ item, result }) => result.outcome !== 'delivered' || item.row.attempts > 0);
+  if (told.length > 0) await statements.insertAttempts.all(tx, told.map(toAttemptRow));
+  const disabled = await parts.judge(tx, kept);
+  const settled = new Map<Attempt, Settled>();
+  for (const [attempt, state] of states) {
+    const result = { state, disabledReason: disabled.get(attempt) };
+    settled.set(attempt, result);
+    await auditAttempt(parts.audit, tx, attempt, result);
+  }
+  return settled;
+}
+
+async function storeOutcomes(
+  { storage, clock, random }: SettleParts,
+  statements: Statements,
+  tx: Kysely<WebhookTables>,
+  attempts: readonly Attempt[],
+): Promise<Map<Attempt, Settled['state']>> {
+  const states = new Map<Attempt, Settled['state']>();
+  const delivered = attempts.filter(({ result }) => result.outcome === 'delivered');
+  if (delivered.length > 0) {
+    const held = delivered.map(({ item: { id, token } }) => ({ id, token }));
+    const removed = new Set((await statements.removeDelivered.all(tx, held)).map(({ id }) => id));
+    for (const attempt of delivered) if (removed.has(attempt.item.id)) states.set(attempt, 'delivered');
+  }
+  for (const attempt of attempts) {
+    const { item, result } = attempt;
+    if (result.outcome === 'delivered') continue;
+    const tried = item.row.attempts + 1;
+    const delayMs = result.outcome === 'gone' ? undefined : retryDelay(tried, random());
+    const state = delayMs === undefined ? 'dead' : 'waiting';
+    const changed = await statements.postpone.run(tx, {
+      id: item.id,
+      token: item.token,
+      state,
+      attempts: tried,
+      next_attempt_at: storage.clock.now().getTime() + (delayMs ?? 0),
+      last_status: result.httpStatus,
+      last_error: result.error,
+      settled_at: state === 'dead' ? clock.now().getTime() : null,
+    });
+    if (changed > 0) states.set(attempt, state);
+  }
+  return states;
+}
+
+function toAttemptRow({ item, result, startedAt, durationMs }: Attempt): StoredAttempt {
+  return {
+    id: randomUUID(),
+    webhook_id: item.party,
+    notification_id: item.id,
+    message_id: messageIdOf(item.row),
+    attempt: item.row.attempts + 1,
+    http_status: result.httpStatus,
+    error: result.outcome === 'delivered' ? '' : result.error,
+    attempted_at: startedAt.getTime(),
+    duration_ms: Math.round(durationMs),
+  };
+}
+
+async function auditAttempt(
+  audit: Audit,
+  tx: Kysely<WebhookTables>,
+  { item, hook, result }: Attempt,
+  { state, disabledReason }: Settled,
+): Promise<void> {
+  if (state === 'waiting' && disabledReason === undefined) return;
+  await audit.recordIn(tx, {
+    action: disabledReason === undefined ? 'webhook.settled' : 'webhook.disabled',
+    actor: 'system',
+    outcome: result.outcome === 'delivered' ? 'ok' : 'failed',
+    objects: {
+      webhookId: hook.row.id,
+      clientId: hook.row.client_id,
+      eventId: item.id,
+      eventType: item.row.event_type,
+      messageId: messageIdOf(item.row),
+      state,
+      attempts: item.row.attempts + 1,
+    },
+  });
+}

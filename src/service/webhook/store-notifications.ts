@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/index.ts';
+import type { AnyTransaction, FairItem, FairWorker, Leases, Storage } from '../../platform/index.ts';
+import { buildEventPayload, type EventType, type MessageEvent } from './events.ts';
+import type { CachedHook, HookCache } from './hook-cache.ts';
+import { prepareForRows } from './per-count.ts';
+import type { NotificationRow, WebhookKind } from './tables.ts';
+
+/** A notification that this node holds under a lease. Its party is the webhook, its group the client. */
+export interface NotificationItem extends FairItem {
+  readonly row: NotificationRow;
+  /** When the lease began, by `Storage.clock`. */
+  leasedAt: number;
+}
+
+/** Where notifications of a kind are worked on; undefined before the service is started. */
+export type FindWorker = (kind: WebhookKind) => FairWorker<NotificationItem> | undefined;
+
+export interface StoreParts {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly cache: HookCache;
+  readonly leases: Leases;
+  readonly findWorker: FindWorker;
+  /** Notifications of one webhook and transaction that are started from memory; the rest wait in the table. */
+  readonly startedAtOnce: number;
+}
+
+export interface StoreNotifications {
+  /** One notification for each enabled status hook of the client that wants this event, in one insert. */
+  event(tx: AnyTransaction, event: MessageEvent): Promise<void>;
+  /** The same for a received message, whose whole content goes to the client's inbound hooks. `copyId` names the inbox copy. */
+  inbound(tx: AnyTransaction, clientId: string, copyId: string): Promise<void>;
+}
+
+type StoredNotification = Pick<NotificationRow, keyof NotificationRow>;
+
+export function createStore(parts: StoreParts): StoreNotifications {
+  const { storage, clock, cache, leases, findWorker, startedAtOnce } = parts;
+  const insert = prepareForRows<StoredNotification>(storage, (db, rows) =>
+    db.insertInto('webhook_notification').values(rows.map(columnsOf)),
+  );
+  // How many notifications of each webhook a transaction has put into the hands of this node.
+  const started = new WeakMap<AnyTransaction, Map<string, number>>();
+
+  function leaseFor(
+    tx: AnyTransaction,
+    hook: CachedHook,
+  ): Pick<NotificationRow, 'lease_token' | 'lease_until'> {
+    const { id, client_id: clientId, kind } = hook.row;
+    const counts = started.get(tx) ?? new Map<string, number>();
+    const count = counts.get(id) ?? 0;
+    if (count >= startedAtOnce || findWorker(kind)?.hasRoom(id, clientId) !== true) return leases.free;
+    started.set(tx, counts.set(id, count + 1));
+    return leases.begin();
+  }
+
+  async function store(
+    tx: AnyTransaction,
+    kind: WebhookKind,
+    content: { clientId: string; eventType: EventType; subject: string; payload: (id: string) => string },
+  ): Promise<void> {
+    const takers = (await cache.ofClient(content.clientId, tx)).filter(
+      ({ row, eventTypes }) => row.kind === kind && row.is_enabled === 1 && eventTypes.has(content.eventType),
+    );
+    if (takers.length === 0) return;
+    const dueAt = storage.clock.now().getTime();
+    const createdAt = clock.now().getTime();
+    const rows = takers.map((hook): NotificationRow => {
+      const id = randomUUID();
+      return {
+        id,
+        webhook_id: hook.row.id,
+        client_id: hook.row.client_id,
+        kind,
+        event_type: content.eventType,
+        subject: content.subject,
+        payload: content.payload(id),
+        state: 'waiting',
+        attempts: 0,
+        next_attempt_at: dueAt,
+        ...leaseFor(tx, hook),
+        last_status: null,
+        last_error: '',
+        created_at: createdAt,
+        settled_at: null,
+      };
+    });
+    await insert.all(tx, rows);
+    storage.afterCommit(tx, () => {
+      for (const row of rows) {
+        if (row.lease_token === null) findWorker(kind)?.wake();
+        else findWorker(kind)?.offer(toItem(row, row.lease_token, dueAt));
+      }
+    });
+  }
+
+  return {
+    event: (tx, event) =>
+      store(tx, 'status', {
+        clientId: event.clientId,
+        eventType: event.eventType,
+        subject: event.messageId,
+        payload: (id) => JSON.stringify(buildEventPayload(id, event)),
+      }),
+    inbound: (tx, clientId, copyId) =>
+      store(tx, 'inbound', {
+        clientId,
+        eventType: 'message.received',
+        subject: copyId,
+        payload: () => '',
+      }),
+  };
+}
+
+export function toItem(row: NotificationRow, token: string, leasedAt: number): NotificationItem {
+  return { id: row.id, token, party: row.webhook_id, group: row.client_id, row, leasedAt };
+}
+
+/** The message's id in the API: inbox copies are stored without the prefix. */
+export function messageIdOf({ subject }: Pick<NotificationRow, 'subject'>): string {
+  return subject.startsWith('urn:') ? subject : `urn:uuid:${subject}`;
+}
+
+/** Placeholders have every name, so the columns are listed. */
+function columnsOf(row: StoredNotification): StoredNotification {
+  return {
+    id: row.id,
+    webhook_id: row.webhook_id,
+    client_id: row.client_id,
+    kind: row.kind,
+    event_type: row.event_type,
+    subject: row.subject,
+    payload: row.payload,
+    state: row.state,
+    attempts: row.attempts,
+    next_attempt_at: row.next_attempt_at,
+    lease_token: row.lease_token,
+    lease_until: row.lease_until,
+    last_status: row.last_status,
+    last_error: row.last_error,
+    created_at: row.created_at,
+    settled_at: row.settled_at,
+  };
+}

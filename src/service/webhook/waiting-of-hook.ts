@@ -1,0 +1,61 @@
+import { sql, type Kysely } from 'kysely';
+import type { Clock } from '../../core/index.ts';
+import { requireLease, type Storage } from '../../platform/index.ts';
+import type { NotificationItem } from './store-notifications.ts';
+import type { WebhookTables } from './tables.ts';
+
+export interface HoldParts {
+  readonly storage: Storage;
+  readonly clock: Clock;
+}
+
+/**
+ * Stops what waits for a disabled webhook: the notification in hand and all that nobody holds. The webhook is looked at
+ * under its lock after its notifications were changed, so one that is enabled meanwhile keeps nothing back.
+ */
+export async function holdWaiting({ storage, clock }: HoldParts, item: NotificationItem): Promise<void> {
+  await storage.transaction(async (tx: Kysely<WebhookTables>) => {
+    const held = await tx
+      .updateTable('webhook_notification')
+      .set({ state: 'held', lease_token: null, lease_until: 0, settled_at: clock.now().getTime() })
+      .where('webhook_id', '=', item.party)
+      .where('state', '=', sql.lit('waiting'))
+      .where((eb) =>
+        eb.or([
+          eb('lease_until', '<=', storage.clock.now().getTime()),
+          eb('id', '=', item.id).and('lease_token', '=', item.token),
+        ]),
+      )
+      .returning('id')
+      .execute();
+    requireLease(held.filter(({ id }) => id === item.id).length, item.id);
+    const query = tx.selectFrom('webhook').select('is_enabled').where('id', '=', item.party);
+    const hook = await storage.forUpdate(query).executeTakeFirst();
+    if (hook?.is_enabled === 1) await releaseHeld(tx, item.party, storage.clock.now().getTime());
+  });
+}
+
+/** What was held for a webhook is due again. Call it after the webhook's row was locked. */
+export async function releaseHeld(
+  tx: Kysely<WebhookTables>,
+  webhookId: string,
+  dueAt: number,
+): Promise<void> {
+  await tx
+    .updateTable('webhook_notification')
+    .set({ state: 'waiting', next_attempt_at: dueAt, settled_at: null })
+    .where('webhook_id', '=', webhookId)
+    .where('state', '=', 'held')
+    .execute();
+}
+
+/** Deletes what waits for a webhook that was removed. */
+export async function removeOrphan(storage: Storage, item: NotificationItem): Promise<void> {
+  const result = await storage
+    .tables<WebhookTables>()
+    .deleteFrom('webhook_notification')
+    .where('id', '=', item.id)
+    .where('lease_token', '=', item.token)
+    .executeTakeFirst();
+  requireLease(result.numDeletedRows, item.id);
+}
