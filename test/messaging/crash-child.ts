@@ -49,8 +49,8 @@ const agent: Agent = {
       ? never
       : { usable: recipients.map((address) => ({ address, certificates: [] })), refused: [] },
   seal: async (_from, message) => message,
-  openIncoming: async (envelope) =>
-    mode === '--stuck' ? never : { ...(await openPlain(envelope)), signerFingerprint: '' },
+  openIncoming: async (envelope, options = {}) =>
+    mode === '--stuck' ? never : { ...(await openPlain(envelope, options)), signerFingerprint: '' },
   close: async () => {},
 } as Agent;
 const dns = {
@@ -100,7 +100,8 @@ const messaging: Messaging = createMessaging({
   webhooks,
   agent,
   clients: oauth.clients,
-  nodeId: 'node',
+  directLimits: { maxBytes: 100_000, slots: 10, share: 10, budgetMs: 200 },
+  mailLeaseMs: 1000,
   identity: { hostname: 'hisp.alpha.example', sourceOid: '1.2.3' },
   idleMs: 20,
 });

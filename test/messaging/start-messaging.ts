@@ -20,7 +20,9 @@ import type { DeliveryOutcome, DeliveryRequest } from '../../src/service/deliver
 import {
   createMessaging,
   type InboundPayload,
+  type DirectLimits,
   type IncomingAgent,
+  type MailDates,
   type Messaging,
   type MessagingTables,
   type NoticeWindows,
@@ -77,10 +79,16 @@ export interface TestMessaging {
 export interface StartOptions {
   readonly windows?: NoticeWindows;
   readonly limits?: SendLimits;
+  readonly mailDates?: MailDates;
+  /** `spoolAll` for tests of what is spooled. */
+  readonly directLimits?: DirectLimits;
   /** Starts the workers; otherwise nothing happens by itself. */
   readonly isStarted?: boolean;
   readonly dir?: string;
 }
+
+/** Nothing is processed before it is spooled. */
+export const spoolAll: DirectLimits = { maxBytes: 0, slots: 0, share: 0, budgetMs: 0 };
 
 const startedAt = new Date('2026-11-21T12:00:00.000Z');
 
@@ -122,7 +130,6 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     trust,
     webhooks,
     clients: oauth.clients,
-    nodeId: 'test-node',
     identity: { hostname: 'hisp.alpha.example', sourceOid: '1.3.6.1.4.1.21367.1' },
     delivery: {
       prepare: async (request) => request,
@@ -130,12 +137,14 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
       wake: () => {},
     },
     agent: {
-      openIncoming: (envelope) => openIncoming(envelope),
+      openIncoming: (envelope, open) => openIncoming(envelope, open),
       resolveRecipients: async (_from, recipients) => resolve(recipients, refusals),
     },
     idleMs: 20,
     ...(options.windows === undefined ? {} : { windows: options.windows }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.mailDates === undefined ? {} : { mailDates: options.mailDates }),
+    ...(options.directLimits === undefined ? {} : { directLimits: options.directLimits }),
   });
   if (options.isStarted !== false) {
     await webhooks.start();

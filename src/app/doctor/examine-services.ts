@@ -1,5 +1,5 @@
 import { readStatus } from '../../service/directory/index.ts';
-import { listSetAside, type MessagingTables } from '../../service/messaging/index.ts';
+import { listDeadLetters } from '../../service/messaging/index.ts';
 import { findFailingHooks } from '../../service/webhook/index.ts';
 import type { DoctorOptions } from './examine.ts';
 import { findingsOf, type Finding } from './findings.ts';
@@ -55,11 +55,11 @@ async function examineWebhooks({ storage, clock }: DoctorOptions): Promise<reado
 
 async function examineDeadLetters({ storage }: DoctorOptions): Promise<Finding> {
   const report = findingsOf('mail');
-  const entries = await listSetAside(storage.tables<MessagingTables>());
+  const entries = await listDeadLetters(storage);
   return entries.length === 0
     ? report.ok('No inbound mail waits for the operator.')
     : report.error(
-        `${entries.length} inbound messages failed nine times and wait for the operator.`,
+        `${entries.length} inbound messages failed on every attempt and wait for the operator.`,
         'openhisp mail list shows why; then openhisp mail retry.',
       );
 }

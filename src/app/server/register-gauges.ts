@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import type { Clock } from '../../core/index.ts';
 import type { Config, Metrics, Storage } from '../../platform/index.ts';
 import { readStatus } from '../../service/directory/index.ts';
-import { listSetAside, type MessagingTables } from '../../service/messaging/index.ts';
+import { listDeadLetters } from '../../service/messaging/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import { findFailingHooks } from '../../service/webhook/index.ts';
 
@@ -60,7 +60,7 @@ export function registerGauges({ config, storage, trust, clock, metrics }: Gauge
   );
   measure(
     'openhisp_mail_dead_letters',
-    'Inbound messages that failed nine times and wait for the operator.',
-    async () => (await listSetAside(storage.tables<MessagingTables>())).length,
+    'Inbound messages that failed on every attempt and wait for the operator.',
+    async () => (await listDeadLetters(storage)).length,
   );
 }

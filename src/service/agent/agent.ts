@@ -36,6 +36,8 @@ export interface OpenedIncoming {
   readonly recipients: readonly DirectAddress[];
   /** How far the signer's certificate speaks: for its one address, or for the whole domain. */
   readonly binding: 'address' | 'domain';
+  /** When the sender claims to have signed; undefined if it does not say. */
+  readonly signedAt?: Date | undefined;
   /** SHA-256 of the signer's certificate, lower-case hex. */
   readonly signerFingerprint: string;
 }

@@ -206,6 +206,7 @@ function describeOpened(opened: OpenedMessage, verified: readonly [Verified, ...
     sender: result.sender,
     recipients: verified.flatMap((entry) => entry.recipients),
     binding: result.path.binding ?? 'domain',
+    signedAt: result.signer.signingTime,
     signerFingerprint: result.path.certificates[0].fingerprint,
   };
 }

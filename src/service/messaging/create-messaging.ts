@@ -21,31 +21,33 @@ import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
 import { defaultSendLimits, type SendLimits } from './limits.ts';
 import { listInbox, type InboxPage, type InboxQuery } from './inbox/list-inbox.ts';
 import type { InboundDocument, OpenOptions } from './contents/inbound-document.ts';
-import { startMailWorker } from './inbound/process-mail.ts';
-import { recordOutcome } from './status/record-outcome.ts';
+import { createIntake, defaultDirectLimits, type DirectLimits } from './inbound/accept-mail.ts';
+import { defaultMailDates, type MailDates } from './inbound/check-dates.ts';
+import { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';
+import type { IncomingMail } from './inbound/mail.ts';
+import { startMailWorkers, type MailWorkers } from './inbound/mail-workers.ts';
+import { defaultSpoolCaps, type SpoolCaps } from './inbound/spool-mail.ts';
+import { recordOutcomes } from './status/record-outcome.ts';
 import type { MessagingParts, RequestOrigin } from './ports.ts';
 import { sendMessage, type SendAnswer } from './send/send-message.ts';
-import {
-  listSetAside,
-  releaseMailLeases,
-  retrySetAside,
-  spoolMail,
-  type IncomingMail,
-  type SetAsideMail,
-} from './inbound/spool-mail.ts';
 import { defaultNoticeWindows, type NoticeWindows } from './status/states.ts';
 import { inboxContext, type MessagingTables } from './tables.ts';
 import { createWorkshop } from './contents/workshop.ts';
 
 export interface MessagingOptions extends Omit<
   MessagingParts,
-  'limits' | 'windows' | 'report' | 'contents' | 'workshop'
+  'limits' | 'windows' | 'mailDates' | 'report' | 'contents' | 'workshop'
 > {
   /** Where events are counted; by default nowhere that anybody sees. */
   readonly metrics?: Metrics;
   readonly limits?: SendLimits;
   readonly windows?: NoticeWindows;
   readonly retention?: Retention;
+  readonly mailDates?: MailDates;
+  readonly spoolCaps?: SpoolCaps;
+  readonly directLimits?: DirectLimits;
+  /** How long a node that says nothing keeps mail that it works on. */
+  readonly mailLeaseMs?: number;
   /** How often the queues are looked at without being woken. */
   readonly idleMs?: number;
 }
@@ -77,22 +79,25 @@ export interface Messaging extends Closable {
     origin: RequestOrigin,
   ): Promise<InboundDocument>;
   acknowledge(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<Date>;
-  /** Stores mail durably before the SMTP edge says 250; it is worked on afterwards. */
-  acceptInbound(mail: IncomingMail): Promise<void>;
-  /** For operators: mail that could not be worked on (Decision 0014). */
-  listSetAside(): Promise<readonly SetAsideMail[]>;
+  /**
+   * Accepts mail: durable when fulfilled, so that the SMTP edge may say 250. `network` is where it came from. Small mail is
+   * processed at once, the rest is spooled; returns the id of spooled mail. Throws MESSAGING_SPOOL_FULL.
+   */
+  acceptInbound(mail: IncomingMail, network?: string): Promise<string | undefined>;
+  /** For operators: mail that could not be processed (Decision 0014). */
+  listDeadLetters(): Promise<readonly DeadLetter[]>;
   /** Tries it again: the one named, or all. Returns how many. */
-  retrySetAside(id?: string): Promise<number>;
+  retryDeadLetters(id?: string): Promise<number>;
   /** What delivery calls inside the transaction that stores an outcome. */
   onDeliveryOutcome(tx: AnyTransaction, outcome: DeliveryOutcome): Promise<void>;
-  /** Starts working on spooled mail and on timers. Leases of a former run of this node are taken back. */
+  /** Starts working on mail and on timers. */
   start(): Promise<void>;
   /** Looks at the queues at once. */
   wake(): void;
 }
 
-/** Time for a transaction to be committed. */
-const wakeAfterMs = 20;
+/** A node that ends without a word keeps the mail that it worked on for so long. */
+const mailLeaseMs = 30_000;
 
 export function createMessaging(options: MessagingOptions): Messaging {
   const parts: MessagingParts = {
@@ -102,10 +107,18 @@ export function createMessaging(options: MessagingOptions): Messaging {
     report: createReport(messagingEvents, { metrics: options.metrics ?? createMetrics(), log: options.log }),
     limits: options.limits ?? defaultSendLimits,
     windows: options.windows ?? defaultNoticeWindows,
+    mailDates: options.mailDates ?? defaultMailDates,
   };
   const db = parts.storage.tables<MessagingTables>();
   const workers: Worker[] = [];
+  let mailWorkers: MailWorkers | undefined;
+  const intake = createIntake(parts, {
+    caps: options.spoolCaps ?? defaultSpoolCaps,
+    direct: options.directLimits ?? defaultDirectLimits,
+    workers: () => mailWorkers,
+  });
   const wake = (): void => {
+    mailWorkers?.wake();
     for (const worker of workers) worker.wake();
   };
   serveInboundHooks(parts, db);
@@ -121,30 +134,23 @@ export function createMessaging(options: MessagingOptions): Messaging {
     readAttachment: (client, messageId, position, isXdm, origin) =>
       readAttachment(parts, db, { client, messageId, isXdm, origin }, position),
     acknowledge: (client, messageId, origin) => acknowledge(parts, client, messageId, origin),
-    async acceptInbound(mail) {
-      await spoolMail(parts, mail);
-      wake();
-    },
-    listSetAside: () => listSetAside(db),
-    async retrySetAside(id) {
-      const count = await retrySetAside(db, parts.clock.now().getTime(), id);
+    acceptInbound: (mail, network = '') => intake.accept(mail, network),
+    listDeadLetters: () => listDeadLetters(parts.storage),
+    async retryDeadLetters(id) {
+      const count = await retryDeadLetters(parts.storage, id);
       wake();
       return count;
     },
-    async onDeliveryOutcome(tx, outcome) {
-      await recordOutcome(tx, parts, outcome);
-      // The notification can be seen only after the caller's transaction has ended.
-      setTimeout(parts.webhooks.wake, wakeAfterMs).unref();
-    },
+    onDeliveryOutcome: (tx, outcome) => recordOutcomes(tx, parts, [outcome]),
     async start() {
-      await releaseMailLeases(parts);
       const idleMs = options.idleMs ?? 1000;
-      workers.push(startMailWorker(parts, idleMs), startWindowTimer(parts, idleMs));
+      mailWorkers = startMailWorkers(parts, { leaseMs: options.mailLeaseMs ?? mailLeaseMs, idleMs });
+      workers.push(startWindowTimer(parts, idleMs));
       workers.push(startHousekeeping(parts, options.retention ?? defaultRetention));
     },
     wake,
     async close() {
-      await Promise.all(workers.map((worker) => worker.close()));
+      await Promise.all([mailWorkers, ...workers].map((worker) => worker?.close()));
       await parts.workshop.close();
     },
   };

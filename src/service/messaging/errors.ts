@@ -22,6 +22,7 @@ export const messagingErrors = {
   MESSAGING_MESSAGE_NOT_FOUND: { kind: 'not-found', publicMessage: 'There is no such message.' },
   MESSAGING_ATTACHMENT_NOT_FOUND: { kind: 'not-found', publicMessage: 'There is no such attachment.' },
   MESSAGING_RATE_LIMITED: { kind: 'rate-limited', publicMessage: 'Too many messages were sent.' },
+  MESSAGING_SPOOL_FULL: { kind: 'unavailable', publicMessage: 'Too much mail is waiting; try again later.' },
   MESSAGING_TRANSITION_IMPOSSIBLE: { kind: 'internal' },
 } as const satisfies ErrorTable;
 

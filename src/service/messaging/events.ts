@@ -6,6 +6,13 @@ export const messagingEvents = {
     level: 'debug',
     text: 'a message was accepted',
   },
+  refused: {
+    counter: 'openhisp_sends_refused_total',
+    help: 'Messages of edge clients that were refused.',
+    labels: ['code'],
+    level: 'info',
+    text: 'a send was refused',
+  },
   changed: {
     counter: 'openhisp_recipient_states_total',
     help: 'Recipients of sent messages that entered a state.',
@@ -38,13 +45,13 @@ export const messagingEvents = {
     help: 'Attempts on incoming mail that failed and will be repeated.',
     labels: ['code'],
     level: 'warn',
-    text: 'incoming mail could not be worked on and will be tried again',
+    text: 'incoming mail could not be processed and will be tried again',
   },
-  setAside: {
-    counter: 'openhisp_mail_set_aside_total',
-    help: 'Incoming mail that waits for an operator.',
+  deadLettered: {
+    counter: 'openhisp_mail_dead_letters_total',
+    help: 'Incoming mail that could not be processed and waits for an operator.',
     labels: ['code'],
     level: 'error',
-    text: 'incoming mail could not be worked on and was set aside for an operator',
+    text: 'incoming mail could not be processed and is a dead letter; see openhisp mail list',
   },
 } as const;

@@ -38,7 +38,10 @@ export type {
 export type { ServiceIdentity } from './identity.ts';
 export { flagFields, textFields } from './send/send-fields.ts';
 export type { SendAnswer } from './send/send-message.ts';
-export type { IncomingMail, SetAsideMail } from './inbound/spool-mail.ts';
+export { defaultMailDates, type MailDates } from './inbound/check-dates.ts';
+export type { IncomingMail } from './inbound/mail.ts';
+export { defaultSpoolCaps, type SpoolCaps } from './inbound/spool-mail.ts';
+export { defaultDirectLimits, type DirectLimits } from './inbound/accept-mail.ts';
 export {
   defaultNoticeWindows,
   deliveryModes,
@@ -49,4 +52,4 @@ export {
 } from './status/states.ts';
 export type { MessagingTables } from './tables.ts';
 export { largeBytes, UnparsedJson } from './contents/workshop.ts';
-export { listSetAside, retrySetAside } from './inbound/spool-mail.ts';
+export { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';

@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { ContentStore, Report, Storage, Vault } from '../../platform/index.ts';
-import type { Agent, IncomingEnvelope, OpenedIncoming } from '../agent/index.ts';
+import type { Agent, IncomingEnvelope, OpenedIncoming, OpenOptions } from '../agent/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Delivery } from '../delivery/index.ts';
 import type { ClientStore } from '../oauth/index.ts';
@@ -9,6 +9,7 @@ import type { Trust } from '../trust/index.ts';
 import type { Webhooks } from '../webhook/index.ts';
 import type { messagingEvents } from './events.ts';
 import type { ServiceIdentity } from './identity.ts';
+import type { MailDates } from './inbound/check-dates.ts';
 import type { SendLimits } from './limits.ts';
 import type { NoticeWindows } from './status/states.ts';
 import type { Workshop } from './contents/workshop.ts';
@@ -22,10 +23,12 @@ export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'wake'>;
 /** Mail after the security and trust agent: decrypted, verified, trusted and unwrapped. */
 export type OpenedMail = Omit<OpenedIncoming, 'signerFingerprint'>;
 
+export type { OpenOptions } from '../agent/index.ts';
+
 /** What messaging asks the security and trust agent. */
 export interface IncomingAgent {
   /** Throws a coded error; a refused message is neither transient nor internal. */
-  openIncoming(envelope: IncomingEnvelope): Promise<OpenedMail>;
+  openIncoming(envelope: IncomingEnvelope, options: OpenOptions): Promise<OpenedMail>;
   /** For checking addresses before a send. */
   resolveRecipients: Agent['resolveRecipients'];
 }
@@ -53,14 +56,13 @@ export interface MessagingParts {
   readonly agent: IncomingAgent;
   /** Without it nobody can tell whether an address is listed. */
   readonly isListed?: DirectoryLookup | undefined;
-  /** Owner of the leases. */
-  readonly nodeId: string;
   /** Our name in notices, and the OID that we sign documents' origin with. */
   readonly identity: ServiceIdentity;
   /** Media types that sends may not carry; by default those of Decision 0010. */
   readonly deniedMediaTypes?: ReadonlySet<string> | undefined;
   readonly limits: SendLimits;
   readonly windows: NoticeWindows;
+  readonly mailDates: MailDates;
 }
 
 /** Where a request came from, for the audit trail. */

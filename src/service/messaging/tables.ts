@@ -1,3 +1,4 @@
+import type { LeaseColumns } from '../../platform/index.ts';
 import type { RecipientEvent, RecipientState } from './status/states.ts';
 
 export interface MessageRow {
@@ -34,13 +35,15 @@ export interface RecipientRow {
   status_at: number;
   /** When the wait for a notice ends. */
   deadline_at: number | null;
+  /** Rows of its history. */
+  event_count: number;
 }
 
 export interface RecipientEventRow {
   id: string;
   recipient_id: string;
   position: number;
-  event: RecipientEvent | 'accepted';
+  event: RecipientEvent;
   from_state: string;
   to_state: RecipientState;
   reason: string;
@@ -49,23 +52,41 @@ export interface RecipientEventRow {
   at: number;
 }
 
-/** `waiting` mail is worked on when due; `failed` mail could not be worked on and waits for an operator. */
-export type InboundState = 'waiting' | 'failed';
+/** `waiting` mail is worked on when due; a `dead-letter` could not be processed and waits for an operator. */
+export type InboundState = 'waiting' | 'dead-letter';
 
-export interface InboundMailRow {
-  id: string;
+/** Due times and leases are by `Storage.clock`. */
+export interface InboundMailRow extends LeaseColumns {
   mail_from: string;
   /** JSON list of the envelope's recipients. */
   recipients: string;
   sealed_mail: Uint8Array;
+  /** SHA-256 of message and envelope; unique among waiting mail. */
   content_hash: string;
+  /** Of the peer that brought it; empty if unknown. */
+  network: string;
+  /** Claimed by the envelope; empty for the null sender. */
+  sender_domain: string;
+  /** Among whom slots are shared: network and sender domain. */
+  party: string;
+  /** 1 if only fetches from the network can tell whether the sender is trusted. */
+  needs_fetch: number;
   state: InboundState;
+  /** Begun, not finished: mail that ends the process is counted too. */
   attempts: number;
   next_attempt_at: number;
-  lease_owner: string | null;
-  lease_until: number | null;
+  /** Code. */
   last_error: string;
   received_at: number;
+}
+
+/** That this was received once, long after the mail is gone. */
+export interface ReceivedRegisterRow {
+  /** SHA-256 over sender, Message-ID, content, and for whom it was. */
+  hash: Uint8Array;
+  received_at: number;
+  /** When a duplicate was answered last; 0: never. */
+  answered_at: number;
 }
 
 export interface InboxMessageRow {
@@ -86,7 +107,6 @@ export interface InboxCopyRow {
   address: string;
   address_key: string;
   domain: string;
-  duplicate_key: string;
   acknowledged_at: number | null;
   warned_at: number | null;
   received_at: number;
@@ -97,6 +117,7 @@ export interface MessagingTables {
   message_recipient: RecipientRow;
   recipient_event: RecipientEventRow;
   inbound_mail: InboundMailRow;
+  received_register: ReceivedRegisterRow;
   inbox_message: InboxMessageRow;
   inbox_copy: InboxCopyRow;
 }

@@ -7,10 +7,11 @@ import {
   localPartOf,
   type DirectAddress,
 } from '../../../lib/values/index.ts';
+import { recipientQueries, type FoundRecipient } from '../status/find-recipient.ts';
 import { recordEvent, modeOf, type RecordedEvent } from '../status/record-event.ts';
 import type { MessagingParts, OpenedMail } from '../ports.ts';
 import type { DeliveryMode } from '../status/states.ts';
-import type { MessageRow, MessagingTables } from '../tables.ts';
+import type { MessagingTables } from '../tables.ts';
 
 /** What one notice led to, for the audit trail. `applied` counts the recipients whose history it entered. */
 export interface NoticeResult {
@@ -36,13 +37,70 @@ export async function applyNotice(
   opened: OpenedMail,
   notice: Notice,
 ): Promise<NoticeResult> {
-  const message = await findOriginal(tx, opened, notice.originalMessageIds);
-  if (message === undefined) return { applied: 0, ignored: 'no-such-message' };
+  if (notice.kind === 'mdn') return applyMdn(tx, parts, opened, notice);
+  const messageId = await findOriginal(tx, opened, notice.originalMessageIds);
+  if (messageId === undefined) return { applied: 0, ignored: 'no-such-message' };
   const results: (string | undefined)[] = [];
-  for (const claim of notice.kind === 'mdn' ? [mdnClaim(notice, opened)] : dsnClaims(notice))
-    results.push(await applyClaim(tx, parts, { message, opened, claim, kind: notice.kind }));
+  for (const claim of dsnClaims(notice)) {
+    const recipient = await findByAddress(tx, parts, messageId, claim);
+    results.push(await applyClaim(tx, parts, { recipient, opened, claim, kind: 'dsn' }));
+  }
   const applied = results.filter((result) => result === undefined).length;
   return { applied, ignored: applied > 0 ? undefined : (results[0] ?? 'no-recipient') };
+}
+
+async function applyMdn(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  opened: OpenedMail,
+  notice: MdnNotice,
+): Promise<NoticeResult> {
+  const claim = mdnClaim(notice, opened);
+  const recipient = await findForMdn(tx, parts, { opened, claim, ids: notice.originalMessageIds });
+  if (recipient === 'no-such-message') return { applied: 0, ignored: recipient };
+  const ignored = await applyClaim(tx, parts, { recipient, opened, claim, kind: 'mdn' });
+  return { applied: ignored === undefined ? 1 : 0, ignored };
+}
+
+interface MdnNames {
+  readonly opened: OpenedMail;
+  readonly claim: Claim;
+  readonly ids: readonly string[];
+}
+
+// Nearly every MDN names one message and goes to one address, and is found by one statement.
+async function findForMdn(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  { opened, claim, ids }: MdnNames,
+): Promise<FoundRecipient | 'no-such-message' | undefined> {
+  const [wireId, ...otherIds] = ids;
+  const [sender, ...others] = opened.recipients;
+  if (
+    wireId !== undefined &&
+    sender !== undefined &&
+    otherIds.length + others.length === 0 &&
+    claim.recipient
+  ) {
+    const names = { wireId, senderKey: addressKey(sender), addressKey: addressKey(claim.recipient) };
+    const found = await recipientQueries(parts.storage).byWire.first(tx, names);
+    if (found !== undefined) return found;
+  }
+  const messageId = await findOriginal(tx, opened, ids);
+  return messageId === undefined ? 'no-such-message' : findByAddress(tx, parts, messageId, claim);
+}
+
+async function findByAddress(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  messageId: string,
+  { recipient }: Claim,
+): Promise<FoundRecipient | undefined> {
+  if (recipient === undefined) return undefined;
+  return recipientQueries(parts.storage).byAddress.first(tx, {
+    messageId,
+    addressKey: addressKey(recipient),
+  });
 }
 
 // The notice must have been addressed to the sender of what it speaks of.
@@ -50,18 +108,19 @@ async function findOriginal(
   tx: Kysely<MessagingTables>,
   opened: OpenedMail,
   ids: readonly string[],
-): Promise<MessageRow | undefined> {
+): Promise<string | undefined> {
   if (ids.length === 0 || opened.recipients.length === 0) return undefined;
-  return tx
+  const message = await tx
     .selectFrom('message')
-    .selectAll()
+    .select('id')
     .where('wire_id', 'in', ids.slice(0, 20))
     .where('sender_key', 'in', opened.recipients.map(addressKey))
     .executeTakeFirst();
+  return message?.id;
 }
 
 interface ClaimContext {
-  readonly message: MessageRow;
+  readonly recipient: FoundRecipient | undefined;
   readonly opened: OpenedMail;
   readonly claim: Claim;
   readonly kind: Notice['kind'];
@@ -71,20 +130,14 @@ interface ClaimContext {
 async function applyClaim(
   tx: Kysely<MessagingTables>,
   parts: MessagingParts,
-  { message, opened, claim, kind }: ClaimContext,
+  { recipient, opened, claim, kind }: ClaimContext,
 ): Promise<string | undefined> {
   if (claim.recipient === undefined) return 'no-recipient';
-  const row = await tx
-    .selectFrom('message_recipient')
-    .select('id')
-    .where('message_id', '=', message.id)
-    .where('address_key', '=', addressKey(claim.recipient))
-    .executeTakeFirst();
-  if (row === undefined) return 'no-such-recipient';
+  if (recipient === undefined) return 'no-such-recipient';
   if (!speaksFor(opened, claim.recipient, kind)) return 'signer-not-bound';
-  const event = claim.read(modeOf(message));
+  const event = claim.read(modeOf(recipient));
   if (event === undefined) return 'confirms-nothing';
-  await recordEvent(tx, parts, row.id, { ...event, at: parts.clock.now() });
+  await recordEvent(tx, parts, recipient, { ...event, at: parts.clock.now() });
   return undefined;
 }
 

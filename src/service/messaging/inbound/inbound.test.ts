@@ -182,7 +182,10 @@ describe('receiving messages', () => {
   });
 
   it('a recipient that the agent did not open it for gets nothing and answers nothing', async () => {
-    world.setOpenIncoming(async (envelope) => ({ ...(await openPlain(envelope)), recipients: [alice] }));
+    world.setOpenIncoming(async (envelope, options) => ({
+      ...(await openPlain(envelope, options)),
+      recipients: [alice],
+    }));
     await world.receive({ from: bob, to: [alice, anna], inner: mail() });
     assert.deepEqual(
       (await list()).map((entry) => entry.recipient),
@@ -206,7 +209,7 @@ describe('receiving messages', () => {
 });
 
 describe('mail that cannot be worked on', () => {
-  it('is tried again, then set aside for the operator', async () => {
+  it('is tried again, then a dead letter for the operator', async () => {
     const other = await startTestMessaging();
     try {
       let attempts = 0;
@@ -221,24 +224,25 @@ describe('mail that cannot be worked on', () => {
       });
       const row = () => other.db.selectFrom('inbound_mail').selectAll().executeTakeFirstOrThrow();
       for (let round = 1; (await row()).state === 'waiting' && round < 20; round++) {
-        await waitUntil(async () => attempts === round && (await row()).lease_owner === null);
+        await waitUntil(async () => attempts === round && (await row()).lease_token === null);
         other.clock.advance(10 * 3_600_000);
       }
-      assert.deepEqual([(await row()).state, attempts, (await row()).last_error], ['failed', 9, 'INTERNAL']);
+      assert.deepEqual(
+        [(await row()).state, attempts, (await row()).last_error],
+        ['dead-letter', 9, 'INTERNAL'],
+      );
       assert.ok(
-        other.logLines.some(
-          (line) => line.includes('set aside for an operator') && line.includes('inbound.test'),
-        ),
+        other.logLines.some((line) => line.includes('is a dead letter') && line.includes('inbound.test')),
       );
       assert.ok(!other.logLines.join().includes('Jane Doe'));
-      assert.equal((await other.audit.find({ action: 'message.set-aside' })).length, 1);
-      const [aside] = await other.messaging.listSetAside();
-      assert.deepEqual([aside?.mailFrom, aside?.recipients, aside?.lastError], [bob, [alice], 'INTERNAL']);
+      assert.equal((await other.audit.find({ action: 'message.dead-letter' })).length, 1);
+      const [aside] = await other.messaging.listDeadLetters();
+      assert.deepEqual([aside?.mailFrom, aside?.recipients, aside?.reason], [bob, [alice], 'INTERNAL']);
       other.setOpenIncoming(openPlain);
-      assert.equal(await other.messaging.retrySetAside('another'), 0);
-      assert.equal(await other.messaging.retrySetAside(aside?.id), 1);
+      assert.equal(await other.messaging.retryDeadLetters('another'), 0);
+      assert.equal(await other.messaging.retryDeadLetters(aside?.id), 1);
       await waitUntil(async () => (await other.messaging.listInbox(other.clinic, {})).messages.length === 1);
-      assert.deepEqual(await other.messaging.listSetAside(), []);
+      assert.deepEqual(await other.messaging.listDeadLetters(), []);
     } finally {
       await other.close();
     }
@@ -246,10 +250,10 @@ describe('mail that cannot be worked on', () => {
 
   it('does not hold up other mail, and a transient fault heals', async () => {
     let isDown = true;
-    world.setOpenIncoming(async (envelope) => {
+    world.setOpenIncoming(async (envelope, options) => {
       if (isDown && Buffer.from(envelope.message).includes('later'))
         throw new CodedError({ X_DOWN: { kind: 'unavailable' } }, 'X_DOWN', 'DNS is down');
-      return openPlain(envelope);
+      return openPlain(envelope, options);
     });
     const waiting = world.receive({ from: bob, to: [alice], inner: mail('', 'later') });
     await waitUntil(
@@ -259,7 +263,7 @@ describe('mail that cannot be worked on', () => {
             .selectFrom('inbound_mail')
             .select('id')
             .where('attempts', '>', 0)
-            .where('lease_owner', 'is', null)
+            .where('lease_token', 'is', null)
             .execute()
         ).length === 1,
     );
@@ -557,7 +561,10 @@ describe('MDN-21 to MDN-24: notices', () => {
 
   it('MDN-23: a certificate that speaks for the whole domain may sign for the recipient', async () => {
     const { messageId, wireId } = await send();
-    world.setOpenIncoming(async (envelope) => ({ ...(await openPlain(envelope)), binding: 'domain' }));
+    world.setOpenIncoming(async (envelope, options) => ({
+      ...(await openPlain(envelope, options)),
+      binding: 'domain',
+    }));
     await receive(mdn(wireId), postmaster);
     assert.equal((await recipient(messageId))?.state, 'processed');
   });

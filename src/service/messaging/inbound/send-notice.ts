@@ -41,7 +41,8 @@ export async function enqueueMdn(
     recipients: [original.sender],
     message,
   });
-  await auditNotice(tx, parts, `mdn.${disposition}`, { from: recipient, original });
+  parts.storage.afterCommit(tx, () => parts.delivery.wake());
+  await auditNotice(tx, parts, `mdn.${disposition}`, { id, from: recipient, original });
 }
 
 /** Why a message could not be delivered here. */
@@ -83,19 +84,20 @@ export async function enqueueFailure(
     recipients: [original.sender],
     message,
   });
-  await auditNotice(tx, parts, 'dsn.failed', { from, original });
+  parts.storage.afterCommit(tx, () => parts.delivery.wake());
+  await auditNotice(tx, parts, 'dsn.failed', { id, from, original });
 }
 
 async function auditNotice(
   tx: Kysely<MessagingTables>,
   parts: MessagingParts,
   action: string,
-  { from, original }: { from: DirectAddress; original: Original },
+  { id, from, original }: { id: string; from: DirectAddress; original: Original },
 ): Promise<void> {
   await parts.audit.recordIn(tx, {
     action,
     actor: 'system',
     outcome: 'ok',
-    objects: { from, to: original.sender, messageId: original.wireId ?? '' },
+    objects: { deliveryId: id, from, to: original.sender, messageId: original.wireId?.slice(0, 255) ?? '' },
   });
 }

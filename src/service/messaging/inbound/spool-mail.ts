@@ -1,68 +1,198 @@
-import { createHash, randomUUID } from 'node:crypto';
-import type { Kysely } from 'kysely';
+import { createHash } from 'node:crypto';
+import { sql, type Kysely } from 'kysely';
 import { hashInSlices } from '../../../core/index.ts';
+import { requireLease, type FairItem, type Leases } from '../../../platform/index.ts';
+import { MessagingError } from '../errors.ts';
+import { perStorage } from '../per-storage.ts';
 import type { MessagingParts } from '../ports.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
+import { partyOf, senderDomainOf, type IncomingMail, type MailEnvelope } from './mail.ts';
 
-/** Mail as the SMTP edge took it. */
-export interface IncomingMail {
-  /** Of the envelope; empty for the null sender. */
-  readonly mailFrom: string;
-  readonly recipients: readonly string[];
-  /** The outer RFC 5322 message. */
-  readonly message: Uint8Array;
+/** How much mail may wait in the spool; what is beyond is deferred at SMTP. */
+export interface SpoolCaps {
+  /** Of one claimed sender domain. */
+  readonly perSenderDomain: number;
+  /** Of one network, mail of senders that only fetches from the network can judge. */
+  readonly undecidedPerNetwork: number;
 }
 
-/** Waits between attempts on mail that could not be worked on: nine attempts over about half a day. */
+export const defaultSpoolCaps: SpoolCaps = { perSenderDomain: 1000, undecidedPerNetwork: 200 };
+
+/** Waits between attempts on mail that could not be processed: nine attempts over about half a day. */
 const retryDelaysMs: readonly number[] = [
   5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 28_800_000,
 ];
 export const maxInboundAttempts = retryDelaysMs.length + 1;
-/** How long a node may work on one mail before another may take it. */
-const leaseMs = 5 * 60_000;
+/** Waits between attempts to find out about an unknown sender, after which its mail is rejected. */
+const undecidedDelaysMs: readonly number[] = [60_000, 300_000];
+export const maxUndecidedAttempts = undecidedDelaysMs.length + 1;
+
+/** What is known of mail that goes to the spool. */
+export interface SpoolFacts {
+  readonly id: string;
+  readonly network: string;
+  readonly needsFetch: boolean;
+  /** Code of what kept it from being processed at once; undefined if it was not tried. */
+  readonly lastError?: string | undefined;
+}
+
+/** Spooled mail that this node holds a lease on. */
+export interface MailItem extends FairItem, MailEnvelope {
+  /** As the row holds it. Opened later: a broken seal must not stop the claiming of other mail. */
+  readonly stored: Uint8Array;
+  readonly needsFetch: boolean;
+  /** This attempt included; counted before the work begins, so that mail which ends the process is counted too. */
+  readonly attempts: number;
+}
+
+/** Who works on spooled mail. */
+export interface MailTaker {
+  readonly leases: Leases;
+  hasRoom(party: string): boolean;
+  offer(item: MailItem): void;
+  wake(): void;
+}
+
+const insertOf = perStorage((storage) =>
+  storage.prepare<MessagingTables, InboundMailRow>((db, row) =>
+    db
+      .insertInto('inbound_mail')
+      .values({
+        id: row.id,
+        mail_from: row.mail_from,
+        recipients: row.recipients,
+        sealed_mail: row.sealed_mail,
+        content_hash: row.content_hash,
+        network: row.network,
+        sender_domain: row.sender_domain,
+        party: row.party,
+        needs_fetch: row.needs_fetch,
+        state: row.state,
+        attempts: row.attempts,
+        next_attempt_at: row.next_attempt_at,
+        lease_token: row.lease_token,
+        lease_until: row.lease_until,
+        last_error: row.last_error,
+        received_at: row.received_at,
+      })
+      // The predicate names the partial index, so it must not be a parameter.
+      .onConflict((conflict) =>
+        conflict
+          .column('content_hash')
+          .where(sql<boolean>`state = 'waiting'`)
+          .doNothing(),
+      ),
+  ),
+);
 
 /**
  * Stores mail durably; the SMTP edge says 250 only after the promise is fulfilled. A peer that did not hear the 250
- * sends again: while the first copy still waits, the second is dropped. Returns the id of the waiting mail.
+ * sends again: while the first copy still waits, the second is dropped, on whichever node. Returns the id of the waiting mail.
+ * Throws MESSAGING_SPOOL_FULL.
  */
-export async function spoolMail(parts: MessagingParts, mail: IncomingMail): Promise<string> {
-  const id = randomUUID();
+export async function spoolMail(
+  parts: MessagingParts,
+  caps: SpoolCaps,
+  mail: IncomingMail,
+  facts: SpoolFacts,
+  taker: MailTaker | undefined,
+): Promise<string> {
+  const senderDomain = senderDomainOf(mail.mailFrom);
+  await requireRoom(parts, caps, senderDomain, facts);
+  const { id } = facts;
   const contentHash = await hashMail(mail);
   const stored = await parts.contents.write(mail.message, sealContext(id));
+  const row = newRow(parts, mail, { stored, contentHash, senderDomain, facts });
   return parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
-    const waiting = await tx
-      .selectFrom('inbound_mail')
-      .select('id')
-      .where('content_hash', '=', contentHash)
-      .where('state', '=', 'waiting')
-      .executeTakeFirst();
-    await (waiting === undefined ? parts.contents.keepIn(tx, stored) : parts.contents.releaseIn(tx, stored));
-    if (waiting !== undefined) return waiting.id;
-    await tx
-      .insertInto('inbound_mail')
-      .values(newRow(parts, mail, { id, sealed_mail: stored, content_hash: contentHash }))
-      .execute();
+    // Mail that failed just now waits; other mail is started from memory.
+    const lease =
+      facts.lastError === undefined && taker?.hasRoom(row.party) === true ? taker.leases.begin() : undefined;
+    const leased = lease === undefined ? row : { ...row, ...lease, attempts: 1 };
+    if ((await insertOf(parts.storage).run(tx, leased)) === 0) {
+      await parts.contents.releaseIn(tx, stored);
+      return findWaiting(tx, contentHash, id);
+    }
+    await parts.contents.keepIn(tx, stored);
+    parts.storage.afterCommit(tx, () => {
+      if (lease === undefined) taker?.wake();
+      else taker?.offer(toItem(leased, lease.lease_token));
+    });
     return id;
   });
 }
 
-function newRow(
-  { clock }: MessagingParts,
-  mail: IncomingMail,
-  given: Pick<InboundMailRow, 'id' | 'sealed_mail' | 'content_hash'>,
-): InboundMailRow {
-  const nowMs = clock.now().getTime();
+// Two messages that come at once may go over the cap by one; it is there to bound, not to count.
+async function requireRoom(
+  { storage }: MessagingParts,
+  caps: SpoolCaps,
+  senderDomain: string,
+  { network, needsFetch }: SpoolFacts,
+): Promise<void> {
+  const count = (where: 'sender_domain' | 'network', value: string) => {
+    const waiting = storage
+      .tables<MessagingTables>()
+      .selectFrom('inbound_mail')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where(sql<boolean>`state = 'waiting'`)
+      .where(where, '=', value);
+    return (
+      where === 'network' ? waiting.where(sql<boolean>`needs_fetch = 1`) : waiting
+    ).executeTakeFirstOrThrow();
+  };
+  if (Number((await count('sender_domain', senderDomain)).count) >= caps.perSenderDomain)
+    throw spoolFull(`of the sender domain ${senderDomain}`);
+  if (needsFetch && Number((await count('network', network)).count) >= caps.undecidedPerNetwork)
+    throw spoolFull(`of unknown senders from the network ${network}`);
+}
+
+function spoolFull(whose: string): MessagingError {
+  return new MessagingError('MESSAGING_SPOOL_FULL', `too much mail ${whose} is waiting`, {
+    retryAfterSeconds: 60,
+  });
+}
+
+// The waiting copy may have been processed since: then nothing waits under the name that is returned.
+async function findWaiting(
+  tx: Kysely<MessagingTables>,
+  contentHash: string,
+  otherwise: string,
+): Promise<string> {
+  const waiting = await tx
+    .selectFrom('inbound_mail')
+    .select('id')
+    .where('content_hash', '=', contentHash)
+    .where(sql<boolean>`state = 'waiting'`)
+    .executeTakeFirst();
+  return waiting?.id ?? otherwise;
+}
+
+interface Given {
+  readonly stored: Uint8Array;
+  readonly contentHash: string;
+  readonly senderDomain: string;
+  readonly facts: SpoolFacts;
+}
+
+function newRow({ clock, storage }: MessagingParts, mail: IncomingMail, given: Given): InboundMailRow {
+  const { id, network, needsFetch, lastError } = given.facts;
+  const delayMs = lastError === undefined ? 0 : (retryDelaysMs[0] ?? 0);
   return {
-    ...given,
+    id,
     mail_from: mail.mailFrom,
     recipients: JSON.stringify(mail.recipients),
+    sealed_mail: given.stored,
+    content_hash: given.contentHash,
+    network,
+    sender_domain: given.senderDomain,
+    party: partyOf(network, given.senderDomain),
+    needs_fetch: needsFetch ? 1 : 0,
     state: 'waiting',
-    attempts: 0,
-    next_attempt_at: nowMs,
-    lease_owner: null,
-    lease_until: null,
-    last_error: '',
-    received_at: nowMs,
+    attempts: lastError === undefined ? 0 : 1,
+    next_attempt_at: storage.clock.now().getTime() + delayMs,
+    lease_token: null,
+    lease_until: 0,
+    last_error: lastError ?? '',
+    received_at: clock.now().getTime(),
   };
 }
 
@@ -73,154 +203,111 @@ async function hashMail({ mailFrom, recipients, message }: IncomingMail): Promis
   return createHash('sha256').update(envelope).digest('hex');
 }
 
-/** Mail that this node holds a lease on. */
-export interface ClaimedMail extends Omit<IncomingMail, 'message'> {
-  readonly id: string;
-  /** As the row holds it. Opened later: a broken seal must not stop the claiming of other mail. */
-  readonly stored: Uint8Array;
-  /** This attempt included; counted before the work begins, so that mail which kills the process is counted too. */
-  readonly attempts: number;
-  readonly receivedAt: Date;
-}
-
-/** Takes due mail under a lease. */
-export async function claimMail(parts: MessagingParts, limit: number): Promise<readonly ClaimedMail[]> {
-  const nowMs = parts.clock.now().getTime();
-  const due = await dueMail(parts.storage.tables<MessagingTables>(), nowMs).select('id').limit(1).execute();
-  if (due.length === 0) return [];
-  const rows = await parts.storage.transaction((tx: Kysely<MessagingTables>) =>
-    takeLeases(tx, parts, nowMs, limit),
-  );
-  return rows.map((row) => ({
+function toItem(row: InboundMailRow, token: string): MailItem {
+  return {
     id: row.id,
+    token,
+    party: row.party,
     mailFrom: row.mail_from,
     recipients: JSON.parse(row.recipients) as string[],
     stored: row.sealed_mail,
-    attempts: row.attempts + 1,
+    needsFetch: row.needs_fetch === 1,
+    attempts: row.attempts,
     receivedAt: new Date(row.received_at),
-  }));
+  };
 }
 
-async function takeLeases(
-  tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
-  nowMs: number,
+/** Takes due mail of one lane by lease, in one statement. */
+export async function claimMail(
+  { storage }: MessagingParts,
+  leases: Leases,
+  needsFetch: boolean,
   limit: number,
-): Promise<readonly InboundMailRow[]> {
-  const query = dueMail(tx, nowMs).selectAll().orderBy('next_attempt_at').limit(limit);
-  const rows = await parts.storage.forUpdate(query, { skipLocked: true }).execute();
-  if (rows.length === 0) return [];
-  await tx
-    .updateTable('inbound_mail')
-    .set((eb) => ({
-      lease_owner: parts.nodeId,
-      lease_until: nowMs + leaseMs,
-      attempts: eb('attempts', '+', 1),
-    }))
-    .where(
-      'id',
-      'in',
-      rows.map((row) => row.id),
-    )
-    .execute();
-  return rows;
-}
-
-function dueMail(db: Kysely<MessagingTables>, nowMs: number) {
-  return db
+  excluded: readonly string[],
+): Promise<readonly MailItem[]> {
+  const now = storage.clock.now().getTime();
+  const lease = leases.begin();
+  const db = storage.tables<MessagingTables>();
+  const due = db
     .selectFrom('inbound_mail')
-    .where('state', '=', 'waiting')
-    .where('next_attempt_at', '<=', nowMs)
-    .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<=', nowMs)]));
+    .select('id')
+    .where(sql<boolean>`state = 'waiting'`)
+    .where('needs_fetch', '=', needsFetch ? 1 : 0)
+    .where('next_attempt_at', '<=', now)
+    .where('lease_until', '<=', now)
+    .$if(excluded.length > 0, (query) => query.where('party', 'not in', excluded))
+    .orderBy('next_attempt_at')
+    .limit(limit);
+  const rows = await db
+    .with('due', () => storage.forUpdate(due, { skipLocked: true }))
+    .updateTable('inbound_mail')
+    .set((eb) => ({ ...lease, attempts: eb('attempts', '+', 1) }))
+    .where('id', 'in', (eb) => eb.selectFrom('due').select('due.id'))
+    .returningAll()
+    .execute();
+  return rows
+    .toSorted((left, right) => left.next_attempt_at - right.next_attempt_at)
+    .map((row) => toItem(row, lease.lease_token));
 }
 
 /** The outer message, in memory of its own. */
-export function openMail({ contents }: MessagingParts, mail: ClaimedMail): Promise<Buffer> {
+export function openMail({ contents }: MessagingParts, mail: MailItem): Promise<Buffer> {
   return contents.open(mail.stored, sealContext(mail.id));
 }
 
-/** Removes mail whose work is done, in the transaction that stores what came of it. */
+const removeOf = perStorage((storage) =>
+  storage.prepare<MessagingTables, { id: string; token: string }>((db, { id, token }) =>
+    db.deleteFrom('inbound_mail').where('id', '=', id).where('lease_token', '=', token),
+  ),
+);
+
+/**
+ * Removes mail whose work is done, first thing in the transaction that stores what came of it. Throws PLATFORM_LEASE_LOST
+ * if another node has it.
+ */
 export async function removeMail(
   tx: Kysely<MessagingTables>,
-  { contents }: MessagingParts,
-  mail: ClaimedMail,
+  { storage, contents }: MessagingParts,
+  mail: MailItem,
 ): Promise<void> {
+  requireLease(await removeOf(storage).run(tx, { id: mail.id, token: mail.token }), mail.id);
   await contents.releaseIn(tx, mail.stored);
-  await tx.deleteFrom('inbound_mail').where('id', '=', mail.id).execute();
 }
 
-/** Lets mail wait for the next attempt, or sets it aside for an operator when they are used up. Returns true if set aside. */
+/** What becomes of mail that could not be processed now. */
+export type Postponed = 'waiting' | 'dead-letter' | 'undecided';
+
+/**
+ * Lets mail wait for the next attempt, in the lane that it needs; a dead letter when its attempts are used up, for the
+ * operator. Mail of a sender that could not be judged is left to the caller after its last attempt (`undecided`).
+ */
 export async function postponeMail(
-  parts: MessagingParts,
-  mail: ClaimedMail,
+  { storage }: MessagingParts,
+  mail: MailItem,
   errorCode: string,
-): Promise<boolean> {
-  const delayMs = retryDelaysMs[mail.attempts - 1];
-  await parts.storage
+  isUndecided: boolean,
+): Promise<Postponed> {
+  const delays = isUndecided ? undecidedDelaysMs : retryDelaysMs;
+  const movesLane = isUndecided && !mail.needsFetch;
+  const delayMs = movesLane ? 0 : delays[mail.attempts - 1];
+  if (delayMs === undefined && isUndecided) return 'undecided';
+  const state = delayMs === undefined ? 'dead-letter' : 'waiting';
+  const { numUpdatedRows } = await storage
     .tables<MessagingTables>()
     .updateTable('inbound_mail')
     .set({
-      state: delayMs === undefined ? 'failed' : 'waiting',
-      next_attempt_at: parts.clock.now().getTime() + (delayMs ?? 0),
-      lease_owner: null,
-      lease_until: null,
+      state,
+      next_attempt_at: storage.clock.now().getTime() + (delayMs ?? 0),
+      lease_token: null,
+      lease_until: 0,
       last_error: errorCode,
+      ...(movesLane ? { needs_fetch: 1, attempts: 0 } : {}),
     })
     .where('id', '=', mail.id)
-    .execute();
-  return delayMs === undefined;
-}
-
-/** Mail that was set aside because it could not be worked on. */
-export interface SetAsideMail {
-  readonly id: string;
-  readonly mailFrom: string;
-  readonly recipients: readonly string[];
-  readonly receivedAt: Date;
-  /** Code of the last error. */
-  readonly lastError: string;
-}
-
-/** Oldest first. */
-export async function listSetAside(db: Kysely<MessagingTables>): Promise<readonly SetAsideMail[]> {
-  const rows = await db
-    .selectFrom('inbound_mail')
-    .select(['id', 'mail_from', 'recipients', 'received_at', 'last_error'])
-    .where('state', '=', 'failed')
-    .orderBy('received_at')
-    .orderBy('id')
-    .execute();
-  return rows.map((row) => ({
-    id: row.id,
-    mailFrom: row.mail_from,
-    recipients: JSON.parse(row.recipients) as string[],
-    receivedAt: new Date(row.received_at),
-    lastError: row.last_error,
-  }));
-}
-
-/** Lets set-aside mail be tried again, with all attempts: the one named, or all. Returns how many. */
-export async function retrySetAside(
-  db: Kysely<MessagingTables>,
-  nowMs: number,
-  id?: string,
-): Promise<number> {
-  const query = db
-    .updateTable('inbound_mail')
-    .set({ state: 'waiting', attempts: 0, next_attempt_at: nowMs })
-    .where('state', '=', 'failed');
-  const result = await (id === undefined ? query : query.where('id', '=', id)).executeTakeFirst();
-  return Number(result.numUpdatedRows);
-}
-
-/** Gives back the leases that this node held before it was restarted. */
-export async function releaseMailLeases(parts: MessagingParts): Promise<void> {
-  await parts.storage
-    .tables<MessagingTables>()
-    .updateTable('inbound_mail')
-    .set({ lease_owner: null, lease_until: null })
-    .where('lease_owner', '=', parts.nodeId)
-    .execute();
+    .where('lease_token', '=', mail.token)
+    .executeTakeFirst();
+  requireLease(numUpdatedRows, mail.id);
+  return state;
 }
 
 const sealContext = (id: string): string => `inbound:${id}`;

@@ -1,164 +1,164 @@
-import { createHash, randomUUID } from 'node:crypto';
-import type { Kysely } from 'kysely';
-import { collectParts, findBodyText, readMessageIds, type MimeEntity } from '../../../lib/mime/index.ts';
+import { randomUUID } from 'node:crypto';
+import { sql, type Kysely } from 'kysely';
+import { collectParts, findBodyText, type MimeEntity } from '../../../lib/mime/index.ts';
 import { isReport, requestsFinalDelivery } from '../../../lib/mdn/index.ts';
 import { addressKey, domainOf, type DirectAddress } from '../../../lib/values/index.ts';
-import { enqueueMdn, type Original } from './send-notice.ts';
+import { perStorage } from '../per-storage.ts';
 import type { MessagingParts, OpenedMail } from '../ports.ts';
-import type { InboxCopyRow, MessagingTables } from '../tables.ts';
+import { inboxContext, type InboxCopyRow, type InboxMessageRow, type MessagingTables } from '../tables.ts';
+import type { MailEnvelope } from './mail.ts';
+import { hashForRecipient, mayAnswerIn, registerIn, type Identity } from './register.ts';
+import { enqueueMdn } from './send-notice.ts';
 
 /** A verified message for some of our addresses. */
-export interface Received {
-  /** Of the row that the copies share. */
-  readonly messageId: string;
-  /** The inner message as the content store wrote it. */
-  readonly stored: Uint8Array;
+export interface ReceivedMail {
+  readonly mail: MailEnvelope;
   readonly opened: OpenedMail;
   readonly entity: MimeEntity;
-  readonly attachmentCount: number;
-  /** SHA-256 of the inner message. */
-  readonly contentHash: string;
+  readonly identity: Identity;
   /** The active local addresses that it is for. */
   readonly recipients: readonly DirectAddress[];
-  readonly receivedAt: Date;
   /** Clients with webhooks for received messages, and whether an address is theirs. */
   readonly receivers: readonly { readonly clientId: string; owns(address: DirectAddress): boolean }[];
 }
 
+/** The same with its content stored ahead of the transaction. */
+export interface Received extends ReceivedMail {
+  /** The row that the copies share. */
+  readonly row: InboxMessageRow;
+}
+
+/** Throws MimeError for a message that cannot be read. */
+export async function prepareReceived(parts: MessagingParts, received: ReceivedMail): Promise<Received> {
+  const { opened, entity, identity, mail } = received;
+  const attachmentCount = countAttachments(entity);
+  const id = randomUUID();
+  const row = {
+    id,
+    sender: opened.sender,
+    wire_id: identity.wireId ?? '',
+    sealed_message: await parts.contents.write(opened.inner, inboxContext(id)),
+    requests_final_delivery: requestsFinalDelivery(entity) && !isReport(entity) ? 1 : 0,
+    attachment_count: attachmentCount,
+    size_bytes: opened.inner.length,
+    received_at: mail.receivedAt.getTime(),
+  };
+  return { ...received, row };
+}
+
+/** Parts other than the one that is the text. */
+function countAttachments(entity: MimeEntity): number {
+  const leaves = collectParts(entity);
+  return leaves.length - (findBodyText(leaves) === undefined ? 0 : 1);
+}
+
+const insertsOf = perStorage((storage) => ({
+  message: storage.prepare<MessagingTables, InboxMessageRow>((db, row) =>
+    db.insertInto('inbox_message').values({
+      id: row.id,
+      sender: row.sender,
+      wire_id: row.wire_id,
+      sealed_message: row.sealed_message,
+      requests_final_delivery: row.requests_final_delivery,
+      attachment_count: row.attachment_count,
+      size_bytes: row.size_bytes,
+      received_at: row.received_at,
+    }),
+  ),
+  copy: storage.prepare<MessagingTables, InboxCopyRow>((db, row) =>
+    db.insertInto('inbox_copy').values({
+      id: row.id,
+      message_id: row.message_id,
+      address: row.address,
+      address_key: row.address_key,
+      domain: row.domain,
+      acknowledged_at: row.acknowledged_at,
+      warned_at: row.warned_at,
+      received_at: row.received_at,
+    }),
+  ),
+}));
+
 /**
- * Stores a copy for each local recipient, answers each with a processed notice, and queues the webhooks' notifications,
- * all in one transaction (MDN-01, Decision 0014). A message that was stored before is not stored again, but its processed
- * notice is: the sender may not have got the first (AS-82).
+ * Stores a copy for each local recipient, answers each with a processed MDN, and queues the webhooks' notifications, all in
+ * one transaction (MDN-01, Decision 0014). A message that was received before is not stored again, but its processed MDN is
+ * sent again, at most once an hour: the sender may not have got the first (AS-82).
  */
 export async function storeReceived(
   tx: Kysely<MessagingTables>,
   parts: MessagingParts,
   received: Received,
-): Promise<readonly string[]> {
-  const original = originalOf(received);
-  const fresh: InboxCopyRow[] = [];
-  const { messageId, stored } = received;
-  for (const recipient of received.recipients) {
-    const duplicateKey = hashDuplicate(original, recipient, received.contentHash);
-    const earlier = await tx
-      .selectFrom('inbox_copy')
-      .selectAll()
-      .where('duplicate_key', '=', duplicateKey)
-      .executeTakeFirst();
-    if (earlier === undefined) fresh.push(newCopy(messageId, recipient, duplicateKey, received.receivedAt));
-    await answer(tx, parts, received, { recipient, original, earlier });
+): Promise<void> {
+  const { row, mail } = received;
+  const fresh: DirectAddress[] = [];
+  for (const { recipient, hash } of inLockOrder(received)) {
+    const isNew = await registerIn(tx, parts, hash, mail.receivedAt);
+    if (isNew) fresh.push(recipient);
+    else if (await mayAnswerIn(tx, parts, hash)) await answerDuplicate(tx, parts, received, recipient);
   }
   if (fresh.length === 0) {
-    await parts.contents.releaseIn(tx, stored);
-    return [];
+    await parts.contents.releaseIn(tx, row.sealed_message);
+    return;
   }
-  await insertMessage(tx, parts, received, original);
-  await tx.insertInto('inbox_copy').values(fresh).execute();
-  for (const copy of fresh) await tell(tx, parts, received, copy);
-  return fresh.map((copy) => copy.id);
+  await parts.contents.keepIn(tx, row.sealed_message);
+  await insertsOf(parts.storage).message.run(tx, row);
+  // In the order of the envelope.
+  for (const recipient of received.recipients.filter((address) => fresh.includes(address)))
+    await storeCopy(tx, parts, received, recipient);
 }
 
-/** Parts other than the one that is the text. Throws MimeError for a message that cannot be read. */
-export function countAttachments(entity: MimeEntity): number {
-  const leaves = collectParts(entity);
-  return leaves.length - (findBodyText(leaves) === undefined ? 0 : 1);
+/** Two transactions that register the same message for several recipients take the rows in the same order. */
+function inLockOrder({
+  identity,
+  recipients,
+}: Received): readonly { recipient: DirectAddress; hash: Uint8Array }[] {
+  return recipients
+    .map((recipient) => ({ recipient, hash: hashForRecipient(identity, recipient) }))
+    .toSorted((left, right) => Buffer.compare(left.hash, right.hash));
 }
 
-function originalOf({ opened, entity }: Received): Original {
-  const [wireId] = readMessageIds(entity.header('message-id') ?? '');
-  return { sender: opened.sender, wireId };
-}
-
-// A sender that reuses a Message-ID for another content must not make us lose the second message, so the content counts.
-function hashDuplicate(
-  { sender, wireId = '' }: Original,
-  recipient: DirectAddress,
-  contentHash: string,
-): string {
-  const key = JSON.stringify([addressKey(sender), wireId, addressKey(recipient), contentHash]);
-  return createHash('sha256').update(key).digest('hex');
-}
-
-function newCopy(
-  messageId: string,
-  recipient: DirectAddress,
-  duplicateKey: string,
-  receivedAt: Date,
-): InboxCopyRow {
-  return {
-    id: randomUUID(),
-    message_id: messageId,
-    address: recipient,
-    address_key: addressKey(recipient),
-    domain: domainOf(recipient),
-    duplicate_key: duplicateKey,
-    acknowledged_at: null,
-    warned_at: null,
-    received_at: receivedAt.getTime(),
-  };
-}
-
-interface Answer {
-  readonly recipient: DirectAddress;
-  readonly original: Original;
-  readonly earlier: InboxCopyRow | undefined;
-}
-
-async function answer(
-  tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
-  { entity }: Received,
-  { recipient, original, earlier }: Answer,
-): Promise<void> {
-  // A report of whatever kind is never answered (MDN-02).
-  if (isReport(entity)) return;
-  await enqueueMdn(tx, parts, recipient, original, 'processed');
-  const isAcknowledged = earlier !== undefined && earlier.acknowledged_at !== null;
-  if (isAcknowledged && requestsFinalDelivery(entity))
-    await enqueueMdn(tx, parts, recipient, original, 'dispatched');
-}
-
-async function insertMessage(
+async function storeCopy(
   tx: Kysely<MessagingTables>,
   parts: MessagingParts,
   received: Received,
-  original: Original,
+  recipient: DirectAddress,
 ): Promise<void> {
-  const { opened, entity, messageId, stored } = received;
-  await parts.contents.keepIn(tx, stored);
-  await tx
-    .insertInto('inbox_message')
-    .values({
-      id: messageId,
-      sender: opened.sender,
-      wire_id: original.wireId ?? '',
-      sealed_message: stored,
-      requests_final_delivery: requestsFinalDelivery(entity) && !isReport(entity) ? 1 : 0,
-      attachment_count: received.attachmentCount,
-      size_bytes: opened.inner.length,
-      received_at: received.receivedAt.getTime(),
-    })
-    .execute();
-}
-
-async function tell(
-  tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
-  { opened, receivers, receivedAt }: Received,
-  copy: InboxCopyRow,
-): Promise<void> {
-  parts.report('received', {}, { copyId: copy.id });
+  const { row, entity, identity, mail, opened } = received;
+  const copy: InboxCopyRow = {
+    id: randomUUID(),
+    message_id: row.id,
+    address: recipient,
+    address_key: addressKey(recipient),
+    domain: domainOf(recipient),
+    acknowledged_at: null,
+    warned_at: null,
+    received_at: row.received_at,
+  };
+  await insertsOf(parts.storage).copy.run(tx, copy);
+  const messageId = identity.wireId?.slice(0, 255) ?? '';
   await parts.audit.recordIn(tx, {
     action: 'message.receive',
     actor: 'system',
     outcome: 'ok',
-    objects: { copyId: copy.id, from: opened.sender, to: copy.address },
+    objects: { mailId: mail.id, copyId: copy.id, messageId, from: opened.sender, to: copy.address },
   });
+  // A report of whatever kind is never answered (MDN-02).
+  if (!isReport(entity)) await enqueueMdn(tx, parts, recipient, identity, 'processed');
+  await notifyReceivers(tx, parts, received, copy);
+  parts.storage.afterCommit(tx, () => parts.report('received', {}, { copyId: copy.id, messageId }));
+}
+
+async function notifyReceivers(
+  tx: Kysely<MessagingTables>,
+  { webhooks, storage }: MessagingParts,
+  { opened, receivers, mail }: Received,
+  copy: InboxCopyRow,
+): Promise<void> {
   for (const { clientId } of receivers.filter((receiver) => receiver.owns(copy.address as DirectAddress))) {
-    await parts.webhooks.notifyIn(tx, {
+    await webhooks.notifyIn(tx, {
       clientId,
       eventType: 'message.received',
-      at: receivedAt,
+      at: mail.receivedAt,
       messageId: `urn:uuid:${copy.id}`,
       fromDirectAddress: opened.sender,
       toDirectAddress: copy.address,
@@ -166,6 +166,31 @@ async function tell(
       statusCode: '2.0.0',
       statusText: 'A message was received.',
     });
-    await parts.webhooks.notifyInboundIn(tx, clientId, copy.id);
+    await webhooks.notifyInboundIn(tx, clientId, copy.id);
+    storage.afterCommit(tx, () => webhooks.wake());
   }
+}
+
+// The dispatched MDN may have got lost as well.
+async function answerDuplicate(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  { entity, identity, opened }: Received,
+  recipient: DirectAddress,
+): Promise<void> {
+  if (isReport(entity)) return;
+  await enqueueMdn(tx, parts, recipient, identity, 'processed');
+  if (!requestsFinalDelivery(entity)) return;
+  const acknowledged = await tx
+    .selectFrom('inbox_copy as c')
+    .innerJoin('inbox_message as m', 'm.id', 'c.message_id')
+    .select('c.id')
+    .where('m.wire_id', '=', identity.wireId ?? '')
+    // The words of the partial index.
+    .where(sql<boolean>`m.requests_final_delivery = 1`)
+    .where('m.sender', '=', opened.sender)
+    .where('c.address_key', '=', addressKey(recipient))
+    .where('c.acknowledged_at', 'is not', null)
+    .executeTakeFirst();
+  if (acknowledged !== undefined) await enqueueMdn(tx, parts, recipient, identity, 'dispatched');
 }

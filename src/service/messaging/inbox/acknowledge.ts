@@ -16,7 +16,7 @@ export async function acknowledge(
   messageId: string,
   origin: RequestOrigin,
 ): Promise<Date> {
-  const at = await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+  return parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
     const { copy, message } = await getEntry(tx, client, messageId);
     if (copy.acknowledged_at !== null) return new Date(copy.acknowledged_at);
     const now = parts.clock.now();
@@ -37,11 +37,14 @@ export async function acknowledge(
       action: 'message.acknowledge',
       actor: client.clientId,
       outcome: 'ok',
-      objects: { copyId: copy.id, from: message.sender, to: copy.address },
+      objects: {
+        copyId: copy.id,
+        messageId: message.wire_id.slice(0, 255),
+        from: message.sender,
+        to: copy.address,
+      },
       ...origin,
     });
     return now;
   });
-  parts.delivery.wake();
-  return at;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
+import { errorCode } from '../../../core/index.ts';
 import {
   addressKey,
   createMessageUrn,
@@ -14,7 +15,8 @@ import { findWarnings } from './find-warnings.ts';
 import type { SendRequest } from './read-send-request.ts';
 import { stateTexts } from '../reasons.ts';
 import type { MessagingParts, RequestOrigin } from '../ports.ts';
-import type { MessageRow, MessagingTables } from '../tables.ts';
+import { perStorage } from '../per-storage.ts';
+import type { MessageRow, MessagingTables, RecipientRow } from '../tables.ts';
 
 /** The answer of send as JSON text; a replay is the first answer byte for byte (Decision 0009: M2). */
 export interface SendAnswer {
@@ -28,6 +30,21 @@ export interface SendAnswer {
  * (Messaging spec: Send message). When the promise is fulfilled the message will go out even if the machine stops.
  */
 export async function sendMessage(
+  parts: MessagingParts,
+  client: ClientIdentity,
+  body: unknown,
+  origin: RequestOrigin,
+): Promise<SendAnswer> {
+  try {
+    return await acceptSend(parts, client, body, origin);
+  } catch (error) {
+    const { requestId = '' } = origin;
+    parts.report('refused', { code: errorCode(error) }, { requestId, clientId: client.clientId });
+    throw error;
+  }
+}
+
+async function acceptSend(
   parts: MessagingParts,
   client: ClientIdentity,
   body: unknown,
@@ -54,10 +71,7 @@ export async function sendMessage(
     recipients: request.to,
     message,
   });
-  const answer = await storeOnce(parts, client, { draft, request, delivery, origin });
-  if (!answer.isReplay) parts.report('accepted', {}, { messageId: draft.wireId });
-  parts.delivery.wake();
-  return answer;
+  return storeOnce(parts, client, { draft, request, delivery, origin });
 }
 
 function deniedTypes(parts: MessagingParts): { deniedMediaTypes?: ReadonlySet<string> } {
@@ -147,21 +161,24 @@ function draftMessage(client: ClientIdentity, request: SendRequest, requestHash:
   };
 }
 
-// Two equal requests may come at once: the second finds what the first stored, before its own insert or, where
-// transactions run side by side, after the database has refused it.
+// Two equal requests may come at once: the database refuses the second, which then finds what the first stored. The name on the
+// wire may be another client's as well.
 async function storeOnce(
   parts: MessagingParts,
   client: ClientIdentity,
   accepted: Accepted,
 ): Promise<SendAnswer> {
-  const find = (db: Kysely<MessagingTables>) =>
-    findReplay(db, client, accepted.request, accepted.draft.requestHash);
   try {
-    return await parts.storage.transaction(
-      async (tx: Kysely<MessagingTables>) => (await find(tx)) ?? (await storeMessage(tx, parts, accepted)),
+    return await parts.storage.transaction((tx: Kysely<MessagingTables>) =>
+      storeMessage(tx, parts, accepted),
     );
   } catch (error) {
-    const earlier = await find(parts.storage.tables());
+    if (errorCode(error) !== 'PLATFORM_STORAGE_DUPLICATE') throw error;
+    const { request, draft } = accepted;
+    // In a transaction: the first one's commit may be shared with this one, and is not to be seen outside yet.
+    const earlier = await parts.storage.transaction((tx: Kysely<MessagingTables>) =>
+      findReplay(tx, client, request, draft.requestHash),
+    );
     if (earlier === undefined) throw error;
     return earlier;
   }
@@ -174,7 +191,7 @@ interface Accepted {
   readonly origin: RequestOrigin;
 }
 
-// Message, recipients, history, delivery and audit row are stored together or not at all.
+// Message, recipients, delivery and audit row are stored together or not at all.
 async function storeMessage(
   tx: Kysely<MessagingTables>,
   parts: MessagingParts,
@@ -183,11 +200,8 @@ async function storeMessage(
   const { draft, request } = accepted;
   const at = parts.clock.now();
   const json = formatAnswer(draft, request, at);
-  await tx
-    .insertInto('message')
-    .values(messageRow(parts, accepted, json, at))
-    .execute();
-  await insertRecipients(tx, draft.id, request, at);
+  await insertsOf(parts.storage).message.run(tx, messageRow(parts, accepted, json, at));
+  await insertRecipients(tx, parts, draft.id, request, at);
   await parts.delivery.enqueue(tx, accepted.delivery);
   await parts.audit.recordIn(tx, {
     action: 'message.accept',
@@ -200,6 +214,10 @@ async function storeMessage(
       bytes: accepted.delivery.message.length,
     },
     ...accepted.origin,
+  });
+  parts.storage.afterCommit(tx, () => {
+    parts.report('accepted', {}, { messageId: draft.wireId });
+    parts.delivery.wake();
   });
   return { json, messageId: draft.messageId, isReplay: false };
 }
@@ -238,11 +256,11 @@ function detailsOf({ texts, attachments }: SendRequest): object {
 
 async function insertRecipients(
   tx: Kysely<MessagingTables>,
+  { storage }: MessagingParts,
   messageId: string,
   request: SendRequest,
   at: Date,
 ): Promise<void> {
-  const nowMs = at.getTime();
   const rows = request.to.map((address, position) => ({
     id: randomUUID(),
     message_id: messageId,
@@ -253,26 +271,51 @@ async function insertRecipients(
     has_dispatched_notice: 0,
     reason: '',
     status_code: stateTexts.queued.statusCode,
-    status_at: nowMs,
+    status_at: at.getTime(),
     deadline_at: null,
+    event_count: 0,
   }));
-  await tx.insertInto('message_recipient').values(rows).execute();
-  const first = {
-    position: 0,
-    event: 'accepted',
-    from_state: '',
-    to_state: 'queued',
-    reason: '',
-    diagnostic: '',
-    at: nowMs,
-  } as const;
-  await tx
-    .insertInto('recipient_event')
-    .values(
-      rows.map((row) => ({ ...first, id: randomUUID(), recipient_id: row.id, status_code: row.status_code })),
-    )
-    .execute();
+  const [only, ...others] = rows;
+  if (only === undefined) return;
+  if (others.length === 0) await insertsOf(storage).recipient.run(tx, only);
+  else await tx.insertInto('message_recipient').values(rows).execute();
 }
+
+const insertsOf = perStorage((storage) => ({
+  message: storage.prepare<MessagingTables, MessageRow>((db, row) =>
+    db.insertInto('message').values({
+      id: row.id,
+      client_id: row.client_id,
+      uuid: row.uuid,
+      wire_id: row.wire_id,
+      sender: row.sender,
+      sender_key: row.sender_key,
+      request_hash: row.request_hash,
+      response: row.response,
+      is_xdm: row.is_xdm,
+      is_asm_enabled: row.is_asm_enabled,
+      requests_final_delivery: row.requests_final_delivery,
+      sealed_details: row.sealed_details,
+      created_at: row.created_at,
+    }),
+  ),
+  recipient: storage.prepare<MessagingTables, RecipientRow>((db, row) =>
+    db.insertInto('message_recipient').values({
+      id: row.id,
+      message_id: row.message_id,
+      position: row.position,
+      address: row.address,
+      address_key: row.address_key,
+      state: row.state,
+      has_dispatched_notice: row.has_dispatched_notice,
+      reason: row.reason,
+      status_code: row.status_code,
+      status_at: row.status_at,
+      deadline_at: row.deadline_at,
+      event_count: row.event_count,
+    }),
+  ),
+}));
 
 function formatAnswer(draft: Draft, request: SendRequest, at: Date): string {
   const warnings = findWarnings(request);

@@ -4,7 +4,7 @@ import type { ClientIdentity } from '../../oauth/index.ts';
 import { MessagingError } from '../errors.ts';
 import { maxStatusIds } from '../limits.ts';
 import { createProblems, isRecord } from '../problems.ts';
-import { isFailureReason } from '../reasons.ts';
+import { isFailureReason, stateTexts } from '../reasons.ts';
 import { modeOf } from './record-event.ts';
 import { reportOf } from './report-map.ts';
 import { isFinal, recipientStates, type DeliveryMode, type RecipientState } from './states.ts';
@@ -144,7 +144,7 @@ function toReport(
   events: ReadonlyMap<string, readonly RecipientEventRow[]>,
 ): StatusReport {
   const mode = modeOf(message);
-  const recipients = rows.map((row) => toRecipientStatus(row, mode, events.get(row.id) ?? []));
+  const recipients = rows.map((row) => toRecipientStatus(row, message, events.get(row.id) ?? []));
   return {
     messageId: `urn:uuid:${message.uuid}`,
     status: rollUp(
@@ -162,9 +162,10 @@ function toReport(
 
 function toRecipientStatus(
   row: RecipientRow,
-  mode: DeliveryMode,
+  message: MessageRow,
   events: readonly RecipientEventRow[],
 ): RecipientStatus {
+  const mode = modeOf(message);
   const { text } = reportOf(row.state, isFailureReason(row.reason) ? row.reason : 'internal');
   return {
     address: row.address,
@@ -174,7 +175,20 @@ function toRecipientStatus(
     reason: row.reason,
     statusCode: row.status_code,
     text,
-    history: events.map((event) => toHistoryEntry(event, mode)),
+    history: [toFirstEntry(message), ...events.map((event) => toHistoryEntry(event, mode))],
+  };
+}
+
+// The first entry of every recipient is the same; it is the message's own row.
+function toFirstEntry({ created_at }: MessageRow): HistoryEntry {
+  return {
+    event: 'accepted',
+    time: new Date(created_at),
+    status: 'queued',
+    isLate: false,
+    reason: '',
+    statusCode: stateTexts.queued.statusCode,
+    diagnostic: '',
   };
 }
 

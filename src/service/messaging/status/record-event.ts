@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Kysely } from 'kysely';
-import { findReason, reportOf } from './report-map.ts';
-import { cleanStatusText } from '../reasons.ts';
+import type { AnyTransaction } from '../../../platform/index.ts';
+import { perStorage } from '../per-storage.ts';
 import type { MessagingParts } from '../ports.ts';
+import { cleanStatusText } from '../reasons.ts';
+import type { MessageRow, MessagingTables, RecipientEventRow, RecipientRow } from '../tables.ts';
+import type { FoundRecipient } from './find-recipient.ts';
+import { findReason, reportOf, type StateReport } from './report-map.ts';
 import {
   applyEvent,
   deadlineOf,
@@ -10,7 +13,6 @@ import {
   type RecipientEvent,
   type RecipientState,
 } from './states.ts';
-import type { MessageRow, MessagingTables, RecipientRow } from '../tables.ts';
 
 /** One thing that happened to one recipient, with what the far side said about it. */
 export interface RecordedEvent {
@@ -24,51 +26,100 @@ export interface RecordedEvent {
   readonly diagnostic?: string | undefined;
 }
 
-// A peer that repeats its notices endlessly must not fill the database.
-const maxHistory = 100;
+/** A peer that repeats its MDNs endlessly must not fill the database. With the acceptance, a history has one entry more. */
+const maxHistory = 99;
 
 export type EventParts = Pick<MessagingParts, 'storage' | 'webhooks' | 'windows' | 'report'>;
 
+type Progress = Pick<
+  RecipientRow,
+  | 'id'
+  | 'state'
+  | 'has_dispatched_notice'
+  | 'reason'
+  | 'status_code'
+  | 'status_at'
+  | 'deadline_at'
+  | 'event_count'
+>;
+
+const queriesOf = perStorage((storage) => ({
+  insertEvent: storage.prepare<MessagingTables, RecipientEventRow>((db, row) =>
+    db.insertInto('recipient_event').values({
+      id: row.id,
+      recipient_id: row.recipient_id,
+      position: row.position,
+      event: row.event,
+      from_state: row.from_state,
+      to_state: row.to_state,
+      reason: row.reason,
+      status_code: row.status_code,
+      diagnostic: row.diagnostic,
+      at: row.at,
+    }),
+  ),
+  updateRecipient: storage.prepare<MessagingTables, Progress>((db, row) =>
+    db
+      .updateTable('message_recipient')
+      .set({
+        state: row.state,
+        has_dispatched_notice: row.has_dispatched_notice,
+        reason: row.reason,
+        status_code: row.status_code,
+        status_at: row.status_at,
+        deadline_at: row.deadline_at,
+        event_count: row.event_count,
+      })
+      .where('id', '=', row.id),
+  ),
+}));
+
 /**
  * The one place where a recipient's state changes: the new state, its history row and the notifications of the client's
- * webhooks are stored in one transaction. A final state never changes; a late event is recorded in the history only
- * (Decision 0012).
+ * webhooks are stored in one transaction, which has locked the recipient (`find-recipient.ts`). A final state never changes; a
+ * late event is recorded in the history only (Decision 0012).
  */
 export async function recordEvent(
-  tx: Kysely<MessagingTables>,
+  tx: AnyTransaction,
   parts: EventParts,
-  recipientId: string,
+  recipient: FoundRecipient,
   recorded: RecordedEvent,
-): Promise<RecipientState | undefined> {
-  const found = await findForUpdate(tx, parts, recipientId);
-  if (found === undefined) return undefined;
-  const { recipient, message } = found;
-  const mode = modeOf(message);
+): Promise<RecipientState> {
+  const mode = modeOf(recipient);
   const applied = applyEvent(
     { state: recipient.state, mode, hasDispatchedNotice: recipient.has_dispatched_notice === 1 },
     recorded.event,
   );
   const report = reportOf(applied.state, findReason(recipient.state, recorded), recorded.statusCode);
-  await appendHistory(tx, recipient, recorded, applied.state, report);
+  if (recipient.event_count >= maxHistory && !applied.isChanged) return applied.state;
+  const { insertEvent, updateRecipient } = queriesOf(parts.storage);
   const at = recorded.at.getTime();
-  await tx
-    .updateTable('message_recipient')
-    .set({
-      has_dispatched_notice: applied.hasDispatchedNotice ? 1 : 0,
-      ...(applied.isChanged
-        ? {
-            state: applied.state,
-            reason: report.reason,
-            status_code: report.statusCode,
-            status_at: at,
-            deadline_at: deadlineOf(applied.state, mode, at, parts.windows),
-          }
-        : {}),
-    })
-    .where('id', '=', recipientId)
-    .execute();
+  await insertEvent.run(tx, {
+    id: randomUUID(),
+    recipient_id: recipient.id,
+    position: recipient.event_count,
+    event: recorded.event,
+    from_state: recipient.state,
+    to_state: applied.state,
+    reason: recorded.reason ?? '',
+    status_code: recorded.statusCode ?? report.statusCode,
+    diagnostic: cleanStatusText(recorded.diagnostic ?? ''),
+    at,
+  });
+  await updateRecipient.run(tx, {
+    ...recipient,
+    has_dispatched_notice: applied.hasDispatchedNotice ? 1 : 0,
+    event_count: recipient.event_count + 1,
+    ...(applied.isChanged && {
+      state: applied.state,
+      reason: report.reason,
+      status_code: report.statusCode,
+      status_at: at,
+      deadline_at: deadlineOf(applied.state, mode, at, parts.windows) ?? null,
+    }),
+  });
   if (applied.isChanged)
-    await notify(tx, parts, { message, recipient, state: applied.state, report, at: recorded.at });
+    await notify(tx, parts, { recipient, state: applied.state, report, at: recorded.at });
   return applied.state;
 }
 
@@ -76,85 +127,32 @@ export function modeOf(message: Pick<MessageRow, 'requests_final_delivery'>): De
   return message.requests_final_delivery === 1 ? 'final-delivery' : 'general';
 }
 
-interface Found {
-  readonly recipient: RecipientRow;
-  readonly message: MessageRow;
-}
-
-async function findForUpdate(
-  tx: Kysely<MessagingTables>,
-  { storage }: EventParts,
-  recipientId: string,
-): Promise<Found | undefined> {
-  const query = tx.selectFrom('message_recipient').selectAll().where('id', '=', recipientId);
-  const recipient = await storage.forUpdate(query).executeTakeFirst();
-  if (recipient === undefined) return undefined;
-  const message = await tx
-    .selectFrom('message')
-    .selectAll()
-    .where('id', '=', recipient.message_id)
-    .executeTakeFirstOrThrow();
-  return { recipient, message };
-}
-
-type Report = ReturnType<typeof reportOf>;
-
-async function appendHistory(
-  tx: Kysely<MessagingTables>,
-  recipient: RecipientRow,
-  recorded: RecordedEvent,
-  toState: RecipientState,
-  report: Report,
-): Promise<void> {
-  const { count } = await tx
-    .selectFrom('recipient_event')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('recipient_id', '=', recipient.id)
-    .executeTakeFirstOrThrow();
-  if (Number(count) >= maxHistory && toState === recipient.state) return;
-  await tx
-    .insertInto('recipient_event')
-    .values({
-      id: randomUUID(),
-      recipient_id: recipient.id,
-      position: Number(count),
-      event: recorded.event,
-      from_state: recipient.state,
-      to_state: toState,
-      reason: recorded.reason ?? '',
-      status_code: recorded.statusCode ?? report.statusCode,
-      diagnostic: cleanStatusText(recorded.diagnostic ?? ''),
-      at: recorded.at.getTime(),
-    })
-    .execute();
-}
-
-interface Change extends Found {
+interface Change {
+  readonly recipient: FoundRecipient;
   readonly state: RecipientState;
-  readonly report: Report;
+  readonly report: StateReport;
   readonly at: Date;
 }
 
 async function notify(
-  tx: Kysely<MessagingTables>,
-  { webhooks, report }: EventParts,
-  change: Change,
+  tx: AnyTransaction,
+  { storage, webhooks, report }: EventParts,
+  { recipient, state, report: told, at }: Change,
 ): Promise<void> {
-  if (change.state === 'queued') return;
-  report(
-    'changed',
-    { state: change.state, reason: change.report.reason },
-    { messageId: change.message.wire_id },
+  if (state === 'queued') return;
+  storage.afterCommit(tx, () =>
+    report('changed', { state, reason: told.reason }, { messageId: recipient.wire_id }),
   );
   await webhooks.notifyIn(tx, {
-    clientId: change.message.client_id,
-    eventType: `message.${change.state}`,
-    at: change.at,
-    messageId: `urn:uuid:${change.message.uuid}`,
-    fromDirectAddress: change.message.sender,
-    toDirectAddress: change.recipient.address,
-    status: change.state,
-    statusCode: change.report.statusCode,
-    statusText: change.report.text,
+    clientId: recipient.client_id,
+    eventType: `message.${state}`,
+    at,
+    messageId: `urn:uuid:${recipient.uuid}`,
+    fromDirectAddress: recipient.sender,
+    toDirectAddress: recipient.address,
+    status: state,
+    statusCode: told.statusCode,
+    statusText: told.text,
   });
+  storage.afterCommit(tx, () => webhooks.wake());
 }

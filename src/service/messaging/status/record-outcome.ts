@@ -1,27 +1,34 @@
 import { addressKey } from '../../../lib/values/index.ts';
-import { tablesOf, type AnyTransaction } from '../../../platform/index.ts';
+import type { AnyTransaction } from '../../../platform/index.ts';
 import type { DeliveryOutcome } from '../../delivery/index.ts';
-import { recordEvent } from './record-event.ts';
 import type { MessagingParts } from '../ports.ts';
-import type { MessagingTables } from '../tables.ts';
+import { recipientQueries } from './find-recipient.ts';
+import { recordEvent } from './record-event.ts';
 
-/** Stores what delivery says about one recipient, in delivery's transaction (MDN-27). */
-export async function recordOutcome(
+/** Stores what delivery says about recipients of one delivery, in delivery's transaction (MDN-27). */
+export async function recordOutcomes(
+  tx: AnyTransaction,
+  parts: MessagingParts,
+  outcomes: readonly DeliveryOutcome[],
+): Promise<void> {
+  for (const outcome of outcomes) await recordOutcome(tx, parts, outcome);
+}
+
+async function recordOutcome(
   tx: AnyTransaction,
   parts: MessagingParts,
   outcome: DeliveryOutcome,
 ): Promise<void> {
-  await auditOutcome(tx, parts, outcome);
-  if (outcome.kind !== 'message') return;
-  const db = tablesOf<MessagingTables>(tx);
-  const recipient = await db
-    .selectFrom('message_recipient')
-    .select('id')
-    .where('message_id', '=', outcome.deliveryId)
-    .where('address_key', '=', addressKey(outcome.recipient))
-    .executeTakeFirst();
+  const recipient =
+    outcome.kind === 'message'
+      ? await recipientQueries(parts.storage).byAddress.first(tx, {
+          messageId: outcome.deliveryId,
+          addressKey: addressKey(outcome.recipient),
+        })
+      : undefined;
+  await auditOutcome(tx, parts, outcome, recipient?.wire_id);
   if (recipient === undefined) return;
-  await recordEvent(db, parts, recipient.id, {
+  await recordEvent(tx, parts, recipient, {
     event: outcome.outcome === 'sent' ? 'sent' : 'refused',
     at: outcome.at,
     reason: outcome.reason,
@@ -34,6 +41,7 @@ async function auditOutcome(
   tx: AnyTransaction,
   { audit }: MessagingParts,
   outcome: DeliveryOutcome,
+  wireId: string | undefined,
 ): Promise<void> {
   await audit.recordIn(tx, {
     action: outcome.outcome === 'sent' ? `${outcome.kind}.sent` : `${outcome.kind}.undeliverable`,
@@ -41,6 +49,7 @@ async function auditOutcome(
     outcome: outcome.outcome === 'sent' ? 'ok' : 'failed',
     objects: {
       deliveryId: outcome.deliveryId,
+      ...(wireId === undefined ? {} : { messageId: wireId }),
       to: outcome.recipient,
       ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
     },

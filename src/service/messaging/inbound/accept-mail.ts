@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import { errorCode } from '../../../core/index.ts';
+import type { MessagingParts } from '../ports.ts';
+import type { MessagingTables } from '../tables.ts';
+import { judgeMail, type Verdict } from './judge-mail.ts';
+import { partyOf, senderDomainOf, type IncomingMail, type MailEnvelope } from './mail.ts';
+import type { MailWorkers } from './mail-workers.ts';
+import { spoolMail, type SpoolCaps, type SpoolFacts } from './spool-mail.ts';
+
+export interface IntakeOptions {
+  readonly caps: SpoolCaps;
+  readonly direct: DirectLimits;
+  /** Undefined until the service is started: then all mail is spooled. */
+  readonly workers: () => MailWorkers | undefined;
+}
+
+/** What is processed before the SMTP edge answers. */
+export interface DirectLimits {
+  readonly maxBytes: number;
+  /** Mails in hand at the same time. */
+  readonly slots: number;
+  /** The same of one peer. */
+  readonly share: number;
+  /** Time to judge one; what takes longer is spooled. */
+  readonly budgetMs: number;
+}
+
+export const defaultDirectLimits: DirectLimits = {
+  maxBytes: 256 * 1024,
+  slots: 128,
+  share: 64,
+  budgetMs: 3_000,
+};
+
+/** A peer whose mail took longer than the budget is not waited for again for this long. */
+const noWaitMs = 60_000;
+/** Parties remembered as slow. */
+const maxSlow = 10_000;
+
+/** What is known of mail that goes to the spool; undefined if it was processed. */
+type Trial = Omit<SpoolFacts, 'network' | 'id'> | undefined;
+
+export interface Intake {
+  /**
+   * Accepts mail: durable when fulfilled, so that the SMTP edge may say 250. Small mail that needs no network to be judged is
+   * processed at once, with one transaction; the rest is spooled. Returns the id of the mail that waits in the spool, if it does.
+   * Throws MESSAGING_SPOOL_FULL.
+   */
+  accept(mail: IncomingMail, network: string): Promise<string | undefined>;
+}
+
+export function createIntake(parts: MessagingParts, { caps, direct, workers }: IntakeOptions): Intake {
+  const inHand = new Map<string, number>();
+  const slowUntil = new Map<string, number>();
+  let total = 0;
+
+  function isDirect(party: string, mail: IncomingMail): boolean {
+    if (workers() === undefined || mail.message.length > direct.maxBytes) return false;
+    if (total >= direct.slots || (inHand.get(party) ?? 0) >= direct.share) return false;
+    const until = slowUntil.get(party);
+    if (until === undefined) return true;
+    if (until > performance.now()) return false;
+    slowUntil.delete(party);
+    return true;
+  }
+
+  function noteSlow(party: string): void {
+    if (slowUntil.size >= maxSlow) slowUntil.clear();
+    slowUntil.set(party, performance.now() + noWaitMs);
+  }
+
+  async function tryDirect(party: string, mail: IncomingMail, envelope: MailEnvelope): Promise<Trial> {
+    inHand.set(party, (inHand.get(party) ?? 0) + 1);
+    total++;
+    try {
+      // The agent takes the memory over, and the spool may need it afterwards.
+      const copy = Buffer.from(mail.message);
+      const judging = judgeMail(parts, envelope, async () => copy, { allowFetch: false });
+      const verdict = await within(direct.budgetMs, judging);
+      if (verdict === undefined) {
+        noteSlow(party);
+        return { needsFetch: false };
+      }
+      return await conclude(verdict, envelope.id);
+    } finally {
+      total--;
+      const left = (inHand.get(party) ?? 1) - 1;
+      if (left === 0) inHand.delete(party);
+      else inHand.set(party, left);
+    }
+  }
+
+  async function conclude(verdict: Verdict, id: string): Promise<Trial> {
+    if (verdict.kind === 'undecided') return { needsFetch: true };
+    if (verdict.kind === 'failed') return failed(verdict.error, id);
+    const { storeIn } = verdict;
+    try {
+      await parts.storage.transaction((tx: Kysely<MessagingTables>) => storeIn(tx));
+      return undefined;
+    } catch (error) {
+      return failed(error, id);
+    }
+  }
+
+  function failed(error: unknown, id: string): Trial {
+    const code = errorCode(error);
+    parts.report('postponed', { code }, { mailId: id, attempts: 1 });
+    return { needsFetch: false, lastError: code };
+  }
+
+  return {
+    async accept(mail, network) {
+      const party = partyOf(network, senderDomainOf(mail.mailFrom));
+      const id = randomUUID();
+      const { mailFrom, recipients } = mail;
+      const envelope: MailEnvelope = { id, mailFrom, recipients, receivedAt: parts.clock.now() };
+      const facts = isDirect(party, mail) ? await tryDirect(party, mail, envelope) : { needsFetch: false };
+      if (facts === undefined) return undefined;
+      return spoolMail(parts, caps, mail, { ...facts, id, network }, workers()?.lane(facts.needsFetch));
+    },
+  };
+}
+
+/** Undefined if it takes longer; the result is then dropped. */
+async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,79 @@
+import { sql, type Kysely } from 'kysely';
+import type { Storage } from '../../../platform/index.ts';
+import type { MessagingTables } from '../tables.ts';
+
+/** Inbound mail that could not be processed, kept for the operator. */
+export interface DeadLetter {
+  readonly id: string;
+  readonly mailFrom: string;
+  readonly recipients: readonly string[];
+  readonly receivedAt: Date;
+  /** Code of the last error. */
+  readonly reason: string;
+}
+
+/** Oldest first. */
+export async function listDeadLetters(storage: Storage): Promise<readonly DeadLetter[]> {
+  const rows = await storage
+    .tables<MessagingTables>()
+    .selectFrom('inbound_mail')
+    .select(['id', 'mail_from', 'recipients', 'received_at', 'last_error'])
+    .where(isDead)
+    .orderBy('received_at')
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    mailFrom: row.mail_from,
+    recipients: JSON.parse(row.recipients) as string[],
+    receivedAt: new Date(row.received_at),
+    reason: row.last_error,
+  }));
+}
+
+/** Lets dead letters be tried again, with all attempts: the one named, or all. Returns how many. */
+export async function retryDeadLetters(storage: Storage, id?: string): Promise<number> {
+  const ids = await storage
+    .tables<MessagingTables>()
+    .selectFrom('inbound_mail')
+    .select(['id', 'content_hash'])
+    .where(isDead)
+    .$if(id !== undefined, (query) => query.where('id', '=', id ?? ''))
+    .orderBy('received_at')
+    .execute();
+  let count = 0;
+  for (const row of ids) {
+    const isWoken = await storage.transaction((tx: Kysely<MessagingTables>) => retryOne(tx, storage, row));
+    if (isWoken) count++;
+  }
+  return count;
+}
+
+// The peer may have sent it again meanwhile: mail that waits already is not made to wait twice.
+async function retryOne(
+  tx: Kysely<MessagingTables>,
+  storage: Storage,
+  row: { readonly id: string; readonly content_hash: string },
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('inbound_mail')
+    .set({ state: 'waiting', attempts: 0, next_attempt_at: storage.clock.now().getTime() })
+    .where('id', '=', row.id)
+    .where(isDead)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('inbound_mail as same')
+            .select('same.id')
+            .where('same.content_hash', '=', row.content_hash)
+            .where('same.state', '=', 'waiting'),
+        ),
+      ),
+    )
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+// The words of the partial index.
+const isDead = sql<boolean>`state = 'dead-letter'`;

@@ -1,0 +1,218 @@
+import type { Kysely } from 'kysely';
+import { CodedError, errorCode, hashInSlices } from '../../../core/index.ts';
+import { isReport, readNotice, type Notice } from '../../../lib/mdn/index.ts';
+import { MimeError, parseEntity, readMessageIds, type MimeEntity } from '../../../lib/mime/index.ts';
+import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import { canSendAs } from '../../oauth/index.ts';
+import type { MessagingParts, OpenedMail, OpenOptions } from '../ports.ts';
+import type { MessagingTables } from '../tables.ts';
+import { applyNotice } from './apply-notice.ts';
+import { findDateFault } from './check-dates.ts';
+import type { MailEnvelope } from './mail.ts';
+import { hashForAll, mayAnswerIn, registerIn, type Identity } from './register.ts';
+import { enqueueFailure, type Failure } from './send-notice.ts';
+import { prepareReceived, storeReceived, type Received } from './store-received.ts';
+
+/** What is to be done with mail. */
+export type Verdict =
+  /** `storeIn` stores all that follows: the message, the state that an MDN changes, or that it was rejected. It may run again. */
+  | { readonly kind: 'decided'; readonly storeIn: (tx: Kysely<MessagingTables>) => Promise<void> }
+  /** The sender could not be looked into. */
+  | { readonly kind: 'undecided'; readonly error: unknown }
+  /** Something else is missing, or broken, on our side. */
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+/**
+ * Opens and judges mail (AS-70 to AS-79). Never throws for what is in the mail. The memory of a large message is taken over.
+ */
+export async function judgeMail(
+  parts: MessagingParts,
+  mail: MailEnvelope,
+  readMessage: () => Promise<Uint8Array>,
+  options: OpenOptions,
+): Promise<Verdict> {
+  try {
+    const recipients = mail.recipients.flatMap((text) => findDirectAddress(text) ?? []);
+    const message = await readMessage();
+    const opened = await parts.agent.openIncoming({ message, mailFrom: mail.mailFrom, recipients }, options);
+    return { kind: 'decided', storeIn: await decideOpened(parts, mail, opened) };
+  } catch (error) {
+    if (isRejection(error)) return { kind: 'decided', storeIn: rejection(parts, mail, errorCode(error)) };
+    return { kind: undecidedCodes.has(errorCode(error)) ? 'undecided' : 'failed', error };
+  }
+}
+
+const undecidedCodes: ReadonlySet<string> = new Set(['DIRECT_SENDER_NEEDS_FETCH', 'DIRECT_SENDER_UNDECIDED']);
+
+type Store = (tx: Kysely<MessagingTables>) => Promise<void>;
+
+/** An opened message with what is needed of it again and again. */
+interface OpenedParts {
+  readonly mail: MailEnvelope;
+  readonly opened: OpenedMail;
+  readonly entity: MimeEntity;
+  readonly identity: Identity;
+  readonly addressees: Addressees;
+}
+
+// The sender is known and trusted, so a message that is too deep or too complex to be read does not just vanish (MDN-12).
+async function decideOpened(parts: MessagingParts, mail: MailEnvelope, opened: OpenedMail): Promise<Store> {
+  const entity = parseEntity(opened.inner);
+  const [wireId] = readMessageIds(entity.header('message-id') ?? '');
+  const identity = { sender: opened.sender, wireId, contentHash: await hashInSlices(opened.inner) };
+  const addressees = await sortRecipients(parts, mail, opened);
+  const all = { mail, opened, entity, identity, addressees };
+  const dateFault = findDateFault(entity, opened, parts.mailDates, parts.clock.now());
+  if (dateFault !== undefined) return refusal(parts, all, dateFault, outdated);
+  try {
+    const notice = readNotice(entity);
+    return notice === undefined ? await acceptMessage(parts, all) : acceptNotice(parts, all, notice);
+  } catch (error) {
+    if (!(error instanceof MimeError)) throw error;
+    return refusal(parts, all, error.code, unreadable);
+  }
+}
+
+function acceptNotice(parts: MessagingParts, { mail, opened, identity }: OpenedParts, notice: Notice): Store {
+  const hash = hashForAll(identity, 'report', opened.recipients);
+  return async (tx) => {
+    const isNew = await registerIn(tx, parts, hash, mail.receivedAt);
+    const { applied, ignored } = isNew
+      ? await applyNotice(tx, parts, opened, notice)
+      : { applied: 0, ignored: 'duplicate' };
+    const messageId = notice.originalMessageIds[0]?.slice(0, 255) ?? '';
+    parts.storage.afterCommit(tx, () =>
+      parts.report('noticed', { kind: notice.kind, ignored: ignored ?? '' }, { mailId: mail.id, messageId }),
+    );
+    await parts.audit.recordIn(tx, {
+      action: `${notice.kind}.receive`,
+      actor: 'system',
+      outcome: ignored === undefined ? 'ok' : 'refused',
+      objects: { mailId: mail.id, from: opened.sender, messageId, applied, reason: ignored ?? '' },
+    });
+  };
+}
+
+async function acceptMessage(parts: MessagingParts, all: OpenedParts): Promise<Store> {
+  const { mail, opened, entity, identity, addressees } = all;
+  const received: Received = await prepareReceived(parts, {
+    mail,
+    opened,
+    entity,
+    identity,
+    recipients: addressees.active,
+    receivers: addressees.active.length === 0 ? [] : await findReceivers(parts),
+  });
+  return async (tx) => {
+    await storeReceived(tx, parts, received);
+    await reportFailureIn(tx, parts, all, addressees.unknown, unknownRecipient);
+  };
+}
+
+interface Addressees {
+  /** Ours, active, and the message was opened for them. */
+  readonly active: readonly DirectAddress[];
+  /** In a domain of ours, but no such address, or a disabled one. */
+  readonly unknown: readonly DirectAddress[];
+}
+
+async function sortRecipients(
+  { trust }: MessagingParts,
+  mail: MailEnvelope,
+  opened: OpenedMail,
+): Promise<Addressees> {
+  const openedFor = new Set(opened.recipients.map(addressKey));
+  const active: DirectAddress[] = [];
+  const unknown: DirectAddress[] = [];
+  const addresses = new Map(
+    mail.recipients
+      .flatMap((text) => findDirectAddress(text) ?? [])
+      .map((address) => [addressKey(address), address]),
+  );
+  for (const [key, address] of addresses) {
+    const hosted = await trust.findAddress(address);
+    if (hosted?.status === 'active') active.push(...(openedFor.has(key) ? [hosted.address] : []));
+    else if (await trust.isHostedDomain(domainOf(address))) unknown.push(address);
+  }
+  return { active, unknown };
+}
+
+async function findReceivers({ webhooks, clients }: MessagingParts): Promise<Received['receivers']> {
+  const ids = await webhooks.listReceivers();
+  if (ids.length === 0) return [];
+  const found = await Promise.allSettled(ids.map((clientId) => clients.get(clientId)));
+  return found
+    .flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    .filter((client) => client.disabledAt === undefined)
+    .map((client) => ({ clientId: client.clientId, owns: (address) => canSendAs(client, address) }));
+}
+
+const unknownRecipient: Failure = { status: '5.1.1', diagnostic: 'There is no such recipient here.' };
+const unreadable: Failure = { status: '5.6.0', diagnostic: 'The message is too complex to be read.' };
+const outdated: Failure = {
+  status: '5.4.7',
+  diagnostic: 'The date of the message is too far from the time of its arrival.',
+};
+
+/** Rejects mail of a trusted sender, who is told so. */
+function refusal(parts: MessagingParts, all: OpenedParts, reason: string, failure: Failure): Store {
+  const reject = rejection(parts, all.mail, reason, all);
+  return async (tx) => {
+    await reportFailureIn(tx, parts, all, all.addressees.active, failure);
+    await reject(tx);
+  };
+}
+
+// The mail was taken with a 250, so its sender must be told that it reached nobody (MDN-12, DSN-05); of a replay once an hour.
+async function reportFailureIn(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  { mail, entity, identity }: OpenedParts,
+  recipients: readonly DirectAddress[],
+  failure: Failure,
+): Promise<void> {
+  if (recipients.length === 0 || mail.mailFrom === '' || isReport(entity)) return;
+  const hash = hashForAll(identity, 'undeliverable', recipients);
+  const isNew = await registerIn(tx, parts, hash, mail.receivedAt);
+  if (!isNew && !(await mayAnswerIn(tx, parts, hash))) return;
+  for (const addresses of Map.groupBy(recipients, domainOf).values())
+    await enqueueFailure(tx, parts, addresses, identity, failure);
+}
+
+// What the agent refuses for good is dropped without any MDN (AS-78); limits of the MIME reader count as such.
+function isRejection(error: unknown): boolean {
+  if (error instanceof MimeError) return true;
+  return (
+    error instanceof CodedError &&
+    !error.isTransient &&
+    error.kind !== 'internal' &&
+    error.kind !== 'unavailable'
+  );
+}
+
+/** That mail was rejected for good. */
+export function rejection(
+  parts: MessagingParts,
+  mail: MailEnvelope,
+  reason: string,
+  opened?: Pick<OpenedParts, 'identity'>,
+): Store {
+  const messageId = opened?.identity.wireId?.slice(0, 255) ?? '';
+  return async (tx) => {
+    await parts.audit.recordIn(tx, {
+      action: 'message.reject',
+      actor: 'system',
+      outcome: 'refused',
+      objects: {
+        mailId: mail.id,
+        messageId,
+        from: mail.mailFrom.slice(0, 320),
+        to: mail.recipients.join(' ').slice(0, 2000),
+        reason,
+      },
+    });
+    parts.storage.afterCommit(tx, () =>
+      parts.report('rejected', { code: reason }, { mailId: mail.id, messageId }),
+    );
+  };
+}

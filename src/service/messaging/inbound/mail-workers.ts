@@ -1,0 +1,171 @@
+import { errorCode } from '../../../core/index.ts';
+import {
+  createLeases,
+  isLeaseLost,
+  startFairWorker,
+  type AttemptVerdict,
+  type FairLimits,
+  type FairWorker,
+} from '../../../platform/index.ts';
+import type { Kysely } from 'kysely';
+import type { MessagingParts } from '../ports.ts';
+import type { MessagingTables } from '../tables.ts';
+import { judgeMail, rejection, type Verdict } from './judge-mail.ts';
+import {
+  claimMail,
+  maxInboundAttempts,
+  maxUndecidedAttempts,
+  openMail,
+  postponeMail,
+  removeMail,
+  type MailItem,
+  type MailTaker,
+} from './spool-mail.ts';
+
+/** The two lanes of spooled mail. */
+export interface MailWorkers {
+  /** Mail that is judged without fetches for unknown senders, or with them. */
+  lane(needsFetch: boolean): MailTaker;
+  wake(): void;
+  close(): Promise<void>;
+}
+
+export interface MailWorkerOptions {
+  /** How long a node that says nothing keeps mail. */
+  readonly leaseMs: number;
+  /** How often the spool is looked at without being woken. */
+  readonly idleMs: number;
+}
+
+const ordinaryLimits: FairLimits = {
+  slots: 8,
+  share: 4,
+  slowSlots: 2,
+  slowShare: 1,
+  slowAfterMs: 5_000,
+  waiting: 64,
+  // Mail is no party that could be unreachable; it waits by its own delays.
+  failuresBeforeRest: Number.MAX_SAFE_INTEGER,
+  restMs: 1_000,
+  maxRestMs: 1_000,
+};
+
+/** Each slot may be held for as long as a stranger's server says nothing, so there are few, and no party has all of them. */
+const fetchLimits: FairLimits = {
+  ...ordinaryLimits,
+  slots: 4,
+  share: 2,
+  slowSlots: 2,
+  slowShare: 1,
+  waiting: 16,
+};
+
+export function startMailWorkers(parts: MessagingParts, { leaseMs, idleMs }: MailWorkerOptions): MailWorkers {
+  const leases = createLeases({ storage: parts.storage, table: 'inbound_mail', leaseMs });
+
+  function startLane(needsFetch: boolean): FairWorker<MailItem> {
+    return startFairWorker<MailItem>({
+      name: needsFetch ? 'inbound-fetch' : 'inbound',
+      limits: needsFetch ? fetchLimits : ordinaryLimits,
+      leases,
+      leaseMs,
+      claim: (limit, excluded) => claimMail(parts, leases, needsFetch, limit, excluded),
+      handle: (item) => processMail(parts, item, () => fetching.wake()),
+      dueAfter: (ms) => parts.storage.clock.now().getTime() + ms,
+      idleMs,
+      log: parts.log,
+    });
+  }
+
+  const fetching = startLane(true);
+  const ordinary = startLane(false);
+  const takerOf = (worker: FairWorker<MailItem>): MailTaker => ({
+    leases,
+    hasRoom: (party) => worker.hasRoom(party),
+    offer: (item) => worker.offer(item),
+    wake: () => worker.wake(),
+  });
+  const [forFetches, forOthers] = [takerOf(fetching), takerOf(ordinary)];
+  return {
+    lane: (needsFetch) => (needsFetch ? forFetches : forOthers),
+    wake() {
+      fetching.wake();
+      ordinary.wake();
+    },
+    async close() {
+      await Promise.all([fetching.close(), ordinary.close()]);
+    },
+  };
+}
+
+/** Works on one spooled mail. What comes of it is stored together with its removal, under its lease. */
+async function processMail(
+  parts: MessagingParts,
+  mail: MailItem,
+  wakeFetching: () => void,
+): Promise<AttemptVerdict> {
+  const verdict = await judge(parts, mail);
+  if (verdict.kind === 'decided') {
+    try {
+      await settle(parts, mail, verdict.storeIn);
+    } catch (error) {
+      if (isLeaseLost(error)) throw error;
+      await postpone(parts, mail, error, false);
+    }
+    return 'ok';
+  }
+  const isUndecided = verdict.kind === 'undecided';
+  await postpone(parts, mail, verdict.error, isUndecided);
+  if (isUndecided && !mail.needsFetch) wakeFetching();
+  return 'ok';
+}
+
+async function judge(parts: MessagingParts, mail: MailItem): Promise<Verdict> {
+  // It has ended the process that often.
+  if (mail.attempts > (mail.needsFetch ? maxUndecidedAttempts : maxInboundAttempts))
+    return { kind: 'failed', error: new RangeError('the attempts are used up') };
+  return judgeMail(parts, mail, () => openMail(parts, mail), {
+    allowFetch: mail.needsFetch,
+    isLastAttempt: mail.needsFetch && mail.attempts >= maxUndecidedAttempts,
+  });
+}
+
+async function settle(
+  parts: MessagingParts,
+  mail: MailItem,
+  storeIn: (tx: Kysely<MessagingTables>) => Promise<void>,
+): Promise<void> {
+  await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+    await removeMail(tx, parts, mail);
+    await storeIn(tx);
+  });
+}
+
+async function postpone(
+  parts: MessagingParts,
+  mail: MailItem,
+  error: unknown,
+  isUndecided: boolean,
+): Promise<void> {
+  const code = errorCode(error);
+  const became = await postponeMail(parts, mail, code, isUndecided);
+  if (became === 'undecided') {
+    await settle(parts, mail, rejection(parts, mail, code));
+    return;
+  }
+  const fields = { mailId: mail.id, attempts: mail.attempts, frames: framesOf(error) };
+  parts.report(became === 'dead-letter' ? 'deadLettered' : 'postponed', { code }, fields);
+  if (became === 'waiting') return;
+  await parts.audit.recordNow({
+    action: 'message.dead-letter',
+    actor: 'system',
+    outcome: 'failed',
+    objects: { mailId: mail.id, from: mail.mailFrom.slice(0, 320), reason: code },
+  });
+}
+
+// Where it happened, without the text: what a parser says may quote what it could not read.
+function framesOf(error: unknown): readonly string[] {
+  const lines = error instanceof Error ? (error.stack?.split('\n') ?? []) : [];
+  return lines.filter((line) => line.startsWith('    at ')).slice(0, 10);
+}

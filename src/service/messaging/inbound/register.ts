@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import type { AnyTransaction } from '../../../platform/index.ts';
+import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
+import { perStorage } from '../per-storage.ts';
+import type { MessagingParts } from '../ports.ts';
+import type { MessagingTables } from '../tables.ts';
+
+/** A duplicate is answered at most once in this time. */
+const answerEveryMs = 3_600_000;
+
+/** What a message is known by, whatever envelope brings it. */
+export interface Identity {
+  readonly sender: DirectAddress;
+  /** With angle brackets; undefined if the message had none. */
+  readonly wireId: string | undefined;
+  /** SHA-256 of the inner message, hex. */
+  readonly contentHash: string;
+}
+
+const queriesOf = perStorage((storage) => ({
+  insert: storage.prepare<MessagingTables, { hash: Uint8Array; receivedAt: number }>(
+    (db, { hash, receivedAt }) =>
+      db
+        .insertInto('received_register')
+        .values({ hash, received_at: receivedAt, answered_at: 0 })
+        .onConflict((conflict) => conflict.column('hash').doNothing()),
+  ),
+  answer: storage.prepare<MessagingTables, { hash: Uint8Array; now: number; before: number }>(
+    (db, { hash, now, before }) =>
+      db
+        .updateTable('received_register')
+        .set({ answered_at: now })
+        .where('hash', '=', hash)
+        .where('answered_at', '<=', before),
+  ),
+}));
+
+/**
+ * Notes that this was received. False if it was received before, however long ago and by whichever node: two transactions
+ * that note the same at once are told apart by the primary key.
+ */
+export async function registerIn(
+  tx: AnyTransaction,
+  { storage }: Pick<MessagingParts, 'storage'>,
+  hash: Uint8Array,
+  receivedAt: Date,
+): Promise<boolean> {
+  return (await queriesOf(storage).insert.run(tx, { hash, receivedAt: receivedAt.getTime() })) > 0;
+}
+
+/** Whether a duplicate may be answered now: once an hour, so that replays cannot make this service send. */
+export async function mayAnswerIn(
+  tx: AnyTransaction,
+  { storage, clock }: Pick<MessagingParts, 'storage' | 'clock'>,
+  hash: Uint8Array,
+): Promise<boolean> {
+  const now = clock.now().getTime();
+  const changed = await queriesOf(storage).answer.run(tx, { hash, now, before: now - answerEveryMs });
+  return changed > 0;
+}
+
+/**
+ * Of a message and one recipient. A sender that reuses a Message-ID for another content must not make us lose the second
+ * message, so the content counts.
+ */
+export function hashForRecipient(identity: Identity, recipient: DirectAddress): Uint8Array {
+  return hash(identity, addressKey(recipient));
+}
+
+/** Of a report, or of a message that reaches nobody, and all that it was addressed to. */
+export function hashForAll(
+  identity: Identity,
+  purpose: 'report' | 'undeliverable',
+  recipients: readonly DirectAddress[],
+): Uint8Array {
+  return hash(identity, [purpose, ...recipients.map(addressKey).toSorted()]);
+}
+
+function hash({ sender, wireId = '', contentHash }: Identity, forWhom: unknown): Uint8Array {
+  const key = JSON.stringify([addressKey(sender), wireId, forWhom, contentHash]);
+  return createHash('sha256').update(key).digest();
+}

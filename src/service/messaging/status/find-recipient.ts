@@ -1,0 +1,66 @@
+import type { Kysely } from 'kysely';
+import { perStorage } from '../per-storage.ts';
+import type { MessageRow, MessagingTables, RecipientRow } from '../tables.ts';
+
+/** A recipient with what is needed of its message to change its state. Both rows are locked until the transaction ends. */
+export type FoundRecipient = Pick<
+  RecipientRow,
+  | 'id'
+  | 'address'
+  | 'state'
+  | 'has_dispatched_notice'
+  | 'reason'
+  | 'status_code'
+  | 'status_at'
+  | 'deadline_at'
+  | 'event_count'
+> &
+  Pick<MessageRow, 'client_id' | 'uuid' | 'wire_id' | 'sender' | 'requests_final_delivery'>;
+
+// The message comes first: rows are locked in this order (Decision 0023).
+function selectRecipient(db: Kysely<MessagingTables>) {
+  return db
+    .selectFrom('message as m')
+    .innerJoin('message_recipient as r', 'r.message_id', 'm.id')
+    .select([
+      'r.id',
+      'r.address',
+      'r.state',
+      'r.has_dispatched_notice',
+      'r.reason',
+      'r.status_code',
+      'r.status_at',
+      'r.deadline_at',
+      'r.event_count',
+      'm.client_id',
+      'm.uuid',
+      'm.wire_id',
+      'm.sender',
+      'm.requests_final_delivery',
+    ]);
+}
+
+/** Where one recipient is found by the id of its row, by its message's row, or by the names that an MDN knows. */
+export const recipientQueries = perStorage((storage) => ({
+  byId: storage.prepare<MessagingTables, { id: string }, FoundRecipient>((db, { id }) =>
+    storage.forUpdate(selectRecipient(db).where('r.id', '=', id)),
+  ),
+  byAddress: storage.prepare<MessagingTables, { messageId: string; addressKey: string }, FoundRecipient>(
+    (db, { messageId, addressKey }) =>
+      storage.forUpdate(
+        selectRecipient(db).where('m.id', '=', messageId).where('r.address_key', '=', addressKey),
+      ),
+  ),
+  byWire: storage.prepare<
+    MessagingTables,
+    { wireId: string; senderKey: string; addressKey: string },
+    FoundRecipient
+  >((db, { wireId, senderKey, addressKey }) =>
+    storage.forUpdate(
+      selectRecipient(db)
+        .where('m.wire_id', '=', wireId)
+        .where('m.sender_key', '=', senderKey)
+        .where('r.address_key', '=', addressKey),
+    ),
+  ),
+}));
