@@ -22,6 +22,7 @@ export {
   type StorageEngine,
   type StoredValue,
 } from './storage/storage.ts';
+export { createLookups, type Lookups } from './storage/lookups.ts';
 export type { Migration } from './storage/migrate.ts';
 export { migrations } from './storage/migrations/index.ts';
 export { referenceBytes } from './content/reference.ts';

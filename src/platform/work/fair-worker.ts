@@ -92,6 +92,8 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   const claimedAgain = new Set<string>();
   const running = new Set<Promise<void>>();
   let isClosing = false;
+  /** Something may be due that is not in memory: the last claim was bounded, or there was no room for a fresh item. */
+  let isMoreStored = true;
   let isWoken = true;
   let endSleep = (): void => {};
 
@@ -102,8 +104,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       if (claimedAgain.delete(item.id)) await safely('release', () => leases.release([item]));
       running.delete(work);
       run();
-      // The item may have made another one due, or there was no room for what waits in the database.
-      wake();
+      if (isMoreStored) wake();
     });
     running.add(work);
   }

@@ -28,11 +28,24 @@ const columns = [
 export function createAppender(
   storage: Storage,
 ): (tx: AnyTransaction, events: readonly TimedEvent[]) => Promise<void> {
-  const findLast = storage.prepare<AuditTables, object, Pick<AuditRow, 'sequence' | 'hash'>>((db) =>
-    db.selectFrom('audit_event').select(['sequence', 'hash']).orderBy('sequence', 'desc').limit(1),
+  const findLast = storage.prepare<AuditTables, object, Pick<AuditRow, 'sequence'>>((db) =>
+    db.selectFrom('audit_event').select('sequence').orderBy('sequence', 'desc').limit(1),
   );
+  const findHash = storage.prepare<AuditTables, Pick<AuditRow, 'sequence'>, Pick<AuditRow, 'hash'>>(
+    (db, { sequence }) => db.selectFrom('audit_event').select('hash').where('sequence', '=', sequence),
+  );
+  // Of the last row that this process has committed. Nobody can write another row of that number.
+  let own = { sequence: 0, hash: chainStart };
+
+  async function readEnd(tx: AnyTransaction): Promise<Pick<AuditRow, 'sequence' | 'hash'>> {
+    const { sequence } = (await findLast.first(tx, {})) ?? { sequence: 0 };
+    if (sequence === own.sequence) return own;
+    const row = await findHash.first(tx, { sequence });
+    return { sequence, hash: row?.hash ?? chainStart };
+  }
+
   return async (tx, events) => {
-    let { sequence, hash } = (await findLast.first(tx, {})) ?? { sequence: 0, hash: chainStart };
+    let { sequence, hash } = await readEnd(tx);
     const rows: StoredValue[][] = [];
     for (const { event, atMs } of events) {
       const row = toRow(event, atMs, ++sequence, hash);
@@ -40,6 +53,9 @@ export function createAppender(
       hash = row.hash;
     }
     await storage.bulkInsert(tx, { table: 'audit_event', columns, rows });
+    storage.afterCommit(tx, () => {
+      own = { sequence, hash };
+    });
   };
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
-import type { Storage } from '../../platform/index.ts';
+import { createLookups, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Client } from './client.ts';
 import { checkSettings, type ClientSettings } from './client-settings.ts';
@@ -61,6 +61,7 @@ type Tx = Kysely<OauthTables>;
 export function createClientStore(parts: ClientStoreParts): ClientStore {
   const { storage, clock, audit } = parts;
   const db = storage.tables<OauthTables>();
+  const lookups = createLookups(storage, 'oauth');
 
   /** One audited change in one transaction. */
   async function change<R>(
@@ -71,6 +72,7 @@ export function createClientStore(parts: ClientStoreParts): ClientStore {
   ): Promise<R> {
     const result = await storage.transaction(async (tx: Tx) => {
       const done = await work(tx);
+      lookups.changeIn(tx);
       await audit.recordIn(tx, {
         action,
         actor: 'operator',
@@ -117,7 +119,7 @@ export function createClientStore(parts: ClientStoreParts): ClientStore {
         .execute();
       return Promise.all(rows.map((row) => toClient(db, row)));
     },
-    get: async (clientId) => toClient(db, await requireRow(db, clientId)),
+    get: (clientId) => lookups.find(clientId, async () => toClient(db, await requireRow(db, clientId))),
     async update(clientId, settings) {
       const values = { ...checkSettings(settings) };
       await change(

@@ -1,8 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
-import type { Storage } from '../../platform/index.ts';
+import type { Lookups, Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
-import type { Lookups } from './lookups.ts';
 import type { TrustTables } from './tables.ts';
 
 /** What the parts of this module work with. */

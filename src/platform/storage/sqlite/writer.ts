@@ -89,7 +89,12 @@ export class SqliteWriter {
     // Whoever asks in the same turn shares the first commit.
     await Promise.resolve();
     try {
-      while (this.#queue.length > 0) await this.#runGroup();
+      while (this.#queue.length > 0) {
+        // Nothing of the next group can be on disk before the flush that is under way has ended, so what comes until then
+        // shares one commit. A failed flush is told by the next group.
+        await this.#parts.flusher.pending?.catch(() => {});
+        await this.#runGroup();
+      }
     } finally {
       this.#running = undefined;
     }
@@ -105,12 +110,13 @@ export class SqliteWriter {
       return;
     }
     const group = await this.#runShared();
+    const after: (() => void)[] = group.flatMap(({ tx }) => tx.afterCommit);
     try {
       if (group.length === 0) {
         this.#rollBack();
         return;
       }
-      await this.#writeCollected(group);
+      after.push(...(await this.#writeCollected(group)));
       await this.#whenFree(() => file.handle.exec('commit'));
     } catch (error) {
       this.#rollBack();
@@ -121,7 +127,7 @@ export class SqliteWriter {
     checkpointer.afterCommit(1 + this.#weight);
     this.#weight = 0;
     flusher.flush().then(
-      () => finish(group),
+      () => finish(group, after),
       (error: unknown) => {
         for (const { job } of group) job.reject(error);
       },
@@ -161,12 +167,14 @@ export class SqliteWriter {
     return group;
   }
 
-  async #writeCollected(group: readonly Done[]): Promise<void> {
+  /** Returns what is to happen after the commit. */
+  async #writeCollected(group: readonly Done[]): Promise<readonly (() => void)[]> {
     const collected = mergeCollected(group.map(({ tx }) => tx));
-    if (collected.size === 0) return;
+    if (collected.size === 0) return [];
     const tx = new StorageTransaction(this.#parts.transactionParts, this.#connect());
     for (const [collector, items] of collected) await this.#context.run(tx, () => collector.write(tx, items));
     tx.isOver = true;
+    return tx.afterCommit;
   }
 
   #connect(): DatabaseConnection {
@@ -202,11 +210,9 @@ export class SqliteWriter {
   }
 }
 
-function finish(group: readonly Done[]): void {
-  for (const { job, tx, result } of group) {
-    for (const work of tx.afterCommit) work();
-    job.resolve(result);
-  }
+function finish(group: readonly Done[], after: readonly (() => void)[]): void {
+  for (const work of after) work();
+  for (const { job, result } of group) job.resolve(result);
 }
 
 function lost(): PlatformError {

@@ -1,14 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import type { AnyTransaction, Storage } from '../../platform/index.ts';
+import type { AnyTransaction, Storage } from './storage.ts';
 
 /** How long a lookup may be out of date when a command in another process has changed something. */
 const maxAgeMs = 1000;
 const maxLookups = 20_000;
-const topic = 'trust';
 
 /**
- * Lookups about our domains, addresses, keys and anchors, which every message needs several of. A change made by this
- * process is seen at once, one made by another node as soon as it is announced, and any other within a second.
+ * Cached lookups of what changes seldom and is needed for every message. A change made by this process is seen at once,
+ * one made by another node as soon as it is announced, and any other (a command in another process) within a second.
  */
 export interface Lookups {
   find<T>(key: string, load: () => Promise<T>): Promise<T>;
@@ -21,7 +20,7 @@ interface Entry {
   readonly until: number;
 }
 
-export function createLookups(storage: Storage): Lookups {
+export function createLookups(storage: Storage, topic: string): Lookups {
   let entries = new LRUCache<string, Entry>({ max: maxLookups });
   storage.onAnnounced(topic, () => {
     // A load that is under way may have read the old state; its result stays with those who asked for it.
