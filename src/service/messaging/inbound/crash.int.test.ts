@@ -25,7 +25,8 @@ const program = path.resolve(import.meta.dirname, '../../../../test/messaging/cr
 let database: TestDatabase;
 let peer: SmtpServer;
 const taken: Uint8Array[] = [];
-const children: Child[] = [];
+/** Also those that did not come up, so that none keeps the test from ending. */
+const children: ChildProcess[] = [];
 
 before(async () => {
   database = await createTestDatabase();
@@ -41,7 +42,7 @@ before(async () => {
   });
 });
 after(async () => {
-  for (const child of children) await child.kill();
+  for (const child of children) child.kill('SIGKILL');
   await peer.close();
 });
 
@@ -49,6 +50,7 @@ async function start(...flags: string[]): Promise<Child> {
   const child = fork(program, [JSON.stringify(database.location), String(peer.port), ...flags], {
     silent: true,
   });
+  children.push(child);
   const said: Record<string, string>[] = [];
   if (child.stdout !== null)
     createInterface({ input: child.stdout }).on('line', (line) =>
@@ -77,7 +79,6 @@ async function start(...flags: string[]): Promise<Child> {
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     },
   };
-  children.push(running);
   return running;
 }
 
