@@ -22,7 +22,7 @@ import { defaultSendLimits, type SendLimits } from './limits.ts';
 import { listInbox, type InboxPage, type InboxQuery } from './inbox/list-inbox.ts';
 import type { InboundDocument, OpenOptions } from './contents/inbound-document.ts';
 import { startMailWorker } from './inbound/process-mail.ts';
-import { recordOutcome } from './status/record-outcome.ts';
+import { recordOutcomes } from './status/record-outcome.ts';
 import type { MessagingParts, RequestOrigin } from './ports.ts';
 import { sendMessage, type SendAnswer } from './send/send-message.ts';
 import {
@@ -83,16 +83,13 @@ export interface Messaging extends Closable {
   listSetAside(): Promise<readonly SetAsideMail[]>;
   /** Tries it again: the one named, or all. Returns how many. */
   retrySetAside(id?: string): Promise<number>;
-  /** What delivery calls inside the transaction that stores an outcome. */
-  onDeliveryOutcome(tx: AnyTransaction, outcome: DeliveryOutcome): Promise<void>;
+  /** What delivery calls inside the transaction that stores the outcomes of one destination. */
+  onDeliveryOutcome(tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]): Promise<void>;
   /** Starts working on spooled mail and on timers. Leases of a former run of this node are taken back. */
   start(): Promise<void>;
   /** Looks at the queues at once. */
   wake(): void;
 }
-
-/** Time for a transaction to be committed. */
-const wakeAfterMs = 20;
 
 export function createMessaging(options: MessagingOptions): Messaging {
   const parts: MessagingParts = {
@@ -131,10 +128,9 @@ export function createMessaging(options: MessagingOptions): Messaging {
       wake();
       return count;
     },
-    async onDeliveryOutcome(tx, outcome) {
-      await recordOutcome(tx, parts, outcome);
-      // The notification can be seen only after the caller's transaction has ended.
-      setTimeout(parts.webhooks.wake, wakeAfterMs).unref();
+    async onDeliveryOutcome(tx, outcomes) {
+      await recordOutcomes(tx, parts, outcomes);
+      parts.storage.afterCommit(tx, parts.webhooks.wake);
     },
     async start() {
       await releaseMailLeases(parts);

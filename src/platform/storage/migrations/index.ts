@@ -10,6 +10,7 @@ import { inboxMigration } from './0022-inbox.ts';
 import { trustAndDeliveryMigration } from './0030-trust-and-delivery.ts';
 import { contentMigration } from './0031-content.ts';
 import { directoryChangesMigration } from './0032-directory-changes.ts';
+import { deliveryDestinationsMigration } from './0040-delivery-destinations.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   trustAndDeliveryMigration,
   contentMigration,
   directoryChangesMigration,
+  deliveryDestinationsMigration,
 ];

@@ -29,7 +29,6 @@ export async function processMail(parts: MessagingParts, mail: ClaimedMail): Pro
     if (isRejection(error)) await rejectMail(parts, mail, errorCode(error));
     else await postpone(parts, mail, error);
   }
-  parts.delivery.wake();
   parts.webhooks.wake();
 }
 

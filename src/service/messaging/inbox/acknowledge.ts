@@ -42,6 +42,5 @@ export async function acknowledge(
     });
     return now;
   });
-  parts.delivery.wake();
   return at;
 }

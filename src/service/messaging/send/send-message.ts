@@ -49,6 +49,7 @@ export async function sendMessage(
   });
   const delivery = await parts.delivery.prepare({
     deliveryId: draft.id,
+    messageId: draft.wireId,
     kind: 'message',
     from: request.from,
     recipients: request.to,
@@ -56,7 +57,6 @@ export async function sendMessage(
   });
   const answer = await storeOnce(parts, client, { draft, request, delivery, origin });
   if (!answer.isReplay) parts.report('accepted', {}, { messageId: draft.wireId });
-  parts.delivery.wake();
   return answer;
 }
 

@@ -24,6 +24,9 @@ export interface RecordedEvent {
   readonly diagnostic?: string | undefined;
 }
 
+/** The id of a recipient's row, or the id of its message's row and its address in lower case. */
+export type RecipientName = string | { readonly messageId: string; readonly addressKey: string };
+
 // A peer that repeats its notices endlessly must not fill the database.
 const maxHistory = 100;
 
@@ -37,10 +40,10 @@ export type EventParts = Pick<MessagingParts, 'storage' | 'webhooks' | 'windows'
 export async function recordEvent(
   tx: Kysely<MessagingTables>,
   parts: EventParts,
-  recipientId: string,
+  which: RecipientName,
   recorded: RecordedEvent,
 ): Promise<RecipientState | undefined> {
-  const found = await findForUpdate(tx, parts, recipientId);
+  const found = await findForUpdate(tx, parts, which);
   if (found === undefined) return undefined;
   const { recipient, message } = found;
   const mode = modeOf(message);
@@ -65,7 +68,7 @@ export async function recordEvent(
           }
         : {}),
     })
-    .where('id', '=', recipientId)
+    .where('id', '=', recipient.id)
     .execute();
   if (applied.isChanged)
     await notify(tx, parts, { message, recipient, state: applied.state, report, at: recorded.at });
@@ -84,9 +87,13 @@ interface Found {
 async function findForUpdate(
   tx: Kysely<MessagingTables>,
   { storage }: EventParts,
-  recipientId: string,
+  which: RecipientName,
 ): Promise<Found | undefined> {
-  const query = tx.selectFrom('message_recipient').selectAll().where('id', '=', recipientId);
+  const all = tx.selectFrom('message_recipient').selectAll();
+  const query =
+    typeof which === 'string'
+      ? all.where('id', '=', which)
+      : all.where('message_id', '=', which.messageId).where('address_key', '=', which.addressKey);
   const recipient = await storage.forUpdate(query).executeTakeFirst();
   if (recipient === undefined) return undefined;
   const message = await tx

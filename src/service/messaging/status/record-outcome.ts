@@ -5,29 +5,29 @@ import { recordEvent } from './record-event.ts';
 import type { MessagingParts } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 
-/** Stores what delivery says about one recipient, in delivery's transaction (MDN-27). */
-export async function recordOutcome(
+/** Stores what delivery says about recipients, in delivery's transaction (MDN-27). */
+export async function recordOutcomes(
   tx: AnyTransaction,
   parts: MessagingParts,
-  outcome: DeliveryOutcome,
+  outcomes: readonly DeliveryOutcome[],
 ): Promise<void> {
-  await auditOutcome(tx, parts, outcome);
-  if (outcome.kind !== 'message') return;
   const db = tablesOf<MessagingTables>(tx);
-  const recipient = await db
-    .selectFrom('message_recipient')
-    .select('id')
-    .where('message_id', '=', outcome.deliveryId)
-    .where('address_key', '=', addressKey(outcome.recipient))
-    .executeTakeFirst();
-  if (recipient === undefined) return;
-  await recordEvent(db, parts, recipient.id, {
-    event: outcome.outcome === 'sent' ? 'sent' : 'refused',
-    at: outcome.at,
-    reason: outcome.reason,
-    statusCode: outcome.statusCode,
-    diagnostic: outcome.text,
-  });
+  for (const outcome of outcomes) {
+    await auditOutcome(tx, parts, outcome);
+    if (outcome.kind !== 'message') continue;
+    await recordEvent(
+      db,
+      parts,
+      { messageId: outcome.deliveryId, addressKey: addressKey(outcome.recipient) },
+      {
+        event: outcome.outcome === 'sent' ? 'sent' : 'refused',
+        at: outcome.at,
+        reason: outcome.reason,
+        statusCode: outcome.statusCode,
+        diagnostic: outcome.text,
+      },
+    );
+  }
 }
 
 async function auditOutcome(
@@ -41,6 +41,7 @@ async function auditOutcome(
     outcome: outcome.outcome === 'sent' ? 'ok' : 'failed',
     objects: {
       deliveryId: outcome.deliveryId,
+      messageId: outcome.messageId,
       to: outcome.recipient,
       ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
     },
