@@ -80,6 +80,8 @@ export interface FairWorker<Item extends FairItem> extends Closable {
   offer(item: Item): void;
   /** Something may be due: look at once. Cheap. */
   wake(): void;
+  /** Ends the rest of a party, for an operator who knows that it is back. */
+  resume(party: string): void;
   /** Parties that are left alone at present, and since how many failures. */
   resting(): readonly { readonly party: string; readonly failures: number; readonly forMs: number }[];
   readonly held: number;
@@ -92,9 +94,10 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   const claimedAgain = new Set<string>();
   const running = new Set<Promise<void>>();
   let isClosing = false;
-  /** Something may be due that is not in memory: the last claim was bounded, or there was no room for a fresh item. */
-  let isMoreStored = true;
   let isWoken = true;
+  // What the last claim left behind: everything that is due, or only more of parties that had enough in hand.
+  let isMoreDue = true;
+  let skipped: ReadonlySet<string> = new Set();
   let endSleep = (): void => {};
 
   function start(party: Party<Item>, item: Item): void {
@@ -104,7 +107,8 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       if (claimedAgain.delete(item.id)) await safely('release', () => leases.release([item]));
       running.delete(work);
       run();
-      if (isMoreStored) wake();
+      // There was no room for what waits in the database. A claim that found nothing would cost each item a statement.
+      if (isMoreDue || skipped.has(item.party)) wake();
     });
     running.add(work);
   }
@@ -153,10 +157,15 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   /** True if more may be due. */
   async function claimSome(): Promise<boolean> {
     const limit = parties.room(performance.now());
-    if (limit <= 0) return false;
-    const items = await safely('claim', () =>
-      options.claim(limit, parties.excluded(performance.now()), parties.excludedGroups()),
-    );
+    if (limit <= 0) {
+      isMoreDue = true;
+      return false;
+    }
+    const excluded = parties.excluded(performance.now());
+    const groups = parties.excludedGroups();
+    const items = await safely('claim', () => options.claim(limit, excluded, groups));
+    isMoreDue = items === undefined || items.length >= limit || groups.length > 0;
+    skipped = new Set(excluded);
     for (const item of items ?? []) {
       const known = held.get(item.id);
       // Either the process stood still for longer than its lease, and the attempt goes on under the new one, not twice; or
@@ -169,7 +178,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       held.set(item.id, item);
       parties.add(item);
     }
-    return (items?.length ?? 0) > 0;
+    return items !== undefined && isMoreDue;
   }
 
   async function safely<R>(what: string, work: () => Promise<R>): Promise<R | undefined> {
@@ -223,7 +232,12 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     watching.unref();
     const done = loop();
     return {
-      hasRoom: (party, group) => !isClosing && parties.hasRoom(party, performance.now(), group),
+      hasRoom(party, group) {
+        const isRoom = !isClosing && parties.hasRoom(party, performance.now(), group);
+        // What is stored without a lease is claimed when something that is in hand has ended.
+        if (!isRoom) isMoreDue = true;
+        return isRoom;
+      },
       offer(item) {
         withoutContext(() => {
           if (isClosing) return void safely('release', () => leases.release([item]));
@@ -233,6 +247,10 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
         });
       },
       wake,
+      resume(party) {
+        parties.resume(party);
+        wake();
+      },
       resting: () => parties.resting(performance.now()),
       get held() {
         return held.size;

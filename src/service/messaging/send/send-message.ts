@@ -66,6 +66,7 @@ async function acceptSend(
   });
   const delivery = await parts.delivery.prepare({
     deliveryId: draft.id,
+    messageId: draft.wireId,
     kind: 'message',
     from: request.from,
     recipients: request.to,
@@ -215,10 +216,7 @@ async function storeMessage(
     },
     ...accepted.origin,
   });
-  parts.storage.afterCommit(tx, () => {
-    parts.report('accepted', {}, { messageId: draft.wireId });
-    parts.delivery.wake();
-  });
+  parts.storage.afterCommit(tx, () => parts.report('accepted', {}, { messageId: draft.wireId }));
   return { json, messageId: draft.messageId, isReplay: false };
 }
 
