@@ -5,7 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { errorText } from '../../core/index.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
-import { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts';
+import {
+  createGuardedFetch,
+  createKeepingFetch,
+  type GuardedFetchOptions,
+  type KeptConnections,
+} from './guarded-fetch.ts';
 import { createTargetGuard } from './target-guard.ts';
 
 interface Seen {
@@ -245,3 +250,127 @@ test('a guard can be asked before a URL is stored', async () => {
   await assert.rejects(guard.findTargets('inside.example'), { code: 'FETCH_TARGET_FORBIDDEN' });
   assert.deepEqual(await guard.findTargets('receiver.example'), ['8.8.8.8']);
 });
+
+const kept = { maxConnections: 10, idleMs: 10_000, maxAgeMs: 60_000 };
+
+/** A fetch that keeps connections, and how many connections the server has seen. */
+async function startKeeping(
+  t: TestContext,
+  listener: RequestListener,
+  more: Partial<GuardedFetchOptions & KeptConnections> = {},
+): Promise<{ post: (path?: string) => Promise<number>; server: Server; seen: () => number; port: number }> {
+  const server = createServer({ keepAliveTimeout: 60_000 });
+  let connections = 0;
+  server.on('connection', () => void connections++);
+  const { port } = await start(t, listener, server);
+  const keeping = createKeepingFetch(
+    { timeoutMs: 2000, maxBytes: 10_000, allowPrivate: true, ...more },
+    { ...kept, ...more },
+  );
+  t.after(() => keeping.close());
+  return {
+    post: async (path = '/') => {
+      const { status } = await keeping.fetch(`http://127.0.0.1:${port}${path}`, {
+        method: 'POST',
+        body: '{}',
+      });
+      return status;
+    },
+    server,
+    seen: () => connections,
+    port,
+  };
+}
+
+test('requests to one target share a kept connection; one that is too large or too slow harms no later one', async (t) => {
+  const { post, seen } = await startKeeping(t, (request, response) => {
+    if (request.url === '/silent') return;
+    response.end(request.url === '/large' ? 'x'.repeat(20_000) : 'ok');
+  });
+  for (let done = 0; done < 20; done++) assert.equal(await post(), 200);
+  // The next request may begin in the turn in which the last one ends, before its connection is free.
+  assert.ok(seen() <= 2, String(seen()));
+  await assert.rejects(post('/large'), { code: 'FETCH_TOO_LARGE' });
+  assert.equal(await post(), 200);
+  await assert.rejects(post('/silent'), { code: 'FETCH_TIMEOUT' });
+  assert.equal(await post(), 200);
+});
+
+test('a request that meets a connection which the server has just closed is sent once more on a new one', async (t) => {
+  let isLost = false;
+  let requests = 0;
+  const { post } = await startKeeping(t, (request, response) => {
+    requests++;
+    if (isLost) request.socket.destroy();
+    else response.end();
+    isLost = false;
+  });
+  assert.equal(await post(), 200);
+  isLost = true;
+  assert.equal(await post(), 200);
+  assert.equal(requests, 3);
+});
+
+test('a server that closes every connection gets two requests, not an endless row', async (t) => {
+  let requests = 0;
+  const { post } = await startKeeping(t, (request) => {
+    requests++;
+    request.socket.destroy();
+  });
+  await assert.rejects(post(), { code: 'FETCH_FAILED' });
+  assert.equal(requests, 2);
+});
+
+test('beyond the limit of kept connections each request has one that is closed after it', async (t) => {
+  const waiting: (() => void)[] = [];
+  const { post, server } = await startKeeping(t, (_, response) => void waiting.push(() => response.end()), {
+    maxConnections: 2,
+  });
+  const posts = Array.from({ length: 6 }, () => post());
+  while (waiting.length < 6) await new Promise((resolve) => setTimeout(resolve, 5));
+  const keptBefore = await countConnections(server);
+  for (const answer of waiting.splice(0)) answer();
+  assert.deepEqual(new Set(await Promise.all(posts)), new Set([200]));
+  assert.equal(keptBefore, 6);
+  // Requests that begin at the same moment may pass the limit together; what is begun later does not.
+  const next = Array.from({ length: 12 }, () => post());
+  while (waiting.length < 12) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const answer of waiting.splice(0)) answer();
+  await Promise.all(next);
+  while ((await countConnections(server)) > 6) await new Promise((resolve) => setTimeout(resolve, 5));
+});
+
+test('a kept connection is closed when it is unused for its time', async (t) => {
+  const { post, server } = await startKeeping(t, (_, response) => response.end(), { idleMs: 1100 });
+  assert.equal(await post(), 200);
+  assert.equal(await countConnections(server), 1);
+  while ((await countConnections(server)) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+});
+
+test('HOOK-03: with kept connections, too, every new connection is checked, and redirects are not followed', async (t) => {
+  let address = '127.0.0.1';
+  const { server, port, seen } = await startKeeping(t, (request, response) => {
+    if (request.url === '/away') response.writeHead(302, { location: 'http://10.0.0.1/' }).end();
+    else response.end();
+  });
+  const keeping = createKeepingFetch(
+    { timeoutMs: 2000, maxBytes: 10_000, allowedHosts: ['127.0.0.1'], findAddresses: async () => [address] },
+    kept,
+  );
+  t.after(() => keeping.close());
+  const url = `http://receiver.example:${port}/`;
+  assert.equal((await keeping.fetch(url)).status, 200);
+  assert.equal((await keeping.fetch(`${url}away`, { method: 'POST' })).status, 302);
+  assert.ok(seen() <= 2, String(seen()));
+  address = '127.0.0.2';
+  server.closeAllConnections();
+  while ((await countConnections(server)) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await assert.rejects(keeping.fetch(url), { code: 'FETCH_TARGET_FORBIDDEN' });
+  await assert.rejects(keeping.fetch(`http://127.0.0.2:${port}/`), { code: 'FETCH_TARGET_FORBIDDEN' });
+});
+
+function countConnections(server: Server): Promise<number> {
+  return new Promise((resolve, reject) =>
+    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+  );
+}

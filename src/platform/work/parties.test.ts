@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FairItem, FairLimits } from './fair-worker.ts';
+import { createParties } from './parties.ts';
+
+const limits: FairLimits = {
+  slots: 8,
+  share: 4,
+  slowSlots: 4,
+  slowShare: 2,
+  groupShare: 4,
+  slowGroupShare: 1,
+  slowAfterMs: 1000,
+  waiting: 1000,
+  failuresBeforeRest: 100,
+  restMs: 1000,
+  maxRestMs: 1000,
+};
+
+let ids = 0;
+const item = (group: string, party: string): FairItem => ({ id: String(++ids), token: 't', party, group });
+
+/** Starts all that may start, and tells of whom. */
+function startAll(parties: ReturnType<typeof createParties<FairItem>>, now = 0): string[] {
+  const started: string[] = [];
+  for (let next = parties.next(now); next !== undefined; next = parties.next(now)) {
+    parties.begin(next.party, next.item.id, now);
+    started.push(next.party.name);
+  }
+  return started;
+}
+
+test('all parties of a group together use no more than its share', () => {
+  const parties = createParties<FairItem>(limits);
+  for (let index = 0; index < 15; index++) parties.add(item('greedy', `greedy${index}`));
+  assert.equal(startAll(parties).length, 4);
+  parties.add(item('other', 'other0'));
+  assert.deepEqual(startAll(parties), ['other0']);
+});
+
+test('groups take turns, however many parties each has', () => {
+  const parties = createParties<FairItem>({ ...limits, slots: 4 });
+  for (let index = 0; index < 10; index++) parties.add(item('many', `many${index}`));
+  for (let count = 0; count < 4; count++) parties.add(item('one', 'one'));
+  assert.deepEqual(startAll(parties), ['many0', 'one', 'many1', 'one']);
+});
+
+test('slow parties of one group use few of the slow slots, and leave the ordinary ones', () => {
+  const parties = createParties<FairItem>(limits);
+  for (let count = 0; count < 4; count++)
+    for (let index = 0; index < 4; index++) parties.add(item('slow', `slow${index}`));
+  assert.equal(startAll(parties).length, 4);
+  assert.equal(parties.watch(2000), true);
+  // Four are running in slow slots by now, more than the group may begin.
+  assert.deepEqual(startAll(parties, 2000), []);
+  for (let index = 0; index < 8; index++) parties.add(item(`g${index}`, `p${index}`));
+  assert.equal(startAll(parties, 2000).length, 8);
+});
+
+test('a group with enough in hand is claimed no further, and forgotten when it is done', () => {
+  const parties = createParties<FairItem>(limits);
+  for (let count = 0; count < 16; count++) parties.add(item('full', `full${count}`));
+  assert.deepEqual(parties.excludedGroups(), ['full']);
+  assert.equal(parties.hasRoom('full99', 0, 'full'), false);
+  assert.equal(parties.hasRoom('other', 0, 'other'), true);
+  for (let next = parties.next(0); next !== undefined; next = parties.next(0)) {
+    parties.begin(next.party, next.item.id, 0);
+    parties.end(next.party, next.item.id, 'ok', 1);
+  }
+  assert.deepEqual(parties.excludedGroups(), []);
+  assert.equal(parties.hasRoom('full99', 0, 'full'), true);
+});
+
+test('an item that is dropped, and all that are taken back, leave room', () => {
+  const parties = createParties<FairItem>({ ...limits, groupShare: 1 });
+  const items = [1, 2, 3, 4].map((index) => item('g', `p${index}`));
+  for (const one of items) parties.add(one);
+  assert.equal(parties.hasRoom('p9', 0, 'g'), false);
+  assert.equal(parties.dropWaiting(items[0] as FairItem), true);
+  assert.equal(parties.dropWaiting(items[0] as FairItem), false);
+  assert.equal(parties.hasRoom('p9', 0, 'g'), true);
+  assert.equal(parties.takeAllWaiting().length, 3);
+  assert.deepEqual(startAll(parties), []);
+});
