@@ -13,6 +13,7 @@ const groups: readonly (readonly [names: readonly string[], load: () => Promise<
   [['client'], async () => (await import('./client.ts')).addClientCommands],
   [['address'], async () => (await import('./address.ts')).addAddressCommands],
   [['domain', 'key', 'anchor', 'bundle'], async () => (await import('./trust.ts')).addTrustCommands],
+  [['webhook'], async () => (await import('./webhook.ts')).addWebhookCommands],
   [['mail'], async () => (await import('./mail.ts')).addMailCommands],
   [['audit', 'vault', 'backup'], async () => (await import('./operation.ts')).addOperationCommands],
   [['doctor'], async () => (await import('./doctor.ts')).addDoctorCommand],

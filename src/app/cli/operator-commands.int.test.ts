@@ -6,7 +6,9 @@ import { after, test } from 'node:test';
 import { Command } from 'commander';
 import { addClientCommands } from './client.ts';
 import { createCliContext } from './context.ts';
+import type { WebhookTables } from '../../service/webhook/index.ts';
 import { addOperationCommands } from './operation.ts';
+import { addWebhookCommands } from './webhook.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-cli-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -30,6 +32,7 @@ async function run(...words: string[]): Promise<Run> {
   const program = new Command('openhisp').exitOverride();
   addClientCommands(program, context);
   addOperationCommands(program, context);
+  addWebhookCommands(program, context);
   await program.parseAsync(words, { from: 'user' });
   return { out, note, exitCode: process_.exitCode };
 }
@@ -111,4 +114,81 @@ test('data keys are rotated and put under a new master key, which then opens the
   await assert.rejects(run('client', 'list'), { code: 'PLATFORM_MASTER_KEY_INVALID' });
   writeFileSync(path.join(folder, 'config.json'), JSON.stringify({ vault: { masterKeyFile: file } }));
   assert.match((await run('client', 'list')).out, /^demo\t/);
+});
+
+test('webhooks are listed, shown and replayed, and each call is in the audit trail', async () => {
+  const context = createCliContext({
+    env: { OPENHISP_DATA_DIR: folder },
+    stdout: { write: () => {} },
+    stderr: { write: () => {} },
+    exitCode: undefined,
+  });
+  const { storage, close } = await context.openInstallation();
+  const now = Date.now();
+  const hook = {
+    id: 'hook1',
+    client_id: 'demo',
+    kind: 'status',
+    url: 'https://edge.example.org/hook',
+    description: '',
+    event_types: 'message.processed',
+    is_xdm: 0,
+    is_enabled: 1,
+    disabled_reason: '',
+    sealed_secret: Buffer.from('sealed'),
+    sealed_previous_secret: null,
+    previous_secret_until: null,
+    sealed_basic: null,
+    failing_since: now,
+    last_success_at: null,
+    created_at: now,
+    updated_at: now,
+  } as const;
+  const db = storage.tables<WebhookTables>();
+  await db
+    .insertInto('webhook')
+    .values([hook, { ...hook, id: 'hook2', failing_since: null }])
+    .execute();
+  await db
+    .insertInto('webhook_notification')
+    .values({
+      id: 'event1',
+      webhook_id: 'hook1',
+      client_id: 'demo',
+      kind: 'status',
+      event_type: 'message.processed',
+      subject: 'urn:uuid:m1',
+      payload: '{"patient":"nobody"}',
+      state: 'dead',
+      attempts: 11,
+      next_attempt_at: now,
+      lease_token: null,
+      lease_until: 0,
+      last_status: 500,
+      last_error: 'HTTP 500',
+      created_at: now,
+      settled_at: now,
+    })
+    .execute();
+  await close();
+
+  assert.equal((await run('webhook', 'list')).out.trimEnd().split('\n').length, 2);
+  const failing = JSON.parse((await run('webhook', 'list', '--failing', '--json')).out) as { id: string }[];
+  assert.deepEqual(
+    failing.map(({ id }) => id),
+    ['hook1'],
+  );
+  const shown = (await run('webhook', 'show', 'hook1', '--json')).out;
+  assert.match(shown, /"eventId": "event1"/);
+  assert.doesNotMatch(shown, /sealed|nobody/);
+  assert.match((await run('webhook', 'show', 'hook1')).out, /dead\t.*\tHTTP 500\n$/);
+  assert.deepEqual(JSON.parse((await run('webhook', 'replay', 'hook1', '--event', 'other', '--json')).out), {
+    replayed: 0,
+  });
+  assert.equal((await run('webhook', 'replay', 'hook1')).out, '1 replayed\n');
+  assert.match((await run('webhook', 'list', '--client', 'demo')).out, /waiting 1\theld 0\tdead 0/);
+  assert.equal((await run('webhook', 'show', 'nothing')).exitCode, 1);
+  const actions = (await run('audit', 'list', '--actor', 'operator')).out;
+  for (const action of ['webhook.list', 'webhook.show', 'webhook.replay'])
+    assert.ok(actions.includes(action));
 });

@@ -11,6 +11,13 @@ export { eventTypes, type EventPayload, type EventType, type MessageEvent } from
 export type { Webhook } from './hooks.ts';
 export type { DeadNotification } from './dead-letters.ts';
 export type { InboundSource, PostNotification } from './send-notification.ts';
+export {
+  createWebhookOperator,
+  type OperatedDetails,
+  type OperatedWebhook,
+  type WebhookAttempt,
+  type WebhookOperator,
+} from './operator.ts';
 export { findFailingHooks, type FailingHook } from './find-failing.ts';
 export type { WebhookTables } from './tables.ts';
 export { attemptTimeoutMs } from './retry-schedule.ts';

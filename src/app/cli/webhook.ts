@@ -1,0 +1,122 @@
+import type { Command } from 'commander';
+import { errorText } from '../../core/index.ts';
+import {
+  createWebhookOperator,
+  type OperatedDetails,
+  type OperatedWebhook,
+  type WebhookOperator,
+} from '../../service/webhook/index.ts';
+import type { CliContext } from './context.ts';
+import { withInstallation } from './with-installation.ts';
+
+interface ListOptions {
+  readonly client?: string;
+  readonly failing?: true;
+  readonly json?: true;
+}
+
+/** Adds `webhook`: how the notifications of clients fare (Decision 0013). Each call leaves an audit row. */
+export function addWebhookCommands(program: Command, context: CliContext): void {
+  const webhook = program
+    .command('webhook')
+    .description('webhooks of clients, and what could not be delivered');
+  webhook
+    .command('list')
+    .description('list webhooks with what waits for them')
+    .option('--client <clientId>', 'those of one client')
+    .option('--failing', 'only those that fail, were switched off by the service, or have dead letters')
+    .option('--json', 'as JSON')
+    .action((options: ListOptions) =>
+      withOperator(context, async (operator) => {
+        const all = await operator.list(options.client);
+        const found = options.failing === true ? all.filter(needsAttention) : all;
+        if (options.json === true) context.print(JSON.stringify(found, undefined, 2));
+        else found.forEach((one) => context.print(formatLine(one)));
+      }),
+    );
+  webhook
+    .command('show <webhookId>')
+    .description('show a webhook with its failed attempts and dead letters')
+    .option('--json', 'as JSON')
+    .action((id: string, options: { json?: true }) =>
+      withOperator(context, async (operator) => {
+        const details = await operator.show(id);
+        if (options.json === true) context.print(JSON.stringify(details, undefined, 2));
+        else formatDetails(details).forEach((line) => context.print(line));
+      }),
+    );
+  webhook
+    .command('replay <webhookId>')
+    .description('send dead letters again; a running server begins within seconds')
+    .option('--event <eventId...>', 'only these; all if left out')
+    .option('--json', 'as JSON')
+    .action((id: string, options: { event?: string[]; json?: true }) =>
+      withOperator(context, async (operator) => {
+        const replayed = await operator.replay(id, options.event);
+        context.print(options.json === true ? JSON.stringify({ replayed }) : `${replayed} replayed`);
+      }),
+    );
+}
+
+async function withOperator(
+  context: CliContext,
+  work: (operator: WebhookOperator) => Promise<void>,
+): Promise<void> {
+  try {
+    await withInstallation(context, ({ storage, audit }) =>
+      work(createWebhookOperator({ storage, audit, operator: 'operator' })),
+    );
+  } catch (error) {
+    context.note(errorText(error));
+    context.setExitCode(1);
+  }
+}
+
+function needsAttention({ failingSince, disabledReason, counts }: OperatedWebhook): boolean {
+  return (
+    failingSince !== undefined || disabledReason === 'failing' || disabledReason === 'gone' || counts.dead > 0
+  );
+}
+
+function formatLine(webhook: OperatedWebhook): string {
+  const { id, clientId, kind, counts } = webhook;
+  const { waiting, held, dead } = counts;
+  return [
+    id,
+    clientId,
+    kind,
+    stateOf(webhook),
+    `waiting ${waiting}`,
+    `held ${held}`,
+    `dead ${dead}`,
+    webhook.url,
+  ].join('\t');
+}
+
+function stateOf({ isEnabled, disabledReason, failingSince }: OperatedWebhook): string {
+  if (!isEnabled) return `disabled: ${disabledReason}`;
+  return failingSince === undefined ? 'enabled' : `failing since ${failingSince.toISOString()}`;
+}
+
+function formatDetails({ webhook, attempts, deadLetters }: OperatedDetails): string[] {
+  return [
+    formatLine(webhook),
+    `last success\t${webhook.lastSuccessAt?.toISOString() ?? 'none'}`,
+    ...attempts.map((one) =>
+      [
+        'attempt',
+        one.at.toISOString(),
+        one.eventId,
+        one.messageId,
+        `number ${one.attempt}`,
+        one.error === '' ? 'delivered' : one.error,
+        `${one.durationMs} ms`,
+      ].join('\t'),
+    ),
+    ...deadLetters.map((one) =>
+      ['dead', one.createdAt.toISOString(), one.eventId, one.messageId, one.eventType, one.lastError].join(
+        '\t',
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,143 @@
+import type { Kysely } from 'kysely';
+import type { Storage } from '../../platform/index.ts';
+import type { Audit } from '../audit/index.ts';
+import { listDead, replayDead, type DeadNotification } from './dead-letters.ts';
+import { WebhookError } from './errors.ts';
+import { toWebhook, type Webhook } from './hooks.ts';
+import type { NotificationState, WebhookTables } from './tables.ts';
+
+/** Most attempts shown at once. */
+const maxAttempts = 100;
+
+/** A webhook of any client, with what waits for it. */
+export interface OperatedWebhook extends Webhook {
+  readonly clientId: string;
+  /** Notifications that are due or will be, that wait for it to be enabled, and that were given up. */
+  readonly counts: Readonly<Record<NotificationState, number>>;
+}
+
+/** One attempt that failed, or the one that succeeded after others had failed. */
+export interface WebhookAttempt {
+  readonly eventId: string;
+  readonly messageId: string;
+  readonly attempt: number;
+  readonly at: Date;
+  readonly durationMs: number;
+  readonly httpStatus: number | undefined;
+  /** Empty if it succeeded. */
+  readonly error: string;
+}
+
+export interface OperatedDetails {
+  readonly webhook: OperatedWebhook;
+  /** Newest first. */
+  readonly attempts: readonly WebhookAttempt[];
+  readonly deadLetters: readonly DeadNotification[];
+}
+
+export interface OperatorParts {
+  readonly storage: Storage;
+  readonly audit: Audit;
+  /** Who does it, for the audit trail. */
+  readonly operator: string;
+}
+
+/** What an operator sees and does about clients' webhooks. Nothing of it shows secrets or the content of messages. */
+export interface WebhookOperator {
+  /** By client and age; those of one client alone if it is named. */
+  list(clientId?: string): Promise<readonly OperatedWebhook[]>;
+  /** Throws WEBHOOK_NOT_FOUND. */
+  show(id: string): Promise<OperatedDetails>;
+  /** Sends dead notifications again: the named ones, or all. Returns how many. Throws WEBHOOK_NOT_FOUND. */
+  replay(id: string, eventIds?: readonly string[]): Promise<number>;
+}
+
+export function createWebhookOperator({ storage, audit, operator }: OperatorParts): WebhookOperator {
+  const db = storage.tables<WebhookTables>();
+
+  async function find(change: { clientId?: string | undefined; id?: string }): Promise<OperatedWebhook[]> {
+    let query = db.selectFrom('webhook').selectAll().orderBy('client_id').orderBy('created_at').orderBy('id');
+    if (change.clientId !== undefined) query = query.where('client_id', '=', change.clientId);
+    if (change.id !== undefined) query = query.where('id', '=', change.id);
+    const rows = await query.execute();
+    const counts = await countByState(db, change.id);
+    return rows.map((row) => ({
+      ...toWebhook(row),
+      clientId: row.client_id,
+      counts: counts.get(row.id) ?? { waiting: 0, held: 0, dead: 0 },
+    }));
+  }
+
+  async function get(id: string): Promise<OperatedWebhook> {
+    const [webhook] = await find({ id });
+    if (webhook === undefined) throw new WebhookError('WEBHOOK_NOT_FOUND', 'no webhook has that id');
+    return webhook;
+  }
+
+  const record = (action: string, objects: Readonly<Record<string, string | number>>): Promise<void> =>
+    audit.recordNow({ action, actor: operator, outcome: 'ok', objects });
+
+  return {
+    async list(clientId) {
+      const found = await find({ clientId });
+      await record('webhook.list', { count: found.length, ...(clientId === undefined ? {} : { clientId }) });
+      return found;
+    },
+    async show(id) {
+      const webhook = await get(id);
+      const details = { webhook, attempts: await listAttempts(db, id), deadLetters: await listDead(db, id) };
+      await record('webhook.show', { webhookId: id, clientId: webhook.clientId });
+      return details;
+    },
+    async replay(id, eventIds) {
+      const { clientId } = await get(id);
+      return storage.transaction(async (tx: Kysely<WebhookTables>) => {
+        const count = await replayDead(tx, id, eventIds, storage.clock.now().getTime());
+        await audit.recordIn(tx, {
+          action: 'webhook.replay',
+          actor: operator,
+          outcome: 'ok',
+          objects: { webhookId: id, clientId, count },
+        });
+        return count;
+      });
+    },
+  };
+}
+
+async function countByState(
+  db: Kysely<WebhookTables>,
+  webhookId: string | undefined,
+): Promise<ReadonlyMap<string, Record<NotificationState, number>>> {
+  let query = db
+    .selectFrom('webhook_notification')
+    .select(({ fn }) => ['webhook_id', 'state', fn.countAll<number>().as('count')])
+    .groupBy(['webhook_id', 'state']);
+  if (webhookId !== undefined) query = query.where('webhook_id', '=', webhookId);
+  const counts = new Map<string, Record<NotificationState, number>>();
+  for (const { webhook_id: id, state, count } of await query.execute()) {
+    const known = counts.get(id) ?? { waiting: 0, held: 0, dead: 0 };
+    counts.set(id, { ...known, [state]: Number(count) });
+  }
+  return counts;
+}
+
+async function listAttempts(db: Kysely<WebhookTables>, id: string): Promise<readonly WebhookAttempt[]> {
+  const rows = await db
+    .selectFrom('webhook_attempt')
+    .selectAll()
+    .where('webhook_id', '=', id)
+    .orderBy('attempted_at', 'desc')
+    .orderBy('id')
+    .limit(maxAttempts)
+    .execute();
+  return rows.map((row) => ({
+    eventId: row.notification_id,
+    messageId: row.message_id,
+    attempt: row.attempt,
+    at: new Date(row.attempted_at),
+    durationMs: row.duration_ms,
+    httpStatus: row.http_status ?? undefined,
+    error: row.error,
+  }));
+}
