@@ -288,3 +288,36 @@ test('what waits in memory is given back when the worker closes', () =>
       [null, null, null],
     );
   }));
+
+test('a group that has enough in hand does not make the worker claim without a pause', async () => {
+  let claims = 0;
+  let finish = (): void => {};
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const worker = startFairWorker<FairItem>({
+    name: 'test',
+    limits: { ...limits, groupShare: 1, slowGroupShare: 1 },
+    leases: {
+      free: { lease_token: null, lease_until: 0 },
+      begin: () => ({ lease_token: 't', lease_until: 0 }),
+      renew: async () => [],
+      release: async () => {},
+    },
+    leaseMs: 60_000,
+    claim: async () =>
+      claims++ === 0
+        ? [1, 2, 3, 4, 5].map((id) => ({ id: `i${id}`, token: 't', party: `p${id}`, group: 'g' }))
+        : [],
+    handle: async () => {
+      await finished;
+      return 'ok';
+    },
+    dueAfter: (ms) => ms,
+    idleMs: 60_000,
+    log: silentLog,
+  });
+  // A loop that never sleeps keeps the event loop from coming here.
+  await sleep(100);
+  assert.ok(claims < 10, String(claims));
+  finish();
+  await worker.close();
+});

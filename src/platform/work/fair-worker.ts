@@ -98,6 +98,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   // What the last claim left behind: everything that is due, or only more of parties that had enough in hand.
   let isMoreDue = true;
   let skipped: ReadonlySet<string> = new Set();
+  let skippedGroups: ReadonlySet<string> = new Set();
   let endSleep = (): void => {};
 
   function start(party: Party<Item>, item: Item): void {
@@ -108,7 +109,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       running.delete(work);
       run();
       // There was no room for what waits in the database. A claim that found nothing would cost each item a statement.
-      if (isMoreDue || skipped.has(item.party)) wake();
+      if (isMoreDue || skipped.has(item.party) || skippedGroups.has(item.group ?? '')) wake();
     });
     running.add(work);
   }
@@ -164,8 +165,9 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     const excluded = parties.excluded(performance.now());
     const groups = parties.excludedGroups();
     const items = await safely('claim', () => options.claim(limit, excluded, groups));
-    isMoreDue = items === undefined || items.length >= limit || groups.length > 0;
+    isMoreDue = items === undefined || items.length >= limit;
     skipped = new Set(excluded);
+    skippedGroups = new Set(groups);
     for (const item of items ?? []) {
       const known = held.get(item.id);
       // Either the process stood still for longer than its lease, and the attempt goes on under the new one, not twice; or
