@@ -27,6 +27,7 @@ import {
   type MessagingTables,
   type NoticeWindows,
   type SendLimits,
+  type SendRate,
 } from '../../src/service/messaging/index.ts';
 import { createOauth, type ClientIdentity, type Oauth } from '../../src/service/oauth/index.ts';
 import { createTrust, type Trust } from '../../src/service/trust/index.ts';
@@ -80,6 +81,7 @@ export interface StartOptions {
   readonly windows?: NoticeWindows;
   readonly limits?: SendLimits;
   readonly mailDates?: MailDates;
+  readonly sendRate?: SendRate;
   /** `spoolAll` for tests of what is spooled. */
   readonly directLimits?: DirectLimits;
   /** Starts the workers; otherwise nothing happens by itself. */
@@ -143,6 +145,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     idleMs: 20,
     ...(options.windows === undefined ? {} : { windows: options.windows }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.sendRate === undefined ? {} : { sendRate: options.sendRate }),
     ...(options.mailDates === undefined ? {} : { mailDates: options.mailDates }),
     ...(options.directLimits === undefined ? {} : { directLimits: options.directLimits }),
   });

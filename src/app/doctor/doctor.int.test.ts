@@ -325,14 +325,18 @@ describe('openhisp doctor on a broken set-up', () => {
         recipients: '["desk@direct.example.org"]',
         sealed_mail: Buffer.alloc(1),
         content_hash: 'x',
-        state: 'failed',
+        network: '',
+        sender_domain: 'b.example',
+        party: ' b.example',
+        needs_fetch: 0,
+        state: 'dead-letter',
         attempts: 9,
         next_attempt_at: now,
-        lease_owner: null,
-        lease_until: null,
+        lease_token: null,
+        lease_until: 0,
         last_error: 'AGENT_X',
         received_at: now,
-      } as never)
+      })
       .execute();
     await audit.close();
     await storage.close();
