@@ -1,6 +1,6 @@
 /** The messaging service behind real HTTP on loopback, with real tokens. */
 import { createHttpApp } from '../../src/app/http/index.ts';
-import { messagingRoutes, type MessagingRoutesOptions } from '../../src/app/http/messaging/index.ts';
+import { messagingRoutes } from '../../src/app/http/messaging/index.ts';
 import { createLog, createMetrics, loadConfig } from '../../src/platform/index.ts';
 import { startTestMessaging, type StartOptions, type TestMessaging } from './start-messaging.ts';
 
@@ -25,10 +25,8 @@ export interface TestHttp extends TestMessaging {
   faults(reply: Reply): string[];
 }
 
-export async function startTestHttp(
-  options: StartOptions & Pick<MessagingRoutesOptions, 'sendLimits'> = {},
-): Promise<TestHttp> {
-  const world = await startTestMessaging(options);
+export async function startTestHttp(options: StartOptions = {}): Promise<TestHttp> {
+  const world = await startTestMessaging({ sendRate: { ratePerSecond: 1000, burst: 1000 }, ...options });
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => world.logLines.push(line) });
   const app = await createHttpApp({
     // A busy machine must not turn a test's request away.
@@ -41,10 +39,6 @@ export async function startTestHttp(
       messagingRoutes({
         messaging: world.messaging,
         webhooks: world.webhooks,
-        clock: world.clock,
-        ...(options.sendLimits === undefined
-          ? { sendLimits: { ratePerSecond: 1000, burst: 1000 } }
-          : { sendLimits: options.sendLimits }),
       }),
     ],
   });

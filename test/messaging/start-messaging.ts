@@ -27,10 +27,12 @@ import {
   type MessagingTables,
   type NoticeWindows,
   type SendLimits,
+  type SendRate,
+  type SpoolCaps,
 } from '../../src/service/messaging/index.ts';
 import { createOauth, type ClientIdentity, type Oauth } from '../../src/service/oauth/index.ts';
 import { createTrust, type Trust } from '../../src/service/trust/index.ts';
-import { openTestStorage } from '../support/storage.ts';
+import { createTestDatabase, openTestStorage, type TestDatabase } from '../support/storage.ts';
 import { createWebhooks, type Webhooks } from '../../src/service/webhook/index.ts';
 
 export const alice = parseDirectAddress('alice@direct.alpha.example');
@@ -79,12 +81,38 @@ export interface TestMessaging {
 export interface StartOptions {
   readonly windows?: NoticeWindows;
   readonly limits?: SendLimits;
+  /** One of several nodes over one database. */
+  readonly node?: TestNode;
   readonly mailDates?: MailDates;
+  readonly spoolCaps?: SpoolCaps;
+  readonly sendRate?: SendRate;
   /** `spoolAll` for tests of what is spooled. */
   readonly directLimits?: DirectLimits;
   /** Starts the workers; otherwise nothing happens by itself. */
   readonly isStarted?: boolean;
   readonly dir?: string;
+}
+
+export interface TestNode {
+  readonly database: TestDatabase;
+  readonly vaultKey: Buffer;
+  readonly clock: ManualClock;
+}
+
+/** What several nodes share. */
+export async function createTestNodes(): Promise<TestNode> {
+  return {
+    database: await createTestDatabase(),
+    vaultKey: randomBytes(32),
+    clock: createManualClock(startedAt),
+  };
+}
+
+async function openNode(node: TestNode | undefined, clock: ManualClock): Promise<Storage> {
+  if (node === undefined) return openTestStorage({ clock });
+  const storage = await node.database.open({ clock });
+  await storage.migrate();
+  return storage;
 }
 
 /** Nothing is processed before it is spooled. */
@@ -94,9 +122,9 @@ const startedAt = new Date('2026-11-21T12:00:00.000Z');
 
 export async function startTestMessaging(options: StartOptions = {}): Promise<TestMessaging> {
   const dir = options.dir ?? (await mkdtemp(path.join(tmpdir(), 'openhisp-messaging-')));
-  const clock = createManualClock(startedAt);
-  const storage = await openTestStorage({ clock });
-  const vault = createVault(randomBytes(32));
+  const clock = options.node?.clock ?? createManualClock(startedAt);
+  const storage = await openNode(options.node, clock);
+  const vault = createVault(options.node?.vaultKey ?? randomBytes(32));
   const logLines: string[] = [];
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => logLines.push(line) });
   const audit = createAudit({ storage, clock, log });
@@ -133,7 +161,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     identity: { hostname: 'hisp.alpha.example', sourceOid: '1.3.6.1.4.1.21367.1' },
     delivery: {
       prepare: async (request) => request,
-      enqueue: async (_tx, request) => void deliveries.push(request),
+      enqueue: async (tx, request) => storage.afterCommit(tx, () => deliveries.push(request)),
     },
     agent: {
       openIncoming: (envelope, open) => openIncoming(envelope, open),
@@ -142,6 +170,8 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     idleMs: 20,
     ...(options.windows === undefined ? {} : { windows: options.windows }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.sendRate === undefined ? {} : { sendRate: options.sendRate }),
+    ...(options.spoolCaps === undefined ? {} : { spoolCaps: options.spoolCaps }),
     ...(options.mailDates === undefined ? {} : { mailDates: options.mailDates }),
     ...(options.directLimits === undefined ? {} : { directLimits: options.directLimits }),
   });
@@ -240,6 +270,8 @@ export async function createClient(
   clientId: string,
   directAddresses: readonly string[],
 ): Promise<ClientIdentity> {
+  const known = await oauth.clients.get(clientId).catch(() => undefined);
+  if (known !== undefined) return known;
   await oauth.clients.create({
     clientId,
     clientSecret: `${clientId}-secret-0123456789`,

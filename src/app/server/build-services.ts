@@ -163,10 +163,22 @@ async function buildMessaging(
       subjectLength: settings.maxSubjectCharacters,
       textLength: maxTextCharacters,
     },
+    sendRate: { ratePerSecond: settings.sendsPerSecond, burst: settings.sendsBurst },
     retention: {
       warnUnacknowledgedMs: settings.inboxDays * dayMs,
       keepAcknowledgedMs: settings.acknowledgedDays * dayMs,
       keepDetailsMs: settings.detailsDays * dayMs,
+      keepMessagesMs: settings.messageDays * dayMs,
+      keepRegisterMs: settings.registerDays * dayMs,
+      keepDeadLettersMs: settings.deadLetterDays * dayMs,
+    },
+    mailDates: {
+      maxAgeMs: settings.maxMailAgeDays * dayMs,
+      maxAheadMs: settings.maxMailAheadHours * 3_600_000,
+    },
+    spoolCaps: {
+      perSenderDomain: settings.maxWaitingPerSenderDomain,
+      undecidedPerNetwork: settings.maxUndecidedPerNetwork,
     },
     windows: {
       processedMs: settings.processedWindowMinutes * 60_000,

@@ -50,7 +50,15 @@ export async function openFoundation(surroundings: Surroundings, { keep }: Parts
     createsFile: !(await hasDataKeys(storage)),
   });
   const vault = await openVault({ storage, masterKey: key, clock });
-  const audit = keep(createAudit({ storage, clock, log, flushMs: config.audit.flushMs }));
+  const audit = keep(
+    createAudit({
+      storage,
+      clock,
+      log,
+      flushMs: config.audit.flushMs,
+      keepMs: config.audit.keepDays * 86_400_000,
+    }),
+  );
   const { acceptsQueryParameters } = config.oauth;
   const oauth = createOauth({ storage, clock, audit, limits: config.oauth, acceptsQueryParameters });
   const trust = createTrust({ storage, vault, clock, audit });

@@ -37,7 +37,6 @@ export async function startHttp(
 ): Promise<string> {
   const { config, clock, storage } = foundation;
   const { directory, messaging, webhooks } = services;
-  const sendLimits = { ratePerSecond: config.messaging.sendsPerSecond, burst: config.messaging.sendsBurst };
   const app = await createHttpApp({
     ...foundation,
     config: config.http,
@@ -52,7 +51,7 @@ export async function startHttp(
     degraded,
     routes: [
       directoryRoutes({ directory }),
-      messagingRoutes({ messaging, webhooks, clock, sendLimits }),
+      messagingRoutes({ messaging, webhooks }),
       ...publishedBundle(config),
     ],
   });

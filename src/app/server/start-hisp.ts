@@ -40,6 +40,7 @@ export interface Hisp extends Closable {
 
 const everyMinute = 60_000;
 const everyTenMinutes = 600_000;
+const everyHour = 3_600_000;
 
 /** Builds all parts from the configuration and starts them. If one fails to start, those before it are closed. */
 export async function startHisp(options: HispOptions): Promise<Hisp> {
@@ -74,6 +75,9 @@ async function build(
   );
   // A command may have made a new data key in another process.
   parts.keep(startTimer({ ...timed, name: 'data keys', work: () => vault.refresh() }));
+  parts.keep(
+    startTimer({ ...timed, name: 'audit retention', everyMs: everyHour, work: () => audit.deleteOld() }),
+  );
   await webhooks.start();
   await messaging.start();
   return {

@@ -9,6 +9,7 @@ export function checkTogether(config: Config): readonly FieldProblem[] {
     ...pairOf(config.smtp, 'smtp'),
     ...plainHttp(config.http),
     ...keyBesideDatabase(config),
+    ...registerOutlivesMail(config),
   ];
 }
 
@@ -38,6 +39,14 @@ function keyBesideDatabase({ storage, vault }: Config): FieldProblem[] {
   return [
     { field: 'vault.masterKeyFile', reason: 'invalid', detail: 'vault.masterKeyFile is the database file.' },
   ];
+}
+
+// A replay of mail that is young enough to be accepted must still be known.
+function registerOutlivesMail({ messaging }: Config): FieldProblem[] {
+  const leastDays = messaging.maxMailAgeDays + messaging.maxMailAheadHours / 24;
+  if (messaging.registerDays > leastDays) return [];
+  const detail = `messaging.registerDays must be more than maxMailAgeDays and maxMailAheadHours together (${leastDays} days).`;
+  return [{ field: 'messaging.registerDays', reason: 'invalid', detail }];
 }
 
 /** True for names and addresses that only this machine can reach. */

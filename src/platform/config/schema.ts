@@ -67,6 +67,7 @@ const log = section('What the program writes', {
 
 const audit = section('The audit chain', {
   flushMs: count(250, 'Longest time that a search event waits to be written with others.', 10),
+  keepDays: count(2192, 'Events are deleted after this time; six years at least (SEC-04).', 2192),
 });
 
 const dns = section('Name lookups and the zones we publish', {
@@ -179,7 +180,23 @@ const messaging = section('The messaging API', {
   acknowledgedDays: count(30, 'Inbound mail is deleted this long after its acknowledgement.'),
   detailsDays: count(
     30,
-    'What a send said beside its status is deleted after this time; status and history stay (SEC-08).',
+    'What a send said in addition to its status is deleted after this time; status and history stay (SEC-08).',
+  ),
+  messageDays: count(400, 'Sent messages are deleted after this time, with status and history.', 2),
+  deadLetterDays: count(90, 'Inbound mail that could not be processed is deleted after this time.'),
+  registerDays: count(
+    400,
+    'How long a message received is known, so that a replay is not accepted again (Decision 0014).',
+  ),
+  maxMailAgeDays: rate(30, 'Inbound mail dated or signed earlier than this is rejected (Decision 0014).'),
+  maxMailAheadHours: rate(24, 'Inbound mail dated or signed later than this is rejected.'),
+  maxWaitingPerSenderDomain: count(
+    1000,
+    'Inbound mail of one claimed sender domain that may wait; more is deferred (452).',
+  ),
+  maxUndecidedPerNetwork: count(
+    200,
+    'Inbound mail of unknown senders from one network that may wait to be looked into; more is deferred (452).',
   ),
 });
 

@@ -15,8 +15,18 @@ export interface AuditRow {
   hash: Uint8Array;
 }
 
+/** The first row that is kept, once older ones were deleted. */
+export interface AuditStartRow {
+  /** 1: there is one row at most. */
+  id: number;
+  sequence: number;
+  /** The hash of the last row that was deleted. */
+  previous_hash: Uint8Array;
+}
+
 export interface AuditTables {
   audit_event: AuditRow;
+  audit_start: AuditStartRow;
 }
 
 /** What the first row names as the hash before it. */

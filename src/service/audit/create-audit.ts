@@ -4,6 +4,7 @@ import { createAppender, type TimedEvent } from './append.ts';
 import type { AuditTables } from './chain.ts';
 import type { ConcealedValues } from './conceal.ts';
 import { createBatch } from './batch.ts';
+import { deleteOld } from './delete-old.ts';
 import { createFloodGuard } from './flood-guard.ts';
 import { findEvents, type AuditFilter, type AuditRecord } from './find-events.ts';
 import { verifyChain, type ChainReport } from './verify-chain.ts';
@@ -39,6 +40,8 @@ export interface Audit extends Closable {
   flush(): Promise<void>;
   /** Walks the whole chain. */
   verifyChain(): Promise<ChainReport>;
+  /** Deletes the oldest events, beyond the time that they are kept; the rest can still be verified. Returns how many. */
+  deleteOld(): Promise<number>;
   /** Newest first. */
   find(filter: AuditFilter): Promise<readonly AuditRecord[]>;
 }
@@ -49,9 +52,20 @@ export interface AuditOptions {
   readonly log: Log;
   /** Longest time that an event of `record` waits. */
   readonly flushMs?: number;
+  /** How long events are kept: six years or more (SEC-04). */
+  readonly keepMs?: number;
 }
 
-export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions): Audit {
+/** Six years with their leap days (SEC-04). */
+const leastKeepMs = 2192 * 86_400_000;
+
+export function createAudit({
+  storage,
+  clock,
+  log,
+  flushMs = 250,
+  keepMs = leastKeepMs,
+}: AuditOptions): Audit {
   const timed = (event: AuditEvent): TimedEvent => ({ event, atMs: clock.now().getTime() });
   const chain = storage.collector<TimedEvent>('audit', createAppender(storage));
   const guard = createFloodGuard(clock);
@@ -72,6 +86,7 @@ export function createAudit({ storage, clock, log, flushMs = 250 }: AuditOptions
       await batch.flush();
       return verifyChain(storage.tables<AuditTables>());
     },
+    deleteOld: () => deleteOld(storage, clock, Math.max(keepMs, leastKeepMs)),
     find: async (filter) => {
       await batch.flush();
       return findEvents(storage.tables<AuditTables>(), filter);

@@ -29,6 +29,7 @@ import { startMailWorkers, type MailWorkers } from './inbound/mail-workers.ts';
 import { defaultSpoolCaps, type SpoolCaps } from './inbound/spool-mail.ts';
 import { recordOutcomes } from './status/record-outcome.ts';
 import type { MessagingParts, RequestOrigin } from './ports.ts';
+import { createSendLimit, defaultSendRate, type LimitSends, type SendRate } from './send/limit-sends.ts';
 import { sendMessage, type SendAnswer } from './send/send-message.ts';
 import { defaultNoticeWindows, type NoticeWindows } from './status/states.ts';
 import { inboxContext, type MessagingTables } from './tables.ts';
@@ -41,6 +42,8 @@ export interface MessagingOptions extends Omit<
   /** Where events are counted; by default nowhere that anybody sees. */
   readonly metrics?: Metrics;
   readonly limits?: SendLimits;
+  /** Of a client without limits of its own. */
+  readonly sendRate?: SendRate;
   readonly windows?: NoticeWindows;
   readonly retention?: Retention;
   readonly mailDates?: MailDates;
@@ -55,6 +58,8 @@ export interface MessagingOptions extends Omit<
 /** The messaging service as the edges see it. */
 export interface Messaging extends Closable {
   readonly limits: SendLimits;
+  /** Call it before `send`, and before the request's body is read. Throws MESSAGING_RATE_LIMITED. */
+  readonly limitSends: LimitSends;
   /** Throws MESSAGING_REQUEST_INVALID, _TOO_LARGE, _SENDER_NOT_OWNED, _SENDER_NOT_HOSTED, _ID_REUSED. */
   send(client: ClientIdentity, body: unknown, origin: RequestOrigin): Promise<SendAnswer>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
@@ -124,6 +129,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
   serveInboundHooks(parts, db);
   return {
     limits: parts.limits,
+    limitSends: createSendLimit(options.sendRate ?? defaultSendRate, parts.clock),
     send: (client, body, origin) => sendMessage(parts, client, body, origin),
     getStatus: (client, messageId) => getStatus(db, client, messageId),
     listStatus: (client, body) => listStatus(db, client, body),
@@ -150,7 +156,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     },
     wake,
     async close() {
-      await Promise.all([mailWorkers, ...workers].map((worker) => worker?.close()));
+      await Promise.all([mailWorkers?.close(), ...workers.map((worker) => worker.close())]);
       await parts.workshop.close();
     },
   };

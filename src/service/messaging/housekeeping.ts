@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { referenceBytes, startWorker, type Worker } from '../../platform/index.ts';
 import type { MessagingParts } from './ports.ts';
@@ -9,8 +10,14 @@ export interface Retention {
   readonly warnUnacknowledgedMs: number;
   /** Acknowledged mail is deleted after this. */
   readonly keepAcknowledgedMs: number;
-  /** What a send request said beside its status is deleted after this; status and history stay. */
+  /** What a send request said in addition to its status is deleted after this; status and history stay. */
   readonly keepDetailsMs: number;
+  /** Sent messages are deleted after this, with status and history; longer than any delivery or window lasts. */
+  readonly keepMessagesMs: number;
+  /** Replays of mail received longer ago than this are not detected; longer than mail may be old. */
+  readonly keepRegisterMs: number;
+  /** Dead letters are deleted after this. */
+  readonly keepDeadLettersMs: number;
 }
 
 const dayMs = 86_400_000;
@@ -19,27 +26,112 @@ export const defaultRetention: Retention = {
   warnUnacknowledgedMs: 30 * dayMs,
   keepAcknowledgedMs: 30 * dayMs,
   keepDetailsMs: 30 * dayMs,
+  keepMessagesMs: 400 * dayMs,
+  keepRegisterMs: 400 * dayMs,
+  keepDeadLettersMs: 90 * dayMs,
 };
 
 /** A sender that asked for final delivery usually waits an hour; after half of it the operator learns of it (MDN-14). */
 const warnUndispatchedMs = 30 * 60_000;
 const everyMs = 60_000;
+/** Rows per transaction: other writers wait no longer than that takes. */
 const batch = 500;
 
-/** One round of cleaning and warning. */
+/** One round of cleaning and warning. One node does it at a time. */
 export async function keepHouse(parts: MessagingParts, retention: Retention): Promise<void> {
-  const nowMs = parts.clock.now().getTime();
-  await warnWaiting(parts, nowMs, retention);
-  await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
-    await deleteAcknowledged(tx, parts, nowMs - retention.keepAcknowledgedMs);
-    await tx
-      .updateTable('message')
-      .set({ sealed_details: null })
-      .where('sealed_details', 'is not', null)
-      .where('created_at', '<', nowMs - retention.keepDetailsMs)
-      .execute();
+  await parts.storage.tryAlone('messaging-housekeeping', async () => {
+    const nowMs = parts.clock.now().getTime();
+    await warnWaiting(parts, nowMs, retention);
+    const clean = (work: (tx: Kysely<MessagingTables>) => Promise<number>): Promise<void> =>
+      inBatches(parts, work);
+    await clean((tx) => deleteAcknowledged(tx, parts, nowMs - retention.keepAcknowledgedMs));
+    await clean((tx) => forgetDetails(tx, nowMs - retention.keepDetailsMs));
+    await clean((tx) => deleteMessages(tx, nowMs - retention.keepMessagesMs));
+    await clean((tx) => deleteRegister(tx, nowMs - retention.keepRegisterMs));
+    await clean((tx) => deleteDeadLetters(tx, parts, nowMs - retention.keepDeadLettersMs));
+    await parts.contents.sweep();
   });
-  await parts.contents.sweep();
+}
+
+/** Repeats until there is nothing left, so that what is deleted keeps up with what comes. */
+async function inBatches(
+  { storage }: MessagingParts,
+  work: (tx: Kysely<MessagingTables>) => Promise<number>,
+): Promise<void> {
+  while ((await storage.transaction(work)) === batch) await nextTurn();
+}
+
+async function forgetDetails(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
+  const old = tx
+    .selectFrom('message')
+    .select('id')
+    .where('sealed_details', 'is not', null)
+    .where('created_at', '<', beforeMs)
+    .orderBy('created_at')
+    .limit(batch);
+  const result = await tx
+    .updateTable('message')
+    .set({ sealed_details: null })
+    .where('id', 'in', old)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}
+
+// Recipients and history go with their message.
+async function deleteMessages(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
+  const old = tx
+    .selectFrom('message')
+    .select('id')
+    .where('created_at', '<', beforeMs)
+    .orderBy('created_at')
+    .limit(batch);
+  const result = await tx.deleteFrom('message').where('id', 'in', old).executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+async function deleteRegister(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
+  const old = tx
+    .selectFrom('received_register')
+    .select('hash')
+    .where('received_at', '<', beforeMs)
+    .orderBy('received_at')
+    .limit(batch);
+  const result = await tx.deleteFrom('received_register').where('hash', 'in', old).executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+async function deleteDeadLetters(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  beforeMs: number,
+): Promise<number> {
+  const old = await tx
+    .selectFrom('inbound_mail')
+    .select(['id', 'mail_from', 'last_error', startOf('sealed_mail')])
+    // The words of the partial index.
+    .where(sql<boolean>`state = 'dead-letter'`)
+    .where('received_at', '<', beforeMs)
+    .orderBy('received_at')
+    .limit(batch)
+    .execute();
+  if (old.length === 0) return 0;
+  const ids = old.map(({ id }) => id);
+  await tx.deleteFrom('inbound_mail').where('id', 'in', ids).execute();
+  for (const row of old) {
+    await parts.contents.releaseIn(tx, row.start);
+    await parts.audit.recordIn(tx, {
+      action: 'message.discard',
+      actor: 'system',
+      outcome: 'failed',
+      objects: { mailId: row.id, from: row.mail_from.slice(0, 320), reason: row.last_error },
+    });
+  }
+  return old.length;
+}
+
+/** A small content itself is not needed, only where a large one lies. */
+function startOf(column: 'sealed_mail' | 'sealed_message') {
+  return sql<Uint8Array>`substr(${sql.ref(column)}, 1, ${sql.lit(referenceBytes)})`.as('start');
 }
 
 async function warnWaiting(parts: MessagingParts, nowMs: number, retention: Retention): Promise<void> {
@@ -50,13 +142,11 @@ async function warnWaiting(parts: MessagingParts, nowMs: number, retention: Rete
     .select(['c.id', 'c.address', 'c.received_at', 'm.requests_final_delivery'])
     .where('c.acknowledged_at', 'is', null)
     .where('c.warned_at', 'is', null)
+    .where('c.received_at', '<', nowMs - warnUndispatchedMs)
     .where((eb) =>
       eb.or([
         eb('c.received_at', '<', nowMs - retention.warnUnacknowledgedMs),
-        eb.and([
-          eb('c.received_at', '<', nowMs - warnUndispatchedMs),
-          eb('m.requests_final_delivery', '=', 1),
-        ]),
+        eb('m.requests_final_delivery', '=', 1),
       ]),
     )
     .limit(batch)
@@ -75,7 +165,7 @@ async function deleteAcknowledged(
   tx: Kysely<MessagingTables>,
   { contents }: MessagingParts,
   beforeMs: number,
-): Promise<void> {
+): Promise<number> {
   const copies = await tx
     .selectFrom('inbox_copy')
     .select(['id', 'message_id'])
@@ -83,7 +173,7 @@ async function deleteAcknowledged(
     .where('acknowledged_at', '<', beforeMs)
     .limit(batch)
     .execute();
-  if (copies.length === 0) return;
+  if (copies.length === 0) return 0;
   await tx
     .deleteFrom('inbox_copy')
     .where(
@@ -106,10 +196,10 @@ async function deleteAcknowledged(
         ),
       ),
     )
-    // A small content itself is not needed, only where a large one lies.
-    .returning(sql<Uint8Array>`substr(sealed_message, 1, ${sql.lit(referenceBytes)})`.as('start'))
+    .returning(startOf('sealed_message'))
     .execute();
   for (const row of removed) await contents.releaseIn(tx, row.start);
+  return copies.length;
 }
 
 /** Cleans and warns once a minute until it is closed. */

@@ -36,6 +36,7 @@ export type {
   RequestOrigin,
 } from './ports.ts';
 export type { ServiceIdentity } from './identity.ts';
+export { defaultSendRate, type SendRate } from './send/limit-sends.ts';
 export { flagFields, textFields } from './send/send-fields.ts';
 export type { SendAnswer } from './send/send-message.ts';
 export { defaultMailDates, type MailDates } from './inbound/check-dates.ts';

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { systemClock, type Clock, createTokenBuckets } from '../../../core/index.ts';
-import { maxBodyBytes, MessagingError, type Messaging } from '../../../service/messaging/index.ts';
+import { maxBodyBytes, type Messaging } from '../../../service/messaging/index.ts';
 import { errorResponses, jsonMediaType } from '../envelope.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
 import type { RouteModule } from '../types.ts';
@@ -9,39 +8,18 @@ import { sendAnswer, sendBody } from './schemas.ts';
 
 export interface SendRouteOptions {
   readonly messaging: Messaging;
-  /** The sends of a client without limits of its own (Decision 0007). */
-  readonly sendLimits?: { readonly ratePerSecond: number; readonly burst: number };
-  readonly clock?: Clock;
 }
 
-const usualSendLimits = { ratePerSecond: 20, burst: 40 };
-
 /** Messaging spec: Send message. */
-export function sendCcdaRoute({
-  messaging,
-  sendLimits = usualSendLimits,
-  clock = systemClock,
-}: SendRouteOptions): RouteModule {
-  const buckets = createTokenBuckets({ ...sendLimits, clock });
+export function sendCcdaRoute({ messaging }: SendRouteOptions): RouteModule {
   return (app) => {
-    // The quota is taken before the body is read: a refused send costs no memory.
-    const takeFromQuota = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-      const { clientId, limits } = request.client;
-      const rate = {
-        ratePerSecond: limits.sendsPerSecond ?? sendLimits.ratePerSecond,
-        burst: limits.sendsBurst ?? sendLimits.burst,
-      };
-      const taken = buckets.take(clientId, 1, rate);
-      setRateLimitHeaders(reply, taken);
-      if (taken.allowed) return;
-      throw new MessagingError('MESSAGING_RATE_LIMITED', `client ${clientId} sends too fast`, {
-        retryAfterSeconds: taken.retryAfterSeconds,
-      });
-    };
+    // The allowance is taken before the body is read: a refused send costs no memory.
+    const limitSends = async (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
+      messaging.limitSends(request.client, (taken) => setRateLimitHeaders(reply, taken));
     app.post(
       '/messaging/dirmsg/send_ccda',
       {
-        onRequest: [app.requireScope('messaging.api'), takeFromQuota],
+        onRequest: [app.requireScope('messaging.api'), limitSends],
         bodyLimit: maxBodyBytes(messaging.limits),
         validatorCompiler: acceptAnyBody,
         schema: {

@@ -16,6 +16,10 @@ export const inboundMigration: Migration = {
       .alterTable('message_recipient')
       .addColumn('event_count', 'integer', (column) => column.notNull().defaultTo(0))
       .execute();
+    await sql`create index message_details on message (created_at) where sealed_details is not null`.execute(
+      db,
+    );
+    await createAuditStart(db);
     await sql`delete from recipient_event where event = 'accepted'`.execute(db);
     await sql`update message_recipient set event_count =
       (select coalesce(max(position) + 1, 0) from recipient_event where recipient_id = message_recipient.id)`.execute(
@@ -129,4 +133,14 @@ async function replaceInboxCopy(db: Kysely<unknown>): Promise<void> {
     db,
   );
   await db.schema.createIndex('inbox_copy_message').on('inbox_copy').column('message_id').execute();
+}
+
+/** Where the audit chain begins once its oldest rows were deleted; one row at most. */
+async function createAuditStart(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('audit_start')
+    .addColumn('id', 'integer', (column) => column.primaryKey())
+    .addColumn('sequence', 'bigint', (column) => column.notNull())
+    .addColumn('previous_hash', 'bytea', (column) => column.notNull())
+    .execute();
 }

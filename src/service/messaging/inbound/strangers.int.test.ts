@@ -1,0 +1,139 @@
+/** Mail of unknown senders whose servers say nothing, next to mail of a trusted one, with the real agent. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { createGuardedFetch } from '../../../lib/fetch/index.ts';
+import {
+  createAuthority,
+  createCertificate,
+  createIssuerFetcher,
+  createKeyPair,
+  type Certificate,
+} from '../../../lib/pki/index.ts';
+import { parseDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import {
+  alice,
+  startTestMessaging,
+  waitUntil,
+  type TestMessaging,
+} from '../../../../test/messaging/start-messaging.ts';
+import { createAgent, type Agent } from '../../agent/index.ts';
+
+const strangers = 60;
+const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2028-01-01T00:00:00Z') };
+const friend = parseDirectAddress('friend@direct.friend.example');
+const stranger = parseDirectAddress('eve@direct.stranger.example');
+const network = '192.0.2.0/24';
+
+let world: TestMessaging;
+let agent: Agent;
+let silent: Server;
+let ours: Certificate;
+const connections = new Set<Socket>();
+
+interface Issuer {
+  readonly certificate: Certificate;
+  readonly privateKey: Awaited<ReturnType<typeof createKeyPair>>['privateKey'];
+}
+
+async function createIssuer(name: string): Promise<Issuer> {
+  const { publicKey, privateKey } = await createKeyPair();
+  const certificate = createAuthority({ subject: [['CN', name]], publicKey, privateKey, ...validity });
+  return { certificate, privateKey };
+}
+
+async function addDomain(
+  domain: string,
+  issuer: Issuer,
+  caIssuerUrls: readonly string[] = [],
+): Promise<Certificate> {
+  const pair = await createKeyPair();
+  const certificate = createCertificate({
+    subject: [['CN', domain]],
+    publicKey: pair.publicKey,
+    issuer,
+    isCa: false,
+    keyUsage: ['digitalSignature', 'keyEncipherment'],
+    dnsNames: [domain],
+    ...(caIssuerUrls.length > 0 && { caIssuerUrls }),
+    ...validity,
+  });
+  await world.trust.addDomain(domain);
+  await world.trust.addKeyPair(domain, certificate.der, pair.privateKey);
+  return certificate;
+}
+
+async function sealFrom(sender: DirectAddress, id: string): Promise<Uint8Array> {
+  const body = 'A referral of some length. '.repeat(60);
+  const plain = `From: ${sender}\r\nTo: ${alice}\r\nDate: Sat, 21 Nov 2026 12:00:00 +0000\r\nMessage-ID: <${id}@x.example>\r\nMIME-Version: 1.0\r\n\r\n${body}\r\n`;
+  return agent.seal(sender, Buffer.from(plain), [{ address: alice, certificates: [ours.der] }]);
+}
+
+before(async () => {
+  silent = createServer((socket) => {
+    connections.add(socket);
+    socket.on('error', () => {}).on('close', () => connections.delete(socket));
+  });
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  world = await startTestMessaging();
+  const [trusted, unknown] = [await createIssuer('trusted'), await createIssuer('unknown')];
+  ours = await addDomain('direct.alpha.example', trusted);
+  await addDomain('direct.friend.example', trusted);
+  await addDomain('direct.stranger.example', unknown, [`http://127.0.0.1:${port}/ca.cer`]);
+  await world.trust.addAnchor('direct.alpha.example', trusted.certificate.der, 'incoming');
+  const fetch = createGuardedFetch({ timeoutMs: 10_000, maxBytes: 1_000_000, allowPrivate: true });
+  agent = createAgent({
+    trust: world.trust,
+    clock: world.clock,
+    discovery: {
+      discover: async () => ({
+        outcome: 'absent',
+        certificates: [],
+        steps: [],
+        isTransient: false,
+        isFromCache: false,
+      }),
+    },
+    fetchIssuers: createIssuerFetcher({ fetch, now: () => world.clock.now() }),
+    checkRevocation: async () => ({ status: 'good' }),
+    threads: 1,
+  });
+  world.setOpenIncoming((envelope, options) => agent.openIncoming(envelope, options));
+});
+after(async () => {
+  for (const socket of connections) socket.destroy();
+  silent.close();
+  await world.close();
+  await agent.close();
+});
+
+describe('mail of strangers', () => {
+  it('60 messages whose AIA server accepts and says nothing hold up no trusted message for more than 5 seconds', async () => {
+    const sealed = await Promise.all(
+      Array.from({ length: strangers }, (_, index) => sealFrom(stranger, `stranger-${index}`)),
+    );
+    assert.ok(sealed.every(({ length }) => length > 4_000 && length < 9_000));
+    const good = await sealFrom(friend, 'friend');
+    const taken = Promise.all(
+      sealed.map((message) =>
+        world.messaging.acceptInbound({ mailFrom: stranger, recipients: [alice], message }, network),
+      ),
+    );
+    await taken;
+    await waitUntil(() => connections.size > 0, 'a fetch that is not answered');
+    const startedAt = performance.now();
+    await world.messaging.acceptInbound({ mailFrom: friend, recipients: [alice], message: good }, network);
+    const { messages } = await world.messaging.listInbox(world.clinic, {});
+    assert.deepEqual(
+      messages.map(({ sender }) => sender),
+      [friend],
+    );
+    assert.ok(performance.now() - startedAt < 5_000);
+    const waiting = await world.db.selectFrom('inbound_mail').select(['needs_fetch', 'state']).execute();
+    assert.deepEqual([...new Set(waiting.map((row) => `${row.state} ${row.needs_fetch}`))], ['waiting 1']);
+    assert.ok(waiting.length > strangers / 2, `${waiting.length} still wait`);
+  });
+});

@@ -1,0 +1,34 @@
+import { createTokenBuckets, type Clock, type Taken } from '../../../core/index.ts';
+import type { ClientIdentity } from '../../oauth/index.ts';
+import { MessagingError } from '../errors.ts';
+
+/** Sends of one client: refill per second, and how many at once (Decision 0007). */
+export interface SendRate {
+  readonly ratePerSecond: number;
+  readonly burst: number;
+}
+
+export const defaultSendRate: SendRate = { ratePerSecond: 20, burst: 40 };
+
+/**
+ * Takes one send from the client's allowance and tells how much is left. Throws MESSAGING_RATE_LIMITED if nothing is.
+ */
+export type LimitSends = (
+  client: Pick<ClientIdentity, 'clientId' | 'limits'>,
+  tell: (taken: Taken) => void,
+) => void;
+
+export function createSendLimit(rate: SendRate, clock: Clock): LimitSends {
+  const buckets = createTokenBuckets({ ...rate, clock });
+  return ({ clientId, limits }, tell) => {
+    const taken = buckets.take(clientId, 1, {
+      ratePerSecond: limits.sendsPerSecond ?? rate.ratePerSecond,
+      burst: limits.sendsBurst ?? rate.burst,
+    });
+    tell(taken);
+    if (taken.allowed) return;
+    throw new MessagingError('MESSAGING_RATE_LIMITED', `client ${clientId} sends too fast`, {
+      retryAfterSeconds: taken.retryAfterSeconds,
+    });
+  };
+}
