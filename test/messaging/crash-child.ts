@@ -79,14 +79,17 @@ const delivery = await createDelivery({
   log,
   agent,
   dns,
-  nodeId: 'node',
   smtp,
   peerPort: Number(smtpPort),
+  concurrency: 8,
+  leaseMs: 1_000,
+  lifetimeMs: 3_600_000,
   retryWaitsMs: [50],
+  keepAttemptsMs: 86_400_000,
   idleMs: 20,
-  onOutcome: async (tx, outcome) => {
-    await messaging.onDeliveryOutcome(tx, outcome);
-    say({ outcome: outcome.outcome, kind: outcome.kind });
+  onOutcome: async (tx, outcomes) => {
+    await messaging.onDeliveryOutcome(tx, outcomes);
+    for (const { outcome, kind } of outcomes) storage.afterCommit(tx, () => say({ outcome, kind }));
   },
 });
 const messaging: Messaging = createMessaging({

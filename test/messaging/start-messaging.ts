@@ -134,7 +134,6 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     delivery: {
       prepare: async (request) => request,
       enqueue: async (_tx, request) => void deliveries.push(request),
-      wake: () => {},
     },
     agent: {
       openIncoming: (envelope, open) => openIncoming(envelope, open),
@@ -176,8 +175,14 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
       openIncoming = open;
     },
     async report(outcome) {
-      const full: DeliveryOutcome = { kind: 'message', recipient: bob, at: clock.now(), ...outcome };
-      await storage.transaction((tx: Kysely<unknown>) => messaging.onDeliveryOutcome(tx, full));
+      const full: DeliveryOutcome = {
+        kind: 'message',
+        messageId: outcome.deliveryId,
+        recipient: bob,
+        at: clock.now(),
+        ...outcome,
+      };
+      await storage.transaction((tx: Kysely<unknown>) => messaging.onDeliveryOutcome(tx, [full]));
     },
     async receive({ from, to, inner, mailFrom }) {
       // No two mails at the same time, so that the inbox has one order.

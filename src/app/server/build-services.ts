@@ -10,7 +10,7 @@ import type { KeyTransport } from '../../lib/smime/index.ts';
 import { createSmtpClient } from '../../lib/smtp/index.ts';
 import { oidOfUuid } from '../../lib/values/index.ts';
 import type { CodedValue } from '../../lib/xdm/index.ts';
-import { tablesOf, type Config } from '../../platform/index.ts';
+import type { Config } from '../../platform/index.ts';
 import { createAgent, type Agent } from '../../service/agent/index.ts';
 import { createDelivery } from '../../service/delivery/index.ts';
 import { createDirectory, type Directory } from '../../service/directory/index.ts';
@@ -135,7 +135,8 @@ async function buildMessaging(
       leaseMs: config.delivery.leaseSeconds * 1000,
       lifetimeMs: config.delivery.giveUpHours * 3_600_000,
       retryWaitsMs: config.delivery.retryMinutes.map((minutes) => minutes * 60_000),
-      onOutcome: (tx, outcome) => messaging.onDeliveryOutcome(tablesOf(tx), outcome),
+      keepAttemptsMs: config.delivery.keepAttemptsDays * 86_400_000,
+      onOutcome: (tx, outcomes) => messaging.onDeliveryOutcome(tx, outcomes),
     }),
   );
   const settings = config.messaging;

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import tls from 'node:tls';
 import fc from 'fast-check';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import { createSmtpClient, sendMail, type SmtpClientOptions } from './client.ts';
+import { SmtpError } from './errors.ts';
 import type { SmtpReply } from './reply.ts';
 import type { SmtpMessage } from './handlers.ts';
 import { createSmtpServer } from './server.ts';
@@ -76,7 +78,8 @@ function clientFor(t: TestContext, more: Partial<SmtpClientOptions> = {}) {
 test('EDGE-07: each recipient has its own outcome, transient or permanent', async (t) => {
   const { port, messages } = await startOwn(t);
   const recipients = ['bob@d.org', 'no@d.org', 'later@d.org', 'Eve@d.org'];
-  const outcome = await sendMail({ ...envelope, ...options, port, recipients, message });
+  const { reply, ...outcome } = await sendMail({ ...envelope, ...options, port, recipients, message });
+  assert.match(reply ?? '', /^250 /);
   assert.deepEqual(outcome, {
     accepted: ['bob@d.org', 'Eve@d.org'],
     rejected: [
@@ -325,10 +328,78 @@ test('TLS on demand checks the certificate', async (t) => {
   const send = (tls: SmtpClientOptions['tls']) =>
     sendMail({ ...envelope, ...options, port, message, ...(tls && { tls }) });
   await assert.rejects(send({ mode: 'required', serverName: 'mx.example.org' }), {
-    code: 'SMTP_UNREACHABLE',
+    code: 'SMTP_TLS_FAILED',
   });
   await assert.rejects(send({ mode: 'required', serverName: 'other.example.org', ca: pem }), {
-    code: 'SMTP_UNREACHABLE',
+    code: 'SMTP_TLS_FAILED',
   });
   assert.equal((await send({ mode: 'required', serverName: 'mx.example.org', ca: pem })).accepted.length, 1);
+});
+
+test('a TLS session is resumed by the next connection to the same server, and the protocol is told', async (t) => {
+  const pem = makeTlsCertificate('mx.example.org');
+  if (pem === undefined) return t.skip('openssl is not installed');
+  const { port } = await startOwn(t, { tls: { key: pem, cert: pem } });
+  const client = clientFor(t, { maxIdlePerServer: 0 });
+  const sessions: (Buffer | undefined)[] = [];
+  const connect = tls.connect;
+  t.mock.method(tls, 'connect', (...args: Parameters<typeof connect>) => {
+    const [connectOptions] = args as unknown as [{ session?: Buffer }];
+    sessions.push(connectOptions.session);
+    return Reflect.apply(connect, tls, args) as tls.TLSSocket;
+  });
+  const first = await client.send({ ...envelope, port, message });
+  await client.send({ ...envelope, port, message });
+  assert.equal(first.tls, 'TLSv1.3');
+  assert.deepEqual(
+    sessions.map((session) => session !== undefined),
+    [false, true],
+  );
+});
+
+test('what must hold before the data is asked when the server is ready; otherwise it takes nothing', async (t) => {
+  const { port, messages } = await startOwn(t);
+  const client = clientFor(t);
+  const lost = new Error('the lease was lost');
+  await assert.rejects(
+    client.send({ ...envelope, port, message, beforeData: () => Promise.reject(lost) }),
+    (error) => error === lost,
+  );
+  assert.equal(
+    (await client.send({ ...envelope, port, message, beforeData: async () => {} })).accepted.length,
+    1,
+  );
+  assert.equal(messages.length, 1);
+});
+
+test('a server that takes the data and says nothing: the error tells that the message may have arrived', async (t) => {
+  let isData = false;
+  const { port } = await startScripted(t, '220 x\r\n', (line, socket) => {
+    if (line === '.') return void socket.destroy();
+    if (isData) return '';
+    isData = line === 'DATA';
+    return isData ? '354 go' : '250 ok';
+  });
+  const client = clientFor(t);
+  await assert.rejects(client.send({ ...envelope, port, message }), (error) => {
+    assert.ok(error instanceof SmtpError);
+    assert.equal(error.fields['hasSentData'], true);
+    return true;
+  });
+});
+
+test('a connection carries so many messages and no more, and so many are kept idle in all', async (t) => {
+  const scripted = () =>
+    startScripted(t, '220 x\r\n', (line) =>
+      line === 'DATA' ? '354 go' : line === '.' || /^[A-Z]/.test(line) ? '250 ok' : '',
+    );
+  const [one, other] = [await scripted(), await scripted()];
+  const limited = clientFor(t, { maxMessagesPerConnection: 2 });
+  for (let count = 0; count < 4; count++)
+    await limited.send({ ...envelope, port: one.port, message: Buffer.from('x: y\r\n') });
+  assert.equal(one.connections(), 2);
+  const crowded = clientFor(t, { maxIdle: 1 });
+  for (const peer of [one, other, one])
+    await crowded.send({ ...envelope, port: peer.port, message: Buffer.from('x: y\r\n') });
+  assert.deepEqual([one.connections(), other.connections()], [4, 1]);
 });

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Closable } from '../../core/index.ts';
 import { checkEnvelope, checkHostname } from './address.ts';
 import {
@@ -23,6 +24,10 @@ export interface RejectedRecipient {
 export interface SendOutcome {
   readonly accepted: readonly string[];
   readonly rejected: readonly RejectedRecipient[];
+  /** The protocol of the session, for example `TLSv1.3`; undefined for clear text. */
+  readonly tls?: string;
+  /** The server's last word, for example `250 2.0.0 Ok: queued`; undefined if it refused every recipient. */
+  readonly reply?: string;
 }
 
 export interface Delivery {
@@ -33,6 +38,11 @@ export interface Delivery {
   readonly mailFrom: string;
   readonly recipients: readonly string[];
   readonly message: Uint8Array;
+  /**
+   * Called when the server is ready for the data, before any of it is sent. If it rejects, the connection is closed, the
+   * server takes nothing, and `send` rejects with the same error.
+   */
+  readonly beforeData?: () => Promise<void>;
 }
 
 export interface SmtpClientOptions {
@@ -43,8 +53,12 @@ export interface SmtpClientOptions {
   /** Longest time for opening a connection, and for one message. Default 15 minutes. */
   readonly totalTimeoutMs?: number;
   readonly tls?: ClientTls;
-  /** Idle connections kept per server; 0 switches reuse off. Default 2. */
+  /** Idle connections kept per server; 0 switches reuse off. Default 8. */
   readonly maxIdlePerServer?: number;
+  /** Idle connections kept in all; the one that is idle longest is closed for a new one. Default 100. */
+  readonly maxIdle?: number;
+  /** Messages sent over one connection before it is closed. Default 100. */
+  readonly maxMessagesPerConnection?: number;
   /** How long a connection is kept for the next message. Default 10 s. */
   readonly idleMs?: number;
 }
@@ -53,15 +67,20 @@ export interface SmtpClientOptions {
 export interface SmtpClient extends Closable {
   /**
    * Throws `SMTP_ADDRESS_INVALID` before anything is sent, and another {@link SmtpError} when nothing was decided.
-   * If the connection breaks after the data, the server may have taken the message: then trying again may double it.
+   * If the connection breaks after the data, the server may have taken the message, so that trying again may double it: then
+   * the error's `fields.hasSentData` is true.
    */
   send(delivery: Delivery): Promise<SendOutcome>;
 }
 
 interface IdleConnection {
+  readonly key: string;
   readonly connection: SmtpClientConnection;
   readonly timer: NodeJS.Timeout;
 }
+
+/** Servers whose TLS sessions are remembered. */
+const maxTlsSessions = 1_000;
 
 export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
   checkHostname(options.hostname);
@@ -69,74 +88,111 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
     hostname,
     timeoutMs = 60_000,
     totalTimeoutMs = 15 * 60_000,
-    maxIdlePerServer = 2,
-    idleMs = 10_000,
+    maxMessagesPerConnection = 100,
   } = options;
-  const idle = new Map<string, IdleConnection[]>();
-  let isClosed = false;
+  const idle = createIdleConnections(options);
+  const tlsSessions = new LRUCache<string, Buffer>({ max: maxTlsSessions });
 
-  const takeIdle = (key: string): SmtpClientConnection | undefined => {
-    for (let entry = idle.get(key)?.pop(); entry !== undefined; entry = idle.get(key)?.pop()) {
-      clearTimeout(entry.timer);
-      if (entry.connection.isReusable()) return entry.connection;
-      entry.connection.close();
+  function open(host: string, port: number, key: string): Promise<SmtpClientConnection> {
+    const tlsSession = tlsSessions.get(key);
+    return openConnection({
+      host,
+      port,
+      hostname,
+      timeoutMs,
+      totalTimeoutMs,
+      ...(options.tls && { tls: options.tls }),
+      ...(tlsSession && { tlsSession }),
+    });
+  }
+
+  async function transact(
+    connection: SmtpClientConnection,
+    key: string,
+    { mailFrom, recipients, message, beforeData }: Delivery,
+  ): Promise<SendOutcome> {
+    try {
+      const replies = await connection.transact({ mailFrom, recipients }, message, beforeData);
+      return readOutcome(replies, connection.tls);
+    } catch (error) {
+      throw connection.hasSentData() ? withSentData(error) : error;
+    } finally {
+      const session = connection.tlsSession();
+      if (session !== undefined) tlsSessions.set(key, session);
+      if (connection.messages() >= maxMessagesPerConnection) connection.close();
+      else idle.put(key, connection);
     }
-    idle.delete(key);
-    return undefined;
-  };
-  const putIdle = (key: string, connection: SmtpClientConnection) => {
-    const entries = idle.get(key) ?? [];
-    if (isClosed || !connection.isReusable() || entries.length >= maxIdlePerServer) return connection.close();
-    const timer = setTimeout(() => {
-      const kept = idle.get(key) ?? [];
-      idle.set(
-        key,
-        kept.filter((entry) => entry.connection !== connection),
-      );
-      connection.close();
-    }, idleMs);
-    // A connection that nobody needs must not keep the process alive.
-    timer.unref();
-    idle.set(key, [...entries, { connection, timer }]);
-  };
+  }
 
   return {
-    async send({ host, port, mailFrom, recipients, message }) {
-      checkEnvelope(mailFrom, recipients);
+    async send(delivery) {
+      const { host, port } = delivery;
+      checkEnvelope(delivery.mailFrom, delivery.recipients);
       const key = `${host}:${port}`;
-      const open = () =>
-        openConnection({
-          host,
-          port,
-          hostname,
-          timeoutMs,
-          totalTimeoutMs,
-          ...(options.tls && { tls: options.tls }),
-        });
-      const transact = async (connection: SmtpClientConnection): Promise<SendOutcome> => {
-        try {
-          return readOutcome(await connection.transact({ mailFrom, recipients }, message));
-        } finally {
-          putIdle(key, connection);
-        }
-      };
-      const kept = takeIdle(key);
-      if (kept === undefined) return transact(await open());
+      const kept = idle.take(key);
+      if (kept === undefined) return transact(await open(host, port, key), key, delivery);
       try {
-        return await transact(kept);
+        return await transact(kept, key, delivery);
       } catch (error) {
         // The server may have hung up while the connection lay idle. Once more, on a fresh one.
         if (!(error instanceof SmtpError) || !error.isTransient || kept.hasSentData()) throw error;
-        return transact(await open());
+        return transact(await open(host, port, key), key, delivery);
       }
     },
-    async close() {
-      isClosed = true;
-      for (const { connection, timer } of [...idle.values()].flat()) {
-        clearTimeout(timer);
+    close: async () => idle.close(),
+  };
+}
+
+interface IdleConnections {
+  take(key: string): SmtpClientConnection | undefined;
+  put(key: string, connection: SmtpClientConnection): void;
+  close(): void;
+}
+
+function createIdleConnections({
+  maxIdlePerServer = 8,
+  maxIdle = 100,
+  idleMs = 10_000,
+}: SmtpClientOptions): IdleConnections {
+  // A Set keeps its order of insertion: the first is idle longest.
+  const all = new Set<IdleConnection>();
+  const byServer = new Map<string, IdleConnection[]>();
+  let isClosed = false;
+
+  function remove(entry: IdleConnection): SmtpClientConnection {
+    clearTimeout(entry.timer);
+    all.delete(entry);
+    const rest = (byServer.get(entry.key) ?? []).filter((one) => one !== entry);
+    if (rest.length === 0) byServer.delete(entry.key);
+    else byServer.set(entry.key, rest);
+    return entry.connection;
+  }
+
+  return {
+    take(key) {
+      for (let entry = byServer.get(key)?.at(-1); entry !== undefined; entry = byServer.get(key)?.at(-1)) {
+        const connection = remove(entry);
+        if (connection.isReusable()) return connection;
         connection.close();
       }
-      idle.clear();
+      return undefined;
+    },
+    put(key, connection) {
+      const entries = byServer.get(key) ?? [];
+      if (isClosed || !connection.isReusable() || entries.length >= maxIdlePerServer)
+        return connection.close();
+      const [oldest] = all;
+      if (oldest !== undefined && all.size >= maxIdle) remove(oldest).close();
+      const timer = setTimeout(() => remove(entry).close(), idleMs);
+      // A connection that nobody needs must not keep the process alive.
+      timer.unref();
+      const entry: IdleConnection = { key, connection, timer };
+      all.add(entry);
+      byServer.set(key, [...(byServer.get(key) ?? []), entry]);
+    },
+    close() {
+      isClosed = true;
+      for (const entry of all) remove(entry).close();
     },
   };
 }
@@ -154,13 +210,24 @@ export async function sendMail(options: SendMailOptions): Promise<SendOutcome> {
   return client.send(options);
 }
 
-function readOutcome({ accepted, rejected }: TransactionReplies): SendOutcome {
+function readOutcome(
+  { accepted, rejected, reply }: TransactionReplies,
+  tls: string | undefined,
+): SendOutcome {
   return {
     accepted,
-    rejected: rejected.map(({ address, reply }) => ({
+    rejected: rejected.map(({ address, reply: refusal }) => ({
       address,
-      ...reply,
-      isTransient: isTransientReply(reply),
+      ...refusal,
+      isTransient: isTransientReply(refusal),
     })),
+    ...(tls !== undefined && { tls }),
+    ...(reply !== undefined && { reply }),
   };
+}
+
+function withSentData(error: unknown): unknown {
+  if (!(error instanceof SmtpError)) return error;
+  const { code, message, fields, cause } = error;
+  return new SmtpError(code, message, { cause, fields: { ...fields, hasSentData: true } });
 }

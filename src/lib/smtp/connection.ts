@@ -1,9 +1,11 @@
 import { isAscii } from 'node:buffer';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { slicesOf } from '../../core/index.ts';
-import type { SmtpError } from './errors.ts';
+import { SmtpError } from './errors.ts';
 import {
   findDecision,
   readRejection,
@@ -12,6 +14,7 @@ import {
   type RejectedReply,
 } from './library-errors.ts';
 import { sendChunkBytes } from './limits.ts';
+import { readReply } from './reply.ts';
 
 export interface ConnectOptions {
   /** IP address or name. */
@@ -24,6 +27,8 @@ export interface ConnectOptions {
   /** Longest time for opening, and for one message, however busy the server looks. */
   readonly totalTimeoutMs: number;
   readonly tls?: ClientTls;
+  /** Of an earlier connection to the same server; the handshake is shorter if the server remembers it, too. */
+  readonly tlsSession?: Buffer;
 }
 
 export interface ClientTls {
@@ -47,17 +52,32 @@ export interface Envelope {
 export interface TransactionReplies {
   readonly accepted: readonly string[];
   readonly rejected: readonly RejectedReply[];
+  /** The reply to the data. */
+  readonly reply?: string;
 }
 
 /** One open session with a server. */
 export interface SmtpClientConnection {
-  readonly isSecure: boolean;
+  /** The protocol, for example `TLSv1.3`; undefined for clear text. */
+  readonly tls: string | undefined;
+  /** For resumption; in TLS 1.3 it exists some time after the handshake. */
+  tlsSession(): Buffer | undefined;
+  /** Transactions so far. */
+  messages(): number;
   /** True when another message may follow: the last transaction was complete and nobody hung up. */
   isReusable(): boolean;
   /** True once message data of the last transaction went out, so that the server may have taken it. */
   hasSentData(): boolean;
-  /** Sends one message, octets as they are but for bare CR and LF, which become CRLF. Throws {@link SmtpError}. */
-  transact(envelope: Envelope, message: Uint8Array): Promise<TransactionReplies>;
+  /**
+   * Sends one message, octets as they are but for bare CR and LF, which become CRLF. Throws {@link SmtpError}, or what
+   * `beforeData` rejects with.
+   */
+  transact(
+    envelope: Envelope,
+    message: Uint8Array,
+    beforeData?: () => Promise<void>,
+  ): Promise<TransactionReplies>;
+  /** Takes leave of the server, or hangs up if a transaction is not complete. */
   close(): void;
 }
 
@@ -71,6 +91,13 @@ export async function openConnection(options: ConnectOptions): Promise<SmtpClien
       throw error instanceof TlsFailure ? error.failure : error;
     return open(options, 'never');
   }
+}
+
+function tlsFailed({ host, port }: ConnectOptions, cause: SmtpError): SmtpError {
+  return new SmtpError('SMTP_TLS_FAILED', `TLS with SMTP server ${host}:${port} failed`, {
+    cause,
+    fields: { ...cause.fields },
+  });
 }
 
 /** A handshake that failed; the caller may try again without TLS. */
@@ -103,6 +130,7 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
       rejectUnauthorized: mode === 'required',
       ...(tls?.serverName === undefined ? {} : { servername: tls.serverName }),
       ...(tls?.ca === undefined ? {} : { ca: tls.ca }),
+      ...(options.tlsSession === undefined ? {} : { session: options.tlsSession }),
     },
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -110,7 +138,7 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
   const fail = (error: LibraryError) => {
     const failure = translate(error, options);
     const isTls = error.code === 'ETLS' || connection.upgrading === true;
-    reject(isTls ? new TlsFailure(failure) : failure);
+    reject(isTls ? new TlsFailure(tlsFailed(options, failure)) : failure);
   };
   connection.on('error', fail);
   connection.on('end', () => fail(new Error('The connection was closed')));
@@ -127,30 +155,55 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
   return wrap(connection, options);
 }
 
+/** What the library keeps to itself. */
+interface WithSocket {
+  readonly _socket?: TLSSocket | Socket | false;
+}
+
+function tlsSocketOf(connection: SMTPConnection): TLSSocket | undefined {
+  const socket = (connection as unknown as WithSocket)._socket;
+  return socket instanceof TLSSocket ? socket : undefined;
+}
+
 function wrap(connection: SMTPConnection, options: ConnectOptions): SmtpClientConnection {
   let isEnded = false;
   let isClean = true;
   let hasSentData = false;
+  let messages = 0;
   connection.on('end', () => {
     isEnded = true;
   });
   return {
-    isSecure: connection.secure,
+    tls: tlsSocketOf(connection)?.getProtocol() ?? undefined,
+    tlsSession: () => tlsSocketOf(connection)?.getSession(),
+    messages: () => messages,
     isReusable: () => isClean && !isEnded,
     hasSentData: () => hasSentData,
-    async transact(envelope, message) {
+    async transact(envelope, message, beforeData) {
       isClean = hasSentData = false;
-      const source = Readable.from(chunksOf(message, () => (hasSentData = true)));
-      const replies = await send(
-        connection,
-        { ...envelope, size: message.length, is8Bit: !isAscii(message), source },
-        options,
+      messages++;
+      let refusal: { readonly error: unknown } | undefined;
+      const source = Readable.from(
+        chunksOf(message, async () => {
+          await beforeData?.().catch((error: unknown) => {
+            refusal = { error };
+            throw error;
+          });
+          hasSentData = true;
+        }),
       );
-      // After anything but success the state of the session is not certain; a new one costs little.
-      isClean = replies.accepted.length > 0;
-      return replies;
+      try {
+        const sending = { ...envelope, size: message.length, is8Bit: !isAscii(message), source };
+        const replies = await send(connection, sending, options);
+        // After anything but success the state of the session is not certain; a new one costs little.
+        isClean = replies.accepted.length > 0;
+        return replies;
+      } catch (error) {
+        throw refusal === undefined ? error : refusal.error;
+      }
     },
-    close: () => (isEnded ? connection.close() : connection.quit()),
+    // In the middle of the data, QUIT would be part of the message.
+    close: () => (isEnded || (!isClean && hasSentData) ? connection.close() : connection.quit()),
   };
 }
 
@@ -190,7 +243,9 @@ function send(
     try {
       const rejected = (envelope.rejectedErrors ?? []).map((one) => readRejection(one, options));
       resolve(
-        error ? decideByFailure(error, recipients, rejected, options) : { accepted: info.accepted, rejected },
+        error
+          ? decideByFailure(error, recipients, rejected, options)
+          : { accepted: info.accepted, rejected, reply: cleanReply(info.response) },
       );
     } catch (failure) {
       reject(failure);
@@ -203,12 +258,18 @@ function send(
  * The library asks for the first piece when the server is ready for the data, not before. A fast peer takes one piece
  * after the other, so the event loop gets its turn in between.
  */
-async function* chunksOf(message: Uint8Array, onStart: () => void): AsyncGenerator<Buffer> {
-  onStart();
+async function* chunksOf(message: Uint8Array, onStart: () => Promise<void>): AsyncGenerator<Buffer> {
+  await onStart();
   for (const chunk of slicesOf(message, sendChunkBytes)) {
     yield chunk;
     await nextTurn();
   }
+}
+
+function cleanReply(response: string): string {
+  const reply = readReply(response);
+  if (reply === undefined) return '';
+  return [reply.code, reply.enhancedCode, reply.text].filter((part) => part !== undefined).join(' ');
 }
 
 /** Recipients that were refused one by one keep their reply; the others get the one that ended the transaction. */

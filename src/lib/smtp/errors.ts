@@ -4,13 +4,17 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 export const smtpErrors = {
   /** An address or host name that must not appear in a command line (SEC-12). */
   SMTP_ADDRESS_INVALID: { kind: 'invalid-input' },
-  /** The domain takes no mail: it does not exist, or has no host. */
+  /** The domain does not exist. */
+  SMTP_DOMAIN_UNKNOWN: { kind: 'not-found' },
+  /** The domain exists, but has no host that takes mail. */
   SMTP_NO_MAIL_HOST: { kind: 'not-found' },
   /** The domain says by a null MX that it takes no mail (RFC 7505). */
   SMTP_NULL_MX: { kind: 'not-found' },
   /** The server could not be reached, or the connection broke. */
   SMTP_UNREACHABLE: { kind: 'unavailable' },
   SMTP_TIMEOUT: { kind: 'unavailable' },
+  /** TLS is required, and the server does not offer it or the handshake failed. */
+  SMTP_TLS_FAILED: { kind: 'unavailable' },
   /** The server turned the session away for now (4xx before the transaction). */
   SMTP_SESSION_DEFERRED: { kind: 'unavailable' },
   /** The server turned the session away for good (5xx before the transaction). */

@@ -13,8 +13,8 @@ export interface MailHost {
 
 /**
  * The addresses that take a domain's mail, in the order to try them (RFC 5321 §5.1): MX by priority, equal ones
- * shuffled, else the domain's own addresses. Throws `SMTP_NO_MAIL_HOST` (permanent) for a domain that does not exist or
- * has no address, `SMTP_NULL_MX` (permanent) for one with a null MX (RFC 7505); a transient {@link DnsError} when the DNS could not tell.
+ * shuffled, else the domain's own addresses. Throws `SMTP_DOMAIN_UNKNOWN` (permanent) for a domain that does not exist,
+ * `SMTP_NO_MAIL_HOST` (permanent) for one without address, `SMTP_NULL_MX` (permanent) for one with a null MX (RFC 7505); a transient {@link DnsError} when the DNS could not tell.
  */
 export async function resolveMailHosts(
   domain: string,
@@ -22,7 +22,8 @@ export async function resolveMailHosts(
   random: () => number = Math.random,
 ): Promise<readonly [MailHost, ...MailHost[]]> {
   const mx = await dns.resolveMx(domain);
-  if (mx.status === 'nxdomain') throw noMailHost(domain, 'does not exist');
+  if (mx.status === 'nxdomain')
+    throw new SmtpError('SMTP_DOMAIN_UNKNOWN', `${domain} does not exist`, { fields: { domain } });
   if (mx.status === 'nodata') return findAddresses(domain, [{ priority: 0, exchange: domain }], dns);
   const exchangers = mx.records.filter((record) => record.exchange !== '');
   if (exchangers.length === 0)
@@ -60,7 +61,9 @@ async function findAddresses(
   // Nothing found, but not everything answered: that is not yet "no host".
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
-  throw noMailHost(domain, 'has no mail host with an address');
+  throw new SmtpError('SMTP_NO_MAIL_HOST', `${domain} has no mail host with an address`, {
+    fields: { domain },
+  });
 }
 
 async function findHostAddresses(
@@ -75,8 +78,4 @@ async function findHostAddresses(
     if (error instanceof DnsError && !error.isTransient) return [];
     throw error;
   }
-}
-
-function noMailHost(domain: string, what: string): SmtpError {
-  return new SmtpError('SMTP_NO_MAIL_HOST', `${domain} ${what}`, { fields: { domain } });
 }

@@ -147,11 +147,11 @@ test('EDGE-07, RFC 7505: null MX, missing domains and hosts without address are 
     code: 'SMTP_NULL_MX',
     isTransient: false,
   });
-  for (const dns of [
-    fakeDns('nxdomain', {}),
-    fakeDns('nodata', {}),
-    fakeDns([{ priority: 0, exchange: 'gone' }], {}),
-  ]) {
+  await assert.rejects(resolveMailHosts('d.org', fakeDns('nxdomain', {})), {
+    code: 'SMTP_DOMAIN_UNKNOWN',
+    isTransient: false,
+  });
+  for (const dns of [fakeDns('nodata', {}), fakeDns([{ priority: 0, exchange: 'gone' }], {})]) {
     await assert.rejects(resolveMailHosts('d.org', dns), { code: 'SMTP_NO_MAIL_HOST', isTransient: false });
   }
   const unsure = fakeDns(

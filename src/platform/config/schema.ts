@@ -110,14 +110,18 @@ const smtp = section('Mail between HISPs', {
 });
 
 const delivery = section('Outbound mail', {
-  concurrency: count(8, 'Deliveries worked on at the same time.'),
-  leaseSeconds: count(120, 'How long a claimed delivery belongs to a node.'),
+  concurrency: count(
+    32,
+    'Destinations of messages worked on at the same time; slow ones get half as many on top, one of them a quarter at most.',
+  ),
+  leaseSeconds: count(120, 'How long a node that says nothing keeps a claimed destination.'),
   retryMinutes: Type.Array(Type.Number({ exclusiveMinimum: 0 }), {
     default: [0.25, 1, 2, 5, 10, 15, 30, 60],
     minItems: 1,
     description: 'Waits between tries, in order; the last one repeats.',
   }),
   giveUpHours: rate(24, 'After this time an undelivered message fails.'),
+  keepAttemptsDays: rate(90, 'Each attempt to deliver is a row; it is deleted after this time.'),
 });
 
 const trust = section('Certificates and trust', {

@@ -80,6 +80,8 @@ export interface FairWorker<Item extends FairItem> extends Closable {
   offer(item: Item): void;
   /** Something may be due: look at once. Cheap. */
   wake(): void;
+  /** Ends the rest of a party, for an operator who knows that it is back. */
+  resume(party: string): void;
   /** Parties that are left alone at present, and since how many failures. */
   resting(): readonly { readonly party: string; readonly failures: number; readonly forMs: number }[];
   readonly held: number;
@@ -92,8 +94,10 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   const claimedAgain = new Set<string>();
   const running = new Set<Promise<void>>();
   let isClosing = false;
-  /** Something may be due that is not in memory: the last claim was bounded, or there was no room for a fresh item. */
+  // Something may be due that is not in memory: the last claim was bounded, or left out parties that had enough in hand. A
+  // claim that finds nothing would cost each item a statement.
   let isMoreStored = true;
+  let leftOut: ReadonlySet<string> = new Set();
   let isWoken = true;
   let endSleep = (): void => {};
 
@@ -104,7 +108,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       if (claimedAgain.delete(item.id)) await safely('release', () => leases.release([item]));
       running.delete(work);
       run();
-      if (isMoreStored) wake();
+      if (isMoreStored || leftOut.has(item.party) || leftOut.has(item.group ?? '')) wake();
     });
     running.add(work);
   }
@@ -129,7 +133,9 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     const items = parties.takeWaiting(party);
     if (items.length === 0) return;
     for (const { id } of items) held.delete(id);
-    await safely('release', () => leases.release(items, options.dueAfter(parties.restLeftMs(party))));
+    await safely('release', () =>
+      leases.release(items, options.dueAfter(Math.ceil(parties.restLeftMs(party)))),
+    );
   }
 
   /** Starts all that may be started. */
@@ -153,10 +159,15 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   /** True if more may be due. */
   async function claimSome(): Promise<boolean> {
     const limit = parties.room(performance.now());
-    if (limit <= 0) return false;
-    const items = await safely('claim', () =>
-      options.claim(limit, parties.excluded(performance.now()), parties.excludedGroups()),
-    );
+    if (limit <= 0) {
+      isMoreStored = true;
+      return false;
+    }
+    const excluded = parties.excluded(performance.now());
+    const excludedGroups = parties.excludedGroups();
+    const items = await safely('claim', () => options.claim(limit, excluded, excludedGroups));
+    isMoreStored = items === undefined || items.length >= limit;
+    leftOut = new Set([...excluded, ...excludedGroups]);
     for (const item of items ?? []) {
       const known = held.get(item.id);
       // Either the process stood still for longer than its lease, and the attempt goes on under the new one, not twice; or
@@ -169,7 +180,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       held.set(item.id, item);
       parties.add(item);
     }
-    return (items?.length ?? 0) > 0;
+    return items !== undefined && isMoreStored;
   }
 
   async function safely<R>(what: string, work: () => Promise<R>): Promise<R | undefined> {
@@ -233,6 +244,10 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
         });
       },
       wake,
+      resume(party) {
+        parties.resume(party);
+        wake();
+      },
       resting: () => parties.resting(performance.now()),
       get held() {
         return held.size;

@@ -47,6 +47,8 @@ export interface Parties<Item extends FairItem> {
   hasRoom(party: string, now: number, group?: string): boolean;
   isResting(party: Party<Item>, now: number): boolean;
   restLeftMs(party: Party<Item>): number;
+  /** Ends a party's rest. */
+  resume(party: string): void;
   resting(now: number): readonly { party: string; failures: number; forMs: number }[];
   takeWaiting(party: Party<Item>): readonly Item[];
   takeAllWaiting(): readonly Item[];
@@ -228,6 +230,13 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     },
     isResting,
     restLeftMs: (party) => Math.max(0, party.restUntil - performance.now()),
+    resume(name) {
+      const party = parties.get(name);
+      if (party === undefined) return;
+      party.restUntil = 0;
+      party.rests = 0;
+      party.failures = 0;
+    },
     resting: (now) =>
       [...parties.values()]
         .filter((party) => isResting(party, now))

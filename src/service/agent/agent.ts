@@ -6,6 +6,18 @@ export interface UsableRecipient {
   readonly address: DirectAddress;
   /** DER; every usable certificate, so that any of the recipient's keys opens the message (AS-43). */
   readonly certificates: readonly Uint8Array[];
+  /** One per certificate. */
+  readonly findings?: readonly CertificateFinding[];
+}
+
+/** What was found about one certificate, for operators. */
+export interface CertificateFinding {
+  /** SHA-256, lower-case hex. */
+  readonly fingerprint: string;
+  /** Of the anchor that its path leads to; undefined for a refused one. */
+  readonly anchor?: string;
+  /** A `PKI_*` code; undefined for a usable one. */
+  readonly code?: string;
 }
 
 export interface RefusedRecipient {
@@ -19,6 +31,8 @@ export interface RefusedRecipient {
   readonly text: string;
   /** True if the question could not be decided now, for example when DNS did not answer (DISC-11). */
   readonly isTransient: boolean;
+  /** One per certificate that was discovered. */
+  readonly findings?: readonly CertificateFinding[];
 }
 
 export interface ResolvedRecipients {

@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
-import { type Clock } from '../../core/index.ts';
-import { listMoved, threadScript, createTaskThreads } from '../../core/threads/index.ts';
+import type { Clock } from '../../core/index.ts';
+import { createTaskThreads, threadScript } from '../../core/threads/index.ts';
 import {
+  createAgentJobRunner,
   DirectError,
   verifySender,
   type Discovery,
@@ -27,7 +28,8 @@ import type { Agent, IncomingEnvelope, OpenedIncoming, RefusedRecipient, UsableR
 import { AgentError } from './errors.ts';
 import { resolveAll } from './resolve-recipients.ts';
 import { restoreError } from './restore-error.ts';
-import type { AgentResult, AgentTask } from './tasks.ts';
+import { createTaskRunner } from './run-tasks.ts';
+import { runTask, type AgentResult, type AgentTask } from './tasks.ts';
 
 export interface AgentOptions {
   readonly trust: Pick<Trust, 'findSigningKeys' | 'findDecryptionKeys' | 'findAnchors'>;
@@ -63,6 +65,8 @@ export function createAgent(options: AgentOptions): Agent {
     staysReady: true,
     restore: restoreError,
   });
+  const runner = createAgentJobRunner();
+  const tasks = createTaskRunner(pool, (task) => runTask(runner, task));
 
   /** Trust of one of our domains, for mail of one direction. */
   async function trustOf(domain: string, direction: 'incoming' | 'outgoing'): Promise<SenderTrust> {
@@ -103,8 +107,8 @@ export function createAgent(options: AgentOptions): Agent {
       keys,
       ...(options.messagePolicy && { policy: options.messagePolicy }),
     };
-    const result = await pool.run(task, listMoved([envelope.message]));
-    if (result.kind !== 'open') throw new TypeError('a thread answered another task');
+    const result = await tasks.run(task);
+    if (result.kind !== 'open') throw new TypeError('the answer is for another task');
     return result.opened;
   }
 
@@ -128,8 +132,8 @@ export function createAgent(options: AgentOptions): Agent {
         recipients: recipients.map(withTransport),
         atMs: clock.now().getTime(),
       };
-      const result = await pool.run(task, listMoved([message]));
-      if (result.kind !== 'seal') throw new TypeError('a thread answered another task');
+      const result = await tasks.run(task);
+      if (result.kind !== 'seal') throw new TypeError('the answer is for another task');
       return result.sealed.message;
     },
     async openIncoming(envelope, { allowFetch = true, isLastAttempt = false } = {}) {

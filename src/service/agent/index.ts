@@ -8,6 +8,7 @@
  */
 export type {
   Agent,
+  CertificateFinding,
   IncomingEnvelope,
   OpenedIncoming,
   OpenOptions,

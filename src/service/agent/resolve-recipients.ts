@@ -19,10 +19,18 @@ export async function resolveAll(
       const result = await resolveRecipient(address, trust);
       if (result.outcome === 'usable') {
         for (const path of result.certificates) trust.onPath(address, path);
-        usable.push({ address, certificates: result.certificates.map((path) => path.certificates[0].der) });
+        usable.push({
+          address,
+          certificates: result.certificates.map((path) => path.certificates[0].der),
+          findings: result.certificates.map((path) => ({
+            fingerprint: path.certificates[0].fingerprint,
+            anchor: path.anchor.fingerprint,
+          })),
+        });
       } else {
         const { code, reason, statusCode, text, isTransient } = result;
-        refused.push({ recipient: address, code, reason, statusCode, text, isTransient });
+        const findings = result.refused.map((one) => ({ fingerprint: one.fingerprint, code: one.code }));
+        refused.push({ recipient: address, code, reason, statusCode, text, isTransient, findings });
       }
     }
   });

@@ -1,144 +1,206 @@
-import { errorCode, errorText, type Log } from '../../core/index.ts';
-import { resolveMailHosts, type MailHost, type SendOutcome, type SmtpClient } from '../../lib/smtp/index.ts';
+import type { Clock, Log } from '../../core/index.ts';
+import {
+  SmtpError,
+  resolveMailHosts,
+  type MailHost,
+  type SendOutcome,
+  type SmtpClient,
+} from '../../lib/smtp/index.ts';
 import type { DnsResolver } from '../../lib/dns/index.ts';
-import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
-import type { Agent, UsableRecipient } from '../agent/index.ts';
-import type { ClaimedDelivery, RecipientDecision } from './queue.ts';
+import { addressKey, type DirectAddress } from '../../lib/values/index.ts';
+import { isLeaseLost } from '../../platform/index.ts';
+import { isOutage, problemOf, readFailure, readRefusal, readRejection, type Failure } from './failures.ts';
+import type { AttemptRecord, ClaimedDestination } from './queue.ts';
+import type { DeliveryProblem, RecipientDecision } from './request.ts';
+import type { SealedShare, SharedSeals } from './shared-seal.ts';
 
 export interface AttemptParts {
-  readonly agent: Agent;
+  readonly clock: Clock;
   readonly dns: DnsResolver;
   readonly log: Log;
   readonly smtp: SmtpClient;
+  readonly seals: SharedSeals;
   /** The port of every peer's mail server: 25, unless this is a sandbox. */
   readonly peerPort: number;
-  openMessage(delivery: ClaimedDelivery): Promise<Uint8Array>;
+  /** Throws PLATFORM_LEASE_LOST: then nothing may be sent. */
+  readonly confirmLease: (item: ClaimedDestination) => Promise<void>;
 }
 
-/** What one attempt brought: decisions for some recipients, and the last problem of those that wait. */
+/** What one attempt brought: decisions for some recipients, and why the others wait. */
 export interface AttemptResult {
   readonly decisions: readonly RecipientDecision[];
-  readonly lastError: string;
+  readonly problem?: DeliveryProblem | undefined;
+  /** The destination could not be reached, so that its other mail may wait as well. */
+  readonly isOutage: boolean;
+  readonly attempt: AttemptRecord;
 }
+
+/** What became of each recipient, and what was met on the way. */
+interface Findings {
+  readonly sent: readonly DirectAddress[];
+  readonly failures: ReadonlyMap<DirectAddress, Failure>;
+  readonly met?: Pick<AttemptRecord, 'host' | 'address' | 'tls' | 'reply'>;
+}
+
+/** No further mail server is asked after this time; the lease is renewed meanwhile. */
+const askNextWithinMs = 5 * 60_000;
 
 /**
- * Makes one attempt: resolve and trust every pending recipient, seal once for all usable ones (AS-41, AS-42), then hand
- * the message to the mail servers of each domain. Recipients without a decision are to be tried again.
+ * Makes one attempt at one destination: get its share of the sealed message, then hand that to one of the destination's
+ * mail servers. Recipients without a decision are to be tried again.
  */
-export async function attemptDelivery(
-  delivery: ClaimedDelivery,
+export async function attemptDestination(
+  item: ClaimedDestination,
   parts: AttemptParts,
 ): Promise<AttemptResult> {
-  const resolved = await parts.agent.resolveRecipients(delivery.sender, delivery.pending);
-  const decisions: RecipientDecision[] = resolved.refused
-    .filter((refusal) => !refusal.isTransient)
-    .map((refusal) => ({
-      recipient: refusal.recipient,
-      outcome: 'failed',
-      reason: refusal.reason,
-      statusCode: refusal.statusCode,
-      text: refusal.text,
-    }));
-  let lastError = resolved.refused.find((refusal) => refusal.isTransient)?.text ?? '';
-  if (resolved.usable.length > 0) {
-    const message = await parts.openMessage(delivery);
-    const sealed = await parts.agent.seal(delivery.sender, message, resolved.usable);
-    for (const group of groupByDomain(resolved.usable)) {
-      const result = await carryToDomain(delivery.sender, sealed, group, parts);
-      decisions.push(...result.decisions);
-      lastError = result.lastError || lastError;
-    }
-  }
-  return { decisions, lastError };
-}
-
-function groupByDomain(usable: readonly UsableRecipient[]): DirectAddress[][] {
-  const groups = new Map<string, DirectAddress[]>();
-  for (const { address } of usable) {
-    const group = groups.get(domainOf(address)) ?? [];
-    group.push(address);
-    groups.set(domainOf(address), group);
-  }
-  return [...groups.values()];
-}
-
-async function carryToDomain(
-  sender: DirectAddress,
-  message: Uint8Array,
-  recipients: readonly DirectAddress[],
-  parts: AttemptParts,
-): Promise<AttemptResult> {
-  const domain = domainOf(recipients[0] as DirectAddress);
-  let hosts: readonly MailHost[];
+  const startedAt = parts.clock.now();
+  const began = performance.now();
+  let certificates = '';
+  let findings: Findings;
   try {
-    hosts = await resolveMailHosts(domain, parts.dns);
+    const share = await parts.seals.get(item);
+    certificates = listCertificates(share);
+    findings = mergeRefused(share, await carry(item, share, parts));
   } catch (error) {
-    return hostFailure(recipients, error);
+    if (isLeaseLost(error)) throw error;
+    findings = failAll(item.recipients, readFailure(error), {});
   }
-  let last: AttemptResult = { decisions: [], lastError: `no mail server of ${domain} answered` };
-  for (const host of hosts) {
-    try {
-      return readOutcome(
-        recipients,
-        await parts.smtp.send({
-          host: host.address,
-          port: parts.peerPort,
-          mailFrom: sender,
-          recipients,
-          message,
-        }),
-      );
-    } catch (error) {
-      parts.log.warn({ host: host.name, problem: errorText(error) }, 'a mail server could not be reached');
-      // Even a server that refuses everything speaks for itself only: the domain's next one is asked.
-      last = hostFailure(recipients, error);
-    }
-  }
-  return last;
+  return readFindings(findings, {
+    certificates,
+    startedAt,
+    durationMs: performance.now() - began,
+  });
 }
 
-function hostFailure(recipients: readonly DirectAddress[], error: unknown): AttemptResult {
-  const lastError = errorText(error);
-  if (isTransientError(error)) return { decisions: [], lastError };
+function readFindings(
+  { sent, failures, met }: Findings,
+  times: Pick<AttemptRecord, 'certificates' | 'startedAt' | 'durationMs'>,
+): AttemptResult {
+  const all = [...failures];
+  const waiting = all.find(([, failure]) => failure.isTransient)?.[1];
+  const worst = waiting ?? all[0]?.[1];
   return {
-    decisions: recipients.map((recipient) => ({
-      recipient,
-      outcome: 'failed',
-      reason: 'smtp-rejected',
-      // RFC 7505 §4.2 for a null MX, else RFC 3463: no way to route the mail.
-      statusCode: errorCode(error) === 'SMTP_NULL_MX' ? '5.1.10' : '5.4.4',
-      text: lastError,
-    })),
-    lastError,
+    decisions: [
+      ...sent.map((recipient) => ({ recipient, outcome: 'sent' as const })),
+      ...all
+        .filter(([, failure]) => !failure.isTransient)
+        .map(([recipient, failure]) => ({ recipient, outcome: 'failed' as const, ...problemOf(failure) })),
+    ],
+    problem: waiting && problemOf(waiting),
+    isOutage: sent.length === 0 && waiting !== undefined && isOutage(waiting),
+    attempt: {
+      host: met?.host ?? '',
+      address: met?.address ?? '',
+      tls: met?.tls ?? '',
+      reply: met?.reply || (worst?.text ?? ''),
+      code: worst === undefined ? '' : worst.code || worst.reason,
+      ...times,
+    },
   };
 }
 
-function isTransientError(error: unknown): boolean {
-  return (
-    !(typeof error === 'object' && error !== null && 'isTransient' in error) || error.isTransient === true
-  );
+function mergeRefused({ refused }: SealedShare, findings: Findings): Findings {
+  if (refused.length === 0) return findings;
+  const failures = new Map(findings.failures);
+  for (const refusal of refused) failures.set(refusal.recipient, readRefusal(refusal));
+  return { ...findings, failures };
 }
 
-function readOutcome(recipients: readonly DirectAddress[], result: SendOutcome): AttemptResult {
-  const decisions: RecipientDecision[] = [];
-  let lastError = '';
-  const rejected = new Map(result.rejected.map((entry) => [entry.address.toLowerCase(), entry]));
-  for (const recipient of recipients) {
-    const refusal = rejected.get(addressKey(recipient));
-    if (refusal === undefined) {
-      decisions.push({ recipient, outcome: 'sent' });
-    } else if (refusal.isTransient) {
-      lastError = `${refusal.code} ${refusal.text}`;
-    } else {
-      const statusCode = refusal.enhancedCode ?? '5.0.0';
-      decisions.push({
-        recipient,
-        outcome: 'failed',
-        reason: statusCode.startsWith('5.1.') ? 'unknown-recipient' : 'smtp-rejected',
-        statusCode,
-        text: `${refusal.code} ${refusal.text}`,
+/** What the agent said of the recipients' certificates: fingerprints, anchors and codes. */
+function listCertificates({ usable, refused }: SealedShare): string {
+  const list = [...usable, ...refused].flatMap((one) =>
+    (one.findings ?? []).map((finding) => ({
+      to: 'address' in one ? one.address : one.recipient,
+      ...finding,
+    })),
+  );
+  return list.length === 0 ? '' : JSON.stringify(list);
+}
+
+async function carry(item: ClaimedDestination, share: SealedShare, parts: AttemptParts): Promise<Findings> {
+  const recipients = share.usable.map(({ address }) => address);
+  if (share.sealed === undefined) return { sent: [], failures: new Map() };
+  let hosts: readonly MailHost[];
+  try {
+    hosts = await resolveMailHosts(item.party, parts.dns);
+  } catch (error) {
+    return failAll(recipients, readFailure(error), {});
+  }
+  return askHosts(item, { recipients, message: share.sealed, hosts }, parts);
+}
+
+interface Load {
+  readonly recipients: readonly DirectAddress[];
+  readonly message: Uint8Array;
+  readonly hosts: readonly MailHost[];
+}
+
+async function askHosts(
+  item: ClaimedDestination,
+  { recipients, message, hosts }: Load,
+  parts: AttemptParts,
+): Promise<Findings> {
+  const until = performance.now() + askNextWithinMs;
+  let last: Findings | undefined;
+  for (const host of hosts) {
+    try {
+      const outcome = await parts.smtp.send({
+        host: host.address,
+        port: parts.peerPort,
+        mailFrom: item.sender,
+        recipients,
+        message,
+        beforeData: () => parts.confirmLease(item),
       });
+      return readOutcome(recipients, host, outcome);
+    } catch (error) {
+      if (!(error instanceof SmtpError)) throw error;
+      const failure = readFailure(error);
+      parts.log.warn(
+        { messageId: item.messageId, host: host.name, address: host.address, code: failure.code },
+        'a mail server could not be used',
+      );
+      const findings = failAll(recipients, failure, {
+        host: host.name,
+        address: host.address,
+        tls: '',
+        reply: failure.text,
+      });
+      // Even a server that refuses everything speaks for itself only: the domain's next one is asked. A failure that may
+      // pass goes before one that does not.
+      if (last === undefined || !isTransient(last) || failure.isTransient) last = findings;
+      // The server may have taken the message: another one must not get it now.
+      if (error.fields['hasSentData'] === true || performance.now() > until) break;
     }
   }
-  return { decisions, lastError };
+  return last ?? failAll(recipients, readFailure(undefined), {});
+}
+
+function isTransient({ failures }: Findings): boolean {
+  return [...failures.values()].some((failure) => failure.isTransient);
+}
+
+function failAll(
+  recipients: readonly DirectAddress[],
+  failure: Failure,
+  met: Partial<NonNullable<Findings['met']>>,
+): Findings {
+  return {
+    sent: [],
+    failures: new Map(recipients.map((recipient) => [recipient, failure])),
+    met: { host: '', address: '', tls: '', reply: '', ...met },
+  };
+}
+
+function readOutcome(recipients: readonly DirectAddress[], host: MailHost, outcome: SendOutcome): Findings {
+  const rejected = new Map(outcome.rejected.map((entry) => [entry.address.toLowerCase(), entry]));
+  const failures = new Map<DirectAddress, Failure>();
+  const sent: DirectAddress[] = [];
+  for (const recipient of recipients) {
+    const rejection = rejected.get(addressKey(recipient));
+    if (rejection === undefined) sent.push(recipient);
+    else failures.set(recipient, readRejection(rejection));
+  }
+  const { tls = '', reply = '' } = outcome;
+  return { sent, failures, met: { host: host.name, address: host.address, tls, reply } };
 }

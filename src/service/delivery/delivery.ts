@@ -1,97 +1,261 @@
-import { CodedError, errorCode, errorText, type Clock, type Closable, type Log } from '../../core/index.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { errorCode, type Clock, type Closable, type Log } from '../../core/index.ts';
 import type { DnsResolver } from '../../lib/dns/index.ts';
 import type { SmtpClient } from '../../lib/smtp/index.ts';
-import { startWorker, type AnyTransaction, type Storage, type Vault } from '../../platform/index.ts';
-import type { Agent } from '../agent/index.ts';
-import { defaultRetryWaitsMs } from './schedule.ts';
-import { attemptDelivery } from './attempt.ts';
 import {
-  createQueue,
-  type ClaimedDelivery,
-  type DeliveryRequest,
-  type OutcomeListener,
-  type RecipientDecision,
-} from './queue.ts';
+  createLeases,
+  isLeaseLost,
+  requireLease,
+  startFairWorker,
+  startWorker,
+  type AnyTransaction,
+  type AttemptVerdict,
+  type FairLimits,
+  type FairWorker,
+  type Leased,
+  type Leases,
+  type Storage,
+  type Vault,
+} from '../../platform/index.ts';
+import type { Agent } from '../agent/index.ts';
+import { createAdmin, type DeliveryAdmin } from './admin.ts';
+import { attemptDestination, type AttemptResult } from './attempt.ts';
+import { createHolds } from './holds.ts';
+import { createQueue, type ClaimedDestination, type Settlement } from './queue.ts';
+import { deleteOldAttempts } from './retention.ts';
+import type { DeliveryProblem, DeliveryRequest, OutcomeListener, RecipientDecision } from './request.ts';
+import { retryWaitMs } from './schedule.ts';
+import { createSharedSeals } from './shared-seal.ts';
 
-export interface DeliveryOptions {
+/** The settings `delivery.*`, in milliseconds. */
+export interface DeliverySettings {
+  /** Destinations worked on at once; slow ones get half as many on top. */
+  readonly concurrency: number;
+  /** How long a node that says nothing keeps a destination before another may take it. */
+  readonly leaseMs: number;
+  /** How long trying goes on. */
+  readonly lifetimeMs: number;
+  /** Waits between attempts in order; the last one repeats. */
+  readonly retryWaitsMs: readonly number[];
+  /** Rows of attempts older than this are deleted. */
+  readonly keepAttemptsMs: number;
+}
+
+export interface DeliveryOptions extends DeliverySettings {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Log;
   readonly agent: Agent;
   readonly dns: DnsResolver;
-  readonly nodeId: string;
   readonly smtp: SmtpClient;
   /** The port of every peer's mail server: 25, unless this is a sandbox. */
   readonly peerPort: number;
   readonly onOutcome: OutcomeListener;
-  /** How many deliveries are worked on at once. */
-  readonly concurrency?: number;
-  /** How long a node may work on one delivery before another may take it. */
-  readonly leaseMs?: number;
-  /** How long trying goes on by default. */
-  readonly lifetimeMs?: number;
-  /** Waits between attempts in order; the last one repeats. */
-  readonly retryWaitsMs?: readonly number[];
-  /** How often the queue is looked at without being woken. */
+  /** How often the queue is looked at without being woken. Default 1 s. */
   readonly idleMs?: number;
+  /** Changes how slots are shared; for tests. */
+  readonly limits?: Partial<FairLimits>;
 }
 
-export interface Delivery extends Closable {
-  /** Stores a large message durably ahead of the transaction that enqueues it; without `enqueue` it is forgotten. */
+export interface Delivery extends Closable, DeliveryAdmin {
+  /** Stores a large message durably ahead of the transaction that enqueues it; without `enqueue` it is deleted again. */
   prepare(request: DeliveryRequest): Promise<DeliveryRequest>;
-  /** Stores an outgoing message in the caller's transaction; call `wake` after it has committed. */
+  /** Stores an outgoing message in the caller's transaction; it is started once that is committed. */
   enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void>;
-  wake(): void;
 }
 
-/** Starts the outgoing queue. Leases that a former run of this node left behind are taken back at once. */
-export async function createDelivery(options: DeliveryOptions): Promise<Delivery> {
-  const queue = createQueue({
-    storage: options.storage,
-    vault: options.vault,
-    clock: options.clock,
-    nodeId: options.nodeId,
-    leaseMs: options.leaseMs ?? 5 * 60_000,
-    defaultLifetimeMs: options.lifetimeMs ?? 60 * 60_000,
-    retryWaitsMs: options.retryWaitsMs ?? defaultRetryWaitsMs,
-    onOutcome: options.onOutcome,
-  });
-  await queue.releaseOwnLeases();
-  const concurrency = options.concurrency ?? 8;
+/** How often overdue destinations, holds of other nodes and old attempts are looked after. */
+const sweepEveryMs = 30_000;
+const overdueBatch = 100;
+/** Waits between tries to store a result while the database is away; the last one repeats until the lease is lost. */
+const settleWaitsMs = [50, 200, 1_000, 5_000];
 
-  async function handle(delivery: ClaimedDelivery): Promise<void> {
-    try {
-      const result = await attemptDelivery(delivery, { ...options, openMessage: queue.openMessage });
-      await queue.settle(delivery, result.decisions, result.lastError);
-    } catch (error) {
-      options.log.error(
-        { deliveryId: delivery.id, code: errorCode(error), problem: errorText(error) },
-        'a delivery attempt failed',
-      );
-      await queue.settle(delivery, decideAfterError(delivery, error), errorText(error));
+/** Starts the outgoing queue. */
+export async function createDelivery(options: DeliveryOptions): Promise<Delivery> {
+  const { storage, leaseMs, log } = options;
+  const leases = trackLeases(
+    createLeases({ storage, table: 'delivery_destination', leaseMs }),
+    storage,
+    leaseMs,
+  );
+  const holds = await createHolds(storage, log);
+  const isClosing = new AbortController();
+  const queue = createQueue({
+    ...options,
+    leases,
+    hasRoom: (domain) => !holds.has(domain) && worker.hasRoom(domain),
+    onStored(items, message, isAll) {
+      const [first] = items;
+      if (first !== undefined) seals.remember(first.deliveryId, message);
+      for (const item of items) worker.offer(item);
+      if (!isAll) worker.wake();
+    },
+  });
+  const seals = createSharedSeals(options.agent, queue);
+  const attemptParts = { ...options, seals, confirmLease: (item: ClaimedDestination) => confirmLease(item) };
+
+  /** Renews a lease that ends soon. Throws PLATFORM_LEASE_LOST. */
+  async function confirmLease(item: ClaimedDestination): Promise<void> {
+    if (storage.clock.now().getTime() < item.leaseUntil - leaseMs / 4) return;
+    const lost = await leases.renew([item]);
+    requireLease(1 - lost.length, item.id);
+  }
+
+  async function handle(item: ClaimedDestination): Promise<AttemptVerdict> {
+    if (holds.has(item.party)) {
+      await leases.release([item]);
+      return 'ok';
+    }
+    if (item.attempts > 0 && storage.clock.now().getTime() >= item.notAfter) {
+      await settleOverdue(item);
+      return 'ok';
+    }
+    const result = await attemptDestination(item, attemptParts);
+    await settleSurely(item, scheduleRest(item, result, options, storage.clock.now().getTime()));
+    return result.isOutage ? 'failing' : 'ok';
+  }
+
+  /**
+   * The peer has the message: what is not stored now would be sent again. So storing is tried until it succeeds or the
+   * lease is lost.
+   */
+  async function settleSurely(item: ClaimedDestination, settlement: Settlement): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      const { token } = item;
+      try {
+        return await queue.settle(item, settlement);
+      } catch (error) {
+        if (isClosing.signal.aborted && tries > 0) throw error;
+        log.warn(
+          { messageId: item.messageId, destination: item.party, code: errorCode(error), error },
+          'the result of an attempt could not be stored',
+        );
+        await wait(settleWaitsMs[Math.min(tries, settleWaitsMs.length - 1)]);
+        // After a standstill this node may have claimed the item again by another token.
+        if (isLeaseLost(error) && item.token === token) throw error;
+      }
     }
   }
 
-  const worker = startWorker<ClaimedDelivery>({
+  async function settleOverdue(item: ClaimedDestination): Promise<void> {
+    const problem = await queue.findProblem(item.id);
+    await queue.settle(item, {
+      decisions: giveUp(item, item.recipients, problem, options.lifetimeMs),
+      nextAttemptAt: item.notAfter,
+    });
+  }
+
+  async function sweep(): Promise<void> {
+    await holds.refresh();
+    for (;;) {
+      const items = await queue.claimOverdue(overdueBatch);
+      for (const item of items) await settleOverdue(item);
+      if (items.length < overdueBatch) break;
+    }
+    await deleteOldAttempts(storage, options.clock.now().getTime() - options.keepAttemptsMs);
+  }
+
+  const worker: FairWorker<ClaimedDestination> = startFairWorker<ClaimedDestination>({
     name: 'delivery',
+    limits: { ...limitsFor(options.concurrency), ...options.limits },
+    leases,
+    leaseMs,
     claim: queue.claim,
     handle,
+    dueAfter: (ms) => storage.clock.now().getTime() + ms,
     idleMs: options.idleMs ?? 1_000,
-    concurrency,
-    log: options.log,
+    log,
   });
-  return { prepare: queue.prepare, enqueue: queue.enqueue, wake: worker.wake, close: worker.close };
+  const sweeper = startWorker<never>({
+    name: 'delivery-sweep',
+    claim: async () => {
+      await sweep();
+      return [];
+    },
+    handle: async () => {},
+    idleMs: sweepEveryMs,
+    concurrency: 1,
+    log,
+  });
+  const stopListening = storage.onAnnounced('delivery', () => worker.wake());
+  return {
+    prepare: queue.prepare,
+    enqueue: queue.enqueue,
+    ...createAdmin({ ...options, queue, holds, worker }),
+    async close() {
+      isClosing.abort();
+      stopListening();
+      await Promise.all([worker.close(), sweeper.close()]);
+      holds.close();
+    },
+  };
 }
 
-// An error of ours that is not transient (no signing key, a message that cannot be sealed) will not heal by waiting.
-function decideAfterError(delivery: ClaimedDelivery, error: unknown): RecipientDecision[] {
-  if (!(error instanceof CodedError) || error.isTransient) return [];
-  return delivery.pending.map((recipient) => ({
+/** Slots by the setting `delivery.concurrency`: a quarter for one destination at most, half as many for all slow ones. */
+function limitsFor(concurrency: number): FairLimits {
+  return {
+    slots: concurrency,
+    share: Math.max(1, Math.ceil(concurrency / 4)),
+    slowSlots: Math.max(2, Math.ceil(concurrency / 2)),
+    slowShare: Math.max(1, Math.ceil(concurrency / 16)),
+    slowAfterMs: 5_000,
+    waiting: concurrency * 8,
+    failuresBeforeRest: 5,
+    restMs: 15_000,
+    maxRestMs: 5 * 60_000,
+  };
+}
+
+/** Leases whose renewals are noted in the items. */
+function trackLeases(leases: Leases, storage: Storage, leaseMs: number): Leases {
+  return {
+    ...leases,
+    async renew(held: readonly (Leased & { leaseUntil?: number })[]) {
+      const until = storage.clock.now().getTime() + leaseMs;
+      const lost = new Set(await leases.renew(held));
+      for (const item of held) if (!lost.has(item.id)) item.leaseUntil = until;
+      return [...lost];
+    },
+  };
+}
+
+/** When the undecided recipients are tried again; if that would be too late, they fail now. */
+function scheduleRest(
+  item: ClaimedDestination,
+  { decisions, problem, attempt }: AttemptResult,
+  { retryWaitsMs, lifetimeMs }: DeliverySettings,
+  now: number,
+): Settlement {
+  const nextAttemptAt = now + retryWaitMs(item.attempts + 1, retryWaitsMs, Math.random);
+  if (nextAttemptAt <= item.notAfter) return { decisions, problem, nextAttemptAt, attempt };
+  const decided = new Set<string>(decisions.map(({ recipient }) => recipient));
+  const left = item.recipients.filter((recipient) => !decided.has(recipient));
+  return { decisions: [...decisions, ...giveUp(item, left, problem, lifetimeMs)], nextAttemptAt, attempt };
+}
+
+const hourMs = 3_600_000;
+
+/** Retries are used up: the last problem is the reason. */
+function giveUp(
+  item: ClaimedDestination,
+  recipients: ClaimedDestination['recipients'],
+  problem: DeliveryProblem | undefined,
+  lifetimeMs: number,
+): RecipientDecision[] {
+  const { reason, statusCode, text } = problem ?? {
+    reason: 'unreachable',
+    statusCode: undefined,
+    text: `${item.party} was not tried again in time`,
+  };
+  // A code that says "later" does not go with what is final.
+  const given = statusCode === undefined || statusCode.startsWith('4') ? {} : { statusCode };
+  const hours = Math.round((lifetimeMs / hourMs) * 100) / 100;
+  return recipients.map((recipient) => ({
     recipient,
     outcome: 'failed',
-    reason: error.kind === 'untrusted' ? 'untrusted' : 'internal',
-    statusCode: '5.3.0',
-    text: error.message,
+    reason,
+    ...given,
+    text: `Retries are used up after ${hours} hours; last problem: ${text}`,
   }));
 }

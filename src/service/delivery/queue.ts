@@ -1,284 +1,532 @@
-import type { Kysely } from 'kysely';
+import { randomUUID } from 'node:crypto';
+import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import type { Clock } from '../../core/index.ts';
-import { addressKey, type DirectAddress } from '../../lib/values/index.ts';
+import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import {
   createContentStore,
+  referenceBytes,
+  requireLease,
   tablesOf,
   type AnyTransaction,
+  type FairItem,
+  type Leases,
   type Storage,
   type Vault,
 } from '../../platform/index.ts';
-import { retryWaitMs } from './schedule.ts';
-import type { DeliveryKind, DeliveryTables } from './tables.ts';
+import type {
+  DeliveryOutcome,
+  DeliveryProblem,
+  DeliveryRequest,
+  OutcomeListener,
+  RecipientDecision,
+} from './request.ts';
+import type { AttemptOutcome, DeliveryKind, DeliveryTables } from './tables.ts';
 
-/** What is to be carried. */
-export interface DeliveryRequest {
-  /** Unique; the caller finds its own row by it. */
+/** One destination of a message, which this node holds a lease on. */
+export interface ClaimedDestination extends FairItem {
   readonly deliveryId: string;
-  readonly kind: DeliveryKind;
-  readonly from: DirectAddress;
-  /** At least one, each once. */
-  readonly recipients: readonly DirectAddress[];
-  /** The plain RFC 5322 message with CRLF; sealed at rest. */
-  readonly message: Uint8Array;
-  /** `message` as `prepare` stored it. */
-  readonly stored?: Uint8Array;
-  /** When trying ends; by default an hour from now. */
-  readonly notAfter?: Date;
-}
-
-/** What became of one recipient: the peer's mail server took the message, or it will never get it. */
-export interface DeliveryOutcome {
-  readonly deliveryId: string;
-  readonly kind: DeliveryKind;
-  readonly recipient: DirectAddress;
-  readonly outcome: 'sent' | 'failed';
-  readonly reason?: DeliveryFailureReason;
-  /** Enhanced status code (RFC 3463), for example `5.7.31`. */
-  readonly statusCode?: string;
-  /** For operators and the sender; names hosts and rules, never content. */
-  readonly text?: string;
-  readonly at: Date;
-}
-
-export type DeliveryFailureReason =
-  | 'no-certificate'
-  | 'untrusted'
-  | 'sender-certificate'
-  | 'unknown-recipient'
-  | 'smtp-rejected'
-  | 'internal';
-
-/** Called inside the transaction that stores the outcome, so that both are kept or neither. */
-export type OutcomeListener = (tx: AnyTransaction, outcome: DeliveryOutcome) => Promise<void>;
-
-/** A delivery that this node holds a lease on. */
-export interface ClaimedDelivery {
-  readonly id: string;
+  readonly messageId: string;
   readonly kind: DeliveryKind;
   readonly sender: DirectAddress;
-  /** As the row holds it. */
-  readonly stored: Uint8Array;
-  readonly pending: readonly DirectAddress[];
+  readonly recipients: readonly DirectAddress[];
+  /** How many destinations the message had at first. */
+  readonly destinations: number;
+  /** Made before this one. */
   readonly attempts: number;
-  readonly notAfter: Date;
+  /** By `Storage.clock`. */
+  readonly notAfter: number;
+  /** By `Storage.clock`; moved by each renewal. */
+  leaseUntil: number;
 }
 
-export type RecipientDecision = Omit<DeliveryOutcome, 'deliveryId' | 'kind' | 'at'>;
+/** What an attempt met on its way, as its row keeps it. */
+export interface AttemptRecord {
+  readonly host: string;
+  readonly address: string;
+  readonly tls: string;
+  readonly reply: string;
+  readonly code: string;
+  /** JSON. */
+  readonly certificates: string;
+  readonly startedAt: Date;
+  readonly durationMs: number;
+}
+
+/** What is to be stored of an attempt. Recipients without a decision are tried again. */
+export interface Settlement {
+  readonly decisions: readonly RecipientDecision[];
+  /** Why the others wait. */
+  readonly problem?: DeliveryProblem | undefined;
+  /** When they are tried again, by `Storage.clock`. */
+  readonly nextAttemptAt: number;
+  /** Left out if nothing was attempted. */
+  readonly attempt?: AttemptRecord | undefined;
+}
 
 export interface QueueParts {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
-  readonly nodeId: string;
+  readonly leases: Leases;
   readonly leaseMs: number;
-  readonly defaultLifetimeMs: number;
-  readonly retryWaitsMs: readonly number[];
+  readonly lifetimeMs: number;
   readonly onOutcome: OutcomeListener;
+  /** True if an item of this destination, stored with a lease, would be started from memory. */
+  readonly hasRoom: (domain: string) => boolean;
+  /** Called once the items are committed; `message` is what they carry. */
+  readonly onStored: (items: readonly ClaimedDestination[], message: Uint8Array, isAll: boolean) => void;
 }
 
 export interface DeliveryQueue {
-  /** Stores a large message ahead of the transaction, which then is short; a small one is sealed. */
+  /** Stores a large message ahead of the transaction, which then is short; a small one is encrypted. */
   prepare(request: DeliveryRequest): Promise<DeliveryRequest>;
   /** Stores a delivery in the caller's transaction. */
   enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void>;
-  /** Takes up to `limit` due deliveries under a lease. */
-  claim(limit: number): Promise<readonly ClaimedDelivery[]>;
+  claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]>;
+  /** Claims destinations whose time is over, whoever's they are. */
+  claimOverdue(limit: number): Promise<readonly ClaimedDestination[]>;
+  /** Claims what is left of one delivery and not in hand anywhere. */
+  claimDelivery(deliveryId: string): Promise<readonly ClaimedDestination[]>;
+  /** Why the last attempt did not succeed. */
+  findProblem(id: string): Promise<DeliveryProblem | undefined>;
   /** The plain RFC 5322 message. */
-  openMessage(delivery: ClaimedDelivery): Promise<Buffer>;
-  /** Stores what was decided, tells the listener, and lets the rest wait for the next attempt or fail for good. */
-  settle(
-    delivery: ClaimedDelivery,
-    decisions: readonly RecipientDecision[],
-    lastError: string,
-  ): Promise<void>;
-  /** Gives back the leases that a former run of this node held when it ended. */
-  releaseOwnLeases(): Promise<void>;
+  openMessage(deliveryId: string): Promise<Buffer>;
+  /** Other destinations of the same message that are undecided. */
+  listSiblings(item: ClaimedDestination): Promise<readonly DestinationRecipients[]>;
+  /**
+   * Stores what an attempt brought under the item's lease; with the last destination the delivery and its content go.
+   * Throws PLATFORM_LEASE_LOST.
+   */
+  settle(item: ClaimedDestination, settlement: Settlement): Promise<void>;
 }
 
-const hourMs = 3_600_000;
+export interface DestinationRecipients {
+  readonly id: string;
+  readonly recipients: readonly DirectAddress[];
+}
+
+const firstAttemptGraceMs = 10 * 60_000;
+
+type Destination = DeliveryTables['delivery_destination'];
+
+/** Ids that begin with the time sort by age, and rows of the same time lie together in the index. */
+export function timedId(at: Date): string {
+  return `${timePrefix(at.getTime())}-${randomUUID()}`;
+}
+
+export function timePrefix(atMs: number): string {
+  return Math.max(0, atMs).toString(16).padStart(12, '0');
+}
 
 export function createQueue(parts: QueueParts): DeliveryQueue {
-  const { storage, vault, clock } = parts;
+  const { storage, vault, clock, leases } = parts;
   const contents = createContentStore(parts);
+  const statements = prepareStatements(storage);
+  const nowMs = (): number => storage.clock.now().getTime();
 
   async function prepare(request: DeliveryRequest): Promise<DeliveryRequest> {
     return { ...request, stored: await contents.write(request.message, sealContext(request.deliveryId)) };
   }
 
   async function enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void> {
-    const db = tablesOf<DeliveryTables>(tx);
-    const now = clock.now().getTime();
     const stored = request.stored ?? vault.seal(request.message, sealContext(request.deliveryId));
+    const at = clock.now();
+    const groups = [...Map.groupBy(request.recipients, domainOf)];
+    const messageId = request.messageId ?? request.deliveryId;
     await contents.keepIn(tx, stored);
-    await db
-      .insertInto('delivery')
-      .values({
-        id: request.deliveryId,
-        kind: request.kind,
-        sender: request.from,
-        sealed_message: stored,
-        created_at: now,
-        not_after: request.notAfter?.getTime() ?? now + (parts.defaultLifetimeMs || hourMs),
+    const db = tablesOf<DeliveryTables>(tx);
+    await statements.insertDelivery.run(db, {
+      id: request.deliveryId,
+      kind: request.kind,
+      sender: request.from,
+      sealed_message: stored,
+      created_at: at.getTime(),
+      message_id: messageId,
+      destinations: groups.length,
+    });
+    const now = nowMs();
+    const begun: ClaimedDestination[] = [];
+    const rows = groups.map(([domain, recipients]): Destination => {
+      const lease = parts.hasRoom(domain) ? leases.begin() : undefined;
+      const row: Destination = {
+        id: timedId(at),
+        delivery_id: request.deliveryId,
+        domain,
+        recipients: JSON.stringify(recipients),
+        not_after: now + parts.lifetimeMs,
         next_attempt_at: now,
         attempts: 0,
-        lease_owner: null,
-        lease_until: 0,
-        is_done: 0,
-      })
-      .execute();
-    await db
-      .insertInto('delivery_recipient')
-      .values(
-        request.recipients.map((address) => ({
-          delivery_id: request.deliveryId,
-          address,
-          state: 'pending' as const,
-          last_error: '',
-          decided_at: null,
-        })),
-      )
-      .execute();
+        last_reason: '',
+        last_status_code: '',
+        last_error: '',
+        ...(lease ?? leases.free),
+      };
+      if (lease !== undefined)
+        begun.push({
+          id: row.id,
+          token: lease.lease_token,
+          party: domain,
+          deliveryId: request.deliveryId,
+          messageId,
+          kind: request.kind,
+          sender: request.from,
+          recipients,
+          destinations: groups.length,
+          attempts: 0,
+          notAfter: row.not_after,
+          leaseUntil: lease.lease_until,
+        });
+      return row;
+    });
+    const [only] = rows;
+    if (rows.length === 1 && only !== undefined) await statements.insertDestination.run(db, only);
+    else await db.insertInto('delivery_destination').values(rows).execute();
+    storage.afterCommit(tx, () => parts.onStored(begun, request.message, begun.length === rows.length));
   }
 
-  async function claim(limit: number): Promise<readonly ClaimedDelivery[]> {
-    const now = clock.now().getTime();
-    const due = await dueDeliveries(storage.tables<DeliveryTables>(), now).select('id').limit(1).execute();
-    if (due.length === 0) return [];
-    return storage.transaction<DeliveryTables, readonly ClaimedDelivery[]>((tx) =>
-      takeLeases(tx, now, limit),
-    );
+  async function claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]> {
+    const now = nowMs();
+    const values = { now, limit, token: randomUUID(), until: now + parts.leaseMs };
+    const rows =
+      excluded.length === 0
+        ? await statements.claim.all(storage.db, values)
+        : await buildClaim(storage, storage.tables(), values, excluded).execute();
+    return complete(rows, values.token, values.until);
   }
 
-  async function takeLeases(
-    tx: Kysely<DeliveryTables>,
+  async function claimOverdue(limit: number): Promise<readonly ClaimedDestination[]> {
+    const now = nowMs();
+    // A cheap look first: nearly always there is none.
+    const found = await overdue(storage.tables(), now).select('id').limit(1).executeTakeFirst();
+    if (found === undefined) return [];
+    return claimThose(now, (db) => overdue(db, now).select('id').limit(limit));
+  }
+
+  async function claimThose(
     now: number,
-    limit: number,
-  ): Promise<readonly ClaimedDelivery[]> {
-    const rows = await dueDeliveries(tx, now).selectAll().orderBy('next_attempt_at').limit(limit).execute();
-    const claimed: ClaimedDelivery[] = [];
-    for (const row of rows) {
-      await tx
-        .updateTable('delivery')
-        .set({ lease_owner: parts.nodeId, lease_until: now + parts.leaseMs })
-        .where('id', '=', row.id)
-        .execute();
-      claimed.push(await readClaimed(tx, row));
-    }
-    return claimed;
-  }
-
-  async function readClaimed(
-    tx: Kysely<DeliveryTables>,
-    row: DeliveryTables['delivery'],
-  ): Promise<ClaimedDelivery> {
-    const pending = await tx
-      .selectFrom('delivery_recipient')
-      .select('address')
-      .where('delivery_id', '=', row.id)
-      .where('state', '=', 'pending')
-      .orderBy('address')
+    select: (
+      db: Kysely<DeliveryTables>,
+    ) => SelectQueryBuilder<DeliveryTables, 'delivery_destination', { id: string }>,
+  ): Promise<readonly ClaimedDestination[]> {
+    const token = randomUUID();
+    const rows = await storage
+      .tables<DeliveryTables>()
+      .with('due', () => storage.forUpdate(select(storage.tables()), { skipLocked: true }))
+      .updateTable('delivery_destination')
+      .set({ lease_token: token, lease_until: now + parts.leaseMs })
+      .where('id', 'in', (eb) => eb.selectFrom('due').select('id'))
+      .returningAll()
       .execute();
-    return {
-      id: row.id,
-      kind: row.kind,
-      sender: row.sender as DirectAddress,
-      stored: row.sealed_message ?? new Uint8Array(),
-      pending: pending.map((entry) => entry.address as DirectAddress),
-      attempts: row.attempts,
-      notAfter: new Date(row.not_after),
-    };
+    return complete(rows, token, now + parts.leaseMs);
   }
 
-  async function settle(
-    delivery: ClaimedDelivery,
-    decisions: readonly RecipientDecision[],
-    lastError: string,
-  ): Promise<void> {
-    const now = clock.now();
-    const attempts = delivery.attempts + 1;
-    const nextAttemptAt = now.getTime() + retryWaitMs(attempts, parts.retryWaitsMs, Math.random);
-    const all =
-      nextAttemptAt > delivery.notAfter.getTime()
-        ? [...decisions, ...giveUp(delivery, decisions, lastError)]
-        : decisions;
-    const isDone = all.length === delivery.pending.length;
+  async function complete(
+    rows: readonly Destination[],
+    token: string,
+    leaseUntil: number,
+  ): Promise<readonly ClaimedDestination[]> {
+    if (rows.length === 0) return [];
+    const deliveries = await storage
+      .tables<DeliveryTables>()
+      .selectFrom('delivery')
+      .select(['id', 'kind', 'sender', 'message_id', 'destinations'])
+      .where('id', 'in', [...new Set(rows.map((row) => row.delivery_id))])
+      .execute();
+    const byId = new Map(deliveries.map((row) => [row.id, row]));
+    return rows
+      .toSorted((a, b) => a.next_attempt_at - b.next_attempt_at || (a.id < b.id ? -1 : 1))
+      .flatMap((row) => {
+        const delivery = byId.get(row.delivery_id);
+        if (delivery === undefined) return [];
+        return {
+          id: row.id,
+          token,
+          party: row.domain,
+          deliveryId: delivery.id,
+          messageId: delivery.message_id,
+          kind: delivery.kind,
+          sender: delivery.sender as DirectAddress,
+          recipients: readRecipients(row.recipients),
+          destinations: delivery.destinations,
+          attempts: row.attempts,
+          notAfter: row.not_after,
+          leaseUntil,
+        };
+      });
+  }
+
+  async function settle(item: ClaimedDestination, settlement: Settlement): Promise<void> {
+    const at = clock.now();
+    const outcomes = settlement.decisions.map((decision) => outcomeOf(item, decision, at));
+    const decided = new Set<string>(settlement.decisions.map(({ recipient }) => recipient));
+    const left = item.recipients.filter((recipient) => !decided.has(recipient));
     await storage.transaction<DeliveryTables, void>(async (tx) => {
-      for (const decision of all) await storeDecision(tx, delivery, decision, now);
-      if (isDone) await contents.releaseIn(tx, delivery.stored);
-      await tx
-        .updateTable('delivery')
-        .set({
-          attempts,
-          next_attempt_at: nextAttemptAt,
-          lease_owner: null,
-          lease_until: 0,
-          is_done: isDone ? 1 : 0,
-          ...(isDone ? { sealed_message: null } : {}),
-        })
-        .where('id', '=', delivery.id)
-        .execute();
+      if (left.length === 0) await remove(tx, item);
+      else await postpone(tx, item, left, settlement);
+      if (settlement.attempt !== undefined)
+        await statements.insertAttempt.run(tx, attemptRow(item, settlement, settlement.attempt, left.length));
+      if (outcomes.length > 0) await parts.onOutcome(tx, outcomes);
     });
   }
 
-  async function storeDecision(
+  async function remove(tx: Kysely<DeliveryTables>, item: ClaimedDestination): Promise<void> {
+    requireLease(await statements.deleteDestination.run(tx, { id: item.id, token: item.token }), item.id);
+    if (item.destinations > 1) {
+      // Two nodes may settle the last two destinations at the same time: one of them must see the other's.
+      const row = tx.selectFrom('delivery').select('id').where('id', '=', item.deliveryId);
+      await storage.forUpdate(row).execute();
+    }
+    const statement = item.destinations > 1 ? statements.deleteIfLast : statements.deleteDelivery;
+    const gone = await statement.first(tx, { id: item.deliveryId });
+    if (gone !== undefined) await contents.releaseIn(tx, gone.start);
+  }
+
+  async function postpone(
     tx: Kysely<DeliveryTables>,
-    delivery: ClaimedDelivery,
-    decision: RecipientDecision,
-    at: Date,
+    item: ClaimedDestination,
+    left: readonly DirectAddress[],
+    { problem, nextAttemptAt, attempt }: Settlement,
   ): Promise<void> {
-    const result = await tx
-      .updateTable('delivery_recipient')
-      .set({ state: decision.outcome, last_error: decision.text ?? '', decided_at: at.getTime() })
-      .where('delivery_id', '=', delivery.id)
-      .where('address', '=', decision.recipient)
-      .where('state', '=', 'pending')
-      .executeTakeFirst();
-    // A node that lost its lease may come late with an outcome that another one has stored already.
-    if (result.numUpdatedRows === 0n) return;
-    await parts.onOutcome(tx, { ...decision, deliveryId: delivery.id, kind: delivery.kind, at });
+    const changed = await statements.postpone.run(tx, {
+      id: item.id,
+      token: item.token,
+      recipients: JSON.stringify(left),
+      next_attempt_at: nextAttemptAt,
+      attempts: item.attempts + (attempt === undefined ? 0 : 1),
+      last_reason: problem?.reason ?? '',
+      last_status_code: problem?.statusCode ?? '',
+      last_error: problem?.text ?? '',
+    });
+    requireLease(changed, item.id);
   }
 
   return {
     prepare,
     enqueue,
-    openMessage: (delivery) => contents.open(delivery.stored, sealContext(delivery.id)),
     claim,
-    settle,
-    async releaseOwnLeases() {
-      await storage
-        .tables<DeliveryTables>()
-        .updateTable('delivery')
-        .set({ lease_owner: null, lease_until: 0 })
-        .where('lease_owner', '=', parts.nodeId)
-        .execute();
+    claimOverdue,
+    claimDelivery(deliveryId) {
+      const now = nowMs();
+      return claimThose(now, (db) =>
+        db
+          .selectFrom('delivery_destination')
+          .select('id')
+          .where('delivery_id', '=', deliveryId)
+          .where('lease_until', '<=', now),
+      );
     },
+    async findProblem(id) {
+      const row = await storage
+        .tables<DeliveryTables>()
+        .selectFrom('delivery_destination')
+        .select(['last_reason', 'last_status_code', 'last_error'])
+        .where('id', '=', id)
+        .executeTakeFirst();
+      if (row === undefined || row.last_reason === '') return undefined;
+      const statusCode = row.last_status_code === '' ? {} : { statusCode: row.last_status_code };
+      return { reason: row.last_reason, ...statusCode, text: row.last_error };
+    },
+    async openMessage(deliveryId) {
+      const { sealed_message } = await storage
+        .tables<DeliveryTables>()
+        .selectFrom('delivery')
+        .select('sealed_message')
+        .where('id', '=', deliveryId)
+        .executeTakeFirstOrThrow();
+      return contents.open(sealed_message, sealContext(deliveryId));
+    },
+    async listSiblings(item) {
+      const rows = await storage
+        .tables<DeliveryTables>()
+        .selectFrom('delivery_destination')
+        .select(['id', 'recipients'])
+        .where('delivery_id', '=', item.deliveryId)
+        .where('id', '<>', item.id)
+        .execute();
+      return rows.map((row) => ({ id: row.id, recipients: readRecipients(row.recipients) }));
+    },
+    settle,
   };
-}
-
-function dueDeliveries(db: Kysely<DeliveryTables>, nowMs: number) {
-  return db
-    .selectFrom('delivery')
-    .where('is_done', '=', 0)
-    .where('next_attempt_at', '<=', nowMs)
-    .where('lease_until', '<=', nowMs);
 }
 
 const sealContext = (deliveryId: string): string => `delivery:${deliveryId}`;
 
-function giveUp(
-  delivery: ClaimedDelivery,
-  decisions: readonly RecipientDecision[],
-  lastError: string,
-): RecipientDecision[] {
-  const decided = new Set(decisions.map((decision) => addressKey(decision.recipient)));
-  return delivery.pending
-    .filter((recipient) => !decided.has(addressKey(recipient)))
-    .map((recipient) => ({
-      recipient,
-      outcome: 'failed',
-      reason: 'smtp-rejected',
-      statusCode: '5.4.7',
-      text: `Retries are used up; last problem: ${lastError}`,
-    }));
+export function readRecipients(json: string): readonly DirectAddress[] {
+  return JSON.parse(json) as readonly DirectAddress[];
 }
+
+function overdue(db: Kysely<DeliveryTables>, now: number) {
+  return (
+    db
+      .selectFrom('delivery_destination')
+      .where('not_after', '<=', now)
+      .where('lease_until', '<=', now)
+      // After a long standstill of this node, what was never tried is tried once before it fails.
+      .where((eb) => eb.or([eb('attempts', '>', 0), eb('not_after', '<=', now - firstAttemptGraceMs)]))
+  );
+}
+
+function outcomeOf(item: ClaimedDestination, decision: RecipientDecision, at: Date): DeliveryOutcome {
+  return { ...decision, deliveryId: item.deliveryId, messageId: item.messageId, kind: item.kind, at };
+}
+
+function attemptRow(
+  item: ClaimedDestination,
+  { decisions }: Settlement,
+  { startedAt, durationMs, ...record }: AttemptRecord,
+  leftCount: number,
+): DeliveryTables['delivery_attempt'] {
+  return {
+    id: timedId(startedAt),
+    delivery_id: item.deliveryId,
+    message_id: item.messageId,
+    domain: item.party,
+    ...record,
+    outcome: summarize(decisions, leftCount),
+    started_at: startedAt.getTime(),
+    duration_ms: Math.round(durationMs),
+  };
+}
+
+function summarize(decisions: readonly RecipientDecision[], leftCount: number): AttemptOutcome {
+  const sent = decisions.filter(({ outcome }) => outcome === 'sent').length;
+  if (sent > 0) return sent === decisions.length && leftCount === 0 ? 'sent' : 'partial';
+  return leftCount > 0 ? 'deferred' : 'failed';
+}
+
+interface ClaimValues {
+  readonly now: number;
+  readonly limit: number;
+  readonly token: string;
+  readonly until: number;
+}
+
+function buildClaim(
+  storage: Storage,
+  db: Kysely<DeliveryTables>,
+  { now, limit, token, until }: ClaimValues,
+  excluded: readonly string[],
+) {
+  return db
+    .with('due', () => {
+      const due = db
+        .selectFrom('delivery_destination')
+        .select('id')
+        .where('next_attempt_at', '<=', now)
+        .where('lease_until', '<=', now)
+        .where('domain', 'not in', (eb) => eb.selectFrom('delivery_hold').select('domain'))
+        .$if(excluded.length > 0, (query) => query.where('domain', 'not in', excluded))
+        .orderBy('next_attempt_at')
+        .limit(limit);
+      return storage.forUpdate(due, { skipLocked: true });
+    })
+    .updateTable('delivery_destination')
+    .set({ lease_token: token, lease_until: until })
+    .where('id', 'in', (eb) => eb.selectFrom('due').select('id'))
+    .returningAll();
+}
+
+function prepareStatements(storage: Storage) {
+  return {
+    insertDelivery: storage.prepare<DeliveryTables, DeliveryTables['delivery']>((db, row) =>
+      db.insertInto('delivery').values({
+        id: row.id,
+        kind: row.kind,
+        sender: row.sender,
+        sealed_message: row.sealed_message,
+        created_at: row.created_at,
+        message_id: row.message_id,
+        destinations: row.destinations,
+      }),
+    ),
+    insertDestination: storage.prepare<DeliveryTables, Destination>((db, row) =>
+      db.insertInto('delivery_destination').values({
+        id: row.id,
+        delivery_id: row.delivery_id,
+        domain: row.domain,
+        recipients: row.recipients,
+        not_after: row.not_after,
+        next_attempt_at: row.next_attempt_at,
+        attempts: row.attempts,
+        lease_token: row.lease_token,
+        lease_until: row.lease_until,
+        last_reason: row.last_reason,
+        last_status_code: row.last_status_code,
+        last_error: row.last_error,
+      }),
+    ),
+    insertAttempt: storage.prepare<DeliveryTables, DeliveryTables['delivery_attempt']>((db, row) =>
+      db.insertInto('delivery_attempt').values({
+        id: row.id,
+        delivery_id: row.delivery_id,
+        message_id: row.message_id,
+        domain: row.domain,
+        host: row.host,
+        address: row.address,
+        tls: row.tls,
+        reply: row.reply,
+        code: row.code,
+        certificates: row.certificates,
+        outcome: row.outcome,
+        started_at: row.started_at,
+        duration_ms: row.duration_ms,
+      }),
+    ),
+    claim: storage.prepare<DeliveryTables, ClaimValues, Destination>((db, values) =>
+      buildClaim(storage, db, values, []),
+    ),
+    deleteDestination: storage.prepare<DeliveryTables, { id: string; token: string }>((db, { id, token }) =>
+      db.deleteFrom('delivery_destination').where('id', '=', id).where('lease_token', '=', token),
+    ),
+    deleteDelivery: storage.prepare<DeliveryTables, { id: string }, { start: Uint8Array }>((db, { id }) =>
+      db.deleteFrom('delivery').where('id', '=', id).returning(contentStart),
+    ),
+    deleteIfLast: storage.prepare<DeliveryTables, { id: string }, { start: Uint8Array }>((db, { id }) =>
+      db
+        .deleteFrom('delivery')
+        .where('id', '=', id)
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom('delivery_destination')
+                .select('delivery_destination.id')
+                .whereRef('delivery_destination.delivery_id', '=', 'delivery.id'),
+            ),
+          ),
+        )
+        .returning(contentStart),
+    ),
+    postpone: storage.prepare<
+      DeliveryTables,
+      Pick<
+        Destination,
+        | 'id'
+        | 'recipients'
+        | 'next_attempt_at'
+        | 'attempts'
+        | 'last_reason'
+        | 'last_status_code'
+        | 'last_error'
+      > & { token: string }
+    >((db, row) =>
+      db
+        .updateTable('delivery_destination')
+        .set({
+          recipients: row.recipients,
+          next_attempt_at: row.next_attempt_at,
+          attempts: row.attempts,
+          last_reason: row.last_reason,
+          last_status_code: row.last_status_code,
+          last_error: row.last_error,
+          lease_token: null,
+          lease_until: 0,
+        })
+        .where('id', '=', row.id)
+        .where('lease_token', '=', row.token),
+    ),
+  };
+}
+
+// A small content itself is not needed, only where a large one lies.
+const contentStart = sql<Uint8Array>`substr(sealed_message, 1, ${sql.lit(referenceBytes)})`.as('start');

@@ -2,15 +2,6 @@
 
 const minuteMs = 60_000;
 
-/** Waits between attempts by default; the last one repeats (RFC 5321 §4.5.4.1, inside the notification window, EDGE-07). */
-export const defaultRetryWaitsMs: readonly number[] = [
-  minuteMs / 4,
-  minuteMs,
-  2 * minuteMs,
-  5 * minuteMs,
-  10 * minuteMs,
-];
-
 // Deliveries that failed together must not come back together.
 const jitterShare = 0.2;
 

@@ -1,30 +1,70 @@
-/** The rows that this module owns. Times are milliseconds since 1970 (UTC). */
+import type { DeliveryFailureReason } from './request.ts';
+
+/**
+ * The rows that this module owns. Times are milliseconds: `created_at` and `started_at` since 1970 (UTC) by the machine's
+ * clock, all others by `Storage.clock`.
+ */
 export interface DeliveryTables {
-  /** One outgoing Direct message, as long as it has a recipient without a final outcome. */
+  /** One outgoing Direct message, as long as one of its destinations is undecided. */
   delivery: {
     id: string;
     kind: DeliveryKind;
     sender: string;
-    /** The plain RFC 5322 message as the content store wrote it for `delivery:<id>`; null once all is decided. */
-    sealed_message: Uint8Array | null;
+    /** The plain RFC 5322 message as the content store wrote it for `delivery:<id>`. */
+    sealed_message: Uint8Array;
     created_at: number;
-    /** When trying ends; a recipient still pending then fails. */
+    message_id: string;
+    /** How many destinations it had at first. */
+    destinations: number;
+  };
+  /** The recipients of one domain that are undecided: what is leased, tried and settled together. */
+  delivery_destination: {
+    /** Begins with the time of creation, so that the order of ids is the order of age. */
+    id: string;
+    delivery_id: string;
+    /** In lower case. */
+    domain: string;
+    /** JSON list of the addresses as written. */
+    recipients: string;
+    /** When trying ends. */
     not_after: number;
     next_attempt_at: number;
     attempts: number;
-    lease_owner: string | null;
+    lease_token: string | null;
     lease_until: number;
-    is_done: number;
-  };
-  delivery_recipient: {
-    delivery_id: string;
-    /** The address as written. */
-    address: string;
-    state: 'pending' | 'sent' | 'failed';
+    /** Of the last attempt; empty before the first. */
+    last_reason: DeliveryFailureReason | '';
+    last_status_code: string;
     last_error: string;
-    decided_at: number | null;
   };
+  /** Every attempt, for operators; append-only, deleted after `delivery.keepAttemptsDays`. */
+  delivery_attempt: {
+    /** Begins with the time, like the id of a destination. */
+    id: string;
+    delivery_id: string;
+    message_id: string;
+    domain: string;
+    /** The mail server's name and IP address; empty if none was reached. */
+    host: string;
+    address: string;
+    /** `TLSv1.3`, `TLSv1.2`, or empty for clear text. */
+    tls: string;
+    /** The server's last reply, or what went wrong. */
+    reply: string;
+    /** Why, as a code of the error tables or a {@link DeliveryFailureReason}; empty if all was sent. */
+    code: string;
+    /** JSON: what the agent said of each certificate, see `AttemptCertificates`. */
+    certificates: string;
+    outcome: AttemptOutcome;
+    started_at: number;
+    duration_ms: number;
+  };
+  /** Destinations that an operator has put on hold. */
+  delivery_hold: { domain: string; reason: string; created_at: number };
 }
 
 /** What is being carried: a message of an edge client, or a notice of ours. */
 export type DeliveryKind = 'message' | 'mdn' | 'dsn';
+
+/** `partial`: some recipients were sent and some not, `deferred`: all are tried again. */
+export type AttemptOutcome = 'sent' | 'partial' | 'deferred' | 'failed';

@@ -88,8 +88,8 @@ export interface Messaging extends Closable {
   listDeadLetters(): Promise<readonly DeadLetter[]>;
   /** Tries it again: the one named, or all. Returns how many. */
   retryDeadLetters(id?: string): Promise<number>;
-  /** What delivery calls inside the transaction that stores an outcome. */
-  onDeliveryOutcome(tx: AnyTransaction, outcome: DeliveryOutcome): Promise<void>;
+  /** What delivery calls inside the transaction that stores the outcomes of one destination. */
+  onDeliveryOutcome(tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]): Promise<void>;
   /** Starts working on mail and on timers. */
   start(): Promise<void>;
   /** Looks at the queues at once. */
@@ -141,7 +141,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
       wake();
       return count;
     },
-    onDeliveryOutcome: (tx, outcome) => recordOutcomes(tx, parts, [outcome]),
+    onDeliveryOutcome: (tx, outcomes) => recordOutcomes(tx, parts, outcomes),
     async start() {
       const idleMs = options.idleMs ?? 1000;
       mailWorkers = startMailWorkers(parts, { leaseMs: options.mailLeaseMs ?? mailLeaseMs, idleMs });

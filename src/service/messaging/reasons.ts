@@ -1,16 +1,12 @@
+import type { DeliveryFailureReason } from '../delivery/index.ts';
 import type { RecipientState } from './status/states.ts';
 
 /** Why a recipient failed or expired: stable words that clients may compare (Decision 0012). */
 export type FailureReason =
-  | 'no-certificate'
-  | 'untrusted'
-  | 'sender-certificate'
-  | 'unknown-recipient'
-  | 'smtp-rejected'
+  | DeliveryFailureReason
   | 'remote-failed'
   | 'no-processed-mdn'
-  | 'no-dispatched-mdn'
-  | 'internal';
+  | 'no-dispatched-mdn';
 
 export interface ReasonText {
   /** Enhanced status code (RFC 3463 §2) used when the far side gave none. */
@@ -22,7 +18,20 @@ export const failureReasons: Readonly<Record<FailureReason, ReasonText>> = {
   'no-certificate': { statusCode: '5.7.31', text: 'No certificate was found for the recipient.' },
   untrusted: { statusCode: '5.7.11', text: "The recipient's certificate is not trusted." },
   'sender-certificate': { statusCode: '5.7.5', text: 'The sender has no certificate that is valid now.' },
+  'certificate-expired': { statusCode: '5.7.11', text: "The recipient's certificate is expired." },
   'unknown-recipient': { statusCode: '5.1.1', text: 'The recipient does not exist there.' },
+  'domain-not-found': { statusCode: '5.1.2', text: "The recipient's domain does not exist." },
+  'no-mail-host': { statusCode: '5.4.4', text: "The recipient's domain takes no mail." },
+  'dns-failed': {
+    statusCode: '5.4.3',
+    text: "The directory services of the recipient's domain do not answer.",
+  },
+  unreachable: { statusCode: '5.4.1', text: "The recipient's mail server cannot be reached." },
+  'tls-failed': { statusCode: '5.7.10', text: "No encrypted connection to the recipient's mail server." },
+  'smtp-deferred': {
+    statusCode: '5.4.7',
+    text: "The recipient's mail server deferred the message too long.",
+  },
   'smtp-rejected': { statusCode: '5.5.0', text: "The recipient's mail server refused the message." },
   'remote-failed': { statusCode: '5.2.0', text: 'The receiving service could not deliver the message.' },
   'no-processed-mdn': {
@@ -33,6 +42,7 @@ export const failureReasons: Readonly<Record<FailureReason, ReasonText>> = {
     statusCode: '5.4.72',
     text: 'No dispatched notice came in time; the outcome is unknown.',
   },
+  cancelled: { statusCode: '5.3.2', text: 'An operator of this service ended the delivery.' },
   internal: { statusCode: '5.3.0', text: 'This service could not send the message.' },
 };
 

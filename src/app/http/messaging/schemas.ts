@@ -126,7 +126,7 @@ const recipientReport = Type.Object({
   final: Type.Boolean({ description: 'True if the status cannot change any more.' }),
   reason: Type.String({
     description:
-      'Empty, or: no-certificate, untrusted, sender-certificate, unknown-recipient, smtp-rejected, remote-failed, no-processed-mdn, no-dispatched-mdn, internal.',
+      'Empty, or: no-certificate, untrusted, sender-certificate, certificate-expired, unknown-recipient, domain-not-found, no-mail-host, dns-failed, unreachable, tls-failed, smtp-deferred, smtp-rejected, remote-failed, no-processed-mdn, no-dispatched-mdn, cancelled, internal.',
   }),
   statusCode: Type.String({ description: 'Enhanced status code (RFC 3463).' }),
   statusText: Type.String(),

@@ -10,6 +10,7 @@ import { inboxMigration } from './0022-inbox.ts';
 import { trustAndDeliveryMigration } from './0030-trust-and-delivery.ts';
 import { contentMigration } from './0031-content.ts';
 import { directoryChangesMigration } from './0032-directory-changes.ts';
+import { deliveryDestinationsMigration } from './0040-delivery-destinations.ts';
 import { inboundMigration } from './0041-inbound.ts';
 import { webhookLeasesMigration } from './0042-webhook-leases.ts';
 
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   trustAndDeliveryMigration,
   contentMigration,
   directoryChangesMigration,
+  deliveryDestinationsMigration,
   inboundMigration,
   webhookLeasesMigration,
 ];

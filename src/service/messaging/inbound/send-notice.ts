@@ -41,7 +41,6 @@ export async function enqueueMdn(
     recipients: [original.sender],
     message,
   });
-  parts.storage.afterCommit(tx, () => parts.delivery.wake());
   await auditNotice(tx, parts, `mdn.${disposition}`, { id, from: recipient, original });
 }
 
@@ -84,7 +83,6 @@ export async function enqueueFailure(
     recipients: [original.sender],
     message,
   });
-  parts.storage.afterCommit(tx, () => parts.delivery.wake());
   await auditNotice(tx, parts, 'dsn.failed', { id, from, original });
 }
 

@@ -66,6 +66,7 @@ async function acceptSend(
   });
   const delivery = await parts.delivery.prepare({
     deliveryId: draft.id,
+    messageId: draft.wireId,
     kind: 'message',
     from: request.from,
     recipients: request.to,
@@ -217,7 +218,6 @@ async function storeMessage(
   });
   parts.storage.afterCommit(tx, () => {
     parts.report('accepted', {}, { messageId: draft.wireId });
-    parts.delivery.wake();
   });
   return { json, messageId: draft.messageId, isReplay: false };
 }

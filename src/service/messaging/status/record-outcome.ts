@@ -26,7 +26,7 @@ async function recordOutcome(
           addressKey: addressKey(outcome.recipient),
         })
       : undefined;
-  await auditOutcome(tx, parts, outcome, recipient?.wire_id);
+  await auditOutcome(tx, parts, outcome);
   if (recipient === undefined) return;
   await recordEvent(tx, parts, recipient, {
     event: outcome.outcome === 'sent' ? 'sent' : 'refused',
@@ -41,7 +41,6 @@ async function auditOutcome(
   tx: AnyTransaction,
   { audit }: MessagingParts,
   outcome: DeliveryOutcome,
-  wireId: string | undefined,
 ): Promise<void> {
   await audit.recordIn(tx, {
     action: outcome.outcome === 'sent' ? `${outcome.kind}.sent` : `${outcome.kind}.undeliverable`,
@@ -49,7 +48,7 @@ async function auditOutcome(
     outcome: outcome.outcome === 'sent' ? 'ok' : 'failed',
     objects: {
       deliveryId: outcome.deliveryId,
-      ...(wireId === undefined ? {} : { messageId: wireId }),
+      messageId: outcome.messageId,
       to: outcome.recipient,
       ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
     },

@@ -67,6 +67,14 @@ describe('Decision 0012: what delivery says', () => {
     ['sender-certificate', '5.7.5'],
     ['unknown-recipient', '5.1.1'],
     ['smtp-rejected', '5.5.0'],
+    ['certificate-expired', '5.7.11'],
+    ['domain-not-found', '5.1.2'],
+    ['no-mail-host', '5.4.4'],
+    ['dns-failed', '5.4.3'],
+    ['unreachable', '5.4.1'],
+    ['tls-failed', '5.7.10'],
+    ['smtp-deferred', '5.4.7'],
+    ['cancelled', '5.3.2'],
     ['internal', '5.3.0'],
   ];
   for (const [reason, code] of reasons) {

@@ -1,0 +1,51 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { errorText } from '../../core/index.ts';
+import { listMoved, type TaskThreads } from '../../core/threads/index.ts';
+import { DirectError } from '../../lib/direct/index.ts';
+import type { AgentResult, AgentTask } from './tasks.ts';
+
+/** Handing a message of this size to a thread and back costs about as much as the work on it. */
+const maxInlineBytes = 256 * 1024;
+/** Small messages that may wait for their turn here; more than these go to threads, which use the other processors. */
+const maxInlineWaiting = 8;
+
+/** Runs the agent's processor work: small messages in the calling thread, one per turn of the event loop, others in threads. */
+export interface TaskRunner {
+  /** What it throws is a DirectError, or an Error that stands for a fault of ours. */
+  run(task: AgentTask): Promise<AgentResult>;
+}
+
+export function createTaskRunner(
+  pool: Pick<TaskThreads<AgentTask, AgentResult>, 'run'>,
+  runHere: (task: AgentTask) => AgentResult,
+): TaskRunner {
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+
+  async function runInTurn(task: AgentTask): Promise<AgentResult> {
+    waiting++;
+    const before = last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    last = promise;
+    try {
+      await before;
+      // What has arrived from the network meanwhile goes first.
+      await nextTurn();
+      return runHere(task);
+    } catch (error) {
+      throw error instanceof DirectError ? error : new Error(errorText(error));
+    } finally {
+      waiting--;
+      resolve();
+    }
+  }
+
+  return {
+    run(task) {
+      const isSmall = task.message.length <= maxInlineBytes;
+      return isSmall && waiting < maxInlineWaiting
+        ? runInTurn(task)
+        : pool.run(task, listMoved([task.message]));
+    },
+  };
+}

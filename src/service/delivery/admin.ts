@@ -1,0 +1,225 @@
+import type { Clock } from '../../core/index.ts';
+import type { DirectAddress } from '../../lib/values/index.ts';
+import type { FairWorker, Storage } from '../../platform/index.ts';
+import { holdTopic, type Holds } from './holds.ts';
+import { readRecipients, type ClaimedDestination, type DeliveryQueue } from './queue.ts';
+import type { DeliveryFailureReason } from './request.ts';
+import type { DeliveryKind, DeliveryTables } from './tables.ts';
+
+/** One destination of a message that waits, as operators and the status service see it. */
+export interface QueuedDestination {
+  readonly id: string;
+  readonly deliveryId: string;
+  readonly messageId: string;
+  readonly kind: DeliveryKind;
+  readonly sender: DirectAddress;
+  readonly domain: string;
+  /** The undecided ones. */
+  readonly recipients: readonly DirectAddress[];
+  readonly createdAt: Date;
+  readonly attempts: number;
+  /** Of the last attempt; undefined before the first. */
+  readonly lastReason?: DeliveryFailureReason;
+  readonly lastStatusCode?: string;
+  readonly lastError?: string;
+  readonly nextAttemptAt: Date;
+  readonly givesUpAt: Date;
+  /** An attempt is under way. */
+  readonly isRunning: boolean;
+  readonly isOnHold: boolean;
+}
+
+export interface QueuePage {
+  readonly items: readonly QueuedDestination[];
+  /** Hand it in for the next page; undefined on the last one. */
+  readonly next?: string;
+}
+
+export interface HeldDestination {
+  readonly domain: string;
+  readonly reason: string;
+  readonly since: Date;
+}
+
+/** One row of `delivery_attempt`. */
+export type AttemptRow = DeliveryTables['delivery_attempt'];
+
+/** What operators may do with the queue. Callers audit each change. */
+export interface DeliveryAdmin {
+  /** Oldest first. `limit` is at most 500. */
+  listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
+  /** The destinations of these deliveries that wait. */
+  findWaiting(deliveryIds: readonly string[]): Promise<readonly QueuedDestination[]>;
+  /** Every attempt at these deliveries that is still kept, oldest first. */
+  listAttempts(deliveryIds: readonly string[]): Promise<readonly AttemptRow[]>;
+  /** Makes what waits for a destination, or of one message, due now. Returns how many destinations of messages. */
+  retryNow(which: { domain: string } | { deliveryId: string }): Promise<number>;
+  /** Nothing more is sent to the domain until it is released; messages still fail when their time is over. */
+  hold(domain: string, reason: string): Promise<void>;
+  /** False if the domain was not on hold. */
+  release(domain: string): Promise<boolean>;
+  listHolds(): Promise<readonly HeldDestination[]>;
+  /**
+   * Fails the undecided recipients of a message now, with the reason `cancelled`. Destinations that are being tried at this
+   * moment are left alone and counted as `running`.
+   */
+  fail(deliveryId: string): Promise<{ readonly failed: number; readonly running: number }>;
+}
+
+export interface AdminParts {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly queue: DeliveryQueue;
+  readonly holds: Holds;
+  readonly worker: Pick<FairWorker<ClaimedDestination>, 'wake' | 'resume'>;
+}
+
+const maxPage = 500;
+
+export function createAdmin({ storage, clock, queue, holds, worker }: AdminParts): DeliveryAdmin {
+  const db = storage.tables<DeliveryTables>();
+  const now = (): number => storage.clock.now().getTime();
+
+  function selectQueued() {
+    return db
+      .selectFrom('delivery_destination as o')
+      .innerJoin('delivery as d', 'd.id', 'o.delivery_id')
+      .select([
+        'o.id',
+        'o.delivery_id',
+        'd.message_id',
+        'd.kind',
+        'd.sender',
+        'o.domain',
+        'o.recipients',
+        'd.created_at',
+        'o.attempts',
+        'o.last_reason',
+        'o.last_status_code',
+        'o.last_error',
+        'o.next_attempt_at',
+        'o.not_after',
+        'o.lease_until',
+      ])
+      .orderBy('o.id');
+  }
+
+  type Row = Awaited<ReturnType<ReturnType<typeof selectQueued>['execute']>>[number];
+
+  function describe(row: Row): QueuedDestination {
+    // Due times are by the storage's clock; people read the machine's.
+    const shift = clock.now().getTime() - now();
+    return {
+      id: row.id,
+      deliveryId: row.delivery_id,
+      messageId: row.message_id,
+      kind: row.kind,
+      sender: row.sender as DirectAddress,
+      domain: row.domain,
+      recipients: readRecipients(row.recipients),
+      createdAt: new Date(row.created_at),
+      attempts: row.attempts,
+      ...(row.last_reason === '' ? {} : { lastReason: row.last_reason }),
+      ...(row.last_status_code === '' ? {} : { lastStatusCode: row.last_status_code }),
+      ...(row.last_error === '' ? {} : { lastError: row.last_error }),
+      nextAttemptAt: new Date(row.next_attempt_at + shift),
+      givesUpAt: new Date(row.not_after + shift),
+      isRunning: row.lease_until > now(),
+      isOnHold: holds.has(row.domain),
+    };
+  }
+
+  return {
+    async listQueue({ domain, limit, cursor }) {
+      const count = Math.min(Math.max(1, limit), maxPage);
+      const rows = await selectQueued()
+        .$if(domain !== undefined, (query) => query.where('o.domain', '=', (domain ?? '').toLowerCase()))
+        .$if(cursor !== undefined, (query) => query.where('o.id', '>', cursor ?? ''))
+        .limit(count + 1)
+        .execute();
+      const items = rows.slice(0, count).map(describe);
+      const last = rows.length > count ? items.at(-1) : undefined;
+      return { items, ...(last === undefined ? {} : { next: last.id }) };
+    },
+    async findWaiting(deliveryIds) {
+      if (deliveryIds.length === 0) return [];
+      const rows = await selectQueued().where('o.delivery_id', 'in', deliveryIds).execute();
+      return rows.map(describe);
+    },
+    async listAttempts(deliveryIds) {
+      if (deliveryIds.length === 0) return [];
+      return db
+        .selectFrom('delivery_attempt')
+        .selectAll()
+        .where('delivery_id', 'in', deliveryIds)
+        .orderBy('id')
+        .execute();
+    },
+    async retryNow(which) {
+      const query = db
+        .updateTable('delivery_destination')
+        .set({ next_attempt_at: now() })
+        .where('lease_until', '<=', now())
+        .returning('domain');
+      const rows =
+        'domain' in which
+          ? await query.where('domain', '=', which.domain.toLowerCase()).execute()
+          : await query.where('delivery_id', '=', which.deliveryId).execute();
+      for (const domain of new Set(rows.map((row) => row.domain))) worker.resume(domain);
+      worker.wake();
+      return rows.length;
+    },
+    async hold(domain, reason) {
+      const row = { domain: domain.toLowerCase(), reason, created_at: clock.now().getTime() };
+      await storage.transaction<DeliveryTables, void>(async (tx) => {
+        await tx
+          .insertInto('delivery_hold')
+          .values(row)
+          .onConflict((conflict) => conflict.column('domain').doUpdateSet({ reason }))
+          .execute();
+        storage.announce(tx, holdTopic);
+      });
+      await holds.refresh();
+    },
+    async release(domain) {
+      const { numDeletedRows } = await storage.transaction<DeliveryTables, { numDeletedRows: bigint }>(
+        async (tx) => {
+          const name = domain.toLowerCase();
+          const result = await tx.deleteFrom('delivery_hold').where('domain', '=', name).executeTakeFirst();
+          storage.announce(tx, holdTopic);
+          storage.announce(tx, 'delivery');
+          return result;
+        },
+      );
+      await holds.refresh();
+      worker.wake();
+      return numDeletedRows > 0n;
+    },
+    async listHolds() {
+      const rows = await db.selectFrom('delivery_hold').selectAll().orderBy('domain').execute();
+      return rows.map(({ domain, reason, created_at }) => ({ domain, reason, since: new Date(created_at) }));
+    },
+    async fail(deliveryId) {
+      const items = await queue.claimDelivery(deliveryId);
+      for (const item of items)
+        await queue.settle(item, {
+          decisions: item.recipients.map((recipient) => ({
+            recipient,
+            outcome: 'failed',
+            reason: 'cancelled',
+            text: 'An operator ended the delivery.',
+          })),
+          nextAttemptAt: item.notAfter,
+        });
+      const rest = await db
+        .selectFrom('delivery_destination')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .where('delivery_id', '=', deliveryId)
+        .executeTakeFirstOrThrow();
+      return {
+        failed: items.reduce((sum, item) => sum + item.recipients.length, 0),
+        running: Number(rest.count),
+      };
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { CodedError, errorCode, errorText } from '../../core/index.ts';
+import type { RejectedRecipient } from '../../lib/smtp/index.ts';
+import type { RefusedRecipient } from '../agent/index.ts';
+import type { DeliveryFailureReason, DeliveryProblem } from './request.ts';
+
+/** Why something failed, and whether a later attempt may end otherwise. */
+export interface Failure extends DeliveryProblem {
+  readonly isTransient: boolean;
+  /** The error's code, or the agent's. */
+  readonly code: string;
+}
+
+const reasonByCode: Readonly<Record<string, DeliveryFailureReason>> = {
+  SMTP_DOMAIN_UNKNOWN: 'domain-not-found',
+  DNS_NAME_INVALID: 'domain-not-found',
+  SMTP_NO_MAIL_HOST: 'no-mail-host',
+  SMTP_NULL_MX: 'no-mail-host',
+  SMTP_UNREACHABLE: 'unreachable',
+  SMTP_TIMEOUT: 'unreachable',
+  SMTP_PROTOCOL: 'unreachable',
+  SMTP_TLS_FAILED: 'tls-failed',
+  SMTP_SESSION_DEFERRED: 'smtp-deferred',
+  SMTP_SESSION_REFUSED: 'smtp-rejected',
+  AGENT_NO_SIGNING_KEY: 'sender-certificate',
+  DIRECT_SENDER_CERTIFICATE_UNUSABLE: 'sender-certificate',
+};
+
+/** What an error says about the message: of DNS, of the mail server, of the agent, or of ours. */
+export function readFailure(error: unknown): Failure {
+  const code = errorCode(error) ?? '';
+  const statusCode = statusCodeOf(error, code);
+  return {
+    reason: reasonOf(error, code),
+    ...(statusCode === undefined ? {} : { statusCode }),
+    text: errorText(error),
+    // What nobody foresaw may be a passing fault of ours.
+    isTransient: !(error instanceof CodedError) || error.isTransient,
+    code,
+  };
+}
+
+function reasonOf(error: unknown, code: string): DeliveryFailureReason {
+  const known = reasonByCode[code];
+  if (known !== undefined) return known;
+  if (code.startsWith('DNS_')) return 'dns-failed';
+  return error instanceof CodedError && error.kind === 'untrusted' ? 'untrusted' : 'internal';
+}
+
+function statusCodeOf(error: unknown, code: string): string | undefined {
+  // RFC 7505 §4.2.
+  if (code === 'SMTP_NULL_MX') return '5.1.10';
+  const reply = error instanceof CodedError ? error.fields['reply'] : undefined;
+  if (typeof reply !== 'object' || reply === null || !('enhancedCode' in reply)) return undefined;
+  return typeof reply.enhancedCode === 'string' ? reply.enhancedCode : undefined;
+}
+
+/** A recipient that the agent refused. */
+export function readRefusal(refusal: RefusedRecipient): Failure {
+  const { text, isTransient, code, findings = [] } = refusal;
+  if (refusal.reason === 'no-certificate' && isTransient)
+    return { reason: 'dns-failed', text, isTransient, code };
+  const isExpired = findings.length > 0 && findings.every((one) => one.code === 'PKI_EXPIRED');
+  if (isExpired)
+    return {
+      reason: 'certificate-expired',
+      text: "The recipient's certificate is expired.",
+      isTransient,
+      code: 'PKI_EXPIRED',
+    };
+  return { reason: refusal.reason, statusCode: refusal.statusCode, text, isTransient, code };
+}
+
+/** A recipient that the mail server refused. */
+export function readRejection(rejection: RejectedRecipient): Failure {
+  const { enhancedCode, isTransient } = rejection;
+  const text = `${rejection.code} ${rejection.text}`;
+  const code = String(rejection.code);
+  const statusCode = enhancedCode === undefined ? {} : { statusCode: enhancedCode };
+  if (isTransient) return { reason: 'smtp-deferred', ...statusCode, text, isTransient, code };
+  const reason = enhancedCode?.startsWith('5.1.') === true ? 'unknown-recipient' : 'smtp-rejected';
+  return { reason, ...statusCode, text, isTransient, code };
+}
+
+/** Reasons that say something about the whole destination, so that its other mail waits as well. */
+const outages: ReadonlySet<DeliveryFailureReason> = new Set(['unreachable', 'dns-failed', 'tls-failed']);
+
+export function isOutage({ reason }: DeliveryProblem): boolean {
+  return outages.has(reason);
+}
+
+/** Without what only this module needs. */
+export function problemOf({ reason, statusCode, text }: Failure): DeliveryProblem {
+  return { reason, ...(statusCode === undefined ? {} : { statusCode }), text };
+}

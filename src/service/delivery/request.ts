@@ -1,0 +1,70 @@
+import type { DirectAddress } from '../../lib/values/index.ts';
+import type { AnyTransaction } from '../../platform/index.ts';
+import type { DeliveryKind } from './tables.ts';
+
+/** What is to be carried. */
+export interface DeliveryRequest {
+  /** Unique; the caller finds its own row by it. */
+  readonly deliveryId: string;
+  /** The message that it belongs to, for log and attempts; by default the delivery's id. */
+  readonly messageId?: string;
+  readonly kind: DeliveryKind;
+  readonly from: DirectAddress;
+  /** At least one, each once. */
+  readonly recipients: readonly DirectAddress[];
+  /** The plain RFC 5322 message with CRLF; sealed at rest. It must not be changed any more. */
+  readonly message: Uint8Array;
+  /** `message` as `prepare` stored it. */
+  readonly stored?: Uint8Array;
+}
+
+/** What became of one recipient: the peer's mail server took the message, or it will never get it. */
+export interface DeliveryOutcome {
+  readonly deliveryId: string;
+  readonly messageId: string;
+  readonly kind: DeliveryKind;
+  readonly recipient: DirectAddress;
+  readonly outcome: 'sent' | 'failed';
+  readonly reason?: DeliveryFailureReason;
+  /** Enhanced status code (RFC 3463) of the peer or of the agent, for example `5.7.31`; undefined if neither gave one. */
+  readonly statusCode?: string;
+  /** For operators and the sender; names hosts and rules, never content. */
+  readonly text?: string;
+  readonly at: Date;
+}
+
+/** Words of Decision 0012; their status codes are in `service/messaging/reasons.ts`. */
+export type DeliveryFailureReason =
+  | 'no-certificate'
+  | 'untrusted'
+  | 'sender-certificate'
+  | 'certificate-expired'
+  | 'unknown-recipient'
+  | 'domain-not-found'
+  | 'no-mail-host'
+  | 'dns-failed'
+  | 'unreachable'
+  | 'tls-failed'
+  | 'smtp-deferred'
+  | 'smtp-rejected'
+  | 'cancelled'
+  | 'internal';
+
+/**
+ * Called inside the transaction that stores the outcomes, so that they and what follows from them are kept together or not
+ * at all. All are of one delivery and one destination.
+ */
+export type OutcomeListener = (tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]) => Promise<void>;
+
+/** Why something did not succeed, whether it is tried again or not. */
+export interface DeliveryProblem {
+  readonly reason: DeliveryFailureReason;
+  readonly statusCode?: string;
+  readonly text: string;
+}
+
+/** What was decided about one recipient. */
+export type RecipientDecision = { readonly recipient: DirectAddress } & (
+  | { readonly outcome: 'sent' }
+  | ({ readonly outcome: 'failed' } & DeliveryProblem)
+);
