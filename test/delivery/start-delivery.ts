@@ -56,10 +56,15 @@ export interface DeliveryWorld {
   /** Puts `domain` into the DNS, with mail servers at these addresses in order of preference; without one, a null MX. */
   addDomain(domain: string, ...addresses: readonly string[]): void;
   startPeer(address: string, behaviour: PeerBehaviour): Promise<Closable>;
-  start(
-    options?: Partial<DeliveryOptions> & { onEach?: (outcome: DeliveryOutcome) => void },
-  ): Promise<RunningDelivery>;
+  start(options?: StartOptions): Promise<RunningDelivery>;
   close(): Promise<void>;
+}
+
+export interface StartOptions extends Partial<DeliveryOptions> {
+  /** Called inside the transaction that stores an outcome. */
+  readonly onEach?: (outcome: DeliveryOutcome) => void;
+  /** Longest silence of a peer. */
+  readonly smtpTimeoutMs?: number;
 }
 
 export interface RunningDelivery {
@@ -186,12 +191,12 @@ interface Surroundings {
 async function start(
   world: DeliveryWorld,
   { vault, dnsPort, peerPort }: Surroundings,
-  { onEach, ...options }: NonNullable<Parameters<DeliveryWorld['start']>[0]>,
+  { onEach, smtpTimeoutMs = 20_000, ...options }: StartOptions,
 ): Promise<RunningDelivery> {
   const { storage } = world;
   const outcomes: DeliveryOutcome[] = [];
   const dns = createDnsResolver({ servers: [{ host: '127.0.0.1', port: dnsPort }], cache: false });
-  const smtp = createSmtpClient({ hostname: 'mx.own.example', timeoutMs: 20_000 });
+  const smtp = createSmtpClient({ hostname: 'mx.own.example', timeoutMs: smtpTimeoutMs });
   const delivery = await createDelivery({
     storage,
     vault,

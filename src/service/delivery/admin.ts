@@ -58,6 +58,8 @@ export interface DeliveryAdmin {
   hold(domain: string, reason: string): Promise<void>;
   /** False if the domain was not on hold. */
   release(domain: string): Promise<boolean>;
+  /** Destinations that failed lately and are left alone by this node for a while. */
+  listResting(): readonly { readonly domain: string; readonly failures: number; readonly forMs: number }[];
   listHolds(): Promise<readonly HeldDestination[]>;
   /**
    * Fails the undecided recipients of a message now, with the reason `cancelled`. Destinations that are being tried at this
@@ -71,7 +73,7 @@ export interface AdminParts {
   readonly clock: Clock;
   readonly queue: DeliveryQueue;
   readonly holds: Holds;
-  readonly worker: Pick<FairWorker<ClaimedDestination>, 'wake' | 'resume'>;
+  readonly worker: Pick<FairWorker<ClaimedDestination>, 'wake' | 'resume' | 'resting'>;
 }
 
 const maxPage = 500;
@@ -195,6 +197,7 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminParts
       worker.wake();
       return numDeletedRows > 0n;
     },
+    listResting: () => worker.resting().map(({ party, ...rest }) => ({ domain: party, ...rest })),
     async listHolds() {
       const rows = await db.selectFrom('delivery_hold').selectAll().orderBy('domain').execute();
       return rows.map(({ domain, reason, created_at }) => ({ domain, reason, since: new Date(created_at) }));

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  startDeliveryWorld,
+  until,
+  type DeliveryWorld,
+  type RunningDelivery,
+} from '../../../test/delivery/start-delivery.ts';
+
+/** Answers each command after `delayMs`, and takes every message. */
+function slowly(delayMs: number, onData: (text: string) => void): (socket: Socket) => void {
+  return (socket) => {
+    let rest = '';
+    let data: string[] | undefined;
+    let replies = Promise.resolve();
+    const reply = (text: string): void => {
+      replies = replies.then(async () => {
+        await wait(delayMs);
+        if (!socket.destroyed) socket.write(`${text}\r\n`);
+      });
+    };
+    socket.write('220 slow.example\r\n');
+    socket.on('data', (chunk: Buffer) => {
+      const lines = (rest + chunk.toString('latin1')).split('\r\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        if (data === undefined) {
+          if (line === 'DATA') data = [];
+          reply(line === 'DATA' ? '354 go' : '250 ok');
+        } else if (line === '.') {
+          onData(data.join('\n'));
+          data = undefined;
+          reply('250 2.0.0 taken');
+        } else data.push(line);
+      }
+    });
+  };
+}
+
+describe('peers that are slow, silent or away', () => {
+  let world: DeliveryWorld;
+  const runs: RunningDelivery[] = [];
+  let slowMail: string[] = [];
+
+  before(async () => {
+    world = await startDeliveryWorld();
+    world.addDomain('good.example', '127.0.0.1');
+    world.addDomain('silent.example', '127.0.0.2');
+    world.addDomain('slow.example', '127.0.0.3');
+    world.addDomain('away.example', '127.0.0.4');
+    await world.startPeer('127.0.0.1', 'take');
+    await world.startPeer('127.0.0.2', () => {});
+    await world.startPeer(
+      '127.0.0.3',
+      slowly(700, (text) => slowMail.push(text)),
+    );
+  });
+  after(() => world.close());
+  beforeEach(() => {
+    world.mail.length = 0;
+    world.logLines.length = 0;
+    slowMail = [];
+  });
+  afterEach(async () => {
+    // A silent peer would hold up the end until its time is over.
+    await Promise.all(runs.splice(0).map((run) => run.close()));
+    for (const table of ['delivery_destination', 'delivery', 'delivery_attempt'] as const)
+      await world.db.deleteFrom(table).execute();
+  });
+
+  async function start(...options: Parameters<DeliveryWorld['start']>): Promise<RunningDelivery> {
+    const run = await world.start(...options);
+    runs.push(run);
+    return run;
+  }
+
+  const destinationOf = (id: string, domain: string) =>
+    world.db
+      .selectFrom('delivery_destination')
+      .selectAll()
+      .where('delivery_id', '=', id)
+      .where('domain', '=', domain)
+      .executeTakeFirst();
+
+  it('a domain that answers gets one copy while another one accepts and says nothing', async () => {
+    const leaseMs = 300;
+    const run = await start({ leaseMs, smtpTimeoutMs: 4_000 });
+    await run.enqueue('both', ['x@good.example', 'y@silent.example']);
+    const first = await destinationOf('both', 'silent.example');
+    await until(() => run.outcomes.length === 1, 'the good domain');
+    const isRenewedOften = async (): Promise<boolean> =>
+      ((await destinationOf('both', 'silent.example'))?.lease_until ?? 0) >
+      (first?.lease_until ?? 0) + 6 * leaseMs;
+    await until(isRenewedOften, 'many leases');
+    assert.deepEqual(
+      run.outcomes.map(({ recipient, outcome }) => [recipient, outcome]),
+      [['x@good.example', 'sent']],
+    );
+    assert.equal(world.mail.length, 1);
+    assert.equal(world.connections.get('127.0.0.2'), 1);
+    assert.equal(await destinationOf('both', 'good.example'), undefined);
+  });
+
+  it('two messages to a peer whose replies take longer than the lease arrive once each', async () => {
+    const options = { leaseMs: 300 };
+    const [run, other] = [await start(options), await start(options)];
+    await run.enqueue('slow-1', ['x@slow.example']);
+    await run.enqueue('slow-2', ['x@slow.example']);
+    await until(() => run.outcomes.length + other.outcomes.length === 2, 'both outcomes', 60_000);
+    assert.deepEqual(slowMail.map((text) => /^Message-ID: <(.*)@/im.exec(text)?.[1]).toSorted(), [
+      'slow-1',
+      'slow-2',
+    ]);
+    assert.ok((world.connections.get('127.0.0.3') ?? 0) <= 2);
+  });
+
+  it('a result that comes after the lease was lost changes nothing', async () => {
+    const run = await start();
+    await run.enqueue('late', ['x@slow.example']);
+    await until(async () => (await destinationOf('late', 'slow.example')) !== undefined, 'the row');
+    // Another node has taken it.
+    await world.db
+      .updateTable('delivery_destination')
+      .set({ lease_token: 'another node' })
+      .where('delivery_id', '=', 'late')
+      .execute();
+    await until(
+      () => world.logLines.includes('a lease was lost; nothing was stored'),
+      'the lease to be missed',
+      60_000,
+    );
+    assert.deepEqual(run.outcomes, []);
+    const row = await destinationOf('late', 'slow.example');
+    assert.deepEqual(
+      [row?.lease_token, row?.attempts, row?.recipients],
+      ['another node', 0, '["x@slow.example"]'],
+    );
+    assert.deepEqual(await run.delivery.listAttempts(['late']), []);
+  });
+
+  it('a healthy destination is final within 10 seconds while 50 messages wait for a slow one', async () => {
+    const run = await start({ smtpTimeoutMs: 3_000 });
+    for (let count = 0; count < 50; count++) await run.enqueue(`wait-${count}`, ['x@silent.example']);
+    const startedAt = performance.now();
+    for (let count = 0; count < 5; count++) await run.enqueue(`healthy-${count}`, ['x@good.example']);
+    await until(() => run.outcomes.length >= 5, 'the healthy destination');
+    assert.ok(performance.now() - startedAt < 10_000);
+    assert.equal(world.mail.length, 5);
+    assert.deepEqual((await run.delivery.listQueue({ limit: 500 })).items.length, 50);
+  });
+
+  it('a peer that is away rests, costs few attempts, and gets all its mail once when it is back', async () => {
+    const run = await start({
+      retryWaitsMs: [50],
+      limits: { failuresBeforeRest: 3, restMs: 400, maxRestMs: 400 },
+    });
+    const ids = Array.from({ length: 30 }, (_, index) => `away-${index}`);
+    for (const id of ids) await run.enqueue(id, ['x@away.example']);
+    await until(() => run.delivery.listResting().length === 1, 'the rest');
+    const attempts = await run.delivery.listAttempts(ids);
+    assert.ok(attempts.length < 15, `${attempts.length} attempts`);
+    assert.ok(attempts.every(({ code, outcome }) => code === 'SMTP_UNREACHABLE' && outcome === 'deferred'));
+    await world.startPeer('127.0.0.4', 'take');
+    await until(() => run.outcomes.length === 30, 'all of them');
+    assert.ok(run.outcomes.every(({ outcome }) => outcome === 'sent'));
+    assert.equal(world.mail.length, 30);
+    assert.equal(new Set(world.mail.map(({ text }) => /^Message-ID: (.*)$/im.exec(text)?.[1])).size, 30);
+  });
+
+  it('two nodes with one queue deliver each message once', async () => {
+    const nodes = [await start(), await start({ concurrency: 2 })] as const;
+    const ids = Array.from({ length: 60 }, (_, index) => `node-${index}`);
+    await Promise.all(
+      ids.map((id, index) =>
+        nodes[index % 2 === 0 ? 0 : 1].enqueue(id, ['x@good.example', 'y@good.example']),
+      ),
+    );
+    await until(() => nodes[0].outcomes.length + nodes[1].outcomes.length === 120, 'all outcomes');
+    assert.equal(world.mail.length, 60);
+    assert.deepEqual((await nodes[0].delivery.listQueue({ limit: 10 })).items, []);
+  });
+});
+
+describe('a process that stood still for longer than its lease', () => {
+  it('sends no data that another node may be sending', async () => {
+    // Leases move by hand: to the process, the time between two replies is the standstill.
+    const world = await startDeliveryWorld({ isSteady: true });
+    world.addDomain('slow.example', '127.0.0.3');
+    const taken: string[] = [];
+    const isAsked = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    await world.startPeer('127.0.0.3', (socket) => {
+      slowly(0, (text) => taken.push(text))(socket);
+      socket.pause();
+      isAsked.resolve();
+      void goOn.promise.then(() => socket.resume());
+    });
+    const run = await world.start();
+    try {
+      await run.enqueue('paused', ['x@slow.example']);
+      await isAsked.promise;
+      world.clock.advance(120_000);
+      await world.db
+        .updateTable('delivery_destination')
+        .set({ lease_token: 'another node', lease_until: world.clock.now().getTime() + 60_000 })
+        .execute();
+      goOn.resolve();
+      await until(
+        () => world.logLines.includes('a lease was lost; nothing was stored'),
+        'the lease to be missed',
+      );
+      assert.deepEqual([taken, run.outcomes], [[], []]);
+      const [row] = await world.db.selectFrom('delivery_destination').selectAll().execute();
+      assert.deepEqual([row?.lease_token, row?.attempts], ['another node', 0]);
+    } finally {
+      await run.close();
+      await world.close();
+    }
+  });
+});
