@@ -134,7 +134,9 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     const items = parties.takeWaiting(party);
     if (items.length === 0) return;
     for (const { id } of items) held.delete(id);
-    await safely('release', () => leases.release(items, options.dueAfter(parties.restLeftMs(party))));
+    await safely('release', () =>
+      leases.release(items, options.dueAfter(Math.ceil(parties.restLeftMs(party)))),
+    );
   }
 
   /** Starts all that may be started. */

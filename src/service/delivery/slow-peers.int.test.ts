@@ -109,10 +109,8 @@ describe('peers that are slow, silent or away', () => {
     await run.enqueue('slow-1', ['x@slow.example']);
     await run.enqueue('slow-2', ['x@slow.example']);
     await until(() => run.outcomes.length + other.outcomes.length === 2, 'both outcomes', 60_000);
-    assert.deepEqual(slowMail.map((text) => /^Message-ID: <(.*)@/im.exec(text)?.[1]).toSorted(), [
-      'slow-1',
-      'slow-2',
-    ]);
+    const ids = slowMail.map((text) => /^Message-ID: <(.*)@/im.exec(text)?.[1]);
+    assert.deepEqual([ids.length, new Set(ids)], [2, new Set(['slow-1', 'slow-2'])]);
     assert.ok((world.connections.get('127.0.0.3') ?? 0) <= 2);
   });
 
