@@ -1,6 +1,6 @@
-import { createHash, type KeyObject } from 'node:crypto';
+import { hash, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { readCertificate, readPrivateKey, type Certificate } from '../pki/index.ts';
+import { readCertificate, readPrivateKey } from '../pki/index.ts';
 import type { KeyTransport, SendingCipher, SigningKey } from '../smime/index.ts';
 import type { DirectAddress } from '../values/index.ts';
 import { openMessage, type OpenedMessage } from './open-message.ts';
@@ -45,19 +45,24 @@ export interface AgentJobRunner {
   open(job: OpenJob): OpenedMessage;
 }
 
-/** Keys remembered: reading one costs a tenth of a signature. */
-const maxRememberedKeys = 500;
+/** Private keys cached: reading one costs a tenth of a signature. */
+const maxCachedKeys = 500;
 
 /**
- * Creates the CPU half of the agent for a worker thread: jobs and results are plain data, and keys read once are remembered by the
- * hash of their bytes. Errors: those of `sealMessage` and `openMessage`, `PKI_CERTIFICATE_MALFORMED`, `PKI_KEY_MALFORMED`.
+ * Creates the CPU half of the agent for a worker thread: jobs and results are plain data, and private keys are cached by the hash of
+ * their bytes. Errors: those of `sealMessage` and `openMessage`, `PKI_CERTIFICATE_MALFORMED`, `PKI_KEY_MALFORMED`.
  */
 export function createAgentJobRunner(): AgentJobRunner {
-  const certificates = remember((bytes) => readCertificate(bytes));
-  const privateKeys = remember((bytes): KeyObject => readPrivateKey(bytes));
+  const privateKeys = new LRUCache<string, KeyObject>({ max: maxCachedKeys });
+  const toPrivateKey = (bytes: Uint8Array): KeyObject => {
+    const key = hash('sha256', bytes, 'base64');
+    const found = privateKeys.get(key) ?? readPrivateKey(bytes);
+    privateKeys.set(key, found);
+    return found;
+  };
   const toKey = ({ certificate, privateKey }: KeyBytes): SigningKey => ({
-    certificate: certificates(certificate),
-    privateKey: privateKeys(privateKey),
+    certificate: readCertificate(certificate),
+    privateKey: toPrivateKey(privateKey),
   });
   return {
     seal: ({ atMs, signers, recipients, extraCertificates, ...rest }) =>
@@ -65,21 +70,12 @@ export function createAgentJobRunner(): AgentJobRunner {
         ...rest,
         at: new Date(atMs),
         signers: signers.map(toKey),
-        recipients: recipients.map((one) => ({ ...one, certificates: one.certificates.map(certificates) })),
-        ...(extraCertificates && { extraCertificates: extraCertificates.map(certificates) }),
+        recipients: recipients.map((one) => ({
+          ...one,
+          certificates: one.certificates.map((der) => readCertificate(der)),
+        })),
+        ...(extraCertificates && { extraCertificates: extraCertificates.map((der) => readCertificate(der)) }),
       }),
     open: ({ keys, ...rest }) => openMessage({ ...rest, keys: keys.map(toKey) }),
-  };
-}
-
-function remember<T extends Certificate | KeyObject>(
-  read: (bytes: Uint8Array) => T,
-): (bytes: Uint8Array) => T {
-  const known = new LRUCache<string, T>({ max: maxRememberedKeys });
-  return (bytes) => {
-    const key = createHash('sha256').update(bytes).digest('base64');
-    const found = known.get(key) ?? read(bytes);
-    known.set(key, found);
-    return found;
   };
 }

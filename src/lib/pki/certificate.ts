@@ -1,4 +1,5 @@
-import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, hash, type KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { toHex } from '../../core/index.ts';
 import {
   Asn1Error,
@@ -83,9 +84,16 @@ export interface Certificate {
 /** Largest certificate read. Real ones have 1 to 4 kB; the limit leaves room for long policy texts and name lists. */
 const maxCertificateBytes = 256 * 1024;
 
+/** Bytes of certificates whose parsed form is cached, by their SHA-256; reading one takes as long as a tenth of a signature. */
+const maxCachedBytes = 2 * 1024 * 1024;
+/** Larger ones are rare, and a few of them would evict all others. */
+const maxCachedCertificateBytes = 16 * 1024;
+const cached = new LRUCache<string, Certificate>({ maxSize: maxCachedBytes });
+
 /**
  * Reads one certificate from DER or from PEM (RFC 5280 §4.1). The encoding must be DER: what is not (an overlong length, bytes
- * behind the end, an extension given twice) cannot be told apart from a forgery attempt.
+ * behind the end, an extension given twice) cannot be told apart from a forgery attempt. The same bytes give the same object while it
+ * is cached; nothing of it depends on the time or on anybody's trust.
  *
  * Errors: `PKI_CERTIFICATE_MALFORMED`, `PKI_TOO_LARGE`.
  */
@@ -93,16 +101,28 @@ export function readCertificate(bytes: Uint8Array | string): Certificate {
   const encoded = derOf(bytes, 'CERTIFICATE');
   if (encoded.length > maxCertificateBytes)
     throw new PkiError('PKI_TOO_LARGE', `a certificate of ${encoded.length} bytes`);
+  const fingerprint = hash('sha256', encoded, 'hex');
+  const known = cached.get(fingerprint);
+  if (known !== undefined) return known;
+  const certificate = readCopy(encoded, fingerprint);
+  if (encoded.length <= maxCachedCertificateBytes) cached.set(fingerprint, certificate, { size: encoded.length });
+  return certificate;
+}
+
+function readCopy(encoded: Uint8Array, fingerprint: string): Certificate {
+  // A copy, so that a certificate kept for long does not keep the message it came in, and nobody changes it afterwards. In memory of its
+  // own, since all of it goes along when the certificate is sent to another thread.
+  const bytes = Buffer.allocUnsafeSlow(encoded.length);
+  bytes.set(encoded);
   try {
-    // A copy, so that a certificate kept for long does not keep the message it came in, and nobody changes it afterwards.
-    return readParts(Buffer.from(encoded));
+    return readParts(bytes, fingerprint);
   } catch (error) {
     if (!(error instanceof Asn1Error)) throw error;
     throw new PkiError('PKI_CERTIFICATE_MALFORMED', `not a certificate: ${error.message}`, { cause: error });
   }
 }
 
-function readParts(bytes: Uint8Array): Certificate {
+function readParts(bytes: Uint8Array, fingerprint: string): Certificate {
   const root = readAsn1(bytes, { strictDer: true, maxDepth: 32, maxNodes: 20_000 });
   const [body, signatureAlgorithm, signatureNode, ...rest] = sequenceItems(root);
   if (
@@ -120,7 +140,11 @@ function readParts(bytes: Uint8Array): Certificate {
   }
   const { unusedBits, bytes: signature } = readBitString(signatureNode);
   if (unusedBits !== 0) throw malformed('a signature that is not whole bytes');
-  return assemble(bytes, fields, { signature, signedBytes: encodedBytes(body), signatureAlgorithm });
+  return assemble({ der: bytes, fingerprint }, fields, {
+    signature,
+    signedBytes: encodedBytes(body),
+    signatureAlgorithm,
+  });
 }
 
 interface BodyFields {
@@ -164,7 +188,11 @@ function readBody(body: Asn1): BodyFields {
 
 type SignedParts = Pick<Certificate, 'signature' | 'signedBytes' | 'signatureAlgorithm'>;
 
-function assemble(bytes: Uint8Array, fields: BodyFields, signed: SignedParts): Certificate {
+function assemble(
+  encoded: Pick<Certificate, 'der' | 'fingerprint'>,
+  fields: BodyFields,
+  signed: SignedParts,
+): Certificate {
   const issuerNames = readRelativeNames(fields.issuer);
   const subjectNames = readRelativeNames(fields.subject);
   const issuerKey = nameKey(issuerNames);
@@ -174,8 +202,7 @@ function assemble(bytes: Uint8Array, fields: BodyFields, signed: SignedParts): C
   let publicKey: KeyObject | undefined;
   let keyFault: { readonly text: string | undefined } | undefined;
   return {
-    der: bytes,
-    fingerprint: createHash('sha256').update(bytes).digest('hex'),
+    ...encoded,
     version: fields.version,
     serialNumber: readSerial(fields.serial),
     serialNumberDer: contentBytes(fields.serial),

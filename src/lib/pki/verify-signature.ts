@@ -69,11 +69,7 @@ export function verifySignature(
       `signature algorithm ${readOid(childAt(object.signatureAlgorithm, 0))}`,
     );
   }
-  if (
-    scheme.keyType !== key.keyType ||
-    key.keyFault !== undefined ||
-    !verifies(object, scheme, key.publicKey)
-  ) {
+  if (scheme.keyType !== key.keyType || key.keyFault !== undefined || !verifiesOnce(object, scheme, key)) {
     throw new PkiError('PKI_SIGNATURE_INVALID', 'the signature is not of the key it is said to be of');
   }
 }
@@ -87,6 +83,22 @@ export function isSignedBy(object: SignedObject, key: VerificationKey): boolean 
     if (error instanceof PkiError) return false;
     throw error;
   }
+}
+
+/**
+ * Whether a key made a signature never changes, so it is worked out once for as long as both objects live; what follows from it (dates,
+ * revocation, anchors, policy) is asked each time.
+ */
+const verdicts = new WeakMap<SignedObject, WeakMap<VerificationKey, boolean>>();
+
+function verifiesOnce(object: SignedObject, scheme: Scheme, key: VerificationKey): boolean {
+  const ofObject = verdicts.get(object) ?? new WeakMap<VerificationKey, boolean>();
+  const known = ofObject.get(key);
+  if (known !== undefined) return known;
+  const verdict = verifies(object, scheme, key.publicKey);
+  ofObject.set(key, verdict);
+  verdicts.set(object, ofObject);
+  return verdict;
 }
 
 function verifies(object: SignedObject, scheme: Scheme, publicKey: KeyObject): boolean {

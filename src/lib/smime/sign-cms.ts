@@ -76,12 +76,23 @@ function checkSigningKey({ certificate, privateKey }: SigningKey): void {
       `the certificate of ${certificate.subject} is not for signatures`,
     );
   }
-  if (!isKeyOf(privateKey, certificate.publicKey)) {
+  if (!isKnownPair(privateKey, certificate)) {
     throw new SmimeError(
       'SMIME_SIGNING_KEY_MISMATCH',
       `the key is not that of the certificate of ${certificate.subject}`,
     );
   }
+}
+
+/** Pairs that were compared: neither a key nor a certificate changes. */
+const knownPairs = new WeakMap<KeyObject, WeakSet<Certificate>>();
+
+function isKnownPair(privateKey: KeyObject, certificate: Certificate): boolean {
+  const pairs = knownPairs.get(privateKey) ?? new WeakSet<Certificate>();
+  if (pairs.has(certificate)) return true;
+  if (!isKeyOf(privateKey, certificate.publicKey)) return false;
+  knownPairs.set(privateKey, pairs.add(certificate));
+  return true;
 }
 
 function isKeyOf(privateKey: KeyObject, publicKey: KeyObject): boolean {
