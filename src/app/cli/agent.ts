@@ -37,26 +37,30 @@ function addCommands(agent: Command, output: AgentOutput): void {
 
 /** One after the other, so that answers come in the order of the questions. */
 async function runLines(agent: Command, context: CliContext): Promise<void> {
+  const answerTo = createLineRunner(agent);
   for await (const line of createInterface({ input: process.stdin })) {
-    if (line.trim() !== '') context.print(JSON.stringify(await runLine(agent, line)));
+    if (line.trim() !== '') context.print(JSON.stringify(await answerTo(line)));
   }
 }
 
-async function runLine(agent: Command, line: string): Promise<unknown> {
+/** Runs the commands of lines. The commands are built once: each parse starts from the state before the first. */
+function createLineRunner(agent: Command): (line: string) => Promise<unknown> {
   let answer: unknown;
-  // A tree of its own, since a parsed command keeps the options of the line before.
   const command = agent.createCommand('agent').exitOverride();
   command.configureOutput({ writeOut: () => {}, writeErr: () => {} });
   addCommands(command, (result) => {
     answer = result;
   });
   for (const child of allCommands(command)) child.copyInheritedSettings(command);
-  try {
-    await command.parseAsync(readArguments(line), { from: 'user' });
-  } catch (error) {
-    return describeFailure(error);
-  }
-  return answer;
+  return async (line) => {
+    try {
+      answer = undefined;
+      await command.parseAsync(readArguments(line), { from: 'user' });
+      return answer;
+    } catch (error) {
+      return describeFailure(error);
+    }
+  };
 }
 
 function allCommands(command: Command): Command[] {

@@ -36,7 +36,7 @@ async function runDiscover(text: string, options: DiscoverOptions, output: Agent
     const ldap = createLdapClient({ dns: resolver, allowPrivate: options.allowPrivate === true });
     const fetch = createToolFetch(options);
     const discovery = createDiscovery({ dns: resolver, ldap, fetch, clock: systemClock });
-    const resolved = await resolveRecipient(address, { ...(await readTrust(options)), discovery });
+    const resolved = await resolveRecipient(address, { ...readTrust(options), discovery });
     const common = {
       address,
       source: resolved.source ?? null,

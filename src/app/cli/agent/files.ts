@@ -1,4 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { hash, type KeyObject } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRecentMap } from '../../../core/index.ts';
 import {
   readCertificate,
   readCertificates,
@@ -8,15 +10,16 @@ import {
 import type { SigningKey } from '../../../lib/smime/index.ts';
 import { AgentCommandError } from './command-error.ts';
 
+// Read synchronously: a command does one thing at a time, and waiting for a file would cost more than reading it.
+
 /** Option value that may be given several times. */
 export function collect(value: string, all: readonly string[] = []): string[] {
   return [...all, value];
 }
 
 /** All certificates of all files, each of which may hold several. */
-export async function readCertificateFiles(files: readonly string[] = []): Promise<Certificate[]> {
-  const contents = await Promise.all(files.map((file) => readFile(file)));
-  return contents.flatMap((bytes) => readCertificates(bytes));
+export function readCertificateFiles(files: readonly string[] = []): Certificate[] {
+  return files.flatMap((file) => readCertificates(readFileSync(file)));
 }
 
 export interface KeyOptions {
@@ -25,21 +28,31 @@ export interface KeyOptions {
 }
 
 /** The first `--key` belongs to the first `--cert`, and so on. */
-export async function readKeyPairs(options: KeyOptions): Promise<SigningKey[]> {
+export function readKeyPairs(options: KeyOptions): SigningKey[] {
   if (options.key.length !== options.cert.length) {
     throw new AgentCommandError('AGENT_KEYS_UNPAIRED', 'give one --cert for each --key');
   }
-  return Promise.all(
-    options.key.map(async (keyFile, index) => ({
-      privateKey: readPrivateKey(await readFile(keyFile)),
-      certificate: await readEndEntity(options.cert[index] ?? ''),
-    })),
-  );
+  return options.key.map((keyFile, index) => ({
+    privateKey: readKeyFile(keyFile),
+    certificate: readEndEntity(options.cert[index] ?? ''),
+  }));
+}
+
+/** Private keys cached, for many messages in one process. */
+const maxCachedKeys = 50;
+const cachedKeys = createRecentMap<KeyObject>(maxCachedKeys);
+
+function readKeyFile(file: string): KeyObject {
+  const bytes = readFileSync(file);
+  const name = hash('sha256', bytes, 'base64');
+  const key = cachedKeys.get(name) ?? readPrivateKey(bytes);
+  cachedKeys.set(name, key);
+  return key;
 }
 
 /** The first certificate of a file: PEM files often carry the chain behind it. */
-async function readEndEntity(file: string): Promise<Certificate> {
-  const bytes = await readFile(file);
+function readEndEntity(file: string): Certificate {
+  const bytes = readFileSync(file);
   const [first] = readCertificates(bytes);
   return first ?? readCertificate(bytes);
 }

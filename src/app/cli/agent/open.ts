@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CodedError } from '../../../core/index.ts';
 import {
@@ -45,9 +45,9 @@ export function addOpenCommand(agent: Command, output: AgentOutput): void {
 }
 
 async function runOpen(options: OpenOptions, output: AgentOutput): Promise<void> {
-  const message = await readFile(options.in);
-  const keys = await readKeyPairs(options);
-  const trust = await readTrust(options);
+  const message = readFileSync(options.in);
+  const keys = readKeyPairs(options);
+  const trust = readTrust(options);
   const envelope = readEnvelope(options);
   let opened: OpenedMessage | undefined;
   try {
@@ -59,7 +59,7 @@ async function runOpen(options: OpenOptions, output: AgentOutput): Promise<void>
       recipients: envelope.recipients.length > 0 ? envelope.recipients : 'visible',
     });
     const verified = await verifySender(opened, envelope, trust);
-    if (options.out !== undefined) await writeFile(options.out, opened.inner);
+    if (options.out !== undefined) writeFileSync(options.out, opened.inner);
     output(describeAccepted(opened, verified), 0);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CodedError, errorText } from '../../../core/index.ts';
 import { sealMessage } from '../../../lib/direct/index.ts';
@@ -48,10 +48,10 @@ export function addSealCommand(agent: Command, output: AgentOutput): void {
 }
 
 async function runSeal(options: SealOptions, output: AgentOutput): Promise<void> {
-  const message = await readFile(options.in);
-  const signers = await readKeyPairs(options);
-  const trust = await readTrust(options);
-  const certificates = await readCertificateFiles(options.recipientCert);
+  const message = readFileSync(options.in);
+  const signers = readKeyPairs(options);
+  const trust = readTrust(options);
+  const certificates = readCertificateFiles(options.recipientCert);
   const { keyTransport, contentCipher } = readAlgorithms(options);
   const addresses = options.rcpt ? readAddresses('--rcpt', options.rcpt) : recipientsOf(message);
   const outcomes = await Promise.all(addresses.map((address) => judge(address, certificates, trust)));
@@ -70,7 +70,7 @@ async function runSeal(options: SealOptions, output: AgentOutput): Promise<void>
       ...(trust.candidates && { extraCertificates: trust.candidates }),
       ...(contentCipher && { contentCipher }),
     });
-    await writeFile(options.out, sealed.message);
+    writeFileSync(options.out, sealed.message);
     output(
       {
         verdict: 'accept',

@@ -29,21 +29,34 @@ export function addTrustOptions(command: Command): Command {
 export type ToolTrust = Omit<TrustContext, 'address'>;
 
 /** What the options say about trust, with the network behind it unless they forbid it. */
-export async function readTrust(options: TrustOptions): Promise<ToolTrust> {
-  const fetch = options.offline === true ? undefined : createToolFetch(options);
+export function readTrust(options: TrustOptions): ToolTrust {
   return {
     at: readTime(options.at),
-    anchors: await readCertificateFiles(options.anchor),
-    candidates: await readCertificateFiles(options.intermediate),
+    anchors: readCertificateFiles(options.anchor),
+    candidates: readCertificateFiles(options.intermediate),
     policy: {
       revocation: options.hardFail === true ? 'hard-fail' : 'soft-fail',
       allowSha1Certificates: options.allowSha1Certificates === true,
     },
-    ...(fetch && {
-      fetchIssuers: createIssuerFetcher({ fetch, now: () => systemClock.now() }),
-      checkRevocation: createRevocationChecker({ fetch }),
-    }),
+    ...(options.offline !== true && networkOf(options.allowPrivate === true)),
   };
+}
+
+type Network = Required<Pick<ToolTrust, 'fetchIssuers' | 'checkRevocation'>>;
+
+/** One of each kind for the whole process, so that many messages share what was fetched for one. */
+const networks = new Map<boolean, Network>();
+
+function networkOf(allowPrivate: boolean): Network {
+  const known = networks.get(allowPrivate);
+  if (known !== undefined) return known;
+  const fetch = createToolFetch({ allowPrivate });
+  const network = {
+    fetchIssuers: createIssuerFetcher({ fetch, now: () => systemClock.now() }),
+    checkRevocation: createRevocationChecker({ fetch }),
+  };
+  networks.set(allowPrivate, network);
+  return network;
 }
 
 export function createToolFetch({ allowPrivate = false }: TrustOptions): GuardedFetch {
