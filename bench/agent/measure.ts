@@ -2,11 +2,21 @@
 import { listMoved } from '../../src/core/threads/index.ts';
 import { sign } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
-import { openMessage } from '../../src/lib/direct/index.ts';
-import { recipientKey, senderKey } from './keys.ts';
+import { openMessage, verifySender } from '../../src/lib/direct/index.ts';
+import { provePath, readCertificate } from '../../src/lib/pki/index.ts';
+import {
+  anchorsOfRecipient,
+  anchorsOfSender,
+  at,
+  recipient,
+  recipientKey,
+  sender,
+  senderKey,
+} from './keys.ts';
 import { buildPlain, seal, sizes } from './messages.ts';
 
-export type Work = 'out' | 'in' | 'sign';
+/** `validated`: with the recipient's certification path validated before, or the sender's after. */
+export type Work = 'out' | 'in' | 'validated out' | 'validated in' | 'sign';
 
 export interface MeasureRequest {
   readonly work: Work;
@@ -22,7 +32,7 @@ export interface Measured {
 }
 
 /** Creates the work to be repeated, its input made beforehand. */
-export function prepare({ work, sizeLabel }: Omit<MeasureRequest, 'seconds'>): () => void {
+export function prepare({ work, sizeLabel }: Omit<MeasureRequest, 'seconds'>): () => void | Promise<void> {
   if (work === 'sign') {
     const digest = Buffer.alloc(32, 1);
     return () => void sign('sha256', digest, senderKey.privateKey);
@@ -30,14 +40,39 @@ export function prepare({ work, sizeLabel }: Omit<MeasureRequest, 'seconds'>): (
   const size = sizes.find(({ label }) => label === sizeLabel);
   if (size === undefined) throw new TypeError(`no size ${sizeLabel}`);
   const plain = buildPlain(size);
-  const message = work === 'out' ? plain : seal(plain);
+  const message = work.endsWith('out') ? plain : seal(plain);
   return () => runOnce(work, message);
 }
 
 /** The whole pipeline for one message, from RFC 5322 bytes to RFC 5322 bytes. */
-export function runOnce(work: Exclude<Work, 'sign'>, message: Uint8Array): void {
-  if (work === 'out') handOver(seal(message));
-  else openMessage({ message, keys: [recipientKey] });
+export function runOnce(work: Exclude<Work, 'sign'>, message: Uint8Array): void | Promise<void> {
+  switch (work) {
+    case 'out':
+      return handOver(seal(message));
+    case 'in':
+      return void openMessage({ message, keys: [recipientKey] });
+    case 'validated out':
+      return resolveAndSeal(message);
+    case 'validated in':
+      return openAndVerify(message);
+  }
+}
+
+/** From the bytes of the recipient's certificate, as discovery finds them. */
+async function resolveAndSeal(message: Uint8Array): Promise<void> {
+  const certificate = readCertificate(recipientKey.certificate.der);
+  const path = await provePath(certificate, 'encryption', {
+    at,
+    anchors: anchorsOfSender,
+    address: recipient,
+  });
+  handOver(seal(message, path.certificates[0]));
+}
+
+async function openAndVerify(message: Uint8Array): Promise<void> {
+  const opened = openMessage({ message, keys: [recipientKey] });
+  const envelope = { mailFrom: sender, recipients: [recipient] };
+  await verifySender(opened, envelope, { at, anchors: anchorsOfRecipient });
 }
 
 /** A thread of the agent transfers what it made to the thread that sends it, and no longer has to clear it away. */
@@ -45,17 +80,17 @@ function handOver(bytes: Uint8Array): void {
   for (const memory of listMoved([bytes])) (memory as ArrayBuffer).transfer(0);
 }
 
-function measure(request: MeasureRequest): Measured {
+async function measure(request: MeasureRequest): Promise<Measured> {
   const run = prepare(request);
   const warmUntil = performance.now() + request.seconds * 500;
-  do run();
+  do await run();
   while (performance.now() < warmUntil);
   const cpuBefore = process.cpuUsage();
   const start = performance.now();
   const end = start + request.seconds * 1000;
   let count = 0;
   do {
-    run();
+    await run();
     count++;
   } while (performance.now() < end || count < 3);
   const wallMs = performance.now() - start;
@@ -65,5 +100,5 @@ function measure(request: MeasureRequest): Measured {
 
 if (parentPort !== null) {
   const request = workerData as MeasureRequest;
-  parentPort.postMessage(measure(request));
+  parentPort.postMessage(await measure(request));
 }

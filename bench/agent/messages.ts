@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sealMessage } from '../../src/lib/direct/index.ts';
+import type { Certificate } from '../../src/lib/pki/index.ts';
 import { at, recipient, recipientKey, senderKey } from './keys.ts';
 
 export interface Size {
@@ -30,11 +31,11 @@ export function buildPlain({ attachmentBytes }: Size): Buffer {
   return Buffer.from(head + base64, 'latin1');
 }
 
-export function seal(message: Uint8Array): Uint8Array {
+export function seal(message: Uint8Array, certificate: Certificate = recipientKey.certificate): Uint8Array {
   return sealMessage({
     message,
     signers: [senderKey],
-    recipients: [{ address: recipient, certificates: [recipientKey.certificate] }],
+    recipients: [{ address: recipient, certificates: [certificate] }],
     at,
   }).message;
 }

@@ -11,6 +11,7 @@ import { measureLoopHold } from './event-loop.ts';
 import type { Measured, MeasureRequest } from './measure.ts';
 import { buildPlain, seal, sizes } from './messages.ts';
 import { measureOpenssl } from './openssl.ts';
+import { measureTool } from './tool.ts';
 
 const seconds = Number(process.argv[process.argv.indexOf('--seconds') + 1]) || 2;
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-bench-'));
@@ -75,6 +76,7 @@ async function main(): Promise<void> {
     'attachment',
     'direction',
     'CPU ms, 1 thread',
+    'CPU ms with path validation',
     'wall ms, 1 thread',
     'messages/s, 1 thread',
     'messages/s, 2 threads',
@@ -87,12 +89,14 @@ async function main(): Promise<void> {
     for (const work of ['out', 'in'] as const) {
       const request = { work, sizeLabel: size.label, seconds };
       const one = await measureThreads(request, 1);
+      const validated = await measureThreads({ ...request, work: `validated ${work}` }, 1);
       const two = await measureThreads(request, 2);
       const openssl = measureOpenssl(work, plain, sealed, folder);
       row(
         size.label,
         work,
         rounded(one.cpuMs),
+        rounded(validated.cpuMs),
         rounded(one.wallMs),
         rounded(one.perSecond),
         rounded(two.perSecond),
@@ -100,6 +104,12 @@ async function main(): Promise<void> {
         rounded(openssl.wallMs),
       );
     }
+  }
+  heading('attachment', 'direction', '`agent --stdin`: CPU ms per call, files included');
+  for (const size of sizes.slice(0, 2)) {
+    const plain = buildPlain(size);
+    for (const work of ['out', 'in'] as const)
+      row(size.label, work, rounded(await measureTool(work, plain, seal(plain), folder)));
   }
   heading('attachment', 'direction', 'peak memory / plain message', 'longest hold of the event loop, ms');
   for (const size of sizes.slice(-2)) {
@@ -125,7 +135,8 @@ function writeResults(): void {
     '# Cost of the Direct agent\n\n' +
     'Made by `npm run bench:agent -- --write`. Whole pipeline from RFC 5322 bytes to RFC 5322 bytes: out = wrap, sign (RSA-2048, SHA-256), ' +
     'encrypt (AES-256-CBC, OAEP), outer header; in = decrypt, verify, unwrap. A message is 1.37 times as long as its attachment. ' +
-    '`openssl cms` does the same work in two processes. Trust decisions and network are not in it.\n\n' +
+    '`openssl cms` does the same work in two processes. With path validation: the recipient’s certification path before sealing, the sender’s after opening, without network.' +
+    '\n\n' +
     `${cpus().length} × ${processor}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}; load average at the end ${loadavg()[0]?.toFixed(1)}.\n`;
   writeFileSync(path.join(import.meta.dirname, '../RESULTS-agent.md'), `${head}${lines.join('\n')}\n`);
 }

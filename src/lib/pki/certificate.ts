@@ -105,7 +105,8 @@ export function readCertificate(bytes: Uint8Array | string): Certificate {
   const known = cached.get(fingerprint);
   if (known !== undefined) return known;
   const certificate = readCopy(encoded, fingerprint);
-  if (encoded.length <= maxCachedCertificateBytes) cached.set(fingerprint, certificate, { size: encoded.length });
+  if (encoded.length <= maxCachedCertificateBytes)
+    cached.set(fingerprint, certificate, { size: encoded.length });
   return certificate;
 }
 

@@ -1,6 +1,6 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createRecentMap } from '../../../core/index.ts';
+import { LRUCache } from 'lru-cache';
 import {
   readCertificate,
   readCertificates,
@@ -40,7 +40,7 @@ export function readKeyPairs(options: KeyOptions): SigningKey[] {
 
 /** Private keys cached, for many messages in one process. */
 const maxCachedKeys = 50;
-const cachedKeys = createRecentMap<KeyObject>(maxCachedKeys);
+const cachedKeys = new LRUCache<string, KeyObject>({ max: maxCachedKeys });
 
 function readKeyFile(file: string): KeyObject {
   const bytes = readFileSync(file);
