@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CodedError, errorText } from '../../../core/index.ts';
 import { sealMessage } from '../../../lib/direct/index.ts';
@@ -8,7 +8,7 @@ import { checkEnvelopeRecipient, type KeyTransport, type SendingCipher } from '.
 import { addressKey, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { readAddresses } from './addresses.ts';
 import { AgentCommandError } from './command-error.ts';
-import { collect, readCertificateFiles, readKeyPairs, type KeyOptions } from './files.ts';
+import { collect, readCertificateFiles, readKeyPairs, writeResult, type KeyOptions } from './files.ts';
 import { answering, describeRefusal, reasonOf, type AgentOutput } from './output.ts';
 import { addTrustOptions, readTrust, type ToolTrust, type TrustOptions } from './trust-options.ts';
 
@@ -70,7 +70,7 @@ async function runSeal(options: SealOptions, output: AgentOutput): Promise<void>
       ...(trust.candidates && { extraCertificates: trust.candidates }),
       ...(contentCipher && { contentCipher }),
     });
-    writeFileSync(options.out, sealed.message);
+    writeResult(options.out, sealed.message);
     output(
       {
         verdict: 'accept',
