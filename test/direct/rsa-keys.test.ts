@@ -117,6 +117,24 @@ describe('RSA keys', () => {
     });
   }
 
+  test('AS-43 a key that the policy lets pass but nothing can be encrypted to is refused for its recipient alone', async () => {
+    const weak = world.pki.issue({ publicKey: world.pki.weakKeys.publicKey, rfc822Names: [carol] });
+    const discovery: Discovery = {
+      discover: async () => ({
+        outcome: 'found',
+        source: 'dns-address',
+        certificates: [weak],
+        steps: [],
+        isTransient: false,
+        isFromCache: false,
+      }),
+    };
+    const policy = { minRsaBits: 1024 };
+    const result = await resolveRecipient(carol, { at, anchors: world.anchors, discovery, policy });
+    assert.equal(result.outcome, 'refused');
+    assert.equal(result.refused[0]?.code, 'SMIME_RECIPIENT_KEY_NOT_ALLOWED');
+  });
+
   test('AS-14 a signature made without a key under exponent 1 is not accepted', async () => {
     const certificate = certificateWith([modulus, 1n]);
     const content = plainMessage();

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { Command } from 'commander';
@@ -334,6 +335,29 @@ describe('agent commands', () => {
         'error AGENT_ARGUMENTS_INVALID',
       ],
     );
+  });
+
+  test('with --stdin a file that has changed is read anew, and a shorter result replaces a longer one', async () => {
+    await sealing('--anchor', file('ca.pem'));
+    const child = spawn(
+      process.execPath,
+      [path.resolve(import.meta.dirname, '../../../bin/openhisp.js'), 'agent', '--stdin'],
+      { stdio: ['pipe', 'pipe', 'inherit'] },
+    );
+    const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const ask = async (line: string): Promise<{ verdict: string }> => {
+      child.stdin.write(`${JSON.stringify(inFolder(line))}\n`);
+      return JSON.parse(String((await answers.next()).value)) as { verdict: string };
+    };
+    const open = 'open --in sealed.eml --key changing.pem --cert bob.pem --anchor ca.pem --out result.eml';
+    await writeFile(file('changing.pem'), await readFile(file('key.pem')));
+    await writeFile(file('result.eml'), 'x'.repeat(100_000));
+    assert.equal((await ask(open)).verdict, 'accept');
+    assert.equal(await readFile(file('result.eml'), 'utf8'), plain);
+    const other = await createKeyPair();
+    await writeFile(file('changing.pem'), other.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    assert.equal((await ask(open)).verdict, 'reject');
+    child.stdin.end();
   });
 
   test('mdn make and read', async () => {

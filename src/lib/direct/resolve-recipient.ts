@@ -6,6 +6,7 @@ import {
   type ProvedPath,
   type TrustContext,
 } from '../pki/index.ts';
+import { checkEnvelopeRecipient, SmimeError } from '../smime/index.ts';
 import type { DirectAddress } from '../values/index.ts';
 import type { Discovery, DiscoveryResult } from './discovery/discovery.ts';
 import type { DiscoverySource, DiscoveryStep } from './discovery/steps.ts';
@@ -20,7 +21,7 @@ export interface RecipientTrust extends Omit<TrustContext, 'address' | 'budget'>
 export interface RefusedCertificate {
   readonly fingerprint: string;
   readonly subject: string;
-  /** A `PKI_*` code. */
+  /** A `PKI_*` code, or `SMIME_RECIPIENT_*` for a key that nothing can be encrypted to. */
   readonly code: string;
   readonly text: string;
   readonly isTransient: boolean;
@@ -92,9 +93,11 @@ async function tryProve(
   trust: RecipientTrust,
 ): Promise<Proof> {
   try {
-    return { path: await provePath(certificate, 'encryption', { ...trust, address }) };
+    const path = await provePath(certificate, 'encryption', { ...trust, address });
+    checkEnvelopeRecipient(certificate);
+    return { path };
   } catch (error) {
-    if (!(error instanceof PkiError)) throw error;
+    if (!(error instanceof PkiError || error instanceof SmimeError)) throw error;
     const { fingerprint, subject } = certificate;
     return {
       refusal: {

@@ -88,10 +88,7 @@ const maxCertificateBytes = 256 * 1024;
 const maxCachedBytes = 2 * 1024 * 1024;
 /** Larger ones are rare, and a few of them would evict all others. */
 const maxCachedCertificateBytes = 16 * 1024;
-const cached = new LRUCache<string, Certificate>({
-  maxSize: maxCachedBytes,
-  sizeCalculation: ({ der }) => der.length,
-});
+const cached = new LRUCache<string, Certificate>({ maxSize: maxCachedBytes });
 
 /**
  * Reads one certificate from DER or from PEM (RFC 5280 §4.1). The encoding must be DER: what is not (an overlong length, bytes
@@ -108,7 +105,8 @@ export function readCertificate(bytes: Uint8Array | string): Certificate {
   const known = cached.get(fingerprint);
   if (known !== undefined) return known;
   const certificate = readCopy(encoded, fingerprint);
-  if (encoded.length <= maxCachedCertificateBytes) cached.set(fingerprint, certificate);
+  if (encoded.length <= maxCachedCertificateBytes)
+    cached.set(fingerprint, certificate, { size: encoded.length });
   return certificate;
 }
 

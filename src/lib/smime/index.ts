@@ -17,7 +17,7 @@ export { verifyCms, type VerifiedCms, type VerifyCmsOptions } from './verify-cms
 export type { InvalidSigner, SignerResult, ValidSigner } from './verify-signer.ts';
 export { encryptEntity, type EncryptEntityOptions } from './encrypt-entity.ts';
 export { encryptCms, type EncryptOptions } from './encrypt-cms.ts';
-export type { EnvelopeRecipient, KeyTransport } from './key-transport.ts';
+export { checkEnvelopeRecipient, type EnvelopeRecipient, type KeyTransport } from './key-transport.ts';
 export { decryptEntity } from './decrypt-entity.ts';
 export { decryptCms, type DecryptedCms, type DecryptionKey } from './decrypt-cms.ts';
 export type { ContentCipherName } from './content-cipher.ts';

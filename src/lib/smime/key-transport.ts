@@ -1,4 +1,4 @@
-import { constants, privateDecrypt, publicEncrypt, type KeyObject } from 'node:crypto';
+import { constants, privateDecrypt, publicEncrypt, randomBytes, type KeyObject } from 'node:crypto';
 import { der } from '../asn1/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import { readOaep, writeOaep, type OaepParameters } from './algorithms.ts';
@@ -83,6 +83,20 @@ export function writeTransportRecipient(
     algorithm,
     der.octetString(encryptedKey),
   );
+}
+
+/** Certificates to whose keys something was encrypted; that it can be done does not change. */
+const reachable = new WeakSet<Certificate>();
+
+/**
+ * Returns only if a content key can be encrypted to the certificate: whoever seals for several recipients asks this of each first, so
+ * that one bad certificate does not fail the message for the others.
+ * Errors: `SMIME_RECIPIENT_KEY_NOT_ALLOWED`, `SMIME_RECIPIENT_KEY_USAGE`.
+ */
+export function checkEnvelopeRecipient(certificate: Certificate): void {
+  if (reachable.has(certificate)) return;
+  writeTransportRecipient({ certificate }, randomBytes(32));
+  reachable.add(certificate);
 }
 
 /** OpenSSL has rules of its own about keys; what it says of one does not leave as an error without a code. */

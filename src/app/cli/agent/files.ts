@@ -1,5 +1,5 @@
 import { hash, type KeyObject } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import {
   readCertificate,
@@ -55,4 +55,19 @@ function readEndEntity(file: string): Certificate {
   const bytes = readFileSync(file);
   const [first] = readCertificates(bytes);
   return first ?? readCertificate(bytes);
+}
+
+/**
+ * Writes a file anew. An old one is cut to length afterwards instead of emptied before: file systems flush what was emptied and written
+ * again (ext4's auto_da_alloc), which takes longer than sealing a message.
+ */
+export function writeResult(file: string, bytes: Uint8Array): void {
+  const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o666);
+  try {
+    let written = 0;
+    while (written < bytes.length) written += writeSync(descriptor, bytes, written);
+    if (fstatSync(descriptor).size !== bytes.length) ftruncateSync(descriptor, bytes.length);
+  } finally {
+    closeSync(descriptor);
+  }
 }

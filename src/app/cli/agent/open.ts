@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CodedError } from '../../../core/index.ts';
 import {
@@ -11,7 +11,7 @@ import {
 import { readCertificate } from '../../../lib/pki/index.ts';
 import { describeCertificate, describePath } from './describe-certificate.ts';
 import { readAddresses } from './addresses.ts';
-import { collect, readKeyPairs, type KeyOptions } from './files.ts';
+import { collect, readKeyPairs, writeResult, type KeyOptions } from './files.ts';
 import { answering, describeRefusal, type AgentOutput } from './output.ts';
 import { addTrustOptions, readTrust, type TrustOptions } from './trust-options.ts';
 
@@ -59,7 +59,7 @@ async function runOpen(options: OpenOptions, output: AgentOutput): Promise<void>
       recipients: envelope.recipients.length > 0 ? envelope.recipients : 'visible',
     });
     const verified = await verifySender(opened, envelope, trust);
-    if (options.out !== undefined) writeFileSync(options.out, opened.inner);
+    if (options.out !== undefined) writeResult(options.out, opened.inner);
     output(describeAccepted(opened, verified), 0);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;

@@ -1,14 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CodedError, errorText } from '../../../core/index.ts';
 import { sealMessage } from '../../../lib/direct/index.ts';
 import { MimeError, parseEntity, readMailboxes } from '../../../lib/mime/index.ts';
 import { isBoundTo, provePath, type Certificate, type ProvedPath } from '../../../lib/pki/index.ts';
-import type { KeyTransport, SendingCipher } from '../../../lib/smime/index.ts';
+import { checkEnvelopeRecipient, type KeyTransport, type SendingCipher } from '../../../lib/smime/index.ts';
 import { addressKey, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { readAddresses } from './addresses.ts';
 import { AgentCommandError } from './command-error.ts';
-import { collect, readCertificateFiles, readKeyPairs, type KeyOptions } from './files.ts';
+import { collect, readCertificateFiles, readKeyPairs, writeResult, type KeyOptions } from './files.ts';
 import { answering, describeRefusal, reasonOf, type AgentOutput } from './output.ts';
 import { addTrustOptions, readTrust, type ToolTrust, type TrustOptions } from './trust-options.ts';
 
@@ -70,7 +70,7 @@ async function runSeal(options: SealOptions, output: AgentOutput): Promise<void>
       ...(trust.candidates && { extraCertificates: trust.candidates }),
       ...(contentCipher && { contentCipher }),
     });
-    writeFileSync(options.out, sealed.message);
+    writeResult(options.out, sealed.message);
     output(
       {
         verdict: 'accept',
@@ -119,7 +119,9 @@ async function judge(
   let refusal: CodedError | undefined;
   for (const certificate of bound) {
     try {
-      paths.push(await provePath(certificate, 'encryption', { ...trust, address }));
+      const path = await provePath(certificate, 'encryption', { ...trust, address });
+      checkEnvelopeRecipient(certificate);
+      paths.push(path);
     } catch (error) {
       if (!(error instanceof CodedError)) throw error;
       refusal ??= error;
