@@ -1,10 +1,10 @@
+import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import { generateProviders } from '../../src/app/dev/sample-directory.ts';
 import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
 import {
   createIndexBuilder,
   type ProviderIndex,
   type ProviderQuery,
-  type ProviderRecord,
   type SharedIndexBytes,
 } from '../../src/lib/provider-index/index.ts';
 import { plainFormat } from '../../test/support/record-format.ts';

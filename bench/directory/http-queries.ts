@@ -1,7 +1,7 @@
 /** The kinds of request that are timed over HTTP: for each the one that is asked again and again, and others like it. */
+import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import { generateProviders } from '../../src/app/dev/sample-directory.ts';
 import type { Gazetteer } from '../../src/lib/geo/index.ts';
-import type { ProviderRecord } from '../../src/lib/provider-index/index.ts';
 
 export interface HttpQuery {
   readonly name: string;

@@ -1,10 +1,10 @@
 /** The table and the indexes that PostgreSQL gets: folded texts beside the shown ones, every kind of index that helps. */
+import { textFields, type ProviderRecord, type TextField } from '../../src/lib/provider-record/index.ts';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { foldText } from '../../src/core/index.ts';
-import { textFields, type ProviderRecord, type TextField } from '../../src/lib/provider-index/index.ts';
 
 const shown = textFields.map((field) => `"${field}" text`);
 // Folded texts, null when blank so that they sort last; a C collation compares by code point.

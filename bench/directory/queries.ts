@@ -1,11 +1,7 @@
 /** The questions of the benchmark: each parameter alone and combined, broad and selective, sorted, paged, by radius. */
+import type { TextField } from '../../src/lib/provider-record/index.ts';
 import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
-import type {
-  ProviderFilter,
-  ProviderQuery,
-  SortKey,
-  TextField,
-} from '../../src/lib/provider-index/index.ts';
+import type { ProviderFilter, ProviderQuery, SortKey } from '../../src/lib/provider-index/index.ts';
 
 export interface BenchQuery {
   readonly name: string;

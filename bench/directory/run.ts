@@ -6,6 +6,7 @@
  * the next run, `--postgres-times` what PostgreSQL took, since loading it takes many minutes. Then the same number of
  * records goes through the whole service: import, restart and HTTP requests; `--no-service` leaves that out.
  */
+import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import {
   appendFileSync,
   existsSync,
@@ -23,7 +24,6 @@ import {
   readSnapshot,
   writeSnapshot,
   type ProviderIndex,
-  type ProviderRecord,
 } from '../../src/lib/provider-index/index.ts';
 import { buildSample, timeQuery, type EngineTiming } from './engine.ts';
 import { timeInPostgres, type PostgresTiming } from './postgres-query.ts';

@@ -1,5 +1,5 @@
+import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import fc from 'fast-check';
-import type { ProviderRecord } from '../../src/lib/provider-index/index.ts';
 import { recordFields, type WireName } from '../../src/service/directory/index.ts';
 
 /** A row as it is written into a file. */

@@ -1,9 +1,9 @@
 /** Random directories and queries over HTTP against the plain reference: equal ids, order, counts and distances. */
+import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { roundUpMiles } from '../../src/lib/geo/index.ts';
-import type { ProviderRecord } from '../../src/lib/provider-index/index.ts';
 import { parseQuery } from '../../src/service/directory/index.ts';
 import { searchPlainly } from '../support/plain-directory.ts';
 import { queryArbitrary, rowsArbitrary, toRecord, type Row } from './random-directory.ts';

@@ -2,14 +2,10 @@
  * The directory as plainly as it can be written: filter, sort and slice over an array of records.
  * The tests of the index and of the service compare with it; it is the meaning of Decisions 0002 to 0004 in forty lines.
  */
+import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import { foldText } from '../../src/core/index.ts';
 import { distanceMiles } from '../../src/lib/geo/index.ts';
-import type {
-  ProviderFilter,
-  ProviderQuery,
-  ProviderRecord,
-  SortKey,
-} from '../../src/lib/provider-index/index.ts';
+import type { ProviderFilter, ProviderQuery, SortKey } from '../../src/lib/provider-index/index.ts';
 
 export interface PlainResult {
   readonly totalCount: number;

@@ -1,13 +1,11 @@
 /** Small directories and queries full of awkward cases, from a seed. */
-import type {
-  FilterMatch,
-  ProviderFilter,
-  ProviderQuery,
-  ProviderRecord,
-  SortKey,
-  TextField,
-} from '../../src/lib/provider-index/index.ts';
-import { textFields } from '../../src/lib/provider-index/index.ts';
+import {
+  textFields,
+  type FilterMatch,
+  type ProviderRecord,
+  type TextField,
+} from '../../src/lib/provider-record/index.ts';
+import type { ProviderFilter, ProviderQuery, SortKey } from '../../src/lib/provider-index/index.ts';
 
 /** A repeatable source of numbers from 0 up to, not including, 1 (mulberry32). */
 export function seededRandom(seed: number): () => number {

@@ -1,6 +1,6 @@
 /** A representation of provider records for tests: the names inside, in the order of the fields. */
+import { textFields } from '../../src/lib/provider-record/index.ts';
 import {
-  textFields,
   type ProviderIndex,
   type RecordFormat,
   type SearchResult,

@@ -1,3 +1,4 @@
+import type { ProviderRecord } from '../../lib/provider-record/index.ts';
 import { hash32, mixedRandom, skewedIndex, type Random } from './sample-random.ts';
 import {
   careWords,
@@ -11,7 +12,6 @@ import {
   syllables,
 } from './sample-names.ts';
 import type { Gazetteer, ZipPlace } from '../../lib/geo/index.ts';
-import type { ProviderRecord } from '../../lib/provider-index/index.ts';
 
 export interface SampleOptions {
   readonly count: number;

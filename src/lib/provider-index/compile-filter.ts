@@ -32,7 +32,7 @@ function compileFilter(
     case 'contains':
       return wanted.length === 0 ? undefined : selectContaining(column, wanted, context.grams.get(field));
     case 'zip-prefix':
-      return selectAlternate(column, wanted, alternateKeys.zip);
+      return selectAlternate(column, wanted, alternateKeys['zip-prefix']);
     case 'phone-prefix':
       return selectPhone(column, folded, wanted);
   }
@@ -59,6 +59,6 @@ const phoneText = /^[\d\s()+\-./]*\d[\d\s()+\-./]*$/;
 // What starts with such a text also starts with its digits once punctuation is dropped, so the digits alone decide.
 function selectPhone(column: TextColumn, folded: string, wanted: Uint8Array): Selector | undefined {
   if (wanted.length === 0) return undefined;
-  if (phoneText.test(folded)) return selectAlternate(column, wanted, alternateKeys.phone);
+  if (phoneText.test(folded)) return selectAlternate(column, wanted, alternateKeys['phone-prefix']);
   return selectRanges(column, Uint32Array.from(groupsWithPrefix(column, wanted)));
 }

@@ -2,11 +2,11 @@
  * Filters on the Direct address, which is kept as two columns: the local part with its `@` (the whole text if there is
  * none), and the domain. Both dictionaries are small against the number of addresses, above all the domains.
  */
+import type { FilterMatch } from '../provider-record/index.ts';
 import { selectContaining, type FilterContext } from './filter-context.ts';
 import { groupsEqualTo, groupsWithPrefix } from './find-groups.ts';
 import { intersect, selectBits } from './intersect.ts';
 import { addGroups, selectRanges, writeBits, type Selector } from './selector.ts';
-import type { FilterMatch } from './types.ts';
 
 const at = 0x40;
 

@@ -7,8 +7,6 @@
  * Knows no parameter names, no gazetteer and no storage; service/directory turns requests into queries.
  */
 export {
-  textFields,
-  type FilterMatch,
   type IndexBuilder,
   type IndexChanges,
   type IndexLayout,
@@ -16,13 +14,11 @@ export {
   type ProviderFilter,
   type ProviderIndex,
   type ProviderQuery,
-  type ProviderRecord,
   type RecordFormat,
   type RadiusFilter,
   type SearchResult,
   type SharedIndexBytes,
   type SortKey,
-  type TextField,
 } from './types.ts';
 export { ProviderIndexError, providerIndexErrors } from './errors.ts';
 export { createIndexBuilder, type IndexBuilderOptions } from './build/index-builder.ts';

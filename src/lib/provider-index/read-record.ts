@@ -1,27 +1,19 @@
-import type { ColumnName } from './columns.ts';
+import { textFields, type ProviderRecord, type TextField } from '../provider-record/index.ts';
+import { columnsOf } from './columns.ts';
 import type { JsonContext } from './write-records.ts';
 import type { TextColumn } from './text-column.ts';
-import type { ProviderRecord } from './types.ts';
 
 /** The record as it was put in. */
 export function readRecord(row: number, { columns, points, ids }: JsonContext): ProviderRecord {
-  const text = (name: ColumnName): string => readText(columns.get(name) as TextColumn, row);
+  const texts = textFields.map((field): [TextField, string] => {
+    // Kept in the order of building; the text begins with the last one.
+    const names = columnsOf(field).toReversed();
+    return [field, names.map((name) => readText(columns.get(name) as TextColumn, row)).join('')];
+  });
   const point = points.codes[row] as number;
   return {
     id: ids[row] as number,
-    npi: text('npi'),
-    firstName: text('firstName'),
-    middleName: text('middleName'),
-    lastName: text('lastName'),
-    suffix: text('suffix'),
-    directAddress: text('addressLocal') + text('addressDomain'),
-    organization: text('organization'),
-    specialty: text('specialty'),
-    street: text('street'),
-    city: text('city'),
-    state: text('state'),
-    zip: text('zip'),
-    phone: text('phone'),
+    ...(Object.fromEntries(texts) as Record<TextField, string>),
     ...(point < points.count
       ? { latitude: points.latitudes[point] as number, longitude: points.longitudes[point] as number }
       : {}),

@@ -1,13 +1,8 @@
+import type { ProviderRecord } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomDirectory } from '../../../test/support/random-directory.ts';
-import {
-  createIndexBuilder,
-  openIndex,
-  ProviderIndexError,
-  type ProviderQuery,
-  type ProviderRecord,
-} from './index.ts';
+import { createIndexBuilder, openIndex, ProviderIndexError, type ProviderQuery } from './index.ts';
 
 const [record] = randomDirectory(1, 1) as [ProviderRecord];
 

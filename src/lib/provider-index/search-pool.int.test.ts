@@ -1,3 +1,4 @@
+import type { ProviderRecord } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { searchPlainly } from '../../../test/support/plain-directory.ts';
@@ -8,7 +9,6 @@ import {
   ProviderIndexError,
   type FoundPage,
   type IndexBuilder,
-  type ProviderRecord,
   type SharedIndexBytes,
 } from './index.ts';
 

@@ -1,15 +1,10 @@
+import type { ProviderRecord } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { searchPlainly } from '../../../test/support/plain-directory.ts';
 import { pick, places, randomRecord, seededRandom } from '../../../test/support/random-directory.ts';
 import { distanceMiles, loadBuiltInGazetteer } from '../geo/index.ts';
-import {
-  createIndexBuilder,
-  openIndex,
-  type ProviderIndex,
-  type ProviderQuery,
-  type ProviderRecord,
-} from './index.ts';
+import { createIndexBuilder, openIndex, type ProviderIndex, type ProviderQuery } from './index.ts';
 
 const gazetteer = loadBuiltInGazetteer();
 

@@ -1,48 +1,4 @@
-/** One directory entry. Absent text is the empty string; coordinates are decimal degrees. */
-export interface ProviderRecord {
-  readonly id: number;
-  readonly npi: string;
-  readonly firstName: string;
-  readonly middleName: string;
-  readonly lastName: string;
-  readonly suffix: string;
-  readonly directAddress: string;
-  readonly organization: string;
-  readonly specialty: string;
-  readonly street: string;
-  readonly city: string;
-  readonly state: string;
-  readonly zip: string;
-  readonly phone: string;
-  readonly latitude?: number;
-  readonly longitude?: number;
-}
-
-/** The fields of a record that hold text, in the order of the specification. */
-export const textFields = [
-  'npi',
-  'firstName',
-  'middleName',
-  'lastName',
-  'suffix',
-  'directAddress',
-  'organization',
-  'specialty',
-  'street',
-  'city',
-  'state',
-  'zip',
-  'phone',
-] as const;
-
-export type TextField = (typeof textFields)[number];
-
-/**
- * How a value is compared, always on folded text (Decision 0003).
- * `zip-prefix` ignores hyphens on both sides; `phone-prefix` accepts the raw text or, for a value made of digits and
- * telephone punctuation, the digits of both sides (Decision 0002).
- */
-export type FilterMatch = 'exact' | 'prefix' | 'contains' | 'zip-prefix' | 'phone-prefix';
+import type { FilterMatch, ProviderRecord, TextField } from '../provider-record/index.ts';
 
 export interface ProviderFilter {
   readonly field: TextField;
@@ -142,6 +98,8 @@ export interface ProviderIndex {
 
 export interface IndexBuilder {
   add(record: ProviderRecord): void;
+  /** The same from texts in the order of `textFields`. */
+  addTexts(id: number, texts: readonly string[], latitude?: number, longitude?: number): void;
   /** Ends the building; the builder is empty and unusable afterwards. */
   finish(): SharedIndexBytes;
   /** The same with a second thread: faster for large indexes. Throws what the thread throws, or THREAD_LOST. */

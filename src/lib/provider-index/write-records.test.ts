@@ -1,16 +1,10 @@
+import { textFields, type ProviderRecord } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writeJson } from '../../../test/support/record-format.ts';
 import { randomDirectory } from '../../../test/support/random-directory.ts';
 import { roundUpMiles } from '../geo/index.ts';
-import {
-  createIndexBuilder,
-  openIndex,
-  textFields,
-  type ProviderIndex,
-  type ProviderRecord,
-  type RecordFormat,
-} from './index.ts';
+import { createIndexBuilder, openIndex, type ProviderIndex, type RecordFormat } from './index.ts';
 
 function buildIndex(records: readonly ProviderRecord[]): ProviderIndex {
   const builder = createIndexBuilder();

@@ -1,5 +1,5 @@
 import { roundUpMiles } from '../geo/index.ts';
-import type { ColumnName } from './columns.ts';
+import { columnsOf, type ColumnName } from './columns.ts';
 import { byteText, constantText, createJsonOutput, type ByteText, type JsonOutput } from './json-output.ts';
 import type { PointMap } from './points.ts';
 import type { TextColumn } from './text-column.ts';
@@ -94,14 +94,15 @@ function compileWriter({ values, distance, after }: RecordFormat, context: JsonC
 function piecesOf(before: string, value: RecordValue, { columns }: JsonContext): Piece[] {
   if (value === 'id' || value === 'latitude' || value === 'longitude')
     return [{ before: constantText(before), value }];
-  const names: ColumnName[] = value === 'directAddress' ? ['addressLocal', 'addressDomain'] : [value];
-  return names.map((name, part) => {
-    const column = columns.get(name) as TextColumn;
-    return {
-      before: constantText(part === 0 ? before : ''),
-      value: { column, values: byteText(column.values), span: new Uint32Array(chunkRows * 2) },
-    };
-  });
+  return columnsOf(value)
+    .toReversed()
+    .map((name, part) => {
+      const column = columns.get(name) as TextColumn;
+      return {
+        before: constantText(part === 0 ? before : ''),
+        value: { column, values: byteText(column.values), span: new Uint32Array(chunkRows * 2) },
+      };
+    });
 }
 
 function putId(output: JsonOutput, id: number): void {

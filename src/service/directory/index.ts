@@ -23,7 +23,7 @@ export {
   type FilterParameter,
 } from './parameters.ts';
 export { parseQuery } from './parse-query.ts';
-export { recordFields, type RecordField, type WireName } from './record-fields.ts';
+export { providerFields as recordFields, type WireName } from '../../lib/provider-record/index.ts';
 export { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';
 export { type ImportContext } from './load/context.ts';

@@ -1,16 +1,20 @@
-import type { ProviderFilter } from '../../lib/provider-index/index.ts';
+import {
+  providerFields,
+  type FilterMatch,
+  type ProviderField,
+  type TextField,
+  type WireName,
+} from '../../lib/provider-record/index.ts';
 import { defaultPageSize, maxPageSize, maxRadiusMiles } from './limits.ts';
-import { recordFields, type RecordField, type WireName } from './record-fields.ts';
 
 /** A parameter that narrows the result by one text field. */
-export interface FilterParameter extends RecordField {
+export interface FilterParameter extends ProviderField {
+  readonly field: TextField;
+  readonly wireName: WireName;
   readonly name: WireName;
   readonly kind: 'filter';
-  readonly match: ProviderFilter['match'];
   /** How the specification words the match, for the documentation. */
   readonly matchText: string;
-  /** What a value must look like (in full), where the specification says so. */
-  readonly form?: { readonly pattern: RegExp; readonly text: string };
   readonly isSortable: true;
 }
 
@@ -64,44 +68,20 @@ const controls: readonly ControlParameter[] = [
   },
 ];
 
-type Matching = Pick<FilterParameter, 'match' | 'matchText' | 'form'>;
-
-const startsWith: Matching = { match: 'prefix', matchText: 'Starts with.' };
-const contains: Matching = { match: 'contains', matchText: 'Contains (partial match accepted).' };
-
-const matching: Readonly<Record<WireName, Matching>> = {
-  serv_direct_addr: contains,
-  prov_npi: {
-    match: 'exact',
-    matchText: 'Must be 10 digits.',
-    form: { pattern: /^[0-9]{10}$/, text: 'An NPI has exactly 10 digits.' },
-  },
-  prov_first_name: startsWith,
-  prov_mid_name: startsWith,
-  prov_last_name: startsWith,
-  prov_spec_text: contains,
-  prov_suffix: contains,
-  org_name: contains,
-  org_addr_1: contains,
-  org_city: startsWith,
-  org_state: { match: 'exact', matchText: 'Exact match.' },
-  org_zip: {
-    match: 'zip-prefix',
-    matchText: 'Starts with; a hyphen is ignored. With radius: the center, then `#####` or `#####-####`.',
-    form: {
-      pattern: /^[0-9]{1,5}$|^[0-9]{5}-?[0-9]{0,4}$/,
-      text: 'A ZIP code consists of up to nine digits.',
-    },
-  },
-  org_phone: { match: 'phone-prefix', matchText: 'Starts with, on the text as stored or on its digits.' },
+const matchTexts: Readonly<Record<FilterMatch, string>> = {
+  exact: 'Exact match.',
+  prefix: 'Starts with.',
+  contains: 'Contains (partial match accepted).',
+  'zip-prefix': 'Starts with; a hyphen is ignored.',
+  'phone-prefix': 'Starts with, on the text as stored or on its digits.',
 };
 
-const filters: readonly FilterParameter[] = recordFields.map((field) => ({
+const filters: readonly FilterParameter[] = providerFields.map((field) => ({
+  matchText: matchTexts[field.match],
   ...field,
   name: field.wireName,
   kind: 'filter',
   isSortable: true,
-  ...matching[field.wireName],
 }));
 
 const radius: ControlParameter = {
@@ -116,7 +96,7 @@ const radius: ControlParameter = {
 
 /**
  * Every parameter of the search (Directory spec: Search providers). Parsing, messages, the query plan, the OpenAPI
- * document and the conformance test walk this list; a new filter is one entry in `recordFields` and one in `matching`.
+ * document and the conformance test walk this list; a new filter is one entry in `providerFields`.
  */
 export const directoryParameters: readonly DirectoryParameter[] = [...controls, ...filters, radius];
 

@@ -1,5 +1,5 @@
+import { textFields, type ProviderRecord } from '../../lib/provider-record/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
-import { textFields, type ProviderRecord } from '../../lib/provider-index/index.ts';
 import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
 import { DirectoryError } from './errors.ts';
 import { createRowChecker } from './load/check-row.ts';

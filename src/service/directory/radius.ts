@@ -2,7 +2,7 @@ import type { FieldProblem } from '../../core/index.ts';
 import type { ProviderQuery } from '../../lib/provider-index/index.ts';
 import { DirectoryError } from './errors.ts';
 import { maxRadiusMiles } from './limits.ts';
-import type { WireName } from './record-fields.ts';
+import type { WireName } from '../../lib/provider-record/index.ts';
 import type { SuppliedParameters } from './parameters.ts';
 
 export interface Point {

@@ -1,5 +1,6 @@
+import type { TextField } from '../../lib/provider-record/index.ts';
 import type { FieldProblem } from '../../core/index.ts';
-import type { ProviderQuery, TextField } from '../../lib/provider-index/index.ts';
+import type { ProviderQuery } from '../../lib/provider-index/index.ts';
 import { directoryParameters, type DirectoryParameter, type SuppliedParameters } from './parameters.ts';
 
 type SortKey = ProviderQuery['sort'][number];

@@ -1,11 +1,11 @@
 import type { ProviderIndex, RecordFormat, SearchResult } from '../../lib/provider-index/index.ts';
-import { recordFields } from './record-fields.ts';
+import { providerFields } from '../../lib/provider-record/index.ts';
 
 /** A provider record on the wire (Directory spec: Provider record). */
 const providerFormat: RecordFormat = {
   values: [
     ['{"id":', 'id'],
-    ...recordFields.map(
+    ...providerFields.map(
       ({ wireName, field }, at) => [`${at === 0 ? '' : '"'},"${wireName}":"`, field] as const,
     ),
     ['","lat":', 'latitude'],

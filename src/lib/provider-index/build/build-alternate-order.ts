@@ -1,11 +1,11 @@
 import type { ArrayStore } from '../arrays.ts';
-import { alternateKeys, type ColumnName } from '../columns.ts';
+import { alternateKeyOf } from '../columns.ts';
 import type { BuiltColumn } from './build-column.ts';
 import { sortTexts } from './sort-texts.ts';
 
 /** For ZIP codes and telephone numbers: the groups in the order of their texts without punctuation, unless that is the same. */
 export function buildAlternateOrder(column: BuiltColumn, store: ArrayStore): void {
-  const isKept = alternateKeys[column.name as ColumnName];
+  const isKept = alternateKeyOf(column.name);
   if (isKept === undefined) return;
   const { bytes, offsets, count } = column.folded;
   const kept = new Uint8Array(bytes.length);

@@ -1,6 +1,7 @@
 import { ProviderIndexError } from '../errors.ts';
 import { maxTextLength } from '../text-column.ts';
-import type { IndexBuilder, ProviderRecord } from '../types.ts';
+import { textFields } from '../../provider-record/index.ts';
+import type { IndexBuilder } from '../types.ts';
 import { finishIndex, finishInThreads, noPoint, type Collected } from './finish-index.ts';
 import { createGrowingColumn } from './growing-column.ts';
 import { createPointInterner } from './point-interner.ts';
@@ -30,68 +31,43 @@ export function createIndexBuilder({
     pointOfRecord: pointOfRecord.values(),
     frequentRows,
   });
+  const add: IndexBuilder['addTexts'] = (id, fields, latitude, longitude) => {
+    checkRecord(id, fields);
+    const hasPoint = checkPoint(id, latitude, longitude);
+    if (count === ids.length) ids = enlarge(ids);
+    ids[count++] = id;
+    pointOfRecord.push(hasPoint ? points.intern(latitude as number, longitude as number) : noPoint);
+    texts.add(fields);
+  };
   return {
     add(record) {
-      const hasPoint = checkRecord(record);
-      if (count === ids.length) ids = enlarge(ids);
-      ids[count++] = record.id;
-      pointOfRecord.push(
-        hasPoint ? points.intern(record.latitude as number, record.longitude as number) : noPoint,
-      );
-      texts.add(record);
+      const fields = textFields.map((field) => record[field]);
+      add(record.id, fields, record.latitude, record.longitude);
     },
+    addTexts: add,
     finish: () => finishIndex(collect()),
     finishInThreads: () => finishInThreads(collect()),
   };
 }
 
-// True with coordinates.
-function checkRecord(record: ProviderRecord): boolean {
-  if (!Number.isSafeInteger(record.id) || record.id < 0) {
+function checkRecord(id: number, texts: readonly string[]): void {
+  if (!Number.isSafeInteger(id) || id < 0) {
     throw new ProviderIndexError('INDEX_RECORD_INVALID', 'A record id is no non-negative whole number.');
   }
-  if (longestText(record) > maxTextLength) {
+  for (let index = 0; index < textFields.length; index++) {
+    if ((texts[index] as string).length <= maxTextLength) continue;
     throw new ProviderIndexError(
       'INDEX_RECORD_INVALID',
-      `A text of record ${record.id} is longer than ${maxTextLength} characters.`,
+      `A text of record ${id} is longer than ${maxTextLength} characters.`,
     );
   }
-  const { latitude, longitude } = record;
-  if (latitude === undefined && longitude === undefined) return false;
-  if (
-    latitude === undefined ||
-    longitude === undefined ||
-    !(Math.abs(latitude) <= 90) ||
-    !(Math.abs(longitude) <= 180)
-  ) {
-    throw new ProviderIndexError('INDEX_RECORD_INVALID', `Record ${record.id} has faulty coordinates.`);
-  }
-  return true;
 }
 
-// Spelled out, because this runs for each of millions of records.
-function longestText(record: ProviderRecord): number {
-  const names = Math.max(
-    record.firstName.length,
-    record.middleName.length,
-    record.lastName.length,
-    record.suffix.length,
-  );
-  const place = Math.max(
-    record.street.length,
-    record.city.length,
-    record.state.length,
-    record.zip.length,
-    record.phone.length,
-  );
-  return Math.max(
-    names,
-    place,
-    record.npi.length,
-    record.directAddress.length,
-    record.organization.length,
-    record.specialty.length,
-  );
+// True with coordinates.
+function checkPoint(id: number, latitude: number | undefined, longitude: number | undefined): boolean {
+  if (latitude === undefined && longitude === undefined) return false;
+  if (Math.abs(latitude ?? Number.NaN) <= 90 && Math.abs(longitude ?? Number.NaN) <= 180) return true;
+  throw new ProviderIndexError('INDEX_RECORD_INVALID', `Record ${id} has faulty coordinates.`);
 }
 
 function enlarge(values: Float64Array): Float64Array<ArrayBuffer> {

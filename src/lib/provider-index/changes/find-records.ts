@@ -1,5 +1,6 @@
+import type { ProviderRecord } from '../../provider-record/index.ts';
 import { openPart } from '../open-index.ts';
-import type { ProviderRecord, SharedIndexBytes } from '../types.ts';
+import type { SharedIndexBytes } from '../types.ts';
 
 // Most rows are told apart from the wanted ones by the last bits of their ids alone.
 const sieveMask = 0xffff;

@@ -1,3 +1,4 @@
+import type { ProviderRecord } from '../../provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -14,7 +15,6 @@ import {
   openIndex,
   type ProviderIndex,
   type ProviderQuery,
-  type ProviderRecord,
   type SharedIndexBytes,
 } from '../index.ts';
 import { openPart } from '../open-index.ts';

@@ -1,4 +1,4 @@
-import { KeyTable } from '../load/key-table.ts';
+import { KeyTable } from '../records/key-table.ts';
 
 /** Where a load keeps an entry. */
 export interface EntryPlace {

@@ -1,7 +1,7 @@
-import type { ProviderRecord } from '../../../lib/provider-index/index.ts';
-import type { Block } from '../load/block.ts';
+import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
+import type { Block } from '../records/block.ts';
 import { readEntryKeys } from '../store/entry-keys.ts';
-import { hashAddress, hashLine, provisionedBlocks, type HashSeed } from '../store/provisioned.ts';
+import { hashAddress, hashHosted, provisionedBlocks, type HashSeed } from '../store/provisioned.ts';
 import type { SnapshotName } from '../store/snapshot-files.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { LoadRow, ProvisionedRow } from '../store/tables.ts';
@@ -104,7 +104,7 @@ async function addHosted(
   }
   for (const { record } of rows) {
     if (record === '') continue;
-    hashLine(record, seed, hash);
+    hashHosted(record, seed, hash);
     changed.obtain(hash.low, hash.high).hosted = 'since';
   }
 }

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { readKeys, readLines } from '../load/block.ts';
+import { readKeys, readLines } from '../records/block.ts';
+import { textOf } from '../records/record-line.ts';
 import { readBlock } from '../store/generation.ts';
-import { hashLine, type HashSeed } from '../store/provisioned.ts';
+import { hashHosted, type HashSeed } from '../store/provisioned.ts';
 import type { SnapshotName } from '../store/snapshot-files.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { LoadRow } from '../store/tables.ts';
@@ -27,7 +28,7 @@ export async function markHosted(
       const block = await readBlock(db, load.id, sequence);
       const keys = readKeys(block);
       const addresses = readLines(block).flatMap((line, entry) =>
-        keys[entry * 4 + 2] === 0 ? [] : [(line.split('\t', 6)[5] ?? '').toLowerCase()],
+        keys[entry * 4 + 2] === 0 ? [] : [textOf(line, 'directAddress').toLowerCase()],
       );
       for (let start = 0; start < addresses.length; start += addressesPerRead)
         await markAddresses(db, base, addresses.slice(start, start + addressesPerRead), seed, changed);
@@ -52,7 +53,7 @@ async function markAddresses(
     .execute();
   const hash = { low: 0, high: 0 };
   for (const { record } of rows) {
-    hashLine(record, seed, hash);
+    hashHosted(record, seed, hash);
     const key = changed.find(hash.low, hash.high);
     if (key !== undefined) key.hosted = 'before';
   }

@@ -1,4 +1,5 @@
-import type { ProviderRecord, SharedIndexBytes } from '../../../lib/provider-index/index.ts';
+import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
+import type { SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import type { LiveBlock } from '../store/generation.ts';
 
 /** What the main thread asks of the index thread. */

@@ -1,7 +1,8 @@
+import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 import { totalmem } from 'node:os';
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';
 import { createTaskThreads, threadScript } from '../../../core/threads/index.ts';
-import type { ProviderRecord, SharedIndexBytes } from '../../../lib/provider-index/index.ts';
+import type { SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { LiveBlock } from '../store/generation.ts';
 import type { IndexReply, IndexRequest } from './protocol.ts';

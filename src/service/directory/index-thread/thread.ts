@@ -9,7 +9,7 @@ import {
   type IndexBuilder,
   type SharedIndexBytes,
 } from '../../../lib/provider-index/index.ts';
-import { readKeys, readLines, readRecord } from '../load/block.ts';
+import { addLine, readKeys, readLines } from '../records/block.ts';
 import type { LiveBlock } from '../store/generation.ts';
 import type { IndexReply, IndexRequest } from './protocol.ts';
 
@@ -43,7 +43,7 @@ function addBlock(target: IndexBuilder, block: LiveBlock): void {
   for (let entry = 0; entry < block.recordCount; entry++) {
     const id = keys[entry * 4 + 2] ?? 0;
     if (id === 0 || block.skip?.[entry] === 1) continue;
-    target.add(readRecord(id, lines[entry] ?? ''));
+    addLine(target, id, lines[entry] ?? '');
     recordCount++;
   }
 }

@@ -1,3 +1,4 @@
+import { textFields, type TextField } from '../../../lib/provider-record/index.ts';
 import {
   findDirectAddress,
   hasNpiCheckDigit,
@@ -5,7 +6,6 @@ import {
   stateNames,
   type Npi,
 } from '../../../lib/values/index.ts';
-import { textFields, type TextField } from '../../../lib/provider-index/index.ts';
 import type { Gazetteer } from '../../../lib/geo/index.ts';
 import { maxFieldLength } from '../limits.ts';
 import { createPlaceTable, type PlaceOfZip } from './place-table.ts';

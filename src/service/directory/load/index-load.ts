@@ -6,10 +6,10 @@ import { storeBlocks, type BegunLoad } from '../store/loads.ts';
 import { readProvisioned } from '../store/provisioned.ts';
 import { openSnapshotFiles } from '../store/snapshot-files.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
-import { BlockWriter, readKeys, readLines, type Block } from './block.ts';
+import { BlockWriter, readKeys, readLines, type Block } from '../records/block.ts';
 import type { ImportContext } from './context.ts';
 import { isServedAsChanges } from './is-served-as-changes.ts';
-import { KeyTable } from './key-table.ts';
+import { KeyTable } from '../records/key-table.ts';
 import type { LoadedRows } from './load-rows.ts';
 
 /** What an activation must know of the stored blocks. */

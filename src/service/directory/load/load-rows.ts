@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DirectoryError } from '../errors.ts';
 import { readGeneration, readKeyTable } from '../store/generation.ts';
 import type { DirectoryTables } from '../store/tables.ts';
-import { readKeys, readLines } from './block.ts';
+import { readKeys, readLines } from '../records/block.ts';
+import { textOf } from '../records/record-line.ts';
 import type { CsvRow } from './csv-reader.ts';
 import { EntryWriter, type EntryWriterOptions } from './entry-writer.ts';
 import type { InputPlan } from './plan-input.ts';
@@ -64,7 +65,7 @@ async function removeVanished(
   for await (const block of readGeneration(context.storage.tables<DirectoryTables>(), load.chain)) {
     const keys = readKeys(block);
     for (const [entry, line] of readLines(block).entries()) {
-      if (block.skip?.[entry] === 1 || !npis.has(Number(line.slice(0, line.indexOf('\t'))))) continue;
+      if (block.skip?.[entry] === 1 || !npis.has(Number(textOf(line, 'npi')))) continue;
       entries.removeUnlessMet(keys[entry * 4] ?? 0, keys[entry * 4 + 1] ?? 0);
     }
     await entries.settle();

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { readKeys } from '../load/block.ts';
+import { readKeys } from '../records/block.ts';
 import type { DirectoryDb } from './state.ts';
 import type { LoadRow } from './tables.ts';
 

@@ -1,5 +1,5 @@
-import { readKeys, type Block } from '../load/block.ts';
-import { KeyTable } from '../load/key-table.ts';
+import { readKeys, type Block } from '../records/block.ts';
+import { KeyTable } from '../records/key-table.ts';
 import { readEntryKeys } from './entry-keys.ts';
 import type { LoadRow } from './tables.ts';
 import type { DirectoryDb } from './state.ts';

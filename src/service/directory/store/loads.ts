@@ -2,8 +2,7 @@ import type { Clock } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import { DirectoryError } from '../errors.ts';
-import type { Block } from '../load/block.ts';
-import type { LoadReport } from '../load/quality-report.ts';
+import type { Block } from '../records/block.ts';
 import { clearDeadLoads, removeBlocks } from './clear-loads.ts';
 import {
   findLoad,
@@ -21,6 +20,11 @@ export interface LoadStart {
   readonly kind: LoadKind;
   readonly format: string;
   readonly source: string;
+}
+
+/** What is stored of a load's report: these for ourselves, the rest as it is. */
+interface StoredReport extends LoadStart {
+  readonly recordCount: number;
 }
 
 /** A load that has been begun: its number and what it builds upon. */
@@ -121,7 +125,7 @@ export interface Activation {
   readonly load: BegunLoad;
   readonly parentId: number | null;
   readonly blockCount: number;
-  readonly report: LoadReport;
+  readonly report: StoredReport;
   /** Reserved ids that were not used: `[first, end)`. */
   readonly unusedIds: { readonly first: number; readonly end: number };
 }
@@ -178,7 +182,7 @@ export async function failLoad(
   storage: Storage,
   clock: Clock,
   loadId: number,
-  report: LoadReport,
+  report: StoredReport,
 ): Promise<void> {
   const result = await storage
     .tables<DirectoryTables>()

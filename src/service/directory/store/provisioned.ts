@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Storage } from '../../../platform/index.ts';
 import type { AuditEvent } from '../../audit/index.ts';
-import { BlockWriter, type Block } from '../load/block.ts';
-import { hashText, type TextHash } from '../load/hash-text.ts';
+import { BlockWriter, type Block } from '../records/block.ts';
+import { hashText, type TextHash } from '../records/hash-text.ts';
+import { markLine, readMarkedLine, textOf } from '../records/record-line.ts';
 import type { ActivationContext } from './loads.ts';
 import { getState, loadState, updateState, type DirectoryDb } from './state.ts';
 import type { DirectoryTables, ProvisionedRow } from './tables.ts';
@@ -30,9 +31,9 @@ export async function storeProvisioned(
       .select(['record_id', 'record'])
       .where('address_key', '=', record.addressKey)
       .executeTakeFirst();
-    if (known?.record === record.line) return;
+    if (known !== undefined && readMarkedLine(known.record) === record.line) return;
     const revision = state.revision + 1;
-    const row = { record: record.line, updated_at: clock.now().getTime(), revision };
+    const row = { record: markLine(record.line), updated_at: clock.now().getTime(), revision };
     await tx
       .insertInto('directory_provisioned')
       .values({ ...row, address_key: record.addressKey, record_id: known?.record_id ?? state.next_record_id })
@@ -94,8 +95,8 @@ export async function provisionedBlocks(
   for (let start = 0; start < rows.length; start += recordsPerBlock) {
     const writer = new BlockWriter(recordsPerBlock);
     for (const row of rows.slice(start, start + recordsPerBlock)) {
-      hashLine(row.record, seed, hash);
-      writer.add(hash.low, hash.high, row.record_id, 0, row.record);
+      hashHosted(row.record, seed, hash);
+      writer.add(hash.low, hash.high, row.record_id, 0, readMarkedLine(row.record));
     }
     blocks.push(writer.take() as Block);
     await nextTurn();
@@ -115,10 +116,10 @@ export function seedOf(secret: Uint8Array): HashSeed {
   return { low: view.getUint32(0, true), high: view.getUint32(4, true) };
 }
 
-/** The hash of the key that a load without a key column gives to the same record. */
-export function hashLine(line: string, seed: HashSeed, out: TextHash): void {
-  const fields = line.split('\t');
-  hashAddress(fields[5] ?? '', fields[0] ?? '', seed, out);
+/** The hash of the key that a load without a key column gives to the record of a hosted row. */
+export function hashHosted(record: string, seed: HashSeed, out: TextHash): void {
+  const line = readMarkedLine(record);
+  hashAddress(textOf(line, 'directAddress'), textOf(line, 'npi'), seed, out);
 }
 
 /** The same, from the Direct address and the NPI. */

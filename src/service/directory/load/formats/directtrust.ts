@@ -1,28 +1,6 @@
-import { textFields, type TextField } from '../../../../lib/provider-index/index.ts';
+import { providerFields } from '../../../../lib/provider-record/index.ts';
 import { findColumn, wantedColumns, type RowFormat } from './format.ts';
 import { isPatientCategory } from './patient.ts';
-
-/** Column names of the aggregated directory for each field of the record; later ones stand in for blank values. */
-const columnNames: Readonly<Record<TextField, readonly string[]>> = {
-  npi: ['provider_npi'],
-  firstName: ['provider_first_name'],
-  middleName: ['provider_middle_name'],
-  lastName: ['provider_last_name'],
-  suffix: ['provider_suffix', 'provider_name_suffix'],
-  directAddress: ['service_direct_address', 'direct_address'],
-  organization: ['organization_name'],
-  specialty: ['provider_specialty', 'organization_specialty', 'service_description'],
-  street: [
-    'organization_address_line_1',
-    'organization_address_line1',
-    'organization_address_1',
-    'organization_address',
-  ],
-  city: ['organization_city'],
-  state: ['organization_state'],
-  zip: ['organization_postal_code', 'organization_zip'],
-  phone: ['organization_phone', 'organization_phone_number'],
-};
 
 const categoryNames = [
   'entity_category',
@@ -35,7 +13,10 @@ const categoryNames = [
 
 /** True if the header is that of the aggregated directory (DIR-01). */
 export function isDirectTrustHeader(header: readonly string[]): boolean {
-  return columnNames.directAddress.some((name) => header.includes(name));
+  return providerFields.some(
+    ({ field, directTrust }) =>
+      field === 'directAddress' && directTrust.some((name) => header.includes(name)),
+  );
 }
 
 /**
@@ -43,8 +24,8 @@ export function isDirectTrustHeader(header: readonly string[]): boolean {
  * The organization's NPI is not the provider's and is not used; an organization's own address has a blank NPI.
  */
 export function createDirectTrustFormat(header: readonly string[]): RowFormat {
-  const texts = textFields.map((field) =>
-    columnNames[field].map((name) => header.indexOf(name)).filter((at) => at >= 0),
+  const texts = providerFields.map(({ directTrust }) =>
+    directTrust.map((name) => header.indexOf(name)).filter((at) => at >= 0),
   );
   const categories = categoryNames.map((name) => header.indexOf(name)).filter((at) => at >= 0);
   const [latitude, longitude] = [

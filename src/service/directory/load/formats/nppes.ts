@@ -1,5 +1,5 @@
+import { textFields, type TextField } from '../../../../lib/provider-record/index.ts';
 import { DirectoryError } from '../../errors.ts';
-import { textFields, type TextField } from '../../../../lib/provider-index/index.ts';
 import type { RowDraft } from '../row.ts';
 import { findColumn, wantedColumns, type RowFormat } from './format.ts';
 import type { NppesEndpoint, NppesEndpoints } from './nppes-endpoints.ts';

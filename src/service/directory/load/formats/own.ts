@@ -1,5 +1,5 @@
 import { DirectoryError } from '../../errors.ts';
-import { recordFields } from '../../record-fields.ts';
+import { providerFields } from '../../../../lib/provider-record/index.ts';
 import { wantedColumns, type RowFormat } from './format.ts';
 import { isPatientCategory } from './patient.ts';
 
@@ -16,14 +16,14 @@ export function isOwnHeader(header: readonly string[]): boolean {
  * misspelt one would lose its data in silence. Throws DIRECTORY_FORMAT_UNKNOWN.
  */
 export function createOwnFormat(header: readonly string[]): RowFormat {
-  const known = new Set<string>([...recordFields.map((field) => field.wireName), ...extraColumns]);
+  const known = new Set<string>([...providerFields.map((field) => field.wireName), ...extraColumns]);
   const unknown = header.filter((name) => !known.has(name));
   if (unknown.length > 0 || new Set(header).size < header.length) {
     const what =
       unknown.length > 0 ? `unknown columns: ${unknown.slice(0, 5).join(', ')}` : 'a repeated column';
     throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', `The header has ${what}`);
   }
-  const texts = recordFields.map((field) => header.indexOf(field.wireName));
+  const texts = providerFields.map((field) => header.indexOf(field.wireName));
   const [lat = -1, lng = -1, key = -1, action = -1, category = -1] = extraColumns.map((name) =>
     header.indexOf(name),
   );

@@ -1,11 +1,13 @@
+import type { IndexBuilder } from '../../../lib/provider-index/index.ts';
+import { textFields } from '../../../lib/provider-record/index.ts';
+import { recordLayout } from './record-line.ts';
 import { zstdCompressSync, zstdDecompressSync, constants } from 'node:zlib';
 import { viewAsBuffer } from '../../../core/index.ts';
-import type { ProviderRecord } from '../../../lib/provider-index/index.ts';
 
 /**
  * A block of records as it is stored. `keys` has 16 bytes an entry, little-endian: key hash low and high, record id
- * (0 for a removal), check sum of the content. `records` is zstd-compressed UTF-8: one line an entry (an empty one for
- * a removal), fields separated by tabs in the order of `textFields`, then latitude and longitude, empty if unknown.
+ * (0 for a removal), check sum of the content. `records` is the version of its lines in one byte, then zstd-compressed
+ * UTF-8: one line an entry (an empty one for a removal; see record-line.ts).
  */
 export interface Block {
   readonly keys: Uint8Array;
@@ -49,7 +51,8 @@ export class BlockWriter {
     const recordCount = this.#lines.length;
     if (recordCount === 0) return undefined;
     const keys = new Uint8Array(this.#keys.buffer.slice(0, recordCount * entryLength));
-    const records = zstdCompressSync(Buffer.from(this.#lines.join('\n')), zstdOptions);
+    const compressed = zstdCompressSync(Buffer.from(this.#lines.join('\n')), zstdOptions);
+    const records = Buffer.concat([Buffer.of(recordLayout.version), compressed]);
     this.#lines.length = 0;
     return { keys, records, recordCount };
   }
@@ -61,34 +64,24 @@ export function readKeys({ keys, recordCount }: Pick<Block, 'keys' | 'recordCoun
   return new Uint32Array(aligned.buffer, aligned.byteOffset, recordCount * 4);
 }
 
-/** The lines of a block, one an entry. */
-export function readLines(block: Block): string[] {
-  return viewAsBuffer(zstdDecompressSync(block.records)).toString().split('\n');
+// Version 1 was stored without its byte. A zstd frame begins with this one (RFC 8878 §3.1.1).
+const zstdMagicByte = 0x28;
+
+/** The lines of a block in the present version, one an entry. */
+export function readLines({ records }: Pick<Block, 'records'>, layout = recordLayout): string[] {
+  const isMarked = records[0] !== zstdMagicByte;
+  const version = isMarked ? (records[0] as number) : 1;
+  const text = viewAsBuffer(zstdDecompressSync(isMarked ? records.subarray(1) : records)).toString();
+  const lines = text.split('\n');
+  return version === layout.version ? lines : lines.map((line) => layout.upgrade(line, version));
 }
 
-/** The record that a line stands for. The fields are spelled out, because this runs once for each of millions of rows. */
-export function readRecord(id: number, line: string): ProviderRecord {
+/** Puts the record that a line stands for into an index. */
+export function addLine(builder: Pick<IndexBuilder, 'addTexts'>, id: number, line: string): void {
   const parts = line.split('\t');
-  const text = {
-    id,
-    npi: parts[0] ?? '',
-    firstName: parts[1] ?? '',
-    middleName: parts[2] ?? '',
-    lastName: parts[3] ?? '',
-    suffix: parts[4] ?? '',
-    directAddress: parts[5] ?? '',
-    organization: parts[6] ?? '',
-    specialty: parts[7] ?? '',
-    street: parts[8] ?? '',
-    city: parts[9] ?? '',
-    state: parts[10] ?? '',
-    zip: parts[11] ?? '',
-    phone: parts[12] ?? '',
-  } satisfies ProviderRecord;
-  const latitude = parts[13] ?? '';
-  if (latitude === '') return text;
-  const record: ProviderRecord & { latitude?: number; longitude?: number } = text;
-  record.latitude = Number(latitude);
-  record.longitude = Number(parts[14]);
-  return record;
+  const latitude = parts[fieldCount] ?? '';
+  if (latitude === '') builder.addTexts(id, parts);
+  else builder.addTexts(id, parts, Number(latitude), Number(parts[fieldCount + 1]));
 }
+
+const fieldCount = textFields.length;

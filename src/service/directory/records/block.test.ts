@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { zstdCompressSync } from 'node:zlib';
+import { createIndexBuilder, openIndex } from '../../../lib/provider-index/index.ts';
+import { providerFields } from '../../../lib/provider-record/index.ts';
+import { addLine, BlockWriter, readKeys, readLines } from './block.ts';
+import { createRecordLayout, markLine, readMarkedLine } from './record-line.ts';
+
+const line =
+  '1000000004\tAna\tQ\tNúñez\tMD\tana@d.example\tClinic\tCardiology\t1 Main St\tBoston\tMA\t02114\t555\t42.5\t-71.25';
+
+test('a block gives back the keys, ids, check sums and lines that were put in', () => {
+  const writer = new BlockWriter(2);
+  writer.add(1, 0xffffffff, 7, 9, line);
+  assert.equal(writer.isFull, false);
+  writer.add(2, 3, 0, 0, '');
+  assert.equal(writer.isFull, true);
+  const block = writer.take();
+  assert.ok(block);
+  assert.deepEqual([...readKeys(block)], [1, 0xffffffff, 7, 9, 2, 3, 0, 0]);
+  assert.deepEqual(readLines(block), [line, '']);
+  assert.equal(writer.take(), undefined);
+});
+
+test('keys are read whatever memory a driver hands them over in', () => {
+  const writer = new BlockWriter(1);
+  writer.add(5, 6, 7, 8, line);
+  const block = writer.take();
+  assert.ok(block);
+  const shifted = new Uint8Array(block.keys.length + 1).subarray(1);
+  shifted.set(block.keys);
+  assert.deepEqual([...readKeys({ ...block, keys: shifted })], [5, 6, 7, 8]);
+});
+
+test('a line stands for a record; without coordinates it has none', () => {
+  const builder = createIndexBuilder();
+  addLine(builder, 7, line);
+  addLine(builder, 8, line.replace('42.5\t-71.25', '\t'));
+  const index = openIndex(builder.finish());
+  const record = index.record(0);
+  assert.deepEqual(
+    [record.id, record.lastName, record.phone, record.latitude, record.longitude],
+    [7, 'Núñez', '555', 42.5, -71.25],
+  );
+  const placeless = index.record(1);
+  assert.ok(!('latitude' in placeless) && !('longitude' in placeless));
+});
+
+const fax = { field: 'fax', since: 2 };
+// A field that comes between the others, as one that is shown there would.
+const grown = createRecordLayout([...providerFields.slice(0, 4), fax, ...providerFields.slice(4)]);
+const upgraded = line.replace('Núñez\t', 'Núñez\t\t');
+
+test('a block of the first version, stored without its number, is read once a field was added', () => {
+  const old = { records: zstdCompressSync(Buffer.from(`${line}\n`)) };
+  assert.deepEqual(readLines(old), [line, '']);
+  assert.deepEqual(readLines(old, grown), [upgraded, '']);
+});
+
+test('a block of today is read once a field was added, and never by a program that is older than it', () => {
+  const writer = new BlockWriter(1);
+  writer.add(1, 2, 3, 4, line);
+  const block = writer.take();
+  assert.ok(block);
+  assert.deepEqual(readLines(block, grown), [upgraded]);
+  const newer = { records: Buffer.concat([Buffer.of(2), block.records.subarray(1)]) };
+  assert.throws(() => readLines(newer), /version 2/);
+});
+
+test('a hosted row of the first version, without its mark, is read like one of today', () => {
+  for (const record of [line, markLine(line)]) {
+    assert.equal(readMarkedLine(record), line);
+    assert.equal(readMarkedLine(record, grown), upgraded);
+  }
+  const blank = line.slice(10);
+  assert.equal(readMarkedLine(blank), blank);
+  assert.equal(readMarkedLine(markLine(blank)), blank);
+  assert.throws(() => readMarkedLine(`v2\t${line}`), /version 2/);
+});

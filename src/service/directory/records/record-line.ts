@@ -1,0 +1,53 @@
+import { providerFields, type ProviderField, type TextField } from '../../../lib/provider-record/index.ts';
+
+/**
+ * How a record is stored as a line of text: its fields separated by tabs in the order of the table, then latitude and
+ * longitude, empty if unknown. Adding a field to the table makes a new version of the line; older ones stay readable.
+ */
+export interface RecordLayout {
+  /** The version that is written. */
+  readonly version: number;
+  /** A line of an older version as this version would have it: fields that it does not know are blank. Throws for a newer one. */
+  upgrade(line: string, version: number): string;
+}
+
+export function createRecordLayout(fields: readonly Pick<ProviderField, 'field' | 'since'>[]): RecordLayout {
+  const current = Math.max(...fields.map(({ since }) => since));
+  return {
+    version: current,
+    upgrade(line, version) {
+      if (version === current || line === '') return line;
+      if (version > current)
+        throw new TypeError(`A stored record has version ${version}, this program reads up to ${current}.`);
+      const parts = line.split('\t');
+      let next = 0;
+      const texts = fields.map(({ since }) => (since <= version ? (parts[next++] ?? '') : ''));
+      return [...texts, ...parts.slice(next)].join('\t');
+    },
+  };
+}
+
+export const recordLayout = createRecordLayout(providerFields);
+
+const positions = new Map(providerFields.map(({ field }, at): [TextField, number] => [field, at]));
+
+/** One field of a line. */
+export function textOf(line: string, field: TextField): string {
+  const position = positions.get(field) as number;
+  return line.split('\t', position + 1)[position] ?? '';
+}
+
+// Version 1 was stored without a mark; an NPI, with which such a line begins, has no letters.
+const versionMark = /^v([0-9]+)\t/;
+
+/** The line as a hosted row stores it. */
+export function markLine(line: string): string {
+  return `v${recordLayout.version}\t${line}`;
+}
+
+/** The line of a hosted row, whichever version it was written in; empty for an address taken out. */
+export function readMarkedLine(record: string, layout = recordLayout): string {
+  const mark = versionMark.exec(record);
+  if (mark === null) return layout.upgrade(record, 1);
+  return layout.upgrade(record.slice(mark[0].length), Number(mark[1]));
+}
