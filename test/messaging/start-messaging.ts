@@ -24,11 +24,13 @@ import {
   type IncomingAgent,
   type MailDates,
   type Messaging,
+  type MessagingOptions,
   type MessagingTables,
   type NoticeWindows,
   type SendLimits,
 } from '../../src/service/messaging/index.ts';
 import { createOauth, type ClientIdentity, type Oauth } from '../../src/service/oauth/index.ts';
+import { createDeadline } from '../support/time-scale.ts';
 import { createTrust, type Trust } from '../../src/service/trust/index.ts';
 import { openTestStorage } from '../support/storage.ts';
 import { createWebhooks, type Webhooks } from '../../src/service/webhook/index.ts';
@@ -82,6 +84,10 @@ export interface StartOptions {
   readonly mailDates?: MailDates;
   /** `spoolAll` for tests of what is spooled. */
   readonly directLimits?: DirectLimits;
+  readonly checkLimits?: MessagingOptions['checkLimits'];
+  readonly spoolLimits?: MessagingOptions['spoolLimits'];
+  /** Finds recipients' certificates; by default all have some but those in `refusals`. */
+  readonly resolveRecipients?: (recipients: readonly DirectAddress[]) => Promise<ResolvedRecipients>;
   /** Starts the workers; otherwise nothing happens by itself. */
   readonly isStarted?: boolean;
   readonly dir?: string;
@@ -137,13 +143,16 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     },
     agent: {
       openIncoming: (envelope, open) => openIncoming(envelope, open),
-      resolveRecipients: async (_from, recipients) => resolve(recipients, refusals),
+      resolveRecipients: async (_from, recipients) =>
+        options.resolveRecipients?.(recipients) ?? resolve(recipients, refusals),
     },
     idleMs: 20,
     ...(options.windows === undefined ? {} : { windows: options.windows }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.mailDates === undefined ? {} : { mailDates: options.mailDates }),
     ...(options.directLimits === undefined ? {} : { directLimits: options.directLimits }),
+    ...(options.checkLimits === undefined ? {} : { checkLimits: options.checkLimits }),
+    ...(options.spoolLimits === undefined ? {} : { spoolLimits: options.spoolLimits }),
   });
   if (options.isStarted !== false) {
     await webhooks.start();
@@ -255,9 +264,9 @@ export async function waitUntil(
   isDone: () => Promise<boolean> | boolean,
   what = 'the expected change',
 ): Promise<void> {
-  const until = Date.now() + 10_000;
+  const deadline = createDeadline(15_000);
   while (!(await isDone())) {
-    if (Date.now() > until) throw new Error(`waited in vain for ${what}`);
+    if (deadline.isOver()) throw new Error(`waited in vain for ${what}`);
     await new Promise((done) => setTimeout(done, 10));
   }
 }
