@@ -31,8 +31,7 @@ export async function startTestHttp(
   const world = await startTestMessaging(options);
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => world.logLines.push(line) });
   const app = await createHttpApp({
-    // A busy machine must not turn a test's request away.
-    config: { ...loadConfig({}).http, maxEventLoopDelayMs: 60_000 },
+    config: loadConfig({}).http,
     log,
     oauth: world.oauth,
     audit: world.audit,

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { systemClock, type Clock, createTokenBuckets } from '../../../core/index.ts';
+import type { DiskGuard } from '../../../platform/index.ts';
 import { maxBodyBytes, MessagingError, type Messaging } from '../../../service/messaging/index.ts';
 import { errorResponses, jsonMediaType } from '../envelope.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
@@ -12,6 +13,8 @@ export interface SendRouteOptions {
   /** The sends of a client without limits of its own (Decision 0007). */
   readonly sendLimits?: { readonly ratePerSecond: number; readonly burst: number };
   readonly clock?: Clock;
+  /** Whether there is room for more; without it there always is. */
+  readonly disk?: Pick<DiskGuard, 'requireRoom'>;
 }
 
 const usualSendLimits = { ratePerSecond: 20, burst: 40 };
@@ -21,6 +24,7 @@ export function sendCcdaRoute({
   messaging,
   sendLimits = usualSendLimits,
   clock = systemClock,
+  disk,
 }: SendRouteOptions): RouteModule {
   const buckets = createTokenBuckets({ ...sendLimits, clock });
   return (app) => {
@@ -38,10 +42,12 @@ export function sendCcdaRoute({
         retryAfterSeconds: taken.retryAfterSeconds,
       });
     };
+    const requireRoom = async (request: FastifyRequest): Promise<void> =>
+      disk?.requireRoom(Number(request.headers['content-length'] ?? 0));
     app.post(
       '/messaging/dirmsg/send_ccda',
       {
-        onRequest: [app.requireScope('messaging.api'), takeFromQuota],
+        onRequest: [app.requireScope('messaging.api'), requireRoom, takeFromQuota],
         bodyLimit: maxBodyBytes(messaging.limits),
         validatorCompiler: acceptAnyBody,
         schema: {
