@@ -27,7 +27,7 @@ export async function openHttpTarget({ directory, storage, audit }: OpenDirector
     );
   };
   const app = await createHttpApp({
-    config: { ...loadConfig({}).http, maxEventLoopDelayMs: 60_000 },
+    config: loadConfig({}).http,
     log: silentLog,
     oauth,
     audit,

@@ -15,7 +15,6 @@ const folder = await mkdtemp(path.join(process.env['BENCH_DIR'] ?? process.cwd()
 const settings = {
   'messaging.sendsPerSecond': '100000',
   'messaging.sendsBurst': '100000',
-  'http.maxEventLoopDelayMs': '60000',
   'messaging.processedWindowMinutes': '10',
 };
 const sandbox = await startSandbox({ folder, httpPort: 0, log: silentLog, settings });

@@ -22,6 +22,15 @@ export {
   type ManualClock,
   type RandomSource,
 } from './seams.ts';
+export {
+  createBudget,
+  type Budget,
+  type BudgetLimits,
+  type BudgetRefusal,
+  type Reservation,
+} from './budget.ts';
+export { createByteCollector, type ByteCollector } from './byte-collector.ts';
+export { createRateWatch, type RateWatch, type RateWatchOptions } from './rate-watch.ts';
 export { concatBytes, decodeBase64Strict, equalBytes, equalSecrets, toHex, viewAsBuffer } from './bytes.ts';
 export { createTokenBuckets, type BucketOptions, type Taken, type TokenBuckets } from './token-buckets.ts';
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';

@@ -4,6 +4,10 @@ export const platformErrors = {
   PLATFORM_CONFIG_INVALID: { kind: 'invalid-input' },
   PLATFORM_CONTENT_MISSING: { kind: 'internal' },
   PLATFORM_DATA_DIR_BUSY: { kind: 'conflict' },
+  PLATFORM_DISK_LOW: {
+    kind: 'unavailable',
+    publicMessage: 'The disk is nearly full: nothing new is accepted until there is room.',
+  },
   PLATFORM_KEY_FILE_UNUSABLE: { kind: 'internal' },
   PLATFORM_LEASE_LOST: { kind: 'conflict' },
   PLATFORM_MASTER_KEY_INVALID: { kind: 'internal' },

@@ -1,6 +1,6 @@
 /**
- * What a deployment owns: configuration, the database with its migrations, encryption at rest, log, metrics, and the
- * small machinery of background work (worker loop, node id, token buckets).
+ * What a deployment owns: configuration, the database with its migrations, encryption at rest, log, metrics, admission
+ * (what is refused before work begins), and the small machinery of background work (worker loop, node id, token buckets).
  *
  * Storage is one seam (Decision 0018): services see typed tables through Kysely, never a driver. Everything durable is
  * rows; there is no other queue. Encryption follows SEC-05 and SEC-06: AES-256-GCM under data keys, which are wrapped
@@ -56,6 +56,8 @@ export {
   type Leases,
 } from './work/leases.ts';
 export { createSteadyClock } from './work/steady-clock.ts';
+export { createDiskGuard, type DiskGuard, type DiskGuardOptions } from './admission/disk-guard.ts';
+export { createFairSlots, type FairSlots, type FairSlotsLimits } from './admission/fair-slots.ts';
 export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
 export { holdDataDir } from './work/hold-data-dir.ts';
 export { nodeId } from './work/node-id.ts';

@@ -59,7 +59,6 @@ export async function startOauthServer(options: ServerOptions = {}): Promise<Oau
   const config = loadConfig({
     DATA_DIR: dataDir,
     PORT: '0',
-    OPENHISP_HTTP_MAX_EVENT_LOOP_DELAY_MS: '60000',
     ...options.env,
   });
   const clock = createManualClock(new Date('2026-05-01T12:00:00Z'));

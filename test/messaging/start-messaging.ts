@@ -24,6 +24,7 @@ import {
   type IncomingAgent,
   type MailDates,
   type Messaging,
+  type MessagingOptions,
   type MessagingTables,
   type NoticeWindows,
   type SendLimits,
@@ -31,6 +32,7 @@ import {
   type SpoolCaps,
 } from '../../src/service/messaging/index.ts';
 import { createOauth, type ClientIdentity, type Oauth } from '../../src/service/oauth/index.ts';
+import { createDeadline } from '../support/time-scale.ts';
 import { createTrust, type Trust } from '../../src/service/trust/index.ts';
 import { createTestDatabase, openTestStorage, type TestDatabase } from '../support/storage.ts';
 import { createWebhooks, type Webhooks } from '../../src/service/webhook/index.ts';
@@ -88,6 +90,10 @@ export interface StartOptions {
   readonly sendRate?: SendRate;
   /** `spoolAll` for tests of what is spooled. */
   readonly directLimits?: DirectLimits;
+  readonly checkLimits?: MessagingOptions['checkLimits'];
+  readonly spoolLimits?: MessagingOptions['spoolLimits'];
+  /** Finds recipients' certificates; by default all have some but those in `refusals`. */
+  readonly resolveRecipients?: (recipients: readonly DirectAddress[]) => Promise<ResolvedRecipients>;
   /** Starts the workers; otherwise nothing happens by itself. */
   readonly isStarted?: boolean;
   readonly dir?: string;
@@ -165,7 +171,8 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     },
     agent: {
       openIncoming: (envelope, open) => openIncoming(envelope, open),
-      resolveRecipients: async (_from, recipients) => resolve(recipients, refusals),
+      resolveRecipients: async (_from, recipients) =>
+        options.resolveRecipients?.(recipients) ?? resolve(recipients, refusals),
     },
     idleMs: 20,
     ...(options.windows === undefined ? {} : { windows: options.windows }),
@@ -174,6 +181,8 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     ...(options.spoolCaps === undefined ? {} : { spoolCaps: options.spoolCaps }),
     ...(options.mailDates === undefined ? {} : { mailDates: options.mailDates }),
     ...(options.directLimits === undefined ? {} : { directLimits: options.directLimits }),
+    ...(options.checkLimits === undefined ? {} : { checkLimits: options.checkLimits }),
+    ...(options.spoolLimits === undefined ? {} : { spoolLimits: options.spoolLimits }),
   });
   if (options.isStarted !== false) {
     await webhooks.start();
@@ -287,9 +296,9 @@ export async function waitUntil(
   isDone: () => Promise<boolean> | boolean,
   what = 'the expected change',
 ): Promise<void> {
-  const until = Date.now() + 10_000;
+  const deadline = createDeadline(15_000);
   while (!(await isDone())) {
-    if (Date.now() > until) throw new Error(`waited in vain for ${what}`);
+    if (deadline.isOver()) throw new Error(`waited in vain for ${what}`);
     await new Promise((done) => setTimeout(done, 10));
   }
 }

@@ -82,7 +82,12 @@ describe('what is believed', () => {
       message: notice,
       timeoutMs: 10_000,
     });
-    assert.deepEqual(outcome.accepted, [demoAddress]);
+    // What is not encrypted is refused by its header (AS-71).
+    assert.deepEqual(outcome.accepted, []);
+    assert.deepEqual(
+      outcome.rejected.map(({ code, enhancedCode }) => [code, enhancedCode]),
+      [[554, '5.6.1']],
+    );
     const status = await waitFor(
       () => readStatus(world.client, id),
       (answer) => answer.result[0]?.final === true,

@@ -6,6 +6,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { createDeadline } from './time-scale.ts';
 
 // Debian keeps servers outside an ordinary user's PATH.
 const furtherFolders = [
@@ -18,6 +19,7 @@ const furtherFolders = [
 
 /** The full path of a program, or undefined when it is not installed. */
 export function findProgram(name: string): string | undefined {
+  if (path.isAbsolute(name)) return isExecutable(name) ? name : undefined;
   const folders = [
     ...(process.env['PATH'] ?? '').split(':'),
     ...furtherFolders.flatMap((folder) => globSync(folder)),
@@ -106,15 +108,16 @@ export async function runProgram(
   child.stdin?.on('error', () => {});
   child.stdin?.end(options.input);
   let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    child.kill('SIGKILL');
-  }, options.timeoutMs ?? 30_000);
+  const deadline = createDeadline(options.timeoutMs ?? 30_000);
+  const timer = setInterval(() => {
+    isLate = deadline.isOver();
+    if (isLate) child.kill('SIGKILL');
+  }, 200);
   const status = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  clearTimeout(timer);
+  clearInterval(timer);
   if (isLate) throw new Error(`${name} did not end in time`);
   return { status, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) };
 }
@@ -128,8 +131,8 @@ export interface RunningProgram {
 }
 
 export interface StartOptions extends RunOptions {
-  /** Called again and again until it is true. A port on 127.0.0.1 stands for "takes connections". */
-  readonly isReady: number | (() => boolean | Promise<boolean>);
+  /** Called with what it has written, again and again, until it is true. A port on 127.0.0.1 stands for "takes connections". */
+  readonly isReady: number | ((output: string) => boolean | Promise<boolean>);
 }
 
 /** Starts a server and waits until it is ready. Throws with its output when it ends early or takes too long. */
@@ -155,7 +158,7 @@ export async function startProgram(
     stop: () => stop(child, ended),
   };
   const { isReady, timeoutMs = 20_000 } = options;
-  const check = typeof isReady === 'number' ? () => takesConnections(isReady) : isReady;
+  const check = typeof isReady === 'number' ? () => takesConnections(isReady) : () => isReady(output);
   try {
     await waitUntil(
       async () => {
@@ -175,11 +178,29 @@ export async function startProgram(
 function launch(name: string, args: readonly string[], { cwd, env }: RunOptions): ChildProcess {
   const file = findProgram(name);
   if (file === undefined) throw new Error(`${name} is not installed`);
-  return spawn(file, args, {
+  const child = spawn(file, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env: { ...process.env, ...env } }),
   });
+  return endWithTests(child);
+}
+
+const running = new Set<ChildProcess>();
+
+/** Has the process killed when this one ends before it, so that tests that fail leave nothing behind. */
+export function endWithTests<Child extends ChildProcess>(child: Child): Child {
+  if (running.size === 0) process.on('exit', endRunning);
+  running.add(child);
+  child.once('exit', () => {
+    running.delete(child);
+    if (running.size === 0) process.off('exit', endRunning);
+  });
+  return child;
+}
+
+function endRunning(): void {
+  for (const child of running) child.kill('SIGKILL');
 }
 
 async function stop(child: ChildProcess, ended: Promise<void>): Promise<void> {
@@ -213,9 +234,9 @@ export async function waitUntil(
   options: WaitOptions = {},
 ): Promise<void> {
   const { timeoutMs = 10_000, what = 'a condition' } = options;
-  const deadline = Date.now() + timeoutMs;
+  const deadline = createDeadline(timeoutMs);
   while (!(await check())) {
-    if (Date.now() > deadline) throw new Error(`Waited in vain for ${what}`);
+    if (deadline.isOver()) throw new Error(`Waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createEdgeClient, demoAddress, partners, type EdgeCredentials } from '../../src/app/dev/index.ts';
+import { endWithTests } from '../support/processes.ts';
 import { readStatus, send, waitFor } from './sandbox-fixture.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -23,11 +24,13 @@ let port: number;
 const children = new Set<ChildProcess>();
 
 function start(): Running {
-  const child = spawn(process.execPath, ['bin/openhisp.js', 'sandbox'], {
-    cwd: root,
-    env: { ...process.env, DATA_DIR: folder, PORT: String(port) },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = endWithTests(
+    spawn(process.execPath, ['bin/openhisp.js', 'sandbox'], {
+      cwd: root,
+      env: { ...process.env, DATA_DIR: folder, PORT: String(port) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
   children.add(child);
   let output = '';
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -40,11 +43,13 @@ function start(): Running {
 }
 
 async function commandLine(...words: readonly string[]): Promise<void> {
-  const child = spawn(process.execPath, ['bin/openhisp.js', ...words], {
-    cwd: root,
-    env: { ...process.env, DATA_DIR: folder },
-    stdio: 'ignore',
-  });
+  const child = endWithTests(
+    spawn(process.execPath, ['bin/openhisp.js', ...words], {
+      cwd: root,
+      env: { ...process.env, DATA_DIR: folder },
+      stdio: 'ignore',
+    }),
+  );
   assert.deepEqual(await once(child, 'close'), [0, null]);
 }
 
@@ -56,7 +61,11 @@ async function isReady(): Promise<boolean> {
 }
 
 async function whenReady(running: Running): Promise<void> {
-  await waitFor(async () => (await isReady()) && running.output().includes('is ready'), Boolean, 60);
+  const isStarted = async (): Promise<boolean> => {
+    assert.equal(running.child.exitCode, null, running.output());
+    return (await isReady()) && running.output().includes('is ready');
+  };
+  await waitFor(isStarted, Boolean, 60);
 }
 
 async function readCredentials(): Promise<EdgeCredentials> {

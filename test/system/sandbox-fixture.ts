@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Log } from '../../src/core/index.ts';
+import { createDeadline } from '../support/time-scale.ts';
 import { createEdgeClient, startSandbox, type EdgeClient, type Sandbox } from '../../src/app/dev/index.ts';
 
 /** A sandbox of its own in a temporary folder, on free ports, with everything it logged. */
@@ -47,11 +48,11 @@ export async function waitFor<Value>(
   fits: (value: Value) => boolean,
   seconds = 30,
 ): Promise<Value> {
-  const deadline = Date.now() + seconds * 1000;
+  const deadline = createDeadline(seconds * 1000);
   for (;;) {
     const value = await ask();
     if (fits(value)) return value;
-    if (Date.now() > deadline)
+    if (deadline.isOver())
       assert.fail(`still not after ${seconds} s: ${JSON.stringify(value)?.slice(0, 2000)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -1,14 +1,13 @@
 import helmet from '@fastify/helmet';
-import underPressure from '@fastify/under-pressure';
 import fastify, { type FastifyServerOptions } from 'fastify';
 import type { Log } from '../../core/index.ts';
 import { createReport, readTlsFiles, type Config, type Metrics } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
+import { addAdmission } from './admission.ts';
 import { addDocument } from './document.ts';
 import { sendRefusal } from './error-map.ts';
-import { HttpError } from './errors.ts';
-import { httpEvents, type HttpReport } from './events.ts';
+import { httpEvents } from './events.ts';
 import { healthRoutes, type DegradedPart, type ReadinessChecks } from './health-routes.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { addObservation } from './observe.ts';
@@ -54,8 +53,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   const report = createReport(httpEvents, { metrics, log });
   addUnknownAddress(app, log);
   await addHeaders(app, config);
-  await addOverloadGuard(app, config, report);
-  addScopeCheck(app, { oauth, audit, report });
+  const admission = addAdmission(app, { config, metrics, report });
+  addScopeCheck(app, { oauth, audit, report, admission });
   await addDocument(app, { version: options.version ?? '0.1.0', publicUrl: config.publicUrl });
   const own = [
     tokenRoutes({ oauth, log, report, publicUrl: config.publicUrl }),
@@ -108,17 +107,5 @@ async function addHeaders(app: HispFastify, config: Config['http']): Promise<voi
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
     strictTransportSecurity: speaksTls ? { maxAge: 31_536_000, includeSubDomains: false } : false,
-  });
-}
-
-async function addOverloadGuard(app: HispFastify, config: Config['http'], report: HttpReport): Promise<void> {
-  await app.register(underPressure, {
-    maxEventLoopDelay: config.maxEventLoopDelayMs,
-    pressureHandler: (request) => {
-      // Health stays readable under load; it is how an operator sees the load.
-      if (request.url.startsWith('/health/') || request.url.startsWith('/metrics')) return;
-      report('overloaded', {}, { requestId: request.id });
-      throw new HttpError('HTTP_OVERLOADED', 'the event loop is held up', { retryAfterSeconds: 5 });
-    },
   });
 }

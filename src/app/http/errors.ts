@@ -4,6 +4,10 @@ export const httpErrors = {
   HTTP_REQUEST_INVALID: { kind: 'invalid-input' },
   HTTP_ROUTE_UNKNOWN: { kind: 'not-found', publicMessage: 'There is nothing at this address.' },
   HTTP_OVERLOADED: { kind: 'unavailable', publicMessage: 'The service is over capacity; try again shortly.' },
+  HTTP_CLIENT_BUSY: {
+    kind: 'rate-limited',
+    publicMessage: 'Too many requests, or too large ones, of this client are under way; try again shortly.',
+  },
   HTTP_NOT_READY: {
     kind: 'unavailable',
     publicMessage: 'The service is starting or a part it needs is down.',

@@ -22,11 +22,18 @@ export const httpEvents = {
     level: 'warn',
     text: 'token request refused',
   },
-  overloaded: {
-    counter: 'openhisp_http_overloaded_total',
-    help: 'Requests turned away because the event loop was held up.',
+  refused: {
+    counter: 'openhisp_http_refused_total',
+    help: 'Requests refused because a budget was used up: by their caller, or by all callers together.',
+    labels: ['reason'],
     level: 'warn',
-    text: 'request turned away: over capacity',
+    text: 'request refused: no room',
+  },
+  slowUpload: {
+    counter: 'openhisp_http_slow_uploads_total',
+    help: 'Requests ended because their body came too slowly.',
+    level: 'warn',
+    text: 'request ended: its body comes too slowly',
   },
 } as const satisfies EventTable;
 

@@ -1,4 +1,4 @@
-import { errorText, type Log } from '../../core/index.ts';
+import { CodedError, errorText, type FieldProblem, type Log } from '../../core/index.ts';
 import { HttpError } from './errors.ts';
 import type { RouteModule } from './types.ts';
 
@@ -29,23 +29,18 @@ export function healthRoutes({
       async () => ({ status: 'OK' }),
     );
     app.get('/health/ready', { schema: { summary: 'Can it serve?', tags: ['operation'] } }, async () => {
-      const failed = await findFailed(checks, log);
-      if (failed.length === 0) {
+      const problems = await findProblems(checks, log);
+      if (problems.length === 0) {
         const parts = degraded();
         return { status: 'OK', checks: Object.keys(checks), ...(parts.length > 0 && { degraded: parts }) };
       }
-      throw new HttpError('HTTP_NOT_READY', `not ready: ${failed.join(', ')}`, {
-        problems: failed.map((name) => ({
-          field: name,
-          reason: 'not_ready',
-          detail: `${name} is not ready.`,
-        })),
-      });
+      const names = problems.map(({ field }) => field).join(', ');
+      throw new HttpError('HTTP_NOT_READY', `not ready: ${names}`, { problems });
     });
   };
 }
 
-async function findFailed(checks: ReadinessChecks, log: Log): Promise<readonly string[]> {
+async function findProblems(checks: ReadinessChecks, log: Log): Promise<readonly FieldProblem[]> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
       try {
@@ -53,9 +48,16 @@ async function findFailed(checks: ReadinessChecks, log: Log): Promise<readonly s
         return undefined;
       } catch (error) {
         log.warn({ check: name, reason: errorText(error) }, 'a readiness check failed');
-        return name;
+        return describe(name, error);
       }
     }),
   );
-  return results.filter((name) => name !== undefined);
+  return results.filter((problem) => problem !== undefined);
+}
+
+// Errors of ours carry a text that is safe for strangers.
+function describe(name: string, error: unknown): FieldProblem {
+  if (!(error instanceof CodedError))
+    return { field: name, reason: 'not_ready', detail: `${name} is not ready.` };
+  return { field: name, reason: error.code.toLowerCase(), detail: error.publicMessage };
 }

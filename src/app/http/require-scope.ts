@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { errorCode } from '../../core/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { ClientIdentity, Oauth } from '../../service/oauth/index.ts';
+import type { Admission } from './admission.ts';
 import type { HttpReport } from './events.ts';
 import type { HispFastify, ScopeCheck } from './types.ts';
 
@@ -14,7 +15,13 @@ export function addScopeCheck(
     oauth,
     audit,
     report,
-  }: { readonly oauth: Oauth; readonly audit: Audit | undefined; readonly report: HttpReport },
+    admission,
+  }: {
+    readonly oauth: Oauth;
+    readonly audit: Audit | undefined;
+    readonly report: HttpReport;
+    readonly admission: Admission;
+  },
 ): void {
   app.decorateRequest('client', { getter: clientOf });
   app.decorate('requireScope', (scope): ScopeCheck => {
@@ -32,6 +39,7 @@ export function addScopeCheck(
         });
         throw error;
       }
+      admission.admitClient(request, request.client.clientId);
     };
     return Object.assign(check, { scope });
   });

@@ -11,12 +11,18 @@ export function addUnknownAddress(app: HispFastify, log: Log): void {
   app.addHook('onRoute', ({ url, method }) => {
     known.push({ form: toForm(url), methods: [method].flat() });
   });
-  app.setNotFoundHandler((request, reply) => {
+  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const path = request.url.split('?', 1)[0] ?? '';
     const methods = new Set(known.filter(({ form }) => form.test(path)).flatMap((route) => route.methods));
     if (methods.size > 0) return refuseMethod(request, reply, [...methods].sort());
     return sendRefusal(new HttpError('HTTP_ROUTE_UNKNOWN', 'no such route'), request, reply, log);
+  };
+  // Nothing is read of a body that has no route.
+  app.addHook('preParsing', async (request, reply, payload) => {
+    if (request.is404) await answer(request, reply);
+    return payload;
   });
+  app.setNotFoundHandler(answer);
 }
 
 function refuseMethod(

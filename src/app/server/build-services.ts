@@ -164,6 +164,18 @@ async function buildMessaging(
       textLength: maxTextCharacters,
     },
     sendRate: { ratePerSecond: settings.sendsPerSecond, burst: settings.sendsBurst },
+    checkLimits: {
+      addresses: config.admission.maxCheckedAddresses,
+      addressesPerClient: config.admission.maxCheckedAddressesPerClient,
+      atOnce: config.admission.addressChecks,
+      atOncePerClient: config.admission.addressChecksPerClient,
+    },
+    spoolLimits: {
+      mails: config.admission.maxWaitingMails,
+      mailsPerNetwork: config.admission.maxWaitingMailsPerNetwork,
+      bytes: config.admission.maxWaitingMailBytes,
+      bytesPerNetwork: config.admission.maxWaitingMailBytesPerNetwork,
+    },
     retention: {
       warnUnacknowledgedMs: settings.inboxDays * dayMs,
       keepAcknowledgedMs: settings.acknowledgedDays * dayMs,

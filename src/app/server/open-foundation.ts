@@ -1,5 +1,7 @@
+import path from 'node:path';
 import type { Clock, Log } from '../../core/index.ts';
 import {
+  createDiskGuard,
   createMetrics,
   hasDataKeys,
   holdDataDir,
@@ -8,6 +10,7 @@ import {
   openStorage,
   openVault,
   type Config,
+  type DiskGuard,
   type Metrics,
   type Storage,
   type StoredVault,
@@ -31,6 +34,7 @@ export interface Foundation extends Surroundings {
   readonly oauth: Oauth;
   readonly trust: Trust;
   readonly metrics: Metrics;
+  readonly disk: DiskGuard;
   /** Owner of this node's leases. */
   readonly nodeId: string;
 }
@@ -63,5 +67,18 @@ export async function openFoundation(surroundings: Surroundings, { keep }: Parts
   const oauth = createOauth({ storage, clock, audit, limits: config.oauth, acceptsQueryParameters });
   const trust = createTrust({ storage, vault, clock, audit });
   const metrics = createMetrics({ withProcess: true });
-  return { ...surroundings, metrics, storage, vault, audit, oauth, trust, nodeId: nodeId(config.dataDir) };
+  const folders = [config.dataDir, path.dirname(path.resolve(config.storage.file ?? config.dataDir))];
+  const { minFreeDiskBytes: minFreeBytes } = config.admission;
+  const disk = keep(await createDiskGuard({ folders, minFreeBytes, log, metrics }));
+  return {
+    ...surroundings,
+    metrics,
+    disk,
+    storage,
+    vault,
+    audit,
+    oauth,
+    trust,
+    nodeId: nodeId(config.dataDir),
+  };
 }

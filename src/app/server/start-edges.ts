@@ -1,11 +1,12 @@
 import type { AddressInfo } from 'node:net';
-import { errorText } from '../../core/index.ts';
+import { createBudget, errorText, type Budget } from '../../core/index.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createDnsServer } from '../../lib/dns/index.ts';
 import { createLdapResponder } from '../../lib/ldap/index.ts';
 import { readCertificates, writeTrustBundle } from '../../lib/pki/index.ts';
 import { findDirectAddress } from '../../lib/values/index.ts';
-import { readTlsFiles, useConfiguredFile, type Config } from '../../platform/index.ts';
+import type { SmtpServer } from '../../lib/smtp/index.ts';
+import { readTlsFiles, useConfiguredFile, type Config, type Metrics } from '../../platform/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import {
   createHttpApp,
@@ -35,7 +36,7 @@ export async function startHttp(
   parts: Parts,
   { checks, degraded }: Readiness,
 ): Promise<string> {
-  const { config, clock, storage } = foundation;
+  const { config, clock, storage, disk } = foundation;
   const { directory, messaging, webhooks } = services;
   const app = await createHttpApp({
     ...foundation,
@@ -43,6 +44,7 @@ export async function startHttp(
     version: packageJson.version,
     checks: {
       storage: createWriteProbe(() => proveWritable(storage), clock),
+      disk: async () => disk.requireRoom(),
       directory: async () => {
         if (!directory.isReady()) throw new Error('the directory index is being loaded');
       },
@@ -51,7 +53,7 @@ export async function startHttp(
     degraded,
     routes: [
       directoryRoutes({ directory }),
-      messagingRoutes({ messaging, webhooks }),
+      messagingRoutes({ messaging, webhooks, disk }),
       ...publishedBundle(config),
     ],
   });
@@ -72,24 +74,58 @@ function publishedBundle({ trust: { publishedAnchorsFile } }: Config): RouteModu
 
 /** Starts the listener for other HISPs. Returns its port. */
 export async function startSmtp(
-  { config, trust, log }: Foundation,
+  { config, trust, log, disk, metrics }: Foundation,
   { messaging }: Services,
   parts: Parts,
 ): Promise<number> {
-  const { host, port, hostname, maxMessageBytes, maxConnections, timeoutMs } = config.smtp;
-  const limits = { maxMessageBytes, maxConnections, idleMs: timeoutMs };
+  const { smtp } = config;
+  const { host, port, hostname } = smtp;
+  const budget = createBudget({
+    total: smtp.maxReceivingBytes,
+    perCaller: smtp.maxReceivingBytesPerNetwork,
+  });
+  const limits = {
+    maxMessageBytes: smtp.maxMessageBytes,
+    maxConnections: smtp.maxConnections,
+    maxConnectionsPerPeer: smtp.maxConnectionsPerAddress,
+    maxConnectionsPerNetwork: smtp.maxConnectionsPerNetwork,
+    maxUselessCommands: smtp.maxUselessCommands,
+    minBytesPerSecond: smtp.minBytesPerSecond,
+    rateWindowMs: smtp.rateWindowSeconds * 1000,
+    idleMs: smtp.timeoutMs,
+  };
   const tls = readTlsFiles('smtp', config.smtp);
   const listener = await startSmtpListener({
     host,
     port,
     hostname,
     limits,
+    budget,
     trust,
     messaging,
+    disk,
     log,
     ...(tls && { tls }),
   });
+  measureSmtp(metrics, listener, budget);
   return parts.keep(listener).port;
+}
+
+function measureSmtp(metrics: Metrics, listener: SmtpServer, budget: Budget): void {
+  metrics.measured(
+    {
+      name: 'openhisp_smtp_connections',
+      help: 'Connections of other mail servers (limit: smtp.maxConnections).',
+    },
+    () => listener.connectionCount,
+  );
+  metrics.measured(
+    {
+      name: 'openhisp_smtp_receiving_bytes',
+      help: 'Memory reserved for messages being received (limit: smtp.maxReceivingBytes).',
+    },
+    () => budget.used,
+  );
 }
 
 /** Answers for the hosted domains by DNS and LDAP, where the operator wants that (HOST-01 to HOST-03). */

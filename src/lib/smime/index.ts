@@ -18,6 +18,7 @@ export type { InvalidSigner, SignerResult, ValidSigner } from './verify-signer.t
 export { encryptEntity, type EncryptEntityOptions } from './encrypt-entity.ts';
 export { encryptCms, type EncryptOptions } from './encrypt-cms.ts';
 export { checkEnvelopeRecipient, type EnvelopeRecipient, type KeyTransport } from './key-transport.ts';
+export { announcesEnvelope } from './smime-entity.ts';
 export { decryptEntity } from './decrypt-entity.ts';
 export { decryptCms, type DecryptedCms, type DecryptionKey } from './decrypt-cms.ts';
 export type { ContentCipherName } from './content-cipher.ts';

@@ -1,4 +1,4 @@
-import { decodeBody, type MimeEntity } from '../mime/index.ts';
+import { decodeBody, MimeError, parseEntity, type MimeEntity } from '../mime/index.ts';
 import { SmimeError } from './errors.ts';
 
 const cmsTypes: ReadonlySet<string> = new Set(['application/pkcs7-mime', 'application/x-pkcs7-mime']);
@@ -18,6 +18,24 @@ export function holdsCms(entity: MimeEntity): boolean {
 /** A part that holds a detached signature, recognised in the same ways. */
 export function holdsSignature(entity: MimeEntity): boolean {
   return signatureTypes.has(entity.contentType.mediaType) || isNamedFile(entity, '.p7s');
+}
+
+/** What an `smime-type` says of content that is not enveloped (RFC 8551 §3.2.2). */
+const openTypes: ReadonlySet<string> = new Set(['signed-data', 'certs-only', 'compressed-data']);
+
+/**
+ * Whether a message with this header section can be an encrypted one, as `decryptEntity` would find it (AS-71). A header that cannot be
+ * read belongs to none.
+ */
+export function announcesEnvelope(header: Uint8Array): boolean {
+  try {
+    const entity = parseEntity(header);
+    const type = entity.contentType.parameters.get('smime-type')?.toLowerCase() ?? '';
+    return holdsCms(entity) && !openTypes.has(type);
+  } catch (error) {
+    if (error instanceof MimeError) return false;
+    throw error;
+  }
 }
 
 function isNamedFile({ contentType, disposition }: MimeEntity, ending: string): boolean {

@@ -156,6 +156,26 @@ test('25 MB go through, in pieces that let other work in between', async (t) => 
   );
 });
 
+test('RFC 2920: what a server says of the sender holds for all recipients, although they were sent along', async (t) => {
+  const client = clientFor(t);
+  for (const [reply, isTransient] of [
+    ['452 4.3.1 later', true],
+    ['550 5.7.1 never', false],
+  ] as const) {
+    const accept = (line: string): string => {
+      if (line.startsWith('EHLO')) return '250-x\r\n250 PIPELINING';
+      if (line.startsWith('MAIL')) return reply;
+      return line === 'QUIT' ? '221 bye' : '503 5.5.1 need MAIL';
+    };
+    const server = await startScripted(t, '220 x ESMTP\r\n', accept);
+    const outcome = await client.send({ ...envelope, port: server.port, message });
+    assert.deepEqual(
+      outcome.rejected.map((one) => [one.code, one.isTransient]),
+      envelope.recipients.map(() => [Number(reply.slice(0, 3)), isTransient]),
+    );
+  }
+});
+
 test('connections are used again, and a server that hung up meanwhile is connected to anew', async (t) => {
   const accept = (line: string, socket: Socket): string | undefined => {
     if (/^(EHLO|MAIL|RCPT)/.test(line)) return '250 ok';

@@ -241,7 +241,9 @@ function send(
   connection.send(envelope, source, (error, info) => {
     clearTimeout(timer);
     try {
-      const rejected = (envelope.rejectedErrors ?? []).map((one) => readRejection(one, options));
+      // Where the sender was refused, recipients that were sent along (RFC 2920) hear no more than that MAIL is missing.
+      const own = error?.command === 'MAIL FROM' ? [] : (envelope.rejectedErrors ?? []);
+      const rejected = own.map((one) => readRejection(one, options));
       resolve(
         error
           ? decideByFailure(error, recipients, rejected, options)

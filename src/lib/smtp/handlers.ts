@@ -16,7 +16,27 @@ export interface SmtpMessage extends SmtpRecipientContext {
   readonly isSecure: boolean;
 }
 
+/** What is known of a message before it is read. */
+export interface SmtpOffer extends SmtpRecipientContext {
+  /** As announced by the SIZE parameter (RFC 1870). */
+  readonly sizeBytes: number | undefined;
+}
+
+/** What is known of a message when its header has been read. */
+export interface SmtpHeader extends SmtpRecipientContext {
+  readonly recipients: readonly string[];
+  /** The octets up to the empty line; only to be looked at, and not afterwards. */
+  readonly header: Uint8Array;
+}
+
 export interface SmtpHandlers {
+  /**
+   * Decides at MAIL FROM and again at DATA whether a message may come now at all; a reply refuses it before it is read. An exception
+   * gives 451.
+   */
+  onOffer?(offer: SmtpOffer): SmtpReply | undefined;
+  /** Decides by the header; with a reply, the rest of the message is read and dropped. An exception gives 451. */
+  onHeader?(header: SmtpHeader): SmtpReply | undefined;
   /** Decides about a recipient; whoever is not hosted here must be refused (EDGE-09). An exception gives 451. */
   onRecipient(address: string, context: SmtpRecipientContext): Promise<'accept' | SmtpReply>;
   /**

@@ -22,6 +22,7 @@ export type { ClientTls } from './connection.ts';
 export { SmtpError, smtpErrors, type SmtpErrorCode } from './errors.ts';
 export { resolveMailHosts, type MailHost } from './mail-hosts.ts';
 export type { SmtpReply } from './reply.ts';
-export type { SmtpHandlers, SmtpMessage, SmtpRecipientContext } from './handlers.ts';
+export type { SmtpHandlers, SmtpHeader, SmtpMessage, SmtpOffer, SmtpRecipientContext } from './handlers.ts';
+export { networkOf } from './peer-network.ts';
 export { createSmtpServer, type SmtpServer } from './server.ts';
 export type { SmtpServerLimits, SmtpServerOptions } from './server-options.ts';

@@ -2,14 +2,29 @@
 
 /** 25 MB of attachments, base64 inside base64 (wrapped, signed, encrypted), and headers. */
 export const maxMessageBytes = 60 * 1024 * 1024;
-/** All messages being received together, so that many slow senders cannot exhaust the memory. */
-export const maxBytesInFlight = 512 * 1024 * 1024;
+/** Memory of all messages being received, so that many slow senders cannot exhaust it. */
+export const maxBytesInFlight = 256 * 1024 * 1024;
+/** Of that, for one network. */
+export const maxBytesPerNetwork = 128 * 1024 * 1024;
+/** Reserved for a message whose size was not announced (RFC 1870); it grows from there. */
+export const unannouncedBytes = 64 * 1024;
 /** RFC 5321 §4.5.3.1.8 asks for at least 100 (EDGE-08). */
 export const maxRecipients = 500;
 /** RFC 5321 §4.5.3.1.4 asks for 512 octets; ours leaves room for long paths and parameters. */
 export const maxCommandOctets = 2_048;
 export const maxConnections = 200;
-export const maxConnectionsPerPeer = 50;
+export const maxConnectionsPerPeer = 20;
+/** A /24 of IPv4 or a /64 of IPv6. */
+export const maxConnectionsPerNetwork = 50;
+/** When all connections are in use, one that has been idle for so long may be evicted for another. */
+export const evictIdleMs = 2_000;
+/** Commands that lead to no message (NOOP, RSET, refused ones) since the last message that was taken. */
+export const maxUselessCommands = 50;
+/** Bytes of a message that must come within the window. */
+export const minBytesPerSecond = 500;
+export const rateWindowMs = 30_000;
+/** Mail servers cap header sections at about this. */
+export const maxHeaderBytes = 262_144;
 /** RFC 5321 §4.5.3.2.7: a server waits at least five minutes for the next command (EDGE-04). */
 export const serverIdleMs = 5 * 60_000;
 /** However busy a session looks, it ends some time: a drop of data every few minutes is no mail. */

@@ -1,67 +1,73 @@
 import type { Readable } from 'node:stream';
-import { joinInSlices } from '../../core/index.ts';
+import { createByteCollector, type Reservation } from '../../core/index.ts';
+import type { SmtpReply } from './reply.ts';
 
-/** The bytes of all messages being received, bounded together. */
-export interface ByteBudget {
-  /** False, and nothing taken, when the budget does not suffice. */
-  take(bytes: number): boolean;
-  give(bytes: number): void;
-}
-
-export function createByteBudget(maxBytes: number): ByteBudget {
-  let taken = 0;
-  return {
-    take(bytes) {
-      if (taken + bytes > maxBytes) return false;
-      taken += bytes;
-      return true;
-    },
-    give(bytes) {
-      taken -= bytes;
-    },
-  };
+export interface Collecting {
+  readonly maxBytes: number;
+  /** What this message may hold; it grows with the message. */
+  readonly reservation: Reservation;
+  /** Hears the header as soon as it is there whole; with a reply, nothing of the message is kept. */
+  readonly judgeHeader?: ((header: Buffer) => SmtpReply | undefined) | undefined;
+  /** A header that has not ended by then is judged as it is. */
+  readonly maxHeaderBytes: number;
 }
 
 export type CollectedMessage =
-  | { readonly outcome: 'whole'; readonly message: Buffer; release(): void }
-  | { readonly outcome: 'too-large' | 'no-memory' | 'broken-off'; release(): void };
+  | { readonly outcome: 'whole'; readonly message: Buffer }
+  | { readonly outcome: 'too-large' | 'no-memory' | 'broken-off' }
+  | { readonly outcome: 'refused'; readonly reply: SmtpReply };
+
+const headerEnd = Buffer.from('\r\n\r\n');
 
 /**
- * Reads a message to its end, keeping nothing once it is over the limit or the budget: the rest is read and dropped,
- * because SMTP has no other way to get to the reply. `release` gives back what was taken from the budget.
+ * Reads a message to its end, keeping nothing once it is over the limit or the budget or its header was refused: the rest is read
+ * and dropped, because SMTP has no other way to get to the reply.
  */
 export async function collectMessage(
   stream: Readable,
-  maxBytes: number,
-  budget: ByteBudget,
+  { maxBytes, reservation, judgeHeader, maxHeaderBytes }: Collecting,
 ): Promise<CollectedMessage> {
-  let chunks: Buffer[] = [];
-  let kept = 0;
-  let failure: 'too-large' | 'no-memory' | 'broken-off' | undefined;
-  const release = () => {
-    budget.give(kept);
-    kept = 0;
-    chunks = [];
-  };
-  const fail = (why: 'too-large' | 'no-memory' | 'broken-off') => {
+  const collector = createByteCollector(reservation.amount, maxBytes);
+  let failure: Exclude<CollectedMessage, { outcome: 'whole' }> | undefined;
+  let isJudged = judgeHeader === undefined;
+  // The end of the header may lie across two chunks.
+  let searchFrom = 0;
+  const fail = (why: Exclude<CollectedMessage, { outcome: 'whole' }>): void => {
     failure ??= why;
-    release();
+    collector.drop();
+    reservation.release();
   };
+
+  function judge(isEnd: boolean): void {
+    if (isJudged) return;
+    const head = collector.peek();
+    const at = head.indexOf(headerEnd, searchFrom);
+    searchFrom = Math.max(0, head.length - headerEnd.length);
+    if (at < 0 && !isEnd && head.length < maxHeaderBytes) return;
+    isJudged = true;
+    const reply = judgeHeader?.(at < 0 ? head : head.subarray(0, at + headerEnd.length));
+    if (reply !== undefined) fail({ outcome: 'refused', reply });
+  }
+
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       if (failure !== undefined) continue;
-      if (kept + chunk.length > maxBytes) fail('too-large');
-      else if (!budget.take(chunk.length)) fail('no-memory');
+      if (collector.length + chunk.length > maxBytes) fail({ outcome: 'too-large' });
+      else if (!makeRoom(chunk.length)) fail({ outcome: 'no-memory' });
       else {
-        chunks.push(chunk);
-        kept += chunk.length;
+        collector.add(chunk);
+        judge(false);
       }
     }
+    if (failure === undefined) judge(true);
   } catch {
-    fail('broken-off');
+    fail({ outcome: 'broken-off' });
   }
-  if (failure !== undefined) return { outcome: failure, release };
-  const message = await joinInSlices(chunks);
-  chunks = [];
-  return { outcome: 'whole', message, release };
+  if (failure !== undefined) return failure;
+  return { outcome: 'whole', message: collector.take() };
+
+  function makeRoom(bytes: number): boolean {
+    const missing = collector.capacityFor(bytes) - reservation.amount;
+    return missing <= 0 || reservation.grow(missing) === undefined;
+  }
 }

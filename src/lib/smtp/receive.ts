@@ -1,22 +1,23 @@
+import type { Reservation } from '../../core/index.ts';
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import { readPath } from './address.ts';
-import type { SmtpHandlers, SmtpRecipientContext } from './handlers.ts';
-import { collectMessage, type ByteBudget } from './message-collector.ts';
+import type { SmtpHandlers, SmtpHeader, SmtpRecipientContext } from './handlers.ts';
+import { maxHeaderBytes } from './limits.ts';
+import { collectMessage } from './message-collector.ts';
 import type { SmtpReply } from './reply.ts';
 
-export const tooManyConnections: SmtpReply = {
-  code: 421,
-  enhancedCode: '4.7.0',
-  text: 'Too many connections from your address',
-};
 const notAscii: SmtpReply = {
   code: 553,
   enhancedCode: '5.6.7',
   text: 'Addresses beyond ASCII are not supported',
 };
 const unknownParameter: SmtpReply = { code: 555, enhancedCode: '5.5.4', text: 'Unknown parameter' };
-const failedHere: SmtpReply = { code: 451, enhancedCode: '4.3.0', text: 'Local error, try again later' };
-const noMemory: SmtpReply = {
+export const failedHere: SmtpReply = {
+  code: 451,
+  enhancedCode: '4.3.0',
+  text: 'Local error, try again later',
+};
+export const noMemory: SmtpReply = {
   code: 452,
   enhancedCode: '4.3.1',
   text: 'Too much mail at once, try again later',
@@ -57,20 +58,27 @@ export async function decideRecipient(
 interface Receiving {
   readonly handlers: SmtpHandlers;
   readonly limits: { readonly maxMessageBytes: number };
-  readonly budget: ByteBudget;
+  /** Released when the message was handed over. */
+  readonly reservation: Reservation;
 }
 
 /** Collects the message and hands it over; null means that it was taken. */
 export async function takeMessage(
   stream: SMTPServerDataStream,
   session: SMTPServerSession,
-  { handlers, limits, budget }: Receiving,
+  { handlers, limits, reservation }: Receiving,
 ): Promise<Error | null> {
   const context = contextOf(session);
   const recipients = session.envelope.rcptTo.map((rcpt) => readPath(rcpt.address) ?? rcpt.address);
   const helo = typeof session.hostNameAppearsAs === 'string' ? session.hostNameAppearsAs : '';
-  const collected = await collectMessage(stream, limits.maxMessageBytes, budget);
   try {
+    const collected = await collectMessage(stream, {
+      maxBytes: limits.maxMessageBytes,
+      reservation,
+      maxHeaderBytes,
+      judgeHeader: (header) => judgeHeader(handlers, { ...context, recipients, header }),
+    });
+    if (collected.outcome === 'refused') return replyError(collected.reply);
     if (collected.outcome === 'too-large') return replyError(tooLarge);
     if (collected.outcome !== 'whole') return replyError(noMemory);
     const { message } = collected;
@@ -86,11 +94,20 @@ export async function takeMessage(
     handlers.onError?.(error);
     return replyError(failedHere);
   } finally {
-    collected.release();
+    reservation.release();
   }
 }
 
-function contextOf(session: SMTPServerSession): SmtpRecipientContext {
+function judgeHeader(handlers: SmtpHandlers, header: SmtpHeader): SmtpReply | undefined {
+  try {
+    return handlers.onHeader?.(header);
+  } catch (error) {
+    handlers.onError?.(error);
+    return failedHere;
+  }
+}
+
+export function contextOf(session: SMTPServerSession): SmtpRecipientContext {
   const { mailFrom } = session.envelope;
   return {
     mailFrom: mailFrom === false ? '' : (readPath(mailFrom.address) ?? ''),

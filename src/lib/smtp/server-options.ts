@@ -1,23 +1,24 @@
 import type { SMTPServerOptions } from 'smtp-server';
+import type { Budget } from '../../core/index.ts';
 import type { SmtpHandlers } from './handlers.ts';
 import * as defaults from './limits.ts';
-import { createByteBudget } from './message-collector.ts';
-import { createPeerCounter } from './peer-counter.ts';
-import {
-  decideRecipient,
-  findPathFault,
-  mailParameters,
-  replyError,
-  takeMessage,
-  tooManyConnections,
-} from './receive.ts';
+import type { Offers } from './offers.ts';
+import { decideRecipient, findPathFault, mailParameters, replyError, takeMessage } from './receive.ts';
 
 export interface SmtpServerLimits {
   readonly maxMessageBytes?: number;
   readonly maxBytesInFlight?: number;
+  readonly maxBytesPerNetwork?: number;
   readonly maxRecipients?: number;
   readonly maxConnections?: number;
   readonly maxConnectionsPerPeer?: number;
+  /** A network is a /24 of IPv4 or a /64 of IPv6. */
+  readonly maxConnectionsPerNetwork?: number;
+  readonly evictIdleMs?: number;
+  readonly maxUselessCommands?: number;
+  /** 0 for none. */
+  readonly minBytesPerSecond?: number;
+  readonly rateWindowMs?: number;
   readonly idleMs?: number;
   readonly maxSessionMs?: number;
   readonly closeGraceMs?: number;
@@ -31,6 +32,8 @@ export interface SmtpServerOptions {
   readonly hostname: string;
   readonly handlers: SmtpHandlers;
   readonly limits?: SmtpServerLimits;
+  /** Memory for messages being received, by network; by default a budget made of the limits. */
+  readonly budget?: Budget;
   /** PEM key and certificate chain. Without them STARTTLS is not offered. */
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
 }
@@ -39,18 +42,15 @@ export interface SmtpServerOptions {
 export function libraryOptions(
   options: SmtpServerOptions,
   limits: Required<SmtpServerLimits>,
-  busySessions: Set<string>,
+  { busySessions, offers }: { readonly busySessions: Set<string>; readonly offers: Offers },
 ): SMTPServerOptions {
   const { handlers, tls } = options;
-  const budget = createByteBudget(limits.maxBytesInFlight);
-  const peers = createPeerCounter(limits.maxConnectionsPerPeer);
   // The library has a built-in key that everybody knows; without a key of ours there is no STARTTLS at all.
   const disabledCommands = ['AUTH', 'WIZ', 'SHELL', 'KILL', ...(tls === undefined ? ['STARTTLS'] : [])];
   return {
     name: options.hostname,
     size: limits.maxMessageBytes,
     maxRecipients: limits.maxRecipients,
-    maxClients: limits.maxConnections,
     maxCommandLength: defaults.maxCommandOctets,
     socketTimeout: limits.idleMs,
     closeTimeout: limits.closeGraceMs,
@@ -61,13 +61,9 @@ export function libraryOptions(
     hideSMTPUTF8: true,
     heloResponse: '%s',
     ...(tls === undefined ? {} : { ...tls, minVersion: 'TLSv1.2' }),
-    onConnect: (session, done) => done(peers.enter(session) ? null : replyError(tooManyConnections)),
-    onClose: (session) => {
-      peers.leave(session);
-      busySessions.delete(session.id);
-    },
-    onMailFrom: (address, _session, done) => {
-      const reply = findPathFault(address, mailParameters);
+    onClose: (session) => void busySessions.delete(session.id),
+    onMailFrom: (address, session, done) => {
+      const reply = findPathFault(address, mailParameters) ?? offers.judge(session, address);
       done(reply === undefined ? null : replyError(reply));
     },
     onRcptTo: (address, session, done) => {
@@ -75,10 +71,13 @@ export function libraryOptions(
     },
     onData: (stream, session, done) => {
       busySessions.add(session.id);
-      void answer(takeMessage(stream, session, { handlers, limits, budget }), (error) => {
-        busySessions.delete(session.id);
-        done(error, '2.0.0 Message accepted');
-      });
+      void answer(
+        takeMessage(stream, session, { handlers, limits, reservation: offers.take(session) }),
+        (error) => {
+          busySessions.delete(session.id);
+          done(error, '2.0.0 Message accepted');
+        },
+      );
     },
   };
 }

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import fc from 'fast-check';
+import { createBudget } from '../../core/index.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import type { SmtpHandlers, SmtpMessage } from './handlers.ts';
 import { createSmtpServer } from './server.ts';
@@ -246,27 +247,161 @@ test('SEC-11: oversized messages are refused, announced or not, and the session 
   assert.equal(messages.length, 1);
 });
 
-test('SEC-11: memory for messages under way is bounded over all sessions', async (t) => {
-  const { port } = await start(t, { limits: { maxBytesInFlight: 50_000 } });
+test('SEC-11: memory for messages under way is bounded over all sessions, and refused before they are read', async (t) => {
+  const { port, messages } = await start(t, { limits: { maxBytesInFlight: 100_000 } });
   const first = await Dialogue.open(port);
-  await first.greetAndAddress();
-  first.socket.write('x'.repeat(40_000));
+  await first.say('EHLO client.example.net', /^250/);
+  await first.say('MAIL FROM:<a@example.net> SIZE=60000', /^250/);
   const second = await Dialogue.open(port);
-  const large = Buffer.from(`${'y'.repeat(40_000)}\r\n.\r\n`);
-  const sendUntil = async (expected: RegExp) => {
-    // What the other session does reaches the server in its own time.
-    for (let tries = 0; tries < 100; tries++) {
-      await second.greetAndAddress();
-      second.socket.write(large);
-      const reply = await second.reply();
-      if (expected.test(reply)) return;
-      await new Promise((wait) => setTimeout(wait, 20));
-    }
-    assert.fail(`never ${expected}`);
-  };
-  await sendUntil(/^452 4\.3\.1/);
+  await second.say('EHLO client.example.net', /^250/);
+  // Only DATA takes memory: both may offer what fits only once.
+  await second.say('MAIL FROM:<a@example.net> SIZE=60000', /^250/);
+  for (const dialogue of [first, second]) await dialogue.say('RCPT TO:<bob@direct.example.org>', /^250/);
+  await first.say('DATA', /^354/);
+  await second.say('DATA', /^452 4\.3\.1/);
+  await second.say('RSET', /^250/);
+  await second.say('MAIL FROM:<a@example.net> SIZE=60000', /^452 4\.3\.1/);
+  await second.say('MAIL FROM:<a@example.net> SIZE=30000', /^250/);
+  await second.say('RCPT TO:<bob@direct.example.org>', /^250/);
+  await second.say('DATA', /^354/);
+  // More than was announced, and more than is left.
+  await second.say(Buffer.from(`${'y'.repeat(70)}\r\n`.repeat(1_000) + '.\r\n'), /^452 4\.3\.1/);
+  assert.equal(messages.length, 0);
   first.socket.destroy();
-  await sendUntil(/^250/);
+  // That the other session has ended reaches the server in its own time.
+  for (let tries = 0; messages.length === 0 && tries < 100; tries++) {
+    await second.say('EHLO client.example.net', /^250/);
+    second.socket.write('MAIL FROM:<a@example.net> SIZE=60000\r\n');
+    if (!(await second.reply()).startsWith('250')) await new Promise((wait) => setTimeout(wait, 20));
+    else {
+      await second.say('RCPT TO:<bob@direct.example.org>', /^250/);
+      await second.say('DATA', /^354/);
+      await second.say('small\r\n.', /^250/);
+    }
+  }
+  assert.equal(messages.length, 1);
+});
+
+test('SEC-11: a message that comes too slowly ends its session, and its memory is given back', async (t) => {
+  const budget = createBudget({ total: 1_000_000 });
+  const { port, messages } = await start(t, {
+    budget,
+    limits: { minBytesPerSecond: 1_000, rateWindowMs: 300 },
+  });
+  const slow = await Dialogue.open(port);
+  await slow.greetAndAddress();
+  assert.ok(budget.used > 0);
+  const dripping = setInterval(() => slow.socket.write('x'), 20);
+  assert.match(await slow.reply(), /^421 4\.4\.2/);
+  clearInterval(dripping);
+  assert.equal(await slow.reply(), '');
+  for (let tries = 0; budget.used > 0 && tries < 500; tries++)
+    await new Promise((wait) => setTimeout(wait, 20));
+  assert.deepEqual([budget.used, messages.length], [0, 0]);
+});
+
+test('SEC-11: a session of commands that lead to no message is ended, one with messages goes on', async (t) => {
+  const { port, messages } = await start(t, { limits: { maxUselessCommands: 5 } });
+  const useful = await Dialogue.open(port);
+  for (let n = 0; n < 4; n++) {
+    for (let m = 0; m < 4; m++) await useful.say(m % 2 === 0 ? 'NOOP' : 'RSET', /^250/);
+    await useful.greetAndAddress();
+    await useful.say('x\r\n.', /^250/);
+  }
+  assert.equal(messages.length, 4);
+  for (const commands of [['NOOP'], ['RSET', 'VRFY bob'], ['DATA'], ['MAIL FROM:<a b@c.org>', 'noop']]) {
+    const dialogue = await Dialogue.open(port);
+    await dialogue.say('EHLO client.example.net', /^250/);
+    for (let n = 0; n < 5; n++) await dialogue.say(commands[n % commands.length] ?? '', /^(?!421)/);
+    await dialogue.say('NOOP', /^421 4\.7\.0/);
+    assert.equal(await dialogue.reply(), '');
+  }
+});
+
+test('SEC-11: 100 idle connections from two addresses do not keep a third peer out', async (t) => {
+  const { port, messages } = await start(t, {
+    limits: {
+      maxConnections: 60,
+      maxConnectionsPerPeer: 30,
+      maxConnectionsPerNetwork: 100,
+      evictIdleMs: 0,
+    },
+  });
+  const replies = await Promise.all(
+    Array.from({ length: 100 }, async (_, n) => {
+      const dialogue = new Dialogue(
+        connect({ host: '127.0.0.1', port, localAddress: n % 2 === 0 ? '127.0.0.2' : '127.0.0.3' }),
+      );
+      return { dialogue, greeting: await dialogue.reply() };
+    }),
+  );
+  const idle = replies.filter(({ greeting }) => greeting.startsWith('220'));
+  assert.equal(idle.length, 60);
+  for (const { greeting } of replies.filter((one) => !idle.includes(one)))
+    assert.match(greeting, /^421 4\.7\.0 Too many connections from 127\.0\.0\.[23]\r/);
+  const honest = await Dialogue.open(port);
+  await honest.greetAndAddress();
+  await honest.say('x\r\n.', /^250/);
+  assert.equal(messages.length, 1);
+  const ended = await Promise.race(idle.map(({ dialogue }) => dialogue.reply()));
+  assert.match(ended, /^421 4\.3\.2/);
+  for (const { dialogue } of replies) dialogue.socket.destroy();
+});
+
+test('SEC-11: a peer is told whether its address or its network has too many connections', async (t) => {
+  const { port } = await start(t, { limits: { maxConnectionsPerPeer: 2, maxConnectionsPerNetwork: 3 } });
+  const open = async (localAddress: string) => {
+    const dialogue = new Dialogue(connect({ host: '127.0.0.1', port, localAddress }));
+    t.after(() => dialogue.socket.destroy());
+    return dialogue.reply();
+  };
+  for (const address of ['127.0.0.1', '127.0.0.1', '127.0.0.2']) assert.match(await open(address), /^220/);
+  assert.match(await open('127.0.0.1'), /^421 4\.7\.0 Too many connections from 127\.0\.0\.1\r/);
+  assert.match(await open('127.0.0.9'), /^421 4\.7\.0 Too many connections from 127\.0\.0\.0\/24\r/);
+  assert.match(await open('127.1.0.1'), /^220/);
+});
+
+test('a message is refused before it is read when the handler does not want it now, and by its header', async (t) => {
+  let isWanted = false;
+  const offers: unknown[] = [];
+  const headers: string[] = [];
+  const budget = createBudget({ total: 10_000_000 });
+  const { port, messages } = await start(t, {
+    budget,
+    handlers: {
+      onOffer: ({ sizeBytes, mailFrom }) => {
+        offers.push([mailFrom, sizeBytes]);
+        return isWanted ? undefined : { code: 452, enhancedCode: '4.3.1', text: 'Low on disk' };
+      },
+      onHeader: ({ header, recipients }) => {
+        headers.push(Buffer.from(header).toString());
+        assert.deepEqual(recipients, ['bob@direct.example.org']);
+        return headers.at(-1)?.includes('pkcs7') === true
+          ? undefined
+          : { code: 554, enhancedCode: '5.6.1', text: 'Encrypted mail only' };
+      },
+    },
+  });
+  const dialogue = await Dialogue.open(port);
+  await dialogue.say('EHLO client.example.net', /^250/);
+  await dialogue.say('MAIL FROM:<a@example.net> SIZE=100', /^452 4\.3\.1 Low on disk/);
+  isWanted = true;
+  await dialogue.say('MAIL FROM:<a@example.net>', /^250/);
+  await dialogue.say('RCPT TO:<bob@direct.example.org>', /^250/);
+  isWanted = false;
+  await dialogue.say('DATA', /^452 4\.3\.1 Low on disk/);
+  isWanted = true;
+  await dialogue.say('DATA', /^354/);
+  const plain = `Content-Type: text/plain\r\n\r\n${`${'x'.repeat(78)}\r\n`.repeat(20_000)}.\r\n`;
+  await dialogue.say(Buffer.from(plain), /^554 5\.6\.1 Encrypted mail only/);
+  await dialogue.greetAndAddress();
+  await dialogue.say('Content-Type: application/pkcs7-mime\r\n\r\nx\r\n.', /^250/);
+  assert.deepEqual(headers, [
+    'Content-Type: text/plain\r\n\r\n',
+    'Content-Type: application/pkcs7-mime\r\n\r\n',
+  ]);
+  assert.deepEqual(offers[0], ['a@example.net', 100]);
+  assert.deepEqual([messages.length, budget.used], [1, 0]);
 });
 
 test('SEC-11: recipients, command length, nonsense, connections and idle time are limited', async (t) => {

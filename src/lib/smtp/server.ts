@@ -1,13 +1,17 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import type { Closable } from '../../core/index.ts';
+import { createBudget, createRateWatch, type Closable } from '../../core/index.ts';
 import { checkHostname } from './address.ts';
+import { createConnectionTable } from './connection-table.ts';
 import * as defaults from './limits.ts';
+import { createOffers } from './offers.ts';
 import { libraryOptions, type SmtpServerOptions } from './server-options.ts';
-import { SessionConnection } from './session-connection.ts';
+import { SessionConnection, type SessionRules } from './session-connection.ts';
 
 export interface SmtpServer extends Closable {
   readonly port: number;
+  /** How many connections are open. */
+  readonly connectionCount: number;
 }
 
 /** Starts a receiving SMTP server: no relay of its own accord, no submission, no authentication (EDGE-04, 08, 09). */
@@ -15,29 +19,43 @@ export async function createSmtpServer(options: SmtpServerOptions): Promise<Smtp
   checkHostname(options.hostname);
   const limits = { ...defaults, idleMs: defaults.serverIdleMs, ...options.limits };
   const busySessions = new Set<string>();
-  const server = new ReceivingServer(libraryOptions(options, limits, busySessions), limits.maxSessionMs);
+  const budget =
+    options.budget ?? createBudget({ total: limits.maxBytesInFlight, perCaller: limits.maxBytesPerNetwork });
+  const offers = createOffers(options.handlers, budget);
+  const table = createConnectionTable(limits);
+  const rates = createRateWatch({
+    minBytesPerSecond: limits.minBytesPerSecond,
+    windowMs: limits.rateWindowMs,
+  });
+  const server = new ReceivingServer(libraryOptions(options, limits, { busySessions, offers }), {
+    table,
+    offers,
+    rates,
+    ...limits,
+  });
   server.on('error', (error: unknown) => options.handlers.onError?.(error));
   await listen(server, options);
   return {
     port: (server.server.address() as AddressInfo).port,
+    get connectionCount() {
+      return table.size;
+    },
     close: () => closeGently(server, busySessions),
   };
 }
 
 class ReceivingServer extends SMTPServer {
-  readonly #maxSessionMs: number;
+  readonly #rules: SessionRules;
 
-  constructor(options: SMTPServerOptions, maxSessionMs: number) {
+  constructor(options: SMTPServerOptions, rules: SessionRules) {
     super(options);
-    this.#maxSessionMs = maxSessionMs;
+    this.#rules = rules;
   }
 
   override connect(socket: Socket): void {
-    const connection = new SessionConnection(this, socket);
+    const connection = new SessionConnection(this, socket, this.#rules);
     this.connections.add(connection);
     connection.on('error', (error: unknown) => this.emit('error', error));
-    connection.endAfter(this.#maxSessionMs);
-    socket.on('close', () => connection.stopTimer());
     connection.init();
   }
 }

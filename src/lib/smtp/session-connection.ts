@@ -1,40 +1,108 @@
+import type { Socket } from 'node:net';
+import type { SMTPServer } from 'smtp-server';
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js';
+import type { RateWatch } from '../../core/index.ts';
+import type { ConnectionTable, TableConnection } from './connection-table.ts';
+import type { Offers } from './offers.ts';
+import type { SmtpReply } from './reply.ts';
 
 const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3} /;
 
+/** Commands that by themselves bring no message nearer. */
+const uselessCommands: ReadonlySet<string> = new Set(['NOOP', 'RSET', 'VRFY', 'EXPN', 'HELP']);
+
+export interface SessionRules {
+  readonly table: ConnectionTable;
+  readonly offers: Offers;
+  readonly rates: RateWatch;
+  readonly maxUselessCommands: number;
+  readonly maxSessionMs: number;
+}
+
 /**
- * The library's session with three differences: it greets at once (the library waits 100 ms for talkers before the
- * greeting, on every connection), a reply text that starts with an enhanced code keeps it (the library derives one
- * from the basic code), and the session ends after a time whatever it does.
+ * The library's session with these differences: it greets at once (the library waits 100 ms for talkers before the greeting, on every
+ * connection), a reply text that starts with an enhanced code keeps it (the library derives one from the basic code), it is
+ * entered into a table that divides the connections, a message is admitted before the 354, and it ends after a time whatever it
+ * does, after too many commands that lead to nothing, and when a message comes too slowly.
  */
-export class SessionConnection extends SMTPConnection {
-  #timer: NodeJS.Timeout | undefined;
+export class SessionConnection extends SMTPConnection implements TableConnection {
+  readonly #rules: SessionRules;
+  readonly #timer: NodeJS.Timeout;
+  #lastCommandMs = performance.now();
+  #uselessCount = 0;
+  #endWatch = (): void => {};
+
+  constructor(server: SMTPServer, socket: Socket, rules: SessionRules) {
+    super(server, socket);
+    this.#rules = rules;
+    this.#timer = setTimeout(
+      () => this.send(421, '4.4.2 This session has lasted too long', false),
+      rules.maxSessionMs,
+    ).unref();
+    socket.on('close', () => this.#leave());
+  }
 
   override init(): void {
     this._setListeners(() => {
-      const { maxClients } = this._server.options;
-      if (maxClients !== undefined && this._server.connections.size > maxClients) {
-        this.send(421, '4.3.2 Too many connections, try again later', false);
-        return;
-      }
-      this.connectionReady();
+      const refusal = this.#rules.table.enter(this);
+      if (refusal === undefined) this.connectionReady();
+      else this.#refuse(refusal);
     });
   }
 
+  idleSinceMs(): number | undefined {
+    return this._handlerPending || this._dataStream ? undefined : this.#lastCommandMs;
+  }
+
+  evict(): void {
+    this.send(421, '4.3.2 Idle while others wait for a connection', false);
+  }
+
+  override _onCommand(command: Buffer, callback?: () => void): void {
+    this.#lastCommandMs = performance.now();
+    const word = command.toString('latin1', 0, 5).trim().toUpperCase();
+    if (uselessCommands.has(word)) this.#uselessCount++;
+    if (this.#uselessCount > this.#rules.maxUselessCommands)
+      return this.send(421, '4.7.0 Too many commands without a message', false);
+    super._onCommand(command, callback);
+  }
+
+  override handler_DATA(command: Buffer, callback: () => void): void {
+    const hasRecipients = this.session.envelope.rcptTo.length > 0;
+    const refusal = hasRecipients && this._parser ? this.#rules.offers.open(this.session) : undefined;
+    if (refusal !== undefined) {
+      this.#refuse(refusal);
+      return callback();
+    }
+    super.handler_DATA(command, callback);
+    this.#watchRate();
+  }
+
+  #watchRate(): void {
+    const [parser, stream] = [this._parser, this._dataStream];
+    if (!parser || !stream) return;
+    this.#endWatch = this.#rules.rates.watch(
+      () => parser.dataBytes,
+      () => this.send(421, '4.4.2 The message comes too slowly', false),
+    );
+    stream.once('end', this.#endWatch);
+  }
+
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
+    if (code >= 400) this.#uselessCount++;
+    else if (context === 'DATA_OK') this.#uselessCount = 0;
     const hasOwnCode = typeof data === 'string' && enhancedCode.test(data);
     super.send(code, data, hasOwnCode ? false : context);
   }
 
-  endAfter(milliseconds: number): void {
-    this.#timer = setTimeout(
-      () => this.send(421, '4.4.2 This session has lasted too long', false),
-      milliseconds,
-    );
-    this.#timer.unref();
+  #refuse({ code, enhancedCode: enhanced, text }: SmtpReply): void {
+    this.send(code, enhanced === undefined ? text : `${enhanced} ${text}`, false);
   }
 
-  stopTimer(): void {
+  #leave(): void {
     clearTimeout(this.#timer);
+    this.#endWatch();
+    this.#rules.table.leave(this);
+    this.#rules.offers.leave(this.session);
   }
 }

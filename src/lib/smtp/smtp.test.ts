@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { createBudget, type Budget, type Reservation } from '../../core/index.ts';
 import { DnsError, type DnsAnswer, type MxRecord } from '../dns/index.ts';
 import { checkEnvelope, isHostOrLiteral, isMailbox, readPath } from './address.ts';
 import { resolveMailHosts } from './mail-hosts.ts';
-import { collectMessage, createByteBudget } from './message-collector.ts';
+import { createConnectionTable, type TableConnection } from './connection-table.ts';
+import { collectMessage, type CollectedMessage } from './message-collector.ts';
+import { networkOf } from './peer-network.ts';
 import { readReply } from './reply.ts';
 
 const local64 = 'a'.repeat(64);
@@ -164,22 +167,113 @@ test('EDGE-07, RFC 7505: null MX, missing domains and hosts without address are 
   await assert.rejects(resolveMailHosts('d.org', unsure), { code: 'DNS_TIMEOUT', isTransient: true });
 });
 
-test('SEC-11: a message over the limit or the budget is read to its end and not kept', async () => {
-  const stream = (count: number) => Readable.from(Array.from({ length: count }, () => Buffer.alloc(100)));
-  const budget = createByteBudget(1_000);
-  const whole = await collectMessage(stream(5), 500, budget);
+const streamOf = (...chunks: readonly (Buffer | string)[]): Readable =>
+  Readable.from(chunks.map((chunk) => Buffer.from(chunk as string)));
+
+function reserve(budget: Budget, bytes: number): Reservation {
+  const reservation = budget.reserve('peer', bytes);
+  assert.ok(typeof reservation !== 'string');
+  return reservation;
+}
+
+test('SEC-11: a message over the limit or the budget is read to its end, not kept, and gives back what it held', async () => {
+  const stream = (count: number) => streamOf(...Array.from({ length: count }, () => Buffer.alloc(100)));
+  const budget = createBudget({ total: 1_000 });
+  const collect = (source: Readable, maxBytes: number, reservation: Reservation) =>
+    collectMessage(source, { maxBytes, reservation, maxHeaderBytes: 1000 });
+  const held = reserve(budget, 100);
+  const whole = await collect(stream(5), 500, held);
   assert.equal(whole.outcome === 'whole' && whole.message.length, 500);
-  assert.equal((await collectMessage(stream(6), 500, budget)).outcome, 'too-large');
+  assert.equal(budget.used, 500);
+  assert.equal((await collect(stream(6), 500, reserve(budget, 100))).outcome, 'too-large');
+  assert.equal(budget.used, 500);
   // 500 of 1,000 are taken; another 600 do not fit.
-  assert.equal((await collectMessage(stream(6), 10_000, budget)).outcome, 'no-memory');
-  whole.release();
-  whole.release();
-  assert.equal((await collectMessage(stream(10), 10_000, budget)).outcome, 'whole');
+  assert.equal((await collect(stream(6), 10_000, reserve(budget, 100))).outcome, 'no-memory');
+  assert.equal(budget.used, 500);
+  held.release();
+  held.release();
+  assert.equal(budget.used, 0);
   const broken = Readable.from(
     (async function* () {
       yield Buffer.alloc(1);
       throw new Error('gone');
     })(),
   );
-  assert.equal((await collectMessage(broken, 500, createByteBudget(10))).outcome, 'broken-off');
+  assert.equal((await collect(broken, 500, reserve(budget, 100))).outcome, 'broken-off');
+  assert.equal(budget.used, 0);
+});
+
+test('the header is judged once, when it is whole, and a refused message is not kept', async () => {
+  const budget = createBudget({ total: 10_000 });
+  const run = async (refuses: boolean, ...chunks: readonly string[]) => {
+    const headers: string[] = [];
+    const result: CollectedMessage = await collectMessage(streamOf(...chunks), {
+      maxBytes: 5_000,
+      reservation: reserve(budget, 10),
+      maxHeaderBytes: 1_000,
+      judgeHeader: (header) => {
+        headers.push(header.toString());
+        return refuses ? { code: 554, text: 'no' } : undefined;
+      },
+    });
+    return { result, headers };
+  };
+  const accepted = await run(false, 'a: b\r\nc: d\r', '\n\r\nbody', '\r\n\r\nmore');
+  assert.deepEqual(accepted.headers, ['a: b\r\nc: d\r\n\r\n']);
+  assert.equal(
+    accepted.result.outcome === 'whole' && accepted.result.message.toString(),
+    'a: b\r\nc: d\r\n\r\nbody\r\n\r\nmore',
+  );
+  const used = budget.used;
+  const refused = await run(true, 'a: b\r\n\r\n', 'x'.repeat(4_000));
+  assert.deepEqual([refused.result.outcome, refused.headers.length, budget.used], ['refused', 1, used]);
+  assert.deepEqual((await run(true, 'no header end')).headers, ['no header end']);
+  const endless = await run(true, ...Array.from({ length: 30 }, () => 'x'.repeat(100)));
+  assert.deepEqual(
+    endless.headers.map((header) => header.length),
+    [1_000],
+  );
+});
+
+test('the network of a peer is its /24 or its /64', () => {
+  for (const [address, network] of [
+    ['192.0.2.77', '192.0.2.0/24'],
+    ['::ffff:192.0.2.77', '192.0.2.0/24'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:0DB8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+  ] as const)
+    assert.equal(networkOf(address), network);
+});
+
+test('connections are divided by address and network, and the idlest makes room when all are in use', () => {
+  const table = createConnectionTable({
+    maxConnections: 4,
+    maxConnectionsPerPeer: 2,
+    maxConnectionsPerNetwork: 3,
+    evictIdleMs: 1_000,
+  });
+  const evicted: string[] = [];
+  const connection = (remoteAddress: string, idleForMs: number | undefined): TableConnection => {
+    const since = idleForMs === undefined ? undefined : performance.now() - idleForMs;
+    return { remoteAddress, idleSinceMs: () => since, evict: () => void evicted.push(remoteAddress) };
+  };
+  const enter = (address: string, idleForMs: number | undefined) =>
+    table.enter(connection(address, idleForMs))?.text;
+  assert.equal(enter('192.0.2.1', 5_000), undefined);
+  assert.equal(enter('192.0.2.1', undefined), undefined);
+  assert.equal(enter('192.0.2.1', 0), 'Too many connections from 192.0.2.1');
+  assert.equal(enter('192.0.2.2', 9_000), undefined);
+  assert.equal(enter('192.0.2.3', 0), 'Too many connections from 192.0.2.0/24');
+  assert.equal(enter('198.51.100.1', 100), undefined);
+  assert.deepEqual(evicted, []);
+  assert.equal(enter('198.51.100.2', 100), undefined);
+  assert.equal(enter('198.51.100.3', 100), undefined);
+  assert.deepEqual(evicted, ['192.0.2.2', '192.0.2.1']);
+  // Of those that are left none is idle for long enough.
+  assert.equal(enter('203.0.113.1', 0), 'Too many connections, try again later');
+  assert.equal(table.size, 4);
 });

@@ -24,7 +24,24 @@ const http = section('The REST API', {
     1024,
   ),
   exposesMetrics: flag(false, 'Answer /metrics to everybody, not only to this machine.'),
-  maxEventLoopDelayMs: count(1000, 'Above this delay requests are answered 503 until it falls.', 50),
+  maxConnections: count(4000, 'Open connections; more are closed at once.'),
+  maxRequests: count(512, 'Requests worked on at the same time; more are answered 503 (Decision 0020).'),
+  maxRequestsPerAddress: count(256, 'The same for one address; more are answered 429.'),
+  maxRequestsPerClient: count(128, 'The same for one client; more are answered 429.'),
+  maxUploadBytes: count(
+    160 * megabyte,
+    'Memory for request bodies; a body beyond it is answered 503 before it is read.',
+    1024,
+    100_000 * megabyte,
+  ),
+  maxUploadBytesPerClient: count(
+    100 * megabyte,
+    'The same for one client, or one address before the client is known; beyond it 429.',
+    1024,
+    100_000 * megabyte,
+  ),
+  minUploadBytesPerSecond: count(1000, 'A body that comes more slowly ends the connection; 0 for any.', 0),
+  uploadWindowSeconds: rate(20, 'Time over which the upload rate is measured.'),
 });
 
 const oauth = section('Tokens and client credentials', {
@@ -54,6 +71,33 @@ const storage = section('The database', {
     'How long to wait for a lock: of another process (SQLite) or another transaction (PostgreSQL).',
     0,
   ),
+});
+
+const admission = section('What is refused before work begins (Decision 0020)', {
+  minFreeDiskBytes: count(
+    500 * megabyte,
+    'With less room for the data folder or the database, new messages are refused; 0 switches this off.',
+    0,
+    1_000_000 * megabyte,
+  ),
+  maxWaitingMails: count(10_000, 'Inbound messages waiting to be processed; more are deferred (452).'),
+  maxWaitingMailsPerNetwork: count(2500, 'The same from one network: a /24 of IPv4, a /64 of IPv6.'),
+  maxWaitingMailBytes: count(
+    4000 * megabyte,
+    'Bytes of inbound messages waiting to be processed; more are deferred (452).',
+    1024,
+    1_000_000 * megabyte,
+  ),
+  maxWaitingMailBytesPerNetwork: count(
+    1000 * megabyte,
+    'The same from one network.',
+    1024,
+    1_000_000 * megabyte,
+  ),
+  maxCheckedAddresses: count(1000, 'Addresses being checked by validate; more are answered 503.'),
+  maxCheckedAddressesPerClient: count(200, 'The same for one client; more are answered 429.'),
+  addressChecks: count(32, 'Certificate discoveries of validate at the same time.'),
+  addressChecksPerClient: count(8, 'The same for one client.'),
 });
 
 const vault = section('Encryption at rest', {
@@ -106,7 +150,22 @@ const smtp = section('Mail between HISPs', {
   tlsKeyFile: optionalText('PEM file of the private key; with it STARTTLS is offered.'),
   tlsCertificateFile: optionalText('PEM file of the certificate chain.'),
   maxMessageBytes: count(60 * megabyte, 'Largest message that is taken, as announced by SIZE.', 1024),
-  maxConnections: count(100, 'Connections at the same time.'),
+  maxConnections: count(200, 'Connections at the same time; beyond it the idlest is closed (Decision 0020).'),
+  maxConnectionsPerAddress: count(20, 'The same from one address.'),
+  maxConnectionsPerNetwork: count(50, 'The same from one network: a /24 of IPv4, a /64 of IPv6.'),
+  maxUselessCommands: count(
+    50,
+    'Commands that lead to no message, after which a session is closed; a message that is taken starts anew.',
+  ),
+  maxReceivingBytes: count(
+    256 * megabyte,
+    'Memory for messages being received; beyond it they are deferred (452) before they are read.',
+    1024,
+    100_000 * megabyte,
+  ),
+  maxReceivingBytesPerNetwork: count(128 * megabyte, 'The same from one network.', 1024, 100_000 * megabyte),
+  minBytesPerSecond: count(500, 'A message that comes more slowly ends the session; 0 for any.', 0),
+  rateWindowSeconds: rate(30, 'Time over which that rate is measured.'),
   timeoutMs: count(60_000, 'Longest silence on a connection, ours or theirs.', 100),
 });
 
@@ -218,6 +277,7 @@ export const configSchema = Type.Object(
     http,
     oauth,
     storage,
+    admission,
     vault,
     log,
     audit,

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
-import type { Closable } from '../../core/index.ts';
+import { createBudget, errorCode, errorText, type Closable } from '../../core/index.ts';
 import {
   createContentStore,
+  createFairSlots,
   createMetrics,
   createReport,
   type AnyTransaction,
@@ -18,7 +19,7 @@ import { messagingEvents } from './events.ts';
 import { getStatus, listStatus, type StatusReport } from './status/find-status.ts';
 import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
 import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
-import { defaultSendLimits, type SendLimits } from './limits.ts';
+import { defaultCheckLimits, defaultSendLimits, type CheckLimits, type SendLimits } from './limits.ts';
 import { listInbox, type InboxPage, type InboxQuery } from './inbox/list-inbox.ts';
 import type { InboundDocument, OpenOptions } from './contents/inbound-document.ts';
 import { createIntake, defaultDirectLimits, type DirectLimits } from './inbound/accept-mail.ts';
@@ -27,6 +28,13 @@ import { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/de
 import type { IncomingMail } from './inbound/mail.ts';
 import { startMailWorkers, type MailWorkers } from './inbound/mail-workers.ts';
 import { defaultSpoolCaps, type SpoolCaps } from './inbound/spool-mail.ts';
+import {
+  createSpoolRoom,
+  defaultSpoolLimits,
+  type MailOrigin,
+  type SpoolLimits,
+  type SpoolRoom,
+} from './inbound/spool-room.ts';
 import { recordOutcomes } from './status/record-outcome.ts';
 import type { MessagingParts, RequestOrigin } from './ports.ts';
 import { createSendLimit, defaultSendRate, type LimitSends, type SendRate } from './send/limit-sends.ts';
@@ -37,13 +45,15 @@ import { createWorkshop } from './contents/workshop.ts';
 
 export interface MessagingOptions extends Omit<
   MessagingParts,
-  'limits' | 'windows' | 'mailDates' | 'report' | 'contents' | 'workshop'
+  'limits' | 'checks' | 'windows' | 'mailDates' | 'report' | 'contents' | 'workshop'
 > {
   /** Where events are counted; by default nowhere that anybody sees. */
   readonly metrics?: Metrics;
   readonly limits?: SendLimits;
   /** Of a client without limits of its own. */
   readonly sendRate?: SendRate;
+  readonly checkLimits?: CheckLimits;
+  readonly spoolLimits?: SpoolLimits;
   readonly windows?: NoticeWindows;
   readonly retention?: Retention;
   readonly mailDates?: MailDates;
@@ -53,6 +63,11 @@ export interface MessagingOptions extends Omit<
   readonly mailLeaseMs?: number;
   /** How often the queues are looked at without being woken. */
   readonly idleMs?: number;
+}
+
+/** The envelope of mail that was refused before it was stored, and where it came from. */
+export interface RefusedMail extends Omit<IncomingMail, 'message'> {
+  readonly remoteAddress: string;
 }
 
 /** The messaging service as the edges see it. */
@@ -89,6 +104,10 @@ export interface Messaging extends Closable {
    * processed at once, the rest is spooled; returns the id of spooled mail. Throws MESSAGING_SPOOL_FULL.
    */
   acceptInbound(mail: IncomingMail, network?: string): Promise<string | undefined>;
+  /** Throws MESSAGING_SPOOL_FULL if mail like this may not be accepted now. Nothing is taken. */
+  checkSpool(origin: MailOrigin): void;
+  /** Notes mail that the SMTP edge has refused for good without storing it. */
+  noteRefused(mail: RefusedMail, reason: string): void;
   /** For operators: mail that could not be processed (Decision 0014). */
   listDeadLetters(): Promise<readonly DeadLetter[]>;
   /** Tries it again: the one named, or all. Returns how many. */
@@ -111,10 +130,13 @@ export function createMessaging(options: MessagingOptions): Messaging {
     workshop: createWorkshop(),
     report: createReport(messagingEvents, { metrics: options.metrics ?? createMetrics(), log: options.log }),
     limits: options.limits ?? defaultSendLimits,
+    checks: createChecks(options.checkLimits ?? defaultCheckLimits),
     windows: options.windows ?? defaultNoticeWindows,
     mailDates: options.mailDates ?? defaultMailDates,
   };
   const db = parts.storage.tables<MessagingTables>();
+  const spool = createSpoolRoom(db, options.spoolLimits ?? defaultSpoolLimits);
+  let refreshing: NodeJS.Timeout | undefined;
   const workers: Worker[] = [];
   let mailWorkers: MailWorkers | undefined;
   const intake = createIntake(parts, {
@@ -140,7 +162,20 @@ export function createMessaging(options: MessagingOptions): Messaging {
     readAttachment: (client, messageId, position, isXdm, origin) =>
       readAttachment(parts, db, { client, messageId, isXdm, origin }, position),
     acknowledge: (client, messageId, origin) => acknowledge(parts, client, messageId, origin),
-    acceptInbound: (mail, network = '') => intake.accept(mail, network),
+    checkSpool: (origin) => spool.check(origin),
+    noteRefused: (mail, reason) => noteRefused(parts, mail, reason),
+    async acceptInbound(mail, network = '') {
+      const room = spool.enter({ network, sizeBytes: mail.message.length });
+      try {
+        const mailId = await intake.accept(mail, network);
+        if (mailId !== undefined) room.keep(mailId);
+        else room.release();
+        return mailId;
+      } catch (error) {
+        room.release();
+        throw error;
+      }
+    },
     listDeadLetters: () => listDeadLetters(parts.storage),
     async retryDeadLetters(id) {
       const count = await retryDeadLetters(parts.storage, id);
@@ -150,16 +185,59 @@ export function createMessaging(options: MessagingOptions): Messaging {
     onDeliveryOutcome: (tx, outcomes) => recordOutcomes(tx, parts, outcomes),
     async start() {
       const idleMs = options.idleMs ?? 1000;
+      await spool.restore();
+      refreshing = startRefreshing(parts, spool);
       mailWorkers = startMailWorkers(parts, { leaseMs: options.mailLeaseMs ?? mailLeaseMs, idleMs });
       workers.push(startWindowTimer(parts, idleMs));
       workers.push(startHousekeeping(parts, options.retention ?? defaultRetention));
     },
     wake,
     async close() {
-      await Promise.all([mailWorkers?.close(), ...workers.map((worker) => worker.close())]);
+      clearInterval(refreshing);
+      await Promise.all([mailWorkers, ...workers].map((worker) => worker?.close()));
       await parts.workshop.close();
     },
   };
+}
+
+function createChecks(limits: CheckLimits): MessagingParts['checks'] {
+  return {
+    budget: createBudget({ total: limits.addresses, perCaller: limits.addressesPerClient }),
+    slots: createFairSlots({ total: limits.atOnce, perCaller: limits.atOncePerClient }),
+  };
+}
+
+const refreshMs = 1000;
+
+function startRefreshing({ log }: MessagingParts, spool: SpoolRoom): NodeJS.Timeout {
+  let isRunning = false;
+  const refresh = async (): Promise<void> => {
+    if (isRunning) return;
+    isRunning = true;
+    try {
+      await spool.refresh();
+    } catch (error) {
+      log.warn({ code: errorCode(error), problem: errorText(error) }, 'waiting mail could not be counted');
+    } finally {
+      isRunning = false;
+    }
+  };
+  return setInterval(() => void refresh(), refreshMs).unref();
+}
+
+function noteRefused(parts: MessagingParts, mail: RefusedMail, reason: string): void {
+  parts.report('rejected', { code: reason });
+  void parts.audit.record({
+    action: 'message.reject',
+    actor: 'system',
+    outcome: 'refused',
+    objects: {
+      from: mail.mailFrom.slice(0, 320),
+      to: mail.recipients.join(' ').slice(0, 2000),
+      reason,
+    },
+    remoteAddress: mail.remoteAddress,
+  });
 }
 
 interface ReadRequest {

@@ -22,6 +22,14 @@ export const messagingErrors = {
   MESSAGING_MESSAGE_NOT_FOUND: { kind: 'not-found', publicMessage: 'There is no such message.' },
   MESSAGING_ATTACHMENT_NOT_FOUND: { kind: 'not-found', publicMessage: 'There is no such attachment.' },
   MESSAGING_RATE_LIMITED: { kind: 'rate-limited', publicMessage: 'Too many messages were sent.' },
+  MESSAGING_CHECKS_LIMITED: {
+    kind: 'rate-limited',
+    publicMessage: 'Too many addresses of this client are being checked; try again shortly.',
+  },
+  MESSAGING_CHECKS_OVERLOADED: {
+    kind: 'unavailable',
+    publicMessage: 'Too many addresses are being checked; try again shortly.',
+  },
   MESSAGING_SPOOL_FULL: { kind: 'unavailable', publicMessage: 'Too much mail is waiting; try again later.' },
   MESSAGING_TRANSITION_IMPOSSIBLE: { kind: 'internal' },
 } as const satisfies ErrorTable;

@@ -29,6 +29,23 @@ export function maxBodyBytes(limits: SendLimits): number {
 export const maxStatusIds = 100;
 /** Addresses in one validation question. */
 export const maxValidateAddresses = 100;
+/** Addresses whose turn comes later than this after the question are answered as undecided. */
+export const maxCheckMs = 30_000;
+
+/** Addresses being checked for validate, those that wait included, and discoveries at the same time (Decision 0020). */
+export interface CheckLimits {
+  readonly addresses: number;
+  readonly addressesPerClient: number;
+  readonly atOnce: number;
+  readonly atOncePerClient: number;
+}
+
+export const defaultCheckLimits: CheckLimits = {
+  addresses: 1000,
+  addressesPerClient: 200,
+  atOnce: 32,
+  atOncePerClient: 8,
+};
 /** Entries on one page of the inbox. */
 export const maxInboxPage = 100;
 export const defaultInboxPage = 25;

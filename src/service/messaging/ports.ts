@@ -1,6 +1,6 @@
-import type { Clock, Log } from '../../core/index.ts';
+import type { Budget, Clock, Log } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
-import type { ContentStore, Report, Storage, Vault } from '../../platform/index.ts';
+import type { ContentStore, FairSlots, Report, Storage, Vault } from '../../platform/index.ts';
 import type { Agent, IncomingEnvelope, OpenedIncoming, OpenOptions } from '../agent/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Delivery } from '../delivery/index.ts';
@@ -61,6 +61,8 @@ export interface MessagingParts {
   /** Media types that sends may not carry; by default those of Decision 0010. */
   readonly deniedMediaTypes?: ReadonlySet<string> | undefined;
   readonly limits: SendLimits;
+  /** What validate may keep going: addresses by client, and slots for discoveries. */
+  readonly checks: { readonly budget: Budget; readonly slots: FairSlots };
   readonly windows: NoticeWindows;
   readonly mailDates: MailDates;
 }

@@ -1,6 +1,6 @@
 import { errorCodes, type FastifyRequest } from 'fastify';
 import type { Readable } from 'node:stream';
-import { joinInSlices } from '../../../core/index.ts';
+import { CodedError, createByteCollector } from '../../../core/index.ts';
 import { largeBytes, UnparsedJson } from '../../../service/messaging/index.ts';
 import type { HispFastify } from '../types.ts';
 
@@ -40,26 +40,27 @@ function parseWith(parser: JsonParser): (request: FastifyRequest, bytes: Buffer)
     });
 }
 
-// The framework would join the pieces of a large body in one go.
 async function collectBody(request: FastifyRequest, payload: Readable, limit: number): Promise<Buffer> {
-  if (Number(request.headers['content-length']) > limit) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE();
-  return joinInSlices(await collectChunks(payload, limit));
+  const length = Number(request.headers['content-length'] ?? 0);
+  if (length > limit) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE();
+  return collectBytes(payload, length, limit);
 }
 
 // The stream is left open when the body is too large, or the client would get a broken connection instead of the 413.
-function collectChunks(payload: Readable, limit: number): Promise<readonly Buffer[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<readonly Buffer[]>();
-  const chunks: Buffer[] = [];
-  let length = 0;
+function collectBytes(payload: Readable, expected: number, limit: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const collector = createByteCollector(expected, limit);
   const onData = (chunk: Buffer): void => {
-    length += chunk.length;
-    if (length <= limit) return void chunks.push(chunk);
+    if (collector.length + chunk.length <= limit) return collector.add(chunk);
     payload.off('data', onData);
-    chunks.length = 0;
+    collector.drop();
     reject(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE());
   };
   payload.on('data', onData);
-  payload.once('end', () => resolve(chunks));
-  payload.once('error', (error) => reject(Object.assign(error, { statusCode: 400 })));
+  payload.once('end', () => resolve(collector.take()));
+  payload.once('error', (error) => {
+    collector.drop();
+    reject(error instanceof CodedError ? error : Object.assign(error, { statusCode: 400 }));
+  });
   return promise;
 }

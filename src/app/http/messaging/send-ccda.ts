@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DiskGuard } from '../../../platform/index.ts';
 import { maxBodyBytes, type Messaging } from '../../../service/messaging/index.ts';
 import { errorResponses, jsonMediaType } from '../envelope.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
@@ -8,18 +9,22 @@ import { sendAnswer, sendBody } from './schemas.ts';
 
 export interface SendRouteOptions {
   readonly messaging: Messaging;
+  /** Whether there is room for more; without it there always is. */
+  readonly disk?: Pick<DiskGuard, 'requireRoom'>;
 }
 
 /** Messaging spec: Send message. */
-export function sendCcdaRoute({ messaging }: SendRouteOptions): RouteModule {
+export function sendCcdaRoute({ messaging, disk }: SendRouteOptions): RouteModule {
   return (app) => {
     // The allowance is taken before the body is read: a refused send costs no memory.
     const limitSends = async (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
       messaging.limitSends(request.client, (taken) => setRateLimitHeaders(reply, taken));
+    const requireRoom = async (request: FastifyRequest): Promise<void> =>
+      disk?.requireRoom(Number(request.headers['content-length'] ?? 0));
     app.post(
       '/messaging/dirmsg/send_ccda',
       {
-        onRequest: [app.requireScope('messaging.api'), limitSends],
+        onRequest: [app.requireScope('messaging.api'), requireRoom, limitSends],
         bodyLimit: maxBodyBytes(messaging.limits),
         validatorCompiler: acceptAnyBody,
         schema: {

@@ -25,6 +25,9 @@ export class UnparsedJson {
 /** Contents of more than this are worked on in a thread; below, going there would cost more than the work. */
 export const largeBytes = 1024 * 1024;
 
+/** A thread keeps the memory of the largest message that it has worked on until it ends. */
+const threadIdleMs = 10_000;
+
 /**
  * Does the work whose cost grows with a message's contents: small ones at once, large ones in a thread. Large bytes move
  * there: whoever hands them in must not use them again.
@@ -46,6 +49,7 @@ export interface Workshop extends Closable {
 export function createWorkshop(): Workshop {
   const threads = createTaskThreads<ContentTask, ContentResult>(
     threadScript('content-thread', import.meta.url),
+    { idleMs: threadIdleMs },
   );
 
   async function run<Result extends ContentResult>(task: ContentTask, isLarge: boolean): Promise<Result> {

@@ -1,7 +1,9 @@
+import type { BudgetRefusal } from '../../../core/index.ts';
 import { domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { requireOwned } from '../require-owned.ts';
-import { maxValidateAddresses } from '../limits.ts';
+import { maxCheckMs, maxValidateAddresses } from '../limits.ts';
+import { MessagingError } from '../errors.ts';
 import { createProblems, isRecord } from '../problems.ts';
 import type { MessagingParts } from '../ports.ts';
 
@@ -24,7 +26,10 @@ interface Question {
   readonly texts: readonly string[];
 }
 
-/** Checks up to a hundred addresses from the point of view of one of the client's own (Decision 0009: bulk check). */
+/**
+ * Checks up to a hundred addresses from the point of view of one of the client's own (Decision 0009: bulk check). Discoveries wait for
+ * slots, of which a client has a share (Decision 0020). Throws MESSAGING_CHECKS_LIMITED, MESSAGING_CHECKS_OVERLOADED.
+ */
 export async function checkAddresses(
   parts: MessagingParts,
   client: ClientIdentity,
@@ -32,7 +37,23 @@ export async function checkAddresses(
 ): Promise<readonly AddressCheck[]> {
   const { from, texts } = readQuestion(body);
   requireOwned(client, from, 'fromDirectAddress');
-  return Promise.all(texts.map((text) => checkAddress(parts, from, text)));
+  const room = parts.checks.budget.reserve(client.clientId, texts.length);
+  if (typeof room === 'string') throw tooMany(client, room);
+  const untilMs = performance.now() + maxCheckMs;
+  const check = (text: string): Promise<AddressCheck> =>
+    parts.checks.slots.run(client.clientId, () => checkAddress(parts, from, text, untilMs));
+  try {
+    return await Promise.all(texts.map(check));
+  } finally {
+    room.release();
+  }
+}
+
+function tooMany({ clientId }: ClientIdentity, reason: BudgetRefusal): MessagingError {
+  const code = reason === 'caller' ? 'MESSAGING_CHECKS_LIMITED' : 'MESSAGING_CHECKS_OVERLOADED';
+  return new MessagingError(code, `client ${clientId}: too many addresses are being checked`, {
+    retryAfterSeconds: 5,
+  });
 }
 
 function readQuestion(body: unknown): Question {
@@ -68,7 +89,12 @@ function readQuestion(body: unknown): Question {
   return { from: from as DirectAddress, texts: (texts as readonly string[]).map((text) => text.trim()) };
 }
 
-async function checkAddress(parts: MessagingParts, from: DirectAddress, text: string): Promise<AddressCheck> {
+async function checkAddress(
+  parts: MessagingParts,
+  from: DirectAddress,
+  text: string,
+  untilMs: number,
+): Promise<AddressCheck> {
   const address = findDirectAddress(text);
   if (address === undefined)
     return {
@@ -81,11 +107,19 @@ async function checkAddress(parts: MessagingParts, from: DirectAddress, text: st
       statusCode: '5.1.3',
     };
   const [verdict, isListed] = await Promise.all([
-    findVerdict(parts, from, address),
+    performance.now() < untilMs ? findVerdict(parts, from, address) : undecided,
     parts.isListed?.(address),
   ]);
   return { text, isWellFormed: true, ...verdict, isListed };
 }
+
+/** What cannot be told now. */
+const undecided: Verdict = {
+  hasCertificate: undefined,
+  isTrusted: undefined,
+  reason: 'undecided',
+  statusCode: '4.4.3',
+};
 
 type Verdict = Pick<AddressCheck, 'hasCertificate' | 'isTrusted' | 'reason' | 'statusCode'>;
 
@@ -107,8 +141,7 @@ async function findVerdict(
   if (refusal === undefined)
     return { hasCertificate: true, isTrusted: true, reason: '', statusCode: '2.0.0' };
   const { reason, statusCode, isTransient } = refusal;
-  if (isTransient)
-    return { hasCertificate: undefined, isTrusted: undefined, reason: 'undecided', statusCode: '4.4.3' };
+  if (isTransient) return undecided;
   // The recipient was not looked at if the sender itself cannot sign.
   if (reason === 'sender-certificate')
     return { hasCertificate: undefined, isTrusted: undefined, reason, statusCode };

@@ -1,0 +1,185 @@
+import { errorCodes, type FastifyRequest } from 'fastify';
+import { Transform, type Readable } from 'node:stream';
+import {
+  createBudget,
+  createRateWatch,
+  type Budget,
+  type BudgetRefusal,
+  type Reservation,
+} from '../../core/index.ts';
+import type { Config, Metrics } from '../../platform/index.ts';
+import { HttpError } from './errors.ts';
+import type { HttpReport } from './events.ts';
+import type { HispFastify } from './types.ts';
+
+/** Grants requests room in budgets, before their bodies are read (Decision 0020). */
+export interface Admission {
+  /** Called as soon as the caller is known. Throws HTTP_CLIENT_BUSY if the client has its share of requests under way. */
+  admitClient(request: FastifyRequest, clientId: string): void;
+}
+
+/** What one request holds until it is answered and its handler has ended. */
+interface Held {
+  /** Whom the body is counted for: the client, or the address of somebody unknown. */
+  caller: string;
+  readonly reservations: Reservation[];
+  endWatch(): void;
+  isHandled: boolean;
+  isClosed: boolean;
+}
+
+/** How long what was refused without being read may still come in, so that the client gets to see the answer. */
+const lingerMs = 5_000;
+/** Reserved at first for a body of unknown length. */
+const unknownLengthBytes = 64 * 1024;
+/** Told to a client that was refused for want of room, which others give back within seconds. */
+const retrySeconds = 2;
+
+/** Adds the hooks that admit requests and their bodies. Health and metrics are always answered: they show the load. */
+export function addAdmission(
+  app: HispFastify,
+  { config, metrics, report }: { config: Config['http']; metrics: Metrics; report: HttpReport },
+): Admission {
+  const requests = createBudget({ total: config.maxRequests, perCaller: config.maxRequestsPerAddress });
+  const clients = createBudget({ total: config.maxRequests, perCaller: config.maxRequestsPerClient });
+  const bodies = createBudget({ total: config.maxUploadBytes, perCaller: config.maxUploadBytesPerClient });
+  const rates = createRateWatch({
+    minBytesPerSecond: config.minUploadBytesPerSecond,
+    windowMs: config.uploadWindowSeconds * 1000,
+  });
+  measure(metrics, { requests, bodies });
+  const held = new WeakMap<FastifyRequest, Held>();
+
+  function reserve(request: FastifyRequest, budget: Budget, caller: string, amount: number): Reservation {
+    const reservation = budget.reserve(caller, amount);
+    if (typeof reservation === 'string') throw refuse(request, reservation);
+    held.get(request)?.reservations.push(reservation);
+    return reservation;
+  }
+
+  function refuse(request: FastifyRequest, reason: BudgetRefusal): HttpError {
+    report('refused', { reason }, { requestId: request.id });
+    const code = reason === 'caller' ? 'HTTP_CLIENT_BUSY' : 'HTTP_OVERLOADED';
+    return new HttpError(code, `no room: ${reason}`, { retryAfterSeconds: retrySeconds });
+  }
+
+  function endIfDone(one: Held): void {
+    if (!one.isHandled || !one.isClosed) return;
+    for (const reservation of one.reservations) reservation.release();
+  }
+
+  app.addHook('onRequest', async (request, reply) => {
+    if (isAlwaysAnswered(request)) return;
+    const one: Held = {
+      caller: `address ${request.ip}`,
+      reservations: [],
+      endWatch: () => {},
+      isHandled: false,
+      isClosed: false,
+    };
+    held.set(request, one);
+    reply.raw.once('close', () => {
+      one.isClosed = true;
+      linger(request);
+      endIfDone(one);
+    });
+    reserve(request, requests, one.caller, 1);
+  });
+
+  app.addHook('preParsing', async (request, reply, payload) => {
+    const one = held.get(request);
+    const lengthText = request.headers['content-length'];
+    const hasBody = request.headers['transfer-encoding'] !== undefined || Number(lengthText ?? 0) > 0;
+    if (one === undefined || !hasBody) return payload;
+    const length = lengthText === undefined ? undefined : Number(lengthText);
+    const limit = request.routeOptions.bodyLimit ?? config.maxBodyBytes;
+    if (length !== undefined && length > limit) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE();
+    const room = reserve(request, bodies, one.caller, length ?? unknownLengthBytes);
+    // The client waits for this word, and has not sent its body in vain if it does not come (RFC 9110 §10.1.1).
+    if (request.headers.expect !== undefined) reply.raw.writeContinue();
+    const { socket } = request.raw;
+    one.endWatch = rates.watch(
+      () => socket.bytesRead,
+      () => {
+        report('slowUpload', {}, { requestId: request.id });
+        socket.end(tooSlow);
+        setTimeout(() => socket.destroy(), 1000).unref();
+      },
+    );
+    return length === undefined ? countChunks(payload, room, (reason) => refuse(request, reason)) : payload;
+  });
+
+  app.addHook('preValidation', async (request) => held.get(request)?.endWatch());
+
+  // Runs for every answer, also for one that no client is left to read: then the handler has ended.
+  app.addHook('onSend', async (request) => {
+    const one = held.get(request);
+    if (one === undefined) return;
+    one.isHandled = true;
+    one.endWatch();
+    endIfDone(one);
+  });
+
+  app.server.maxConnections = config.maxConnections;
+  // Node would ask for the body before anybody has looked at the request.
+  app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
+  return {
+    admitClient(request, clientId) {
+      const one = held.get(request);
+      if (one === undefined) return;
+      one.caller = `client ${clientId}`;
+      reserve(request, clients, one.caller, 1);
+    },
+  };
+}
+
+function measure(metrics: Metrics, { requests, bodies }: { requests: Budget; bodies: Budget }): void {
+  metrics.measured(
+    {
+      name: 'openhisp_http_requests_in_progress',
+      help: 'Requests being worked on (limit: http.maxRequests).',
+    },
+    () => requests.used,
+  );
+  metrics.measured(
+    {
+      name: 'openhisp_http_body_bytes',
+      help: 'Memory reserved for request bodies (limit: http.maxUploadBytes).',
+    },
+    () => bodies.used,
+  );
+}
+
+function isAlwaysAnswered({ url }: FastifyRequest): boolean {
+  return url.startsWith('/health/') || url.startsWith('/metrics');
+}
+
+const tooSlow = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
+
+// An unread body is dropped as it comes, for a while: a connection that is cut at once takes the answer with it.
+function linger({ raw }: FastifyRequest): void {
+  if (raw.complete || raw.socket.destroyed) return;
+  const { socket } = raw;
+  setTimeout(() => {
+    if (!raw.complete) socket.destroy();
+  }, lingerMs).unref();
+}
+
+/** Lets room grow with a body whose length nobody has told. */
+function countChunks(
+  payload: Readable,
+  room: Reservation,
+  refuse: (reason: BudgetRefusal) => HttpError,
+): Readable {
+  let received = 0;
+  const counting = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      received += chunk.length;
+      const reason = received > room.amount ? room.grow(Math.max(chunk.length, room.amount)) : undefined;
+      if (reason === undefined) done(null, chunk);
+      else done(refuse(reason));
+    },
+  });
+  payload.once('error', (error) => counting.destroy(error));
+  return payload.pipe(counting);
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createBudget, type Reservation } from './budget.ts';
+import { createByteCollector } from './byte-collector.ts';
+import { createRateWatch } from './rate-watch.ts';
+
+function held(result: ReturnType<ReturnType<typeof createBudget>['reserve']>): Reservation {
+  assert.ok(typeof result !== 'string', 'refused');
+  return result;
+}
+
+test('a budget says whether the caller or everybody has had their share, and takes nothing then', () => {
+  const budget = createBudget({ total: 10, perCaller: 6 });
+  const first = held(budget.reserve('a', 4));
+  assert.equal(budget.reserve('a', 3), 'caller');
+  held(budget.reserve('b', 5));
+  assert.equal(budget.reserve('c', 2), 'total');
+  assert.equal(budget.used, 9);
+  assert.equal(first.grow(2), 'total');
+  assert.equal(first.grow(1), undefined);
+  assert.equal(budget.used, 10);
+  first.release();
+  first.release();
+  assert.equal(budget.used, 5);
+  held(budget.reserve('c', 5));
+});
+
+test('whoever is the first is served, however much it asks for', () => {
+  const budget = createBudget({ total: 10, perCaller: 6 });
+  const large = held(budget.reserve('a', 100));
+  assert.equal(large.grow(100), undefined);
+  assert.equal(budget.reserve('b', 1), 'total');
+  large.release();
+  held(budget.reserve('b', 7));
+});
+
+test('whatever is taken and given back, a budget knows what is held', () => {
+  const step = fc.record({
+    caller: fc.constantFrom('a', 'b', 'c'),
+    amount: fc.integer({ min: 1, max: 8 }),
+    what: fc.constantFrom('reserve', 'grow', 'release'),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const budget = createBudget({ total: 20, perCaller: 10 });
+      const open: { caller: string; reservation: Reservation }[] = [];
+      for (const { caller, amount, what } of steps) {
+        if (what === 'release') open.shift()?.reservation.release();
+        else if (what === 'grow') open[0]?.reservation.grow(amount);
+        else {
+          const result = budget.reserve(caller, amount);
+          if (typeof result !== 'string') open.push({ caller, reservation: result });
+        }
+        const amounts = open.map(({ reservation }) => reservation.amount);
+        assert.equal(
+          budget.used,
+          amounts.reduce((sum, one) => sum + one, 0),
+        );
+        assert.ok(open.length === 1 || budget.used <= 20);
+      }
+    }),
+  );
+});
+
+test('a collector gives the bytes in their order, in memory of its own, whatever was expected', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.uint8Array({ maxLength: 200_000 }), { maxLength: 5 }),
+      fc.integer({ min: 0, max: 300_000 }),
+      (chunks, expected) => {
+        const collector = createByteCollector(expected, 250_000);
+        for (const chunk of chunks) {
+          const capacity = collector.capacityFor(chunk.length);
+          collector.add(chunk);
+          assert.equal(collector.capacity, capacity);
+        }
+        const whole = Buffer.concat(chunks);
+        assert.deepEqual(collector.peek(), whole);
+        const taken = collector.take();
+        assert.deepEqual(taken, whole);
+        assert.ok(taken.buffer.byteLength <= Math.max(64, whole.length / 0.9));
+        assert.equal(collector.length, 0);
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
+
+test('what a collector drops is given back at once', () => {
+  const collector = createByteCollector(1000);
+  collector.add(Buffer.alloc(10));
+  const view = collector.peek();
+  collector.drop();
+  assert.equal(view.buffer.byteLength, 0);
+  assert.deepEqual([collector.length, collector.capacity], [0, 0]);
+});
+
+test('what comes too slowly is ended once, what comes fast enough or has ended is not', async () => {
+  const watch = createRateWatch({ minBytesPerSecond: 1000, windowMs: 100 });
+  let fast = 0;
+  const feeding = setInterval(() => (fast += 1000), 10);
+  const slow: string[] = [];
+  watch.watch(
+    () => fast,
+    () => slow.push('fast'),
+  );
+  const end = watch.watch(
+    () => 0,
+    () => slow.push('ended'),
+  );
+  end();
+  await new Promise<void>((resolve) => {
+    watch.watch(
+      () => 0,
+      () => {
+        slow.push('slow');
+        resolve();
+      },
+    );
+  });
+  clearInterval(feeding);
+  assert.deepEqual(slow, ['slow']);
+});

@@ -1,0 +1,91 @@
+import type { SmtpReply } from './reply.ts';
+import { networkOf } from './peer-network.ts';
+
+/** What the table must know of a connection. */
+export interface TableConnection {
+  readonly remoteAddress: string;
+  /** When it last did something; undefined while a message or a decision of ours is under way. */
+  idleSinceMs(): number | undefined;
+  /** Ends it, because another one needs its place. */
+  evict(): void;
+}
+
+export interface ConnectionLimits {
+  readonly maxConnections: number;
+  readonly maxConnectionsPerPeer: number;
+  readonly maxConnectionsPerNetwork: number;
+  /** A connection that is idle for less is not evicted. */
+  readonly evictIdleMs: number;
+}
+
+export interface ConnectionTable {
+  /** Enters the connection, or says what it is to be told. */
+  enter(connection: TableConnection): SmtpReply | undefined;
+  leave(connection: TableConnection): void;
+  readonly size: number;
+}
+
+/**
+ * Divides the connections: so many for all, for one address and for one network. When all are in use the one that has been idle
+ * longest makes room, so that idle peers do not keep the others out.
+ */
+export function createConnectionTable(limits: ConnectionLimits): ConnectionTable {
+  const entered = new Set<TableConnection>();
+  const addresses = new Map<string, number>();
+  const networks = new Map<string, number>();
+
+  function leave(connection: TableConnection): void {
+    if (!entered.delete(connection)) return;
+    count(addresses, connection.remoteAddress, -1);
+    count(networks, networkOf(connection.remoteAddress), -1);
+  }
+
+  function evictIdlest(): boolean {
+    let idlest: TableConnection | undefined;
+    let sinceMs = performance.now() - limits.evictIdleMs;
+    for (const connection of entered) {
+      const idleSinceMs = connection.idleSinceMs();
+      if (idleSinceMs === undefined || idleSinceMs > sinceMs) continue;
+      idlest = connection;
+      sinceMs = idleSinceMs;
+    }
+    if (idlest === undefined) return false;
+    leave(idlest);
+    idlest.evict();
+    return true;
+  }
+
+  return {
+    get size() {
+      return entered.size;
+    },
+    enter(connection) {
+      const { remoteAddress } = connection;
+      const network = networkOf(remoteAddress);
+      if ((addresses.get(remoteAddress) ?? 0) >= limits.maxConnectionsPerPeer) return tooMany(remoteAddress);
+      if ((networks.get(network) ?? 0) >= limits.maxConnectionsPerNetwork) return tooMany(network);
+      if (entered.size >= limits.maxConnections && !evictIdlest()) return full;
+      entered.add(connection);
+      count(addresses, remoteAddress, 1);
+      count(networks, network, 1);
+      return undefined;
+    },
+    leave,
+  };
+}
+
+const full: SmtpReply = {
+  code: 421,
+  enhancedCode: '4.3.2',
+  text: 'Too many connections, try again later',
+};
+
+function tooMany(from: string): SmtpReply {
+  return { code: 421, enhancedCode: '4.7.0', text: `Too many connections from ${from}` };
+}
+
+function count(counts: Map<string, number>, key: string, change: 1 | -1): void {
+  const now = (counts.get(key) ?? 0) + change;
+  if (now > 0) counts.set(key, now);
+  else counts.delete(key);
+}

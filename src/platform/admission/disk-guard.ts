@@ -1,0 +1,85 @@
+import { statfs } from 'node:fs/promises';
+import { errorText, type Closable, type Log } from '../../core/index.ts';
+import { PlatformError } from '../errors.ts';
+import type { Metrics } from '../metrics/create-metrics.ts';
+
+/** Refuses new work while the disk is nearly full, so that there is room to finish what was accepted (Decision 0020). */
+export interface DiskGuard extends Closable {
+  /** Throws PLATFORM_DISK_LOW unless so many bytes more leave the room that must stay free. */
+  requireRoom(bytes?: number): void;
+  /** Looks at the disk now; otherwise this happens every second. */
+  look(): Promise<void>;
+}
+
+export interface DiskGuardOptions {
+  /** The smallest room of all of them counts. */
+  readonly folders: readonly string[];
+  /** 0 switches the guard off. */
+  readonly minFreeBytes: number;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Room for us in the file system of a folder, in bytes. */
+  readonly readFree?: (folder: string) => Promise<number>;
+}
+
+const everyMs = 1000;
+/** Once low, so much more than the threshold must be free: a disk at the limit would go back and forth. */
+const recoveredShare = 1.05;
+
+export async function createDiskGuard(options: DiskGuardOptions): Promise<DiskGuard> {
+  const { folders, minFreeBytes, log, metrics, readFree = readFreeBytes } = options;
+  let freeBytes = Infinity;
+  let isLow = false;
+  let looking: Promise<void> | undefined;
+
+  async function measure(): Promise<void> {
+    try {
+      freeBytes = Math.min(...(await Promise.all(folders.map((folder) => readFree(folder)))));
+    } catch (error) {
+      log.warn({ problem: errorText(error) }, 'the free disk space cannot be read');
+      return;
+    }
+    const wasLow = isLow;
+    isLow = freeBytes < (wasLow ? minFreeBytes * recoveredShare : minFreeBytes);
+    if (isLow && !wasLow) log.error({ freeBytes, minFreeBytes }, 'low on disk: new work is refused');
+    if (!isLow && wasLow) log.info({ freeBytes, minFreeBytes }, 'enough disk space again');
+  }
+
+  const look = (): Promise<void> =>
+    (looking ??= measure().finally(() => {
+      looking = undefined;
+    }));
+
+  metrics.measured(
+    { name: 'openhisp_disk_free_bytes', help: 'Free disk space, where there is least.' },
+    () => freeBytes,
+  );
+  metrics.measured(
+    { name: 'openhisp_disk_low', help: '1 while new work is refused because the disk is nearly full.' },
+    () => Number(isLow),
+  );
+  if (minFreeBytes > 0) await look();
+  const timer = minFreeBytes > 0 ? setInterval(() => void look(), everyMs).unref() : undefined;
+  return {
+    look,
+    requireRoom(bytes = 0) {
+      if (minFreeBytes === 0 || (!isLow && freeBytes - bytes >= minFreeBytes)) return;
+      throw new PlatformError(
+        'PLATFORM_DISK_LOW',
+        `${freeBytes} bytes free, ${minFreeBytes} must stay free`,
+        {
+          retryAfterSeconds: 60,
+        },
+      );
+    },
+    async close() {
+      clearInterval(timer);
+      await looking;
+    },
+  };
+}
+
+async function readFreeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}

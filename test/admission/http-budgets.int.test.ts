@@ -1,0 +1,340 @@
+/** Requests and bodies over a budget are refused before they are read (Decision 0020), over real sockets. */
+import assert from 'node:assert/strict';
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { after, describe, test } from 'node:test';
+import type { HispFastify } from '../../src/app/http/index.ts';
+import { basic, startOauthServer, type OauthServer } from '../conformance/oauth-server.ts';
+import { waitUntil } from '../support/processes.ts';
+
+const megabyte = 1_000_000;
+/** JSON of that many bytes. */
+const jsonOf = (bytes: number): string => JSON.stringify('x'.repeat(bytes - 2));
+
+/** Handlers wait for this, if it is set. */
+let gate: Promise<void> | undefined;
+/** How many handlers have begun. */
+let handled = 0;
+const routes = (app: HispFastify): void => {
+  const onRequest = app.requireScope('messaging.api');
+  app.post('/upload', { onRequest, bodyLimit: 2 * megabyte }, async ({ body }) => {
+    handled++;
+    await gate;
+    return { length: (body as string).length };
+  });
+  app.get('/wait', { onRequest }, async () => {
+    await gate;
+    return {};
+  });
+};
+
+const server = await startOauthServer({
+  routes: [routes],
+  env: {
+    OPENHISP_HTTP_MAX_UPLOAD_BYTES: String(3 * megabyte),
+    OPENHISP_HTTP_MAX_UPLOAD_BYTES_PER_CLIENT: String(2 * megabyte),
+    OPENHISP_HTTP_MAX_REQUESTS: '12',
+    OPENHISP_HTTP_MAX_REQUESTS_PER_CLIENT: '5',
+    OPENHISP_HTTP_MAX_REQUESTS_PER_ADDRESS: '10',
+    OPENHISP_HTTP_UPLOAD_WINDOW_SECONDS: '60',
+  },
+});
+const first = await server.accessToken('messaging.api');
+const second = await tokenOfNewClient(server);
+
+async function tokenOfNewClient({ oauth, token }: OauthServer): Promise<string> {
+  const client = await oauth.clients.create({ name: 'Other', scopes: ['messaging.api'] });
+  const answer = await token(
+    { grant_type: 'client_credentials', scope: 'messaging.api' },
+    { authorization: basic(client) },
+  );
+  return String(answer.body['access_token']);
+}
+
+interface Upload {
+  readonly request: ClientRequest;
+  /** True once the server has asked for the body. */
+  readonly isAskedFor: () => boolean;
+  readonly answer: Promise<Refusal>;
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly reason: string | undefined;
+}
+
+interface UploadOptions {
+  readonly token?: string | undefined;
+  readonly path?: string;
+  readonly url?: string;
+  readonly headers?: Record<string, string>;
+  readonly localAddress?: string;
+}
+
+/** Offers a body of that length and waits to be asked for it; -1 for one of unknown length. */
+function offer(length: number, options: UploadOptions = {}): Upload {
+  const { token = first, path = '/upload', url = server.url, headers = {}, localAddress } = options;
+  let isAskedFor = false;
+  const outgoing = request(url + path, {
+    method: 'POST',
+    agent: false,
+    headers: {
+      'content-type': 'application/json',
+      expect: '100-continue',
+      ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+      ...(length < 0 ? { 'transfer-encoding': 'chunked' } : { 'content-length': length }),
+      ...headers,
+    },
+    ...(localAddress === undefined ? {} : { localAddress }),
+  });
+  outgoing.on('continue', () => (isAskedFor = true));
+  outgoing.flushHeaders();
+  const answer = new Promise<Refusal>((resolve, reject) => {
+    outgoing.once('response', (response) => resolve(read(response)));
+    outgoing.on('error', reject);
+  });
+  // Uploads that a test breaks off have no answer.
+  answer.catch(() => {});
+  return { request: outgoing, isAskedFor: () => isAskedFor, answer };
+}
+
+async function read(response: IncomingMessage): Promise<Refusal> {
+  let text = '';
+  for await (const chunk of response) text += String(chunk);
+  const body = (text === '' ? {} : JSON.parse(text)) as { errors?: { reason: string }[] };
+  return {
+    status: response.statusCode ?? 0,
+    retryAfter: response.headers['retry-after'],
+    reason: body.errors?.[0]?.reason,
+  };
+}
+
+const whenAskedFor = (upload: Upload): Promise<void> =>
+  waitUntil(upload.isAskedFor, { what: 'the body to be asked for', timeoutMs: 30_000 });
+
+async function refused(upload: Upload, status: number, reason: string): Promise<void> {
+  const answer = await upload.answer;
+  assert.deepEqual([answer.status, answer.reason], [status, reason]);
+  if (status !== 413) assert.ok(Number(answer.retryAfter) > 0, 'Retry-After');
+  assert.equal(upload.isAskedFor(), false, 'the body was asked for all the same');
+  upload.request.destroy();
+}
+
+async function gauge(name: string, { url } = server): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+}
+
+const connections = (): Promise<number> =>
+  new Promise((resolve) => server.app.server.getConnections((_error, count) => resolve(count)));
+
+const allGivenBack = (): Promise<void> =>
+  waitUntil(
+    async () =>
+      (await gauge('openhisp_http_body_bytes')) === 0 &&
+      (await gauge('openhisp_http_requests_in_progress')) === 0,
+    { what: 'everything to be given back', timeoutMs: 30_000 },
+  );
+
+describe('bodies', () => {
+  test('one that all callers together have no room for is 503 before it is read, and is taken when there is room', async () => {
+    const held = offer(1.9 * megabyte);
+    await whenAskedFor(held);
+    held.request.write('"half of it');
+    await refused(offer(1.2 * megabyte, { token: second }), 503, 'http_overloaded');
+    held.request.destroy();
+    await allGivenBack();
+    const again = offer(1.2 * megabyte, { token: second });
+    await whenAskedFor(again);
+    again.request.end(jsonOf(1.2 * megabyte));
+    assert.equal((await again.answer).status, 200);
+    await allGivenBack();
+  });
+
+  test('one that its client has no room for is 429 before it is read; another client is served', async () => {
+    const held = offer(1.5 * megabyte);
+    await whenAskedFor(held);
+    await refused(offer(0.6 * megabyte), 429, 'http_client_busy');
+    const other = offer(0.6 * megabyte, { token: second });
+    await whenAskedFor(other);
+    other.request.end(jsonOf(0.6 * megabyte));
+    assert.equal((await other.answer).status, 200);
+    held.request.end(jsonOf(1.5 * megabyte));
+    assert.equal((await held.answer).status, 200);
+    await allGivenBack();
+  });
+
+  test('one over the limit of its route is 413 before it is read', async () => {
+    await refused(offer(2 * megabyte + 1), 413, 'too_large');
+    await allGivenBack();
+  });
+
+  test('without a token, or for an address that does not exist, nothing is read', async () => {
+    const anonymous = offer(megabyte, { token: '' });
+    assert.deepEqual([(await anonymous.answer).status, anonymous.isAskedFor()], [401, false]);
+    const nowhere = offer(megabyte, { path: '/nowhere' });
+    assert.deepEqual([(await nowhere.answer).status, nowhere.isAskedFor()], [404, false]);
+    for (const upload of [anonymous, nowhere]) upload.request.destroy();
+    await allGivenBack();
+  });
+
+  test('one of unknown length takes room as it comes, and is refused when there is none left', async () => {
+    const held = offer(1.5 * megabyte);
+    await whenAskedFor(held);
+    const small = offer(-1, { token: second });
+    await whenAskedFor(small);
+    small.request.end(jsonOf(1000));
+    assert.equal((await small.answer).status, 200);
+    const large = offer(-1);
+    await whenAskedFor(large);
+    large.request.write(jsonOf(1.9 * megabyte).slice(0, -1));
+    const answer = await large.answer;
+    assert.deepEqual([answer.status, answer.reason], [429, 'http_client_busy']);
+    large.request.destroy();
+    held.request.destroy();
+    await allGivenBack();
+  });
+
+  test('a client that does not wait to be asked sees the refusal too', async () => {
+    const held = offer(1.9 * megabyte);
+    await whenAskedFor(held);
+    const response = await fetch(`${server.url}/upload`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${second}`, 'content-type': 'application/json' },
+      body: jsonOf(1.8 * megabyte),
+    });
+    assert.equal(response.status, 503);
+    await response.text();
+    held.request.destroy();
+    await allGivenBack();
+  });
+
+  test('room is given back only when the handler has ended, also if the client has gone', async () => {
+    const open = Promise.withResolvers<void>();
+    gate = open.promise;
+    const idleConnections = await connections();
+    const upload = offer(megabyte);
+    await whenAskedFor(upload);
+    handled = 0;
+    await new Promise<void>((resolve) => upload.request.end(jsonOf(megabyte), resolve));
+    await waitUntil(() => handled > 0);
+    upload.request.destroy();
+    // That the client has gone is seen by the connection being closed.
+    await waitUntil(async () => (await connections()) <= idleConnections);
+    assert.equal(await gauge('openhisp_http_body_bytes'), megabyte);
+    gate = undefined;
+    open.resolve();
+    await allGivenBack();
+  });
+});
+
+describe('requests', () => {
+  test('more than its share of a client are 429, of an address 429, of all 503; health is always answered', async () => {
+    const open = Promise.withResolvers<void>();
+    gate = open.promise;
+    const get = (token: string, localAddress = '127.0.0.1'): Promise<Refusal> =>
+      new Promise((resolve, reject) => {
+        const outgoing = request(`${server.url}/wait`, {
+          agent: false,
+          localAddress,
+          headers: { authorization: `Bearer ${token}` },
+        });
+        outgoing.once('response', (response) => resolve(read(response)));
+        outgoing.once('error', reject);
+        outgoing.end();
+      });
+    const running = Array.from({ length: 5 }, () => get(first));
+    await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 5);
+    const busy = await get(first);
+    assert.deepEqual(
+      [busy.status, busy.reason, Number(busy.retryAfter) > 0],
+      [429, 'http_client_busy', true],
+    );
+    running.push(...Array.from({ length: 5 }, () => get(second)));
+    await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 10);
+    assert.equal((await get('')).status, 429);
+    // From another address there is room for two more, of callers that are not known yet.
+    running.push(...Array.from({ length: 2 }, () => slowBody('127.0.0.2')));
+    await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 12);
+    const over = await get(first, '127.0.0.3');
+    assert.deepEqual([over.status, over.reason, Number(over.retryAfter) > 0], [503, 'http_overloaded', true]);
+    assert.equal((await server.call('/health/live')).status, 200);
+    gate = undefined;
+    open.resolve();
+    for (const end of ends.splice(0)) end();
+    const statuses = await Promise.all(running.map(async (one) => (await one).status));
+    assert.deepEqual(
+      statuses.slice(0, 10),
+      Array.from({ length: 10 }, () => 200),
+    );
+    await allGivenBack();
+  });
+
+  const ends: (() => void)[] = [];
+  /** A token request whose body is not there yet. */
+  function slowBody(localAddress: string): Promise<Refusal> {
+    const upload = offer(30, {
+      token: '',
+      path: '/oauth2/direct/v1/token',
+      localAddress,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    ends.push(() => upload.request.end('x'.repeat(30)));
+    return upload.answer;
+  }
+});
+
+test('a body that comes too slowly ends the connection with 408, and its room is given back', async () => {
+  const slow = await startOauthServer({
+    routes: [routes],
+    env: {
+      OPENHISP_HTTP_MIN_UPLOAD_BYTES_PER_SECOND: '2000',
+      OPENHISP_HTTP_UPLOAD_WINDOW_SECONDS: '0.5',
+    },
+  });
+  const token = await slow.accessToken('messaging.api');
+  const socket = connect(Number(new URL(slow.url).port), '127.0.0.1');
+  after(() => socket.destroy());
+  socket.on('error', () => {});
+  let received = '';
+  let isClosed = false;
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  socket.on('close', () => (isClosed = true));
+  socket.write(
+    `POST /upload HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n"`,
+  );
+  const dripping = setInterval(() => socket.write('x'), 20);
+  await waitUntil(() => isClosed, { timeoutMs: 30_000, what: 'the connection to be ended' });
+  clearInterval(dripping);
+  assert.match(received, /^HTTP\/1\.1 408 /);
+  await waitUntil(async () => (await gauge('openhisp_http_body_bytes', slow)) === 0);
+  // A fast one on the same server is not disturbed.
+  const fast = offer(1.5 * megabyte, { url: slow.url, token });
+  await whenAskedFor(fast);
+  fast.request.end(jsonOf(1.5 * megabyte));
+  assert.equal((await fast.answer).status, 200);
+});
+
+test('64 requests at once are all answered 200 although the event loop was held', async () => {
+  const block = (app: HispFastify): void => {
+    app.post('/block', { onRequest: app.requireScope('messaging.api') }, async () => {
+      const until = performance.now() + 20;
+      while (performance.now() < until);
+      return {};
+    });
+  };
+  const busy = await startOauthServer({ routes: [block] });
+  const token = await busy.accessToken('messaging.api');
+  const statuses = await Promise.all(
+    Array.from({ length: 64 }, async () => {
+      const answer = await busy.call('/block', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: '{}',
+      });
+      return answer.status;
+    }),
+  );
+  assert.deepEqual(new Set(statuses), new Set([200]));
+});
