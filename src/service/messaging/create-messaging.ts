@@ -194,7 +194,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     wake,
     async close() {
       clearInterval(refreshing);
-      await Promise.all([mailWorkers, ...workers].map((worker) => worker?.close()));
+      await Promise.all([mailWorkers?.close(), ...workers.map((worker) => worker.close())]);
       await parts.workshop.close();
     },
   };
