@@ -109,6 +109,18 @@ describe('messages that are believed', () => {
     assert.equal((await receive(world, message)).sender, alice);
   });
 
+  test('VER-02 an unwrapped message in a file with LF is read like one with CRLF', async () => {
+    const wrap = (): Buffer => Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n');
+    const outerHeader = [...plainHeader.filter((line) => !line.startsWith('Content-')), 'X-Folded: a\r\n b'];
+    const message = makeMessage(world, { wrap, outerHeader });
+    const stored = Buffer.from(message.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
+    assert.equal((await receive(world, stored)).sender, alice);
+    assert.deepEqual(
+      openMessage({ message: stored, keys: [world.recipient] }).inner,
+      openMessage({ message, keys: [world.recipient] }).inner,
+    );
+  });
+
   test('MDN-08 a notice may come with a null reverse path', async () => {
     const header = replaced(
       'Content-Type: multipart/report; report-type=disposition-notification; boundary=x',

@@ -261,6 +261,7 @@ const cases: readonly Case[] = [
       ['a bare CR before another field', [...plainHeader, 'Keywords: s\rSender: ceo@direct.alpha.example']],
       ['a bare CR that ends the header early', [...plainHeader, 'Keywords: s\r\r']],
       ['a bare LF among CRLF', [...plainHeader, 'Keywords: s\nX-Other: t']],
+      ['a From behind a line of blanks', [...without('From'), 'X-Folded: t', ' ', `From: ${alice}`]],
       ['NUL in any field', [...plainHeader, 'Keywords: s\0']],
       [
         'a From behind a line that is no field',

@@ -141,13 +141,14 @@ function withOuterHeader(outer: MimeEntity, entity: Uint8Array): Buffer {
   const isOfMessage = (name: string): boolean => !/^(content-|mime-version$)/i.test(name);
   const fields = outer.headerFields
     .filter((field) => isOfMessage(field.name))
-    .map((field) => withLineEnd(field.raw));
+    .map((field) => withLineEnds(field.raw));
   return concatBytes([...fields, Buffer.from('MIME-Version: 1.0\r\n', 'latin1'), entity]);
 }
 
-/** A header section that ends without a body may lack the last line end. */
-function withLineEnd(raw: Uint8Array): Uint8Array {
-  return raw.at(-1) === 0x0a ? raw : concatBytes([raw, Buffer.from('\r\n', 'latin1')]);
+/** With CRLF, as the signed part has it: a message kept in a file may have LF, and a header that ends without a body no line end at all. */
+function withLineEnds(raw: Uint8Array): Uint8Array {
+  const text = Buffer.from(raw).toString('latin1');
+  return Buffer.from(`${text.replace(/\r?\n$/, '').replaceAll(/\r?\n/g, '\r\n')}\r\n`, 'latin1');
 }
 
 function openedSigner(signer: SignerResult): OpenedSigner {
