@@ -57,6 +57,7 @@ export {
 export { createSteadyClock } from './work/steady-clock.ts';
 export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
 export { holdDataDir } from './work/hold-data-dir.ts';
+export { holdFile } from './work/hold-file.ts';
 export { nodeId } from './work/node-id.ts';
 export { loadConfig } from './config/load-config.ts';
 export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';
