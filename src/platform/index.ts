@@ -60,6 +60,7 @@ export { createDiskGuard, type DiskGuard, type DiskGuardOptions } from './admiss
 export { createFairSlots, type FairSlots, type FairSlotsLimits } from './admission/fair-slots.ts';
 export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
 export { holdDataDir } from './work/hold-data-dir.ts';
+export { holdFile } from './work/hold-file.ts';
 export { nodeId } from './work/node-id.ts';
 export { loadConfig } from './config/load-config.ts';
 export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';

@@ -24,13 +24,19 @@ interface Run {
   readonly done: Promise<{ code: number | null; signal: NodeJS.Signals | null; out: string; errors: string }>;
 }
 
+function storageOf({ database: { location } }: TestDirectory): NodeJS.ProcessEnv {
+  return location.url === undefined
+    ? { OPENHISP_STORAGE_FILE: location.file }
+    : { OPENHISP_STORAGE_URL: location.url };
+}
+
 function run(args: readonly string[], options: { input?: string; shell?: string } = {}): Run {
   const command =
     options.shell === undefined
       ? [process.execPath, cli, ...args]
       : ['/bin/bash', '-c', `${options.shell} exec "$0" "$@"`, process.execPath, cli, ...args];
   const child = spawn(command[0] ?? '', command.slice(1), {
-    env: { ...process.env, OPENHISP_DATA_DIR: world.folder },
+    env: { ...process.env, ...storageOf(world), OPENHISP_DATA_DIR: world.folder },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let [out, errors] = ['', ''];
@@ -115,12 +121,15 @@ describe('a load that dies', () => {
     const blocksBefore = await blockCount();
     const { child, done } = run(['directory', 'import', await writeLargeFile()]);
     while ((await blockCount()) < blocksBefore + 3) await sleep(5);
+    assert.equal((await world.directory.status()).running?.state, 'loading');
     child.kill('SIGKILL');
     assert.equal((await done).signal, 'SIGKILL');
     await world.directory.refresh();
     assert.deepEqual(await served(), before);
     assert.ok((await blockCount()) > blocksBefore, 'the dead load has left blocks');
-    world.clock.advance(60_000);
+    const { running, loads } = await world.directory.status();
+    assert.equal(running, undefined);
+    assert.equal(loads[0]?.state, 'failed');
     await world.load(toCsv([{ serv_direct_addr: 'after-kill@d.example' }]));
     assert.deepEqual(await served(), ['after-kill@d.example']);
     assert.ok((await blockCount()) <= 3);

@@ -22,6 +22,7 @@ import type { LoadReport } from './load/quality-report.ts';
 import { parseQuery } from './parse-query.ts';
 import { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 import { followDirectory } from './serve/current-index.ts';
+import { settleDeadLoads } from './store/load-lock.ts';
 import { loadState } from './store/state.ts';
 import { readStatus, type DirectoryStatus } from './status.ts';
 import { writeAnswer } from './write-answer.ts';
@@ -179,7 +180,10 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       await listHostedAddress(options, record, gazetteer);
     },
     unprovision: async (directAddress) => unlistHostedAddress(options, directAddress),
-    status: () => readStatus(storage, current.pool.current),
+    async status() {
+      await settleDeadLoads(options);
+      return readStatus(storage, current.pool.current);
+    },
     refresh: () => current.refresh(),
     isReady: () => current.served !== undefined,
     async close() {

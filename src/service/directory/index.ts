@@ -31,5 +31,6 @@ export { openInput, openStream, type InputFile } from './load/open-input.ts';
 export { readTaxonomy, type TaxonomyNames } from './load/formats/taxonomy.ts';
 export { formatReport, type LoadReport } from './load/quality-report.ts';
 export { type ImportPhase, type ImportProgress } from './load/progress.ts';
+export { settleDeadLoads } from './store/load-lock.ts';
 export { readReport, readStatus, type DirectoryStatus, type LoadSummary } from './status.ts';
 export { rollBack } from './store/loads.ts';

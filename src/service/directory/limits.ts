@@ -46,5 +46,3 @@ export const changesBeforeRebuild = 4096;
 export const servedChangesFactor = 4;
 /** Rows of hosted addresses taken out that stay, newest first: an index from before the others is built anew. */
 export const keptRemovals = 10_000;
-/** A load that has not shown a sign of life for so long is dead and may be cleared away. */
-export const loadLeaseMs = 15_000;

@@ -11,6 +11,7 @@ import {
   readStatus,
   readTaxonomy,
   rollBack,
+  settleDeadLoads,
   type InputFile,
 } from '../../../service/directory/index.ts';
 import type { CliContext } from '../context.ts';
@@ -46,7 +47,9 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     .description('Show what is loaded')
     .option('--json', 'print JSON')
     .action((flags: { json?: true }) =>
-      withInstallation(context, async ({ storage }) => {
+      withInstallation(context, async ({ storage, config }) => {
+        const { snapshotDir } = config.directory;
+        await settleDeadLoads({ storage, clock: systemClock, snapshotDir });
         const status = await readStatus(storage);
         context.print(
           flags.json === true ? JSON.stringify(status, null, 2) : formatStatus(status).join('\n'),

@@ -1,12 +1,12 @@
 import { errorCode, errorText } from '../../../core/index.ts';
 import { DirectoryError } from '../errors.ts';
+import { loadAlone } from '../store/load-lock.ts';
 import { activateLoad, beginLoad, failLoad, type BegunLoad } from '../store/loads.ts';
 import { forgetRemovals, retireGenerations } from '../store/clear-loads.ts';
 import type { LoadKind } from '../store/tables.ts';
 import type { ImportContext } from './context.ts';
 import type { TaxonomyNames } from './formats/nppes.ts';
 import { indexGeneration, indexStream, type StoredLoad } from './index-load.ts';
-import { keepAlive } from './keep-alive.ts';
 import { loadRows, type LoadedRows } from './load-rows.ts';
 import type { InputFile } from './open-input.ts';
 import { planInput, type InputPlan } from './plan-input.ts';
@@ -43,28 +43,21 @@ export async function importDirectory(context: ImportContext, request: ImportReq
     return report.build({ ...naming, recordCount, seconds, ...(failure === undefined ? {} : { failure }) });
   };
   try {
-    const load = await beginLoad(context.storage, context.clock, naming);
-    const life = keepAlive(context, load.id);
-    try {
-      const { unusedIds, recordCount, ...stored } = await storeAndIndex({
-        context,
-        request,
-        load,
-        plan,
-        report,
-        progress,
-      });
-      progress.enter('activating');
-      const finished = finishReport(recordCount);
-      await activateLoad(context, { load, report: finished, unusedIds, ...stored });
-      progress.enter('done');
-      return finished;
-    } catch (error) {
-      await failLoad(context.storage, context.clock, load.id, finishReport(0, errorText(error)));
-      throw error;
-    } finally {
-      await life.close();
-    }
+    return await loadAlone(context, async () => {
+      const load = await beginLoad(context.storage, context.clock, naming);
+      try {
+        const run = { context, request, load, plan, report, progress };
+        const { unusedIds, recordCount, ...stored } = await storeAndIndex(run);
+        progress.enter('activating');
+        const finished = finishReport(recordCount);
+        await activateLoad(context, { load, report: finished, unusedIds, ...stored });
+        progress.enter('done');
+        return finished;
+      } catch (error) {
+        await failLoad(context.storage, context.clock, load.id, finishReport(0, errorText(error)));
+        throw error;
+      }
+    });
   } finally {
     plan.table.close();
     await clearUp(context);

@@ -1,21 +1,7 @@
-import type { Clock } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
-import { keptGenerations, keptRemovals, loadLeaseMs } from '../limits.ts';
+import { keptGenerations, keptRemovals } from '../limits.ts';
 import { findLoad, getState, readChain, updateState, type DirectoryDb } from './state.ts';
 import type { DirectoryTables } from './tables.ts';
-
-/** Clears away loads whose process died, and what is left of failed ones. */
-export async function clearDeadLoads(storage: Storage, clock: Clock): Promise<void> {
-  const db = storage.tables<DirectoryTables>();
-  await db
-    .updateTable('directory_load')
-    .set({ state: 'failed', finished_at: clock.now().getTime() })
-    .where('state', '=', 'loading')
-    .where('heartbeat_at', '<', clock.now().getTime() - loadLeaseMs)
-    .execute();
-  const failed = await db.selectFrom('directory_load').select('id').where('state', '=', 'failed').execute();
-  for (const { id } of failed) await removeBlocks(storage, id);
-}
 
 /** Removes the generations that neither serve nor can be rolled back to; their reports stay. */
 export async function retireGenerations(storage: Storage): Promise<void> {

@@ -3,7 +3,8 @@ import type { Storage } from '../../../platform/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { Block } from '../records/block.ts';
-import { clearDeadLoads, removeBlocks } from './clear-loads.ts';
+import { removeBlocks } from './clear-loads.ts';
+import { clearDeadLoads } from './load-lock.ts';
 import {
   findLoad,
   findPreviousLoad,
@@ -36,18 +37,11 @@ export interface BegunLoad {
   readonly secret: Uint8Array;
 }
 
-/** Begins a load, unless another one is alive. Throws DIRECTORY_LOAD_RUNNING. */
+/** Begins a load; only under the lock of `loadAlone`. */
 export async function beginLoad(storage: Storage, clock: Clock, start: LoadStart): Promise<BegunLoad> {
   await loadState(storage);
   await clearDeadLoads(storage, clock);
   return storage.transaction(async (tx: DirectoryDb) => {
-    const running = await tx
-      .selectFrom('directory_load')
-      .select('id')
-      .where('state', '=', 'loading')
-      .executeTakeFirst();
-    if (running !== undefined)
-      throw new DirectoryError('DIRECTORY_LOAD_RUNNING', `Load ${running.id} is running`);
     const state = await getState(tx);
     const now = clock.now().getTime();
     const id = state.next_load_id;
@@ -73,7 +67,7 @@ export async function beginLoad(storage: Storage, clock: Clock, start: LoadStart
   });
 }
 
-/** Stores blocks durably; also the sign of life that keeps the load from being cleared away. */
+/** Stores blocks durably. */
 export async function storeBlocks(
   storage: Storage,
   clock: Clock,
@@ -93,8 +87,8 @@ export async function storeBlocks(
   });
 }
 
-/** Renews the lease. Throws DIRECTORY_LOAD_UNKNOWN if the load was cleared away in the meantime. */
-export async function showLife(tx: DirectoryDb, clock: Clock, loadId: number): Promise<void> {
+/** Throws DIRECTORY_LOAD_UNKNOWN if the load was cleared away in the meantime, as when its node lost the lock. */
+async function showLife(tx: DirectoryDb, clock: Clock, loadId: number): Promise<void> {
   const result = await tx
     .updateTable('directory_load')
     .set({ heartbeat_at: clock.now().getTime() })

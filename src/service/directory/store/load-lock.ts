@@ -1,0 +1,64 @@
+import path from 'node:path';
+import type { Clock } from '../../../core/index.ts';
+import { holdFile, type Storage } from '../../../platform/index.ts';
+import { DirectoryError } from '../errors.ts';
+import { removeBlocks } from './clear-loads.ts';
+import type { DirectoryTables } from './tables.ts';
+
+/** What telling a living load from a dead one needs. */
+export interface LoadLockContext {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly snapshotDir: string;
+}
+
+/**
+ * Runs a load while no other one runs: in this process, in another one of this machine, or on another node of the
+ * database. The lock ends with the process, however that ends, so that a load without it is dead. Throws
+ * DIRECTORY_LOAD_RUNNING.
+ */
+export async function loadAlone<R>(context: LoadLockContext, work: () => Promise<R>): Promise<R> {
+  const done = await tryAlone(context, work);
+  if (done !== undefined) return done.result;
+  throw new DirectoryError('DIRECTORY_LOAD_RUNNING', 'Another load is running');
+}
+
+/** Marks loads as failed whose process has ended, and removes what they left. */
+export async function settleDeadLoads(context: LoadLockContext): Promise<void> {
+  const { storage, clock } = context;
+  const running = await storage
+    .tables<DirectoryTables>()
+    .selectFrom('directory_load')
+    .select('id')
+    .where('state', '=', 'loading')
+    .executeTakeFirst();
+  if (running !== undefined) await tryAlone(context, () => clearDeadLoads(storage, clock));
+}
+
+/** Under the lock every load that is not finished is dead. */
+export async function clearDeadLoads(storage: Storage, clock: Clock): Promise<void> {
+  const db = storage.tables<DirectoryTables>();
+  await db
+    .updateTable('directory_load')
+    .set({ state: 'failed', finished_at: clock.now().getTime() })
+    .where('state', '=', 'loading')
+    .execute();
+  const failed = await db.selectFrom('directory_load').select('id').where('state', '=', 'failed').execute();
+  for (const { id } of failed) await removeBlocks(storage, id);
+}
+
+async function tryAlone<R>(
+  { storage, snapshotDir }: LoadLockContext,
+  work: () => Promise<R>,
+): Promise<{ readonly result: R } | undefined> {
+  const alone = await storage.tryAlone('directory-load', async () => {
+    const held = holdFile(path.join(snapshotDir, 'load.lock'));
+    if (held === undefined) return undefined;
+    try {
+      return { result: await work() };
+    } finally {
+      await held.close();
+    }
+  });
+  return alone?.result;
+}
