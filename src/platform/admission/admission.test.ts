@@ -25,7 +25,7 @@ test('new work is refused while the disk is nearly full, and taken again when th
   free = 499;
   await guard.look();
   assert.throws(() => guard.requireRoom(), low);
-  assert.match(await metrics.text(), /^openhisp_disk_low 1$[^]*|^openhisp_disk_free_bytes 499$/m);
+  assert.match(await metrics.text(), /^openhisp_disk_low 1$/m);
   free = 510;
   await guard.look();
   assert.throws(() => guard.requireRoom(), low);

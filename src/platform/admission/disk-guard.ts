@@ -51,10 +51,6 @@ export async function createDiskGuard(options: DiskGuardOptions): Promise<DiskGu
     }));
 
   metrics.measured(
-    { name: 'openhisp_disk_free_bytes', help: 'Free disk space, where there is least.' },
-    () => freeBytes,
-  );
-  metrics.measured(
     { name: 'openhisp_disk_low', help: '1 while new work is refused because the disk is nearly full.' },
     () => Number(isLow),
   );
