@@ -110,7 +110,7 @@ const firstAttemptGraceMs = 10 * 60_000;
 type Destination = DeliveryTables['delivery_destination'];
 
 /** Ids that begin with the time sort by age, and rows of the same time lie together in the index. */
-export function timedId(at: Date): string {
+function timedId(at: Date): string {
   return `${timePrefix(at.getTime())}-${randomUUID()}`;
 }
 
