@@ -52,6 +52,9 @@ const message = (to: readonly DirectAddress[], text = 'hello'): Buffer =>
     `From: ${alice}\r\nTo: ${to.join(', ')}\r\nDate: Mon, 01 Jun 2026 12:00:00 +0000\r\nMessage-ID: <1@one.example>\r\nMIME-Version: 1.0\r\nSubject: s\r\n\r\n${text}\r\n`,
   );
 
+/** Too large for the main thread. */
+const largeText = 'a line of a large message\r\n'.repeat(20_000);
+
 async function addDomain(domain: string, certify = issueFor): Promise<void> {
   const pair = await createKeyPair();
   const certificate = certify(domain, pair.publicKey);
@@ -135,7 +138,7 @@ describe('the agent', () => {
     assert.equal(resolved.refused[0]?.reason, 'no-certificate');
   });
 
-  it('AS-57, DISC-14: seals in a thread, with the key transport that a peer can read, and opens again; each of our domains decides for itself', async () => {
+  it('AS-57, DISC-14: seals with the key transport that a peer can read, and opens again; each of our domains decides for itself', async () => {
     const sealed = await agent.seal(alice, message([bob, carol]), [usable(bob), usable(carol)]);
     assert.equal(Buffer.from(sealed).includes('hello'), false);
     assert.deepEqual(transportsOf(sealed).toSorted(), ['1.2.840.113549.1.1.1', '1.2.840.113549.1.1.7']);
@@ -159,14 +162,21 @@ describe('the agent', () => {
     assert.equal(opened.signerFingerprint, certificates.get('one.example')?.fingerprint);
   });
 
-  it('a refusal in a thread keeps its code and the reason beneath', async () => {
-    await assert.rejects(
-      agent.openIncoming({ mailFrom: alice, recipients: [bob], message: message([bob]) }),
-      (error) =>
-        error instanceof DirectError &&
-        error.code === 'DIRECT_NOT_ENCRYPTED' &&
-        error.reason === 'SMIME_NOT_ENCRYPTED',
-    );
+  it('a refusal keeps its code and the reason beneath, also from a thread', async () => {
+    for (const text of ['small', largeText])
+      await assert.rejects(
+        agent.openIncoming({ mailFrom: alice, recipients: [bob], message: message([bob], text) }),
+        (error) =>
+          error instanceof DirectError &&
+          error.code === 'DIRECT_NOT_ENCRYPTED' &&
+          error.reason === 'SMIME_NOT_ENCRYPTED',
+      );
+  });
+
+  it('a large message is sealed and opened in threads, byte for byte', async () => {
+    const sealed = await agent.seal(alice, message([bob], largeText), [usable(bob)]);
+    const opened = await agent.openIncoming({ mailFrom: alice, recipients: [bob], message: sealed });
+    assert.deepEqual(Buffer.from(opened.inner), message([bob], largeText));
   });
 
   it('SEC-11: says that only a fetch could decide, fetches nothing then, and decides when it may', async () => {

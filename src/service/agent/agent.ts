@@ -76,7 +76,7 @@ export interface OpenOptions {
   readonly isLastAttempt?: boolean;
 }
 
-/** The security and trust agent with our keys and anchors; its cryptography runs in worker threads. */
+/** The security and trust agent with our keys and anchors; its cryptography runs in worker threads, that of small messages in the caller's. */
 export interface Agent extends Closable {
   /**
    * Finds each recipient's certificates and validates them from the anchors of the sender's domain (AS-42, TRUST-09). A sender without

@@ -24,6 +24,8 @@ export interface AttemptParts {
   readonly peerPort: number;
   /** Throws PLATFORM_LEASE_LOST: then nothing may be sent. */
   readonly confirmLease: (item: ClaimedDestination) => Promise<void>;
+  /** True when the service ends: no further mail server is asked. */
+  readonly isClosing: () => boolean;
 }
 
 /** What one attempt brought: decisions for some recipients, and why the others wait. */
@@ -170,7 +172,7 @@ async function askHosts(
       // pass goes before one that does not.
       if (last === undefined || !isTransient(last) || failure.isTransient) last = findings;
       // The server may have taken the message: another one must not get it now.
-      if (error.fields['hasSentData'] === true || performance.now() > until) break;
+      if (error.fields['hasSentData'] === true || performance.now() > until || parts.isClosing()) break;
     }
   }
   return last ?? failAll(recipients, readFailure(undefined), {});

@@ -203,6 +203,15 @@ describe('delivery', () => {
       assert.match(String(found['undecided@a.example']), /^failed,dns-failed,Retries are used up/);
     }));
 
+  it('a name server that does not answer is a reason of its own, and the message waits', () =>
+    withRun(async (id) => {
+      await run.enqueue(id, ['x@nowhere.example']);
+      const isWaiting = async (): Promise<boolean> =>
+        (await run.delivery.findWaiting([id]))[0]?.lastReason === 'dns-failed';
+      await until(isWaiting, 'the reason');
+      assert.equal((await run.delivery.fail(id)).failed, 1);
+    }));
+
   it('EDGE-07: a server that refuses the session speaks for itself; the next MX is asked', () =>
     withRun(async (id) => {
       await run.enqueue(id, ['x@refusing.example']);

@@ -20,6 +20,7 @@ import {
 import type { Agent } from '../agent/index.ts';
 import { createAdmin, type DeliveryAdmin } from './admin.ts';
 import { attemptDestination, type AttemptResult } from './attempt.ts';
+import { createByteGate } from './byte-gate.ts';
 import { createHolds } from './holds.ts';
 import { createQueue, type ClaimedDestination, type Settlement } from './queue.ts';
 import { deleteOldAttempts } from './retention.ts';
@@ -68,6 +69,10 @@ export interface Delivery extends Closable, DeliveryAdmin {
 /** How often overdue destinations, holds of other nodes and old attempts are looked after. */
 const sweepEveryMs = 30_000;
 const overdueBatch = 100;
+/** Memory for larger messages that are worked on at the same time: each lies there plain and sealed (base64). */
+const maxLargeBytes = 384 * 1024 * 1024;
+const smallBytes = 1024 * 1024;
+const copiesPerMessage = 2.5;
 /** Waits between tries to store a result while the database is away; the last one repeats until the lease is lost. */
 const settleWaitsMs = [50, 200, 1_000, 5_000];
 
@@ -93,7 +98,8 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     },
   });
   const seals = createSharedSeals(options.agent, queue);
-  const attemptParts = { ...options, seals, confirmLease: (item: ClaimedDestination) => confirmLease(item) };
+  const gate = createByteGate(maxLargeBytes);
+  const attemptParts = { ...options, seals, confirmLease, isClosing: () => isClosing.signal.aborted };
 
   /** Renews a lease that ends soon. Throws PLATFORM_LEASE_LOST. */
   async function confirmLease(item: ClaimedDestination): Promise<void> {
@@ -111,7 +117,9 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
       await settleOverdue(item);
       return 'ok';
     }
-    const result = await attemptDestination(item, attemptParts);
+    const leave =
+      item.sizeBytes > smallBytes ? await gate.enter(item.sizeBytes * copiesPerMessage) : undefined;
+    const result = await attemptDestination(item, attemptParts).finally(leave);
     await settleSurely(item, scheduleRest(item, result, options, storage.clock.now().getTime()));
     return result.isOutage ? 'failing' : 'ok';
   }
@@ -127,11 +135,14 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
         return await queue.settle(item, settlement);
       } catch (error) {
         if (isClosing.signal.aborted && tries > 0) throw error;
+        // A row that can never be stored must not keep its slot for ever.
+        if (storage.clock.now().getTime() > item.notAfter) throw error;
         log.warn(
           { messageId: item.messageId, destination: item.party, code: errorCode(error), error },
           'the result of an attempt could not be stored',
         );
-        await wait(settleWaitsMs[Math.min(tries, settleWaitsMs.length - 1)]);
+        const waitMs = settleWaitsMs[Math.min(tries, settleWaitsMs.length - 1)];
+        await wait(waitMs, undefined, { signal: isClosing.signal }).catch(() => {});
         // After a standstill this node may have claimed the item again by another token.
         if (isLeaseLost(error) && item.token === token) throw error;
       }

@@ -31,6 +31,7 @@ export interface ClaimedDestination extends FairItem {
   readonly recipients: readonly DirectAddress[];
   /** How many destinations the message had at first. */
   readonly destinations: number;
+  readonly sizeBytes: number;
   /** Made before this one. */
   readonly attempts: number;
   /** By `Storage.clock`. */
@@ -110,7 +111,7 @@ const firstAttemptGraceMs = 10 * 60_000;
 type Destination = DeliveryTables['delivery_destination'];
 
 /** Ids that begin with the time sort by age, and rows of the same time lie together in the index. */
-export function timedId(at: Date): string {
+function timedId(at: Date): string {
   return `${timePrefix(at.getTime())}-${randomUUID()}`;
 }
 
@@ -133,6 +134,7 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
     const at = clock.now();
     const groups = [...Map.groupBy(request.recipients, domainOf)];
     const messageId = request.messageId ?? request.deliveryId;
+    const sizeBytes = request.message.length;
     await contents.keepIn(tx, stored);
     const db = tablesOf<DeliveryTables>(tx);
     await statements.insertDelivery.run(db, {
@@ -143,6 +145,7 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
       created_at: at.getTime(),
       message_id: messageId,
       destinations: groups.length,
+      size_bytes: sizeBytes,
     });
     const now = nowMs();
     const begun: ClaimedDestination[] = [];
@@ -172,6 +175,7 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
           sender: request.from,
           recipients,
           destinations: groups.length,
+          sizeBytes,
           attempts: 0,
           notAfter: row.not_after,
           leaseUntil: lease.lease_until,
@@ -229,7 +233,7 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
     const deliveries = await storage
       .tables<DeliveryTables>()
       .selectFrom('delivery')
-      .select(['id', 'kind', 'sender', 'message_id', 'destinations'])
+      .select(['id', 'kind', 'sender', 'message_id', 'destinations', 'size_bytes'])
       .where('id', 'in', [...new Set(rows.map((row) => row.delivery_id))])
       .execute();
     const byId = new Map(deliveries.map((row) => [row.id, row]));
@@ -248,6 +252,7 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
           sender: delivery.sender as DirectAddress,
           recipients: readRecipients(row.recipients),
           destinations: delivery.destinations,
+          sizeBytes: delivery.size_bytes,
           attempts: row.attempts,
           notAfter: row.not_after,
           leaseUntil,
@@ -437,6 +442,7 @@ function prepareStatements(storage: Storage) {
         created_at: row.created_at,
         message_id: row.message_id,
         destinations: row.destinations,
+        size_bytes: row.size_bytes,
       }),
     ),
     insertDestination: storage.prepare<DeliveryTables, Destination>((db, row) =>

@@ -16,6 +16,8 @@ export interface DeliveryTables {
     message_id: string;
     /** How many destinations it had at first. */
     destinations: number;
+    /** Of the plain message. */
+    size_bytes: number;
   };
   /** The recipients of one domain that are undecided: what is leased, tried and settled together. */
   delivery_destination: {

@@ -86,6 +86,10 @@ export const deliveryDestinationsMigration: Migration = {
       .alterTable('delivery')
       .addColumn('destinations', 'integer', (column) => column.notNull().defaultTo(1))
       .execute();
+    await db.schema
+      .alterTable('delivery')
+      .addColumn('size_bytes', 'bigint', (column) => column.notNull().defaultTo(0))
+      .execute();
     await moveRecipients(tablesOf<OldTables>(db as Kysely<unknown>));
     await db.schema.dropTable('delivery_recipient').execute();
     await db.schema.dropIndex('delivery_due').execute();
