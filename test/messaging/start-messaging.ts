@@ -83,6 +83,8 @@ export interface TestMessaging {
 export interface StartOptions {
   readonly windows?: NoticeWindows;
   readonly limits?: SendLimits;
+  /** How often the queues are looked at without being woken. */
+  readonly idleMs?: number;
   /** One of several nodes over one database. */
   readonly node?: TestNode;
   readonly mailDates?: MailDates;
@@ -147,7 +149,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     audit,
     post: createGuardedFetch({ timeoutMs: 2000, maxBytes: 10_000, allowPrivate: true }),
     isLoopbackAllowed: true,
-    idleMs: 20,
+    idleMs: options.idleMs ?? 20,
     random: () => 0.5,
     // The manual clock decides when something is tried again.
     limits: { failuresBeforeRest: 1000 },
@@ -174,7 +176,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
       resolveRecipients: async (_from, recipients) =>
         options.resolveRecipients?.(recipients) ?? resolve(recipients, refusals),
     },
-    idleMs: 20,
+    idleMs: options.idleMs ?? 20,
     ...(options.windows === undefined ? {} : { windows: options.windows }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.sendRate === undefined ? {} : { sendRate: options.sendRate }),
