@@ -15,6 +15,7 @@ import { registerGauges } from './register-gauges.ts';
 import { startHttp, startPublishing, startSmtp } from './start-edges.ts';
 import { startTimer } from './start-timer.ts';
 import { createKeyWatch } from './watch-keys.ts';
+import { createWebhookWatch } from './watch-webhooks.ts';
 
 export interface HispOptions {
   readonly config: Config;
@@ -62,7 +63,8 @@ async function build(
   const services = await buildServices(foundation, parts);
   registerGauges(foundation);
   const keyWatch = createKeyWatch(foundation);
-  const readiness = { checks, degraded: () => keyWatch.degraded() };
+  const webhookWatch = createWebhookWatch(foundation);
+  const readiness = { checks, degraded: () => [...keyWatch.degraded(), ...webhookWatch.degraded()] };
   const baseUrl = await startHttp(foundation, services, parts, readiness);
   const smtpPort = await startSmtp(foundation, services, parts);
   await startPublishing(foundation, parts);
@@ -72,6 +74,9 @@ async function build(
   parts.keep(startTimer({ ...timed, name: 'trust bundles', work: () => trust.refreshBundles(fetch, log) }));
   parts.keep(
     startTimer({ ...timed, name: 'key dates', everyMs: everyTenMinutes, work: () => keyWatch.run() }),
+  );
+  parts.keep(
+    startTimer({ ...timed, name: 'webhooks', everyMs: everyTenMinutes, work: () => webhookWatch.run() }),
   );
   // A command may have made a new data key in another process.
   parts.keep(startTimer({ ...timed, name: 'data keys', work: () => vault.refresh() }));
