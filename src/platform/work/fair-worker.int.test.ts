@@ -188,6 +188,29 @@ test('a party whose attempts take long moves to the slow slots while they are st
     await until(async () => (await left()).length === 0);
   }));
 
+test('many parties that turn slow at once leave room in memory for the others', () =>
+  withWorld(async ({ add, start, finish, left, until }) => {
+    await add(...Array.from({ length: 120 }, (_, index) => `slow-${index % 15}`));
+    const gate = Promise.withResolvers<void>();
+    const done: string[] = [];
+    const worker = start(
+      async (item) => {
+        if (item.party !== 'quick') await gate.promise;
+        done.push(item.party);
+        await finish(item);
+        return 'ok';
+      },
+      { slots: 15, waiting: 40 },
+    );
+    await until(() => worker.held >= 20);
+    await add('quick', 'quick', 'quick');
+    worker.wake();
+    await until(() => done.length === 3);
+    assert.deepEqual([...new Set(done)], ['quick']);
+    gate.resolve();
+    await until(async () => (await left()).length === 0);
+  }));
+
 test('a party that only fails is left alone for a while, and gets its mail when it is back', () =>
   withWorld(async ({ add, start, finish, left, until, storage }) => {
     await add(...Array.from({ length: 6 }, () => 'dead'));

@@ -131,12 +131,14 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
 
   /** What waits in memory for a party that is left alone goes back to the table. */
   async function giveBack(party: Party<Item>): Promise<void> {
-    const items = parties.takeWaiting(party);
+    const dueAt = options.dueAfter(Math.ceil(parties.restLeftMs(party)));
+    await giveBackItems(parties.takeWaiting(party), dueAt);
+  }
+
+  async function giveBackItems(items: readonly Item[], nextAttemptAt: number | undefined): Promise<void> {
     if (items.length === 0) return;
     for (const { id } of items) held.delete(id);
-    await safely('release', () =>
-      leases.release(items, options.dueAfter(Math.ceil(parties.restLeftMs(party)))),
-    );
+    await safely('release', () => leases.release(items, nextAttemptAt));
   }
 
   /** Starts all that may be started. */
@@ -159,7 +161,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
 
   /** True if more may be due. */
   async function claimSome(): Promise<boolean> {
-    const limit = parties.room(performance.now());
+    const limit = parties.room();
     if (limit <= 0) {
       isMoreDue = true;
       return false;
@@ -225,10 +227,9 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     // A party that turns slow while an attempt is running gives its ordinary slots back.
     const watching = setInterval(
       () => {
-        if (parties.watch(performance.now())) {
-          run();
-          wake();
-        }
+        if (!parties.watch(performance.now())) return;
+        giveBackItems(parties.takeExcess(), undefined).then(wake, wake);
+        run();
       },
       Math.max(20, limits.slowAfterMs / 4),
     );

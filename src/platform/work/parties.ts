@@ -38,8 +38,10 @@ export interface Parties<Item extends FairItem> {
   end(party: Party<Item>, id: string, verdict: AttemptVerdict, now: number): void;
   /** Marks parties whose running attempts take too long. True if slots became free by it. */
   watch(now: number): boolean;
+  /** Takes what slow parties hold in memory beyond what they may claim, so that it leaves room for the others. */
+  takeExcess(): readonly Item[];
   /** How many items may be claimed. */
-  room(now: number): number;
+  room(): number;
   /** Parties of which nothing more may be claimed. */
   excluded(now: number): readonly string[];
   /** Groups of which nothing more may be claimed. */
@@ -214,12 +216,30 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       }
       return isFreed;
     },
-    room(now) {
-      void now;
+    takeExcess() {
+      const slowParties = [...parties.values()].filter(({ isSlow }) => isSlow);
+      const quota = Math.min(limits.slowShare * 4, Math.floor(limits.waiting / 2 / slowParties.length));
+      const excess: Item[] = [];
+      for (const party of slowParties) {
+        const taken = party.waiting.splice(quota);
+        countWaiting(party, -taken.length);
+        excess.push(...taken);
+      }
+      return excess;
+    },
+    room() {
       const free = Math.max(0, limits.slots - fast) + Math.max(0, limits.slowSlots - slow);
       return free === 0 ? 0 : Math.max(0, Math.min(free, limits.waiting - waitingItems));
     },
-    excluded: (now) => [...parties.values()].filter((party) => isFull(party, now)).map(({ name }) => name),
+    excluded(now) {
+      const all = [...parties.values()];
+      const slowWaiting = all.reduce((sum, party) => sum + (party.isSlow ? party.waiting.length : 0), 0);
+      // Slow parties, however many, may use half of the memory for what waits.
+      const isSlowFull = slowWaiting >= limits.waiting / 2;
+      return all
+        .filter((party) => isFull(party, now) || (party.isSlow && isSlowFull))
+        .map(({ name }) => name);
+    },
     excludedGroups: () =>
       [...groups].filter(([, { waiting }]) => waiting >= groupShare * 4).map(([name]) => name),
     hasRoom(name, now, group) {
