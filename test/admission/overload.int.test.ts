@@ -1,0 +1,92 @@
+/** At several times what the service can do, it goes on doing what it can (Decision 0020). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Agent, request } from 'node:http';
+import { startHispChild, type HispChild } from './start-hisp-child.ts';
+
+const roundMs = 4_000;
+const body = JSON.stringify({
+  fromDirectAddress: 'alice@direct.alpha.example',
+  toDirectAddress: 'bob@direct.beta.example',
+  messageBody: 'x'.repeat(10_000),
+});
+
+interface Round {
+  readonly acceptedPerSecond: number;
+  readonly refused: number;
+  readonly others: number;
+}
+
+/** So many senders, each of which sends again as soon as it has its answer, or after a short wait when it was refused. */
+async function runRound(child: HispChild, senders: number): Promise<Round> {
+  const agent = new Agent({ keepAlive: true });
+  const until = performance.now() + roundMs;
+  let [accepted, refused, others] = [0, 0, 0];
+  const send = (token: string): Promise<number> =>
+    new Promise((resolve) => {
+      const outgoing = request(`${child.baseUrl}/messaging/dirmsg/send_ccda`, {
+        method: 'POST',
+        agent,
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'content-length': body.length,
+        },
+      });
+      outgoing.once('response', (response) => {
+        response.resume();
+        response.once('end', () => resolve(response.statusCode ?? 0));
+      });
+      outgoing.once('error', () => resolve(0));
+      outgoing.end(body);
+    });
+  const startedAt = performance.now();
+  await Promise.all(
+    Array.from({ length: senders }, async (_, n) => {
+      while (performance.now() < until) {
+        const status = await send(child.tokens[n % child.tokens.length] ?? '');
+        if (status === 200) accepted++;
+        else if (status === 429 || status === 503) {
+          refused++;
+          // Retry-After says two seconds; these are impatient.
+          await new Promise((resolve) => setTimeout(resolve, 200));
+        } else others++;
+      }
+    }),
+  );
+  agent.destroy();
+  return { acceptedPerSecond: accepted / ((performance.now() - startedAt) / 1000), refused, others };
+}
+
+const medianOf = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+test('many times more senders than there is room for change neither the rate of acceptance nor the memory', async (t) => {
+  const child = await startHispChild(4, [
+    'OPENHISP_HTTP_MAX_REQUESTS=48',
+    'OPENHISP_HTTP_MAX_REQUESTS_PER_CLIENT=16',
+  ]);
+  t.after(() => child.stop());
+  await runRound(child, 16);
+  const full: number[] = [];
+  const over: number[] = [];
+  let refused = 0;
+  const before = child.residentBytes();
+  for (let round = 0; round < 3; round++) {
+    full.push((await runRound(child, 32)).acceptedPerSecond);
+    const overloaded = await runRound(child, 128);
+    assert.equal(overloaded.others, 0);
+    refused += overloaded.refused;
+    over.push(overloaded.acceptedPerSecond);
+  }
+  const share = medianOf(over) / medianOf(full);
+  const grownMb = Math.round((child.residentBytes() - before) / 1e6);
+  t.diagnostic(
+    `accepted per second ${Math.round(medianOf(full))}, overloaded ${Math.round(medianOf(over))} (${refused} refused), memory ${grownMb} MB more`,
+  );
+  assert.ok(refused > 0, 'nothing was refused');
+  // Within 20 % where nothing else runs; the senders share the processor with the service here.
+  assert.ok(share > 0.5, `only ${Math.round(share * 100)} % are accepted under load`);
+  assert.ok(grownMb < 300, `${grownMb} MB more`);
+  assert.equal((await fetch(`${child.baseUrl}/health/live`)).status, 200);
+});
