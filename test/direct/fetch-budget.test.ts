@@ -265,6 +265,28 @@ describe('the budget of one message', () => {
       assert.deepEqual(urls.map(count), [1, 1]);
     });
 
+    test('SEC-11 a host that serves others is not left alone because of one file that fails', async () => {
+      const [good, bad, later] = ['good', 'bad', 'later'].map((name) => `http://ca.example/${name}.cer`) as [
+        string,
+        string,
+        string,
+      ];
+      const { der: bytes } = world.pki.intermediate.certificate;
+      const { fetch, count } = createFilesFetch(
+        new Map<string, ServedFile>([
+          [good, bytes],
+          [bad, 'timeout'],
+          [later, bytes],
+        ]),
+      );
+      const fetchIssuers = createIssuerFetcher({ fetch, now: () => at });
+      await fetchIssuers(leafAt(good));
+      for (let times = 0; times < 2; times++)
+        await refusedWith('PKI_ISSUER_UNAVAILABLE', () => fetchIssuers(leafAt(bad)));
+      assert.equal((await fetchIssuers(leafAt(later))).length, 1);
+      assert.deepEqual([good, bad, later].map(count), [1, 1, 1]);
+    });
+
     test('SEC-11 a file that is missing says nothing about its host', async () => {
       const good = 'http://aia.alpha.example/good.cer';
       const { fetch } = createFilesFetch(new Map([[good, world.pki.intermediate.certificate.der]]));

@@ -41,7 +41,7 @@ interface CachedAnswer {
  * of candidates, not of trusted certificates. Depth is bounded by the caller's search.
  *
  * The URLs are tried in their order until one gives a certificate whose key made the signature. Answers are cached; a host that
- * failed is left alone for a minute, whatever else is asked of it. One download serves all that wait for it.
+ * failed, and has given nothing for an hour, is left alone for a minute, whatever else is asked of it. One download serves all that wait for it.
  *
  * The returned function gives all that could be had; errors: `PKI_ISSUER_UNAVAILABLE` if nothing could and later may be better,
  * `PKI_ISSUER_NOT_FOUND` if the answers are useless, `PKI_FETCH_NEEDED` if nothing cached helps and the budget allows no fetch,
@@ -50,6 +50,7 @@ interface CachedAnswer {
 export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetcher {
   const answers = new LRUCache<string, CachedAnswer>({ max: maxAnswers });
   const failedHosts = new LRUCache<string, CachedAnswer>({ max: maxFailedHosts });
+  const servingHosts = new LRUCache<string, CachedAnswer>({ max: maxAnswers });
   const share = createSharedWork<CachedAnswer>();
 
   function findCached(url: string): CachedAnswer | undefined {
@@ -61,7 +62,14 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
 
   async function obtain(url: string): Promise<CachedAnswer> {
     const answer = await download(url, options);
-    if (answer.failure?.isTransient === true) failedHosts.set(hostOf(url), answer);
+    const host = hostOf(url);
+    if (answer.failure === undefined) servingHosts.set(host, answer);
+    const served = servingHosts.get(host);
+    // A host that serves other files is not at fault: else a stranger could close it to others by naming a file that it cannot give.
+    const isHostAtFault =
+      answer.failure?.isTransient === true &&
+      !(served !== undefined && isFresh(served, options.now().getTime(), options));
+    if (isHostAtFault) failedHosts.set(host, answer);
     else answers.set(url, answer);
     return answer;
   }
