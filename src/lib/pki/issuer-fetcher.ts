@@ -28,6 +28,8 @@ const maxUrls = 3;
 const maxCertificates = 32;
 const failureKeepMs = 60_000;
 const maxAnswers = 500;
+/** Of the certificates in all cached answers: a stranger chooses what is fetched. */
+const maxAnswerBytes = 16 * 1024 * 1024;
 const maxFailedHosts = 1_000;
 
 interface CachedAnswer {
@@ -48,9 +50,13 @@ interface CachedAnswer {
  * `PKI_FETCH_LIMIT` if the budget is used up.
  */
 export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetcher {
-  const answers = new LRUCache<string, CachedAnswer>({ max: maxAnswers });
+  const answers = new LRUCache<string, CachedAnswer>({
+    max: maxAnswers,
+    maxSize: maxAnswerBytes,
+    sizeCalculation: sizeOf,
+  });
   const failedHosts = new LRUCache<string, CachedAnswer>({ max: maxFailedHosts });
-  const servingHosts = new LRUCache<string, CachedAnswer>({ max: maxAnswers });
+  const servingHosts = new LRUCache<string, Pick<CachedAnswer, 'fetchedAtMs'>>({ max: maxAnswers });
   const share = createSharedWork<CachedAnswer>();
 
   function findCached(url: string): CachedAnswer | undefined {
@@ -63,7 +69,7 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
   async function obtain(url: string): Promise<CachedAnswer> {
     const answer = await download(url, options);
     const host = hostOf(url);
-    if (answer.failure === undefined) servingHosts.set(host, answer);
+    if (answer.failure === undefined) servingHosts.set(host, { fetchedAtMs: answer.fetchedAtMs });
     const served = servingHosts.get(host);
     // A host that serves other files is not at fault: else a stranger could close it to others by naming a file that it cannot give.
     const isHostAtFault =
@@ -110,11 +116,19 @@ function isIssuedBy(certificate: Certificate, issuer: Certificate): boolean {
   return issuer.subjectKey === certificate.issuerKey && isSignedBy(certificate, issuer);
 }
 
+function sizeOf({ certificates }: CachedAnswer): number {
+  return certificates.reduce((sum, { der }) => sum + der.length, 1);
+}
+
 function hostOf(url: string): string {
   return URL.parse(url)?.host ?? url;
 }
 
-function isFresh(answer: CachedAnswer, nowMs: number, options: IssuerFetcherOptions): boolean {
+function isFresh(
+  answer: Pick<CachedAnswer, 'fetchedAtMs' | 'failure'>,
+  nowMs: number,
+  options: IssuerFetcherOptions,
+): boolean {
   const ageMs = nowMs - answer.fetchedAtMs;
   return ageMs >= 0 && ageMs < (answer.failure ? failureKeepMs : (options.keepMs ?? 3_600_000));
 }
