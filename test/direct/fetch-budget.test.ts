@@ -6,6 +6,7 @@ import {
   createIssuerFetcher,
   createRevocationChecker,
   createValidationBudget,
+  generalNameDer,
   provePath,
   type Certificate,
 } from '../../src/lib/pki/index.ts';
@@ -265,6 +266,28 @@ describe('the budget of one message', () => {
       assert.deepEqual(urls.map(count), [1, 1]);
     });
 
+    test('SEC-11 a host that serves others is not left alone because of one file that fails', async () => {
+      const [good, bad, later] = ['good', 'bad', 'later'].map((name) => `http://ca.example/${name}.cer`) as [
+        string,
+        string,
+        string,
+      ];
+      const { der: bytes } = world.pki.intermediate.certificate;
+      const { fetch, count } = createFilesFetch(
+        new Map<string, ServedFile>([
+          [good, bytes],
+          [bad, 'timeout'],
+          [later, bytes],
+        ]),
+      );
+      const fetchIssuers = createIssuerFetcher({ fetch, now: () => at });
+      await fetchIssuers(leafAt(good));
+      for (let times = 0; times < 2; times++)
+        await refusedWith('PKI_ISSUER_UNAVAILABLE', () => fetchIssuers(leafAt(bad)));
+      assert.equal((await fetchIssuers(leafAt(later))).length, 1);
+      assert.deepEqual([good, bad, later].map(count), [1, 1, 1]);
+    });
+
     test('SEC-11 a file that is missing says nothing about its host', async () => {
       const good = 'http://aia.alpha.example/good.cer';
       const { fetch } = createFilesFetch(new Map([[good, world.pki.intermediate.certificate.der]]));
@@ -289,6 +312,26 @@ describe('the budget of one message', () => {
       await refusedWith('PKI_ISSUER_UNAVAILABLE', () => fetchIssuers(withUrl(0)));
       assert.equal(counts.get('http://h1499.evil.example/'), 1);
       assert.equal(counts.get('http://h0.evil.example/'), 2);
+    });
+
+    test('SEC-11 large answers are kept in bounded room: the oldest is fetched anew', async () => {
+      // A certificate of some 200 kB, as a stranger may serve it.
+      const large = world.pki.issueAuthority({
+        otherNames: [generalNameDer.uri(`http://${'a'.repeat(200_000)}.example/`)],
+      }).certificate;
+      const counts = new Map<string, number>();
+      const fetch: GuardedFetch = async (url) => {
+        counts.set(url, (counts.get(url) ?? 0) + 1);
+        return { status: 200, headers: {}, body: large.der };
+      };
+      const fetchIssuers = createIssuerFetcher({ fetch, now: () => at });
+      const urlOf = (index: number) => `http://ca.example/${index}.cer`;
+      const fetchAt = (index: number) => fetchIssuers({ ...leafAt(), caIssuerUrls: [urlOf(index)] });
+      const fitting = Math.floor((16 * 1024 * 1024) / large.der.length);
+      for (let index = 0; index <= fitting; index++) await fetchAt(index);
+      await fetchAt(fitting);
+      await fetchAt(0);
+      assert.deepEqual([counts.get(urlOf(fitting)), counts.get(urlOf(0))], [1, 2]);
     });
 
     test('SEC-11 one download serves all that wait for it, and outlives who waits no longer', async () => {

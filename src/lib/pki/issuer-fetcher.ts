@@ -28,6 +28,8 @@ const maxUrls = 3;
 const maxCertificates = 32;
 const failureKeepMs = 60_000;
 const maxAnswers = 500;
+/** Of the certificates in all cached answers: a stranger chooses what is fetched. */
+const maxAnswerBytes = 16 * 1024 * 1024;
 const maxFailedHosts = 1_000;
 
 interface CachedAnswer {
@@ -41,15 +43,20 @@ interface CachedAnswer {
  * of candidates, not of trusted certificates. Depth is bounded by the caller's search.
  *
  * The URLs are tried in their order until one gives a certificate whose key made the signature. Answers are cached; a host that
- * failed is left alone for a minute, whatever else is asked of it. One download serves all that wait for it.
+ * failed, and has given nothing for an hour, is left alone for a minute, whatever else is asked of it. One download serves all that wait for it.
  *
  * The returned function gives all that could be had; errors: `PKI_ISSUER_UNAVAILABLE` if nothing could and later may be better,
  * `PKI_ISSUER_NOT_FOUND` if the answers are useless, `PKI_FETCH_NEEDED` if nothing cached helps and the budget allows no fetch,
  * `PKI_FETCH_LIMIT` if the budget is used up.
  */
 export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetcher {
-  const answers = new LRUCache<string, CachedAnswer>({ max: maxAnswers });
+  const answers = new LRUCache<string, CachedAnswer>({
+    max: maxAnswers,
+    maxSize: maxAnswerBytes,
+    sizeCalculation: sizeOf,
+  });
   const failedHosts = new LRUCache<string, CachedAnswer>({ max: maxFailedHosts });
+  const servingHosts = new LRUCache<string, Pick<CachedAnswer, 'fetchedAtMs'>>({ max: maxAnswers });
   const share = createSharedWork<CachedAnswer>();
 
   function findCached(url: string): CachedAnswer | undefined {
@@ -61,7 +68,14 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
 
   async function obtain(url: string): Promise<CachedAnswer> {
     const answer = await download(url, options);
-    if (answer.failure?.isTransient === true) failedHosts.set(hostOf(url), answer);
+    const host = hostOf(url);
+    if (answer.failure === undefined) servingHosts.set(host, { fetchedAtMs: answer.fetchedAtMs });
+    const served = servingHosts.get(host);
+    // A host that serves other files is not at fault: else a stranger could close it to others by naming a file that it cannot give.
+    const isHostAtFault =
+      answer.failure?.isTransient === true &&
+      !(served !== undefined && isFresh(served, options.now().getTime(), options));
+    if (isHostAtFault) failedHosts.set(host, answer);
     else answers.set(url, answer);
     return answer;
   }
@@ -102,11 +116,19 @@ function isIssuedBy(certificate: Certificate, issuer: Certificate): boolean {
   return issuer.subjectKey === certificate.issuerKey && isSignedBy(certificate, issuer);
 }
 
+function sizeOf({ certificates }: CachedAnswer): number {
+  return certificates.reduce((sum, { der }) => sum + der.length, 1);
+}
+
 function hostOf(url: string): string {
   return URL.parse(url)?.host ?? url;
 }
 
-function isFresh(answer: CachedAnswer, nowMs: number, options: IssuerFetcherOptions): boolean {
+function isFresh(
+  answer: Pick<CachedAnswer, 'fetchedAtMs' | 'failure'>,
+  nowMs: number,
+  options: IssuerFetcherOptions,
+): boolean {
   const ageMs = nowMs - answer.fetchedAtMs;
   return ageMs >= 0 && ageMs < (answer.failure ? failureKeepMs : (options.keepMs ?? 3_600_000));
 }
