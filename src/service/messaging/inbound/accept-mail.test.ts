@@ -100,6 +100,7 @@ describe('small mail whose sender is known', () => {
       ['<joined@direct.beta.example>', '<joined@direct.beta.example>'],
     );
     assert.equal(answered?.objects?.['deliveryId'], world.deliveries.at(-1)?.deliveryId);
+    assert.equal(world.deliveries.at(-1)?.messageId, '<joined@direct.beta.example>');
   });
 
   it('is spooled if judging takes longer than the budget; the late judgement stores nothing', async () => {
