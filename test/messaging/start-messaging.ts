@@ -68,6 +68,8 @@ export interface TestMessaging {
   /** Answers of the agent for addresses that are refused. */
   readonly refusals: Map<string, RefusedRecipient>;
   setOpenIncoming(open: OpenIncoming): void;
+  /** From now on no delivery can be stored; undefined ends that. */
+  breakDelivery(fault: Error | undefined): void;
   /** Tells the service what became of a delivery, as delivery does. */
   report(outcome: Partial<DeliveryOutcome> & Pick<DeliveryOutcome, 'deliveryId' | 'outcome'>): Promise<void>;
   /** Hands in mail and waits until it has been worked on. */
@@ -157,6 +159,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
   const deliveries: DeliveryRequest[] = [];
   const refusals = new Map<string, RefusedRecipient>();
   let openIncoming: OpenIncoming = openPlain;
+  let deliveryFault: Error | undefined;
   const messaging = createMessaging({
     storage,
     vault,
@@ -169,7 +172,10 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     identity: { hostname: 'hisp.alpha.example', sourceOid: '1.3.6.1.4.1.21367.1' },
     delivery: {
       prepare: async (request) => request,
-      enqueue: async (tx, request) => storage.afterCommit(tx, () => deliveries.push(request)),
+      async enqueue(tx, request) {
+        if (deliveryFault !== undefined) throw deliveryFault;
+        storage.afterCommit(tx, () => deliveries.push(request));
+      },
     },
     agent: {
       openIncoming: (envelope, open) => openIncoming(envelope, open),
@@ -212,6 +218,9 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     deliveries,
     logLines,
     refusals,
+    breakDelivery(fault) {
+      deliveryFault = fault;
+    },
     setOpenIncoming(open) {
       openIncoming = open;
     },

@@ -10,6 +10,7 @@ import SqliteDatabase from 'better-sqlite3';
 import type { Kysely } from 'kysely';
 import { createManualClock, silentLog, type ManualClock } from '../../core/index.ts';
 import { openStorage, type Storage } from '../../platform/index.ts';
+import type { AuditTables } from './chain.ts';
 import { createAudit, type Audit, type AuditEvent } from './create-audit.ts';
 import { AuditError } from './errors.ts';
 
@@ -237,3 +238,32 @@ test('what cannot be written, few events or many, is kept and written later', as
     });
   }
 });
+
+test('SEC-04: after six years the oldest events go, and the rest can still be verified', () =>
+  withAudit(async (audit, storage, _file, clock) => {
+    const day = 86_400_000;
+    // The database itself refuses to delete what is younger than six years by the machine's clock.
+    clock.advance(new Date('2008-01-01T00:00:00Z').getTime() - clock.now().getTime());
+    for (let index = 0; index < 5; index++) await audit.recordNow(event(`old.${index}`));
+    clock.advance(2192 * day);
+    await audit.recordNow(event('new'));
+    assert.equal(await audit.deleteOld(), 0);
+    clock.advance(1);
+    assert.equal(await audit.deleteOld(), 5);
+    assert.equal(await audit.deleteOld(), 0);
+    const report = await audit.verifyChain();
+    assert.deepEqual([report.eventCount, report.firstSequence, report.lastSequence], [1, 6, 6]);
+    await audit.recordNow(event('newer'));
+    assert.equal((await audit.verifyChain()).eventCount, 2);
+    // The newest row stays, since the chain goes on from it.
+    clock.advance(2193 * day);
+    assert.equal(await audit.deleteOld(), 1);
+    assert.deepEqual(
+      (await audit.find({})).map(({ action }) => action),
+      ['newer'],
+    );
+    await audit.verifyChain();
+    // A chain whose beginning was cut off by somebody else is broken.
+    await storage.tables<AuditTables>().updateTable('audit_start').set({ sequence: 3 }).execute();
+    await assert.rejects(audit.verifyChain(), isBroken);
+  }));

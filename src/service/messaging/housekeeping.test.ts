@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { createLog } from '../../platform/index.ts';
 import {
@@ -27,6 +28,7 @@ async function keep(): Promise<string[]> {
     {
       storage: world.storage,
       contents: world.contents,
+      audit: world.audit,
       clock: world.clock,
       log,
     } as unknown as MessagingParts,
@@ -110,5 +112,77 @@ describe('Decision 0014: retention', () => {
     await keep();
     assert.equal((await details()).sealed_details, null);
     assert.equal((await world.messaging.getStatus(world.clinic, messageId)).recipients[0]?.history.length, 1);
+  });
+
+  it('a sent message goes with its recipients and history after 400 days', async () => {
+    const { messageId } = await world.messaging.send(world.clinic, sendBody(), {});
+    await world.report({ deliveryId: world.deliveries.at(-1)?.deliveryId ?? '', outcome: 'sent' });
+    world.clock.advance(400 * day);
+    await keep();
+    await world.messaging.getStatus(world.clinic, messageId);
+    world.clock.advance(1);
+    await keep();
+    await assert.rejects(world.messaging.getStatus(world.clinic, messageId), {
+      code: 'MESSAGING_MESSAGE_NOT_FOUND',
+    });
+    const left = await Promise.all([
+      world.db.selectFrom('message').select('id').execute(),
+      world.db.selectFrom('message_recipient').select('id').execute(),
+      world.db.selectFrom('recipient_event').select('id').execute(),
+    ]);
+    assert.deepEqual(left.flat(), []);
+  });
+
+  it('deletes more than one batch in a round, so that it keeps up with what comes', async () => {
+    const receivedAt = world.clock.now().getTime();
+    const rows = Array.from({ length: 1_200 }, (_, index) => ({
+      hash: createHash('sha256').update(`${index}`).digest(),
+      received_at: receivedAt,
+      answered_at: 0,
+    }));
+    for (let start = 0; start < rows.length; start += 300)
+      await world.db
+        .insertInto('received_register')
+        .values(rows.slice(start, start + 300))
+        .execute();
+    const count = async () =>
+      (await world.db.selectFrom('received_register').select('hash').execute()).length;
+    world.clock.advance(400 * day);
+    await keep();
+    assert.ok((await count()) >= 1_200);
+    world.clock.advance(1);
+    await keep();
+    assert.equal(await count(), 0);
+  });
+
+  it('dead letters are discarded after 90 days, and audited', async () => {
+    const row = {
+      mail_from: bob,
+      recipients: JSON.stringify([alice]),
+      sealed_mail: await world.contents.write(Buffer.from('x'), 'inbound:dead'),
+      network: '',
+      sender_domain: 'direct.beta.example',
+      party: ' direct.beta.example',
+      needs_fetch: 0,
+      attempts: 9,
+      next_attempt_at: 0,
+      lease_token: null,
+      lease_until: 0,
+      last_error: 'X_BROKEN',
+    };
+    const receivedAt = world.clock.now().getTime();
+    const dead = { ...row, id: 'dead', content_hash: 'dead', state: 'dead-letter' as const };
+    await world.db
+      .insertInto('inbound_mail')
+      .values({ ...dead, received_at: receivedAt })
+      .execute();
+    world.clock.advance(90 * day);
+    await keep();
+    assert.equal((await world.messaging.listDeadLetters()).length, 1);
+    world.clock.advance(1);
+    await keep();
+    assert.deepEqual(await world.messaging.listDeadLetters(), []);
+    const [event] = await world.audit.find({ action: 'message.discard' });
+    assert.deepEqual([event?.objects?.['mailId'], event?.objects?.['reason']], ['dead', 'X_BROKEN']);
   });
 });

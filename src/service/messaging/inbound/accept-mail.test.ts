@@ -39,6 +39,19 @@ const reasons = async (on = world) =>
 const coded = (code: string, kind: 'unavailable' | 'untrusted') =>
   new CodedError({ [code]: { kind } }, code, 'x');
 
+const gates: (() => void)[] = [];
+
+/** Holds an attempt up until it is released, or until the world is closed. */
+function createGate(): { held: Promise<void>; release(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  gates.push(resolve);
+  return { held: promise, release: resolve };
+}
+
+function openGates(): void {
+  for (const open of gates.splice(0)) open();
+}
+
 async function withWorld(
   options: StartOptions,
   work: (other: TestMessaging) => Promise<void>,
@@ -47,6 +60,7 @@ async function withWorld(
   try {
     await work(other);
   } finally {
+    openGates();
     await other.close();
   }
 }
@@ -86,12 +100,12 @@ describe('small mail whose sender is known', () => {
       ['<joined@direct.beta.example>', '<joined@direct.beta.example>'],
     );
     assert.equal(answered?.objects?.['deliveryId'], world.deliveries.at(-1)?.deliveryId);
+    assert.equal(world.deliveries.at(-1)?.messageId, '<joined@direct.beta.example>');
   });
 
   it('is spooled if judging takes longer than the budget; the late judgement stores nothing', async () => {
     await withWorld({ directLimits: { ...defaultDirectLimits, budgetMs: 50 } }, async (other) => {
-      let release = (): void => {};
-      const held = new Promise<void>((resolve) => (release = resolve));
+      const { held, release } = createGate();
       let calls = 0;
       other.setOpenIncoming(async (envelope, options) => {
         if (calls++ === 0) await held;
@@ -111,8 +125,7 @@ describe('small mail whose sender is known', () => {
 
   it('is spooled beyond the share of its peer, while another peer still gets through', async () => {
     await withWorld({ directLimits: { ...defaultDirectLimits, share: 1 } }, async (other) => {
-      let release = (): void => {};
-      const held = new Promise<void>((resolve) => (release = resolve));
+      const { held, release } = createGate();
       other.setOpenIncoming(async (envelope, options) => {
         if (Buffer.from(envelope.message).includes('slow')) await held;
         return openPlain(envelope, options);
@@ -200,11 +213,11 @@ describe('the spool', () => {
 
   it('mail that another node has taken over is stored by that node alone', async () => {
     const node = await createTestNodes();
-    const one = await startTestMessaging({ node, directLimits: spoolAll });
+    // It does not look again, as if it stood still.
+    const one = await startTestMessaging({ node, directLimits: spoolAll, idleMs: 600_000 });
     const two = await startTestMessaging({ node, directLimits: spoolAll, isStarted: false });
     try {
-      let release = (): void => {};
-      const held = new Promise<void>((resolve) => (release = resolve));
+      const { held, release } = createGate();
       let isOpening = false;
       one.setOpenIncoming(async (envelope, options) => {
         isOpening = true;
@@ -224,6 +237,7 @@ describe('the spool', () => {
       assert.deepEqual([one.deliveries.length, two.deliveries.length], [0, 1]);
       assert.equal((await inbox(two)).length, 1);
     } finally {
+      openGates();
       await one.close();
       await two.close();
     }

@@ -36,6 +36,7 @@ export async function enqueueMdn(
   });
   await parts.delivery.enqueue(tx, {
     deliveryId: id,
+    ...(original.wireId === undefined ? {} : { messageId: original.wireId.slice(0, 255) }),
     kind: 'mdn',
     from: recipient,
     recipients: [original.sender],
@@ -78,6 +79,7 @@ export async function enqueueFailure(
   });
   await parts.delivery.enqueue(tx, {
     deliveryId: id,
+    ...(original.wireId === undefined ? {} : { messageId: original.wireId.slice(0, 255) }),
     kind: 'dsn',
     from,
     recipients: [original.sender],

@@ -249,11 +249,9 @@ describe('Decision 0009: the answer', () => {
   });
   it('is rolled back as a whole if the delivery cannot be stored', async () => {
     const messageId = newUrn();
-    world.deliveries.push = () => {
-      throw new Error('disk full');
-    };
+    world.breakDelivery(new Error('disk full'));
     await assert.rejects(send({ messageId }), /disk full/);
-    Reflect.deleteProperty(world.deliveries, 'push');
+    world.breakDelivery(undefined);
     await assert.rejects(
       world.messaging.getStatus(world.clinic, messageId),
       (error) => error instanceof MessagingError,
