@@ -7,15 +7,8 @@
  * Called by the composition root, which hands in the services.
  */
 export { createHttpApp, type HttpAppOptions } from './app.ts';
-export { HttpError, httpErrors, type HttpErrorCode } from './errors.ts';
-export {
-  buildErrorEnvelope,
-  errorEnvelope,
-  errorResponses,
-  responseKey,
-  statusOfKind,
-  type ErrorEnvelope,
-} from './envelope.ts';
+export { type HttpErrorCode } from './errors.ts';
+export { errorResponses, type ErrorEnvelope } from './envelope.ts';
 export { setRateLimitHeaders } from './rate-limit-headers.ts';
 export { trustBundleRoute } from './trust-bundle-route.ts';
 export type { DegradedPart, ReadinessChecks } from './health-routes.ts';

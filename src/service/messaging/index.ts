@@ -10,22 +10,14 @@
  */
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.ts';
 export type { AddressCheck } from './send/check-addresses.ts';
-export { MessagingError, messagingErrors } from './errors.ts';
+export { MessagingError } from './errors.ts';
 export type { HistoryEntry, MessageStatus, RecipientStatus, StatusReport } from './status/find-status.ts';
-export { defaultRetention, type Retention } from './housekeeping.ts';
+export { type Retention } from './housekeeping.ts';
 export type { InboundAttachmentPayload, InboundPayload } from './contents/inbound-payload.ts';
-export {
-  defaultInboxPage,
-  defaultSendLimits,
-  maxBodyBytes,
-  maxInboxPage,
-  maxStatusIds,
-  maxValidateAddresses,
-  type SendLimits,
-} from './limits.ts';
+export { maxBodyBytes, type SendLimits } from './limits.ts';
 export type { InboxPage, InboxQuery, InboxSummary } from './inbox/list-inbox.ts';
 export type { InboundDocument } from './contents/inbound-document.ts';
-export { failureReasons, type FailureReason } from './reasons.ts';
+export { type FailureReason } from './reasons.ts';
 export type {
   AddressBook,
   ClientBook,
@@ -38,18 +30,11 @@ export type {
 export type { ServiceIdentity } from './identity.ts';
 export { flagFields, textFields } from './send/send-fields.ts';
 export type { SendAnswer } from './send/send-message.ts';
-export { defaultMailDates, type MailDates } from './inbound/check-dates.ts';
+export { type MailDates } from './inbound/check-dates.ts';
 export type { IncomingMail } from './inbound/mail.ts';
-export { defaultSpoolCaps, type SpoolCaps } from './inbound/spool-mail.ts';
-export { defaultDirectLimits, type DirectLimits } from './inbound/accept-mail.ts';
-export {
-  defaultNoticeWindows,
-  deliveryModes,
-  recipientStates,
-  transitions,
-  type NoticeWindows,
-  type RecipientState,
-} from './status/states.ts';
+export { type SpoolCaps } from './inbound/spool-mail.ts';
+export { type DirectLimits } from './inbound/accept-mail.ts';
+export { recipientStates, type NoticeWindows, type RecipientState } from './status/states.ts';
 export type { MessagingTables } from './tables.ts';
 export { largeBytes, UnparsedJson } from './contents/workshop.ts';
 export { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';

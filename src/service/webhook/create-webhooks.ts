@@ -83,7 +83,7 @@ export interface Webhooks extends Closable {
 
 const defaultConcurrency = 32;
 const dayMs = 86_400_000;
-export const defaultRetention: Retention = { keepDeadMs: 90 * dayMs, keepAttemptsMs: 30 * dayMs };
+const defaultRetention: Retention = { keepDeadMs: 90 * dayMs, keepAttemptsMs: 30 * dayMs };
 const kinds: readonly WebhookKind[] = ['status', 'inbound'];
 
 export function createWebhooks(options: WebhookOptions): Webhooks {

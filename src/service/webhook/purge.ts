@@ -20,7 +20,7 @@ const everyMs = 3_600_000;
 const batch = 500;
 
 /** Deletes what is older than its retention, in batches, on one node at a time. */
-export async function purge(parts: PurgeParts): Promise<void> {
+async function purge(parts: PurgeParts): Promise<void> {
   await parts.storage.tryAlone('webhook-purge', async () => {
     while ((await purgeSettled(parts)) === batch);
     while ((await purgeAttempts(parts)) === batch);

@@ -90,7 +90,7 @@ async function copyAll(
 }
 
 /** One row in COPY's text format (PostgreSQL: COPY, "Text Format"). */
-export function copyLine(row: readonly StoredValue[]): string {
+function copyLine(row: readonly StoredValue[]): string {
   let line = '';
   for (let index = 0; index < row.length; index++) {
     if (index > 0) line += '\t';

@@ -40,7 +40,7 @@ export function clientOptions(target: PostgresTarget, limits: ConnectionLimits):
 }
 
 /** Refuses anything but an address of a PostgreSQL; the text never repeats it, because it may carry a password. */
-export function requireAddress(url: string): void {
+function requireAddress(url: string): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const isPostgres = parsed?.protocol === 'postgres:' || parsed?.protocol === 'postgresql:';
   if (isPostgres && parsed.pathname.length > 1) return;
