@@ -23,6 +23,8 @@ export interface LoadResult {
   readonly p95Ms: number;
   /** Answers that were no success. */
   readonly failures: number;
+  /** In the order of asking if there is one connection. */
+  readonly latenciesMs: readonly number[];
 }
 
 const [, , baseUrl = '', authorization = ''] = process.argv;
@@ -106,6 +108,7 @@ async function carryOut({ paths, connections, seconds, maxRequests }: LoadOrder)
     p50Ms: at(0.5),
     p95Ms: at(0.95),
     failures,
+    latenciesMs: running.latencies,
   };
 }
 

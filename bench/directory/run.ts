@@ -124,7 +124,10 @@ async function compare(index: ProviderIndex, timings: readonly EngineTiming[]): 
 }
 
 /** Import, restart and whole requests, through the service itself. */
-async function measureService(recordCount: number, queries: readonly BenchQuery[]): Promise<string> {
+async function measureService(
+  recordCount: number,
+  queries: readonly (BenchQuery & { readonly totalCount: number })[],
+): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'openhisp-bench-service-'));
   try {
     log('importing through the service');
@@ -174,7 +177,7 @@ async function main(): Promise<void> {
   });
   writeFileSync(options.output, report);
   if (!options['no-service']) {
-    const placed = queries.map((query, at) => ({ ...query, query: timings[at]?.query ?? query.query }));
+    const placed = queries.map((query, at) => ({ ...query, totalCount: timings[at]?.totalCount ?? 0 }));
     appendFileSync(options.output, await measureService(recordCount, placed));
   }
   log(`written to ${options.output}`);

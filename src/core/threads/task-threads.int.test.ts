@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import path from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError } from '../index.ts';
@@ -75,4 +77,10 @@ test('after closing nothing runs any more', async () => {
   const running = closed.run('exit');
   await Promise.all([assert.rejects(running), closed.close()]);
   await assert.rejects(closed.run('exit'), { code: 'THREAD_LOST' });
+});
+
+test('a process that closes busy threads waits until they have ended', () => {
+  const file = path.resolve(import.meta.dirname, '../../../test/support/close-task-threads.ts');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8' });
+  assert.deepEqual([status, stdout], [0, 'closed'], stderr);
 });

@@ -83,11 +83,12 @@ export function createTaskThreads<Task, Result>(
   function finish(worker: Worker, answer: TaskAnswer<Result>): void {
     const waiting = busy.get(worker);
     busy.delete(worker);
-    worker.unref();
+    // One that is being closed is waited for.
+    if (!isClosed) worker.unref();
     idle.push(worker);
     if ('result' in answer) waiting?.resolve(answer.result);
     else waiting?.reject(restoreError(answer.failure, restore));
-    pump();
+    if (!isClosed) pump();
   }
 
   function lose(worker: Worker, cause: unknown): void {
