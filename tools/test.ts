@@ -7,11 +7,14 @@
  * Usage: `node tools/test.ts [--no-install] [--no-check] [PATTERN…]`
  */
 import { spawn } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { startPostgres, whyNoPostgres } from '../test/support/postgres.ts';
 import { runChecks } from './check.ts';
 import { installPeers } from './install-peers.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
+const storageHelper = path.join(root, 'test/support/storage.ts');
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const has = (flag: string): boolean => process.argv.includes(flag);
 
@@ -21,11 +24,45 @@ if (missing.length > 0 && process.env['OPENHISP_REQUIRE_PEERS'] === '1') {
   process.exit(1);
 }
 const failedChecks = has('--no-check') ? [] : runChecks();
-const testStatus = await runTests(patterns.length > 0 ? patterns : ['src/**/*.test.ts', 'test/**/*.test.ts']);
+const files = patterns.length > 0 ? patterns : ['src/**/*.test.ts', 'test/**/*.test.ts'];
+const testStatus = (await runTests(files)) || (await runOnPostgres(files));
 if (failedChecks.length > 0) console.log(`checks that failed: ${failedChecks.join(', ')}`);
 process.exitCode = failedChecks.length === 0 && testStatus === 0 ? 0 : 1;
 
-async function runTests(files: readonly string[]): Promise<number> {
+/** Every test that opens a storage runs a second time, on PostgreSQL. */
+async function runOnPostgres(globs: readonly string[]): Promise<number> {
+  const reason = whyNoPostgres();
+  if (reason !== undefined) {
+    console.log(`the tests of storage were not run on PostgreSQL: ${reason}`);
+    return process.env['OPENHISP_REQUIRE_PEERS'] === '1' ? 1 : 0;
+  }
+  const found = globs
+    .flatMap((glob) => globSync(glob, { cwd: root }))
+    .map((file) => path.resolve(root, file));
+  const opening = [...new Set(found)].filter((file) => reaches(file, storageHelper, new Set()));
+  if (opening.length === 0) return 0;
+  console.log(`on PostgreSQL: ${opening.length} files`);
+  const server = await startPostgres();
+  try {
+    return await runTests(opening, {
+      OPENHISP_TEST_ENGINE: 'postgresql',
+      OPENHISP_TEST_POSTGRES: server.url,
+    });
+  } finally {
+    await server.stop();
+  }
+}
+
+/** True if a file imports another one, directly or through others. */
+function reaches(file: string, target: string, seen: Set<string>): boolean {
+  if (file === target) return true;
+  if (seen.has(file) || !existsSync(file)) return false;
+  seen.add(file);
+  const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g);
+  return [...imports].some(([, name]) => reaches(path.resolve(path.dirname(file), name ?? ''), target, seen));
+}
+
+async function runTests(files: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<number> {
   const child = spawn(
     process.execPath,
     [
@@ -36,7 +73,7 @@ async function runTests(files: readonly string[]): Promise<number> {
       '--test-reporter-destination=stdout',
       ...files,
     ],
-    { cwd: root, stdio: 'inherit' },
+    { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } },
   );
   return new Promise((resolve) => child.once('close', (status) => resolve(status ?? 1)));
 }

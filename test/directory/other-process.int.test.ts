@@ -29,8 +29,13 @@ function run(args: readonly string[], options: { input?: string; shell?: string 
     options.shell === undefined
       ? [process.execPath, cli, ...args]
       : ['/bin/bash', '-c', `${options.shell} exec "$0" "$@"`, process.execPath, cli, ...args];
+  const { file, url } = world.database.location;
   const child = spawn(command[0] ?? '', command.slice(1), {
-    env: { ...process.env, OPENHISP_DATA_DIR: world.folder },
+    env: {
+      ...process.env,
+      OPENHISP_DATA_DIR: world.folder,
+      ...(url === undefined ? { OPENHISP_STORAGE_FILE: file } : { OPENHISP_STORAGE_URL: url }),
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let [out, errors] = ['', ''];
