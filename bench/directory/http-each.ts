@@ -92,9 +92,11 @@ export function formatEach(timings: readonly RequestTiming[]): string[] {
   ];
 }
 
+const client = { clientId: 'benchmark', limits: {}, dataUseAcceptedAt: new Date(0) };
+
 async function countOf({ directory }: OpenDirectory, query: BenchQuery): Promise<number> {
   const parameters = [...new URLSearchParams(toQueryString(query, 0))];
-  const { json } = await directory.search(parameters, { clientId: 'benchmark', limits: {} });
+  const { json } = await directory.search(parameters, { client });
   return Number((JSON.parse(Buffer.from(json).toString()) as { totalCount: string }).totalCount);
 }
 
