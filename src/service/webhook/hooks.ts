@@ -200,7 +200,7 @@ function ownHook(db: Kysely<WebhookTables>, clientId: string, id: string) {
   return db.selectFrom('webhook').selectAll().where('id', '=', id).where('client_id', '=', clientId);
 }
 
-function toWebhook(row: WebhookRow): Webhook {
+export function toWebhook(row: WebhookRow): Webhook {
   return {
     id: row.id,
     kind: row.kind,
