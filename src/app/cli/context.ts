@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import path from 'node:path';
 import { systemClock, type Closable } from '../../core/index.ts';
 import {
@@ -23,6 +24,10 @@ export interface CliContext {
   readonly isTerminal: boolean;
   /** Sets the exit code; the process ends when its work is done. */
   setExitCode(code: number): void;
+  /** Who calls, for the audit trail: `operator:NAME`. Throws a RangeError for a name that cannot be one. */
+  operator(): string;
+  /** The name given with `--as`. */
+  setOperator(name: string): void;
   /** The configuration of the installation that commands work on (see {@link findDataDir}). */
   loadConfig(): Promise<Config>;
   /** Opens the installation's database, migrated. The caller closes it. */
@@ -46,6 +51,14 @@ function findDataDir(env: Readonly<Record<string, string | undefined>>): string 
   return !existsSync(production) && existsSync(sandbox) ? sandbox : production;
 }
 
+/** The prefix keeps an operator apart from a client of the same name. */
+function nameOperator(name: string): string {
+  if (/^[\p{L}\p{N}][\p{L}\p{N} ._@+\\-]{0,79}$/u.test(name)) return `operator:${name}`;
+  throw new RangeError(
+    '--as, OPENHISP_OPERATOR: not a name of 1 to 80 letters, digits, blanks and . _ @ + - that begins with a letter or digit.',
+  );
+}
+
 export interface CliProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: { write(text: string): unknown };
@@ -56,6 +69,8 @@ export interface CliProcess {
 /** The context of one run of the command line. */
 export function createCliContext(process: CliProcess): CliContext {
   const { env } = process;
+
+  let given: string | undefined;
 
   async function readConfig(): Promise<Config> {
     const dataDir = findDataDir(env);
@@ -91,6 +106,10 @@ export function createCliContext(process: CliProcess): CliContext {
     isTerminal: process.stderr.isTTY === true,
     setExitCode: (code) => {
       process.exitCode = code;
+    },
+    operator: () => nameOperator(given ?? env['OPENHISP_OPERATOR'] ?? userInfo().username),
+    setOperator: (name) => {
+      given = name;
     },
     loadConfig: readConfig,
     openInstallation,

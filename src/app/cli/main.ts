@@ -14,6 +14,7 @@ const groups: readonly (readonly [names: readonly string[], load: () => Promise<
   [['address'], async () => (await import('./address.ts')).addAddressCommands],
   [['domain', 'key', 'anchor', 'bundle'], async () => (await import('./trust.ts')).addTrustCommands],
   [['webhook'], async () => (await import('./webhook.ts')).addWebhookCommands],
+  [['message', 'queue', 'inbound'], async () => (await import('./message/index.ts')).addMessageCommands],
   [['mail'], async () => (await import('./mail.ts')).addMailCommands],
   [['audit', 'vault', 'backup'], async () => (await import('./operation.ts')).addOperationCommands],
   [['doctor'], async () => (await import('./doctor.ts')).addDoctorCommand],
@@ -25,6 +26,8 @@ async function createProgram(context: CliContext, firstWord: string | undefined)
   const program = new Command('openhisp')
     .description('A HISP: provider directory and Direct secure messaging')
     .version(packageJson.version)
+    .option('--as <name>', 'who you are, for the audit trail; else OPENHISP_OPERATOR, else your login name')
+    .on('option:as', (name: string) => context.setOperator(name))
     .showHelpAfterError('(add --help for the options)');
   const called = groups.filter(([names]) => names.includes(firstWord ?? ''));
   for (const [, load] of called.length > 0 ? called : groups) (await load())(program, context);
