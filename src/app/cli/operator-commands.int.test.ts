@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { Command } from 'commander';
 import { addClientCommands } from './client.ts';
 import { createCliContext } from './context.ts';
+import { addInitCommand } from './init.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
 import { addOperationCommands } from './operation.ts';
 import { addWebhookCommands } from './webhook.ts';
@@ -30,12 +31,17 @@ async function run(...words: string[]): Promise<Run> {
   };
   const context = createCliContext(process_);
   const program = new Command('openhisp').exitOverride();
+  addInitCommand(program, context);
   addClientCommands(program, context);
   addOperationCommands(program, context);
   addWebhookCommands(program, context);
   await program.parseAsync(words, { from: 'user' });
   return { out, note, exitCode: process_.exitCode };
 }
+
+before(async () => {
+  await run('init');
+});
 
 test('a client is made, its secret shown once, and its settings listed and changed', async () => {
   const made = await run(
