@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/storage.ts';
 import { PlatformError } from '../errors.ts';
 import type { Migration } from './migrate.ts';
-import { openStorage } from './open-storage.ts';
-import { translated } from './sqlite/errors.ts';
-import { openReader } from './sqlite/files.ts';
 import { tablesOf, type Storage } from './storage.ts';
 
 interface Tables {
@@ -28,12 +23,8 @@ const things: Migration = {
   },
 };
 
-const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-storage-'));
-after(() => rmSync(folder, { recursive: true }));
-let files = 0;
-
-async function openEmpty(): Promise<Storage> {
-  const storage = await openStorage({ file: path.join(folder, `${++files}.db`), migrations: [things] });
+async function openEmpty(database?: TestDatabase): Promise<Storage> {
+  const storage = await (database ?? (await createTestDatabase())).open({ migrations: [things] });
   await storage.migrate();
   return storage;
 }
@@ -61,18 +52,6 @@ test('large integers come back as numbers, blobs as bytes', () =>
     assert.deepEqual([...(found.content ?? [])], [0, 255, 10]);
   }));
 
-test('the file can be read by its owner alone, is written ahead, and every commit is flushed', () =>
-  withStorage(async (_storage, db) => {
-    assert.equal(statSync(path.join(folder, `${files}.db`)).mode & 0o777, 0o600);
-    const mode = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(db);
-    const sync = await sql<{ synchronous: number }>`pragma synchronous`.execute(db);
-    const keys = await sql<{ foreign_keys: number }>`pragma foreign_keys`.execute(db);
-    assert.deepEqual(
-      [mode.rows[0]?.journal_mode, sync.rows[0]?.synchronous, keys.rows[0]?.foreign_keys],
-      ['wal', 1, 1],
-    );
-  }));
-
 test('a transaction that throws leaves nothing behind', () =>
   withStorage(async (storage, db) => {
     const work = storage.transaction(async (tx: Kysely<Tables>) => {
@@ -91,50 +70,6 @@ test('outside of a running transaction only what was committed is seen', () =>
       assert.deepEqual(await ids(db), []);
     });
     assert.deepEqual(await ids(db), ['a']);
-  }));
-
-test('a write of somebody else waits for the running transaction', () =>
-  withStorage(async (storage, db) => {
-    const order: string[] = [];
-    let proceed = (): void => {};
-    const gate = new Promise<void>((resolve) => (proceed = resolve));
-    const transaction = storage.transaction(async (tx: Kysely<Tables>) => {
-      await tx.insertInto('thing').values(row('a')).execute();
-      await gate;
-      order.push('transaction');
-    });
-    const single = db
-      .insertInto('thing')
-      .values(row('b'))
-      .execute()
-      .then(() => order.push('single'));
-    const second = storage.transaction(async () => void order.push('second'));
-    proceed();
-    await Promise.all([transaction, single, second]);
-    assert.equal(order[0], 'transaction');
-    assert.deepEqual(order.slice(1).sort(), ['second', 'single']);
-  }));
-
-test('transactions that come together share one commit, and one that fails takes none along', () =>
-  withStorage(async (storage, db) => {
-    const before = storage.counts();
-    const results = await Promise.allSettled(
-      ['a', 'b', 'c', 'd'].map((id) =>
-        storage.transaction(async (tx: Kysely<Tables>) => {
-          await tx.insertInto('thing').values(row(id)).execute();
-          if (id === 'b') throw new Error('on purpose');
-          return id;
-        }),
-      ),
-    );
-    assert.deepEqual(
-      results.map((result) => (result.status === 'fulfilled' ? result.value : 'failed')),
-      ['a', 'failed', 'c', 'd'],
-    );
-    assert.deepEqual(await ids(db), ['a', 'c', 'd']);
-    const after = storage.counts();
-    assert.equal(after.commits - before.commits, 1);
-    assert.ok(after.flushes - before.flushes >= 1);
   }));
 
 test('what follows a commit runs after it, and not at all after a rollback', () =>
@@ -174,28 +109,6 @@ test('collected items of a commit are written together at its end, without those
     );
     assert.deepEqual(written.flat(), ['a1', 'a2', 'c1', 'c2']);
     assert.deepEqual(await ids(db), ['a1', 'a2', 'c1', 'c2']);
-  }));
-
-test('a collector that fails fails every transaction of its commit', () =>
-  withStorage(async (storage, db) => {
-    const collector = storage.collector<string>('test', async () => {
-      throw new Error('full');
-    });
-    const results = await Promise.allSettled(
-      ['a', 'b'].map((id) =>
-        storage.transaction(async (tx: Kysely<Tables>) => {
-          await tx.insertInto('thing').values(row(id)).execute();
-          if (id === 'a') collector.add(tx, id);
-        }),
-      ),
-    );
-    assert.deepEqual(
-      results.map((result) => result.status),
-      ['rejected', 'rejected'],
-    );
-    assert.deepEqual(await ids(db), []);
-    await db.insertInto('thing').values(row('c')).execute();
-    assert.deepEqual(await ids(db), ['c']);
   }));
 
 test('a transaction that was kept and used after its end is refused', () =>
@@ -289,24 +202,10 @@ test('a stream sees the state at its beginning and holds up nobody', () =>
     assert.equal((await ids(db)).length, 31);
   }));
 
-test('SEC-09: a backup is a whole database of its own, and never overwrites a file', () =>
-  withStorage(async (storage, db) => {
-    await db.insertInto('thing').values(row('a')).execute();
-    const file = path.join(folder, 'copy.db');
-    await storage.backup(file);
-    await db.insertInto('thing').values(row('b')).execute();
-    assert.equal(statSync(file).mode & 0o777, 0o600);
-    await assert.rejects(storage.backup(file), /EEXIST/);
-    const copy = await openStorage({ file, migrations: [things] });
-    assert.deepEqual(await ids(copy.tables<Tables>()), ['a']);
-    await copy.close();
-  }));
-
 test('a database of a newer program is refused', async () => {
-  const storage = await openEmpty();
-  const file = path.join(folder, `${files}.db`);
-  await storage.close();
-  const older = await openStorage({ file, migrations: [] });
+  const database = await createTestDatabase();
+  await (await openEmpty(database)).close();
+  const older = await database.open({ migrations: [] });
   await assert.rejects(older.migrate(), hasCode('PLATFORM_STORAGE_NEWER'));
   await older.close();
 });
@@ -316,16 +215,13 @@ test('a migration that fails leaves the schema as it was', async () => {
     name: '0002-broken',
     up: async (db) => db.schema.createTable('thing').execute(),
   };
-  const storage = await openStorage({
-    file: path.join(folder, `${++files}.db`),
-    migrations: [things, broken],
-  });
+  const database = await createTestDatabase();
+  const storage = await database.open({ migrations: [things, broken] });
   await assert.rejects(storage.migrate());
-  const tables = await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(
-    storage.db,
-  );
-  assert.deepEqual(tables.rows, []);
   await storage.close();
+  const repaired = await openEmpty(database);
+  assert.deepEqual(await ids(repaired.tables<Tables>()), []);
+  await repaired.close();
 });
 
 test('a closed storage says so', async () => {
@@ -337,17 +233,111 @@ test('a closed storage says so', async () => {
   await assert.rejects(async () => ids(storage.tables<Tables>()), hasCode('PLATFORM_STORAGE_CLOSED'));
 });
 
-test('a database that cannot be written is unavailable, which is transient', async () => {
-  await (await openEmpty()).close();
-  const reader = openReader(path.join(folder, `${files}.db`));
-  const write = (): unknown => translated(() => reader.handle.exec("insert into thing (id) values ('a')"));
-  assert.throws(
-    write,
-    (error) => hasCode('PLATFORM_STORAGE_UNAVAILABLE')(error) && (error as PlatformError).isTransient,
-  );
-  reader.handle.close();
-});
+test('work that one node must do alone is refused to a second caller until it has ended', () =>
+  withStorage(async (storage) => {
+    const gate = Promise.withResolvers<string>();
+    const first = storage.tryAlone('task', () => gate.promise);
+    const other = await storage.tryAlone('other task', async () => 'other');
+    assert.deepEqual(other, { result: 'other' });
+    assert.equal(await storage.tryAlone('task', async () => 'second'), undefined);
+    gate.resolve('first');
+    assert.deepEqual(await first, { result: 'first' });
+    assert.deepEqual(await storage.tryAlone('task', async () => 'third'), { result: 'third' });
+    await assert.rejects(
+      storage.tryAlone('task', async () => {
+        throw new Error('on purpose');
+      }),
+      /on purpose/,
+    );
+    assert.deepEqual(await storage.tryAlone('task', async () => 'fourth'), { result: 'fourth' });
+  }));
 
-test('a file that is no database, or in a folder that cannot be, is refused', async () => {
-  await assert.rejects(openStorage({ file: path.join(folder, '1.db', 'x.db') }));
-});
+test('an announcement reaches its listeners after the commit, and not after a rollback', () =>
+  withStorage(async (storage) => {
+    const heard: string[] = [];
+    const end = storage.onAnnounced('topic', () => heard.push('topic'));
+    storage.onAnnounced('other', () => heard.push('other'));
+    await storage.transaction(async (tx) => {
+      storage.announce(tx, 'topic');
+      assert.ok(!heard.includes('topic'));
+    });
+    assert.equal(heard.filter((topic) => topic === 'topic').length, 1);
+    await assert.rejects(
+      storage.transaction(async (tx) => {
+        storage.announce(tx, 'other');
+        throw new Error('on purpose');
+      }),
+    );
+    end();
+    await storage.transaction(async (tx) => storage.announce(tx, 'topic'));
+    assert.deepEqual(heard, ['topic']);
+  }));
+
+test('text is ordered by its bytes', () =>
+  withStorage(async (storage, db) => {
+    const words = ['b', 'B', 'a', 'A', '_', 'é', 'z', '-a', 'a b', 'ab', '\u{1F600}', '\uFF5E'];
+    await storage.transaction((tx: Kysely<Tables>) =>
+      storage.bulkInsert(tx, { table: 'thing', columns: ['id'], rows: words.map((word) => [word]) }),
+    );
+    assert.deepEqual(
+      await ids(db),
+      words.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
+    );
+  }));
+
+test('a text with the character NUL is refused', () =>
+  withStorage(async (storage, db) => {
+    await assert.rejects(
+      async () => db.insertInto('thing').values(row('a\0b')).execute(),
+      hasCode('PLATFORM_STORAGE_TEXT_INVALID'),
+    );
+    const many = Array.from({ length: 100 }, (_, index) => [index === 60 ? 'a\0b' : `${index}`]);
+    await assert.rejects(
+      storage.transaction((tx: Kysely<Tables>) =>
+        storage.bulkInsert(tx, { table: 'thing', columns: ['id'], rows: many }),
+      ),
+      hasCode('PLATFORM_STORAGE_TEXT_INVALID'),
+    );
+    assert.deepEqual(await ids(db), []);
+  }));
+
+test('every kind of value comes back from a bulk insert as it went in', () =>
+  withStorage(async (storage, db) => {
+    const texts = [
+      '',
+      '\\N',
+      '\\.',
+      'a\tb',
+      'a\nb',
+      'a\r\nb',
+      'back\\slash',
+      '"quoted"',
+      '\u{1F600}',
+      'x'.repeat(100_000),
+    ];
+    const many = Array.from({ length: 50 }, (_, index) => `${index}`);
+    const blobs = [new Uint8Array(), new Uint8Array([0, 1, 92, 255]), null];
+    const rows = [...texts, ...many].map(
+      (id, index) => [id, index % 2 === 0 ? null : -index, blobs[index % 3] ?? null] as const,
+    );
+    for (const list of [rows, rows.slice(0, 5).map(([id, ...rest]) => [`few ${id}`, ...rest] as const)]) {
+      await storage.transaction((tx: Kysely<Tables>) =>
+        storage.bulkInsert(tx, { table: 'thing', columns: ['id', 'size', 'content'], rows: list }),
+      );
+      for (const [id, size, content] of list) {
+        const found = await db.selectFrom('thing').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+        assert.deepEqual([found.size, found.content && [...found.content]], [size, content && [...content]]);
+      }
+    }
+  }));
+
+test('the shared clock goes on with the time and never goes back', () =>
+  withStorage(async (storage) => {
+    let last = storage.clock.now().getTime();
+    assert.ok(Math.abs(last - Date.now()) < 60_000);
+    for (let count = 0; count < 1000; count++) {
+      const now = storage.clock.now().getTime();
+      assert.ok(now >= last);
+      last = now;
+    }
+  }));

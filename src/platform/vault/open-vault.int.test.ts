@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { openTestStorage } from '../../../test/support/storage.ts';
+import { waitUntil } from '../../../test/support/processes.ts';
 import { createManualClock } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -56,7 +57,14 @@ test('a data key of another process is known after a refresh, and the first fail
       () => two.open(sealed, 'c'),
       (error) => error instanceof PlatformError && error.code === 'PLATFORM_SEAL_KEY_UNKNOWN',
     );
-    await new Promise(setImmediate);
+    const opens = (): boolean => {
+      try {
+        return two.open(sealed, 'c').length > 0;
+      } catch {
+        return false;
+      }
+    };
+    await waitUntil(opens, { what: 'the refresh' });
     assert.equal(Buffer.from(two.open(sealed, 'c')).toString(), 'x');
     await two.refresh();
     assert.equal(Buffer.from(two.open(sealed, 'c')).toString(), 'x');

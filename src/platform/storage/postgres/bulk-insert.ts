@@ -6,7 +6,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { BulkInsert, StoredValue } from '../storage.ts';
 import { translated } from './errors.ts';
 import type { StatementRunner } from './run-query.ts';
-import { refuseNul } from './values.ts';
+import { refuseNul } from '../values.ts';
 
 /** Up to this many rows go by one plain insert: COPY needs two more round trips. */
 const fewRows = 20;

@@ -2,7 +2,7 @@ import type { CompiledQuery, QueryResult } from 'kysely';
 import type pg from 'pg';
 import { translated } from './errors.ts';
 import type { StatementNames } from './statements.ts';
-import { toParameters } from './values.ts';
+import { toParameters } from '../values.ts';
 
 /** How often the connections that wait for an answer are looked at. */
 const watchEveryMs = 5000;

@@ -87,15 +87,15 @@ export function createSession({ connect, onProblem }: SessionParts): Session {
     locks.clear();
     if (stopping.signal.aborted) return;
     onProblem('the connection that holds locks and hears announcements was lost');
-    if (listeners.size > 0) restoring ??= restore().finally(() => (restoring = undefined));
+    if (listeners.size > 0) restoring ??= restore(true).finally(() => (restoring = undefined));
   }
 
-  async function restore(): Promise<void> {
+  async function restore(wasLost: boolean): Promise<void> {
     for (let pauseMs = 100; !stopping.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
         await connected();
         // Announcements may have been missed.
-        for (const topic of listeners.keys()) tell(topic);
+        if (wasLost) for (const topic of listeners.keys()) tell(topic);
         return;
       } catch {
         await sleep(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
@@ -156,7 +156,7 @@ export function createSession({ connect, onProblem }: SessionParts): Session {
     onAnnounced(topic, listener) {
       const known = listeners.get(topic) ?? new Set();
       listeners.set(topic, known.add(listener));
-      if (client === undefined) restoring ??= restore().finally(() => (restoring = undefined));
+      if (client === undefined) restoring ??= restore(false).finally(() => (restoring = undefined));
       return () => void known.delete(listener);
     },
     async close() {

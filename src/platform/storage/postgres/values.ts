@@ -1,6 +1,5 @@
 import type { CustomTypesConfig } from 'pg';
 import pg from 'pg';
-import { PlatformError } from '../../errors.ts';
 
 const { builtins } = pg.types;
 
@@ -22,19 +21,4 @@ function toNumber(text: string): number {
 
 function toZeroOrOne(text: string): number {
   return text === 't' ? 1 : 0;
-}
-
-/** The values of a statement as the driver takes them. */
-export function toParameters(parameters: readonly unknown[]): unknown[] {
-  return parameters.map((value) => {
-    if (typeof value === 'boolean') return Number(value);
-    if (typeof value === 'string') refuseNul(value);
-    return value;
-  });
-}
-
-/** PostgreSQL's text cannot hold the character NUL. */
-export function refuseNul(text: string): void {
-  if (!text.includes('\0')) return;
-  throw new PlatformError('PLATFORM_STORAGE_TEXT_INVALID', 'a text with the character NUL cannot be stored');
 }

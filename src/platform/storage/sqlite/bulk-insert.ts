@@ -1,3 +1,4 @@
+import { toParameters } from '../values.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asTransaction } from '../transaction.ts';
 import type { AnyTransaction, BulkInsert } from '../storage.ts';
@@ -22,7 +23,7 @@ export async function insertOnSqlite(
   let count = 0;
   for await (const block of inBlocks(insert.rows)) {
     translated(() => {
-      for (const row of block) statement.run(row);
+      for (const row of block) statement.run(toParameters(row));
     });
     count += block.length;
   }

@@ -12,7 +12,8 @@ import { PlatformError } from '../../errors.ts';
 import { translated } from './errors.ts';
 import { openReader, type SqliteFile } from './files.ts';
 import type { LogFlusher } from './flusher.ts';
-import { runOn, toParameters } from './run-query.ts';
+import { toParameters } from '../values.ts';
+import { runOn } from './run-query.ts';
 import type { SqliteWriter, WriterCounts } from './writer.ts';
 
 export interface SqliteDriverParts {
