@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createEdgeClient } from '../../src/app/dev/index.ts';
+import { createEdgeClient, type EdgeClient } from '../../src/app/dev/index.ts';
 import type { HispProcess, ProcessWorld } from './world.ts';
 
 export interface KillOptions {
@@ -48,6 +48,14 @@ export async function runKills(world: ProcessWorld, options: KillOptions): Promi
       told.set(messageId, (told.get(messageId) ?? new Set()).add(eventType));
   });
 
+  // One token per run of the sender: tokens are limited, and a restart moves the API to another port.
+  let edge = { ready: sender.ready, client: createEdgeClient(sender.ready, 'messaging.api') };
+  const findClient = (): EdgeClient => {
+    const { ready } = sender;
+    if (edge.ready !== ready) edge = { ready, client: createEdgeClient(ready, 'messaging.api') };
+    return edge.client;
+  };
+
   async function sendOne(): Promise<void> {
     const messageId = `urn:uuid:${randomUUID()}`;
     const body = {
@@ -58,7 +66,7 @@ export async function runKills(world: ProcessWorld, options: KillOptions): Promi
     };
     for (let isFirst = true; ; isFirst = false) {
       try {
-        await createEdgeClient(sender.ready, 'messaging.api').post('/messaging/dirmsg/send_ccda', body);
+        await findClient().post('/messaging/dirmsg/send_ccda', body);
         accepted.push(messageId);
         return;
       } catch {
@@ -82,7 +90,7 @@ export async function runKills(world: ProcessWorld, options: KillOptions): Promi
   }
   isSending = false;
   await Promise.all(senders);
-  return account(world, { accepted, repeated, told, kills: options.kills });
+  return account(world, findClient(), { accepted, repeated, told, kills: options.kills });
 }
 
 interface Run {
@@ -92,8 +100,12 @@ interface Run {
   readonly kills: number;
 }
 
-async function account({ sender, receiver }: ProcessWorld, run: Run): Promise<KillReport> {
-  const states = await waitForFinalStates(sender, run);
+async function account(
+  { sender, receiver }: ProcessWorld,
+  client: EdgeClient,
+  run: Run,
+): Promise<KillReport> {
+  const states = await waitForFinalStates(client, run);
   const atReceiver = await receiver.inspect();
   const atSender = await sender.inspect();
   const counts = new Map<string, number>();
@@ -114,8 +126,7 @@ async function account({ sender, receiver }: ProcessWorld, run: Run): Promise<Ki
 }
 
 /** Waits until every message is final and told of, or the time is up; returns what the status service says. */
-async function waitForFinalStates(sender: HispProcess, run: Run): Promise<Map<string, string>> {
-  const client = createEdgeClient(sender.ready, 'messaging.api');
+async function waitForFinalStates(client: EdgeClient, run: Run): Promise<Map<string, string>> {
   const giveUpAt = performance.now() + drainMs;
   const states = new Map<string, string>();
   for (;;) {

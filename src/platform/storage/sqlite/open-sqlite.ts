@@ -44,6 +44,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     checkpointer,
     busyTimeoutMs,
     counts,
+    onProblem,
     transactionParts: {
       dialect,
       driver,

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
+import { errorText } from '../../../core/index.ts';
 import { PlatformError } from '../../errors.ts';
 import { mergeCollected, StorageTransaction, type TransactionParts } from '../transaction.ts';
 import type { Checkpointer } from './checkpointer.ts';
@@ -39,6 +40,8 @@ export interface WriterParts {
   /** How long to wait for another process that holds the write lock. */
   readonly busyTimeoutMs: number;
   readonly counts: WriterCounts;
+  /** Hears of faults that are no caller's. */
+  readonly onProblem: (text: string) => void;
 }
 
 /**
@@ -101,7 +104,7 @@ export class SqliteWriter {
   }
 
   async #runGroup(): Promise<void> {
-    const { file, counts, flusher, checkpointer } = this.#parts;
+    const { file, counts, flusher, checkpointer, onProblem } = this.#parts;
     try {
       if (flusher.hasFailed) await flusher.flush();
       await this.#whenFree(() => file.handle.exec('begin immediate'));
@@ -127,7 +130,7 @@ export class SqliteWriter {
     checkpointer.afterCommit(1 + this.#weight);
     this.#weight = 0;
     flusher.flush().then(
-      () => finish(group, after),
+      () => finish(group, after, onProblem),
       (error: unknown) => {
         for (const { job } of group) job.reject(error);
       },
@@ -210,8 +213,19 @@ export class SqliteWriter {
   }
 }
 
-function finish(group: readonly Done[], after: readonly (() => void)[]): void {
-  for (const work of after) work();
+function finish(
+  group: readonly Done[],
+  after: readonly (() => void)[],
+  onProblem: (text: string) => void,
+): void {
+  // The commit stands whatever follows it; a fault there must not keep the callers waiting.
+  for (const work of after) {
+    try {
+      work();
+    } catch (error) {
+      onProblem(`what should follow a commit failed: ${errorText(error)}`);
+    }
+  }
   for (const { job, result } of group) job.resolve(result);
 }
 
