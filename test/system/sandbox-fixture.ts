@@ -3,10 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Log } from '../../src/core/index.ts';
+import { createTestDatabase } from '../support/storage.ts';
 import { createDeadline } from '../support/time-scale.ts';
 import { createEdgeClient, startSandbox, type EdgeClient, type Sandbox } from '../../src/app/dev/index.ts';
 
-/** A sandbox of its own in a temporary folder, on free ports, with everything it logged. */
+/** A sandbox of its own in a temporary folder, on free ports and the engine under test, with everything it logged. */
 export interface TestSandbox {
   readonly sandbox: Sandbox;
   readonly folder: string;
@@ -19,7 +20,14 @@ export interface TestSandbox {
 export async function openTestSandbox(settings: Readonly<Record<string, string>> = {}): Promise<TestSandbox> {
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-sandbox-'));
   const logged: string[] = [];
-  const sandbox = await startSandbox({ folder, httpPort: 0, log: collectLog(logged), settings });
+  const [own, partner] = await Promise.all([createTestDatabase(), createTestDatabase()]);
+  const sandbox = await startSandbox({
+    folder,
+    httpPort: 0,
+    log: collectLog(logged),
+    settings,
+    storageUrls: { own: own.location.url, partner: partner.location.url },
+  });
   return {
     sandbox,
     folder,

@@ -16,6 +16,7 @@ const groups: readonly (readonly [names: readonly string[], load: () => Promise<
   [['webhook'], async () => (await import('./webhook.ts')).addWebhookCommands],
   [['mail'], async () => (await import('./mail.ts')).addMailCommands],
   [['audit', 'vault', 'backup'], async () => (await import('./operation.ts')).addOperationCommands],
+  [['storage'], async () => (await import('./storage.ts')).addStorageCommands],
   [['doctor'], async () => (await import('./doctor.ts')).addDoctorCommand],
   [['agent'], async () => (await import('./agent.ts')).addAgentCommands],
 ];

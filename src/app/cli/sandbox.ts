@@ -26,6 +26,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
           folder,
           httpPort: port,
           log: createLog({ level: options.logLevel as LogLevel }),
+          storageUrls: { own: context.env['OPENHISP_STORAGE_URL'] },
           onStep: (text) => context.note(text),
         });
       } catch (error) {

@@ -7,7 +7,7 @@ import { startPartnerEdge } from './partner-edge.ts';
 import { ensureClient } from './sandbox-clients.ts';
 import { demoAddress, domains, echoAddress, partners } from './sandbox-names.ts';
 import { writeSampleDirectory } from './sample-csv.ts';
-import { ensureAddress, startWorld, type World } from './world.ts';
+import { ensureAddress, startWorld, type World, type WorldOptions } from './world.ts';
 
 export interface SandboxOptions {
   /** The folder of everything, usually `data/sandbox`. */
@@ -18,6 +18,8 @@ export interface SandboxOptions {
   readonly onStep?: (text: string) => void;
   /** Settings over those of the sandbox, as for `loadConfig`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** PostgreSQL databases instead of SQLite files in the folder, as `storage.url`. */
+  readonly storageUrls?: WorldOptions['storageUrls'];
 }
 
 export interface Sandbox extends Closable {
@@ -58,6 +60,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     httpPort: options.httpPort,
     log: options.log,
     settings: { ...sandboxSettings, ...options.settings },
+    storageUrls: options.storageUrls ?? {},
   });
   try {
     const sandbox = await furnish(world, options);

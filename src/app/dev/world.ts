@@ -21,6 +21,8 @@ export interface WorldOptions {
   readonly log?: Log;
   /** Settings for both HISPs, as for `loadConfig`: `{ 'messaging.processedWindowMinutes': '0.1' }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** PostgreSQL databases instead of SQLite files in the folder, as `storage.url`. */
+  readonly storageUrls?: Readonly<Partial<Record<'own' | 'partner', string | undefined>>>;
   /** What our HISP waits for before it says that it is ready. */
   readonly checks?: Readonly<Record<string, () => Promise<void>>>;
   /** Port of every mail server; by default a free one. */
@@ -96,7 +98,9 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
   await publishOutside(outside, authorities);
 
   async function startOne(who: 'own' | 'partner', extra: Readonly<Record<string, string>>): Promise<Hisp> {
+    const storageUrl = options.storageUrls?.[who];
     const config = loadConfig({}, undefined, {
+      ...(storageUrl === undefined ? {} : { 'storage.url': storageUrl }),
       dataDir: path.join(options.folder, who === 'own' ? 'hisp' : 'partner'),
       'smtp.host': loopbackAddresses[who],
       'smtp.port': String(smtpPort),
