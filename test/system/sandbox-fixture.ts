@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Log } from '../../src/core/index.ts';
-import { createTestDatabase } from '../support/storage.ts';
+import { createTestDatabase, testDatabaseAt, type TestDatabase } from '../support/storage.ts';
 import { createDeadline } from '../support/time-scale.ts';
 import { createEdgeClient, startSandbox, type EdgeClient, type Sandbox } from '../../src/app/dev/index.ts';
 
@@ -14,6 +14,8 @@ export interface TestSandbox {
   /** The demo client. */
   readonly client: EdgeClient;
   readonly logged: readonly string[];
+  /** Of our HISP and of the partner's. */
+  readonly databases: readonly TestDatabase[];
   close(): Promise<void>;
 }
 
@@ -33,6 +35,10 @@ export async function openTestSandbox(settings: Readonly<Record<string, string>>
     folder,
     client: createEdgeClient(sandbox.credentials),
     logged,
+    databases: (['hisp', 'partner'] as const).map((name, index) => {
+      const url = [own, partner][index]?.location.url;
+      return testDatabaseAt(url === undefined ? { file: path.join(folder, name, 'openhisp.db') } : { url });
+    }),
     async close() {
       await sandbox.close();
       await rm(folder, { recursive: true, force: true });
