@@ -14,6 +14,10 @@ export interface TestFileOptions {
   readonly cwd: string;
   /** Time for the file on a machine that does nothing else; more is given under load. */
   readonly limitMs: number;
+  /** What the file is called in results; by default its path. */
+  readonly label?: string;
+  /** Added to the environment. */
+  readonly env?: Readonly<NodeJS.ProcessEnv>;
   /** Called with each process that is started, and again with undefined when its file has ended. */
   readonly onProcess?: (end: (() => void) | undefined) => void;
 }
@@ -55,7 +59,7 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
       cwd: options.cwd,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, [marker]: id },
+      env: { ...process.env, ...options.env, [marker]: id },
     },
   );
   let output = '';
@@ -88,15 +92,16 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
   const lines = readReport(report);
   rmSync(folder, { recursive: true, force: true });
   const problems = describeEnd({ status, isLate, left, lines, limitMs: options.limitMs });
+  const { label = file } = options;
   return {
-    file,
+    file: label,
     passed: lines.filter(({ what }) => what === 'passed').length,
     failed: lines.filter(({ what }) => what === 'failed').length + problems.length,
     skipped: lines.flatMap((line) => (line.what === 'skipped' ? [line.reason] : [])),
     output: [
       output,
-      ...lines.flatMap((line) => (line.what === 'failed' ? [failure(file, line.name, line.error)] : [])),
-      ...problems.map((problem) => failure(file, 'the file', problem)),
+      ...lines.flatMap((line) => (line.what === 'failed' ? [failure(label, line.name, line.error)] : [])),
+      ...problems.map((problem) => failure(label, 'the file', problem)),
     ].join(''),
     durationMs: performance.now() - startedAt,
   };

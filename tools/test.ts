@@ -2,13 +2,17 @@
  * The one test command: installs the peers that the tests need from Debian's packages where it may, runs the static
  * checks, then every test. A test whose peer is missing is skipped, and the reason is printed.
  *
+ * A file that opens a database through `test/support/storage.ts`, directly or through what it imports, runs twice: on SQLite and on a
+ * PostgreSQL server that is started for the run.
+ *
  * Each file has a process of its own and a limit (300 s, more on a busy machine); a file that does not end is killed with all that it
  * has started, and has failed. With `OPENHISP_REQUIRE_PEERS=1` a missing peer is a failure.
  *
  * Usage: `node tools/test.ts [--no-install] [--no-check] [PATTERN…]`
  */
-import { globSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { startPostgres, whyNoPostgres, type RunningPostgres } from '../test/support/postgres.ts';
 import { runChecks } from './check.ts';
 import { installPeers } from './install-peers.ts';
 import { runTestFile, type TestFileResult } from './run-test-file.ts';
@@ -18,9 +22,12 @@ const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith
 const has = (flag: string): boolean => process.argv.includes(flag);
 const limitMs = 1000 * Number(process.env['OPENHISP_TEST_FILE_SECONDS'] ?? 300);
 const filesAtOnce = 2;
+const storageSupport = path.join(root, 'test/support/storage.ts');
+const postgresLabel = ' on PostgreSQL';
+const mayLackPeers = process.env['OPENHISP_REQUIRE_PEERS'] !== '1';
 
 const missing = has('--no-install') ? [] : await installPeers();
-if (missing.length > 0 && process.env['OPENHISP_REQUIRE_PEERS'] === '1') {
+if (missing.length > 0 && !mayLackPeers) {
   console.log('every peer is required here (OPENHISP_REQUIRE_PEERS)');
   process.exit(1);
 }
@@ -29,10 +36,15 @@ const hasPassed = await runTests(patterns.length > 0 ? patterns : ['src/**/*.tes
 if (failedChecks.length > 0) console.log(`checks that failed: ${failedChecks.join(', ')}`);
 process.exitCode = failedChecks.length === 0 && hasPassed ? 0 : 1;
 
+interface TestRun {
+  readonly file: string;
+  /** Where the file runs on PostgreSQL; on SQLite undefined. */
+  readonly postgres: RunningPostgres | undefined;
+}
+
 async function runTests(wanted: readonly string[]): Promise<boolean> {
   const files = globSync([...wanted], { cwd: root }).sort();
-  const waiting = [...files];
-  const results: TestFileResult[] = [];
+  const opening = files.filter((file) => reaches(path.join(root, file), storageSupport));
   // The files are in process groups of their own: what ends this one must end them.
   const running = new Set<() => void>();
   const endAll = (): void => {
@@ -40,22 +52,54 @@ async function runTests(wanted: readonly string[]): Promise<boolean> {
   };
   process.once('exit', endAll);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+  const reason = opening.length === 0 ? undefined : whyNoPostgres();
+  const postgres = opening.length === 0 || reason !== undefined ? undefined : await startPostgres();
+  const kill = (): void => postgres?.kill();
+  running.add(kill);
+  const waiting: TestRun[] = files.flatMap((file) => [
+    { file, postgres: undefined },
+    ...(postgres !== undefined && opening.includes(file) ? [{ file, postgres }] : []),
+  ]);
+  const results: TestFileResult[] = [];
   const runSome = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-      let own: (() => void) | undefined;
-      const onProcess = (end: (() => void) | undefined): void => {
-        if (own !== undefined) running.delete(own);
-        if (end !== undefined) running.add(end);
-        own = end;
-      };
-      const result = await runTestFile(file, { cwd: root, limitMs, onProcess });
+    for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
+      const result = await runOne(run, running);
       results.push(result);
       process.stdout.write(result.output);
     }
   };
   await Promise.all(Array.from({ length: filesAtOnce }, runSome));
+  running.delete(kill);
+  await postgres?.stop();
   process.stdout.write(summarize(results));
-  return results.length > 0 && results.every(({ failed }) => failed === 0);
+  if (reason !== undefined) console.log(`${opening.length} test files were not run on PostgreSQL: ${reason}`);
+  const hasPassed = results.length > 0 && results.every(({ failed }) => failed === 0);
+  return hasPassed && (reason === undefined || mayLackPeers);
+}
+
+async function runOne({ file, postgres }: TestRun, running: Set<() => void>): Promise<TestFileResult> {
+  let own: (() => void) | undefined;
+  const onProcess = (end: (() => void) | undefined): void => {
+    if (own !== undefined) running.delete(own);
+    if (end !== undefined) running.add(end);
+    own = end;
+  };
+  const onPostgres = { OPENHISP_TEST_ENGINE: 'postgresql', OPENHISP_TEST_POSTGRES: postgres?.url };
+  return runTestFile(file, {
+    cwd: root,
+    limitMs,
+    onProcess,
+    ...(postgres === undefined ? {} : { label: `${file}${postgresLabel}`, env: onPostgres }),
+  });
+}
+
+/** True if a file imports another one, directly or through others. */
+function reaches(file: string, target: string, seen = new Set<string>()): boolean {
+  if (file === target) return true;
+  if (seen.has(file) || !existsSync(file)) return false;
+  seen.add(file);
+  const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g);
+  return [...imports].some(([, name]) => reaches(path.resolve(path.dirname(file), name ?? ''), target, seen));
 }
 
 function summarize(results: readonly TestFileResult[]): string {
@@ -64,12 +108,13 @@ function summarize(results: readonly TestFileResult[]): string {
   const reasons = new Map<string, number>();
   for (const reason of results.flatMap(({ skipped }) => skipped))
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  const onPostgres = results.filter(({ file }) => file.endsWith(postgresLabel));
   const slowest = results.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, 3);
   return [
     '',
-    `${results.length} test files; slowest: ${slowest.map(({ file, durationMs }) => `${file} ${Math.round(durationMs / 1000)} s`).join(', ')}`,
+    `${results.length} runs of test files, ${onPostgres.length} of them on PostgreSQL; slowest: ${slowest.map(({ file, durationMs }) => `${file} ${Math.round(durationMs / 1000)} s`).join(', ')}`,
     ...[...reasons].map(([reason, count]) => `skipped ${count}: ${reason}`),
-    `${total(({ passed }) => passed)} passed, ${total(({ failed }) => failed)} failed, ${total(({ skipped }) => skipped.length)} skipped`,
+    `${total(({ passed }) => passed)} passed (${onPostgres.reduce((sum, { passed }) => sum + passed, 0)} of them on PostgreSQL), ${total(({ failed }) => failed)} failed, ${total(({ skipped }) => skipped.length)} skipped`,
     '',
   ].join('\n');
 }

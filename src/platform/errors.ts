@@ -18,6 +18,8 @@ export const platformErrors = {
   PLATFORM_SEAL_KEY_UNKNOWN: { kind: 'unavailable' },
   PLATFORM_STORAGE_BUSY: { kind: 'unavailable' },
   PLATFORM_STORAGE_CLOSED: { kind: 'unavailable' },
+  PLATFORM_STORAGE_COPY_DIFFERS: { kind: 'internal' },
+  PLATFORM_STORAGE_COPY_REFUSED: { kind: 'conflict' },
   PLATFORM_STORAGE_DUPLICATE: { kind: 'conflict' },
   PLATFORM_STORAGE_FAILED: { kind: 'internal' },
   PLATFORM_STORAGE_LOCK_LOST: { kind: 'unavailable' },

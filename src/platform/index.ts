@@ -22,6 +22,12 @@ export {
   type StorageEngine,
   type StoredValue,
 } from './storage/storage.ts';
+export {
+  compareStorage,
+  copyStorage,
+  type CopiedTable,
+  type StorageCopyOptions,
+} from './storage/copy/copy-storage.ts';
 export { createLookups, type Lookups } from './storage/lookups.ts';
 export type { Migration } from './storage/migrate.ts';
 export { migrations } from './storage/migrations/index.ts';

@@ -83,12 +83,15 @@ export async function startPostgres(): Promise<RunningPostgres> {
       cwd: folder.path,
       stdio: 'ignore',
     });
+    // A test file ends with its last test; its server is killed then.
+    started.unref();
     await answers(started, urlOf('postgres'));
     return started;
   }
 
   async function end(how: keyof typeof stopSignals): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;
+    child.ref();
     const ended = once(child, 'exit');
     child.kill(stopSignals[how]);
     await ended;
@@ -111,7 +114,7 @@ export async function startPostgres(): Promise<RunningPostgres> {
     },
     kill() {
       child.kill('SIGQUIT');
-      rmSync(folder.path, { recursive: true, force: true });
+      rmSync(folder.path, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

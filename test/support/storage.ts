@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
@@ -27,6 +27,8 @@ export interface TestDatabase {
   open(options?: Partial<StorageOptions>): Promise<Storage>;
   /** Runs statements past the service, as an operator at the database's console would. */
   runRaw(sql: string): Promise<void>;
+  /** Every stored byte, for tests of what must not be readable. */
+  readAll(): Promise<Buffer>;
 }
 
 interface Server {
@@ -53,11 +55,17 @@ process.once('exit', () => {
 /** Makes an empty database that is removed when the process ends. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const location: TestDatabase['location'] = isPostgres ? await createPostgresDatabase() : createSqliteFile();
+  return testDatabaseAt(location);
+}
+
+/** A database that something else has made, of either engine. */
+export function testDatabaseAt(location: TestDatabase['location']): TestDatabase {
   return {
     location,
     open: (options = {}) => openStorage({ ...location, ...options }),
     runRaw: (sql) =>
       location.url === undefined ? runOnSqlite(location.file ?? '', sql) : administrate(location.url, sql),
+    readAll: () => (location.url === undefined ? readFiles(location.file ?? '') : readTables(location.url)),
   };
 }
 
@@ -96,14 +104,38 @@ function givenServer(url: string): Server {
 }
 
 async function administrate(url: string, sql: string): Promise<void> {
+  await withClient(url, (client) => client.query(sql));
+}
+
+async function withClient<R>(url: string, work: (client: pg.Client) => Promise<R>): Promise<R> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
   await client.connect();
   try {
-    await client.query(sql);
+    return await work(client);
   } finally {
     await client.end();
   }
+}
+
+async function readFiles(file: string): Promise<Buffer> {
+  const parts = [file, `${file}-wal`].filter((name) => existsSync(name)).map((name) => readFileSync(name));
+  return Buffer.concat(parts);
+}
+
+async function readTables(url: string): Promise<Buffer> {
+  return withClient(url, async (client) => {
+    const { rows: tables } = await client.query<{ name: string }>(
+      `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+    );
+    const parts: Buffer[] = [];
+    for (const { name } of tables) {
+      const { rows } = await client.query<Record<string, unknown>>(`select * from "${name}"`);
+      for (const value of rows.flatMap((row) => Object.values(row)))
+        parts.push(Buffer.isBuffer(value) ? value : Buffer.from(`${String(value)}\n`));
+    }
+    return Buffer.concat(parts);
+  });
 }
 
 async function runOnSqlite(file: string, sql: string): Promise<void> {

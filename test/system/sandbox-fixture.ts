@@ -3,28 +3,42 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Log } from '../../src/core/index.ts';
+import { createTestDatabase, testDatabaseAt, type TestDatabase } from '../support/storage.ts';
 import { createDeadline } from '../support/time-scale.ts';
 import { createEdgeClient, startSandbox, type EdgeClient, type Sandbox } from '../../src/app/dev/index.ts';
 
-/** A sandbox of its own in a temporary folder, on free ports, with everything it logged. */
+/** A sandbox of its own in a temporary folder, on free ports and the engine under test, with everything it logged. */
 export interface TestSandbox {
   readonly sandbox: Sandbox;
   readonly folder: string;
   /** The demo client. */
   readonly client: EdgeClient;
   readonly logged: readonly string[];
+  /** Of our HISP and of the partner's. */
+  readonly databases: readonly TestDatabase[];
   close(): Promise<void>;
 }
 
 export async function openTestSandbox(settings: Readonly<Record<string, string>> = {}): Promise<TestSandbox> {
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-sandbox-'));
   const logged: string[] = [];
-  const sandbox = await startSandbox({ folder, httpPort: 0, log: collectLog(logged), settings });
+  const [own, partner] = await Promise.all([createTestDatabase(), createTestDatabase()]);
+  const sandbox = await startSandbox({
+    folder,
+    httpPort: 0,
+    log: collectLog(logged),
+    settings,
+    storageUrls: { own: own.location.url, partner: partner.location.url },
+  });
   return {
     sandbox,
     folder,
     client: createEdgeClient(sandbox.credentials),
     logged,
+    databases: (['hisp', 'partner'] as const).map((name, index) => {
+      const url = [own, partner][index]?.location.url;
+      return testDatabaseAt(url === undefined ? { file: path.join(folder, name, 'openhisp.db') } : { url });
+    }),
     async close() {
       await sandbox.close();
       await rm(folder, { recursive: true, force: true });

@@ -19,6 +19,7 @@ const groups: readonly (readonly [names: readonly string[], load: () => Promise<
   [['message', 'queue', 'inbound'], async () => (await import('./message/index.ts')).addMessageCommands],
   [['mail'], async () => (await import('./mail.ts')).addMailCommands],
   [['audit', 'vault', 'backup'], async () => (await import('./operation.ts')).addOperationCommands],
+  [['storage'], async () => (await import('./storage.ts')).addStorageCommands],
   [['doctor'], async () => (await import('./doctor.ts')).addDoctorCommand],
   [['agent'], async () => (await import('./agent.ts')).addAgentCommands],
 ];

@@ -36,6 +36,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
             Object.entries(context.env).filter(([name]) => !decidedHere.includes(name)),
           ),
           log: createLog({ level: options.logLevel as LogLevel }),
+          storageUrls: { own: context.env['OPENHISP_STORAGE_URL'] },
           onStep: (text) => context.note(text),
         });
       } catch (error) {

@@ -7,7 +7,7 @@ import { startPartnerEdge } from './partner-edge.ts';
 import { ensureClient } from './sandbox-clients.ts';
 import { demoAddress, domains, echoAddress, partners } from './sandbox-names.ts';
 import { writeSampleDirectory } from './sample-csv.ts';
-import { ensureAddress, hispFolder, startWorld, type World } from './world.ts';
+import { ensureAddress, hispFolder, startWorld, type World, type WorldOptions } from './world.ts';
 
 export interface SandboxOptions {
   /** The folder of everything, usually `data/sandbox`. */
@@ -20,6 +20,8 @@ export interface SandboxOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Settings of the environment (`OPENHISP_…`). They apply to the sandbox's HISP, not to its partner. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** PostgreSQL databases instead of SQLite files in the folder, as `storage.url`. */
+  readonly storageUrls?: WorldOptions['storageUrls'];
 }
 
 export interface Sandbox extends Closable {
@@ -63,6 +65,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     log: options.log,
     settings: { ...sandboxSettings, ...options.settings },
     ...(options.env && { env: options.env }),
+    storageUrls: options.storageUrls ?? {},
   });
   try {
     const sandbox = await furnish(world, options);

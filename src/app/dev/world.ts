@@ -23,6 +23,8 @@ export interface WorldOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Settings of our HISP over its usual ones; only addresses and ports that both HISPs must agree on win over them. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** PostgreSQL databases instead of SQLite files in the folder, as `storage.url`. */
+  readonly storageUrls?: Readonly<Partial<Record<'own' | 'partner', string | undefined>>>;
   /** What our HISP waits for before it says that it is ready. */
   readonly checks?: Readonly<Record<string, () => Promise<void>>>;
   /** Port of every mail server; by default a free one. */
@@ -99,7 +101,9 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
 
   async function startOne(who: 'own' | 'partner', extra: Readonly<Record<string, string>>): Promise<Hisp> {
     const env = who === 'own' ? (options.env ?? {}) : {};
+    const storageUrl = options.storageUrls?.[who];
     const usual = {
+      ...(storageUrl === undefined ? {} : { 'storage.url': storageUrl }),
       'smtp.hostname': mailHosts[who],
       'smtp.isBehindRelay': 'true',
       'trust.allowsPrivateTargets': 'true',

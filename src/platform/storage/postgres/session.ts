@@ -51,6 +51,18 @@ export function createSession({ connect, onProblem }: SessionParts): Session {
   let announcing: Promise<void> | undefined;
   let restoring: Promise<void> | undefined;
   const stopping = new AbortController();
+  let lastQuery: Promise<unknown> = Promise.resolve();
+
+  // The driver takes one query at a time.
+  function query<Row extends pg.QueryResultRow>(
+    on: pg.Client,
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<pg.QueryResult<Row>> {
+    const result = lastQuery.then(() => on.query<Row>(text, [...values]));
+    lastQuery = result.catch(() => {});
+    return result;
+  }
 
   function connected(): Promise<pg.Client> {
     if (stopping.signal.aborted) throw new PlatformError('PLATFORM_STORAGE_CLOSED', 'the storage is closed');
@@ -67,9 +79,9 @@ export function createSession({ connect, onProblem }: SessionParts): Session {
       // This node's listeners have heard it already.
       if (payload !== undefined && processId !== pidOf(opened)) tell(payload);
     });
-    await translated(() => opened.query(`listen ${channel}`));
+    await translated(() => query(opened, `listen ${channel}`));
     client = opened;
-    heartbeat = setInterval(() => void opened.query('select 1').catch(() => lose(opened)), heartbeatMs);
+    heartbeat = setInterval(() => void query(opened, 'select 1').catch(() => lose(opened)), heartbeatMs);
     heartbeat.unref();
     return opened;
   }
@@ -117,7 +129,10 @@ export function createSession({ connect, onProblem }: SessionParts): Session {
       waitingTopics.clear();
       try {
         const sender = await connected();
-        await sender.query('select pg_notify($1, topic) from unnest($2::text[]) as topic', [channel, topics]);
+        await query(sender, 'select pg_notify($1, topic) from unnest($2::text[]) as topic', [
+          channel,
+          topics,
+        ]);
       } catch {
         // A hint only: other nodes look by themselves, and after a lost connection all are woken.
       }
@@ -130,7 +145,7 @@ export function createSession({ connect, onProblem }: SessionParts): Session {
       const on = await connected();
       const key = advisoryKey(kind, name);
       const { rows } = await translated(() =>
-        on.query<{ locked: number }>('select pg_try_advisory_lock($1) as locked', [key]),
+        query<{ locked: number }>(on, 'select pg_try_advisory_lock($1) as locked', [key]),
       );
       if (rows[0]?.locked !== 1) return undefined;
       const lock: HeldLock = { isHeld: client === on, lostListeners: [] };
@@ -144,7 +159,7 @@ export function createSession({ connect, onProblem }: SessionParts): Session {
           if (!locks.delete(lock)) return;
           lock.isHeld = false;
           // If this fails, the connection is lost, and the lock with it.
-          await on.query('select pg_advisory_unlock($1)', [key]).catch(() => lose(on));
+          await query(on, 'select pg_advisory_unlock($1)', [key]).catch(() => lose(on));
         },
       };
     },

@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { silentLog, systemClock } from '../../core/index.ts';
+import {
+  compareStorage,
+  copyStorage,
+  holdDataDir,
+  openStorage,
+  PlatformError,
+  type CopiedTable,
+  type Storage,
+} from '../../platform/index.ts';
+import { createAudit } from '../../service/audit/index.ts';
+import type { CliContext } from './context.ts';
+
+interface TargetOption {
+  readonly to?: string;
+}
+
+/** Adds `storage copy` and `storage compare`: how an installation moves from SQLite to PostgreSQL. */
+export function addStorageCommands(program: Command, context: CliContext): void {
+  const storage = program.command('storage').description('move the database from SQLite to PostgreSQL');
+  storage
+    .command('copy')
+    .description(
+      'copy the SQLite file into an empty PostgreSQL database and verify the copy; the service is stopped',
+    )
+    .option('--to <url>', targetText)
+    .action((options: TargetOption) => copy(context, options));
+  storage
+    .command('compare')
+    .description('compare the SQLite file with PostgreSQL, table by table; ends with 1 if they differ')
+    .option('--to <url>', targetText)
+    .action((options: TargetOption) => compare(context, options));
+}
+
+const targetText =
+  'postgres://user@host:5432/database; by default storage.url. The password may come from PGPASSWORD or ~/.pgpass';
+
+interface Databases {
+  readonly file: string;
+  readonly source: Storage;
+  readonly target: Storage;
+  /** Without the password. */
+  readonly targetName: string;
+}
+
+async function copy(context: CliContext, options: TargetOption): Promise<void> {
+  await withDatabases(context, options, async ({ file, source, target, targetName }) => {
+    // Part of the chain that is copied, so that both databases tell of it.
+    const sourceAudit = createAudit({ storage: source, clock: systemClock, log: silentLog });
+    await sourceAudit.recordNow({
+      action: 'storage.copy',
+      actor: 'operator',
+      outcome: 'ok',
+      objects: { to: targetName },
+    });
+    await sourceAudit.close();
+    const tables = await copyStorage({ file, to: target, onTable: (table) => tell(context, table) });
+    await verifyAudit(context, target);
+    context.print(`${countRows(tables)} rows in ${tables.length} tables copied and verified: ${targetName}`);
+    context.note(
+      'Set OPENHISP_STORAGE_URL to the target before the next start. The data folder and the master key stay where they are.',
+    );
+  });
+}
+
+async function compare(context: CliContext, options: TargetOption): Promise<void> {
+  await withDatabases(context, options, async ({ file, target, targetName }) => {
+    const tables = await compareStorage({ file, to: target, onTable: (table) => tell(context, table) });
+    await verifyAudit(context, target);
+    context.print(`${countRows(tables)} rows in ${tables.length} tables are the same: ${targetName}`);
+  });
+}
+
+async function withDatabases(
+  context: CliContext,
+  options: TargetOption,
+  work: (databases: Databases) => Promise<void>,
+): Promise<void> {
+  const config = await context.loadConfig();
+  const { file, busyTimeoutMs } = config.storage;
+  const url = options.to ?? config.storage.url;
+  if (url === undefined)
+    throw new PlatformError(
+      'PLATFORM_CONFIG_INVALID',
+      '--to or storage.url: missing, the PostgreSQL database',
+    );
+  if (!existsSync(file))
+    throw new PlatformError('PLATFORM_CONFIG_INVALID', `storage.file: not found: ${file}`);
+  // A server that went on would write what is not copied.
+  const held = holdDataDir(config.dataDir);
+  try {
+    await withStorage({ file, busyTimeoutMs }, (source) =>
+      withStorage({ url, busyTimeoutMs, maxConnections: 4 }, (target) =>
+        work({ file, source, target, targetName: nameOf(url) }),
+      ),
+    );
+  } finally {
+    await held.close();
+  }
+}
+
+async function withStorage(
+  options: Parameters<typeof openStorage>[0],
+  work: (storage: Storage) => Promise<void>,
+): Promise<void> {
+  const storage = await openStorage(options);
+  try {
+    await storage.migrate();
+    await work(storage);
+  } finally {
+    await storage.close();
+  }
+}
+
+async function verifyAudit(context: CliContext, storage: Storage): Promise<void> {
+  const audit = createAudit({ storage, clock: systemClock, log: silentLog });
+  try {
+    const report = await audit.verifyChain();
+    context.print(`audit chain: ${report.eventCount} events, last hash ${report.lastHash ?? 'none'}`);
+  } finally {
+    await audit.close();
+  }
+}
+
+function tell(context: CliContext, { name, rowCount, hash }: CopiedTable): void {
+  context.print(`${name}\t${rowCount}\t${hash}`);
+}
+
+function countRows(tables: readonly CopiedTable[]): number {
+  return tables.reduce((sum, { rowCount }) => sum + rowCount, 0);
+}
+
+/** Host and database of an address, for people; openStorage has refused what is no address. */
+function nameOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}

@@ -1,0 +1,187 @@
+import { sql } from 'kysely';
+import { PlatformError } from '../../errors.ts';
+import { tablesOf, type AnyTransaction, type Storage, type StoredValue } from '../storage.ts';
+import { openSnapshot, type SqliteSnapshot, type TableShape } from './sqlite-snapshot.ts';
+import { TableDigest } from './table-digest.ts';
+
+export interface StorageCopyOptions {
+  /** The SQLite file, brought up to date by this program (`Storage.migrate`). Nothing should write to it meanwhile. */
+  readonly file: string;
+  /** PostgreSQL, brought up to date by this program. */
+  readonly to: Storage;
+  /** Hears of each table that was copied or compared. */
+  readonly onTable?: (table: CopiedTable) => void;
+}
+
+export interface CopiedTable {
+  readonly name: string;
+  readonly rowCount: number;
+  /** Of all rows, in 64 hexadecimal digits; the same for the same rows in any order. */
+  readonly hash: string;
+}
+
+/** Of each database, which version it has: its own rows tell when, so they stay. */
+const migrationTable = 'schema_migration';
+/** Rows read back at once. */
+const fetchCount = 50;
+
+/**
+ * Copies everything of a SQLite file into PostgreSQL, in one transaction: each table is read back and compared before the
+ * commit. Throws PLATFORM_STORAGE_COPY_REFUSED for a target that is not empty or whose tables are different ones, and
+ * PLATFORM_STORAGE_COPY_DIFFERS if a table was not read back as it was written; the target is unchanged then.
+ */
+export async function copyStorage(options: StorageCopyOptions): Promise<readonly CopiedTable[]> {
+  return withSnapshot(options, async (snapshot, tx) => {
+    await requireEmpty(tx, snapshot.tables);
+    const copied: CopiedTable[] = [];
+    for (const shape of snapshot.tables.filter(isCopied)) {
+      const source = new TableDigest();
+      await copyTable(options.to, tx, shape, digested(snapshot.rows(shape), source));
+      const target = await digestTarget(tx, shape);
+      requireSame(shape, source, target);
+      const table = { name: shape.name, rowCount: source.rowCount, hash: source.hash };
+      copied.push(table);
+      options.onTable?.(table);
+    }
+    return copied;
+  });
+}
+
+/**
+ * Reads both databases and compares them table by table. Throws PLATFORM_STORAGE_COPY_DIFFERS for the first table whose
+ * rows differ.
+ */
+export async function compareStorage(options: StorageCopyOptions): Promise<readonly CopiedTable[]> {
+  return withSnapshot(options, async (snapshot, tx) => {
+    const compared: CopiedTable[] = [];
+    for (const shape of snapshot.tables.filter(isCopied)) {
+      const source = new TableDigest();
+      for (const row of snapshot.rows(shape)) source.add(row);
+      requireSame(shape, source, await digestTarget(tx, shape));
+      const table = { name: shape.name, rowCount: source.rowCount, hash: source.hash };
+      compared.push(table);
+      options.onTable?.(table);
+    }
+    return compared;
+  });
+}
+
+const isCopied = ({ name }: TableShape): boolean => name !== migrationTable;
+
+async function withSnapshot<R>(
+  { file, to }: StorageCopyOptions,
+  work: (snapshot: SqliteSnapshot, tx: AnyTransaction) => Promise<R>,
+): Promise<R> {
+  const snapshot = openSnapshot(file);
+  try {
+    return await to.transaction(async (tx) => {
+      await requireSameTables(tx, snapshot);
+      return work(snapshot, tx);
+    });
+  } finally {
+    snapshot.close();
+  }
+}
+
+async function requireSameTables(tx: AnyTransaction, snapshot: SqliteSnapshot): Promise<void> {
+  const { rows } = await sql<{ table_name: string; column_name: string }>`
+    select c.table_name::text as table_name, c.column_name::text as column_name
+    from information_schema.columns c
+    join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
+    where c.table_schema = current_schema() and t.table_type = 'BASE TABLE'`.execute(tablesOf(tx));
+  const target = new Set(rows.map((row) => `${row.table_name}.${row.column_name}`));
+  const source = new Set(
+    snapshot.tables.flatMap(({ name, columns }) => columns.map((column) => `${name}.${column}`)),
+  );
+  const different = differenceOf(source, target);
+  if (different.length > 0)
+    throw new PlatformError(
+      'PLATFORM_STORAGE_COPY_REFUSED',
+      `the databases have different columns; both must be brought up to date by this program, and the target must be this service's alone: ${different.slice(0, 10).join(', ')}`,
+    );
+  const [shape] = snapshot.tables.filter(({ name }) => name === migrationTable);
+  const applied = shape === undefined ? [] : [...snapshot.rows({ ...shape, columns: ['name'] })];
+  const { rows: targetApplied } = await sql<{
+    name: string;
+  }>`select name from ${sql.table(migrationTable)}`.execute(tablesOf(tx));
+  const missing = differenceOf(
+    new Set(applied.map(([name]) => String(name))),
+    new Set(targetApplied.map(({ name }) => name)),
+  );
+  if (missing.length > 0)
+    throw new PlatformError(
+      'PLATFORM_STORAGE_COPY_REFUSED',
+      `the databases are of different versions: ${missing.join(', ')}`,
+    );
+}
+
+function differenceOf(a: ReadonlySet<string>, b: ReadonlySet<string>): readonly string[] {
+  return [...a, ...b].filter((entry) => !a.has(entry) || !b.has(entry));
+}
+
+// A node that serves the target at the same time waits, and so finds what was copied.
+async function requireEmpty(tx: AnyTransaction, shapes: readonly TableShape[]): Promise<void> {
+  const db = tablesOf<unknown>(tx);
+  const names = shapes.filter(isCopied).map(({ name }) => name);
+  await sql`lock table ${sql.join(names.map((name) => sql.table(name)))} in share row exclusive mode`.execute(
+    db,
+  );
+  const full: string[] = [];
+  for (const name of names) {
+    const { rows } = await sql`select 1 as found from ${sql.table(name)} limit 1`.execute(db);
+    if (rows.length > 0) full.push(name);
+  }
+  if (full.length > 0)
+    throw new PlatformError(
+      'PLATFORM_STORAGE_COPY_REFUSED',
+      `the target is not empty: ${full.slice(0, 10).join(', ')} ${full.length === 1 ? 'has' : 'have'} rows`,
+    );
+}
+
+async function copyTable(
+  to: Storage,
+  tx: AnyTransaction,
+  { name, columns }: TableShape,
+  rows: Iterable<readonly StoredValue[]>,
+): Promise<void> {
+  try {
+    await to.bulkInsert(tx, { table: name, columns, rows });
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.code !== 'PLATFORM_STORAGE_TEXT_INVALID') throw error;
+    throw new PlatformError('PLATFORM_STORAGE_COPY_REFUSED', `table ${name}: ${error.message}`);
+  }
+}
+
+function* digested(
+  rows: Iterable<readonly StoredValue[]>,
+  digest: TableDigest,
+): Iterable<readonly StoredValue[]> {
+  for (const row of rows) {
+    digest.add(row);
+    yield row;
+  }
+}
+
+async function digestTarget(tx: AnyTransaction, { name, columns }: TableShape): Promise<TableDigest> {
+  const db = tablesOf<unknown>(tx);
+  const digest = new TableDigest();
+  const list = sql.join(columns.map((column) => sql.ref(column)));
+  await sql`declare copied no scroll cursor for select ${list} from ${sql.table(name)}`.execute(db);
+  for (;;) {
+    const { rows } = await sql<Record<string, StoredValue>>`fetch ${sql.lit(fetchCount)} from copied`.execute(
+      db,
+    );
+    for (const row of rows) digest.add(columns.map((column) => row[column] ?? null));
+    if (rows.length < fetchCount) break;
+  }
+  await sql`close copied`.execute(db);
+  return digest;
+}
+
+function requireSame(shape: TableShape, source: TableDigest, target: TableDigest): void {
+  if (source.rowCount === target.rowCount && source.hash === target.hash) return;
+  throw new PlatformError(
+    'PLATFORM_STORAGE_COPY_DIFFERS',
+    `table ${shape.name} differs: ${source.rowCount} rows with hash ${source.hash} in the file, ${target.rowCount} with ${target.hash} in PostgreSQL`,
+  );
+}
