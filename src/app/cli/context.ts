@@ -4,7 +4,7 @@ import { systemClock, type Closable } from '../../core/index.ts';
 import {
   hasDataKeys,
   loadConfig,
-  loadMasterKey,
+  loadMasterKeys,
   openStorage,
   openVault,
   type Config,
@@ -70,11 +70,7 @@ export function createCliContext(process: CliProcess): CliContext {
       await storage.migrate();
       const vault = await openVault({
         storage,
-        masterKey: loadMasterKey({
-          base64: config.vault.masterKey,
-          file: config.vault.masterKeyFile,
-          createsFile: !(await hasDataKeys(storage)),
-        }),
+        ...loadMasterKeys(config.vault, !(await hasDataKeys(storage))),
         clock: systemClock,
       });
       return { config, storage, vault, close: () => storage.close() };
