@@ -37,6 +37,7 @@ export { createVault, type Vault } from './vault/vault.ts';
 export { hasDataKeys, openVault, type StoredVault, type VaultOptions } from './vault/open-vault.ts';
 export {
   loadMasterKey,
+  loadMasterKeys,
   masterKeyId,
   parseMasterKey,
   type MasterKey,

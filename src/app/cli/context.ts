@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { systemClock, type Closable } from '../../core/index.ts';
 import {
   hasDataKeys,
-  loadMasterKey,
+  loadMasterKeys,
   openStorage,
   openVault,
   type Config,
@@ -77,11 +77,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
       await storage.migrate();
       const vault = await openVault({
         storage,
-        masterKey: loadMasterKey({
-          base64: config.vault.masterKey,
-          file: config.vault.masterKeyFile,
-          createsFile: !(await hasDataKeys(storage)),
-        }),
+        ...loadMasterKeys(config.vault, !(await hasDataKeys(storage))),
         clock: systemClock,
       });
       return { config, storage, vault, close: () => storage.close() };

@@ -1,6 +1,12 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { errorText, systemClock } from '../../core/index.ts';
-import { loadMasterKey, masterKeyId, openVault, type StoredVault } from '../../platform/index.ts';
+import {
+  loadMasterKey,
+  loadMasterKeys,
+  masterKeyId,
+  openVault,
+  type StoredVault,
+} from '../../platform/index.ts';
 import type { Audit, AuditRecord } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
 import { withInstallation } from './with-installation.ts';
@@ -92,7 +98,7 @@ function addVaultCommands(program: Command, context: CliContext): void {
 
 async function withVault(context: CliContext, work: (vault: StoredVault) => Promise<void>): Promise<void> {
   await withInstallation(context, async ({ storage, config }) => {
-    const masterKey = loadMasterKey({ base64: config.vault.masterKey, file: config.vault.masterKeyFile });
-    await work(await openVault({ storage, masterKey, clock: systemClock }));
+    const keys = loadMasterKeys(config.vault, false);
+    await work(await openVault({ storage, ...keys, clock: systemClock }));
   });
 }

@@ -5,7 +5,7 @@ import {
   createMetrics,
   hasDataKeys,
   holdDataDir,
-  loadMasterKey,
+  loadMasterKeys,
   nodeId,
   openStorage,
   openVault,
@@ -52,13 +52,8 @@ export async function openFoundation(surroundings: Surroundings, { keep }: Parts
     }),
   );
   await storage.migrate();
-  const { masterKey, masterKeyFile } = config.vault;
-  const key = loadMasterKey({
-    base64: masterKey,
-    file: masterKeyFile,
-    createsFile: !(await hasDataKeys(storage)),
-  });
-  const vault = await openVault({ storage, masterKey: key, clock });
+  const keys = loadMasterKeys(config.vault, !(await hasDataKeys(storage)));
+  const vault = await openVault({ storage, ...keys, clock });
   const audit = keep(
     createAudit({
       storage,

@@ -103,6 +103,9 @@ const admission = section('What is refused before work begins (Decision 0020)', 
 const vault = section('Encryption at rest', {
   masterKey: optionalText('Base64 of 32 bytes. Give it by the environment, never in the file.'),
   masterKeyFile: optionalText('File with the same, mode 0600; defaults to master.key in the data folder.'),
+  previousMasterKeyFile: optionalText(
+    'File with a second master key that also opens the vault, while several nodes change from one key to the other.',
+  ),
 });
 
 const log = section('What the program writes', {
