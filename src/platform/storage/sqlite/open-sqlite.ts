@@ -13,7 +13,7 @@ import { insertOnSqlite } from './bulk-insert.ts';
 import { createCheckpointer } from './checkpointer.ts';
 import { createSqliteDialect, SqliteDriver } from './driver.ts';
 import { openReader, openWriter } from './files.ts';
-import { LogFlusher } from './flusher.ts';
+import { LogFlusher, type Sync } from './flusher.ts';
 import { SqliteWriter, type WriterCounts } from './writer.ts';
 
 export interface SqliteOptions {
@@ -26,6 +26,8 @@ export interface SqliteOptions {
   readonly clock?: Clock;
   /** See `StorageOptions.nodeId`. */
   readonly nodeId?: string;
+  /** For tests of what a loss of power leaves; `fdatasync` by default. */
+  readonly sync?: Sync;
   /** Hears of checkpoints that failed; the next commit tries again. */
   readonly onProblem?: (text: string) => void;
 }
@@ -37,7 +39,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   const counts: WriterCounts = { transactions: 0, commits: 0, statements: 0 };
   const writing = openWriter(file);
   const reading = openReader(file);
-  const flusher = new LogFlusher(file);
+  const flusher = new LogFlusher(file, options.sync);
   const checkpointer = createCheckpointer(file, onProblem);
   const driver = new SqliteDriver({ file, reader: reading, flusher, counts, writer: () => writer });
   const dialect = createSqliteDialect(driver);
