@@ -5,7 +5,10 @@ export interface AuditFilter {
   readonly action?: string | undefined;
   readonly actor?: string | undefined;
   readonly requestId?: string | undefined;
+  readonly outcome?: string | undefined;
   readonly since?: Date | undefined;
+  /** Rows up to this time. */
+  readonly until?: Date | undefined;
   /** Only rows before this sequence number, to page backwards. */
   readonly before?: number | undefined;
   /** At most 1000; 100 if absent. */
@@ -32,6 +35,8 @@ export async function findEvents(
   if (filter.action !== undefined) query = query.where('action', '=', filter.action);
   if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor);
   if (filter.requestId !== undefined) query = query.where('request_id', '=', filter.requestId);
+  if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
+  if (filter.until !== undefined) query = query.where('recorded_at', '<=', filter.until.getTime());
   if (filter.since !== undefined) query = query.where('recorded_at', '>=', filter.since.getTime());
   if (filter.before !== undefined) query = query.where('sequence', '<', filter.before);
   const rows = await query

@@ -52,6 +52,8 @@ export interface DeliveryOptions extends DeliverySettings {
   readonly smtp: SmtpClient;
   /** The port of every peer's mail server: 25, unless this is a sandbox. */
   readonly peerPort: number;
+  /** Mail servers on private addresses are used, too. */
+  readonly allowsPrivateHosts: boolean;
   readonly onOutcome: OutcomeListener;
   /** How often the queue is looked at without being woken. Default 1 s. */
   readonly idleMs?: number;
