@@ -81,6 +81,7 @@ const delivery = await createDelivery({
   dns,
   smtp,
   peerPort: Number(smtpPort),
+  allowsPrivateHosts: true,
   concurrency: 8,
   leaseMs: 1_000,
   lifetimeMs: 3_600_000,

@@ -199,7 +199,7 @@ const trust = section('Certificates and trust', {
   failsOnUnknownRevocation: flag(false, 'Refuse a certificate whose revocation state cannot be found out.'),
   allowsPrivateTargets: flag(
     false,
-    'Fetch issuers, CRLs and bundles from private addresses too: sandbox and tests only.',
+    'Fetch issuers, CRLs and bundles from private addresses and deliver mail there, too: only where partners are in a private network.',
   ),
 });
 

@@ -126,6 +126,8 @@ export interface Storage extends Closable {
   migrate(): Promise<readonly string[]>;
   /** Writes a consistent copy of the whole database to a new file, while everything goes on. */
   backup(file: string): Promise<void>;
+  /** Reads the whole database and throws PLATFORM_STORAGE_FAILED if it is damaged. SQLite only; PostgreSQL rejects as `backup` does. */
+  verify(): Promise<void>;
   /** Throws unless the database answers and takes writes; for readiness. */
   check(): Promise<void>;
   counts(): StorageCounts;

@@ -1,6 +1,7 @@
 import type { Clock, Log } from '../../core/index.ts';
 import {
   SmtpError,
+  requirePublicHosts,
   resolveMailHosts,
   type MailHost,
   type SendOutcome,
@@ -22,6 +23,8 @@ export interface AttemptParts {
   readonly seals: SharedSeals;
   /** The port of every peer's mail server: 25, unless this is a sandbox. */
   readonly peerPort: number;
+  /** Mail servers on private addresses are used, too. */
+  readonly allowsPrivateHosts: boolean;
   /** Throws PLATFORM_LEASE_LOST: then nothing may be sent. */
   readonly confirmLease: (item: ClaimedDestination) => Promise<void>;
   /** True when the service ends: no further mail server is asked. */
@@ -128,6 +131,7 @@ async function carry(item: ClaimedDestination, share: SealedShare, parts: Attemp
   let hosts: readonly MailHost[];
   try {
     hosts = await resolveMailHosts(item.party, parts.dns);
+    if (!parts.allowsPrivateHosts) hosts = requirePublicHosts(item.party, hosts);
   } catch (error) {
     return failAll(recipients, readFailure(error), {});
   }

@@ -185,6 +185,12 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
         'PostgreSQL is backed up by its own tools: pg_dump, or base backups with an archive of the log',
       );
     },
+    async verify() {
+      throw new PlatformError(
+        'PLATFORM_STORAGE_UNSUPPORTED',
+        'PostgreSQL is checked by its own tools: pg_amcheck, or checksums of the data pages',
+      );
+    },
     async check() {
       // Writes to the log and commits, without a table to write to.
       const { rows } = await read<{ written: unknown }>({

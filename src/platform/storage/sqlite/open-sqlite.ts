@@ -1,3 +1,4 @@
+import { PlatformError } from '../../errors.ts';
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -113,6 +114,13 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     async backup(copy) {
       closeSync(openSync(copy, 'wx', 0o600));
       await writing.handle.backup(copy);
+    },
+    async verify() {
+      driver.requireOpen();
+      const rows = reading.prepare('pragma integrity_check(10)').all() as { integrity_check: string }[];
+      const faults = rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+      if (faults.length > 0)
+        throw new PlatformError('PLATFORM_STORAGE_FAILED', `the database is damaged: ${faults.join('; ')}`);
     },
     async check() {
       driver.requireOpen();
