@@ -35,3 +35,4 @@ export { concatBytes, decodeBase64Strict, equalBytes, equalSecrets, toHex, viewA
 export { createTokenBuckets, type BucketOptions, type Taken, type TokenBuckets } from './token-buckets.ts';
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
 export { foldText, hasLineBreaker } from './text.ts';
+export { findJsonProblem } from './json-problems.ts';

@@ -57,7 +57,7 @@ const generous: AttemptLimits = { attemptsPerMinute: 10_000, tokensPerSecond: 10
 export async function startOauthServer(options: ServerOptions = {}): Promise<OauthServer> {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'openhisp-oauth-'));
   const config = loadConfig({
-    DATA_DIR: dataDir,
+    OPENHISP_DATA_DIR: dataDir,
     PORT: '0',
     ...options.env,
   });

@@ -16,7 +16,11 @@ import {
 } from '../../src/platform/index.ts';
 import type { RefusedRecipient, ResolvedRecipients } from '../../src/service/agent/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
-import type { DeliveryOutcome, DeliveryRequest } from '../../src/service/delivery/index.ts';
+import type {
+  DeliveryOutcome,
+  DeliveryRequest,
+  QueuedDestination,
+} from '../../src/service/delivery/index.ts';
 import {
   createMessaging,
   type InboundPayload,
@@ -63,6 +67,8 @@ export interface TestMessaging {
   readonly stranger: ClientIdentity;
   /** What was handed to delivery, in order. */
   readonly deliveries: DeliveryRequest[];
+  /** What delivery says of destinations that wait. */
+  readonly waiting: QueuedDestination[];
   /** Every line that went to the log. */
   readonly logLines: string[];
   /** Answers of the agent for addresses that are refused. */
@@ -158,6 +164,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
   });
   const deliveries: DeliveryRequest[] = [];
   const refusals = new Map<string, RefusedRecipient>();
+  const waiting: QueuedDestination[] = [];
   let openIncoming: OpenIncoming = openPlain;
   let deliveryFault: Error | undefined;
   const messaging = createMessaging({
@@ -176,6 +183,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
         if (deliveryFault !== undefined) throw deliveryFault;
         storage.afterCommit(tx, () => deliveries.push(request));
       },
+      findWaiting: async (ids) => waiting.filter(({ deliveryId }) => ids.includes(deliveryId)),
     },
     agent: {
       openIncoming: (envelope, open) => openIncoming(envelope, open),
@@ -216,6 +224,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     ]),
     stranger: await createClient(oauth, 'stranger', [mallory]),
     deliveries,
+    waiting,
     logLines,
     refusals,
     breakDelivery(fault) {

@@ -27,7 +27,7 @@ function start(): Running {
   const child = endWithTests(
     spawn(process.execPath, ['bin/openhisp.js', 'sandbox'], {
       cwd: root,
-      env: { ...process.env, DATA_DIR: folder, PORT: String(port) },
+      env: { ...process.env, DATA_DIR: folder, PORT: String(port), OPENHISP_MESSAGING_MAX_RECIPIENTS: '2' },
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
   );
@@ -43,10 +43,10 @@ function start(): Running {
 }
 
 async function commandLine(...words: readonly string[]): Promise<void> {
+  const { dataDir } = (await readCredentials()) as EdgeCredentials & { dataDir: string };
   const child = endWithTests(
-    spawn(process.execPath, ['bin/openhisp.js', ...words], {
+    spawn(process.execPath, ['bin/openhisp.js', ...words, '--data-dir', dataDir], {
       cwd: root,
-      env: { ...process.env, DATA_DIR: folder },
       stdio: 'ignore',
     }),
   );
@@ -96,6 +96,7 @@ describe('the sandbox as a process', () => {
     await waitFor(isReady, Boolean, 60);
     const credentials = (await readCredentials()) as EdgeCredentials & {
       fromDirectAddress: string;
+      dataDir: string;
       partners: object;
     };
     assert.equal(credentials.baseUrl, `http://127.0.0.1:${port}`);
@@ -108,6 +109,7 @@ describe('the sandbox as a process', () => {
       'untrusted',
       'noCertificate',
     ]);
+    assert.equal(credentials.dataDir, path.join(folder, 'sandbox/hisp'));
     await whenReady(first);
     assert.match(first.output(), new RegExp(credentials.clientSecret));
 
@@ -125,6 +127,28 @@ describe('the sandbox as a process', () => {
 
     first.child.kill('SIGINT');
     assert.equal(await first.exit, 0, first.output());
+  });
+
+  it('applies settings of the environment to its own HISP and not to the partner', async () => {
+    const running = start();
+    await whenReady(running);
+    const message = (fromDirectAddress: string) => ({
+      fromDirectAddress,
+      toDirectAddress: [partners.processed, partners.dispatched, demoAddress],
+      messageSubject: 'three recipients',
+      messageBody: 'three recipients',
+    });
+    const own = createEdgeClient(await readCredentials());
+    await assert.rejects(own.post('/messaging/dirmsg/send_ccda', message(demoAddress)), { status: 400 });
+    const partner = createEdgeClient({
+      ...(JSON.parse(
+        await readFile(path.join(folder, 'sandbox/partner-client.json'), 'utf8'),
+      ) as EdgeCredentials),
+      baseUrl: /partner HISP\s+(http:\S+)/.exec(running.output())?.[1] ?? '',
+    });
+    await send(partner, message(partners.processed));
+    running.child.kill('SIGTERM');
+    assert.equal(await running.exit, 0);
   });
 
   it('finds everything again at the next start, and lists an address that the operator hosts', async () => {

@@ -1,9 +1,7 @@
-import { existsSync } from 'node:fs';
-import path from 'node:path';
+import { userInfo } from 'node:os';
 import { systemClock, type Closable } from '../../core/index.ts';
 import {
   hasDataKeys,
-  loadConfig,
   loadMasterKey,
   openStorage,
   openVault,
@@ -11,6 +9,7 @@ import {
   type Storage,
   type Vault,
 } from '../../platform/index.ts';
+import { loadNamedConfig, requireInstallation, type NamedInstallation } from './find-installation.ts';
 
 /** What a command gets: where to write, and the installation it works on. */
 export interface CliContext {
@@ -23,10 +22,18 @@ export interface CliContext {
   readonly isTerminal: boolean;
   /** Sets the exit code; the process ends when its work is done. */
   setExitCode(code: number): void;
-  /** The configuration of the installation that commands work on (see {@link findDataDir}). */
+  /** Who calls, for the audit trail: `operator:NAME`. Throws a RangeError for a name that cannot be one. */
+  operator(): string;
+  /** The name given with `--as`. */
+  setOperator(name: string): void;
+  /** The configuration of the installation that is named, which need not exist. Throws PLATFORM_INSTALLATION_UNNAMED. */
   loadConfig(): Promise<Config>;
-  /** Opens the installation's database, migrated. The caller closes it. */
+  /** The same of one that exists, after saying which on standard error. Throws PLATFORM_INSTALLATION_MISSING. */
+  findInstallation(): Promise<Config>;
+  /** Opens the database of the installation that is named, migrated. The caller closes it. */
   openInstallation(): Promise<Installation>;
+  /** Opens a database, migrated, and creates it if it does not exist. The caller closes it. */
+  openDatabase(config: Config): Promise<Installation>;
 }
 
 export interface Installation extends Closable {
@@ -35,15 +42,12 @@ export interface Installation extends Closable {
   readonly vault: Vault;
 }
 
-/**
- * The folder of the installation that a command works on: `OPENHISP_DATA_DIR` or `DATA_DIR/hisp` if either is there,
- * else the sandbox's own HISP under `DATA_DIR/sandbox/hisp`. `DATA_DIR` defaults to `data`.
- */
-function findDataDir(env: Readonly<Record<string, string | undefined>>): string {
-  const base = env['DATA_DIR'] ?? 'data';
-  const production = env['OPENHISP_DATA_DIR'] ?? path.join(base, 'hisp');
-  const sandbox = path.join(base, 'sandbox', 'hisp');
-  return !existsSync(production) && existsSync(sandbox) ? sandbox : production;
+/** The prefix keeps an operator apart from a client of the same name. */
+function nameOperator(name: string): string {
+  if (/^[\p{L}\p{N}][\p{L}\p{N} ._@+\\-]{0,79}$/u.test(name)) return `operator:${name}`;
+  throw new RangeError(
+    '--as, OPENHISP_OPERATOR: not a name of 1 to 80 letters, digits, blanks and . _ @ + - that begins with a letter or digit.',
+  );
 }
 
 export interface CliProcess {
@@ -53,18 +57,21 @@ export interface CliProcess {
   exitCode?: number | string | null | undefined;
 }
 
-/** The context of one run of the command line. */
-export function createCliContext(process: CliProcess): CliContext {
+/** The context of one run of the command line. `named` may be filled in until the command runs. */
+export function createCliContext(process: CliProcess, named: NamedInstallation = {}): CliContext {
   const { env } = process;
+  const note = (text: string): void => void process.stderr.write(`${text}\n`);
 
-  async function readConfig(): Promise<Config> {
-    const dataDir = findDataDir(env);
-    const file = env['OPENHISP_CONFIG'] ?? path.join(dataDir, 'config.json');
-    return loadConfig(env, existsSync(file) ? file : undefined, { dataDir });
+  let given: string | undefined;
+
+  async function findInstallation(): Promise<Config> {
+    const config = loadNamedConfig(env, named);
+    requireInstallation(config);
+    note(`Installation: ${config.dataDir}`);
+    return config;
   }
 
-  async function openInstallation(): Promise<Installation> {
-    const config = await readConfig();
+  async function openDatabase(config: Config): Promise<Installation> {
     const storage = await openStorage(config.storage);
     try {
       await storage.migrate();
@@ -87,12 +94,18 @@ export function createCliContext(process: CliProcess): CliContext {
   return {
     env,
     print: (text) => void process.stdout.write(`${text}\n`),
-    note: (text) => void process.stderr.write(`${text}\n`),
+    note,
     isTerminal: process.stderr.isTTY === true,
     setExitCode: (code) => {
       process.exitCode = code;
     },
-    loadConfig: readConfig,
-    openInstallation,
+    operator: () => nameOperator(given ?? env['OPENHISP_OPERATOR'] ?? userInfo().username),
+    setOperator: (name) => {
+      given = name;
+    },
+    loadConfig: async () => loadNamedConfig(env, named),
+    findInstallation,
+    openInstallation: async () => openDatabase(await findInstallation()),
+    openDatabase,
   };
 }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { InvalidArgumentError, type Command } from 'commander';
 import { errorText, systemClock } from '../../core/index.ts';
 import { createDnsResolver } from '../../lib/dns/index.ts';
@@ -7,6 +6,7 @@ import { createTrust } from '../../service/trust/index.ts';
 import { examine, isHealthy, type Finding, type Severity } from '../doctor/index.ts';
 import { resolversOf } from '../server/index.ts';
 import type { CliContext } from './context.ts';
+import { isInstalled } from './find-installation.ts';
 import { withInstallation } from './with-installation.ts';
 
 interface DoctorFlags {
@@ -52,8 +52,7 @@ async function runExamination(
   } catch (error) {
     return [invalidSettings(error)];
   }
-  if (config.storage.url === undefined && !existsSync(config.storage.file))
-    return [missingInstallation(config)];
+  if (!isInstalled(config)) return [missingInstallation(config)];
   let findings: readonly Finding[] = [];
   try {
     await withInstallation(context, async (installation) => {
@@ -111,7 +110,7 @@ function missingInstallation({ dataDir }: Config): Finding {
     subject: dataDir,
     severity: 'error',
     text: `There is no installation in ${dataDir}.`,
-    advice: 'Name its folder in OPENHISP_DATA_DIR.',
+    advice: 'Name its folder by --data-dir or OPENHISP_DATA_DIR, or create one: openhisp init.',
   };
 }
 

@@ -43,7 +43,7 @@ function addAuditCommands(program: Command, context: CliContext): void {
     .command('list')
     .description('show events as JSON lines, newest first')
     .option('--action <action>', 'for example token.issue')
-    .option('--actor <actor>', 'a client id, or operator')
+    .option('--actor <actor>', 'a client id, or operator:NAME')
     .option('--request <id>', 'the X-Request-Id of one request')
     .option('--limit <number>', 'at most so many', readLimit, 100)
     .action((options: FindOptions) =>

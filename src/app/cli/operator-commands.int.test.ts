@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { Command } from 'commander';
 import { addClientCommands } from './client.ts';
 import { createCliContext } from './context.ts';
+import { addInitCommand } from './init.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
 import { addOperationCommands } from './operation.ts';
 import { addWebhookCommands } from './webhook.ts';
@@ -23,19 +24,24 @@ interface Run {
 async function run(...words: string[]): Promise<Run> {
   let [out, note] = ['', ''];
   const process_ = {
-    env: { OPENHISP_DATA_DIR: folder },
+    env: { OPENHISP_DATA_DIR: folder, OPENHISP_OPERATOR: 'jo.miller' },
     stdout: { write: (text: string) => void (out += text) },
     stderr: { write: (text: string) => void (note += text) },
     exitCode: undefined as number | undefined,
   };
   const context = createCliContext(process_);
   const program = new Command('openhisp').exitOverride();
+  addInitCommand(program, context);
   addClientCommands(program, context);
   addOperationCommands(program, context);
   addWebhookCommands(program, context);
   await program.parseAsync(words, { from: 'user' });
   return { out, note, exitCode: process_.exitCode };
 }
+
+before(async () => {
+  await run('init');
+});
 
 test('a client is made, its secret shown once, and its settings listed and changed', async () => {
   const made = await run(
@@ -91,10 +97,23 @@ test('wrong settings and unknown clients are refused, and nothing is made', asyn
 
 test('the audit of all that can be listed and verified', async () => {
   const lines = (await run('audit', 'list', '--action', 'client.create')).out.trim().split('\n');
-  assert.equal((JSON.parse(lines[0] ?? '') as { actor: string }).actor, 'operator');
+  assert.equal((JSON.parse(lines[0] ?? '') as { actor: string }).actor, 'operator:jo.miller');
   const verified = await run('audit', 'verify');
   assert.match(verified.out, /^\d+ events, 1 to \d+\nlast hash [0-9a-f]{64}\n$/);
   assert.equal(verified.exitCode, undefined);
+});
+
+test('an operator has a name: --as, OPENHISP_OPERATOR or the login name', () => {
+  const output = { write: () => {} };
+  const nameOf = (env: Record<string, string>, given?: string): string => {
+    const context = createCliContext({ env, stdout: output, stderr: output });
+    if (given !== undefined) context.setOperator(given);
+    return context.operator();
+  };
+  assert.equal(nameOf({ OPENHISP_OPERATOR: 'jo' }, 'Ann Lee'), 'operator:Ann Lee');
+  assert.equal(nameOf({ OPENHISP_OPERATOR: 'jo' }), 'operator:jo');
+  assert.equal(nameOf({}), `operator:${userInfo().username}`);
+  for (const name of ['', ' ', 'a\nb', 'x'.repeat(81)]) assert.throws(() => nameOf({}, name), RangeError);
 });
 
 test('a backup is written once', async () => {
@@ -188,7 +207,7 @@ test('webhooks are listed, shown and replayed, and each call is in the audit tra
   assert.equal((await run('webhook', 'replay', 'hook1')).out, '1 replayed\n');
   assert.match((await run('webhook', 'list', '--client', 'demo')).out, /waiting 1\theld 0\tdead 0/);
   assert.equal((await run('webhook', 'show', 'nothing')).exitCode, 1);
-  const actions = (await run('audit', 'list', '--actor', 'operator')).out;
+  const actions = (await run('audit', 'list', '--actor', 'operator:jo.miller')).out;
   for (const action of ['webhook.list', 'webhook.show', 'webhook.replay'])
     assert.ok(actions.includes(action));
 });

@@ -4,19 +4,26 @@ import { errorText } from '../../core/index.ts';
 import { formatBanner, startSandbox, type Sandbox } from '../dev/index.ts';
 import { createLog, type LogLevel } from '../../platform/index.ts';
 import type { CliContext } from './context.ts';
+import type { NamedInstallation } from './find-installation.ts';
 import { closeOnSignal } from './close-on-signal.ts';
 
 const defaultPort = 8080;
+
+/** Where the data folder of the sandbox's HISP lies is DATA_DIR's to say, and its port is decided here. */
+const decidedHere = ['OPENHISP_DATA_DIR', 'OPENHISP_CONFIG', 'OPENHISP_HTTP_PORT', 'PORT'];
 
 /** Adds `sandbox`: two HISPs and their world on loopback, ready to be tried. */
 export function addSandboxCommand(program: Command, context: CliContext): void {
   program
     .command('sandbox')
     .description('start this HISP, a partner, DNS, a CA and a webhook receiver on loopback')
-    .option('--port <port>', 'port of the API (default: PORT or 8080)')
+    .option('--port <port>', 'port of the API (default: OPENHISP_HTTP_PORT, PORT or 8080)')
     .option('--log-level <level>', 'debug, info, warn, error or silent', 'warn')
     .action(async (options: { port?: string; logLevel: string }) => {
-      const port = readPort(options.port ?? context.env['PORT']);
+      const { dataDir, config } = program.opts<NamedInstallation>();
+      if (dataDir !== undefined || config !== undefined)
+        program.error('The sandbox works on no installation but its own: set DATA_DIR to move its folder.');
+      const port = readPort(options.port ?? (context.env['OPENHISP_HTTP_PORT'] || context.env['PORT']));
       const folder = path.resolve(context.env['DATA_DIR'] ?? 'data', 'sandbox');
       const startedAt = performance.now();
       context.note(`starting the sandbox in ${folder} …`);
@@ -25,6 +32,9 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
         sandbox = await startSandbox({
           folder,
           httpPort: port,
+          env: Object.fromEntries(
+            Object.entries(context.env).filter(([name]) => !decidedHere.includes(name)),
+          ),
           log: createLog({ level: options.logLevel as LogLevel }),
           storageUrls: { own: context.env['OPENHISP_STORAGE_URL'] },
           onStep: (text) => context.note(text),

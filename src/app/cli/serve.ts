@@ -10,9 +10,9 @@ export function addServeCommand(program: Command, context: CliContext): void {
     .command('serve')
     .description('run the HISP of the data folder, as configured (see docs/operations.md)')
     .action(async () => {
-      const config = await context.loadConfig();
+      const config = await context.findInstallation();
       const hisp = await startHisp({ config, log: createLog({ level: config.log.level as LogLevel }) });
-      context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}, data in ${config.dataDir}`);
+      context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}`);
       closeOnSignal(hisp, context);
     });
 }

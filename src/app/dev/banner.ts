@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Sandbox } from './sandbox.ts';
-import { demoAddress, echoAddress, loopbackAddresses, partners } from './sandbox-names.ts';
+import { demoAddress, domains, echoAddress, loopbackAddresses, partners } from './sandbox-names.ts';
 
 /** What the terminal shows when the sandbox is ready: what runs where, the demo client, and commands to paste. */
 export function formatBanner(sandbox: Sandbox, currentDir: string): string {
@@ -47,6 +47,10 @@ sleep 2; curl -s ${bearer} "$BASE_URL/messaging/dirmsg/status/$ID"; echo
 # what has arrived, and the webhook calls that were made
 curl -s ${bearer} "$BASE_URL/messaging/dirmsg/inbox"; echo
 curl -s ${world.side.baseUrl}/webhook
+
+# look at it as its operator
+npx openhisp address list ${domains.own} --data-dir ${shown(sandbox.dataDir)}
+npx openhisp audit list --limit 5 --data-dir ${shown(sandbox.dataDir)}
 
 Ctrl-C stops the sandbox; the next start finds everything again.
 `;

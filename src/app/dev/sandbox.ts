@@ -7,7 +7,7 @@ import { startPartnerEdge } from './partner-edge.ts';
 import { ensureClient } from './sandbox-clients.ts';
 import { demoAddress, domains, echoAddress, partners } from './sandbox-names.ts';
 import { writeSampleDirectory } from './sample-csv.ts';
-import { ensureAddress, startWorld, type World, type WorldOptions } from './world.ts';
+import { ensureAddress, hispFolder, startWorld, type World, type WorldOptions } from './world.ts';
 
 export interface SandboxOptions {
   /** The folder of everything, usually `data/sandbox`. */
@@ -18,6 +18,8 @@ export interface SandboxOptions {
   readonly onStep?: (text: string) => void;
   /** Settings over those of the sandbox, as for `loadConfig`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Settings of the environment (`OPENHISP_…`). They apply to the sandbox's HISP, not to its partner. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** PostgreSQL databases instead of SQLite files in the folder, as `storage.url`. */
   readonly storageUrls?: WorldOptions['storageUrls'];
 }
@@ -27,6 +29,8 @@ export interface Sandbox extends Closable {
   readonly credentials: EdgeCredentials;
   /** The file with credentials and addresses. */
   readonly credentialsFile: string;
+  /** The data folder of the sandbox's HISP, for `--data-dir`. */
+  readonly dataDir: string;
   readonly envFile: string;
   readonly sendFile: string;
 }
@@ -60,6 +64,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     httpPort: options.httpPort,
     log: options.log,
     settings: { ...sandboxSettings, ...options.settings },
+    ...(options.env && { env: options.env }),
     storageUrls: options.storageUrls ?? {},
   });
   try {
@@ -162,7 +167,8 @@ async function writeFiles(folder: string, credentials: EdgeCredentials) {
   const envFile = path.join(folder, 'env.sh');
   const sendFile = path.join(folder, 'send.json');
   const { baseUrl, clientId, clientSecret } = credentials;
-  const content = { baseUrl, clientId, clientSecret, fromDirectAddress: demoAddress, partners };
+  const dataDir = path.resolve(hispFolder(folder, 'own'));
+  const content = { baseUrl, clientId, clientSecret, fromDirectAddress: demoAddress, dataDir, partners };
   await writeFile(credentialsFile, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   await writeFile(
     envFile,
@@ -177,5 +183,5 @@ async function writeFiles(folder: string, credentials: EdgeCredentials) {
     emailAttachmentList: [await referralNote()],
   };
   await writeFile(sendFile, `${JSON.stringify(message, null, 2)}\n`);
-  return { credentialsFile, envFile, sendFile };
+  return { credentialsFile, dataDir, envFile, sendFile };
 }

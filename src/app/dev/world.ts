@@ -4,7 +4,7 @@ import { silentLog, systemClock, type Closable, type Clock, type Log } from '../
 import { createDnsServer, type DnsServer, type DnsZone } from '../../lib/dns/index.ts';
 import { createSmtpServer } from '../../lib/smtp/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
-import { loadConfig } from '../../platform/index.ts';
+import { listSettings, loadConfig } from '../../platform/index.ts';
 import { createHostedZones, startHisp, type Hisp } from '../server/index.ts';
 import { openAuthority, type SandboxAuthority } from './authority.ts';
 import { choosePort, isPortFree } from './ports.ts';
@@ -21,6 +21,8 @@ export interface WorldOptions {
   readonly log?: Log;
   /** Settings for both HISPs, as for `loadConfig`: `{ 'messaging.processedWindowMinutes': '0.1' }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Settings of our HISP over its usual ones; only addresses and ports that both HISPs must agree on win over them. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** PostgreSQL databases instead of SQLite files in the folder, as `storage.url`. */
   readonly storageUrls?: Readonly<Partial<Record<'own' | 'partner', string | undefined>>>;
   /** What our HISP waits for before it says that it is ready. */
@@ -98,20 +100,24 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
   await publishOutside(outside, authorities);
 
   async function startOne(who: 'own' | 'partner', extra: Readonly<Record<string, string>>): Promise<Hisp> {
+    const env = who === 'own' ? (options.env ?? {}) : {};
     const storageUrl = options.storageUrls?.[who];
-    const config = loadConfig({}, undefined, {
+    const usual = {
       ...(storageUrl === undefined ? {} : { 'storage.url': storageUrl }),
-      dataDir: path.join(options.folder, who === 'own' ? 'hisp' : 'partner'),
-      'smtp.host': loopbackAddresses[who],
-      'smtp.port': String(smtpPort),
-      'smtp.peerPort': String(options.relay?.port ?? smtpPort),
       'smtp.hostname': mailHosts[who],
       'smtp.isBehindRelay': 'true',
-      'dns.resolvers': `127.0.0.1:${dns.port}`,
       'trust.allowsPrivateTargets': 'true',
       'webhook.allowsPrivateTargets': 'true',
       'directory.searchThreads': '0',
       ...options.settings,
+    };
+    const config = loadConfig(env, undefined, {
+      ...withoutEnvironment(usual, env),
+      dataDir: hispFolder(options.folder, who),
+      'smtp.host': loopbackAddresses[who],
+      'smtp.port': String(smtpPort),
+      'smtp.peerPort': String(options.relay?.port ?? smtpPort),
+      'dns.resolvers': `127.0.0.1:${dns.port}`,
       ...extra,
     });
     const hisp = keep(
@@ -146,6 +152,24 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
     publish: (zone) => void outside.set(zone.name, zone),
     close: () => closeAll(parts),
   };
+}
+
+/** The data folder of one of the two HISPs. */
+export function hispFolder(folder: string, who: 'own' | 'partner'): string {
+  return path.join(folder, who === 'own' ? 'hisp' : 'partner');
+}
+
+/** Leaves out what the environment sets: flags would win over it. */
+function withoutEnvironment(
+  settings: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const isSet = new Set(
+    listSettings()
+      .filter(({ variable }) => (env[variable] ?? '') !== '')
+      .map((setting) => setting.path),
+  );
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !isSet.has(name)));
 }
 
 async function openAuthorities(folder: string, side: SideServer, clock: Clock) {

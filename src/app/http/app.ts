@@ -11,6 +11,7 @@ import { httpEvents } from './events.ts';
 import { healthRoutes, type DegradedPart, type ReadinessChecks } from './health-routes.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { addObservation } from './observe.ts';
+import { refuseAmbiguousRequests } from './refuse-ambiguous.ts';
 import { addRequestId, chooseRequestId } from './request-id.ts';
 import { addScopeCheck } from './require-scope.ts';
 import { tokenRoutes } from './token-route.ts';
@@ -51,6 +52,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   addRequestId(app);
   addObservation(app, { log, metrics });
   const report = createReport(httpEvents, { metrics, log });
+  refuseAmbiguousRequests(app);
   addUnknownAddress(app, log);
   await addHeaders(app, config);
   const admission = addAdmission(app, { config, metrics, report });

@@ -74,9 +74,7 @@ export function tokenRoutes({
     );
     for (const path of ['token', 'revoke']) refuseOtherMethods(app, `${basePath}/${path}`);
     app.get('/.well-known/oauth-authorization-server', { schema: { hide: true } }, async (request, reply) =>
-      reply
-        .header('Cache-Control', 'max-age=3600')
-        .send(buildMetadata(publicUrl ?? `${request.protocol}://${request.host}`)),
+      reply.header('Cache-Control', 'max-age=3600').send(buildMetadata(publicUrl ?? addressOf(request))),
     );
   };
 }
@@ -186,9 +184,18 @@ function fromFramework(error: unknown): readonly [number, string, string] {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
   if (error instanceof CodedError && error.kind === 'unavailable')
     return [503, 'temporarily_unavailable', 'The service is over capacity; try again later'];
+  if (error instanceof CodedError && error.kind === 'invalid-input')
+    return [400, 'invalid_request', 'The request is malformed'];
   if (typeof status === 'number' && status >= 400 && status < 500)
     return [status, 'invalid_request', 'The request is malformed'];
   return [500, 'server_error', 'The service failed'];
+}
+
+// The Host header is the caller's word, and a cache may keep the answer for others (RFC 8414 §6.2).
+function addressOf({ protocol, socket }: FastifyRequest): string {
+  const { localAddress = '127.0.0.1', localPort = 0 } = socket;
+  const host = localAddress.replace(/^::ffff:(?=[\d.]+$)/, '');
+  return `${protocol}://${host.includes(':') ? `[${host}]` : host}:${localPort}`;
 }
 
 function buildMetadata(publicUrl: string): Record<string, unknown> {

@@ -43,8 +43,13 @@ export interface Foundation extends Surroundings {
 export async function openFoundation(surroundings: Surroundings, { keep }: Parts): Promise<Foundation> {
   const { config, log, clock } = surroundings;
   keep(holdDataDir(config.dataDir));
+  const ownId = nodeId(config.dataDir);
   const storage = keep(
-    await openStorage({ ...config.storage, onProblem: (text) => log.warn({}, `storage: ${text}`) }),
+    await openStorage({
+      ...config.storage,
+      nodeId: ownId,
+      onProblem: (text) => log.warn({}, `storage: ${text}`),
+    }),
   );
   await storage.migrate();
   const { masterKey, masterKeyFile } = config.vault;
@@ -79,6 +84,6 @@ export async function openFoundation(surroundings: Surroundings, { keep }: Parts
     audit,
     oauth,
     trust,
-    nodeId: nodeId(config.dataDir),
+    nodeId: ownId,
   };
 }

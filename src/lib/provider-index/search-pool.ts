@@ -8,6 +8,7 @@ import {
 import { createIndexHolder, type IndexDelivery } from './changes/index-holder.ts';
 import { ProviderIndexError, providerIndexErrors } from './errors.ts';
 import type { IndexChanges, ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes } from './types.ts';
+import { warmUp } from './warm-up.ts';
 
 export interface SearchPoolOptions {
   /** Worker threads for heavy queries; 0 answers everything in the calling thread. */
@@ -94,7 +95,9 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
       return { ...((await run(idlest, query)) as SearchResult), index };
     },
     swap(bytes, changes) {
+      const isFirst = served === undefined;
       holder.take(deliver({ bytes, changes }, served));
+      if (isFirst && holder.current !== undefined) warmUp(holder.current);
       served = { bytes, changes };
       for (const thread of pool) run(thread).catch(() => {});
     },

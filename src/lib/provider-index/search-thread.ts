@@ -4,12 +4,15 @@ import { createIndexHolder } from './changes/index-holder.ts';
 import { ProviderIndexError } from './errors.ts';
 import type { SearchTask } from './search-pool.ts';
 import type { SearchResult } from './types.ts';
+import { warmUp } from './warm-up.ts';
 
 const holder = createIndexHolder();
 
 serveTasks(
   ({ delivery, query }: SearchTask): SearchResult | undefined => {
+    const isFirst = holder.current === undefined;
     if (delivery !== undefined) holder.take(delivery);
+    if (isFirst && holder.current !== undefined) warmUp(holder.current);
     if (query === undefined) return undefined;
     if (holder.current === undefined)
       throw new ProviderIndexError('INDEX_NOT_READY', 'The search came before the index.');

@@ -548,3 +548,27 @@ test('EDGE-03, RFC 3207: STARTTLS with our key; commands sent before the handsha
   await secure.say('x\r\n.', /^250/);
   assert.deepEqual([messages[0]?.mailFrom, messages[0]?.isSecure], ['a@example.net', true]);
 });
+
+test('a session that was encrypted by STARTTLS gives its place back when it ends', async (t) => {
+  const pem = makeTlsCertificate('mx.example.org');
+  if (pem === undefined) {
+    t.skip('openssl is not installed');
+    return;
+  }
+  const { port } = await start(t, {
+    tls: { key: pem, cert: pem },
+    limits: { maxConnectionsPerPeer: 2 },
+  });
+  for (let session = 0; session < 6; session++) {
+    const dialogue = await Dialogue.open(port);
+    await dialogue.say('EHLO client.example.net', /^250-[^]*STARTTLS/);
+    await dialogue.say('STARTTLS', /^220/);
+    dialogue.socket.removeAllListeners('data');
+    const secure = new Dialogue(
+      connectTls({ socket: dialogue.socket, ca: pem, servername: 'mx.example.org' }),
+    );
+    await secure.say('EHLO client.example.net', /^250/);
+    await secure.say('QUIT', /^221/);
+    assert.equal(await secure.reply(), '');
+  }
+});

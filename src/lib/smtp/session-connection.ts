@@ -39,7 +39,12 @@ export class SessionConnection extends SMTPConnection implements TableConnection
       () => this.send(421, '4.4.2 This session has lasted too long', false),
       rules.maxSessionMs,
     ).unref();
-    socket.on('close', () => this.#leave());
+  }
+
+  // Not the socket's own event: STARTTLS puts another socket in its place.
+  override _onClose(): void {
+    super._onClose();
+    this.#leave();
   }
 
   override init(): void {

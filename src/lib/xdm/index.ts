@@ -17,6 +17,7 @@ export { defaultXdmLimits, type XdmLimits } from './limits.ts';
 export { missingPatientFields } from './patient-info.ts';
 export { readMetadata } from './read-metadata.ts';
 export { readXdm } from './read-xdm.ts';
+export { findXmlFault, type XmlFault } from './find-xml-fault.ts';
 export { sniffCcda, type CcdaHeader } from './sniff-ccda.ts';
 export type { XdmDocument, XdmPackage, XdmWarning } from './xdm-package.ts';
 export {

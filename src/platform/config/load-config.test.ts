@@ -45,8 +45,8 @@ test('flags win over the environment, the environment over the file, the file ov
   );
 });
 
-test('DATA_DIR and PORT are understood, and places follow the data folder', () => {
-  const config = loadConfig({ DATA_DIR: folder, PORT: '0' });
+test('PORT is understood, places follow the data folder, and DATA_DIR moves the sandbox only', () => {
+  const config = loadConfig({ OPENHISP_DATA_DIR: folder, DATA_DIR: '/elsewhere', PORT: '0' });
   assert.equal(config.http.port, 0);
   assert.equal(config.vault.masterKeyFile, path.join(folder, 'master.key'));
   assert.equal(config.directory.snapshotDir, path.join(folder, 'directory'));

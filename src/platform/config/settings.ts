@@ -12,9 +12,8 @@ export interface Setting {
   readonly fallback: unknown;
 }
 
-/** Short names: those that hosting platforms set, and those of the master key. */
+/** Short names: the one that hosting platforms set, and those of the master key. */
 export const aliases: Readonly<Record<string, string>> = {
-  DATA_DIR: 'dataDir',
   PORT: 'http.port',
   OPENHISP_MASTER_KEY: 'vault.masterKey',
   OPENHISP_MASTER_KEY_FILE: 'vault.masterKeyFile',

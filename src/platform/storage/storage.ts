@@ -115,6 +115,8 @@ export interface Storage extends Closable {
    * clock is set. Dates that people read come from the machine's clock instead.
    */
   readonly clock: Clock;
+  /** The node that works here, and its present run: part of every lease token, so that a restarted node knows its own leases. */
+  readonly run: { readonly nodeId: string; readonly runId: string };
   /**
    * Inserts many rows by the engine's fastest path (a prepared statement; COPY on PostgreSQL), handing the event loop
    * back between blocks. Names must come from the source code, never from outside. Returns the number of rows.

@@ -289,6 +289,30 @@ test('work stored with a lease starts from memory, without being claimed', () =>
     assert.deepEqual(handled, [lease.lease_token]);
   }));
 
+test('a restarted node takes back at once what its former run held, and nothing of another node', async () => {
+  const file = path.join(folder, `${++files}.db`);
+  const open = (nodeId: string): Promise<Storage> => openStorage({ file, nodeId, migrations: [table] });
+  const [former, other, restarted] = [await open('node-1'), await open('node-2'), await open('node-1')];
+  await former.migrate();
+  const insert = async (storage: Storage, id: string): Promise<void> => {
+    const lease = createLeases({ storage, table: 'work', leaseMs: 60_000 }).begin();
+    const row = { id, party: 'a', next_attempt_at: 0, ...lease };
+    await storage.tables<Tables>().insertInto('work').values(row).execute();
+  };
+  await insert(former, 'of the former run');
+  await insert(other, 'of another node');
+  await insert(restarted, 'of this run');
+  await createLeases({ storage: restarted, table: 'work', leaseMs: 60_000 }).releaseFormer();
+  const free = await restarted
+    .tables<Tables>()
+    .selectFrom('work')
+    .select('id')
+    .where('lease_token', 'is', null)
+    .execute();
+  assert.deepEqual(free, [{ id: 'of the former run' }]);
+  for (const storage of [former, other, restarted]) await storage.close();
+});
+
 test('what waits in memory is given back when the worker closes', () =>
   withWorld(async ({ add, start, storage, until, finish }) => {
     await add('a', 'a', 'a', 'a');
@@ -323,6 +347,7 @@ test('a group that has enough in hand does not make the worker claim without a p
       free: { lease_token: null, lease_until: 0 },
       begin: () => ({ lease_token: 't', lease_until: 0 }),
       renew: async () => [],
+      releaseFormer: async () => {},
       release: async () => {},
     },
     leaseMs: 60_000,

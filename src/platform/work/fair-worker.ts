@@ -151,6 +151,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
 
   async function loop(): Promise<void> {
     await Promise.resolve();
+    await safely('release leases of a former run', () => leases.releaseFormer());
     while (!isClosing) {
       isWoken = false;
       const isMore = await claimSome();

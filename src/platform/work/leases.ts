@@ -27,6 +27,8 @@ export interface Leases {
   renew(held: readonly Leased[]): Promise<readonly string[]>;
   /** Gives rows back without having worked on them. */
   release(held: readonly Leased[], nextAttemptAt?: number): Promise<void>;
+  /** Gives back what former runs of this node held when they ended, so that nothing waits for a lease of a dead process. */
+  releaseFormer(): Promise<void>;
 }
 
 export interface LeaseOptions {
@@ -47,10 +49,12 @@ const maxPerStatement = 500;
 export function createLeases({ storage, table, leaseMs }: LeaseOptions): Leases {
   const name = table as 'work';
   const until = (): number => storage.clock.now().getTime() + leaseMs;
+  const ofNode = `${storage.run.nodeId}/`;
+  const ofRun = `${ofNode}${storage.run.runId}/`;
 
   return {
     free: { lease_token: null, lease_until: 0 },
-    begin: () => ({ lease_token: randomUUID(), lease_until: until() }),
+    begin: () => ({ lease_token: `${ofRun}${randomUUID()}`, lease_until: until() }),
     async renew(held) {
       const lost: string[] = [];
       for (const some of inChunks(held)) {
@@ -70,6 +74,16 @@ export function createLeases({ storage, table, leaseMs }: LeaseOptions): Leases 
         lost.push(...some.filter(({ id }) => !ids.has(id)).map(({ id }) => id));
       }
       return lost;
+    },
+    async releaseFormer() {
+      await storage
+        .tables<AnyLeaseTable>()
+        .updateTable(name)
+        .set({ lease_token: null, lease_until: 0 })
+        .where('lease_token', '>=', ofNode)
+        .where('lease_token', '<', `${ofNode}\u{7f}`)
+        .where('lease_token', 'not like', `${ofRun}%`)
+        .execute();
     },
     async release(held, nextAttemptAt) {
       for (const some of inChunks(held))

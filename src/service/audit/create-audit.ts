@@ -6,7 +6,7 @@ import type { ConcealedValues } from './conceal.ts';
 import { createBatch } from './batch.ts';
 import { deleteOld } from './delete-old.ts';
 import { createFloodGuard } from './flood-guard.ts';
-import { findEvents, type AuditFilter, type AuditRecord } from './find-events.ts';
+import { findEvent, findEvents, type AuditFilter, type AuditRecord } from './find-events.ts';
 import { verifyChain, type ChainReport } from './verify-chain.ts';
 
 export type AuditOutcome = 'ok' | 'refused' | 'failed';
@@ -42,6 +42,8 @@ export interface Audit extends Closable {
   verifyChain(): Promise<ChainReport>;
   /** Deletes the oldest events, beyond the time that they are kept; the rest can still be verified. Returns how many. */
   deleteOld(): Promise<number>;
+  /** Undefined if there is none of that number. */
+  get(sequence: number): Promise<AuditRecord | undefined>;
   /** Newest first. */
   find(filter: AuditFilter): Promise<readonly AuditRecord[]>;
 }
@@ -91,6 +93,7 @@ export function createAudit({
       await batch.flush();
       return findEvents(storage.tables<AuditTables>(), filter);
     },
+    get: (sequence) => findEvent(storage.tables<AuditTables>(), sequence),
     close: () => batch.close(),
   };
 }

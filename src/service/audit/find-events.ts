@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { AuditRow, AuditTables } from './chain.ts';
 
 export interface AuditFilter {
@@ -8,6 +8,9 @@ export interface AuditFilter {
   readonly since?: Date | undefined;
   /** Only rows before this sequence number, to page backwards. */
   readonly before?: number | undefined;
+  readonly until?: Date | undefined;
+  /** Only rows before this one in time, to page backwards through one action by its index. */
+  readonly olderThan?: Pick<AuditRecord, 'recordedAt' | 'sequence'> | undefined;
   /** At most 1000; 100 if absent. */
   readonly limit?: number | undefined;
 }
@@ -24,6 +27,16 @@ export interface AuditRecord {
   readonly remoteAddress: string | undefined;
 }
 
+/** One row by its number. */
+export async function findEvent(db: Kysely<AuditTables>, sequence: number): Promise<AuditRecord | undefined> {
+  const row = await db
+    .selectFrom('audit_event')
+    .selectAll()
+    .where('sequence', '=', sequence)
+    .executeTakeFirst();
+  return row && toRecord(row);
+}
+
 export async function findEvents(
   db: Kysely<AuditTables>,
   filter: AuditFilter,
@@ -32,9 +45,22 @@ export async function findEvents(
   if (filter.action !== undefined) query = query.where('action', '=', filter.action);
   if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor);
   if (filter.requestId !== undefined) query = query.where('request_id', '=', filter.requestId);
+  // The words of the partial index.
+  if (filter.requestId !== undefined && filter.action === 'message.accept')
+    query = query.where(sql<boolean>`action = 'message.accept'`);
   if (filter.since !== undefined) query = query.where('recorded_at', '>=', filter.since.getTime());
   if (filter.before !== undefined) query = query.where('sequence', '<', filter.before);
+  if (filter.until !== undefined) query = query.where('recorded_at', '<', filter.until.getTime());
+  if (filter.olderThan !== undefined) {
+    const { recordedAt, sequence } = filter.olderThan;
+    const at = recordedAt.getTime();
+    query = query
+      .where('recorded_at', '<=', at)
+      .where((eb) => eb.or([eb('recorded_at', '<', at), eb('sequence', '<', sequence)]));
+  }
   const rows = await query
+    // An action has an index by time.
+    .$if(filter.action !== undefined, (one) => one.orderBy('recorded_at', 'desc'))
     .orderBy('sequence', 'desc')
     .limit(Math.min(filter.limit ?? 100, 1000))
     .execute();

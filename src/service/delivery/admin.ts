@@ -1,8 +1,9 @@
+import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { FairWorker, Storage } from '../../platform/index.ts';
 import { holdTopic, type Holds } from './holds.ts';
-import { readRecipients, type ClaimedDestination, type DeliveryQueue } from './queue.ts';
+import { dueAtOnce, readRecipients, type ClaimedDestination, type DeliveryQueue } from './queue.ts';
 import type { DeliveryFailureReason } from './request.ts';
 import type { DeliveryKind, DeliveryTables } from './tables.ts';
 
@@ -22,11 +23,14 @@ export interface QueuedDestination {
   readonly lastReason?: DeliveryFailureReason;
   readonly lastStatusCode?: string;
   readonly lastError?: string;
+  /** Not before the present: what is due is tried as soon as a slot is free. */
   readonly nextAttemptAt: Date;
   readonly givesUpAt: Date;
   /** An attempt is under way. */
   readonly isRunning: boolean;
   readonly isOnHold: boolean;
+  /** This node leaves the destination alone for a while, because it could not be reached lately. */
+  readonly isResting: boolean;
 }
 
 export interface QueuePage {
@@ -72,8 +76,9 @@ export interface AdminParts {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly queue: DeliveryQueue;
-  readonly holds: Holds;
-  readonly worker: Pick<FairWorker<ClaimedDestination>, 'wake' | 'resume' | 'resting'>;
+  readonly holds: Pick<Holds, 'has' | 'refresh'>;
+  /** Undefined in a process that only administers: then the nodes of the service are told. */
+  readonly worker?: Pick<FairWorker<ClaimedDestination>, 'wake' | 'resume' | 'resting'> | undefined;
 }
 
 const maxPage = 500;
@@ -110,7 +115,10 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminParts
 
   function describe(row: Row): QueuedDestination {
     // Due times are by the storage's clock; people read the machine's.
-    const shift = clock.now().getTime() - now();
+    const steadyNow = now();
+    const shift = clock.now().getTime() - steadyNow;
+    const rest = worker?.resting().find(({ party }) => party === row.domain);
+    const dueAt = Math.max(row.next_attempt_at, steadyNow, rest === undefined ? 0 : steadyNow + rest.forMs);
     return {
       id: row.id,
       deliveryId: row.delivery_id,
@@ -124,15 +132,17 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminParts
       ...(row.last_reason === '' ? {} : { lastReason: row.last_reason }),
       ...(row.last_status_code === '' ? {} : { lastStatusCode: row.last_status_code }),
       ...(row.last_error === '' ? {} : { lastError: row.last_error }),
-      nextAttemptAt: new Date(row.next_attempt_at + shift),
+      nextAttemptAt: new Date(dueAt + shift),
       givesUpAt: new Date(row.not_after + shift),
-      isRunning: row.lease_until > now(),
+      isRunning: row.lease_until > steadyNow,
       isOnHold: holds.has(row.domain),
+      isResting: rest !== undefined,
     };
   }
 
   return {
     async listQueue({ domain, limit, cursor }) {
+      if (worker === undefined) await holds.refresh();
       const count = Math.min(Math.max(1, limit), maxPage);
       const rows = await selectQueued()
         .$if(domain !== undefined, (query) => query.where('o.domain', '=', (domain ?? '').toLowerCase()))
@@ -145,6 +155,7 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminParts
     },
     async findWaiting(deliveryIds) {
       if (deliveryIds.length === 0) return [];
+      if (worker === undefined) await holds.refresh();
       const rows = await selectQueued().where('o.delivery_id', 'in', deliveryIds).execute();
       return rows.map(describe);
     },
@@ -158,17 +169,21 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminParts
         .execute();
     },
     async retryNow(which) {
-      const query = db
-        .updateTable('delivery_destination')
-        .set({ next_attempt_at: now() })
-        .where('lease_until', '<=', now())
-        .returning('domain');
-      const rows =
-        'domain' in which
-          ? await query.where('domain', '=', which.domain.toLowerCase()).execute()
-          : await query.where('delivery_id', '=', which.deliveryId).execute();
-      for (const domain of new Set(rows.map((row) => row.domain))) worker.resume(domain);
-      worker.wake();
+      const rows = await storage.transaction(async (tx: Kysely<DeliveryTables>) => {
+        const query = tx
+          .updateTable('delivery_destination')
+          .set({ next_attempt_at: dueAtOnce })
+          .where('lease_until', '<=', now())
+          .returning('domain');
+        const changed =
+          'domain' in which
+            ? await query.where('domain', '=', which.domain.toLowerCase()).execute()
+            : await query.where('delivery_id', '=', which.deliveryId).execute();
+        storage.announce(tx, 'delivery');
+        return changed;
+      });
+      for (const domain of new Set(rows.map((row) => row.domain))) worker?.resume(domain);
+      worker?.wake();
       return rows.length;
     },
     async hold(domain, reason) {
@@ -194,10 +209,10 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminParts
         },
       );
       await holds.refresh();
-      worker.wake();
+      worker?.wake();
       return numDeletedRows > 0n;
     },
-    listResting: () => worker.resting().map(({ party, ...rest }) => ({ domain: party, ...rest })),
+    listResting: () => (worker?.resting() ?? []).map(({ party, ...rest }) => ({ domain: party, ...rest })),
     async listHolds() {
       const rows = await db.selectFrom('delivery_hold').selectAll().orderBy('domain').execute();
       return rows.map(({ domain, reason, created_at }) => ({ domain, reason, since: new Date(created_at) }));

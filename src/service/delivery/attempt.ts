@@ -32,6 +32,8 @@ export interface AttemptParts {
 export interface AttemptResult {
   readonly decisions: readonly RecipientDecision[];
   readonly problem?: DeliveryProblem | undefined;
+  /** Why some recipients were not sent to; undefined if all were. */
+  readonly failure?: DeliveryProblem | undefined;
   /** The destination could not be reached, so that its other mail may wait as well. */
   readonly isOutage: boolean;
   readonly attempt: AttemptRecord;
@@ -89,6 +91,7 @@ function readFindings(
         .map(([recipient, failure]) => ({ recipient, outcome: 'failed' as const, ...problemOf(failure) })),
     ],
     problem: waiting && problemOf(waiting),
+    failure: worst && problemOf(worst),
     isOutage: sent.length === 0 && waiting !== undefined && isOutage(waiting),
     attempt: {
       host: met?.host ?? '',
@@ -158,7 +161,7 @@ async function askHosts(
     } catch (error) {
       if (!(error instanceof SmtpError)) throw error;
       const failure = readFailure(error);
-      parts.log.warn(
+      parts.log.debug(
         { messageId: item.messageId, host: host.name, address: host.address, code: failure.code },
         'a mail server could not be used',
       );

@@ -8,7 +8,9 @@ import {
   type DeliveryWorld,
   type RunningDelivery,
 } from '../../../test/delivery/start-delivery.ts';
+import { createLog, createMetrics, createVault } from '../../platform/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
+import { createDeliveryAdmin } from './index.ts';
 import { retryWaitMs } from './schedule.ts';
 
 let world: DeliveryWorld;
@@ -292,7 +294,66 @@ describe('delivery', () => {
   });
 });
 
+describe('an attempt that failed', () => {
+  it('leaves one line at the default level with reason, host and next time, and a count by reason', async () => {
+    const lines: string[] = [];
+    const metrics = createMetrics();
+    const log = createLog({ level: 'info', isReadable: false, write: (line) => lines.push(line) });
+    await withRun(
+      async (id) => {
+        world.answer = () => ({ code: 451, text: 'Later' });
+        await run.enqueue(id, ['x@a.example']);
+        await until(() => lines.length > 0, 'the line');
+        const [waiting] = await run.delivery.findWaiting([id]);
+        const [line = ''] = lines;
+        const fields = JSON.parse(line) as Record<string, unknown>;
+        assert.deepEqual(
+          ['destination', 'reason', 'host', 'attempt', 'messageId', 'nextAttemptAt'].map(
+            (name) => fields[name],
+          ),
+          ['a.example', 'smtp-deferred', 'mx0.a.example', 1, id, waiting?.nextAttemptAt.toISOString()],
+        );
+        assert.doesNotMatch(line, /x@a\.example/);
+        assert.equal(lines.length, 1);
+        await run.enqueue(newId(), ['x@nomail.example']);
+        await hasOutcomes(1);
+        await until(() => lines.length === 2, 'the line of the failure');
+        assert.match(lines[1] ?? '', /"reason":"no-mail-host".*"nextAttemptAt":""/);
+        const text = await metrics.text();
+        for (const reason of ['smtp-deferred', 'no-mail-host'])
+          assert.ok(
+            text.includes(`openhisp_delivery_attempts_failed_total{kind="message",reason="${reason}"} 1`),
+          );
+        await run.delivery.fail(id);
+      },
+      { log, metrics },
+    );
+  });
+});
+
 describe('what operators do with the queue', () => {
+  it('another process can have a destination tried that this node leaves alone at present', () =>
+    withRun(
+      async (id) => {
+        await run.enqueue(id, ['x@down.example']);
+        await until(() => run.delivery.listResting().length === 1, 'the rest');
+        const [before] = await run.delivery.findWaiting([id]);
+        assert.equal(before?.isResting, true);
+        world.addDomain('down.example', '127.0.0.1');
+        const other = createDeliveryAdmin({
+          storage: world.storage,
+          vault: createVault(Buffer.alloc(32, 7)),
+          clock: world.clock,
+          onOutcome: async () => {},
+        });
+        assert.equal(await other.retryNow({ deliveryId: id }), 1);
+        await hasOutcomes(1);
+        assert.equal(run.outcomes[0]?.outcome, 'sent');
+        world.addDomain('down.example', '127.0.0.9');
+      },
+      { limits: { failuresBeforeRest: 1, restMs: 3_600_000, maxRestMs: 3_600_000 } },
+    ));
+
   it('nothing goes to a destination on hold until it is released; others are not touched', () =>
     withRun(async (id) => {
       await run.delivery.hold('A.example', 'maintenance');

@@ -5,6 +5,8 @@ import type { SmtpClient } from '../../lib/smtp/index.ts';
 import {
   createLeases,
   isLeaseLost,
+  createMetrics,
+  createReport,
   requireLease,
   startFairWorker,
   startWorker,
@@ -14,6 +16,7 @@ import {
   type FairWorker,
   type Leased,
   type Leases,
+  type Metrics,
   type Storage,
   type Vault,
 } from '../../platform/index.ts';
@@ -21,6 +24,7 @@ import type { Agent } from '../agent/index.ts';
 import { createAdmin, type DeliveryAdmin } from './admin.ts';
 import { attemptDestination, type AttemptResult } from './attempt.ts';
 import { createByteGate } from './byte-gate.ts';
+import { deliveryEvents } from './events.ts';
 import { createHolds } from './holds.ts';
 import { createQueue, type ClaimedDestination, type Settlement } from './queue.ts';
 import { deleteOldAttempts } from './retention.ts';
@@ -53,6 +57,8 @@ export interface DeliveryOptions extends DeliverySettings {
   /** The port of every peer's mail server: 25, unless this is a sandbox. */
   readonly peerPort: number;
   readonly onOutcome: OutcomeListener;
+  /** Where attempts are counted; by default nowhere that anybody sees. */
+  readonly metrics?: Metrics;
   /** How often the queue is looked at without being woken. Default 1 s. */
   readonly idleMs?: number;
   /** Changes how slots are shared; for tests. */
@@ -86,6 +92,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   );
   const holds = await createHolds(storage, log);
   const isClosing = new AbortController();
+  const report = createReport(deliveryEvents, { metrics: options.metrics ?? createMetrics(), log });
   const queue = createQueue({
     ...options,
     leases,
@@ -120,8 +127,39 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     const leave =
       item.sizeBytes > smallBytes ? await gate.enter(item.sizeBytes * copiesPerMessage) : undefined;
     const result = await attemptDestination(item, attemptParts).finally(leave);
-    await settleSurely(item, scheduleRest(item, result, options, storage.clock.now().getTime()));
+    const settlement = scheduleRest(item, result, options, storage.clock.now().getTime());
+    await settleSurely(item, settlement);
+    reportAttempt(item, result, settlement);
     return result.isOutage ? 'failing' : 'ok';
+  }
+
+  /** One line for each attempt that failed: where, why, and when the next one is. */
+  function reportAttempt(
+    { kind, messageId, party, attempts, recipients }: ClaimedDestination,
+    { failure, attempt }: AttemptResult,
+    { decisions, nextAttemptAt }: Settlement,
+  ): void {
+    const fields = { messageId, destination: party, host: attempt.host, attempt: attempts + 1 };
+    if (failure === undefined) return report('attemptSucceeded', { kind }, fields);
+    const isOver = decisions.length === recipients.length;
+    const nextAt = options.clock.now().getTime() + nextAttemptAt - storage.clock.now().getTime();
+    report(
+      'attemptFailed',
+      { kind, reason: failure.reason },
+      {
+        ...fields,
+        address: attempt.address,
+        code: attempt.code,
+        nextAttemptAt: isOver ? '' : new Date(nextAt).toISOString(),
+      },
+    );
+  }
+
+  /** Another process, such as a command, can only say in the database that a destination is to be tried again. */
+  async function claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]> {
+    const resting = worker.resting().map(({ party }) => party);
+    if (resting.length > 0) for (const domain of await queue.findWanted(resting)) worker.resume(domain);
+    return queue.claim(limit, excluded);
   }
 
   /**
@@ -172,7 +210,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     limits: { ...limitsFor(options.concurrency), ...options.limits },
     leases,
     leaseMs,
-    claim: queue.claim,
+    claim,
     handle,
     dueAfter: (ms) => storage.clock.now().getTime() + ms,
     idleMs: options.idleMs ?? 1_000,

@@ -11,16 +11,27 @@ export interface Holds {
 
 export const holdTopic = 'delivery-hold';
 
+/** The destinations on hold, read when asked to; for a process that carries nothing. */
+export function readHolds(storage: Storage): Omit<Holds, 'close'> {
+  let held: ReadonlySet<string> = new Set();
+  return {
+    has: (domain) => held.has(domain),
+    async refresh() {
+      held = await findHeld(storage);
+    },
+  };
+}
+
+async function findHeld(storage: Storage): Promise<ReadonlySet<string>> {
+  const rows = await storage.tables<DeliveryTables>().selectFrom('delivery_hold').select('domain').execute();
+  return new Set(rows.map(({ domain }) => domain));
+}
+
 export async function createHolds(storage: Storage, log: Log): Promise<Holds> {
   let held: ReadonlySet<string> = new Set();
 
   async function refresh(): Promise<void> {
-    const rows = await storage
-      .tables<DeliveryTables>()
-      .selectFrom('delivery_hold')
-      .select('domain')
-      .execute();
-    held = new Set(rows.map(({ domain }) => domain));
+    held = await findHeld(storage);
   }
 
   await refresh();

@@ -8,6 +8,7 @@
  * inside the transaction that stores them. Called by the messaging service; operators use `DeliveryAdmin`.
  */
 export type { AttemptRow, DeliveryAdmin, HeldDestination, QueuedDestination, QueuePage } from './admin.ts';
+export { createDeliveryAdmin, type AdminOptions } from './create-admin.ts';
 export { createDelivery, type Delivery, type DeliveryOptions, type DeliverySettings } from './delivery.ts';
 export type { DeliveryFailureReason, DeliveryOutcome, DeliveryRequest, OutcomeListener } from './request.ts';
 export type { DeliveryKind, DeliveryTables } from './tables.ts';

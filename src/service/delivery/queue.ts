@@ -84,6 +84,8 @@ export interface DeliveryQueue {
   /** Stores a delivery in the caller's transaction. */
   enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void>;
   claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]>;
+  /** Those of these domains of which an operator wants something tried now. */
+  findWanted(domains: readonly string[]): Promise<readonly string[]>;
   /** Claims destinations whose time is over, whoever's they are. */
   claimOverdue(limit: number): Promise<readonly ClaimedDestination[]>;
   /** Claims what is left of one delivery and not in hand anywhere. */
@@ -105,6 +107,9 @@ export interface DestinationRecipients {
   readonly id: string;
   readonly recipients: readonly DirectAddress[];
 }
+
+/** `next_attempt_at` of what an operator wants tried now, also if a node leaves the destination alone at present. */
+export const dueAtOnce = 0;
 
 const firstAttemptGraceMs = 10 * 60_000;
 
@@ -310,6 +315,18 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
     enqueue,
     claim,
     claimOverdue,
+    async findWanted(domains) {
+      const rows = await storage
+        .tables<DeliveryTables>()
+        .selectFrom('delivery_destination')
+        .select('domain')
+        .distinct()
+        .where('next_attempt_at', '=', dueAtOnce)
+        .where('lease_until', '<=', nowMs())
+        .where('domain', 'in', domains)
+        .execute();
+      return rows.map(({ domain }) => domain);
+    },
     claimDelivery(deliveryId) {
       const now = nowMs();
       return claimThose(now, (db) =>

@@ -153,8 +153,8 @@ export function createMessaging(options: MessagingOptions): Messaging {
     limits: parts.limits,
     limitSends: createSendLimit(options.sendRate ?? defaultSendRate, parts.clock),
     send: (client, body, origin) => sendMessage(parts, client, body, origin),
-    getStatus: (client, messageId) => getStatus(db, client, messageId),
-    listStatus: (client, body) => listStatus(db, client, body),
+    getStatus: (client, messageId) => getStatus(parts, client, messageId),
+    listStatus: (client, body) => listStatus(parts, client, body),
     checkAddresses: (client, body) => checkAddresses(parts, client, body),
     listInbox: (client, query) => listInbox(db, client, query),
     readInbox: (client, messageId, isXdm, origin) =>

@@ -31,6 +31,7 @@ export const messagingErrors = {
     publicMessage: 'Too many addresses are being checked; try again shortly.',
   },
   MESSAGING_SPOOL_FULL: { kind: 'unavailable', publicMessage: 'Too much mail is waiting; try again later.' },
+  MESSAGING_SEARCH_INVALID: { kind: 'invalid-input' },
   MESSAGING_TRANSITION_IMPOSSIBLE: { kind: 'internal' },
 } as const satisfies ErrorTable;
 

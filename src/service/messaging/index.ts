@@ -35,6 +35,19 @@ export type { IncomingMail } from './inbound/mail.ts';
 export { type SpoolCaps } from './inbound/spool-mail.ts';
 export { type DirectLimits } from './inbound/accept-mail.ts';
 export { recipientStates, type NoticeWindows, type RecipientState } from './status/states.ts';
+export {
+  createMessagingOperator,
+  type Attempt,
+  type MessageDetails,
+  type MessagingOperator,
+} from './operator/operator.ts';
+export type { FoundMessage, MessageQuery } from './operator/find-messages.ts';
+export {
+  inboundKinds,
+  type InboundEntry,
+  type InboundKind,
+  type WaitingMail,
+} from './operator/list-inbound.ts';
 export type { MessagingTables } from './tables.ts';
 export { largeBytes, UnparsedJson } from './contents/workshop.ts';
 export { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';

@@ -18,7 +18,7 @@ import type { Workshop } from './contents/workshop.ts';
 export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain'>;
 
 /** What messaging asks the delivery service. */
-export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue'>;
+export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'findWaiting'>;
 
 /** Mail after the security and trust agent: decrypted, verified, trusted and unwrapped. */
 export type OpenedMail = Omit<OpenedIncoming, 'signerFingerprint'>;

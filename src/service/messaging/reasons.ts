@@ -68,6 +68,34 @@ export function cleanStatusText(text: string): string {
     .slice(0, maxStatusTextLength);
 }
 
+/** What is known of a recipient that was not sent to yet. */
+export interface Wait {
+  readonly lastReason?: DeliveryFailureReason;
+  readonly isRunning: boolean;
+  readonly isOnHold: boolean;
+  readonly isResting: boolean;
+}
+
+/** Why a recipient waits, in a sentence that is true while it does. */
+export function waitingText({ lastReason, isRunning, isOnHold, isResting }: Wait): string {
+  const then = isOnHold
+    ? 'The operator of this service has put the destination on hold.'
+    : isRunning
+      ? 'It is being tried now.'
+      : 'It will be tried again.';
+  if (lastReason !== undefined) {
+    const why =
+      lastReason === 'smtp-deferred'
+        ? "The recipient's mail server asked to try again later."
+        : failureReasons[lastReason].text;
+    return `Not sent yet. ${why} ${then}`;
+  }
+  if (isOnHold || isRunning) return `${stateTexts.queued.text} ${then}`;
+  return isResting
+    ? `${stateTexts.queued.text} Earlier messages could not be delivered to the recipient's domain.`
+    : stateTexts.queued.text;
+}
+
 /** Text and code of the states that are not failures. */
 export const stateTexts: Readonly<Record<RecipientState, ReasonText>> = {
   queued: { statusCode: '2.0.0', text: 'Stored; not sent yet.' },

@@ -37,6 +37,8 @@ export interface RecipientRow {
   deadline_at: number | null;
   /** Rows of its history. */
   event_count: number;
+  /** Of its message, so that operators can search by it. */
+  created_at: number;
 }
 
 export interface RecipientEventRow {

@@ -2,6 +2,7 @@ import type { FastifyRequest, FastifySchema } from 'fastify';
 import { viewAsBuffer } from '../../../core/index.ts';
 import type { Directory, DirectoryCaller } from '../../../service/directory/index.ts';
 import { errorResponses, jsonMediaType } from '../envelope.ts';
+import { HttpError } from '../errors.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
 import type { RouteModule } from '../types.ts';
 import { byNpiResponse, npiParameter, searchQuery, searchResponse } from './schemas.ts';
@@ -30,6 +31,7 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
       `${basePath}/prov_npi/:npi`,
       { onRequest, validatorCompiler, schema: byNpiSchema },
       async (request, reply) => {
+        refuseParameters(readParameters(request));
         const answer = await directory.findByNpi(request.params.npi, callerOf(request), (taken) =>
           setRateLimitHeaders(reply, taken),
         );
@@ -65,6 +67,17 @@ function readParameters(request: FastifyRequest): [string, string][] {
   if (at >= 0)
     new URLSearchParams(request.url.slice(at + 1)).forEach((value, name) => parameters.push([name, value]));
   return parameters;
+}
+
+/** A misspelt path must not pass for a search: `/prov_npi/1234567893?limit=1` does not limit anything. */
+function refuseParameters(parameters: readonly (readonly [string, string])[]): void {
+  if (parameters.length === 0) return;
+  const problems = parameters.slice(0, 10).map(([name]) => ({
+    field: name.slice(0, 100),
+    reason: 'unknown',
+    detail: 'There is no such parameter.',
+  }));
+  throw new HttpError('HTTP_REQUEST_INVALID', 'a request by NPI has no parameters', { problems });
 }
 
 function callerOf(request: FastifyRequest): DirectoryCaller {

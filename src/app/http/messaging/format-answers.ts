@@ -19,6 +19,10 @@ export function formatStatus(report: StatusReport) {
       reason: recipient.reason,
       statusCode: recipient.statusCode,
       statusText: recipient.text,
+      ...(recipient.state === 'queued' && { attempts: recipient.attempts }),
+      ...(recipient.nextAttemptAt !== undefined && {
+        nextAttemptTime: recipient.nextAttemptAt.toISOString(),
+      }),
       history: recipient.history.map(({ event, time, status, isLate, reason, statusCode, diagnostic }) => ({
         event,
         time: time.toISOString(),

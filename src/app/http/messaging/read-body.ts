@@ -1,7 +1,8 @@
 import { errorCodes, type FastifyRequest } from 'fastify';
 import type { Readable } from 'node:stream';
-import { CodedError, createByteCollector } from '../../../core/index.ts';
+import { CodedError, createByteCollector, findJsonProblem } from '../../../core/index.ts';
 import { largeBytes, UnparsedJson } from '../../../service/messaging/index.ts';
+import { HttpError } from '../errors.ts';
 import type { HispFastify } from '../types.ts';
 
 /** JSON bodies, as the routes of a scope get them. */
@@ -25,7 +26,12 @@ export function acceptJson(app: HispFastify, { keepsLarge }: JsonBodies): void {
     const bytes = await collectBody(request, payload, keepsLarge ? limit : Math.min(limit, largeBytes));
     if (bytes.length === 0) return undefined;
     if (bytes.length > largeBytes) return new UnparsedJson(bytes);
-    return parseSmall(request, bytes);
+    const body = await parseSmall(request, bytes);
+    const problem = findJsonProblem(bytes);
+    if (problem === undefined) return body;
+    throw new HttpError('HTTP_REQUEST_INVALID', `${problem.field} ${problem.reason}`, {
+      problems: [problem],
+    });
   });
 }
 

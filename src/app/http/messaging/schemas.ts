@@ -126,10 +126,18 @@ const recipientReport = Type.Object({
   final: Type.Boolean({ description: 'True if the status cannot change any more.' }),
   reason: Type.String({
     description:
-      'Empty, or: no-certificate, untrusted, sender-certificate, certificate-expired, unknown-recipient, domain-not-found, no-mail-host, dns-failed, unreachable, tls-failed, smtp-deferred, smtp-rejected, remote-failed, no-processed-mdn, no-dispatched-mdn, cancelled, internal.',
+      'Why it failed or, while the status is queued, why the last attempt failed. Empty, or: no-certificate, untrusted, sender-certificate, certificate-expired, unknown-recipient, domain-not-found, no-mail-host, dns-failed, unreachable, tls-failed, smtp-deferred, smtp-rejected, remote-failed, no-processed-mdn, no-dispatched-mdn, cancelled, internal.',
   }),
   statusCode: Type.String({ description: 'Enhanced status code (RFC 3463).' }),
   statusText: Type.String(),
+  attempts: Type.Optional(
+    Type.Integer({ description: 'While the status is queued: how many attempts have failed so far.' }),
+  ),
+  nextAttemptTime: Type.Optional(
+    time(
+      'While the status is queued: when it is tried next. Absent while an attempt is under way or the operator holds the destination.',
+    ),
+  ),
   history: Type.Array(historyEntry),
 });
 

@@ -13,6 +13,7 @@ import { directoryChangesMigration } from './0032-directory-changes.ts';
 import { deliveryDestinationsMigration } from './0040-delivery-destinations.ts';
 import { inboundMigration } from './0041-inbound.ts';
 import { webhookLeasesMigration } from './0042-webhook-leases.ts';
+import { operatorsMigration } from './0060-operators.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   deliveryDestinationsMigration,
   inboundMigration,
   webhookLeasesMigration,
+  operatorsMigration,
 ];

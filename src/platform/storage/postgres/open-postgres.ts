@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   Kysely,
   PostgresAdapter,
@@ -34,6 +35,8 @@ export interface PostgresOptions {
   readonly lockTimeoutMs?: number;
   /** For tests; by default the database's time. */
   readonly clock?: Clock;
+  /** See `StorageOptions.nodeId`. */
+  readonly nodeId?: string;
   /** Hears of problems that are no caller's, for the log. */
   readonly onProblem?: (text: string) => void;
 }
@@ -163,6 +166,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     announce: (tx, topic) => storage.afterCommit(tx, () => session.announce(topic)),
     onAnnounced: (topic, listener) => session.onAnnounced(topic, listener),
     clock: options.clock ?? createSteadyClock(() => time.nowMs()),
+    run: { nodeId: options.nodeId ?? randomUUID(), runId: randomUUID() },
     async bulkInsert(tx, insert) {
       asTransaction(tx);
       return insertOnPostgres(insert, statements, (work) => transactions.onConnection(tx, work));

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -23,6 +24,8 @@ export interface SqliteOptions {
   readonly migrations: readonly Migration[];
   /** For tests; by default one that never jumps. */
   readonly clock?: Clock;
+  /** See `StorageOptions.nodeId`. */
+  readonly nodeId?: string;
   /** Hears of checkpoints that failed; the next commit tries again. */
   readonly onProblem?: (text: string) => void;
 }
@@ -98,6 +101,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
       return () => void known.delete(listener);
     },
     clock: options.clock ?? createSteadyClock(),
+    run: { nodeId: options.nodeId ?? randomUUID(), runId: randomUUID() },
     async bulkInsert(tx, insert) {
       const count = await insertOnSqlite(tx, writing, insert);
       writer.addWeight(count / 20);

@@ -64,7 +64,7 @@ export function readKeys({ keys, recordCount }: Pick<Block, 'keys' | 'recordCoun
   return new Uint32Array(aligned.buffer, aligned.byteOffset, recordCount * 4);
 }
 
-// Version 1 was stored without its byte. A zstd frame begins with this one (RFC 8878 §3.1.1).
+// Version 1 was stored without its byte. A zstd frame begins with this one.
 const zstdMagicByte = 0x28;
 
 /** The lines of a block in the present version, one an entry. */

@@ -1,3 +1,4 @@
+import { findJsonProblem } from '../../../core/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import type { ComposeInput } from './compose-input.ts';
 import { composeMessage } from './compose-message.ts';
@@ -61,6 +62,16 @@ export async function readSend(
 const malformed = { field: '', reason: 'malformed', detail: 'The request or its body is malformed.' };
 
 function parseBody(json: Uint8Array): unknown {
+  const body = parseJson(json);
+  const problem = findJsonProblem(json);
+  if (problem !== undefined)
+    throw new MessagingError('MESSAGING_REQUEST_INVALID', `${problem.field} ${problem.reason}`, {
+      problems: [problem],
+    });
+  return body;
+}
+
+function parseJson(json: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(json));
   } catch {

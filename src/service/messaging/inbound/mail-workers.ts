@@ -160,7 +160,12 @@ async function postpone(
     action: 'message.dead-letter',
     actor: 'system',
     outcome: 'failed',
-    objects: { mailId: mail.id, from: mail.mailFrom.slice(0, 320), reason: code },
+    objects: {
+      mailId: mail.id,
+      from: mail.mailFrom.slice(0, 320),
+      to: mail.recipients.join(' ').slice(0, 2000),
+      reason: code,
+    },
   });
 }
 

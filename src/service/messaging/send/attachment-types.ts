@@ -43,11 +43,13 @@ const deniedExtensions = new Set(
 );
 
 export function hasDeniedExtension(fileName: string): boolean {
-  const dot = fileName.lastIndexOf('.');
+  // Windows drops dots and spaces at the end of a name, and takes what follows a colon for the name of a stream.
+  const stored = (fileName.split(':', 1)[0] ?? '').replace(/[.\s]+$/u, '');
+  const dot = stored.lastIndexOf('.');
   return (
     dot >= 0 &&
     deniedExtensions.has(
-      fileName
+      stored
         .slice(dot + 1)
         .trim()
         .toLowerCase(),
@@ -104,6 +106,11 @@ const contentTests: ReadonlyMap<string, ContentTest> = new Map<string, ContentTe
   ['text/html', isText],
   ['text/csv', isText],
 ]);
+
+/** True for the media types whose content is XML. */
+export function isXmlType(mediaType: string): boolean {
+  return mediaType === 'text/xml' || mediaType === 'application/xml' || mediaType.endsWith('+xml');
+}
 
 /** False only if the content surely is not what `mediaType` (`type/subtype`, lower case) says. */
 export function contentMatches(mediaType: string, content: Uint8Array): boolean {

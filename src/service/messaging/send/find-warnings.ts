@@ -12,7 +12,7 @@ const matchingFields: readonly TextFieldName[] = [
 ];
 
 /** What is allowed but will trouble a receiver. Names fields, never values. */
-export function findWarnings({ texts, flags }: SendRequest): readonly FieldProblem[] {
+export function findWarnings({ texts, flags, attachments }: SendRequest): readonly FieldProblem[] {
   const warnings: FieldProblem[] = [];
   if (flags.xdm === true) {
     for (const field of matchingFields.filter((name) => texts[name] === ''))
@@ -28,5 +28,13 @@ export function findWarnings({ texts, flags }: SendRequest): readonly FieldProbl
       reason: 'check_digit',
       detail: 'The check digit of this LOINC code is wrong.',
     });
+  for (const [index, { xmlFault }] of attachments.entries()) {
+    if (xmlFault !== undefined)
+      warnings.push({
+        field: `emailAttachmentList[${index}].attachmentContent`,
+        reason: 'not_well_formed',
+        detail: `This is not well-formed XML (line ${xmlFault.line}, column ${xmlFault.column}); it is sent as it is.`,
+      });
+  }
   return warnings;
 }

@@ -1,7 +1,9 @@
 import { decodeBase64Strict } from '../../../core/index.ts';
+import { findXmlFault, type XmlFault } from '../../../lib/xdm/index.ts';
 import { parseMediaType, ValueError, type MediaType } from '../../../lib/values/index.ts';
 import {
   contentMatches,
+  isXmlType,
   deniedMediaTypes,
   deriveFileName,
   hasDeniedExtension,
@@ -21,6 +23,8 @@ export interface Attachment {
   readonly title: string;
   /** Without folders; derived from the type if the client gave none. */
   readonly fileName: string;
+  /** Where XML that is sent nevertheless is not well formed. */
+  readonly xmlFault?: XmlFault;
 }
 
 const listField = 'emailAttachmentList';
@@ -96,8 +100,16 @@ function readAttachment(
   const fileName = readFileName(entry['attachmentFileName'], `${name}.attachmentFileName`, problems);
   if (type === undefined || content === undefined) return undefined;
   reportMismatch(type.baseType, content, name, problems);
+  const xmlFault = isXmlType(type.baseType) ? findXmlFault(content) : undefined;
+  if (xmlFault?.isCda === true)
+    problems.report(
+      `${name}.attachmentContent`,
+      'not_well_formed',
+      `The clinical document is not well-formed XML (line ${xmlFault.line}, column ${xmlFault.column}).`,
+    );
   return {
     ...type,
+    ...(xmlFault && { xmlFault }),
     content,
     title,
     fileName: fileName === '' ? deriveFileName(type.baseType, index + 1) : fileName,

@@ -171,7 +171,7 @@ describe('attachment types', () => {
     assert.ok(!isProgram(Buffer.from('MZ')));
   });
   it('file endings are compared without case and trailing blanks', () => {
-    for (const name of ['a.exe', 'A.BAT', 'report.pdf.js', 'x.ps1 '])
+    for (const name of ['a.exe', 'A.BAT', 'report.pdf.js', 'x.ps1 ', 'a.exe.', 'a.exe. . ', 'a.exe::$DATA'])
       assert.ok(hasDeniedExtension(name), name);
     for (const name of ['a.xml', 'exe', 'a.exe.txt', '']) assert.ok(!hasDeniedExtension(name), name);
   });

@@ -272,6 +272,7 @@ async function insertRecipients(
     status_at: at.getTime(),
     deadline_at: null,
     event_count: 0,
+    created_at: at.getTime(),
   }));
   const [only, ...others] = rows;
   if (only === undefined) return;
@@ -311,6 +312,7 @@ const insertsOf = perStorage((storage) => ({
       status_at: row.status_at,
       deadline_at: row.deadline_at,
       event_count: row.event_count,
+      created_at: row.created_at,
     }),
   ),
 }));

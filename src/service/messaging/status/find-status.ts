@@ -1,10 +1,11 @@
-import type { Kysely } from 'kysely';
 import { parseMessageUrn, uuidOf, ValueError } from '../../../lib/values/index.ts';
+import type { Storage } from '../../../platform/index.ts';
+import type { Delivery, QueuedDestination } from '../../delivery/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { MessagingError } from '../errors.ts';
 import { maxStatusIds } from '../limits.ts';
 import { createProblems, isRecord } from '../problems.ts';
-import { isFailureReason, stateTexts } from '../reasons.ts';
+import { failureReasons, isFailureReason, stateTexts, waitingText } from '../reasons.ts';
 import { modeOf } from './record-event.ts';
 import { reportOf } from './report-map.ts';
 import { isFinal, recipientStates, type DeliveryMode, type RecipientState } from './states.ts';
@@ -32,6 +33,10 @@ export interface RecipientStatus {
   readonly reason: string;
   readonly statusCode: string;
   readonly text: string;
+  /** Attempts made so far; 0 once it is decided. */
+  readonly attempts: number;
+  /** When it is tried again; undefined if it does not wait, or is on hold. */
+  readonly nextAttemptAt?: Date;
   readonly history: readonly HistoryEntry[];
 }
 
@@ -48,14 +53,20 @@ export interface StatusReport {
   readonly recipients: readonly RecipientStatus[];
 }
 
+/** What a status is read from. */
+export interface StatusParts {
+  readonly storage: Pick<Storage, 'tables'>;
+  readonly delivery: Pick<Delivery, 'findWaiting'>;
+}
+
 /** The status of a message of this client. Throws MESSAGING_MESSAGE_NOT_FOUND, also for another client's message. */
 export async function getStatus(
-  db: Kysely<MessagingTables>,
+  parts: StatusParts,
   client: ClientIdentity,
   messageId: string,
 ): Promise<StatusReport> {
   const uuid = findUuid(messageId);
-  const [report] = uuid === undefined ? [] : await findReports(db, client, [uuid]);
+  const [report] = uuid === undefined ? [] : await findReports(parts, client, [uuid]);
   if (report === undefined)
     throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', 'no message of this client has that id');
   return report;
@@ -63,13 +74,13 @@ export async function getStatus(
 
 /** The status of many messages, and the ids that name none of this client's. */
 export async function listStatus(
-  db: Kysely<MessagingTables>,
+  parts: StatusParts,
   client: ClientIdentity,
   body: unknown,
 ): Promise<{ readonly reports: readonly StatusReport[]; readonly unknown: readonly string[] }> {
   const ids = readIds(body);
   const uuids = ids.flatMap((id) => findUuid(id) ?? []);
-  const reports = await findReports(db, client, uuids);
+  const reports = await findReports(parts, client, uuids);
   const found = new Set(reports.map((report) => report.messageId));
   return { reports, unknown: ids.filter((id) => !found.has(`urn:uuid:${findUuid(id)}`)) };
 }
@@ -104,19 +115,35 @@ export function findUuid(messageId: string): string | undefined {
 }
 
 async function findReports(
-  db: Kysely<MessagingTables>,
+  { storage, delivery }: StatusParts,
   client: ClientIdentity,
   uuids: readonly string[],
 ): Promise<readonly StatusReport[]> {
   if (uuids.length === 0) return [];
-  const messages = await db
+  const messages = await storage
+    .tables<MessagingTables>()
     .selectFrom('message')
     .selectAll()
     .where('client_id', '=', client.clientId)
     .where('uuid', 'in', uuids)
     .execute();
+  const order = new Map(uuids.map((uuid, index) => [uuid, index]));
+  return describeMessages(
+    { storage, delivery },
+    messages.toSorted((left, right) => (order.get(left.uuid) ?? 0) - (order.get(right.uuid) ?? 0)),
+  );
+}
+
+/** Reports of these messages, in the same order. */
+export async function describeMessages(
+  { storage, delivery }: StatusParts,
+  messages: readonly MessageRow[],
+): Promise<readonly StatusReport[]> {
   const ids = messages.map((message) => message.id);
   if (ids.length === 0) return [];
+  const db = storage.tables<MessagingTables>();
+  // What waits is read first: a recipient that is decided in between is then shown as decided.
+  const waiting = Map.groupBy(await delivery.findWaiting(ids), ({ deliveryId }) => deliveryId);
   const recipients = await db
     .selectFrom('message_recipient')
     .selectAll()
@@ -132,19 +159,22 @@ async function findReports(
     .execute();
   const byMessage = Map.groupBy(recipients, (row) => row.message_id);
   const byRecipient = Map.groupBy(events, (row) => row.recipient_id);
-  const order = new Map(uuids.map((uuid, index) => [uuid, index]));
-  return messages
-    .toSorted((left, right) => (order.get(left.uuid) ?? 0) - (order.get(right.uuid) ?? 0))
-    .map((message) => toReport(message, byMessage.get(message.id) ?? [], byRecipient));
+  return messages.map((message) =>
+    toReport(message, byMessage.get(message.id) ?? [], byRecipient, waiting.get(message.id) ?? []),
+  );
 }
 
 function toReport(
   message: MessageRow,
   rows: readonly RecipientRow[],
   events: ReadonlyMap<string, readonly RecipientEventRow[]>,
+  waiting: readonly QueuedDestination[],
 ): StatusReport {
   const mode = modeOf(message);
-  const recipients = rows.map((row) => toRecipientStatus(row, message, events.get(row.id) ?? []));
+  const recipients = rows.map((row) => ({
+    ...toRecipientStatus(row, message, events.get(row.id) ?? []),
+    ...(row.state === 'queued' && describeWait(row, waiting)),
+  }));
   return {
     messageId: `urn:uuid:${message.uuid}`,
     status: rollUp(
@@ -175,8 +205,33 @@ function toRecipientStatus(
     reason: row.reason,
     statusCode: row.status_code,
     text,
+    attempts: 0,
     history: [toFirstEntry(message), ...events.map((event) => toHistoryEntry(event, mode))],
   };
+}
+
+/** Why a recipient still waits, and until when. */
+function describeWait(
+  { address }: RecipientRow,
+  waiting: readonly QueuedDestination[],
+): Partial<RecipientStatus> {
+  const found = waiting.find(({ recipients }) => recipients.some((one) => one === address));
+  if (found === undefined) return {};
+  const { attempts, lastReason, lastStatusCode, isOnHold, isRunning, nextAttemptAt } = found;
+  return {
+    attempts,
+    text: waitingText(found),
+    ...(lastReason !== undefined && {
+      reason: lastReason,
+      statusCode: laterCode(lastStatusCode ?? failureReasons[lastReason].statusCode),
+    }),
+    ...(!isOnHold && !isRunning && { nextAttemptAt }),
+  };
+}
+
+// What is tried again is a temporary failure (RFC 3463 §2: class 4).
+function laterCode(statusCode: string): string {
+  return statusCode.replace(/^5/, '4');
 }
 
 // The first entry of every recipient is the same; it is the message's own row.

@@ -29,7 +29,9 @@ export interface RecordedEvent {
 /** A peer that repeats its MDNs endlessly must not fill the database. With the acceptance, a history has one entry more. */
 const maxHistory = 99;
 
-export type EventParts = Pick<MessagingParts, 'storage' | 'webhooks' | 'windows' | 'report'>;
+export interface EventParts extends Pick<MessagingParts, 'storage' | 'windows' | 'report'> {
+  readonly webhooks: Pick<MessagingParts['webhooks'], 'notifyIn' | 'wake'>;
+}
 
 type Progress = Pick<
   RecipientRow,

@@ -3,12 +3,14 @@ import type { AnyTransaction } from '../../../platform/index.ts';
 import type { DeliveryOutcome } from '../../delivery/index.ts';
 import type { MessagingParts } from '../ports.ts';
 import { recipientQueries } from './find-recipient.ts';
-import { recordEvent } from './record-event.ts';
+import { recordEvent, type EventParts } from './record-event.ts';
+
+export type OutcomeParts = EventParts & Pick<MessagingParts, 'audit'>;
 
 /** Stores what delivery says about recipients of one delivery, in delivery's transaction (MDN-27). */
 export async function recordOutcomes(
   tx: AnyTransaction,
-  parts: MessagingParts,
+  parts: OutcomeParts,
   outcomes: readonly DeliveryOutcome[],
 ): Promise<void> {
   for (const outcome of outcomes) await recordOutcome(tx, parts, outcome);
@@ -16,7 +18,7 @@ export async function recordOutcomes(
 
 async function recordOutcome(
   tx: AnyTransaction,
-  parts: MessagingParts,
+  parts: OutcomeParts,
   outcome: DeliveryOutcome,
 ): Promise<void> {
   const recipient =
@@ -39,7 +41,7 @@ async function recordOutcome(
 
 async function auditOutcome(
   tx: AnyTransaction,
-  { audit }: MessagingParts,
+  { audit }: OutcomeParts,
   outcome: DeliveryOutcome,
 ): Promise<void> {
   await audit.recordIn(tx, {

@@ -12,6 +12,7 @@ import {
 } from '../../../../test/messaging/start-messaging.ts';
 import { closeWindows } from './close-windows.ts';
 import { MessagingError } from '../errors.ts';
+import { failureReasons, waitingText } from '../reasons.ts';
 import { rollUp, type StatusReport } from './find-status.ts';
 import type { MessagingParts } from '../ports.ts';
 
@@ -157,6 +158,66 @@ describe('MDN-25: windows are rows', () => {
     } finally {
       await stopped.close();
     }
+  });
+});
+
+describe('while a recipient waits', () => {
+  const wait = {
+    id: 'w',
+    messageId: '<w>',
+    kind: 'message',
+    sender: bob,
+    domain: 'direct.beta.example',
+    recipients: [bob],
+    createdAt: new Date(0),
+    attempts: 2,
+    nextAttemptAt: new Date('2026-11-21T12:05:00.000Z'),
+    givesUpAt: new Date('2026-11-22T12:00:00.000Z'),
+    isRunning: false,
+    isOnHold: false,
+    isResting: false,
+  } as const;
+
+  it('tells the reason of the last attempt and the time of the next one', async () => {
+    const message = await send({ toDirectAddress: [bob, carol] });
+    world.waiting.push({
+      ...wait,
+      deliveryId: message.deliveryId,
+      lastReason: 'unreachable',
+      lastStatusCode: '5.4.1',
+    });
+    const [waits, fresh] = (await message.status()).recipients;
+    assert.deepEqual(
+      [waits?.state, waits?.reason, waits?.statusCode, waits?.text, waits?.attempts, waits?.nextAttemptAt],
+      [
+        'queued',
+        'unreachable',
+        '4.4.1',
+        "Not sent yet. The recipient's mail server cannot be reached. It will be tried again.",
+        2,
+        wait.nextAttemptAt,
+      ],
+    );
+    assert.deepEqual([fresh?.reason, fresh?.text], ['', 'Stored; not sent yet.']);
+    await message.report({ outcome: 'sent' });
+    assert.equal((await message.status()).recipients[0]?.nextAttemptAt, undefined);
+    world.waiting.length = 0;
+  });
+
+  for (const reason of Object.keys(failureReasons) as NonNullable<DeliveryOutcome['reason']>[])
+    it(`never says "not sent yet" and nothing else after a failed attempt: ${reason}`, () => {
+      const text = waitingText({ ...wait, lastReason: reason });
+      assert.match(text, /^Not sent yet\. .+\. It will be tried again\.$/);
+      assert.doesNotMatch(text, /too long/);
+    });
+
+  it('says that the operator holds the destination, and promises no time', async () => {
+    const message = await send();
+    world.waiting.push({ ...wait, deliveryId: message.deliveryId, attempts: 0, isOnHold: true });
+    const [held] = (await message.status()).recipients;
+    assert.match(held?.text ?? '', /on hold/);
+    assert.equal(held?.nextAttemptAt, undefined);
+    world.waiting.length = 0;
   });
 });
 

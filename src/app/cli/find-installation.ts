@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { loadConfig, PlatformError, type Config } from '../../platform/index.ts';
+
+/** What the command line says about the installation. Both win over the environment. */
+export interface NamedInstallation {
+  /** `--data-dir` */
+  readonly dataDir?: string;
+  /** `--config` */
+  readonly config?: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The configuration of the installation that is named: its folder by `--data-dir`, `OPENHISP_DATA_DIR` or `dataDir` of the
+ * configuration file; the file by `--config`, `OPENHISP_CONFIG` or `config.json` in that folder. There is no default.
+ * Throws PLATFORM_INSTALLATION_UNNAMED.
+ */
+export function loadNamedConfig(env: Environment, named: NamedInstallation): Config {
+  const file = named.config ?? textOf(env['OPENHISP_CONFIG']);
+  const dataDir = named.dataDir ?? textOf(env['OPENHISP_DATA_DIR']) ?? readDataDir(file);
+  if (dataDir === undefined)
+    throw new PlatformError(
+      'PLATFORM_INSTALLATION_UNNAMED',
+      'No installation is named. Add --data-dir FOLDER, or set OPENHISP_DATA_DIR, or name a configuration file that ' +
+        'contains dataDir (--config FILE or OPENHISP_CONFIG). "openhisp init --data-dir FOLDER" creates an installation; ' +
+        "the folder of the sandbox's HISP is dataDir in data/sandbox/credentials.json.",
+    );
+  const usual = path.join(dataDir, 'config.json');
+  return loadConfig(env, file ?? (existsSync(usual) ? usual : undefined), { dataDir });
+}
+
+/** Throws PLATFORM_INSTALLATION_MISSING unless `init` (or a server) has created this installation. */
+export function requireInstallation(config: Config): void {
+  if (isInstalled(config)) return;
+  throw new PlatformError(
+    'PLATFORM_INSTALLATION_MISSING',
+    `There is no installation in ${config.dataDir}. Name the right folder, or create one there: ` +
+      `openhisp init --data-dir ${config.dataDir}`,
+  );
+}
+
+/** True if the installation's database file exists or, with PostgreSQL, this node's own files. */
+export function isInstalled({ storage, dataDir }: Config): boolean {
+  if (storage.url === undefined) return existsSync(storage.file);
+  return ['node-id', 'master.key', 'directory'].some((name) => existsSync(path.join(dataDir, name)));
+}
+
+/** `dataDir` of a configuration file, relative to the file's folder. A file that cannot be read is reported by loadConfig. */
+function readDataDir(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    const { dataDir } = JSON.parse(readFileSync(file, 'utf8')) as { dataDir?: unknown };
+    return typeof dataDir === 'string' ? path.resolve(path.dirname(file), dataDir) : undefined;
+  } catch {
+    return path.dirname(file);
+  }
+}
+
+function textOf(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value;
+}

@@ -1,0 +1,52 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import type { Command } from 'commander';
+import { silentLog, systemClock } from '../../core/index.ts';
+import { nodeId, PlatformError, type Config } from '../../platform/index.ts';
+import { createAudit } from '../../service/audit/index.ts';
+import type { CliContext } from './context.ts';
+import { isInstalled } from './find-installation.ts';
+
+/** Adds `init`, the only command that creates an installation. */
+export function addInitCommand(program: Command, context: CliContext): void {
+  program
+    .command('init')
+    .description('create an installation in the folder of --data-dir: database, master key, node id')
+    .option('--exist-ok', 'succeed without a change if there is one already')
+    .action(async (options: { existOk?: true }) => {
+      const config = await context.loadConfig();
+      if (!isInstalled(config)) await createInstallation(context, config);
+      else if (options.existOk !== true)
+        throw new PlatformError(
+          'PLATFORM_INSTALLATION_EXISTS',
+          `There is an installation in ${config.dataDir} already. It was not changed.`,
+        );
+      context.print(config.dataDir);
+    });
+}
+
+/** Nothing of the database stays if a later step fails: a second try must not meet half an installation. */
+async function createInstallation(context: CliContext, config: Config): Promise<void> {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  try {
+    const { storage, close } = await context.openDatabase(config);
+    try {
+      nodeId(config.dataDir);
+      const audit = createAudit({ storage, clock: systemClock, log: silentLog });
+      await audit.recordNow({ action: 'installation.create', actor: 'operator', outcome: 'ok' });
+      await audit.close();
+    } finally {
+      await close();
+    }
+  } catch (error) {
+    if (config.storage.url === undefined)
+      for (const suffix of ['', '-wal', '-shm']) rmSync(`${config.storage.file}${suffix}`, { force: true });
+    throw error;
+  }
+  if (config.vault.masterKey === undefined)
+    context.note(
+      `Keep a copy of ${config.vault.masterKeyFile} where the backups are not: nothing can be read without it.`,
+    );
+  context.note(
+    'Next: openhisp domain add DOMAIN, key import, anchor add; docs/installation.md has every step.',
+  );
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, describe, test } from 'node:test';
+import { endWithTests } from '../../../test/support/processes.ts';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-installation-'));
+after(() => rmSync(folder, { recursive: true }));
+
+interface Run {
+  readonly code: number | null;
+  readonly out: string;
+  readonly note: string;
+}
+
+/** Runs the program in the test's folder, where nothing must appear by itself. */
+async function run(
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = folder,
+): Promise<Run> {
+  const child = endWithTests(
+    spawn(process.execPath, [path.join(root, 'bin/openhisp.js'), ...words], {
+      cwd,
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
+  let [out, note] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (note += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, out, note };
+}
+
+describe('the installation that commands work on', () => {
+  test('is never guessed: without a name every command ends with 1, says what to do and creates nothing', async () => {
+    const empty = path.join(folder, 'empty');
+    // What a sandbox and an older installation would look like.
+    for (const name of ['data/sandbox/hisp', 'data/hisp'])
+      mkdirSync(path.join(empty, name), { recursive: true });
+    for (const words of [
+      ['init'],
+      ['backup', 'b.db'],
+      ['domain', 'add', 'direct.example.org'],
+      ['audit', 'verify'],
+      ['directory', 'status'],
+      ['serve'],
+    ]) {
+      const { code, note, out } = await run(words, { DATA_DIR: path.join(empty, 'data') }, empty);
+      assert.equal(code, 1, words.join(' '));
+      assert.equal(out, '');
+      assert.match(note, /^No installation is named\. Add --data-dir FOLDER, or set OPENHISP_DATA_DIR/);
+    }
+    assert.deepEqual(readdirSync(empty, { recursive: true }).map(String).sort(), [
+      'data',
+      'data/hisp',
+      'data/sandbox',
+      'data/sandbox/hisp',
+    ]);
+  });
+
+  test('a folder without one is refused by every command but init, and stays empty', async () => {
+    const nothing = path.join(folder, 'nothing');
+    mkdirSync(nothing);
+    for (const words of [['backup', 'b.db'], ['domain', 'list'], ['serve'], ['audit', 'list']]) {
+      const { code, note } = await run([...words, '--data-dir', nothing]);
+      assert.equal(code, 1, words.join(' '));
+      assert.match(note, new RegExp(`^There is no installation in ${nothing}\\..*openhisp init --data-dir`));
+    }
+    assert.deepEqual(readdirSync(nothing), []);
+  });
+
+  test('is created by init, once, and named by option, environment or configuration file', async () => {
+    const dataDir = path.join(folder, 'one');
+    const made = await run(['init', '--data-dir', dataDir]);
+    assert.equal(made.code, 0, made.note);
+    assert.equal(made.out, `${dataDir}\n`);
+    for (const name of ['openhisp.db', 'master.key', 'node-id'])
+      assert.ok(existsSync(path.join(dataDir, name)));
+    const again = await run(['init', '--data-dir', dataDir]);
+    assert.equal(again.code, 1);
+    assert.match(again.note, /already\. It was not changed/);
+    assert.equal((await run(['init', '--exist-ok', '--data-dir', dataDir])).code, 0);
+
+    const added = await run(['--data-dir', 'one', 'domain', 'add', 'direct.example.org']);
+    assert.deepEqual([added.code, added.note], [0, `Installation: ${dataDir}\n`]);
+    writeFileSync(path.join(folder, 'hisp.json'), JSON.stringify({ dataDir: 'one' }));
+    const elsewhere = { OPENHISP_DATA_DIR: path.join(folder, 'elsewhere') };
+    for (const [words, env] of [
+      [['domain', 'list', `--data-dir=${dataDir}`], elsewhere],
+      [['domain', 'list'], { OPENHISP_DATA_DIR: dataDir }],
+      [['--config', 'hisp.json', 'domain', 'list'], {}],
+      [['domain', 'list'], { OPENHISP_CONFIG: path.join(folder, 'hisp.json') }],
+    ] as const) {
+      const listed = await run(words, env);
+      assert.deepEqual(
+        [listed.code, listed.out, listed.note],
+        [0, 'direct.example.org\n', `Installation: ${dataDir}\n`],
+      );
+    }
+  });
+
+  test('a configuration file that does not say where it is names none', async () => {
+    writeFileSync(path.join(folder, 'nowhere.json'), JSON.stringify({ log: { level: 'warn' } }));
+    const { code, note } = await run(['domain', 'list', '--config', 'nowhere.json']);
+    assert.equal(code, 1);
+    assert.match(note, /^No installation is named/);
+  });
+
+  test('a failed init leaves nothing that counts as an installation', async () => {
+    const dataDir = path.join(folder, 'failed');
+    const { code, note } = await run(['init', '--data-dir', dataDir], { OPENHISP_MASTER_KEY: 'short' });
+    assert.equal(code, 1);
+    assert.match(note, /master key/);
+    assert.equal((await run(['init', '--data-dir', dataDir])).code, 0);
+  });
+});

@@ -1,0 +1,70 @@
+import { Option, type Command } from 'commander';
+import {
+  inboundKinds,
+  type InboundEntry,
+  type InboundKind,
+  type WaitingMail,
+} from '../../../service/messaging/index.ts';
+import type { CliContext } from '../context.ts';
+import {
+  printPage,
+  readTime,
+  withOperator,
+  withPaging,
+  type JsonOption,
+  type PageOptions,
+} from './with-operator.ts';
+
+interface ListOptions extends PageOptions {
+  readonly kind?: InboundKind[];
+  readonly from?: string;
+  readonly to?: string;
+  readonly reason?: string;
+  readonly since?: Date;
+  readonly until?: Date;
+}
+
+/** Adds `inbound`: what came from other HISPs and was rejected, or could not be processed. */
+export function addInbound(program: Command, context: CliContext): void {
+  const inbound = program.command('inbound').description('mail from other HISPs: what was rejected, and why');
+  withPaging(
+    inbound
+      .command('list')
+      .description('list rejected mail and dead letters, newest first; all that is given must fit')
+      .addOption(new Option('--kind <kind...>', 'only these').choices(inboundKinds))
+      .option('--from <text>', "part of the envelope's sender, for example a domain")
+      .option('--to <text>', 'part of a recipient')
+      .option('--reason <code>', 'for example DIRECT_SENDER_UNTRUSTED')
+      .option('--since <time>', 'from then on: a date, or 30m, 12h, 7d ago', readTime)
+      .option('--until <time>', 'before then', readTime),
+  ).action((options: ListOptions) =>
+    withOperator(context, async (operator) => {
+      const { kind: kinds, ...query } = options;
+      printPage(context, options, await operator.listInbound({ ...query, kinds }), formatEntry);
+    }),
+  );
+  inbound
+    .command('show <id>')
+    .description('show one mail: by the number that list gives, or by the id of mail that waits')
+    .option('--json', 'as JSON')
+    .action((id: string, options: JsonOption) =>
+      withOperator(context, async (operator) => {
+        const found = await operator.showInbound(id);
+        if (options.json === true) context.print(JSON.stringify(found, undefined, 2));
+        else formatOne(found).forEach((line) => context.print(line));
+      }),
+    );
+}
+
+function formatEntry(entry: InboundEntry): readonly string[] {
+  const { id, at, kind, from, to, reason } = entry;
+  return [id, at.toISOString(), kind, from === '' ? '<>' : from, to.join(','), reason];
+}
+
+function formatOne(found: InboundEntry | WaitingMail): string[] {
+  return Object.entries(found).map(([name, value]) => {
+    const text =
+      value instanceof Date ? value.toISOString() : Array.isArray(value) ? value.join(',') : String(value);
+    return `${name}\t${text}`;
+  });
+}

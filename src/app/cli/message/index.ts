@@ -1,0 +1,12 @@
+/** The commands by which operators find messages and decide about them: `message`, `queue`, `inbound`. */
+import type { Command } from 'commander';
+import type { CliContext } from '../context.ts';
+import { addInbound } from './inbound-commands.ts';
+import { addMessage } from './message-commands.ts';
+import { addQueue } from './queue-commands.ts';
+
+export function addMessageCommands(program: Command, context: CliContext): void {
+  addMessage(program, context);
+  addQueue(program, context);
+  addInbound(program, context);
+}

@@ -1,0 +1,140 @@
+import type { Command } from 'commander';
+import type { Attempt, FoundMessage, MessageDetails } from '../../../service/messaging/index.ts';
+import type { CliContext } from '../context.ts';
+import {
+  printPage,
+  readTime,
+  withOperator,
+  withPaging,
+  type JsonOption,
+  type PageOptions,
+} from './with-operator.ts';
+
+interface FindOptions extends PageOptions {
+  readonly id?: string;
+  readonly request?: string;
+  readonly address?: string;
+  readonly client?: string;
+  readonly state?: string;
+  readonly reason?: string;
+  readonly since?: Date;
+  readonly until?: Date;
+}
+
+/** Adds `message`: what became of sent messages, and what an operator can do about one. */
+export function addMessage(program: Command, context: CliContext): void {
+  const message = program.command('message').description('sent messages: find, explain, try again, end');
+  withPaging(
+    message
+      .command('find')
+      .description('list recipients of sent messages, newest first; all that is given must fit')
+      .option('--id <id>', 'the message id (urn:uuid:… or bare), or the Message-ID on the wire')
+      .option('--request <id>', 'the X-Request-Id of the request that sent it')
+      .option('--address <address>', 'sender or recipient')
+      .option('--client <clientId>', 'the client that sent it')
+      .option('--state <state>', 'queued, sent, processed, dispatched, failed or expired')
+      .option('--reason <reason>', 'why it failed, for example no-certificate')
+      .option('--since <time>', 'accepted from then on: a date, or 30m, 12h, 7d ago', readTime)
+      .option('--until <time>', 'accepted before then', readTime),
+  ).action((options: FindOptions) =>
+    withOperator(context, async (operator) => {
+      const { request: requestId, client: clientId, ...query } = options;
+      printPage(context, options, await operator.find({ ...query, requestId, clientId }), formatFound);
+    }),
+  );
+  message
+    .command('show <id>')
+    .description('show one message: each recipient with its history, what waits and why, every attempt')
+    .option('--json', 'as JSON')
+    .action((id: string, options: JsonOption) =>
+      withOperator(context, async (operator) => {
+        const details = await operator.show(id);
+        if (options.json === true) context.print(JSON.stringify(details, undefined, 2));
+        else formatDetails(details).forEach((line) => context.print(line));
+      }),
+    );
+  message
+    .command('retry <id>')
+    .description('have what waits of a message tried now; a running server begins within seconds')
+    .option('--json', 'as JSON')
+    .action((id: string, options: JsonOption) =>
+      withOperator(context, async (operator) => {
+        const retried = await operator.retry(id);
+        context.print(
+          options.json === true ? JSON.stringify({ retried }) : `${retried} destinations will be tried now`,
+        );
+        if (retried === 0) context.setExitCode(1);
+      }),
+    );
+  message
+    .command('fail <id>')
+    .description('end what waits of a message: it fails with the reason cancelled, and its client is told')
+    .option('--json', 'as JSON')
+    .action((id: string, options: JsonOption) =>
+      withOperator(context, async (operator) => {
+        const result = await operator.fail(id);
+        const text = `${result.failed} recipients failed, ${result.running} destinations are being tried`;
+        context.print(options.json === true ? JSON.stringify(result) : text);
+        if (result.failed === 0) context.setExitCode(1);
+      }),
+    );
+}
+
+function formatFound(found: FoundMessage): readonly string[] {
+  return [
+    found.acceptedAt.toISOString(),
+    found.messageId,
+    found.clientId,
+    found.from,
+    found.to,
+    found.reason === '' ? found.state : `${found.state}: ${found.reason}`,
+    found.statusCode,
+  ];
+}
+
+function formatDetails({ report, clientId, wireId, requestId, waiting, attempts }: MessageDetails): string[] {
+  return [
+    `message\t${report.messageId}`,
+    `wire id\t${wireId}`,
+    `request\t${requestId === '' ? 'not known' : requestId}`,
+    `client\t${clientId}`,
+    `from\t${report.sender}`,
+    `accepted\t${report.acceptedAt.toISOString()}`,
+    `status\t${report.status}`,
+    ...report.recipients.flatMap((recipient) => [
+      ['to', recipient.address, recipient.state, recipient.reason, recipient.statusCode, recipient.text].join(
+        '\t',
+      ),
+      ...recipient.history.map((entry) =>
+        ['', entry.time.toISOString(), entry.event, entry.status, entry.reason, entry.diagnostic].join('\t'),
+      ),
+    ]),
+    ...waiting.map((one) =>
+      [
+        'waits',
+        one.domain,
+        one.isOnHold ? 'on hold' : one.isRunning ? 'being tried' : `next ${one.nextAttemptAt.toISOString()}`,
+        `gives up ${one.givesUpAt.toISOString()}`,
+        `attempts ${one.attempts}`,
+        one.lastReason ?? '',
+        one.lastError ?? '',
+      ].join('\t'),
+    ),
+    ...attempts.map(formatAttempt),
+  ];
+}
+
+function formatAttempt(attempt: Attempt): string {
+  const { startedAt, destination, outcome, host, address, tls, code, reply, durationMs } = attempt;
+  return [
+    'attempt',
+    startedAt.toISOString(),
+    destination,
+    outcome,
+    host === '' ? 'no host' : `${host} [${address}]`,
+    tls === '' ? 'no TLS' : tls,
+    code,
+    reply,
+    `${durationMs} ms`,
+  ].join('\t');
+}

@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import type { CliContext } from '../context.ts';
+import { printPage, withOperator, withPaging, type JsonOption, type PageOptions } from './with-operator.ts';
+
+/** Adds `queue`: what waits to be sent, by destination. */
+export function addQueue(program: Command, context: CliContext): void {
+  const queue = program.command('queue').description('what waits to be sent, by destination');
+  withPaging(
+    queue
+      .command('list [domain]')
+      .description('list what waits, oldest first, with the reason of the last attempt and the next one'),
+  ).action((domain: string | undefined, options: PageOptions) =>
+    withOperator(context, async (operator) => {
+      const { limit, cursor } = options;
+      const page = await operator.listQueue({
+        limit,
+        ...(domain !== undefined && { domain }),
+        ...(cursor !== undefined && { cursor }),
+      });
+      const holds = (await operator.listHolds()).filter(
+        (one) => domain === undefined || one.domain === domain,
+      );
+      const shown = { ...page, holds };
+      printPage(context, options, shown, (one) => [
+        one.createdAt.toISOString(),
+        one.messageId,
+        one.kind,
+        one.domain,
+        one.recipients.join(','),
+        `attempts ${one.attempts}`,
+        one.lastReason ?? 'not tried yet',
+        one.isOnHold ? 'on hold' : one.isRunning ? 'being tried' : `next ${one.nextAttemptAt.toISOString()}`,
+      ]);
+      if (options.json !== true)
+        for (const one of holds)
+          context.note(`On hold: ${one.domain} since ${one.since.toISOString()}: ${one.reason}`);
+    }),
+  );
+  queue
+    .command('retry <domain>')
+    .description('have all that waits for a destination tried now; a running server begins within seconds')
+    .option('--json', 'as JSON')
+    .action((domain: string, options: JsonOption) =>
+      withOperator(context, async (operator) => {
+        const retried = await operator.retryDestination(domain);
+        context.print(options.json === true ? JSON.stringify({ retried }) : `${retried} will be tried now`);
+        if (retried === 0) context.setExitCode(1);
+      }),
+    );
+  queue
+    .command('hold <domain>')
+    .description(
+      'send nothing to a destination until it is released; what waits still fails when its time is over',
+    )
+    .requiredOption('--reason <text>', 'why, for the other operators')
+    .option('--json', 'as JSON')
+    .action((domain: string, options: JsonOption & { readonly reason: string }) =>
+      withOperator(context, async (operator) => {
+        await operator.hold(domain, options.reason);
+        context.print(options.json === true ? JSON.stringify({ held: domain }) : `${domain} is on hold`);
+      }),
+    );
+  queue
+    .command('release <domain>')
+    .description('send to a destination again')
+    .option('--json', 'as JSON')
+    .action((domain: string, options: JsonOption) =>
+      withOperator(context, async (operator) => {
+        const released = await operator.release(domain);
+        const text = released ? `${domain} is released` : `${domain} was not on hold`;
+        context.print(options.json === true ? JSON.stringify({ released }) : text);
+        if (!released) context.setExitCode(1);
+      }),
+    );
+}

@@ -1,0 +1,78 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { errorText, silentLog, systemClock } from '../../../core/index.ts';
+import { createMessagingOperator, type MessagingOperator } from '../../../service/messaging/index.ts';
+import { createWebhooks } from '../../../service/webhook/index.ts';
+import type { CliContext } from '../context.ts';
+import { withInstallation } from '../with-installation.ts';
+
+export interface JsonOption {
+  readonly json?: true;
+}
+
+export interface PageOptions extends JsonOption {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** Opens the installation for one command about messages. What is refused is said on standard error, and the command ends with 1. */
+export async function withOperator(
+  context: CliContext,
+  work: (operator: MessagingOperator) => Promise<void>,
+): Promise<void> {
+  try {
+    await withInstallation(context, async ({ storage, vault, audit }) => {
+      const common = { storage, vault, clock: systemClock, log: silentLog, audit };
+      // Never started: what clients are to be told is stored, and the service sends it.
+      const webhooks = createWebhooks({
+        ...common,
+        post: () => Promise.reject(new TypeError('a command sends nothing')),
+      });
+      try {
+        await work(createMessagingOperator({ ...common, webhooks, operator: context.operator() }));
+      } finally {
+        await webhooks.close();
+      }
+    });
+  } catch (error) {
+    context.note(errorText(error));
+    context.setExitCode(1);
+  }
+}
+
+export function withPaging(command: Command): Command {
+  return command
+    .option('--limit <number>', 'at most so many, up to 500', readLimit, 50)
+    .option('--cursor <cursor>', 'what the page before named as next')
+    .option('--json', 'as JSON');
+}
+
+function readLimit(text: string): number {
+  const limit = Number(text);
+  if (/^\d{1,3}$/.test(text) && limit >= 1 && limit <= 500) return limit;
+  throw new InvalidArgumentError('a number from 1 to 500');
+}
+
+/** A date, a date with time, or how long ago: `30m`, `12h`, `7d`. */
+export function readTime(text: string): Date {
+  const ago = /^(\d{1,5})([mhd])$/.exec(text);
+  if (ago !== null) {
+    const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }[ago[2] as 'm' | 'h' | 'd'];
+    return new Date(systemClock.now().getTime() - Number(ago[1]) * unitMs);
+  }
+  const at = new Date(text);
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(at.getTime())) return at;
+  throw new InvalidArgumentError('a date such as 2026-11-21 or 2026-11-21T08:00:00Z, or 30m, 12h, 7d ago');
+}
+
+/** Prints a page: one line for each item, and how to get the next page. */
+export function printPage<Item>(
+  context: CliContext,
+  options: JsonOption,
+  page: { readonly items: readonly Item[]; readonly next?: string },
+  format: (item: Item) => readonly string[],
+): void {
+  if (options.json === true) return context.print(JSON.stringify(page, undefined, 2));
+  for (const item of page.items) context.print(format(item).join('\t'));
+  if (page.items.length === 0) context.note('Nothing found.');
+  if (page.next !== undefined) context.note(`More: --cursor ${page.next}`);
+}

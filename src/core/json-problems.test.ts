@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findJsonProblem } from './json-problems.ts';
+
+const problemOf = (json: string, encoding: BufferEncoding = 'utf8') => {
+  const found = findJsonProblem(Buffer.from(json, encoding));
+  return found === undefined ? undefined : `${found.reason} ${found.field}`;
+};
+
+test('finds the field whose text is not UTF-8', () => {
+  assert.equal(problemOf('{"a":1,"name":"José"}', 'latin1'), 'not_utf8 name');
+  assert.equal(problemOf('{"list":[{"a":"x"},{"b":["y","é"]}]}', 'latin1'), 'not_utf8 list[1].b[1]');
+  assert.equal(problemOf('{"é":1}', 'latin1'), 'not_utf8 ?');
+  assert.equal(problemOf('é', 'latin1'), 'not_utf8 ');
+  assert.equal(problemOf('{"name":"José é 𝒳"}'), undefined);
+});
+
+test('finds half a surrogate pair, which no UTF-8 can carry', () => {
+  assert.equal(problemOf(String.raw`{"name":"\ud83d"}`), 'not_utf8 name');
+  assert.equal(problemOf(String.raw`{"name":"\ud83d\ude00 \\ud83d"}`), undefined);
+});
+
+test('finds a name that an object has twice, however it is written', () => {
+  assert.equal(problemOf('{"to":"a","from":"b","to" : "c"}'), 'duplicate to');
+  assert.equal(problemOf(String.raw`{"to":"a","t\u006f":"c"}`), 'duplicate to');
+  assert.equal(problemOf('{"l":[{"a":1},{"a":1,"b":{"c":1,"c":2}}]}'), 'duplicate l[1].b.c');
+});
+
+test('takes the same text as name and value, in other objects and inside strings', () => {
+  assert.equal(
+    problemOf(String.raw`{"a":"a","b":{"a":1},"c":[{"a":1},{"a":"\",\"a\":1"}],"d":"\\"}`),
+    undefined,
+  );
+  for (const text of ['', '[]', '{}', '"a"', '1', '{"a":"', '}}]]', '{"a":1,,"b"'])
+    assert.equal(problemOf(text), undefined, text);
+});

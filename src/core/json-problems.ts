@@ -1,0 +1,132 @@
+import { isUtf8 } from 'node:buffer';
+import { viewAsBuffer } from './bytes.ts';
+import type { FieldProblem } from './errors.ts';
+
+/**
+ * What JSON.parse would silently change or drop in a body that it accepts: bytes that are not UTF-8, half a surrogate pair,
+ * and a name that an object has twice (RFC 8259 §4, RFC 8259 §8). The field is a path such as `list[0].name`.
+ */
+export function findJsonProblem(bytes: Uint8Array): FieldProblem | undefined {
+  const buffer = viewAsBuffer(bytes);
+  return isUtf8(buffer) ? findInText(buffer.toString('utf8')) : findNotUtf8(buffer.toString('latin1'));
+}
+
+function findNotUtf8(latin1: string): FieldProblem {
+  let field = '';
+  visitStrings(latin1, (raw, path) => {
+    if (isUtf8(Buffer.from(raw, 'latin1'))) return false;
+    field = printable(path);
+    return true;
+  });
+  return {
+    field,
+    reason: 'not_utf8',
+    detail: `${field === '' ? 'The body' : field} is not UTF-8, the only encoding of JSON.`,
+  };
+}
+
+function findInText(text: string): FieldProblem | undefined {
+  let problem: FieldProblem | undefined;
+  visitStrings(text, (raw, path, isRepeated) => {
+    const field = printable(path);
+    if (isRepeated)
+      problem = { field, reason: 'duplicate', detail: `${field} is there more than once in its object.` };
+    else if (surrogateEscape.test(raw) && !decodeString(raw).isWellFormed())
+      problem = { field, reason: 'not_utf8', detail: `${field} contains half a surrogate pair.` };
+    return problem !== undefined;
+  });
+  return problem;
+}
+
+const surrogateEscape = /\\u[dD][89a-fA-F]/;
+
+interface Level {
+  /** Of an object: the names so far. */
+  readonly names: Set<string> | undefined;
+  readonly path: string;
+  /** Path of the member or item that is being read. */
+  current: string;
+  index: number;
+}
+
+/**
+ * Visits each string, names included, as it is written between its quotes, until `visit` returns true. What lies between
+ * strings is only looked at for structure, and strings are skipped by `indexOf`: a body is mostly one long attachment.
+ */
+function visitStrings(
+  text: string,
+  visit: (raw: string, path: string, isRepeatedName: boolean) => boolean,
+): void {
+  const levels: Level[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const level = levels.at(-1);
+    switch (text.charAt(at)) {
+      case '{':
+      case '[': {
+        const path = level?.current ?? '';
+        const isObject = text.charAt(at) === '{';
+        levels.push({
+          names: isObject ? new Set() : undefined,
+          path,
+          current: isObject ? path : `${path}[0]`,
+          index: 0,
+        });
+        break;
+      }
+      case '}':
+      case ']':
+        levels.pop();
+        break;
+      case ',':
+        if (level !== undefined && level.names === undefined)
+          level.current = `${level.path}[${++level.index}]`;
+        break;
+      case '"': {
+        const end = findEnd(text, at + 1);
+        const raw = text.slice(at + 1, end);
+        at = end;
+        const isRepeated = level?.names !== undefined && isName(text, end) && noteName(level, raw);
+        if (visit(raw, level?.current ?? '', isRepeated)) return;
+        break;
+      }
+      default:
+    }
+  }
+}
+
+/** True if the object has the name already. */
+function noteName(level: Level, raw: string): boolean {
+  const name = raw.includes('\\') ? decodeString(raw) : raw;
+  level.current = level.path === '' ? name : `${level.path}.${name}`;
+  if (level.names?.has(name) === true) return true;
+  level.names?.add(name);
+  return false;
+}
+
+function findEnd(text: string, from: number): number {
+  for (let quote = text.indexOf('"', from); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text.charAt(quote - 1 - backslashes) === '\\') backslashes++;
+    if (backslashes % 2 === 0) return quote;
+  }
+  return text.length;
+}
+
+function isName(text: string, end: number): boolean {
+  let at = end + 1;
+  while (' \t\n\r'.includes(text.charAt(at)) && at < text.length) at++;
+  return text.charAt(at) === ':';
+}
+
+function decodeString(raw: string): string {
+  try {
+    return JSON.parse(`"${raw}"`) as string;
+  } catch {
+    return raw;
+  }
+}
+
+// Names come from the caller: short, and nothing but plain characters.
+function printable(path: string): string {
+  return path.slice(0, 200).replaceAll(/[^\x20-\x7e]/g, '?');
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findXmlFault } from './find-xml-fault.ts';
+
+const faultOf = (text: string, encoding: BufferEncoding = 'utf8') =>
+  findXmlFault(Buffer.from(text, encoding));
+const cda = '<ClinicalDocument xmlns="urn:hl7-org:v3"><title>José</title>';
+
+test('finds nothing in well-formed documents of any encoding', () => {
+  for (const text of ['<a/>', '<?xml version="1.0"?>\n<a b="c">&amp;</a>\n', `${cda}</ClinicalDocument>`])
+    assert.equal(faultOf(text), undefined, text);
+  assert.equal(faultOf('<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>', 'latin1'), undefined);
+  assert.equal(faultOf('\ufeff<a>é</a>', 'utf16le'), undefined);
+  assert.equal(faultOf('<x:a>an undeclared prefix is no fault of XML 1.0</x:a>'), undefined);
+});
+
+test('tells where a document stops being well formed, without quoting it', () => {
+  assert.deepEqual(faultOf('<a>\n<b></a>'), { line: 2, column: 7, isCda: false });
+  for (const text of ['', '<a', 'text', '<a/><b/>', '<a>&nothing;</a>', '<a b=c/>', '<a>\u0001</a>'])
+    assert.equal(faultOf(text)?.isCda, false, text);
+  assert.deepEqual(Object.keys(faultOf('<a>secret</b>') ?? {}), ['line', 'column', 'isCda']);
+});
+
+test('says whether the document claims to be a clinical document', () => {
+  assert.equal(faultOf(cda)?.isCda, true);
+  assert.equal(faultOf('<h:ClinicalDocument xmlns:h="urn:hl7-org:v3">')?.isCda, true);
+  assert.equal(faultOf('<ClinicalDocument xmlns="urn:other">')?.isCda, false);
+});
+
+test('bytes that are not of the encoding are a fault', () => {
+  assert.equal(faultOf(`${cda}</ClinicalDocument>`, 'latin1')?.isCda, true);
+  assert.notEqual(faultOf('<?xml version="1.0" encoding="UTF-8"?><a>é</a>', 'latin1'), undefined);
+});

@@ -1,0 +1,36 @@
+import type { Clock } from '../../core/index.ts';
+import { createLeases, type Storage, type Vault } from '../../platform/index.ts';
+import { createAdmin, type DeliveryAdmin } from './admin.ts';
+import { readHolds } from './holds.ts';
+import { createQueue } from './queue.ts';
+import type { OutcomeListener } from './request.ts';
+
+export interface AdminOptions {
+  readonly storage: Storage;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  /** Hears of what `fail` decides, inside the transaction. */
+  readonly onOutcome: OutcomeListener;
+}
+
+/** Long enough to store the end of a delivery. */
+const leaseMs = 60_000;
+
+/**
+ * What operators may do with the queue, from a process that carries nothing itself. The nodes of the service follow within a second or
+ * two: they are told through the database.
+ */
+export function createDeliveryAdmin({ storage, vault, clock, onOutcome }: AdminOptions): DeliveryAdmin {
+  const queue = createQueue({
+    storage,
+    vault,
+    clock,
+    onOutcome,
+    leases: createLeases({ storage, table: 'delivery_destination', leaseMs }),
+    leaseMs,
+    lifetimeMs: 0,
+    hasRoom: () => false,
+    onStored: () => {},
+  });
+  return createAdmin({ storage, clock, queue, holds: readHolds(storage) });
+}

@@ -1,0 +1,170 @@
+import { sql, type Kysely } from 'kysely';
+import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
+import type { Audit } from '../../audit/index.ts';
+import { MessagingError } from '../errors.ts';
+import { isFailureReason } from '../reasons.ts';
+import { findUuid } from '../status/find-status.ts';
+import { recipientStates, type RecipientState } from '../status/states.ts';
+import type { MessagingTables } from '../tables.ts';
+import { pageSize, readCursor, toPage, type Page } from './paging.ts';
+
+/** What to search sent messages by; all that is given must fit. */
+export interface MessageQuery {
+  /** `urn:uuid:…`, the bare UUID, or the `Message-ID` on the wire. */
+  readonly id?: string | undefined;
+  /** The X-Request-Id of the request that sent it. */
+  readonly requestId?: string | undefined;
+  /** Sender or recipient. */
+  readonly address?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly state?: string | undefined;
+  readonly reason?: string | undefined;
+  /** When it was accepted: from this time on, and before that one. */
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+/** One recipient of one message. */
+export interface FoundMessage {
+  /** Of this recipient, unique. */
+  readonly id: string;
+  /** `urn:uuid:…` */
+  readonly messageId: string;
+  readonly wireId: string;
+  readonly clientId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly acceptedAt: Date;
+  readonly state: RecipientState;
+  /** When it entered that state. */
+  readonly stateAt: Date;
+  readonly reason: string;
+  readonly statusCode: string;
+}
+
+/** Newest first. Throws MESSAGING_SEARCH_INVALID. */
+export async function findMessages(
+  db: Kysely<MessagingTables>,
+  audit: Pick<Audit, 'find'>,
+  query: MessageQuery,
+): Promise<Page<FoundMessage>> {
+  checkWords(query);
+  const ids = await findIds(db, audit, query);
+  if (ids?.length === 0) return { items: [] };
+  const size = pageSize(query.limit);
+  const { address } = query;
+  const lists =
+    address === undefined
+      ? [await search(db, query, ids, size)]
+      : await Promise.all([
+          search(db, query, ids, size, { side: 'to', key: addressKey(address as DirectAddress) }),
+          search(db, query, ids, size, { side: 'from', key: addressKey(address as DirectAddress) }),
+        ]);
+  const rows = new Map(lists.flat().map((row) => [row.id, row]));
+  const sorted = [...rows.values()].toSorted(
+    (a, b) => b.acceptedAt.getTime() - a.acceptedAt.getTime() || (a.id < b.id ? 1 : -1),
+  );
+  return toPage(sorted, size, ({ acceptedAt, id }) => ({ at: acceptedAt.getTime(), id }));
+}
+
+function checkWords({ state, reason }: MessageQuery): void {
+  if (state !== undefined && !recipientStates.some((known) => known === state))
+    throw new MessagingError(
+      'MESSAGING_SEARCH_INVALID',
+      `state: must be one of ${recipientStates.join(', ')}.`,
+    );
+  if (reason !== undefined && !isFailureReason(reason))
+    throw new MessagingError('MESSAGING_SEARCH_INVALID', `reason: there is no reason ${reason}.`);
+}
+
+/** Rows of the messages that are named by an id; undefined if none is. */
+async function findIds(
+  db: Kysely<MessagingTables>,
+  audit: Pick<Audit, 'find'>,
+  { id, requestId }: MessageQuery,
+): Promise<readonly string[] | undefined> {
+  const named = id === undefined ? undefined : await findNamed(db, id);
+  if (requestId === undefined) return named;
+  const rows = await audit.find({ action: 'message.accept', requestId, limit: 100 });
+  const wireIds = rows.flatMap(({ objects }) =>
+    typeof objects['messageId'] === 'string' ? objects['messageId'] : [],
+  );
+  if (wireIds.length === 0) return [];
+  const messages = await db.selectFrom('message').select('id').where('wire_id', 'in', wireIds).execute();
+  return messages.map((row) => row.id).filter((one) => named === undefined || named.includes(one));
+}
+
+/** The rows of a message by any of its names. */
+export async function findNamed(db: Kysely<MessagingTables>, name: string): Promise<readonly string[]> {
+  const query = db.selectFrom('message').select('id').limit(20);
+  const uuid = findUuid(name);
+  // The name on the wire begins with the UUID, and has an index.
+  const rows =
+    uuid === undefined
+      ? await query.where('wire_id', '=', `<${name.replaceAll(/^<|>$/g, '')}>`).execute()
+      : await query.where('wire_id', '>=', `<${uuid}@`).where('wire_id', '<', `<${uuid}A`).execute();
+  return rows.map((row) => row.id);
+}
+
+interface Side {
+  readonly side: 'from' | 'to';
+  readonly key: string;
+}
+
+async function search(
+  db: Kysely<MessagingTables>,
+  { clientId, state, reason, since, until, cursor }: MessageQuery,
+  ids: readonly string[] | undefined,
+  size: number,
+  address?: Side,
+): Promise<FoundMessage[]> {
+  // Both times are the same; the one that is named decides which index is walked.
+  const time =
+    address?.side === 'to' || (address === undefined && clientId === undefined && state !== undefined)
+      ? 'r.created_at'
+      : 'm.created_at';
+  const after = readCursor(cursor);
+  const rows = await db
+    .selectFrom('message_recipient as r')
+    .innerJoin('message as m', 'm.id', 'r.message_id')
+    .select(['r.id', 'r.address', 'r.state', 'r.reason', 'r.status_code', 'r.status_at'])
+    .select(['m.uuid', 'm.wire_id', 'm.client_id', 'm.sender', 'm.created_at'])
+    .$if(ids !== undefined, (query) => query.where('m.id', 'in', ids ?? []))
+    .$if(address?.side === 'to', (query) => query.where('r.address_key', '=', address?.key ?? ''))
+    .$if(address?.side === 'from', (query) => query.where('m.sender_key', '=', address?.key ?? ''))
+    .$if(clientId !== undefined, (query) => query.where('m.client_id', '=', clientId ?? ''))
+    .$if(state !== undefined, (query) => query.where('r.state', '=', state as RecipientState))
+    .$if(state !== undefined && indexedStates.has(state), (query) =>
+      // The words of the partial index.
+      query.where(sql<boolean>`r.state in ('queued', 'sent', 'failed', 'expired')`),
+    )
+    .$if(reason !== undefined, (query) => query.where('r.reason', '=', reason ?? ''))
+    .$if(since !== undefined, (query) => query.where(time, '>=', since?.getTime() ?? 0))
+    .$if(until !== undefined, (query) => query.where(time, '<', until?.getTime() ?? 0))
+    .$if(after !== undefined, (query) =>
+      query
+        .where(time, '<=', after?.at ?? 0)
+        .where((eb) => eb.or([eb(time, '<', after?.at ?? 0), eb('r.id', '<', after?.id ?? '')])),
+    )
+    .orderBy(time, 'desc')
+    .orderBy('r.id', 'desc')
+    .limit(size + 1)
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    messageId: `urn:uuid:${row.uuid}`,
+    wireId: row.wire_id,
+    clientId: row.client_id,
+    from: row.sender,
+    to: row.address,
+    acceptedAt: new Date(row.created_at),
+    state: row.state,
+    stateAt: new Date(row.status_at),
+    reason: row.reason,
+    statusCode: row.status_code,
+  }));
+}
+
+const indexedStates: ReadonlySet<string> = new Set(['queued', 'sent', 'failed', 'expired']);

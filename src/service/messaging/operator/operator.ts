@@ -1,0 +1,240 @@
+import type { Clock, Log } from '../../../core/index.ts';
+import { createMetrics, createReport, type Storage, type Vault } from '../../../platform/index.ts';
+import type { Audit } from '../../audit/index.ts';
+import {
+  createDeliveryAdmin,
+  type AttemptRow,
+  type HeldDestination,
+  type QueuedDestination,
+  type QueuePage,
+} from '../../delivery/index.ts';
+import type { Webhooks } from '../../webhook/index.ts';
+import { MessagingError } from '../errors.ts';
+import { messagingEvents } from '../events.ts';
+import { recordOutcomes } from '../status/record-outcome.ts';
+import { defaultNoticeWindows } from '../status/states.ts';
+import { describeMessages, type StatusReport } from '../status/find-status.ts';
+import type { MessageRow, MessagingTables } from '../tables.ts';
+import { findMessages, findNamed, type FoundMessage, type MessageQuery } from './find-messages.ts';
+import {
+  listInbound,
+  showInbound,
+  type InboundEntry,
+  type InboundQuery,
+  type WaitingMail,
+} from './list-inbound.ts';
+import type { Page } from './paging.ts';
+
+/** All that is known of one sent message, without its content. */
+export interface MessageDetails {
+  readonly report: StatusReport;
+  readonly clientId: string;
+  readonly wireId: string;
+  /** The X-Request-Id of the request that sent it; empty if its audit row is gone. */
+  readonly requestId: string;
+  readonly waiting: readonly QueuedDestination[];
+  /** Oldest first. */
+  readonly attempts: readonly Attempt[];
+}
+
+/** One attempt at one destination. */
+export interface Attempt {
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  readonly destination: string;
+  /** The mail server and its IP address; empty if none was reached. */
+  readonly host: string;
+  readonly address: string;
+  readonly tls: string;
+  readonly reply: string;
+  readonly code: string;
+  readonly outcome: AttemptRow['outcome'];
+  /** What the agent said of each certificate. */
+  readonly certificates: readonly unknown[];
+}
+
+export interface OperatorParts {
+  readonly storage: Storage;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly audit: Audit;
+  readonly webhooks: Pick<Webhooks, 'notifyIn' | 'wake'>;
+  /** Who does it, for the audit trail. */
+  readonly operator: string;
+}
+
+/**
+ * What an operator sees and does about messages, from a process other than the service's. Nothing of it shows content or patient
+ * data, and each call leaves an audit row. Running nodes follow within a second or two.
+ */
+export interface MessagingOperator {
+  /** Throws MESSAGING_SEARCH_INVALID. */
+  find(query: MessageQuery): Promise<Page<FoundMessage>>;
+  /** By any of its names. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  show(name: string): Promise<MessageDetails>;
+  /** Has what waits of a message tried now. Returns how many destinations. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  retry(name: string): Promise<number>;
+  /**
+   * Ends what waits of a message: its undecided recipients fail with the reason `cancelled`, and its client is told. Destinations that
+   * are being tried at this moment go on. Throws MESSAGING_MESSAGE_NOT_FOUND.
+   */
+  fail(name: string): Promise<{ readonly failed: number; readonly running: number }>;
+  listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
+  listHolds(): Promise<readonly HeldDestination[]>;
+  /** Has all that waits for a destination tried now. Returns how many messages. */
+  retryDestination(domain: string): Promise<number>;
+  hold(domain: string, reason: string): Promise<void>;
+  /** False if it was not on hold. */
+  release(domain: string): Promise<boolean>;
+  /** Throws MESSAGING_SEARCH_INVALID. */
+  listInbound(query: InboundQuery): Promise<Page<InboundEntry>>;
+  /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  showInbound(id: string): Promise<InboundEntry | WaitingMail>;
+}
+
+export function createMessagingOperator(parts: OperatorParts): MessagingOperator {
+  const { storage, audit, operator } = parts;
+  const db = storage.tables<MessagingTables>();
+  const report = createReport(messagingEvents, { metrics: createMetrics(), log: parts.log });
+  const delivery = createDeliveryAdmin({
+    ...parts,
+    onOutcome: (tx, outcomes) =>
+      recordOutcomes(tx, { ...parts, report, windows: defaultNoticeWindows }, outcomes),
+  });
+
+  const record = (action: string, objects: Readonly<Record<string, string | number>>): Promise<void> =>
+    audit.recordNow({ action, actor: operator, outcome: 'ok', objects });
+
+  async function get(name: string): Promise<MessageRow> {
+    const ids = await findNamed(db, name);
+    const [id, ...others] = ids;
+    if (id === undefined)
+      throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', `no sent message is called ${name}`);
+    if (others.length > 0)
+      throw new MessagingError(
+        'MESSAGING_SEARCH_INVALID',
+        `${name} names several messages; use the Message-ID on the wire, which openhisp message find shows.`,
+      );
+    return db.selectFrom('message').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  }
+
+  return {
+    async find(query) {
+      const page = await findMessages(db, audit, query);
+      const { since, until, cursor: _cursor, ...texts } = query;
+      await record('message.find', {
+        ...given(texts),
+        ...given({ since: since?.toISOString(), until: until?.toISOString() }),
+        count: page.items.length,
+      });
+      return page;
+    },
+    async show(name) {
+      const message = await get(name);
+      const details = await describe({ storage, audit, delivery }, message);
+      await record('message.show', { messageId: message.wire_id });
+      return details;
+    },
+    async retry(name) {
+      const { id, wire_id: messageId } = await get(name);
+      const count = await delivery.retryNow({ deliveryId: id });
+      await record('message.retry', { messageId, count });
+      return count;
+    },
+    async fail(name) {
+      const { id, wire_id: messageId } = await get(name);
+      const result = await delivery.fail(id);
+      await record('message.fail', { messageId, ...result });
+      return result;
+    },
+    async listQueue(query) {
+      const page = await delivery.listQueue(query);
+      await record('queue.list', { ...given({ domain: query.domain }), count: page.items.length });
+      return page;
+    },
+    listHolds: () => delivery.listHolds(),
+    async retryDestination(domain) {
+      const count = await delivery.retryNow({ domain });
+      await record('queue.retry', { domain, count });
+      return count;
+    },
+    async hold(domain, reason) {
+      await delivery.hold(domain, reason);
+      await record('queue.hold', { domain, reason });
+    },
+    async release(domain) {
+      const wasHeld = await delivery.release(domain);
+      await record('queue.release', { domain, wasHeld: String(wasHeld) });
+      return wasHeld;
+    },
+    async listInbound(query) {
+      const page = await listInbound(audit, query);
+      const { from, to, reason } = query;
+      await record('inbound.list', { ...given({ from, to, reason }), count: page.items.length });
+      return page;
+    },
+    async showInbound(id) {
+      const found = await showInbound(db, audit, id);
+      await record('inbound.show', { id });
+      return found;
+    },
+  };
+}
+
+function given(
+  values: Readonly<Record<string, string | number | undefined>>,
+): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, string | number] => entry[1] !== undefined),
+  );
+}
+
+interface DetailsSource extends Pick<OperatorParts, 'storage' | 'audit'> {
+  readonly delivery: ReturnType<typeof createDeliveryAdmin>;
+}
+
+async function describe(
+  { storage, audit, delivery }: DetailsSource,
+  message: MessageRow,
+): Promise<MessageDetails> {
+  const [report] = await describeMessages({ storage, delivery }, [message]);
+  if (report === undefined) throw new TypeError('a message without a report');
+  return {
+    report,
+    clientId: message.client_id,
+    wireId: message.wire_id,
+    requestId: await findRequestId(audit, message),
+    waiting: await delivery.findWaiting([message.id]),
+    attempts: (await delivery.listAttempts([message.id])).map(toAttempt),
+  };
+}
+
+/** The row that accepted the message was written with it. */
+const acceptedWithinMs = 2_000;
+
+async function findRequestId(audit: Pick<Audit, 'find'>, message: MessageRow): Promise<string> {
+  const rows = await audit.find({
+    action: 'message.accept',
+    actor: message.client_id,
+    since: new Date(message.created_at - acceptedWithinMs),
+    until: new Date(message.created_at + acceptedWithinMs),
+    limit: 1_000,
+  });
+  return rows.find(({ objects }) => objects['messageId'] === message.wire_id)?.requestId ?? '';
+}
+
+function toAttempt(row: AttemptRow): Attempt {
+  return {
+    startedAt: new Date(row.started_at),
+    durationMs: row.duration_ms,
+    destination: row.domain,
+    host: row.host,
+    address: row.address,
+    tls: row.tls,
+    reply: row.reply,
+    code: row.code,
+    outcome: row.outcome,
+    certificates: row.certificates === '' ? [] : (JSON.parse(row.certificates) as unknown[]),
+  };
+}

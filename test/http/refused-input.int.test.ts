@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { startTestDirectory, type TestDirectory } from '../directory/start-directory.ts';
+import { startTestHttp, type TestHttp } from '../messaging/start-http.ts';
+
+let world: TestHttp;
+let directory: TestDirectory;
+
+before(async () => {
+  world = await startTestHttp();
+  directory = await startTestDirectory();
+});
+after(async () => {
+  await world.close();
+  await directory.close();
+});
+
+/** Sends bytes over a socket as they are. */
+async function sendRaw(
+  baseUrl: string,
+  head: readonly string[],
+  body: Uint8Array = Buffer.alloc(0),
+): Promise<string> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  socket.write(`${head.join('\r\n')}\r\nConnection: close\r\n\r\n`);
+  socket.write(body);
+  return text(socket);
+}
+
+function post(path: string, body: Buffer): Promise<string> {
+  return sendRaw(
+    world.baseUrl,
+    [
+      `POST ${path} HTTP/1.1`,
+      'Host: a.example',
+      `Authorization: Bearer ${world.tokens.clinic}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ],
+    body,
+  );
+}
+
+const message = (extra: string): string =>
+  `{"fromDirectAddress":"dr@direct.clinic.example","toDirectAddress":"a@direct.other.example","messageSubject":"x"${extra}}`;
+
+describe('input that would be changed when it is read', () => {
+  it('JSON that is not UTF-8 is refused, and the field is named', async () => {
+    const answer = await post(
+      '/messaging/dirmsg/send_ccda',
+      Buffer.from(message(',"patientFirstname":"José"'), 'latin1'),
+    );
+    assert.match(answer, /^HTTP\/1\.1 400 /);
+    assert.match(answer, /"field":"patientFirstname","reason":"not_utf8"/);
+  });
+
+  it('so is a large body, which is parsed in a thread', async () => {
+    const padding = 'x'.repeat(1_200_000);
+    const answer = await post(
+      '/messaging/dirmsg/send_ccda',
+      Buffer.from(message(`,"messageBody":"${padding}é"`), 'latin1'),
+    );
+    assert.match(answer, /^HTTP\/1\.1 400 /);
+    assert.match(answer, /"field":"messageBody","reason":"not_utf8"/);
+  });
+
+  it('a name that is there twice is refused, in small bodies and in large ones', async () => {
+    for (const more of ['', `,"messageBody":"${'x'.repeat(1_200_000)}"`]) {
+      const answer = await post(
+        '/messaging/dirmsg/send_ccda',
+        Buffer.from(message(`,"toDirectAddress":"b@direct.other.example"${more}`)),
+      );
+      assert.match(answer, /^HTTP\/1\.1 400 /);
+      assert.match(answer, /"field":"toDirectAddress","reason":"duplicate"/);
+    }
+    const hook = await post(
+      '/messaging/webhooks',
+      Buffer.from('{"url":"https://a.example/","url":"https://b.example/"}'),
+    );
+    assert.match(hook, /"field":"url","reason":"duplicate"/);
+  });
+
+  it('a query parameter that is not UTF-8 is refused', async () => {
+    const reply = await directory.search('prov_last_name=Jos%E9');
+    assert.equal(reply.status, 400);
+    assert.deepEqual(
+      reply.body.errors?.map(({ field, reason }) => `${field} ${reason}`),
+      ['prov_last_name not_utf8'],
+    );
+    assert.equal((await directory.search('prov_last_name=Jos%C3%A9')).status, 200);
+  });
+});
+
+describe('requests with more than one meaning', () => {
+  it('two Host headers are refused', async () => {
+    for (const path of ['/health/live', '/oauth2/direct/v1/token']) {
+      const answer = await sendRaw(world.baseUrl, [
+        `GET ${path} HTTP/1.1`,
+        'Host: a.example',
+        'Host: b.example',
+      ]);
+      assert.match(answer, /^HTTP\/1\.1 400 /, path);
+    }
+  });
+
+  it('a request by NPI with a parameter is refused', async () => {
+    for (const query of ['?limit=1', '?prov_npi=1234567893', '?state=']) {
+      const reply = await directory.get(`/provider-directory/v2/providers/prov_npi/1234567893${query}`);
+      assert.equal(reply.status, 400, query);
+      assert.equal(reply.body.errors?.[0]?.reason, 'unknown');
+    }
+  });
+
+  it('the OAuth metadata names the address that was reached, whatever the Host header says', async () => {
+    const answer = await sendRaw(world.baseUrl, [
+      'GET /.well-known/oauth-authorization-server HTTP/1.1',
+      'Host: evil.example',
+    ]);
+    assert.match(answer, /^HTTP\/1\.1 200 /);
+    assert.ok(!answer.includes('evil.example'));
+    const { issuer } = JSON.parse(answer.slice(answer.indexOf('{'))) as { issuer: string };
+    assert.equal(issuer, world.baseUrl);
+  });
+});

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Command } from 'commander';
+import { createCliContext } from '../../src/app/cli/context.ts';
+import { addMessageCommands } from '../../src/app/cli/message/index.ts';
+import { addOperationCommands } from '../../src/app/cli/operation.ts';
+import { demoAddress, partners } from '../../src/app/dev/index.ts';
+import {
+  openTestSandbox,
+  readStatus,
+  send,
+  waitFor,
+  type RecipientStatus,
+  type TestSandbox,
+} from './sandbox-fixture.ts';
+
+const secret = 'Quillfeather-of-the-subject';
+/** A domain of the silent mail server that nobody answers for: its mail host's address has no listener. */
+const downDomain = 'direct.down.example';
+
+interface Waiting extends RecipientStatus {
+  readonly statusText: string;
+  readonly attempts?: number;
+  readonly nextAttemptTime?: string;
+}
+
+interface Run {
+  readonly out: string;
+  readonly note: string;
+  readonly exitCode: unknown;
+  readonly json: { items: Record<string, never>[]; next?: string } & Record<string, never>;
+}
+
+let world: TestSandbox;
+let delivered = '';
+let failed = '';
+let waiting = '';
+
+before(async () => {
+  world = await openTestSandbox({ 'delivery.giveUpHours': '1', 'delivery.retryMinutes': '0.02,5' });
+  delivered = await sendTo(partners.processed);
+  failed = await sendTo(partners.untrusted);
+  waiting = await sendTo(`someone@${downDomain}`);
+});
+after(() => world.close());
+
+function sendTo(to: string): Promise<string> {
+  return send(world.client, {
+    fromDirectAddress: demoAddress,
+    toDirectAddress: to,
+    messageSubject: secret,
+    messageBody: secret,
+    patientLastname: secret,
+  });
+}
+
+/** Runs one command in this process, on the data folder of the running service. */
+async function run(...words: string[]): Promise<Run> {
+  let [out, note] = ['', ''];
+  const process_ = {
+    env: { OPENHISP_DATA_DIR: path.join(world.folder, 'hisp'), OPENHISP_OPERATOR: 'jo' },
+    stdout: { write: (text: string) => void (out += text) },
+    stderr: { write: (text: string) => void (note += text) },
+    exitCode: undefined as number | undefined,
+  };
+  const context = createCliContext(process_);
+  const program = new Command('openhisp').exitOverride();
+  addMessageCommands(program, context);
+  addOperationCommands(program, context);
+  await program.parseAsync(words, { from: 'user' });
+  assert.ok(!out.includes(secret) && !note.includes(secret), 'no content is shown');
+  const json = (words.includes('--json') && out !== '' ? JSON.parse(out) : {}) as Run['json'];
+  return { out, note, exitCode: process_.exitCode, json };
+}
+
+const readWaiting = async (): Promise<Waiting | undefined> =>
+  (await readStatus(world.client, waiting)).result[0] as Waiting | undefined;
+
+describe('an operator of the running service', () => {
+  it('sees, as the client does, why a message waits and when it is tried next', async () => {
+    const status = await waitFor(readWaiting, (one) => one?.nextAttemptTime !== undefined);
+    assert.equal(status?.status, 'queued');
+    assert.notEqual(status.reason, '');
+    assert.match(status.statusText, /^Not sent yet\. .+ It will be tried again\.$/);
+    const shown = await run('message', 'show', waiting, '--json');
+    const queue = await run('queue', 'list', downDomain, '--json');
+    assert.deepEqual(
+      [queue.json.items.length, queue.json.items[0]?.['messageId'], queue.json.items[0]?.['lastReason']],
+      [1, shown.json['wireId'], status.reason],
+    );
+    assert.match((await run('message', 'show', waiting)).out, /^waits\tdirect\.down\.example\tnext /m);
+    const line = world.logged.find(
+      (one) => one.startsWith('warn an attempt to deliver failed') && one.includes(downDomain),
+    );
+    assert.ok(line?.includes(`"reason":"${status.reason}"`));
+  });
+
+  it('finds a message by each of its names, by address, client, state, reason and time', async () => {
+    await waitFor(
+      () => readStatus(world.client, failed),
+      ({ messageStatus }) => messageStatus === 'failed',
+    );
+    const { json } = await run('message', 'show', failed, '--json');
+    const { wireId, requestId, clientId } = json as unknown as Record<string, string>;
+    for (const words of [
+      ['--id', failed],
+      ['--id', failed.slice('urn:uuid:'.length)],
+      ['--id', wireId ?? ''],
+      ['--request', requestId ?? ''],
+      ['--address', partners.untrusted],
+      ['--address', demoAddress, '--state', 'failed'],
+      ['--client', clientId ?? '', '--reason', 'untrusted'],
+      ['--state', 'failed', '--since', '1h'],
+    ]) {
+      const found = await run('message', 'find', ...words, '--json');
+      assert.deepEqual(
+        found.json.items.map((one) => [one['messageId'], one['state'], one['reason']]),
+        [[failed, 'failed', 'untrusted']],
+        words.join(' '),
+      );
+    }
+    assert.equal((await run('message', 'find', '--until', '1h', '--json')).json.items.length, 0);
+    assert.equal((await run('message', 'find', '--request', 'unknown', '--json')).json.items.length, 0);
+    const refused = await run('message', 'find', '--state', 'lost');
+    assert.deepEqual([refused.exitCode, refused.out], [1, '']);
+  });
+
+  it('pages through messages, newest first, each once', async () => {
+    const seen: unknown[] = [];
+    let cursor: string | undefined;
+    do {
+      const words = cursor === undefined ? [] : ['--cursor', cursor];
+      const page = await run('message', 'find', '--limit', '1', '--json', ...words);
+      seen.push(...page.json.items.map((one) => one['messageId']));
+      cursor = page.json.next;
+    } while (cursor !== undefined);
+    assert.deepEqual(seen, [waiting, failed, delivered]);
+    assert.equal((await run('message', 'find', '--cursor', 'x')).exitCode, 1);
+  });
+
+  it('holds and releases a destination, has it tried at once, and ends a message', async () => {
+    const attempts = async (): Promise<number> => (await readWaiting())?.attempts ?? 0;
+    const before = await attempts();
+    assert.equal((await run('queue', 'retry', downDomain)).exitCode, undefined);
+    await waitFor(attempts, (count) => count > before);
+    await run('queue', 'hold', downDomain, '--reason', 'maintenance');
+    assert.match((await run('queue', 'list')).note, /On hold: direct\.down\.example .*: maintenance/);
+    assert.match((await readWaiting())?.statusText ?? '', /Not sent yet/);
+    assert.equal((await run('queue', 'release', downDomain)).exitCode, undefined);
+    assert.equal((await run('queue', 'release', downDomain)).exitCode, 1);
+    const ended = await waitFor(
+      () => run('message', 'fail', waiting, '--json'),
+      ({ json }) => Number(json['failed']) === 1,
+    );
+    assert.deepEqual(ended.json, { failed: 1, running: 0 });
+    const status = await readStatus(world.client, waiting);
+    assert.deepEqual([status.messageStatus, status.result[0]?.reason], ['failed', 'cancelled']);
+    assert.equal((await run('message', 'retry', waiting)).exitCode, 1);
+    assert.equal((await run('message', 'show', 'urn:uuid:00000000-0000-4000-8000-000000000000')).exitCode, 1);
+  });
+
+  it('sees what was rejected, from and to whom, and why', async () => {
+    await world.sandbox.world.hisp.messaging.acceptInbound({
+      mailFrom: 'spam@direct.stranger.example',
+      recipients: [demoAddress],
+      message: Buffer.from('From: spam@direct.stranger.example\r\n\r\nnot encrypted\r\n'),
+    });
+    const found = await waitFor(
+      () => run('inbound', 'list', '--from', 'stranger.example', '--json'),
+      ({ json }) => json.items.length > 0,
+    );
+    const [entry] = found.json.items as unknown as Record<string, unknown>[];
+    assert.deepEqual(
+      [entry?.['kind'], entry?.['from'], entry?.['to'], entry?.['reason']],
+      ['rejected', 'spam@direct.stranger.example', [demoAddress], 'DIRECT_NOT_ENCRYPTED'],
+    );
+    assert.match(
+      (await run('inbound', 'show', String(entry?.['id']))).out,
+      /^reason\tDIRECT_NOT_ENCRYPTED$/m,
+    );
+    assert.equal((await run('inbound', 'list', '--reason', 'OTHER', '--json')).json.items.length, 0);
+    assert.equal((await run('inbound', 'show', 'nothing')).exitCode, 1);
+  });
+
+  it('leaves a row with his name for each call, and the identifiers alone', async () => {
+    const { out } = await run('audit', 'list', '--actor', 'operator:jo', '--limit', '500');
+    const actions = new Set(
+      out
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { action: string }).action),
+    );
+    for (const action of [
+      'message.find',
+      'message.show',
+      'message.retry',
+      'message.fail',
+      'queue.list',
+      'queue.retry',
+      'queue.hold',
+      'queue.release',
+      'inbound.list',
+      'inbound.show',
+    ])
+      assert.ok(actions.has(action), action);
+  });
+});
