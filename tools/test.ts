@@ -38,8 +38,7 @@ process.exitCode = failedChecks.length === 0 && hasPassed ? 0 : 1;
 
 interface TestRun {
   readonly file: string;
-  /** Where the file runs on PostgreSQL; on SQLite undefined. */
-  readonly postgres: RunningPostgres | undefined;
+  readonly onPostgres: boolean;
 }
 
 async function runTests(wanted: readonly string[]): Promise<boolean> {
@@ -57,13 +56,13 @@ async function runTests(wanted: readonly string[]): Promise<boolean> {
   const kill = (): void => postgres?.kill();
   running.add(kill);
   const waiting: TestRun[] = files.flatMap((file) => [
-    { file, postgres: undefined },
-    ...(postgres !== undefined && opening.includes(file) ? [{ file, postgres }] : []),
+    { file, onPostgres: false },
+    ...(postgres !== undefined && opening.includes(file) ? [{ file, onPostgres: true }] : []),
   ]);
   const results: TestFileResult[] = [];
   const runSome = async (): Promise<void> => {
     for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
-      const result = await runOne(run, running);
+      const result = await runOne(run, postgres, running);
       results.push(result);
       process.stdout.write(result.output);
     }
@@ -77,19 +76,27 @@ async function runTests(wanted: readonly string[]): Promise<boolean> {
   return hasPassed && (reason === undefined || mayLackPeers);
 }
 
-async function runOne({ file, postgres }: TestRun, running: Set<() => void>): Promise<TestFileResult> {
+async function runOne(
+  { file, onPostgres }: TestRun,
+  postgres: RunningPostgres | undefined,
+  running: Set<() => void>,
+): Promise<TestFileResult> {
   let own: (() => void) | undefined;
   const onProcess = (end: (() => void) | undefined): void => {
     if (own !== undefined) running.delete(own);
     if (end !== undefined) running.add(end);
     own = end;
   };
-  const onPostgres = { OPENHISP_TEST_ENGINE: 'postgresql', OPENHISP_TEST_POSTGRES: postgres?.url };
   return runTestFile(file, {
     cwd: root,
     limitMs,
     onProcess,
-    ...(postgres === undefined ? {} : { label: `${file}${postgresLabel}`, env: onPostgres }),
+    label: onPostgres ? `${file}${postgresLabel}` : file,
+    env: {
+      OPENHISP_TEST_ENGINE: onPostgres ? 'postgresql' : 'sqlite',
+      // Also for tests of both engines at once.
+      ...(postgres === undefined ? {} : { OPENHISP_TEST_POSTGRES: postgres.url }),
+    },
   });
 }
 

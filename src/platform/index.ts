@@ -25,6 +25,7 @@ export {
 export {
   compareStorage,
   copyStorage,
+  requireCopyable,
   type CopiedTable,
   type StorageCopyOptions,
 } from './storage/copy/copy-storage.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { openStorage, type Storage, type StorageOptions } from '../../src/platform/index.ts';
-import { startPostgres } from './postgres.ts';
+import { startPostgres, whyNoPostgres } from './postgres.ts';
 import { findProgram } from './processes.ts';
 
 const engine = process.env['OPENHISP_TEST_ENGINE'] ?? 'sqlite';
@@ -18,6 +18,11 @@ if (engine !== 'sqlite' && engine !== 'postgresql')
 
 /** For the few expectations that are one engine's alone. */
 export const isPostgres = engine === 'postgresql';
+
+/** Options for a test of both engines at once: it runs with the tests on SQLite, where there is a PostgreSQL. */
+export function needsBothEngines(): { skip: string | false } {
+  return { skip: isPostgres ? 'runs with the tests on SQLite' : (whyNoPostgres() ?? false) };
+}
 
 /** An empty database of the engine under test. */
 export interface TestDatabase {
@@ -52,9 +57,12 @@ process.once('exit', () => {
   spawnSync(findProgram('psql') ?? 'psql', ['-q', ...drops, server.url], { timeout: 20_000 });
 });
 
-/** Makes an empty database that is removed when the process ends. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const location: TestDatabase['location'] = isPostgres ? await createPostgresDatabase() : createSqliteFile();
+/** Makes an empty database, by default of the engine under test. It is removed when the process ends. */
+export async function createTestDatabase(
+  of: 'sqlite' | 'postgresql' = isPostgres ? 'postgresql' : 'sqlite',
+): Promise<TestDatabase> {
+  const location: TestDatabase['location'] =
+    of === 'postgresql' ? await createPostgresDatabase() : createSqliteFile();
   return testDatabaseAt(location);
 }
 

@@ -7,6 +7,7 @@ import {
   holdDataDir,
   openStorage,
   PlatformError,
+  requireCopyable,
   type CopiedTable,
   type Storage,
 } from '../../platform/index.ts';
@@ -47,6 +48,7 @@ interface Databases {
 
 async function copy(context: CliContext, options: TargetOption): Promise<void> {
   await withDatabases(context, options, async ({ file, source, target, targetName }) => {
+    await requireCopyable({ file, to: target });
     // Part of the chain that is copied, so that both databases tell of it.
     const sourceAudit = createAudit({ storage: source, clock: systemClock, log: silentLog });
     await sourceAudit.recordNow({

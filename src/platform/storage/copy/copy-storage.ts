@@ -47,6 +47,11 @@ export async function copyStorage(options: StorageCopyOptions): Promise<readonly
   });
 }
 
+/** Throws PLATFORM_STORAGE_COPY_REFUSED if `copyStorage` would, without copying anything. */
+export async function requireCopyable(options: Pick<StorageCopyOptions, 'file' | 'to'>): Promise<void> {
+  await withSnapshot(options, (snapshot, tx) => requireEmpty(tx, snapshot.tables));
+}
+
 /**
  * Reads both databases and compares them table by table. Throws PLATFORM_STORAGE_COPY_DIFFERS for the first table whose
  * rows differ.
