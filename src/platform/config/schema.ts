@@ -184,7 +184,10 @@ const delivery = section('Outbound mail', {
     description: 'Waits between tries, in order; the last one repeats.',
   }),
   giveUpHours: rate(24, 'After this time an undelivered message fails.'),
-  keepAttemptsDays: rate(90, 'Each attempt to deliver is a row; it is deleted after this time.'),
+  keepAttemptsDays: rate(
+    400,
+    'Each attempt to deliver is a row; it is deleted after this time. Evidence of delivery names the attempts that are kept.',
+  ),
 });
 
 const trust = section('Certificates and trust', {

@@ -1,4 +1,4 @@
-import type { Clock, Log } from '../../core/index.ts';
+import { hashInSlices, type Clock, type Log } from '../../core/index.ts';
 import {
   SmtpError,
   requirePublicHosts,
@@ -47,6 +47,7 @@ interface Findings {
   readonly sent: readonly DirectAddress[];
   readonly failures: ReadonlyMap<DirectAddress, Failure>;
   readonly met?: Pick<AttemptRecord, 'host' | 'address' | 'tls' | 'reply'>;
+  readonly sentHash?: string;
 }
 
 /** No further mail server is asked after this time; the lease is renewed meanwhile. */
@@ -80,7 +81,7 @@ export async function attemptDestination(
 }
 
 function readFindings(
-  { sent, failures, met }: Findings,
+  { sent, failures, met, sentHash = '' }: Findings,
   times: Pick<AttemptRecord, 'certificates' | 'startedAt' | 'durationMs'>,
 ): AttemptResult {
   const all = [...failures];
@@ -102,6 +103,7 @@ function readFindings(
       tls: met?.tls ?? '',
       reply: met?.reply || (worst?.text ?? ''),
       code: worst === undefined ? '' : worst.code || worst.reason,
+      sentHash,
       ...times,
     },
   };
@@ -135,7 +137,8 @@ async function carry(item: ClaimedDestination, share: SealedShare, parts: Attemp
   } catch (error) {
     return failAll(recipients, readFailure(error), {});
   }
-  return askHosts(item, { recipients, message: share.sealed, hosts }, parts);
+  const findings = await askHosts(item, { recipients, message: share.sealed, hosts }, parts);
+  return findings.sent.length === 0 ? findings : { ...findings, sentHash: await hashInSlices(share.sealed) };
 }
 
 interface Load {
