@@ -71,7 +71,11 @@ function sendTo(to: string): Promise<string> {
 async function run(...words: string[]): Promise<Run> {
   let [out, note] = ['', ''];
   const process_ = {
-    env: { OPENHISP_DATA_DIR: path.join(world.folder, 'hisp'), OPENHISP_OPERATOR: 'jo' },
+    env: {
+      OPENHISP_DATA_DIR: path.join(world.folder, 'hisp'),
+      OPENHISP_STORAGE_URL: world.databases[0]?.location.url,
+      OPENHISP_OPERATOR: 'jo',
+    },
     stdout: { write: (text: string) => void (out += text) },
     stderr: { write: (text: string) => void (note += text) },
     exitCode: undefined as number | undefined,

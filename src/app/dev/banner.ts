@@ -10,6 +10,7 @@ export function formatBanner(sandbox: Sandbox, currentDir: string): string {
     return relative.startsWith('..') ? file : relative;
   };
   const { baseUrl } = credentials;
+  const { isOnPostgres } = sandbox;
   const width = Math.max(...Object.keys(partners).map((name) => name.length));
   const outcomes = Object.entries(partners).map(([name, address]) => `    ${name.padEnd(width)}  ${address}`);
   const bearer = '-H "Authorization: Bearer $TOKEN"';
@@ -48,7 +49,7 @@ sleep 2; curl -s ${bearer} "$BASE_URL/messaging/dirmsg/status/$ID"; echo
 curl -s ${bearer} "$BASE_URL/messaging/dirmsg/inbox"; echo
 curl -s ${world.side.baseUrl}/webhook
 
-# look at it as its operator
+# look at it as its operator${isOnPostgres ? ', with OPENHISP_STORAGE_URL as here' : ''}
 npx openhisp address list ${domains.own} --data-dir ${shown(sandbox.dataDir)}
 npx openhisp audit list --limit 5 --data-dir ${shown(sandbox.dataDir)}
 

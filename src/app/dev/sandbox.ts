@@ -33,6 +33,8 @@ export interface Sandbox extends Closable {
   readonly dataDir: string;
   readonly envFile: string;
   readonly sendFile: string;
+  /** True if our HISP's database is in PostgreSQL. */
+  readonly isOnPostgres: boolean;
 }
 
 /** Short windows and retries, so that every outcome can be watched within a minute. */
@@ -121,6 +123,7 @@ async function furnish(world: World, options: SandboxOptions): Promise<Sandbox> 
     world,
     credentials,
     ...files,
+    isOnPostgres: options.storageUrls?.own !== undefined,
     async close() {
       await edge.close();
       await world.close();
