@@ -1,14 +1,30 @@
 /** Reads followed by writes, from two nodes at the same moment: what must be one stays one. */
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
 import { createManualClock, silentLog, systemClock } from '../../src/core/index.ts';
-import { openVault, parseMasterKey, PlatformError, type Storage } from '../../src/platform/index.ts';
+import {
+  joinNodes,
+  openVault,
+  parseMasterKey,
+  PlatformError,
+  type Storage,
+} from '../../src/platform/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import { createOauth, type Oauth } from '../../src/service/oauth/index.ts';
 import { createTrust, type Trust } from '../../src/service/trust/index.ts';
 import { removeProvisioned, storeProvisioned } from '../../src/service/directory/store/provisioned.ts';
-import { beginLoad, failLoad, reserveIds, rollBack } from '../../src/service/directory/store/loads.ts';
+import { claimGeneration } from '../../src/service/directory/store/claim-generation.ts';
+import { retireGenerations } from '../../src/service/directory/store/clear-loads.ts';
+import {
+  activateLoad,
+  beginLoad,
+  failLoad,
+  reserveIds,
+  rollBack,
+  storeBlocks,
+} from '../../src/service/directory/store/loads.ts';
+import { createSendLimit } from '../../src/service/messaging/send/limit-sends.ts';
 import { getState, lockState, loadState, updateState } from '../../src/service/directory/store/state.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { openAuthority } from '../../src/app/dev/index.ts';
@@ -319,4 +335,58 @@ test('a client gets at most two secrets, the same anchor is stored once, one key
     assert.deepEqual(codesOf(retired), ['TRUST_KEY_LAST_ACTIVE']);
     await Promise.all([a, b].map((id) => first.trust.retireKeyPair(id, { isForced: true })));
   }
+});
+
+test('a generation stays while a running node serves it, and goes when that node has gone', async (t) => {
+  const [{ storage, audit }, other] = await openNodes(t);
+  await loadState(storage);
+  const joined = { log: silentLog, version: '1.0.0', heartbeatMs: 3_600_000 };
+  const node = await joinNodes({ ...joined, storage: other.storage, id: randomUUID() });
+  const db = storage.tables<DirectoryTables>();
+  const activate = async (): Promise<number> => {
+    const start = { kind: 'full', format: 'csv', source: 'test' } as const;
+    const load = await beginLoad(storage, systemClock, start);
+    const block = { keys: Buffer.alloc(16), records: Buffer.from('x'), recordCount: 1 };
+    await storeBlocks(storage, systemClock, load.id, 0, [block]);
+    await activateLoad(
+      { storage, clock: systemClock, audit },
+      {
+        load,
+        parentId: null,
+        blockCount: 1,
+        report: { ...start, recordCount: 1 },
+        unusedIds: { first: 0, end: 0 },
+      },
+    );
+    await retireGenerations(storage);
+    return load.id;
+  };
+  const hasBlocks = async (id: number): Promise<boolean> =>
+    (await db.selectFrom('directory_block').select('sequence').where('load_id', '=', id).execute()).length >
+    0;
+  const first = await activate();
+  const claimed = await claimGeneration(other.storage, node.id);
+  assert.equal(claimed.active_load_id, first);
+  for (let more = 0; more < 4; more++) await activate();
+  assert.equal(await hasBlocks(first), true);
+  await node.close();
+  await activate();
+  assert.equal(await hasBlocks(first), false);
+  assert.deepEqual(await db.selectFrom('directory_node').selectAll().execute(), []);
+});
+
+test('the rate of sends and of searches is divided by the running nodes', () => {
+  let nodes = 1;
+  const clock = createManualClock(new Date());
+  const limitSends = createSendLimit({ ratePerSecond: 4, burst: 8 }, clock, () => nodes);
+  const limitOf = (client: string): number => {
+    let limit = 0;
+    limitSends({ clientId: client, limits: {} }, (taken) => (limit = taken.limit));
+    return limit;
+  };
+  assert.equal(limitOf('a'), 8);
+  nodes = 3;
+  assert.equal(limitOf('b'), 2);
+  nodes = 100;
+  assert.equal(limitOf('c'), 1);
 });

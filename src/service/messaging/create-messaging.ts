@@ -8,6 +8,7 @@ import {
   type AnyTransaction,
   type Metrics,
   type Worker,
+  type Nodes,
 } from '../../platform/index.ts';
 import type { DeliveryOutcome } from '../delivery/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
@@ -52,6 +53,8 @@ export interface MessagingOptions extends Omit<
   readonly limits?: SendLimits;
   /** Of a client without limits of its own. */
   readonly sendRate?: SendRate;
+  /** This node among the others; without it there are none. */
+  readonly nodes?: Pick<Nodes, 'liveCount'>;
   readonly checkLimits?: CheckLimits;
   readonly spoolLimits?: SpoolLimits;
   readonly windows?: NoticeWindows;
@@ -151,7 +154,11 @@ export function createMessaging(options: MessagingOptions): Messaging {
   serveInboundHooks(parts, db);
   return {
     limits: parts.limits,
-    limitSends: createSendLimit(options.sendRate ?? defaultSendRate, parts.clock),
+    limitSends: createSendLimit(
+      options.sendRate ?? defaultSendRate,
+      parts.clock,
+      () => options.nodes?.liveCount ?? 1,
+    ),
     send: (client, body, origin) => sendMessage(parts, client, body, origin),
     getStatus: (client, messageId) => getStatus(parts, client, messageId),
     listStatus: (client, body) => listStatus(parts, client, body),

@@ -57,6 +57,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   });
   const db = new Kysely<unknown>({ dialect });
   const tasks = new Set<string>();
+  const held = new Set<string>();
   const listeners = new Map<string, Set<() => void>>();
   let closing: Promise<void> | undefined;
 
@@ -89,6 +90,23 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
       } finally {
         tasks.delete(task);
       }
+    },
+    async hold(name) {
+      if (held.has(name)) return undefined;
+      held.add(name);
+      let isHeld = true;
+      return {
+        get isHeld() {
+          return isHeld;
+        },
+        async release() {
+          if (isHeld) held.delete(name);
+          isHeld = false;
+        },
+      };
+    },
+    async listHeld(names) {
+      return new Set(names.filter((name) => held.has(name)));
     },
     announce(tx, topic) {
       storage.afterCommit(tx, () => {

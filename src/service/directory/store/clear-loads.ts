@@ -1,9 +1,10 @@
 import type { Storage } from '../../../platform/index.ts';
 import { keptGenerations, keptRemovals } from '../limits.ts';
+import { findClaimedLoads } from './claim-generation.ts';
 import { findLoad, lockState, readChain, updateState, type DirectoryDb } from './state.ts';
 import type { DirectoryTables } from './tables.ts';
 
-/** Removes the generations that neither serve nor can be rolled back to; their reports stay. */
+/** Removes the generations that no node serves and that cannot be rolled back to; their reports stay. */
 export async function retireGenerations(storage: Storage): Promise<void> {
   const db = storage.tables<DirectoryTables>();
   await storage.transaction((tx: DirectoryDb) => markRetired(storage, tx));
@@ -15,7 +16,7 @@ export async function retireGenerations(storage: Storage): Promise<void> {
 /** Under the lock of the state: a rollback cannot make a generation active that is being retired. */
 async function markRetired(storage: Storage, tx: DirectoryDb): Promise<void> {
   const { active_load_id: activeId } = await lockState(storage, tx);
-  const kept = new Set<number>();
+  const kept = new Set(await findClaimedLoads(storage, tx));
   for (let id = activeId, left = keptGenerations; id !== null && left >= 0; left--) {
     const load = await findLoad(tx, id);
     if (load?.state !== 'ready') break;
