@@ -44,7 +44,8 @@ export interface PostgresOptions {
 const streamConnections = 4;
 /** A reader of a stream may pause; an abandoned one keeps the server from cleaning up. */
 const streamPauseMs = 600_000;
-const transactionPauseMs = 60_000;
+/** Shortest pause inside a transaction after which the server ends it. */
+const minTransactionPauseMs = 5000;
 /** What the client waits longer than the server does. */
 const answerMarginMs = 15_000;
 const oldestVersion = 130_000;
@@ -62,7 +63,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const limits: ConnectionLimits = {
     statementMs: statementTimeoutMs,
     lockMs: lockTimeoutMs,
-    idleInTransactionMs: transactionPauseMs,
+    // A node that stands still inside a transaction holds up the others; shorter than they wait for its locks.
+    idleInTransactionMs: Math.max(minTransactionPauseMs, Math.floor(lockTimeoutMs * 0.8)),
   };
   const connectWith = clientOptions(target, limits);
   const counts = { transactions: 0, commits: 0, statements: 0 };
