@@ -63,7 +63,9 @@ export async function findEvents(
   }
   const rows = await query
     // An action has an index by time.
-    .$if(filter.action !== undefined, (one) => one.orderBy('recorded_at', 'desc'))
+    .$if(filter.action !== undefined && filter.requestId === undefined, (one) =>
+      one.orderBy('recorded_at', 'desc'),
+    )
     .orderBy('sequence', 'desc')
     .limit(Math.min(filter.limit ?? 100, 1000))
     .execute();

@@ -54,19 +54,31 @@ export async function findMessages(
   const ids = await findIds(db, audit, query);
   if (ids?.length === 0) return { items: [] };
   const size = pageSize(query.limit);
-  const { address } = query;
-  const lists =
-    address === undefined
-      ? [await search(db, query, ids, size)]
-      : await Promise.all([
-          search(db, query, ids, size, { side: 'to', key: addressKey(address as DirectAddress) }),
-          search(db, query, ids, size, { side: 'from', key: addressKey(address as DirectAddress) }),
-        ]);
+  const lists = await Promise.all(splitQuery(query).map((one) => search(db, one, ids, size)));
   const rows = new Map(lists.flat().map((row) => [row.id, row]));
   const sorted = [...rows.values()].toSorted(
     (a, b) => b.acceptedAt.getTime() - a.acceptedAt.getTime() || (a.id < b.id ? 1 : -1),
   );
   return toPage(sorted, size, ({ acceptedAt, id }) => ({ at: acceptedAt.getTime(), id }));
+}
+
+/** Each part is served by one index. */
+function splitQuery(query: MessageQuery): readonly PartQuery[] {
+  const { address, state, reason } = query;
+  if (address !== undefined) {
+    const key = addressKey(address as DirectAddress);
+    return [
+      { ...query, side: { side: 'to', key } },
+      { ...query, side: { side: 'from', key } },
+    ];
+  }
+  // Only what has failed or expired has a reason.
+  if (reason !== undefined && state === undefined)
+    return [
+      { ...query, state: 'failed' },
+      { ...query, state: 'expired' },
+    ];
+  return [query];
 }
 
 function checkWords({ state, reason }: MessageQuery): void {
@@ -113,22 +125,22 @@ interface Side {
   readonly key: string;
 }
 
+interface PartQuery extends MessageQuery {
+  readonly side?: Side;
+}
+
 async function search(
   db: Kysely<MessagingTables>,
-  { clientId, state, reason, since, until, cursor }: MessageQuery,
+  { clientId, state, reason, since, until, cursor, side: address }: PartQuery,
   ids: readonly string[] | undefined,
   size: number,
-  address?: Side,
 ): Promise<FoundMessage[]> {
-  // Both times are the same; the one that is named decides which index is walked.
-  const time =
-    address?.side === 'to' || (address === undefined && clientId === undefined && state !== undefined)
-      ? 'r.created_at'
-      : 'm.created_at';
+  const isByState = address === undefined && ids === undefined && rareStates.has(state ?? '');
+  // Both times are the same; the table that is walked first decides which index serves.
+  const isByRecipient = isByState || address?.side === 'to';
+  const time = isByRecipient ? 'r.created_at' : 'm.created_at';
   const after = readCursor(cursor);
-  const rows = await db
-    .selectFrom('message_recipient as r')
-    .innerJoin('message as m', 'm.id', 'r.message_id')
+  const rows = await joinTables(db, isByRecipient)
     .select(['r.id', 'r.address', 'r.state', 'r.reason', 'r.status_code', 'r.status_at'])
     .select(['m.uuid', 'm.wire_id', 'm.client_id', 'm.sender', 'm.created_at'])
     .$if(ids !== undefined, (query) => query.where('m.id', 'in', ids ?? []))
@@ -136,7 +148,7 @@ async function search(
     .$if(address?.side === 'from', (query) => query.where('m.sender_key', '=', address?.key ?? ''))
     .$if(clientId !== undefined, (query) => query.where('m.client_id', '=', clientId ?? ''))
     .$if(state !== undefined, (query) => query.where('r.state', '=', state as RecipientState))
-    .$if(state !== undefined && indexedStates.has(state), (query) =>
+    .$if(isByState, (query) =>
       // The words of the partial index.
       query.where(sql<boolean>`r.state in ('queued', 'sent', 'failed', 'expired')`),
     )
@@ -167,4 +179,13 @@ async function search(
   }));
 }
 
-const indexedStates: ReadonlySet<string> = new Set(['queued', 'sent', 'failed', 'expired']);
+/** Those that have an index, because they are few. */
+const rareStates: ReadonlySet<string> = new Set(['queued', 'sent', 'failed', 'expired']);
+
+// SQLite keeps the order of a cross join, and so walks the table that is named first.
+function joinTables(db: Kysely<MessagingTables>, isByRecipient: boolean) {
+  const joined = isByRecipient
+    ? db.selectFrom('message_recipient as r').crossJoin('message as m')
+    : db.selectFrom('message as m').crossJoin('message_recipient as r');
+  return joined.whereRef('m.id', '=', 'r.message_id');
+}
