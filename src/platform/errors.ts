@@ -14,6 +14,7 @@ export const platformErrors = {
   PLATFORM_KEY_FILE_UNUSABLE: { kind: 'internal' },
   PLATFORM_LEASE_LOST: { kind: 'conflict' },
   PLATFORM_MASTER_KEY_INVALID: { kind: 'internal' },
+  PLATFORM_NODE_ID_TAKEN: { kind: 'conflict' },
   PLATFORM_SEAL_BROKEN: { kind: 'internal' },
   PLATFORM_SEAL_KEY_UNKNOWN: { kind: 'unavailable' },
   PLATFORM_STORAGE_BUSY: { kind: 'unavailable' },

@@ -15,6 +15,7 @@ export {
   type AnyTransaction,
   type BulkInsert,
   type Collector,
+  type Held,
   type PreparedQuery,
   type QueryTarget,
   type Storage,
@@ -38,6 +39,7 @@ export { createVault, type Vault } from './vault/vault.ts';
 export { hasDataKeys, openVault, type StoredVault, type VaultOptions } from './vault/open-vault.ts';
 export {
   loadMasterKey,
+  loadMasterKeys,
   masterKeyId,
   parseMasterKey,
   type MasterKey,
@@ -68,6 +70,7 @@ export { createFairSlots, type FairSlots, type FairSlotsLimits } from './admissi
 export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
 export { holdDataDir } from './work/hold-data-dir.ts';
 export { holdFile } from './work/hold-file.ts';
+export { joinNodes, listLiveNodes, type NodeRow, type Nodes, type NodesOptions } from './work/nodes.ts';
 export { nodeId } from './work/node-id.ts';
 export { loadConfig } from './config/load-config.ts';
 export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';

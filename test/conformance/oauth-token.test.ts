@@ -303,6 +303,17 @@ test('OAUTH-12: failed requests are held back with 429 and Retry-After, before a
   assert.equal((await guarded.token(grant)).status, 200);
 });
 
+test('OAUTH-12: a client that has authenticated lately is not held back because of strangers at its address', async () => {
+  const guarded = await startOauthServer({
+    limits: { attemptsPerMinute: 3, tokensPerSecond: 1000, tokensBurst: 1000 },
+  });
+  assert.equal((await guarded.token(grant)).status, 200);
+  const wrong = { authorization: basic({ clientId: guarded.client.clientId, clientSecret: 'x' }) };
+  for (let attempt = 0; attempt < 5; attempt++) await guarded.token(grant, wrong);
+  assert.equal((await guarded.token(grant, wrong)).status, 429);
+  assert.equal((await guarded.token(grant)).status, 200);
+});
+
 test('OAUTH-12: a client that asks for tokens without end is held back, too', async () => {
   const guarded = await startOauthServer({
     limits: { attemptsPerMinute: 100, tokensPerSecond: 1, tokensBurst: 2 },

@@ -206,6 +206,7 @@ async function start(
     dns,
     smtp,
     peerPort,
+    allowsPrivateHosts: options.allowsPrivateHosts ?? true,
     concurrency: 8,
     leaseMs: 60_000,
     lifetimeMs: 3_600_000,

@@ -50,7 +50,9 @@ const agent: Agent = {
       : { usable: recipients.map((address) => ({ address, certificates: [] })), refused: [] },
   seal: async (_from, message) => message,
   openIncoming: async (envelope, options = {}) =>
-    mode === '--stuck' ? never : { ...(await openPlain(envelope, options)), signerFingerprint: '' },
+    mode === '--stuck'
+      ? never
+      : { ...(await openPlain(envelope, options)), signerFingerprint: '', signerPath: [] },
   close: async () => {},
 } as Agent;
 const dns = {
@@ -81,6 +83,7 @@ const delivery = await createDelivery({
   dns,
   smtp,
   peerPort: Number(smtpPort),
+  allowsPrivateHosts: true,
   concurrency: 8,
   leaseMs: 1_000,
   lifetimeMs: 3_600_000,

@@ -183,6 +183,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
         if (deliveryFault !== undefined) throw deliveryFault;
         storage.afterCommit(tx, () => deliveries.push(request));
       },
+      listAttempts: async () => [],
       findWaiting: async (ids) => waiting.filter(({ deliveryId }) => ids.includes(deliveryId)),
     },
     agent: {

@@ -48,6 +48,8 @@ export interface StatusEvent {
 export interface ProcessWorld {
   readonly sender: HispProcess;
   readonly receiver: HispProcess;
+  /** Starts another node of the sender, over the same database; mail to the sender still goes to the first one. */
+  addSender(): Promise<HispProcess>;
   /** Hears of every notification. */
   onNotification(listener: (event: StatusEvent) => void): void;
   close(): Promise<void>;
@@ -62,6 +64,7 @@ export interface ProcessWorldOptions {
 }
 
 const hosts = { sender: '127.0.0.1', receiver: '127.0.0.2' } as const;
+const addedHost = '127.0.0.3';
 
 export async function startProcessWorld(options: ProcessWorldOptions): Promise<ProcessWorld> {
   const listeners: ((event: StatusEvent) => void)[] = [];
@@ -79,7 +82,7 @@ export async function startProcessWorld(options: ProcessWorldOptions): Promise<P
     baseUrl: sideUrl,
     clock: systemClock,
   });
-  const smtpPort = await choosePort(Object.values(hosts), 0);
+  const smtpPort = await choosePort([...Object.values(hosts), addedHost], 0);
   const parties = {
     sender: await makeParty(authority, 'sender'),
     receiver: await makeParty(authority, 'receiver'),
@@ -89,12 +92,24 @@ export async function startProcessWorld(options: ProcessWorldOptions): Promise<P
   const place = { folder: options.folder, smtpPort, dnsPort: dns.port, sideUrl, authority };
   const receiver = await startHispProcess('receiver', parties.receiver, place, options);
   const sender = await startHispProcess('sender', parties.sender, place, options);
+  const added: HispProcess[] = [];
   return {
     sender,
     receiver,
+    async addSender() {
+      const nodePlace = {
+        ...place,
+        host: addedHost,
+        dataDir: `sender-${added.length + 2}`,
+        client: sender.ready,
+      };
+      const node = await startHispProcess('sender', parties.sender, nodePlace, options);
+      added.push(node);
+      return node;
+    },
     onNotification: (listener) => void listeners.push(listener),
     async close() {
-      for (const { process: child } of [sender, receiver]) await closeChild(child);
+      for (const { process: child } of [...added, sender, receiver]) await closeChild(child);
       await dns.close();
       side.closeAllConnections();
       side.close();
@@ -135,6 +150,10 @@ interface Place {
   readonly dnsPort: number;
   readonly sideUrl: string;
   readonly authority: SandboxAuthority;
+  /** Of a further node. */
+  readonly host?: string;
+  readonly dataDir?: string;
+  readonly client?: Ready;
 }
 
 async function startHispProcess(
@@ -151,9 +170,9 @@ async function startHispProcess(
     anchor: Buffer.from(place.authority.certificate.der).toString('base64'),
     webhookUrl: `${place.sideUrl}/webhook`,
     settings: {
-      dataDir: path.join(place.folder, who),
+      dataDir: path.join(place.folder, place.dataDir ?? who),
       'http.port': '0',
-      'smtp.host': hosts[who],
+      'smtp.host': place.host ?? hosts[who],
       'smtp.isBehindRelay': 'true',
       'smtp.port': String(place.smtpPort),
       'smtp.peerPort': String(place.smtpPort),
@@ -171,7 +190,8 @@ async function startHispProcess(
   let ready: Ready | undefined;
 
   async function start(): Promise<void> {
-    const client = ready === undefined ? {} : { client: ready };
+    const known = ready ?? place.client;
+    const client = known === undefined ? {} : { client: known };
     child = fork(path.join(import.meta.dirname, 'hisp-process.ts'), [JSON.stringify({ ...task, ...client })]);
     ready = (await waitFor(child, 'ready')).ready;
   }

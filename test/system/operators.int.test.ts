@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Command } from 'commander';
 import { createCliContext } from '../../src/app/cli/context.ts';
+import { addEvidenceCommands } from '../../src/app/cli/evidence/index.ts';
+import { verifyEvidence } from '../../src/app/cli/evidence/verify-evidence.ts';
 import { addMessageCommands } from '../../src/app/cli/message/index.ts';
 import { addOperationCommands } from '../../src/app/cli/operation.ts';
-import { demoAddress, partners } from '../../src/app/dev/index.ts';
+import { createEdgeClient, demoAddress, ensureClient, partners } from '../../src/app/dev/index.ts';
+import type { MessagingTables } from '../../src/service/messaging/index.ts';
 import {
   openTestSandbox,
   readStatus,
@@ -15,9 +20,16 @@ import {
   type TestSandbox,
 } from './sandbox-fixture.ts';
 
+const newMessageId = 'urn:uuid:00000000-0000-4000-8000-000000000000';
 const secret = 'Quillfeather-of-the-subject';
 /** A domain of the silent mail server that nobody answers for: its mail host's address has no listener. */
 const downDomain = 'direct.down.example';
+
+interface SignedParts {
+  readonly payload: string;
+  readonly protected: string;
+  readonly signature: string;
+}
 
 interface Waiting extends RecipientStatus {
   readonly statusText: string;
@@ -72,6 +84,7 @@ async function run(...words: string[]): Promise<Run> {
   const program = new Command('openhisp').exitOverride();
   addMessageCommands(program, context);
   addOperationCommands(program, context);
+  addEvidenceCommands(program, context);
   await program.parseAsync(words, { from: 'user' });
   assert.ok(!out.includes(secret) && !note.includes(secret), 'no content is shown');
   const json = (words.includes('--json') && out !== '' ? JSON.parse(out) : {}) as Run['json'];
@@ -161,7 +174,7 @@ describe('an operator of the running service', () => {
     const status = await readStatus(world.client, waiting);
     assert.deepEqual([status.messageStatus, status.result[0]?.reason], ['failed', 'cancelled']);
     assert.equal((await run('message', 'retry', waiting)).exitCode, 1);
-    assert.equal((await run('message', 'show', 'urn:uuid:00000000-0000-4000-8000-000000000000')).exitCode, 1);
+    assert.equal((await run('message', 'show', newMessageId)).exitCode, 1);
   });
 
   it('sees what was rejected, from and to whom, and why', async () => {
@@ -187,6 +200,107 @@ describe('an operator of the running service', () => {
     assert.equal((await run('inbound', 'show', 'nothing')).exitCode, 1);
   });
 
+  it('proves a delivery: what was sent, and the signed notices, in one document that is checked offline', async () => {
+    await waitFor(
+      () => readStatus(world.client, delivered),
+      ({ messageStatus }) => messageStatus === 'processed',
+    );
+    const file = path.join(world.folder, 'evidence.json');
+    assert.equal((await run('message', 'evidence', delivered, '--out', file)).exitCode, undefined);
+    const fromApi = (await world.client.get(
+      `/messaging/dirmsg/evidence/${encodeURIComponent(delivered)}`,
+    )) as SignedParts;
+    const text = await readFile(file, 'utf8');
+    for (const one of [text, JSON.stringify(fromApi)]) {
+      const verified = verifyEvidence(one);
+      assert.deepEqual(verified.problems, []);
+      const [recipient] = verified.recipients;
+      assert.deepEqual(
+        [recipient?.address, recipient?.status, recipient?.notices.map(({ disposition }) => disposition)],
+        [partners.processed, 'processed', ['processed']],
+      );
+      assert.match(recipient?.sent[0]?.sha256 ?? '', /^[0-9a-f]{64}$/);
+      assert.ok((recipient?.notices[0]?.signerPath.length ?? 0) >= 2);
+      assert.equal(verified.document.fromDirectAddress, demoAddress);
+    }
+    const page = await run('evidence', 'verify', file);
+    assert.match(page.out, /^Notice +processed, received .*\n(.*\n)*All signatures hold\.\n$/m);
+    assert.equal(page.exitCode, undefined);
+    assert.equal((await run('message', 'evidence', delivered, '--out', file)).exitCode, 1);
+  });
+
+  it('the hash is that of the bytes that the peer was given', async () => {
+    const messageId = await sendTo(partners.expired);
+    const mail = await waitFor(
+      () => world.sandbox.world.silentMail.find(({ recipients }) => recipients.includes(partners.expired)),
+      (one) => one !== undefined,
+    );
+    await waitFor(
+      () => readStatus(world.client, messageId),
+      ({ messageStatus }) => messageStatus !== 'queued',
+    );
+    const signed = (await world.client.get(
+      `/messaging/dirmsg/evidence/${encodeURIComponent(messageId)}`,
+    )) as SignedParts;
+    const sent = verifyEvidence(JSON.stringify(signed)).recipients[0]?.sent[0];
+    assert.equal(
+      sent?.sha256,
+      createHash('sha256')
+        .update(mail?.message ?? '')
+        .digest('hex'),
+    );
+  });
+
+  it('evidence that was changed is not valid', async () => {
+    const signed = (await world.client.get(
+      `/messaging/dirmsg/evidence/${encodeURIComponent(delivered)}`,
+    )) as SignedParts;
+    type Document = { createdTime: string; wireMessageId: string; result: { notices: unknown[] }[] };
+    const change = (work: (document: Document) => void): readonly string[] => {
+      const document = JSON.parse(Buffer.from(signed.payload, 'base64url').toString()) as Document;
+      work(document);
+      const payload = Buffer.from(JSON.stringify(document)).toString('base64url');
+      return verifyEvidence(JSON.stringify({ ...signed, payload })).problems;
+    };
+    assert.deepEqual(
+      change(() => {}),
+      [],
+    );
+    const unsigned = 'the signature of the document does not hold';
+    assert.deepEqual(
+      change((document) => (document.createdTime = new Date().toISOString())),
+      [unsigned],
+    );
+    const without = change((document) => document.result[0]?.notices.pop());
+    assert.equal(without.length, 2);
+    assert.match(without[1] ?? '', /no valid notice/);
+    assert.match(change((document) => (document.wireMessageId = '<x@y>'))[1] ?? '', /not about <x@y>/);
+    assert.match(
+      change((document) => (document.createdTime = '2001-01-01T00:00:00.000Z'))[1] ?? '',
+      /was not valid at/,
+    );
+    for (const text of ['', '[]', '{}', JSON.stringify({ ...signed, protected: 'e30' })])
+      assert.throws(() => verifyEvidence(text), SyntaxError);
+    assert.equal((await run('evidence', 'verify', path.join(world.folder, 'missing'))).exitCode, 1);
+  });
+
+  it('SEC-05: the kept notices are sealed, and another client gets no evidence', async () => {
+    const rows = await world.sandbox.world.hisp.storage
+      .tables<MessagingTables>()
+      .selectFrom('mdn_evidence')
+      .selectAll()
+      .execute();
+    assert.ok(rows.length > 0);
+    assert.ok(rows.every((row) => !Buffer.from(row.sealed_mdn).includes('isposition')));
+    const hisp = world.sandbox.world.hisp;
+    const file = path.join(world.folder, 'other-client.json');
+    const other = createEdgeClient(
+      await ensureClient({ hisp, file, name: 'other', directAddresses: ['other@direct.riverside.example'] }),
+    );
+    for (const id of [delivered, newMessageId])
+      await assert.rejects(other.get(`/messaging/dirmsg/evidence/${encodeURIComponent(id)}`), /404/);
+  });
+
   it('leaves a row with his name for each call, and the identifiers alone', async () => {
     const { out } = await run('audit', 'list', '--actor', 'operator:jo', '--limit', '500');
     const actions = new Set(
@@ -206,6 +320,7 @@ describe('an operator of the running service', () => {
       'queue.release',
       'inbound.list',
       'inbound.show',
+      'message.evidence',
     ])
       assert.ok(actions.has(action), action);
   });

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { systemClock, type Closable } from '../../core/index.ts';
 import {
   hasDataKeys,
-  loadMasterKey,
+  loadMasterKeys,
   openStorage,
   openVault,
   type Config,
@@ -18,6 +18,8 @@ export interface CliContext {
   print(text: string): void;
   /** Progress and warnings, on standard error. */
   note(text: string): void;
+  /** True if nobody reads standard output any more, as after `| head`: what is still to be printed may be left out. */
+  isOutputClosed(): boolean;
   /** True if standard error is a terminal, so that a progress bar may redraw its line. */
   readonly isTerminal: boolean;
   /** Sets the exit code; the process ends when its work is done. */
@@ -52,7 +54,10 @@ function nameOperator(name: string): string {
 
 export interface CliProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdout: { write(text: string): unknown };
+  readonly stdout: {
+    write(text: string): unknown;
+    on?(event: 'error', listener: (error: Error) => void): unknown;
+  };
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
   exitCode?: number | string | null | undefined;
 }
@@ -60,6 +65,11 @@ export interface CliProcess {
 /** The context of one run of the command line. `named` may be filled in until the command runs. */
 export function createCliContext(process: CliProcess, named: NamedInstallation = {}): CliContext {
   const { env } = process;
+  let isOutputClosed = false;
+  process.stdout.on?.('error', (error) => {
+    if (!('code' in error) || error.code !== 'EPIPE') throw error;
+    isOutputClosed = true;
+  });
   const note = (text: string): void => void process.stderr.write(`${text}\n`);
 
   let given: string | undefined;
@@ -77,11 +87,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
       await storage.migrate();
       const vault = await openVault({
         storage,
-        masterKey: loadMasterKey({
-          base64: config.vault.masterKey,
-          file: config.vault.masterKeyFile,
-          createsFile: !(await hasDataKeys(storage)),
-        }),
+        ...loadMasterKeys(config.vault, !(await hasDataKeys(storage))),
         clock: systemClock,
       });
       return { config, storage, vault, close: () => storage.close() };
@@ -93,8 +99,11 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
 
   return {
     env,
-    print: (text) => void process.stdout.write(`${text}\n`),
+    print(text) {
+      if (!isOutputClosed) process.stdout.write(`${text}\n`);
+    },
     note,
+    isOutputClosed: () => isOutputClosed,
     isTerminal: process.stderr.isTTY === true,
     setExitCode: (code) => {
       process.exitCode = code;

@@ -105,6 +105,25 @@ describe('the installation that commands work on', () => {
     }
   });
 
+  test('audit list ends quietly when nobody reads on, as before "| head -1"', async () => {
+    const child = endWithTests(
+      spawn(
+        '/bin/sh',
+        [
+          '-c',
+          '"$0" "$1" audit list --all --data-dir one | true; exit 0',
+          process.execPath,
+          path.join(root, 'bin/openhisp.js'),
+        ],
+        { cwd: folder, env: { PATH: process.env['PATH'] }, stdio: ['ignore', 'ignore', 'pipe'] },
+      ),
+    );
+    let note = '';
+    child.stderr.on('data', (chunk: Buffer) => (note += chunk.toString()));
+    await once(child, 'close');
+    assert.equal(note, `Installation: ${path.join(folder, 'one')}\n`);
+  });
+
   test('a configuration file that does not say where it is names none', async () => {
     writeFileSync(path.join(folder, 'nowhere.json'), JSON.stringify({ log: { level: 'warn' } }));
     const { code, note } = await run(['domain', 'list', '--config', 'nowhere.json']);

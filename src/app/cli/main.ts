@@ -17,6 +17,7 @@ const groups: readonly (readonly [names: readonly string[], load: () => Promise<
   [['domain', 'key', 'anchor', 'bundle'], async () => (await import('./trust.ts')).addTrustCommands],
   [['webhook'], async () => (await import('./webhook.ts')).addWebhookCommands],
   [['message', 'queue', 'inbound'], async () => (await import('./message/index.ts')).addMessageCommands],
+  [['evidence'], async () => (await import('./evidence/index.ts')).addEvidenceCommands],
   [['mail'], async () => (await import('./mail.ts')).addMailCommands],
   [['audit', 'vault', 'backup'], async () => (await import('./operation.ts')).addOperationCommands],
   [['storage'], async () => (await import('./storage.ts')).addStorageCommands],

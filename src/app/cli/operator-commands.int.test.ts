@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import Database from 'better-sqlite3';
 import { Command } from 'commander';
 import { addClientCommands } from './client.ts';
 import { createCliContext } from './context.ts';
@@ -21,10 +22,12 @@ interface Run {
 }
 
 /** Runs one command on the test's installation, with its own output. */
-async function run(...words: string[]): Promise<Run> {
+const run = (...words: string[]): Promise<Run> => runIn(folder, ...words);
+
+async function runIn(dataDir: string, ...words: string[]): Promise<Run> {
   let [out, note] = ['', ''];
   const process_ = {
-    env: { OPENHISP_DATA_DIR: folder, OPENHISP_OPERATOR: 'jo.miller' },
+    env: { OPENHISP_DATA_DIR: dataDir, OPENHISP_OPERATOR: 'jo.miller' },
     stdout: { write: (text: string) => void (out += text) },
     stderr: { write: (text: string) => void (note += text) },
     exitCode: undefined as number | undefined,
@@ -116,11 +119,39 @@ test('an operator has a name: --as, OPENHISP_OPERATOR or the login name', () => 
   for (const name of ['', ' ', 'a\nb', 'x'.repeat(81)]) assert.throws(() => nameOf({}, name), RangeError);
 });
 
+test('the audit is listed page by page, filtered by outcome and time', async () => {
+  const all = (await run('audit', 'list', '--all')).out.trim().split('\n');
+  const sequenceOf = (line = '') => (JSON.parse(line) as { sequence: number }).sequence;
+  assert.ok(all.length > 4);
+  const first = await run('audit', 'list', '--limit', '2');
+  const before = sequenceOf(first.out.trim().split('\n')[1]);
+  assert.match(first.note, new RegExp(`More: --before ${before}\n$`));
+  const rest = await run('audit', 'list', '--before', String(before), '--limit', '10000');
+  assert.deepEqual([...first.out.trim().split('\n'), ...rest.out.trim().split('\n')], all);
+  assert.equal((await run('audit', 'list', '--outcome', 'refused')).out, '');
+  assert.equal((await run('audit', 'list', '--since', '2999-01-01')).out, '');
+  assert.equal((await run('audit', 'list', '--until', '2001-01-01')).out, '');
+  assert.notEqual((await run('audit', 'list', '--outcome', 'ok', '--since', '2001-01-01')).out, '');
+});
+
 test('a backup is written once', async () => {
   const file = path.join(folder, 'copy.db');
-  await run('backup', file);
+  const { out } = await run('backup', file);
+  assert.match(out, /: \d+ audit events, last hash [0-9a-f]{64}\n$/);
   assert.ok(existsSync(file));
+  assert.ok(!existsSync(`${file}-wal`));
   await assert.rejects(run('backup', file), /EEXIST/);
+});
+
+test('a backup whose copy cannot be proved is an error and leaves no copy', async () => {
+  const copied = path.join(folder, 'tampered-copy.db');
+  const tampered = path.join(folder, 'tampered');
+  await runIn(tampered, 'init');
+  const database = new Database(path.join(tampered, 'openhisp.db'));
+  database.exec("drop trigger audit_event_unchanged; update audit_event set action = 'forged'");
+  database.close();
+  await assert.rejects(runIn(tampered, 'backup', copied), { code: 'AUDIT_CHAIN_BROKEN' });
+  assert.ok(!existsSync(copied));
 });
 
 test('data keys are rotated and put under a new master key, which then opens the installation', async () => {

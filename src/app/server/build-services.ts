@@ -131,6 +131,7 @@ async function buildMessaging(
         createSmtpClient({ hostname: config.smtp.hostname, timeoutMs: config.smtp.timeoutMs }),
       ),
       peerPort: config.smtp.peerPort,
+      allowsPrivateHosts: config.trust.allowsPrivateTargets,
       concurrency: config.delivery.concurrency,
       leaseMs: config.delivery.leaseSeconds * 1000,
       lifetimeMs: config.delivery.giveUpHours * 3_600_000,

@@ -2,6 +2,7 @@ import type { DnsRecord, DnsZone, ListZones } from '../../lib/dns/index.ts';
 import { certificateTypes } from '../../lib/dns/index.ts';
 import { addressDnsName, findDirectAddress } from '../../lib/values/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
+import { followPublishedKeys, type PublishedKeys } from './published-keys.ts';
 
 export interface HostedZonesOptions {
   readonly trust: Trust;
@@ -19,17 +20,28 @@ export interface HostedZonesOptions {
  * address-bound certificate, SRV for LDAP (HOST-01, HOST-02, HOST-04).
  */
 export function createHostedZones(options: HostedZonesOptions): ListZones {
+  const publishedKeys = followPublishedKeys(options.trust);
+  let of: PublishedKeys | undefined;
+  let zones: readonly DnsZone[] = [];
   return async () => {
-    const domains = await options.trust.listDomains();
-    return domains.map((domain) => createZone(domain, options));
+    const keys = await publishedKeys();
+    if (keys !== of) zones = keys.domains.map((domain) => createZone(domain, keys, options));
+    of = keys;
+    return zones;
   };
 }
 
-function createZone(domain: string, options: HostedZonesOptions): DnsZone {
+/** Serial numbers are 32 bits wide and never 0 (RFC 1982 §3). */
+function serialOf(revision: number): number {
+  return ((revision - 1) % 0xffff_ffff) + 1;
+}
+
+function createZone(domain: string, keys: PublishedKeys, options: HostedZonesOptions): DnsZone {
   const ttlSeconds = options.ttlSeconds ?? 300;
+  let namesAbove: Promise<ReadonlySet<string>> | undefined;
 
   async function findCertificates(name: string, owner: string): Promise<DnsRecord[]> {
-    const certificates = await options.trust.findPublished(owner);
+    const certificates = await keys.findPublished(owner);
     return certificates.map((data) => ({
       name,
       type: 'CERT',
@@ -47,7 +59,7 @@ function createZone(domain: string, options: HostedZonesOptions): DnsZone {
         data: {
           primaryServer: options.mailHostname,
           mailbox: `hostmaster.${domain}`,
-          serial: 1,
+          serial: serialOf(keys.revision),
           refreshSeconds: 3600,
           retrySeconds: 600,
           expireSeconds: 86_400,
@@ -77,14 +89,24 @@ function createZone(domain: string, options: HostedZonesOptions): DnsZone {
 
   /** True for a name that has no records itself but stands above one that has (RFC 8020 §2). */
   async function isAbove(name: string): Promise<boolean> {
-    const suffix = `.${name}`;
-    if (
-      options.mailHostname.endsWith(suffix) ||
-      (options.ldap !== undefined && `_ldap._tcp.${domain}`.endsWith(suffix))
-    )
-      return true;
+    const reading = (namesAbove ??= findNamesAbove());
+    try {
+      return (await reading).has(name);
+    } catch (error) {
+      if (namesAbove === reading) namesAbove = undefined;
+      throw error;
+    }
+  }
+
+  async function findNamesAbove(): Promise<ReadonlySet<string>> {
     const hosted = await options.trust.listAddresses(domain);
-    return hosted.some(({ address }) => addressDnsName(address).endsWith(suffix));
+    const names = [options.mailHostname, ...hosted.map(({ address }) => addressDnsName(address))];
+    if (options.ldap !== undefined) names.push(`_ldap._tcp.${domain}`);
+    const above = new Set<string>();
+    for (const name of names)
+      for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1))
+        above.add(name.slice(dot + 1));
+    return above;
   }
 
   return { name: domain, findRecords };

@@ -5,16 +5,19 @@ import {
   createMetrics,
   hasDataKeys,
   holdDataDir,
-  loadMasterKey,
+  joinNodes,
+  loadMasterKeys,
   nodeId,
   openStorage,
   openVault,
   type Config,
   type DiskGuard,
   type Metrics,
+  type Nodes,
   type Storage,
   type StoredVault,
 } from '../../platform/index.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
 import { createAudit, type Audit } from '../../service/audit/index.ts';
 import { createOauth, type Oauth } from '../../service/oauth/index.ts';
 import { createTrust, type Trust } from '../../service/trust/index.ts';
@@ -35,8 +38,9 @@ export interface Foundation extends Surroundings {
   readonly trust: Trust;
   readonly metrics: Metrics;
   readonly disk: DiskGuard;
-  /** Owner of this node's leases. */
+  /** Of this node, stable over restarts. */
   readonly nodeId: string;
+  readonly nodes: Nodes;
 }
 
 /** Takes the data folder, opens the database and the vault, and brings the schema up to date. */
@@ -52,13 +56,9 @@ export async function openFoundation(surroundings: Surroundings, { keep }: Parts
     }),
   );
   await storage.migrate();
-  const { masterKey, masterKeyFile } = config.vault;
-  const key = loadMasterKey({
-    base64: masterKey,
-    file: masterKeyFile,
-    createsFile: !(await hasDataKeys(storage)),
-  });
-  const vault = await openVault({ storage, masterKey: key, clock });
+  const nodes = keep(await joinNodes({ storage, log, id: ownId, version: packageJson.version }));
+  const keys = loadMasterKeys(config.vault, !(await hasDataKeys(storage)));
+  const vault = await openVault({ storage, ...keys, clock });
   const audit = keep(
     createAudit({
       storage,
@@ -85,5 +85,6 @@ export async function openFoundation(surroundings: Surroundings, { keep }: Parts
     oauth,
     trust,
     nodeId: ownId,
+    nodes,
   };
 }

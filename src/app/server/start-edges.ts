@@ -4,10 +4,8 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { createDnsServer } from '../../lib/dns/index.ts';
 import { createLdapResponder } from '../../lib/ldap/index.ts';
 import { readCertificates, writeTrustBundle } from '../../lib/pki/index.ts';
-import { findDirectAddress } from '../../lib/values/index.ts';
 import type { SmtpServer } from '../../lib/smtp/index.ts';
 import { readTlsFiles, useConfiguredFile, type Config, type Metrics } from '../../platform/index.ts';
-import type { Trust } from '../../service/trust/index.ts';
 import {
   createHttpApp,
   directoryRoutes,
@@ -20,6 +18,7 @@ import {
 import { startSmtpListener } from '../smtp/index.ts';
 import type { Services } from './build-services.ts';
 import { createHostedZones } from './hosted-zones.ts';
+import { followPublishedKeys } from './published-keys.ts';
 import type { Foundation } from './open-foundation.ts';
 import type { Parts } from './parts.ts';
 import { createWriteProbe, proveWritable } from './write-probe.ts';
@@ -137,13 +136,9 @@ export async function startPublishing({ config, trust, log }: Foundation, parts:
     parts.keep(await createDnsServer({ host: dns.host, port: dns.port, zones }));
   }
   if (ldap.isServing) {
-    const findCertificates = (mail: string) => findPublished(trust, mail);
+    const publishedKeys = followPublishedKeys(trust);
+    const findCertificates = async (mail: string) => (await publishedKeys()).findPublished(mail);
     const onError = (error: unknown) => log.error({ problem: errorText(error) }, 'an LDAP answer failed');
     parts.keep(await createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates, onError }));
   }
-}
-
-async function findPublished(trust: Trust, mail: string): Promise<readonly Uint8Array[]> {
-  const isKnown = findDirectAddress(mail) !== undefined || (await trust.isHostedDomain(mail));
-  return isKnown ? trust.findPublished(mail) : [];
 }

@@ -71,7 +71,9 @@ async function build(
   const { storage, vault, audit, trust, oauth } = foundation;
   const { directory, messaging, webhooks, fetch } = services;
   const timed = { everyMs: everyMinute, log };
-  parts.keep(startTimer({ ...timed, name: 'trust bundles', work: () => trust.refreshBundles(fetch, log) }));
+  const refreshBundles = (): Promise<unknown> =>
+    storage.tryAlone('trust-bundles', () => trust.refreshBundles(fetch, log));
+  parts.keep(startTimer({ ...timed, name: 'trust bundles', work: refreshBundles }));
   parts.keep(
     startTimer({ ...timed, name: 'key dates', everyMs: everyTenMinutes, work: () => keyWatch.run() }),
   );

@@ -57,6 +57,8 @@ export interface OpenedMessage {
   };
   /** Fingerprint of the certificate whose key opened it. */
   readonly decryptedBy: string;
+  /** The signed entity as received, signature included, for evidence; left out if it is larger than a notice is. */
+  readonly signed?: Uint8Array;
 }
 
 /**
@@ -100,6 +102,9 @@ function isKeyOf({ certificate }: DecryptionKey, recipients: readonly DirectAddr
   return recipients.some((address) => isBoundTo(certificate, address) !== undefined);
 }
 
+/** Notices are a few kilobytes, certificates included. */
+const maxEvidenceBytes = 128 * 1024;
+
 function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: MessagePolicy): OpenedMessage {
   const decrypted = decryptEntity(outer, keys, policy.crypto);
   const verified = verifyEntity(decrypted.content, policy.crypto);
@@ -115,6 +120,7 @@ function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: Mes
       signatureForm: verified.form,
     },
     decryptedBy: decrypted.key.certificate.fingerprint,
+    ...(decrypted.content.length <= maxEvidenceBytes && { signed: decrypted.content }),
   };
 }
 

@@ -20,7 +20,7 @@ export {
 } from './client.ts';
 export type { ClientTls } from './connection.ts';
 export { SmtpError, smtpErrors, type SmtpErrorCode } from './errors.ts';
-export { resolveMailHosts, type MailHost } from './mail-hosts.ts';
+export { requirePublicHosts, resolveMailHosts, type MailHost } from './mail-hosts.ts';
 export type { SmtpReply } from './reply.ts';
 export type { SmtpHandlers, SmtpHeader, SmtpMessage, SmtpOffer, SmtpRecipientContext } from './handlers.ts';
 export { networkOf } from './peer-network.ts';

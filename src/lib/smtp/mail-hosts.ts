@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isPublicAddress } from '../fetch/index.ts';
 import { DnsError, type DnsResolver, type MxRecord } from '../dns/index.ts';
 import { SmtpError } from './errors.ts';
 import { maxAddressesPerHost, maxMailHosts } from './limits.ts';
@@ -29,6 +30,21 @@ export async function resolveMailHosts(
   if (exchangers.length === 0)
     throw new SmtpError('SMTP_NULL_MX', `${domain} takes no mail (null MX)`, { fields: { domain } });
   return findAddresses(domain, sortExchangers(exchangers, random), dns);
+}
+
+/**
+ * Those of the hosts at public addresses: whoever controls a domain's MX must not choose a machine of our own network.
+ * Throws `SMTP_MAIL_HOST_PRIVATE` (permanent) if none is.
+ */
+export function requirePublicHosts(
+  domain: string,
+  hosts: readonly MailHost[],
+): readonly [MailHost, ...MailHost[]] {
+  const [first, ...others] = hosts.filter(({ address }) => isPublicAddress(address));
+  if (first !== undefined) return [first, ...others];
+  throw new SmtpError('SMTP_MAIL_HOST_PRIVATE', `the mail hosts of ${domain} are not at public addresses`, {
+    fields: { domain },
+  });
 }
 
 function sortExchangers(records: readonly MxRecord[], random: () => number): MxRecord[] {

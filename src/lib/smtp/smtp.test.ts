@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createBudget, type Budget, type Reservation } from '../../core/index.ts';
 import { DnsError, type DnsAnswer, type MxRecord } from '../dns/index.ts';
 import { checkEnvelope, isHostOrLiteral, isMailbox, readPath } from './address.ts';
-import { resolveMailHosts } from './mail-hosts.ts';
+import { requirePublicHosts, resolveMailHosts } from './mail-hosts.ts';
 import { createConnectionTable, type TableConnection } from './connection-table.ts';
 import { collectMessage, type CollectedMessage } from './message-collector.ts';
 import { networkOf } from './peer-network.ts';
@@ -143,6 +143,25 @@ test('EDGE-07: without MX the domain itself; hosts without address are left out'
     hosts.map((host) => host.name),
     ['here'],
   );
+});
+
+test('mail hosts at private addresses are left out, and none else is a permanent failure', () => {
+  const at = (address: string) => ({ name: 'mx', address, priority: 0 });
+  const hosts = [
+    at('10.0.0.1'),
+    at('8.8.8.8'),
+    at('127.0.0.1'),
+    at('::ffff:192.168.0.1'),
+    at('2606:4700::1'),
+  ];
+  assert.deepEqual(
+    requirePublicHosts('d.org', hosts).map(({ address }) => address),
+    ['8.8.8.8', '2606:4700::1'],
+  );
+  assert.throws(() => requirePublicHosts('d.org', [at('127.0.0.1'), at('fd00::1')]), {
+    code: 'SMTP_MAIL_HOST_PRIVATE',
+    isTransient: false,
+  });
 });
 
 test('EDGE-07, RFC 7505: null MX, missing domains and hosts without address are permanent, silence is not', async () => {

@@ -103,6 +103,9 @@ const admission = section('What is refused before work begins (Decision 0020)', 
 const vault = section('Encryption at rest', {
   masterKey: optionalText('Base64 of 32 bytes. Give it by the environment, never in the file.'),
   masterKeyFile: optionalText('File with the same, mode 0600; defaults to master.key in the data folder.'),
+  previousMasterKeyFile: optionalText(
+    'File with a second master key that also opens the vault, while several nodes change from one key to the other.',
+  ),
 });
 
 const log = section('What the program writes', {
@@ -181,7 +184,10 @@ const delivery = section('Outbound mail', {
     description: 'Waits between tries, in order; the last one repeats.',
   }),
   giveUpHours: rate(24, 'After this time an undelivered message fails.'),
-  keepAttemptsDays: rate(90, 'Each attempt to deliver is a row; it is deleted after this time.'),
+  keepAttemptsDays: rate(
+    400,
+    'Each attempt to deliver is a row; it is deleted after this time. Evidence of delivery names the attempts that are kept.',
+  ),
 });
 
 const trust = section('Certificates and trust', {
@@ -196,7 +202,7 @@ const trust = section('Certificates and trust', {
   failsOnUnknownRevocation: flag(false, 'Refuse a certificate whose revocation state cannot be found out.'),
   allowsPrivateTargets: flag(
     false,
-    'Fetch issuers, CRLs and bundles from private addresses too: sandbox and tests only.',
+    'Fetch issuers, CRLs and bundles from private addresses and deliver mail there, too: only where partners are in a private network.',
   ),
 });
 

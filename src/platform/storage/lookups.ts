@@ -11,6 +11,8 @@ const maxLookups = 20_000;
  */
 export interface Lookups {
   find<T>(key: string, load: () => Promise<T>): Promise<T>;
+  /** Forgets all, as an announcement does. */
+  clear(): void;
   /** In the transaction that changes something. */
   changeIn(tx: AnyTransaction): void;
 }
@@ -22,10 +24,11 @@ interface Entry {
 
 export function createLookups(storage: Storage, topic: string): Lookups {
   let entries = new LRUCache<string, Entry>({ max: maxLookups });
-  storage.onAnnounced(topic, () => {
+  function clear(): void {
     // A load that is under way may have read the old state; its result stays with those who asked for it.
     entries = new LRUCache<string, Entry>({ max: maxLookups });
-  });
+  }
+  storage.onAnnounced(topic, clear);
 
   return {
     find<T>(key: string, load: () => Promise<T>): Promise<T> {
@@ -38,6 +41,7 @@ export function createLookups(storage: Storage, topic: string): Lookups {
       entry.value.catch(() => into.delete(key));
       return entry.value;
     },
+    clear,
     changeIn: (tx) => storage.announce(tx, topic),
   };
 }

@@ -33,6 +33,13 @@ export interface LockOptions {
   readonly skipLocked?: boolean;
 }
 
+/** A name that this node holds. It ends with the node, however that ends. */
+export interface Held {
+  /** False once the connection that held it was lost; another node may have it then. */
+  readonly isHeld: boolean;
+  release(): Promise<void>;
+}
+
 /** Where a prepared query runs: `Storage.db`, or a transaction. */
 export type QueryTarget = Pick<Kysely<unknown>, 'isTransaction'>;
 
@@ -106,6 +113,10 @@ export interface Storage extends Closable {
    * if another one does. The lock ends with the node, however that ends.
    */
   tryAlone<R>(task: string, work: () => Promise<R>): Promise<{ readonly result: R } | undefined>;
+  /** Holds a name that one node at a time can have; undefined if another one has it. */
+  hold(name: string): Promise<Held | undefined>;
+  /** Those of the names that are held: by any node; with SQLite, by this process. */
+  listHeld(names: readonly string[]): Promise<ReadonlySet<string>>;
   /** Tells every node, once the transaction is committed, that there is something new under `topic`. A hint, never the truth. */
   announce(tx: AnyTransaction, topic: string): void;
   /** Calls `listener` for each announcement, of this node and of others. Returns the function that ends it. */
@@ -126,6 +137,8 @@ export interface Storage extends Closable {
   migrate(): Promise<readonly string[]>;
   /** Writes a consistent copy of the whole database to a new file, while everything goes on. */
   backup(file: string): Promise<void>;
+  /** Reads the whole database and throws PLATFORM_STORAGE_FAILED if it is damaged. SQLite only; PostgreSQL rejects as `backup` does. */
+  verify(): Promise<void>;
   /** Throws unless the database answers and takes writes; for readiness. */
   check(): Promise<void>;
   counts(): StorageCounts;

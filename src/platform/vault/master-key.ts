@@ -29,6 +29,24 @@ export function loadMasterKey(source: MasterKeySource): MasterKey {
   return parseMasterKey(readKeyFile(source.file));
 }
 
+export interface MasterKeySettings {
+  readonly masterKey?: string | undefined;
+  readonly masterKeyFile?: string | undefined;
+  readonly previousMasterKeyFile?: string | undefined;
+}
+
+/** The keys of the settings, as `openVault` takes them. Throws like {@link loadMasterKey}. */
+export function loadMasterKeys(
+  settings: MasterKeySettings,
+  createsFile: boolean,
+): { readonly masterKey: MasterKey; readonly previousMasterKey?: MasterKey } {
+  const { previousMasterKeyFile: previous } = settings;
+  const masterKey = loadMasterKey({ base64: settings.masterKey, file: settings.masterKeyFile, createsFile });
+  return previous === undefined
+    ? { masterKey }
+    : { masterKey, previousMasterKey: loadMasterKey({ file: previous }) };
+}
+
 export function parseMasterKey(text: string): MasterKey {
   const bytes = decodeBase64Strict(text.trim());
   if (bytes?.length === 32) return bytes as Uint8Array as MasterKey;

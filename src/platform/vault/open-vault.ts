@@ -7,14 +7,16 @@ import { masterKeyId, type MasterKey } from './master-key.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import { createKeyId, createVaultOver, type Vault } from './vault.ts';
 
+interface DataKeyRow {
+  id: string;
+  master_key_id: string;
+  wrapped_key: Uint8Array;
+  is_current: number;
+  created_at: number;
+}
+
 interface VaultTables {
-  data_key: {
-    id: string;
-    master_key_id: string;
-    wrapped_key: Uint8Array;
-    is_current: number;
-    created_at: number;
-  };
+  data_key: DataKeyRow;
 }
 
 /** A new data key is made when the current one is older than this. */
@@ -26,13 +28,18 @@ export interface StoredVault extends Vault {
   refresh(): Promise<void>;
   /** Makes a new data key, which seals from now on. What is sealed already stays readable. */
   rotateDataKey(): Promise<string>;
-  /** Wraps every data key with a new master key. Afterwards only the new one opens the vault. */
+  /**
+   * Wraps every data key with a new master key. Afterwards only the new one opens the vault; nodes that were opened with
+   * both go on.
+   */
   rewrap(newMasterKey: MasterKey): Promise<number>;
 }
 
 export interface VaultOptions {
   readonly storage: Storage;
   readonly masterKey: MasterKey;
+  /** Also accepted, while the nodes of a deployment change from one master key to the other. */
+  readonly previousMasterKey?: MasterKey | undefined;
   readonly clock: Clock;
 }
 
@@ -48,49 +55,61 @@ export async function hasDataKeys(storage: Storage): Promise<boolean> {
 }
 
 /** Loads (and at first makes) the data keys. Throws PLATFORM_MASTER_KEY_INVALID if they are under another master key. */
-export async function openVault({ storage, masterKey, clock }: VaultOptions): Promise<StoredVault> {
+export async function openVault({
+  storage,
+  masterKey,
+  previousMasterKey,
+  clock,
+}: VaultOptions): Promise<StoredVault> {
   const keys = new Map<string, Uint8Array>();
+  const masters = new Map(
+    [masterKey, previousMasterKey].flatMap((key) => (key ? [[masterKeyId(key), key]] : [])),
+  );
   let current = { id: '', createdAt: 0 };
-  let master = masterKey;
 
-  async function refresh(): Promise<void> {
-    const rows = await storage
-      .tables<VaultTables>()
-      .selectFrom('data_key')
-      .selectAll()
-      .orderBy('created_at')
-      .execute();
+  function accept(rows: readonly DataKeyRow[]): void {
     for (const row of rows) {
-      if (!keys.has(row.id)) keys.set(row.id, unwrap(master, row));
+      if (!keys.has(row.id)) keys.set(row.id, unwrap(masters, row));
       if (row.is_current === 1) current = { id: row.id, createdAt: row.created_at };
     }
   }
 
-  async function addDataKey(isStillNeeded: () => boolean): Promise<void> {
-    await storage.transaction(async (tx: Kysely<VaultTables>) => {
-      await refresh();
-      if (!isStillNeeded()) return;
-      const id = createKeyId();
-      const wrapped = sealBox(master, randomBytes(32), wrapContext(id));
-      await tx.updateTable('data_key').set({ is_current: 0 }).execute();
-      await tx
-        .insertInto('data_key')
-        .values({
-          id,
-          master_key_id: masterKeyId(master),
-          wrapped_key: wrapped,
-          is_current: 1,
-          created_at: clock.now().getTime(),
-        })
-        .execute();
-    });
+  async function refresh(): Promise<void> {
+    accept(await readKeys(storage.tables<VaultTables>()).execute());
+  }
+
+  /** `isNeeded` judges the current key as it is under the lock: another node may have made one in the meantime. */
+  async function addDataKey(isNeeded: (current: DataKeyRow | undefined) => boolean): Promise<void> {
+    await retryOnce(() =>
+      storage.transaction(async (tx: Kysely<VaultTables>) => {
+        const rows = await lockKeys(storage, tx);
+        const found = rows.find((row) => row.is_current === 1);
+        if (!isNeeded(found)) return;
+        const id = createKeyId();
+        // Under the master key of the other data keys: until they are wrapped anew, some nodes may have only that one.
+        const master = found === undefined ? masterKey : requireMaster(masters, found);
+        // By its id: one that another node has made since then is to meet the unique index.
+        if (found !== undefined)
+          await tx.updateTable('data_key').set({ is_current: 0 }).where('id', '=', found.id).execute();
+        await tx
+          .insertInto('data_key')
+          .values({
+            id,
+            master_key_id: masterKeyId(master),
+            wrapped_key: sealBox(master, randomBytes(32), wrapContext(id)),
+            is_current: 1,
+            created_at: clock.now().getTime(),
+          })
+          .execute();
+      }),
+    );
     await refresh();
   }
 
+  const isStale = (row: Pick<DataKeyRow, 'created_at'> | undefined): boolean =>
+    row === undefined || clock.now().getTime() - row.created_at > dataKeyLifetimeMs;
   await refresh();
-  const isStale = (): boolean =>
-    current.id === '' || clock.now().getTime() - current.createdAt > dataKeyLifetimeMs;
-  if (isStale()) await addDataKey(isStale);
+  if (isStale(current.id === '' ? undefined : { created_at: current.createdAt })) await addDataKey(isStale);
 
   const vault = createVaultOver({
     get currentId() {
@@ -115,16 +134,51 @@ export async function openVault({ storage, masterKey, clock }: VaultOptions): Pr
       return current.id;
     },
     async rewrap(newMasterKey) {
-      await storage.transaction((tx: Kysely<VaultTables>) => rewrapAll(tx, master, newMasterKey));
-      master = newMasterKey;
-      return keys.size;
+      const count = await storage.transaction(async (tx: Kysely<VaultTables>) => {
+        const rows = await lockKeys(storage, tx);
+        await rewrapAll(tx, rows, masters, newMasterKey);
+        return rows.length;
+      });
+      masters.set(masterKeyId(newMasterKey), newMasterKey);
+      await refresh();
+      return count;
     },
   };
 }
 
-async function rewrapAll(tx: Kysely<VaultTables>, from: MasterKey, to: MasterKey): Promise<void> {
-  for (const row of await tx.selectFrom('data_key').selectAll().execute()) {
-    const wrapped = sealBox(to, unwrap(from, row), wrapContext(row.id));
+type Masters = ReadonlyMap<string, MasterKey>;
+
+/** All data keys, locked. They are read after the lock: whoever held it before may have added one. */
+async function lockKeys(storage: Storage, tx: Kysely<VaultTables>): Promise<readonly DataKeyRow[]> {
+  await storage
+    .forUpdate(tx.selectFrom('data_key').select('id').orderBy('created_at').orderBy('id'))
+    .execute();
+  return readKeys(tx).execute();
+}
+
+function readKeys(db: Kysely<VaultTables>) {
+  return db.selectFrom('data_key').selectAll().orderBy('created_at').orderBy('id');
+}
+
+/** The first data key of all has no row to lock: of two nodes that make it, one meets the other's. */
+async function retryOnce(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof PlatformError && error.code === 'PLATFORM_STORAGE_DUPLICATE')) throw error;
+    await work();
+  }
+}
+
+async function rewrapAll(
+  tx: Kysely<VaultTables>,
+  rows: readonly DataKeyRow[],
+  masters: Masters,
+  to: MasterKey,
+): Promise<void> {
+  const known = new Map(masters).set(masterKeyId(to), to);
+  for (const row of rows) {
+    const wrapped = sealBox(to, unwrap(known, row), wrapContext(row.id));
     await tx
       .updateTable('data_key')
       .set({ wrapped_key: wrapped, master_key_id: masterKeyId(to) })
@@ -133,9 +187,14 @@ async function rewrapAll(tx: Kysely<VaultTables>, from: MasterKey, to: MasterKey
   }
 }
 
-function unwrap(master: MasterKey, row: VaultTables['data_key']): Uint8Array {
-  if (row.master_key_id === masterKeyId(master)) return openBox(master, row.wrapped_key, wrapContext(row.id));
-  const text = `the data keys are under master key ${row.master_key_id}, not ${masterKeyId(master)}`;
+function unwrap(masters: Masters, row: DataKeyRow): Uint8Array {
+  return openBox(requireMaster(masters, row), row.wrapped_key, wrapContext(row.id));
+}
+
+function requireMaster(masters: Masters, row: DataKeyRow): MasterKey {
+  const master = masters.get(row.master_key_id);
+  if (master !== undefined) return master;
+  const text = `the data keys are under master key ${row.master_key_id}, not ${[...masters.keys()].join(' or ')}`;
   throw new PlatformError('PLATFORM_MASTER_KEY_INVALID', text);
 }
 

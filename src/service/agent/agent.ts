@@ -54,6 +54,10 @@ export interface OpenedIncoming {
   readonly signedAt?: Date | undefined;
   /** SHA-256 of the signer's certificate, lower-case hex. */
   readonly signerFingerprint: string;
+  /** Fingerprints of the validated path, the signer first, the anchor last. */
+  readonly signerPath: readonly string[];
+  /** The signed entity as received, signature included; undefined if it is larger than a notice is. */
+  readonly signed?: Uint8Array | undefined;
 }
 
 export interface IncomingEnvelope {

@@ -212,5 +212,7 @@ function describeOpened(opened: OpenedMessage, verified: readonly [Verified, ...
     binding: result.path.binding ?? 'domain',
     signedAt: result.signer.signingTime,
     signerFingerprint: result.path.certificates[0].fingerprint,
+    signerPath: result.path.certificates.map(({ fingerprint }) => fingerprint),
+    signed: opened.signed,
   };
 }

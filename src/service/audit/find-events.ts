@@ -5,10 +5,12 @@ export interface AuditFilter {
   readonly action?: string | undefined;
   readonly actor?: string | undefined;
   readonly requestId?: string | undefined;
+  readonly outcome?: string | undefined;
   readonly since?: Date | undefined;
+  /** Rows before this time. */
+  readonly until?: Date | undefined;
   /** Only rows before this sequence number, to page backwards. */
   readonly before?: number | undefined;
-  readonly until?: Date | undefined;
   /** Only rows before this one in time, to page backwards through one action by its index. */
   readonly olderThan?: Pick<AuditRecord, 'recordedAt' | 'sequence'> | undefined;
   /** At most 1000; 100 if absent. */
@@ -48,6 +50,7 @@ export async function findEvents(
   // The words of the partial index.
   if (filter.requestId !== undefined && filter.action === 'message.accept')
     query = query.where(sql<boolean>`action = 'message.accept'`);
+  if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
   if (filter.since !== undefined) query = query.where('recorded_at', '>=', filter.since.getTime());
   if (filter.before !== undefined) query = query.where('sequence', '<', filter.before);
   if (filter.until !== undefined) query = query.where('recorded_at', '<', filter.until.getTime());

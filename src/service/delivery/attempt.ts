@@ -1,6 +1,7 @@
-import type { Clock, Log } from '../../core/index.ts';
+import { hashInSlices, type Clock, type Log } from '../../core/index.ts';
 import {
   SmtpError,
+  requirePublicHosts,
   resolveMailHosts,
   type MailHost,
   type SendOutcome,
@@ -22,6 +23,8 @@ export interface AttemptParts {
   readonly seals: SharedSeals;
   /** The port of every peer's mail server: 25, unless this is a sandbox. */
   readonly peerPort: number;
+  /** Mail servers on private addresses are used, too. */
+  readonly allowsPrivateHosts: boolean;
   /** Throws PLATFORM_LEASE_LOST: then nothing may be sent. */
   readonly confirmLease: (item: ClaimedDestination) => Promise<void>;
   /** True when the service ends: no further mail server is asked. */
@@ -44,6 +47,7 @@ interface Findings {
   readonly sent: readonly DirectAddress[];
   readonly failures: ReadonlyMap<DirectAddress, Failure>;
   readonly met?: Pick<AttemptRecord, 'host' | 'address' | 'tls' | 'reply'>;
+  readonly sentHash?: string;
 }
 
 /** No further mail server is asked after this time; the lease is renewed meanwhile. */
@@ -77,7 +81,7 @@ export async function attemptDestination(
 }
 
 function readFindings(
-  { sent, failures, met }: Findings,
+  { sent, failures, met, sentHash = '' }: Findings,
   times: Pick<AttemptRecord, 'certificates' | 'startedAt' | 'durationMs'>,
 ): AttemptResult {
   const all = [...failures];
@@ -99,6 +103,7 @@ function readFindings(
       tls: met?.tls ?? '',
       reply: met?.reply || (worst?.text ?? ''),
       code: worst === undefined ? '' : worst.code || worst.reason,
+      sentHash,
       ...times,
     },
   };
@@ -128,10 +133,12 @@ async function carry(item: ClaimedDestination, share: SealedShare, parts: Attemp
   let hosts: readonly MailHost[];
   try {
     hosts = await resolveMailHosts(item.party, parts.dns);
+    if (!parts.allowsPrivateHosts) hosts = requirePublicHosts(item.party, hosts);
   } catch (error) {
     return failAll(recipients, readFailure(error), {});
   }
-  return askHosts(item, { recipients, message: share.sealed, hosts }, parts);
+  const findings = await askHosts(item, { recipients, message: share.sealed, hosts }, parts);
+  return findings.sent.length === 0 ? findings : { ...findings, sentHash: await hashInSlices(share.sealed) };
 }
 
 interface Load {

@@ -149,6 +149,17 @@ describe('delivery', () => {
       });
     }));
 
+  it('a mail host on a private address is not connected to unless that is allowed', () =>
+    withRun(
+      async (id) => {
+        await run.enqueue(id, ['x@a.example']);
+        await hasOutcomes(1);
+        assert.deepEqual([run.outcomes[0]?.outcome, run.outcomes[0]?.reason], ['failed', 'no-mail-host']);
+        assert.equal(world.mail.length, 0);
+      },
+      { allowsPrivateHosts: false },
+    ));
+
   it('EDGE-07: a refused recipient fails with the reason of the peer; a 4xx waits and is tried again', () =>
     withRun(async (id) => {
       world.answer = (address) => {

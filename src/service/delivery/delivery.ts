@@ -56,6 +56,8 @@ export interface DeliveryOptions extends DeliverySettings {
   readonly smtp: SmtpClient;
   /** The port of every peer's mail server: 25, unless this is a sandbox. */
   readonly peerPort: number;
+  /** Mail servers on private addresses are used, too. */
+  readonly allowsPrivateHosts: boolean;
   readonly onOutcome: OutcomeListener;
   /** Where attempts are counted; by default nowhere that anybody sees. */
   readonly metrics?: Metrics;

@@ -15,6 +15,7 @@ const reasonByCode: Readonly<Record<string, DeliveryFailureReason>> = {
   DNS_NAME_INVALID: 'domain-not-found',
   SMTP_NO_MAIL_HOST: 'no-mail-host',
   SMTP_NULL_MX: 'no-mail-host',
+  SMTP_MAIL_HOST_PRIVATE: 'no-mail-host',
   SMTP_UNREACHABLE: 'unreachable',
   SMTP_TIMEOUT: 'unreachable',
   SMTP_PROTOCOL: 'unreachable',

@@ -49,6 +49,8 @@ export interface AttemptRecord {
   readonly code: string;
   /** JSON. */
   readonly certificates: string;
+  /** SHA-256 of what was sent, hex; empty if nothing was. */
+  readonly sentHash: string;
   readonly startedAt: Date;
   readonly durationMs: number;
 }
@@ -395,7 +397,7 @@ function outcomeOf(item: ClaimedDestination, decision: RecipientDecision, at: Da
 function attemptRow(
   item: ClaimedDestination,
   { decisions }: Settlement,
-  { startedAt, durationMs, ...record }: AttemptRecord,
+  { startedAt, durationMs, sentHash, ...record }: AttemptRecord,
   leftCount: number,
 ): DeliveryTables['delivery_attempt'] {
   return {
@@ -405,6 +407,7 @@ function attemptRow(
     domain: item.party,
     ...record,
     outcome: summarize(decisions, leftCount),
+    sent_hash: sentHash,
     started_at: startedAt.getTime(),
     duration_ms: Math.round(durationMs),
   };
@@ -491,6 +494,7 @@ function prepareStatements(storage: Storage) {
         code: row.code,
         certificates: row.certificates,
         outcome: row.outcome,
+        sent_hash: row.sent_hash,
         started_at: row.started_at,
         duration_ms: row.duration_ms,
       }),

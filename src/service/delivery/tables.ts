@@ -58,6 +58,8 @@ export interface DeliveryTables {
     /** JSON: what the agent said of each certificate, see `AttemptCertificates`. */
     certificates: string;
     outcome: AttemptOutcome;
+    /** SHA-256 of the message that was sent, as it went over the wire before dot-stuffing, hex; empty if none was. */
+    sent_hash: string;
     started_at: number;
     duration_ms: number;
   };

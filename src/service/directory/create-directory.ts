@@ -1,6 +1,6 @@
 import { errorCode, toHex, type Closable, type Clock, type Log, type Taken } from '../../core/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
-import type { Storage } from '../../platform/index.ts';
+import type { Nodes, Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { DirectoryError, invalidQuery } from './errors.ts';
 import { auditQuery } from './guard/audit-search.ts';
@@ -81,6 +81,8 @@ export interface DirectoryOptions {
   /** Threads for heavy searches; 0 answers everything on the calling thread. */
   readonly searchThreads?: number;
   readonly limits?: Partial<DirectoryLimits>;
+  /** This node among the others; without it there are none. */
+  readonly nodes?: Pick<Nodes, 'id' | 'liveCount'>;
   readonly pollIntervalMs?: number;
   /** Changes from which on a new index is built in the background, and increments from which on at once; tests lower it. */
   readonly changesBeforeRebuild?: number;
@@ -102,10 +104,12 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     clock,
     limits: { ...defaultLimits, ...options.limits },
     flushMs: 1000,
+    liveNodes: () => options.nodes?.liveCount ?? 1,
   });
   const current = followDirectory({
     storage,
     log,
+    nodeId: options.nodes?.id,
     snapshotDir,
     searchThreads: options.searchThreads ?? 1,
     pollIntervalMs,

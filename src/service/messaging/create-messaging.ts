@@ -8,6 +8,7 @@ import {
   type AnyTransaction,
   type Metrics,
   type Worker,
+  type Nodes,
 } from '../../platform/index.ts';
 import type { DeliveryOutcome } from '../delivery/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
@@ -15,8 +16,10 @@ import { acknowledge } from './inbox/acknowledge.ts';
 import { checkAddresses, type AddressCheck } from './send/check-addresses.ts';
 import { startWindowTimer } from './status/close-windows.ts';
 import { MessagingError } from './errors.ts';
+import { buildEvidence } from './evidence/build-evidence.ts';
+import { signEvidence, type SignedEvidence } from './evidence/sign-evidence.ts';
 import { messagingEvents } from './events.ts';
-import { getStatus, listStatus, type StatusReport } from './status/find-status.ts';
+import { getMessage, getStatus, listStatus, type StatusReport } from './status/find-status.ts';
 import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
 import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
 import { defaultCheckLimits, defaultSendLimits, type CheckLimits, type SendLimits } from './limits.ts';
@@ -52,6 +55,8 @@ export interface MessagingOptions extends Omit<
   readonly limits?: SendLimits;
   /** Of a client without limits of its own. */
   readonly sendRate?: SendRate;
+  /** This node among the others; without it there are none. */
+  readonly nodes?: Pick<Nodes, 'liveCount'>;
   readonly checkLimits?: CheckLimits;
   readonly spoolLimits?: SpoolLimits;
   readonly windows?: NoticeWindows;
@@ -79,6 +84,8 @@ export interface Messaging extends Closable {
   send(client: ClientIdentity, body: unknown, origin: RequestOrigin): Promise<SendAnswer>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
   getStatus(client: ClientIdentity, messageId: string): Promise<StatusReport>;
+  /** What proves the delivery of a sent message, signed by this service. Throws MESSAGING_MESSAGE_NOT_FOUND, _EVIDENCE_UNSIGNED. */
+  getEvidence(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<SignedEvidence>;
   /** Takes `{ messageIds: […] }`. */
   listStatus(client: ClientIdentity, body: unknown): ReturnType<typeof listStatus>;
   checkAddresses(client: ClientIdentity, body: unknown): Promise<readonly AddressCheck[]>;
@@ -151,9 +158,14 @@ export function createMessaging(options: MessagingOptions): Messaging {
   serveInboundHooks(parts, db);
   return {
     limits: parts.limits,
-    limitSends: createSendLimit(options.sendRate ?? defaultSendRate, parts.clock),
+    limitSends: createSendLimit(
+      options.sendRate ?? defaultSendRate,
+      parts.clock,
+      () => options.nodes?.liveCount ?? 1,
+    ),
     send: (client, body, origin) => sendMessage(parts, client, body, origin),
     getStatus: (client, messageId) => getStatus(parts, client, messageId),
+    getEvidence: (client, messageId, origin) => getEvidence(parts, client, messageId, origin),
     listStatus: (client, body) => listStatus(parts, client, body),
     checkAddresses: (client, body) => checkAddresses(parts, client, body),
     listInbox: (client, query) => listInbox(db, client, query),
@@ -238,6 +250,24 @@ function noteRefused(parts: MessagingParts, mail: RefusedMail, reason: string): 
     },
     remoteAddress: mail.remoteAddress,
   });
+}
+
+async function getEvidence(
+  parts: MessagingParts,
+  client: ClientIdentity,
+  messageId: string,
+  origin: RequestOrigin,
+): Promise<SignedEvidence> {
+  const message = await getMessage(parts, client, messageId);
+  const signed = await signEvidence(parts, await buildEvidence(parts, message));
+  await parts.audit.recordNow({
+    action: 'message.evidence',
+    actor: client.clientId,
+    outcome: 'ok',
+    objects: { messageId: message.wire_id },
+    ...origin,
+  });
+  return signed;
 }
 
 interface ReadRequest {

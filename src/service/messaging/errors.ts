@@ -32,6 +32,10 @@ export const messagingErrors = {
   },
   MESSAGING_SPOOL_FULL: { kind: 'unavailable', publicMessage: 'Too much mail is waiting; try again later.' },
   MESSAGING_SEARCH_INVALID: { kind: 'invalid-input' },
+  MESSAGING_EVIDENCE_UNSIGNED: {
+    kind: 'unavailable',
+    publicMessage: 'The evidence cannot be signed at present: the sender has no valid signing key.',
+  },
   MESSAGING_TRANSITION_IMPOSSIBLE: { kind: 'internal' },
 } as const satisfies ErrorTable;
 

@@ -35,12 +35,10 @@ export type { IncomingMail } from './inbound/mail.ts';
 export { type SpoolCaps } from './inbound/spool-mail.ts';
 export { type DirectLimits } from './inbound/accept-mail.ts';
 export { recipientStates, type NoticeWindows, type RecipientState } from './status/states.ts';
-export {
-  createMessagingOperator,
-  type Attempt,
-  type MessageDetails,
-  type MessagingOperator,
-} from './operator/operator.ts';
+export { createMessagingOperator, type MessageDetails, type MessagingOperator } from './operator/operator.ts';
+export type { Attempt } from './evidence/attempts.ts';
+export type { EvidenceDocument } from './evidence/build-evidence.ts';
+export { evidenceType, type SignedEvidence } from './evidence/sign-evidence.ts';
 export type { FoundMessage, MessageQuery } from './operator/find-messages.ts';
 export {
   inboundKinds,

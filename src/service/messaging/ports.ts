@@ -15,13 +15,15 @@ import type { NoticeWindows } from './status/states.ts';
 import type { Workshop } from './contents/workshop.ts';
 
 /** What messaging asks the trust service. */
-export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain'>;
+export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain' | 'findSigningKeys'>;
 
 /** What messaging asks the delivery service. */
-export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'findWaiting'>;
+export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'findWaiting' | 'listAttempts'>;
 
 /** Mail after the security and trust agent: decrypted, verified, trusted and unwrapped. */
-export type OpenedMail = Omit<OpenedIncoming, 'signerFingerprint'>;
+export interface OpenedMail extends Omit<OpenedIncoming, 'signerFingerprint' | 'signerPath'> {
+  readonly signerPath?: readonly string[];
+}
 
 export type { OpenOptions } from '../agent/index.ts';
 

@@ -114,7 +114,19 @@ export interface InboxCopyRow {
   received_at: number;
 }
 
+/** A signed notice as it was received, sealed; kept as long as the history of its recipient. */
+export interface MdnEvidenceRow {
+  id: string;
+  recipient_id: string;
+  /** The signed entity, sealed for `evidence:<id>`. */
+  sealed_mdn: Uint8Array;
+  /** JSON list of fingerprints: the signer first, the anchor last. */
+  signer_path: string;
+  received_at: number;
+}
+
 export interface MessagingTables {
+  mdn_evidence: MdnEvidenceRow;
   message: MessageRow;
   message_recipient: RecipientRow;
   recipient_event: RecipientEventRow;

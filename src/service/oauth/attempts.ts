@@ -1,9 +1,10 @@
+import { isIPv6 } from 'node:net';
 import { type Clock, createTokenBuckets } from '../../core/index.ts';
 import { readBasicCredentials } from './basic-credentials.ts';
 import { OauthError } from './errors.ts';
 
 export interface AttemptLimits {
-  /** Refused requests per minute before 429, per address and per client id at an address. */
+  /** Refused requests per minute before 429, per address (IPv6: per /64) and per client id there. */
   readonly attemptsPerMinute: number;
   /** Granted requests of one client. */
   readonly tokensPerSecond: number;
@@ -11,7 +12,7 @@ export interface AttemptLimits {
 }
 
 /**
- * Holds back guessing (OAUTH-12). Refusals are counted by remote address, and by client id at that address; never by
+ * Holds back guessing (OAUTH-12). Refusals are counted by remote address (an IPv6 customer has a whole /64), and by client id at that address; never by
  * client id alone, so that a stranger cannot lock a client out.
  */
 export interface AttemptGuard {
@@ -51,9 +52,22 @@ export function createAttemptGuard(limits: AttemptLimits, clock: Clock): Attempt
   };
 }
 
-function keysOf(remoteAddress: string, authorization: string | undefined): readonly string[] {
+function keysOf(address: string, authorization: string | undefined): readonly string[] {
+  const remoteAddress = sourceOf(address);
   const clientId = authorization === undefined ? undefined : readBasicCredentials(authorization)[0]?.clientId;
   return clientId === undefined ? [remoteAddress] : [remoteAddress, `${remoteAddress} ${clientId}`];
+}
+
+/** An IPv4 address, or the first four groups of an IPv6 one. Example: `2001:db8:0:1::/64`. */
+function sourceOf(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').split('%')[0] ?? '';
+  if (!isIPv6(plain)) return plain;
+  const [head = '', tail] = plain.toLowerCase().split('::');
+  const before = head.split(':');
+  const missing = tail === undefined ? 0 : 8 - before.length - tail.split(':').length;
+  const groups = [...before, ...Array.from({ length: missing }, () => '0'), ...(tail ?? '').split(':')];
+  const network = groups.slice(0, 4).map((group) => Number.parseInt(group || '0', 16).toString(16));
+  return `${network.join(':')}::/64`;
 }
 
 function tooMany(text: string, retryAfterSeconds: number): OauthError {

@@ -136,6 +136,10 @@ export function createClientStore(parts: ClientStoreParts): ClientStore {
     async rotateSecret(clientId) {
       const issued = await issueSecret(parts.hasher, await requireRow(db, clientId));
       return change('client.rotate-secret', clientId, { secretId: issued.row.secret_id }, async (tx) => {
+        // Two rotations at once must not both count one secret.
+        await storage
+          .forUpdate(tx.selectFrom('oauth_client').select('client_id').where('client_id', '=', clientId))
+          .execute();
         await refuseThird(tx, clientId);
         await tx
           .insertInto('oauth_secret')

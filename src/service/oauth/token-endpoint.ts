@@ -97,7 +97,9 @@ async function proveClient(
   if (form.has('client_secret') && request.authorization !== undefined) {
     throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials are given twice');
   }
-  parts.guard.check(request.remoteAddress, request.authorization);
+  // Whoever has proved these credentials lately guesses nothing, and must not be held back for others at its address.
+  if (!parts.verifier.isProved(request.authorization))
+    parts.guard.check(request.remoteAddress, request.authorization);
   try {
     const client = await parts.verifier.verify(request.authorization);
     requireSameClient(form, client);

@@ -6,8 +6,11 @@ import { OauthError } from './errors.ts';
 import { createSalt, findEqualHash, secretCost, type SecretHasher } from './secrets.ts';
 import type { OauthTables } from './tables.ts';
 
-/** How long a proved secret needs no second hash. Its row is looked up each time, so a revoked one fails at once. */
-const provedForMs = 5 * 60_000;
+/**
+ * How long a proved secret needs no second hash: longer than a token lives, so that a client that renews its tokens in time
+ * always belongs to them. Its row is looked up each time, so a revoked one fails at once.
+ */
+const provedForMs = 2 * 3_600_000;
 const maxProved = 1000;
 
 /** A client that proved one of its secrets. */
@@ -22,6 +25,8 @@ export interface ClientVerifier {
    * (OAUTH-03).
    */
   verify(authorization: string | undefined): Promise<VerifiedClient>;
+  /** True if these very credentials were proved lately: neither a guess nor work. */
+  isProved(authorization: string | undefined): boolean;
 }
 
 export function createClientVerifier(parts: {
@@ -47,6 +52,7 @@ export function createClientVerifier(parts: {
     const remembered = proved.find(reading);
     if (row !== undefined && secrets.some((secret) => secret.secret_id === remembered))
       return { row, secretId: remembered ?? '' };
+    proved.forget(reading);
     const hash = await parts.hasher.hash(
       reading.clientSecret,
       row?.secret_salt ?? unknownSalt,
@@ -59,6 +65,9 @@ export function createClientVerifier(parts: {
   }
 
   return {
+    isProved: (authorization) =>
+      authorization !== undefined &&
+      readBasicCredentials(authorization).some((reading) => proved.find(reading) !== undefined),
     async verify(authorization) {
       let knownId: string | undefined;
       for (const reading of authorization === undefined ? [] : readBasicCredentials(authorization)) {
@@ -78,6 +87,7 @@ export function createClientVerifier(parts: {
 function createProvedSecrets(clock: Clock): {
   find(reading: BasicCredentials): string | undefined;
   remember(reading: BasicCredentials, secretId: string): void;
+  forget(reading: BasicCredentials): void;
 } {
   const processKey = randomBytes(32);
   const entries = new Map<string, { readonly secretId: string; readonly untilMs: number }>();
@@ -89,8 +99,10 @@ function createProvedSecrets(clock: Clock): {
       return entry !== undefined && entry.untilMs > clock.now().getTime() ? entry.secretId : undefined;
     },
     remember(reading, secretId) {
-      if (entries.size >= maxProved) entries.clear();
+      const [oldest] = entries.keys();
+      if (entries.size >= maxProved && oldest !== undefined) entries.delete(oldest);
       entries.set(keyOf(reading), { secretId, untilMs: clock.now().getTime() + provedForMs });
     },
+    forget: (reading) => void entries.delete(keyOf(reading)),
   };
 }

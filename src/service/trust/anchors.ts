@@ -110,21 +110,11 @@ export async function insertAnchors(
 ): Promise<readonly string[]> {
   const ids: string[] = [];
   for (const certificate of certificates) {
-    const existing = await db
-      .selectFrom('trust_anchor')
-      .select('id')
-      .where('domain', '=', place.domain.toLowerCase())
-      .where('direction', '=', place.direction)
-      .where('bundle_id', '=', place.bundleId)
-      .where('fingerprint', '=', certificate.fingerprint)
-      .executeTakeFirst();
-    const id = existing?.id ?? randomUUID();
-    ids.push(id);
-    if (existing !== undefined) continue;
-    await db
+    // The update changes nothing: it makes the statement return the id of an anchor that is there already.
+    const { id } = await db
       .insertInto('trust_anchor')
       .values({
-        id,
+        id: randomUUID(),
         domain: place.domain.toLowerCase(),
         direction: place.direction,
         certificate: certificate.der,
@@ -132,7 +122,14 @@ export async function insertAnchors(
         bundle_id: place.bundleId,
         created_at: clock.now().getTime(),
       })
-      .execute();
+      .onConflict((conflict) =>
+        conflict
+          .columns(['domain', 'direction', 'bundle_id', 'fingerprint'])
+          .doUpdateSet(({ ref }) => ({ fingerprint: ref('excluded.fingerprint') })),
+      )
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    ids.push(id);
   }
   return ids;
 }

@@ -103,6 +103,12 @@ export function createBundles(store: TrustStore): Bundles {
   async function swap(row: BundleRow, bundle: TrustBundle, checksum: string, etag: string): Promise<void> {
     const objects = { bundle: row.id, domain: row.domain, checksum };
     await applyChange(store, { action: 'bundle.swap', actor: 'system', objects }, async (tx) => {
+      // Removed while it was fetched, its anchors must not come back; swapped by another node, that one comes first.
+      const known = await store.storage
+        .forUpdate(tx.selectFrom('trust_bundle').select('id').where('id', '=', row.id))
+        .executeTakeFirst();
+      if (known === undefined)
+        throw new TrustError('TRUST_BUNDLE_UNKNOWN', `There is no trust bundle ${row.id}.`);
       await tx
         .deleteFrom('trust_anchor')
         .where('bundle_id', '=', row.id)
@@ -157,10 +163,11 @@ export function createBundles(store: TrustStore): Bundles {
     },
     async removeBundle(id) {
       await applyChange(store, { action: 'bundle.remove', objects: { bundle: id } }, async (tx) => {
-        await tx.deleteFrom('trust_anchor').where('bundle_id', '=', id).execute();
+        // The bundle first: a refresh that holds it stores its anchors before they are deleted.
         const result = await tx.deleteFrom('trust_bundle').where('id', '=', id).executeTakeFirst();
         if (result.numDeletedRows === 0n)
           throw new TrustError('TRUST_BUNDLE_UNKNOWN', `There is no trust bundle ${id}.`);
+        await tx.deleteFrom('trust_anchor').where('bundle_id', '=', id).execute();
       });
     },
     async listBundles() {

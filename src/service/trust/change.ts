@@ -29,6 +29,10 @@ export function applyChange<Result>(
 ): Promise<Result> {
   return storage.transaction<TrustTables, Result>(async (tx) => {
     const result = await work(tx);
+    await tx
+      .updateTable('trust_state')
+      .set(({ eb }) => ({ revision: eb('revision', '+', 1) }))
+      .execute();
     lookups.changeIn(tx);
     await audit.recordIn(tx, {
       action: change.action,

@@ -152,7 +152,10 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
       await applyChange(store, { action: 'key.retire', objects: { keyPair: id } }, async (tx) => {
         const row = await tx.selectFrom('key_pair').selectAll().where('id', '=', id).executeTakeFirst();
         if (row === undefined) throw new TrustError('TRUST_KEY_UNKNOWN', `There is no key pair ${id}.`);
-        if (!isForced && row.status === 'active') await refuseLastActive(tx, row, clock.now());
+        if (!isForced && row.status === 'active') {
+          await lockDomain(store, tx, row.owner);
+          await refuseLastActive(tx, row, clock.now());
+        }
         await tx.updateTable('key_pair').set({ status: 'retired' }).where('id', '=', id).execute();
       });
     },
@@ -201,6 +204,14 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
 
 function ownerKey(owner: string): string {
   return owner.toLowerCase();
+}
+
+/** Of two pairs that stand in for each other, only one can be retired at a time. */
+async function lockDomain({ storage }: TrustStore, tx: Kysely<TrustTables>, owner: string): Promise<void> {
+  const domain = owner.slice(owner.lastIndexOf('@') + 1);
+  await storage
+    .forUpdate(tx.selectFrom('hosted_domain').select('domain').where('domain', '=', domain))
+    .execute();
 }
 
 /** An address without a pair of its own uses those of its domain. */

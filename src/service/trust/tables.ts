@@ -1,5 +1,7 @@
 /** The rows that this module owns. Times are milliseconds since 1970 (UTC). */
 export interface TrustTables {
+  /** One row, id 1. */
+  trust_state: { id: number; revision: number };
   hosted_domain: { domain: string; created_at: number };
   hosted_address: {
     /** Lower-cased address, the key of every comparison (AS-02). */

@@ -3,10 +3,19 @@ import { createAddresses, type Addresses } from './addresses.ts';
 import { createAnchors, type Anchors } from './anchors.ts';
 import { createBundles, type Bundles } from './bundles.ts';
 import type { TrustStore } from './change.ts';
+import type { TrustTables } from './tables.ts';
 import { createKeyDates, type KeyDates } from './key-dates.ts';
 import { createKeys, type Keys } from './keys.ts';
 
-export type Trust = Addresses & Keys & KeyDates & Anchors & Bundles;
+export interface Revisions {
+  /**
+   * Counts every change of domains, addresses, keys and anchors, on all nodes; at most a second old. What is read after it
+   * is at least as new.
+   */
+  findRevision(): Promise<number>;
+}
+
+export type Trust = Addresses & Keys & KeyDates & Anchors & Bundles & Revisions;
 
 export interface TrustParts extends Omit<TrustStore, 'lookups'> {
   readonly vault: Vault;
@@ -21,5 +30,24 @@ export function createTrust({ vault, ...parts }: TrustParts): Trust {
     ...createKeyDates(store),
     ...createAnchors(store),
     ...createBundles(store),
+    ...createRevisions(store),
   };
+}
+
+function createRevisions({ storage, lookups }: TrustStore): Revisions {
+  let seen: number | undefined;
+
+  async function readRevision(): Promise<number> {
+    const { revision } = await storage
+      .tables<TrustTables>()
+      .selectFrom('trust_state')
+      .select('revision')
+      .executeTakeFirstOrThrow();
+    // What is cached may be of the revision before.
+    if (seen !== undefined && seen !== revision) lookups.clear();
+    seen = revision;
+    return revision;
+  }
+
+  return { findRevision: () => lookups.find('revision', readRevision) };
 }

@@ -3,6 +3,11 @@ import { isPublicAddress } from '../../lib/fetch/index.ts';
 
 const maxUrlLength = 2048;
 
+/** Remote login, mail and directory services: a request sent there could be taken for commands. */
+const blockedPorts = new Set(
+  '21 22 23 25 53 109 110 119 139 143 220 389 445 465 563 587 636 993 995 2525'.split(' '),
+);
+
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
@@ -13,15 +18,31 @@ loopback.addAddress('::1', 'ipv6');
  */
 export function findUrlProblem(text: string, isLoopbackAllowed: boolean): string | undefined {
   if (text.length > maxUrlLength) return `The URL is longer than ${maxUrlLength} characters.`;
-  if (!URL.canParse(text)) return 'This is no absolute URL.';
+  if (/[\p{Cc}\s\\]/u.test(text)) return 'The URL contains a control character, white space or a backslash.';
+  if (!URL.canParse(text)) return 'Not an absolute URL.';
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')
     return 'Credentials do not belong into the URL; use basicAuth.';
   if (url.hash !== '') return 'A fragment does not belong into the URL.';
-  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (blockedPorts.has(url.port)) return `Port ${url.port} is not for webhooks.`;
+  const host = hostOf(url);
   if (isLoopbackHost(host))
     return isLoopbackAllowed ? findSchemeProblem(url, true) : 'The host is not public.';
   return isPublicHost(host) ? findSchemeProblem(url, false) : 'The host is not public.';
+}
+
+/**
+ * The URL as it is stored and called: host in lower case and without the dot at its end, no default port. To be called
+ * for a text that {@link findUrlProblem} finds no fault with.
+ */
+export function normalizeUrl(text: string): string {
+  const url = new URL(text);
+  url.hostname = url.hostname.replace(/\.+$/, '');
+  return url.href;
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
 }
 
 function findSchemeProblem(url: URL, isHttpAllowed: boolean): string | undefined {

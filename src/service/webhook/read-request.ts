@@ -1,5 +1,5 @@
 import type { FieldProblem } from '../../core/index.ts';
-import { findUrlProblem } from './check-webhook-url.ts';
+import { findUrlProblem, normalizeUrl } from './check-webhook-url.ts';
 import { WebhookError } from './errors.ts';
 import { eventTypes, isEventType, type EventType } from './events.ts';
 import type { WebhookKind } from './tables.ts';
@@ -141,7 +141,8 @@ function readUrl(value: unknown, isLoopbackAllowed: boolean, report: Report): st
   const problem =
     typeof value === 'string' ? findUrlProblem(value, isLoopbackAllowed) : 'This must be a text.';
   if (problem !== undefined) report('url', 'invalid', problem);
-  return typeof value === 'string' ? value : undefined;
+  if (typeof value !== 'string') return undefined;
+  return problem === undefined ? normalizeUrl(value) : value;
 }
 
 function readKind(value: unknown, report: Report): WebhookKind {

@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Attempt, FoundMessage, MessageDetails } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
@@ -76,6 +77,17 @@ export function addMessage(program: Command, context: CliContext): void {
         const text = `${result.failed} recipients failed, ${result.running} destinations are being tried`;
         context.print(options.json === true ? JSON.stringify(result) : text);
         if (result.failed === 0) context.setExitCode(1);
+      }),
+    );
+  message
+    .command('evidence <id>')
+    .description('write what proves the delivery of a message: one JSON document, signed (JWS)')
+    .option('--out <file>', 'a new file; otherwise standard output')
+    .action((id: string, options: { readonly out?: string }) =>
+      withOperator(context, async (operator) => {
+        const text = JSON.stringify(await operator.getEvidence(id), undefined, 2);
+        if (options.out === undefined) context.print(text);
+        else await writeFile(options.out, `${text}\n`, { flag: 'wx', mode: 0o600 });
       }),
     );
 }

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { errorText, silentLog, systemClock } from '../../../core/index.ts';
 import { createMessagingOperator, type MessagingOperator } from '../../../service/messaging/index.ts';
+import { createTrust } from '../../../service/trust/index.ts';
 import { createWebhooks } from '../../../service/webhook/index.ts';
 import type { CliContext } from '../context.ts';
 import { withInstallation } from '../with-installation.ts';
@@ -28,7 +29,8 @@ export async function withOperator(
         post: () => Promise.reject(new TypeError('a command sends nothing')),
       });
       try {
-        await work(createMessagingOperator({ ...common, webhooks, operator: context.operator() }));
+        const trust = createTrust(common);
+        await work(createMessagingOperator({ ...common, trust, webhooks, operator: context.operator() }));
       } finally {
         await webhooks.close();
       }

@@ -173,6 +173,18 @@ export const statusListAnswer = Type.Object(
   { title: 'StatusListAnswer' },
 );
 
+export const evidenceAnswer = Type.Object(
+  {
+    payload: Type.String({
+      description:
+        'base64url of the evidence as JSON: messageId, wireMessageId, fromDirectAddress, acceptedTime, createdTime, and in `result` for each recipient status, history, attempts (with sentSha256) and notices (signedNotice is base64).',
+    }),
+    protected: Type.String({ description: 'base64url of the header: alg, typ, x5c.' }),
+    signature: Type.String({ description: 'base64url.' }),
+  },
+  { title: 'SignedEvidence' },
+);
+
 export const messageIdParameter = Type.Object({
   messageId: Type.String({ description: '`urn:uuid:<uuid>` or the bare UUID.' }),
 });

@@ -2,8 +2,9 @@ import type { Messaging } from '../../../service/messaging/index.ts';
 import { errorResponses } from '../envelope.ts';
 import type { RouteModule } from '../types.ts';
 import { formatCheck, formatStatus } from './format-answers.ts';
-import { acceptAnyBody } from './request-parts.ts';
+import { acceptAnyBody, originOf } from './request-parts.ts';
 import {
+  evidenceAnswer,
   messageIdParameter,
   statusAnswer,
   statusListAnswer,
@@ -33,6 +34,34 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
           status: 'OK' as const,
           ...formatStatus(await messaging.getStatus(request.client, request.params.messageId)),
         }) as never,
+    );
+    app.get(
+      '/messaging/dirmsg/evidence/:messageId',
+      {
+        onRequest,
+        schema: {
+          summary: 'Evidence of the delivery of a sent message',
+          description:
+            "For whoever must prove delivery: for each recipient the history, every attempt with the SHA-256 of what was sent, and the signed notices as received. A JWS (RFC 7515, flattened JSON) signed with the key of the sender's domain, whose certificate is in `x5c`. Of your own messages only; `openhisp evidence verify FILE` checks it offline.",
+          tags: ['messaging'],
+          params: messageIdParameter,
+          response: {
+            200: { content: { 'application/jose+json': { schema: evidenceAnswer } } },
+            ...errorResponses(401, 403, 404, 503),
+          },
+        },
+      },
+      async (request, reply) => {
+        const evidence = await messaging.getEvidence(
+          request.client,
+          request.params.messageId,
+          originOf(request),
+        );
+        return reply
+          .header('content-type', 'application/jose+json')
+          .header('cache-control', 'no-store')
+          .send(JSON.stringify(evidence) as never);
+      },
     );
     app.post(
       '/messaging/dirmsg/status',

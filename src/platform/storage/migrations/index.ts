@@ -13,6 +13,8 @@ import { directoryChangesMigration } from './0032-directory-changes.ts';
 import { deliveryDestinationsMigration } from './0040-delivery-destinations.ts';
 import { inboundMigration } from './0041-inbound.ts';
 import { webhookLeasesMigration } from './0042-webhook-leases.ts';
+import { constraintsMigration } from './0050-constraints.ts';
+import { nodesMigration } from './0051-nodes.ts';
 import { operatorsMigration } from './0060-operators.ts';
 
 export const migrations: readonly Migration[] = [
@@ -29,5 +31,7 @@ export const migrations: readonly Migration[] = [
   deliveryDestinationsMigration,
   inboundMigration,
   webhookLeasesMigration,
+  constraintsMigration,
+  nodesMigration,
   operatorsMigration,
 ];

@@ -44,7 +44,8 @@ export interface PostgresOptions {
 const streamConnections = 4;
 /** A reader of a stream may pause; an abandoned one keeps the server from cleaning up. */
 const streamPauseMs = 600_000;
-const transactionPauseMs = 60_000;
+/** Shortest pause inside a transaction after which the server ends it. */
+const minTransactionPauseMs = 5000;
 /** What the client waits longer than the server does. */
 const answerMarginMs = 15_000;
 const oldestVersion = 130_000;
@@ -62,7 +63,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const limits: ConnectionLimits = {
     statementMs: statementTimeoutMs,
     lockMs: lockTimeoutMs,
-    idleInTransactionMs: transactionPauseMs,
+    // A node that stands still inside a transaction holds up the others; shorter than they wait for its locks.
+    idleInTransactionMs: Math.max(minTransactionPauseMs, Math.floor(lockTimeoutMs * 0.8)),
   };
   const connectWith = clientOptions(target, limits);
   const counts = { transactions: 0, commits: 0, statements: 0 };
@@ -141,6 +143,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   }
 
   const tasks = new Set<string>();
+  const held = new Map<string, SessionLock>();
   let closing: Promise<void> | undefined;
   const storage: Storage = {
     db,
@@ -162,6 +165,19 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
       } finally {
         tasks.delete(task);
       }
+    },
+    async hold(name) {
+      // As above: a session could take its own lock again.
+      if (held.get(name)?.isHeld === true) return undefined;
+      const lock = await session.tryLock('node', name);
+      if (lock === undefined) return undefined;
+      held.set(name, lock);
+      return lock;
+    },
+    async listHeld(names) {
+      const { rows } = await read<{ key: string }>({ sql: heldQuery, parameters: [] });
+      const keys = new Set(rows.map(({ key }) => key));
+      return new Set(names.filter((name) => keys.has(advisoryKey('node', name))));
     },
     announce: (tx, topic) => storage.afterCommit(tx, () => session.announce(topic)),
     onAnnounced: (topic, listener) => session.onAnnounced(topic, listener),
@@ -185,6 +201,12 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
         'PostgreSQL is backed up by its own tools: pg_dump, or base backups with an archive of the log',
       );
     },
+    async verify() {
+      throw new PlatformError(
+        'PLATFORM_STORAGE_UNSUPPORTED',
+        'PostgreSQL is checked by its own tools: pg_amcheck, or checksums of the data pages',
+      );
+    },
     async check() {
       // Writes to the log and commits, without a table to write to.
       const { rows } = await read<{ written: unknown }>({
@@ -200,6 +222,12 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   };
   return storage;
 }
+
+/** The advisory locks of 64 bits that are held in this database (PostgreSQL: pg_locks). */
+const heldQuery = `
+  select ((classid::bigint << 32) | objid::bigint)::text as key from pg_locks
+  where locktype = 'advisory' and objsubid = 1 and granted
+    and database = (select oid from pg_database where datname = current_database())`;
 
 /**
  * The result counts only if the lock was held all the time. If its connection was lost, another node may have begun the

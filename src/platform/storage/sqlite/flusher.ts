@@ -1,6 +1,9 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { PlatformError } from '../../errors.ts';
 
+/** Brings what was written to a file to the disk, as `fdatasync` does. */
+export type Sync = (descriptor: number, done: (error: Error | null) => void) => void;
+
 /**
  * Brings the write-ahead log to the disk: one `fdatasync` in Node's thread pool for all transactions that committed
  * before it began (Decision 0021: Durability on SQLite).
@@ -11,6 +14,7 @@ import { PlatformError } from '../../errors.ts';
  */
 export class LogFlusher {
   readonly #file: string;
+  readonly #sync: Sync;
   #descriptor: number | undefined;
   #waiting: PromiseWithResolvers<void> | undefined;
   #isFlushing = false;
@@ -19,8 +23,9 @@ export class LogFlusher {
   count = 0;
 
   /** `file` is the database; its log lies beside it. */
-  constructor(file: string) {
+  constructor(file: string, sync: Sync = fdatasync) {
     this.#file = `${file}-wal`;
+    this.#sync = sync;
   }
 
   /**
@@ -62,7 +67,7 @@ export class LogFlusher {
       this.#finish(served, error);
       return;
     }
-    fdatasync(this.#descriptor, (error) => this.#finish(served, error));
+    this.#sync(this.#descriptor, (error) => this.#finish(served, error));
   }
 
   #finish(served: PromiseWithResolvers<void>, error: unknown): void {

@@ -1,3 +1,4 @@
+import { PlatformError } from '../../errors.ts';
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -13,7 +14,7 @@ import { insertOnSqlite } from './bulk-insert.ts';
 import { createCheckpointer } from './checkpointer.ts';
 import { createSqliteDialect, SqliteDriver } from './driver.ts';
 import { openReader, openWriter } from './files.ts';
-import { LogFlusher } from './flusher.ts';
+import { LogFlusher, type Sync } from './flusher.ts';
 import { SqliteWriter, type WriterCounts } from './writer.ts';
 
 export interface SqliteOptions {
@@ -26,6 +27,8 @@ export interface SqliteOptions {
   readonly clock?: Clock;
   /** See `StorageOptions.nodeId`. */
   readonly nodeId?: string;
+  /** For tests of what a loss of power leaves; `fdatasync` by default. */
+  readonly sync?: Sync;
   /** Hears of checkpoints that failed; the next commit tries again. */
   readonly onProblem?: (text: string) => void;
 }
@@ -37,7 +40,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   const counts: WriterCounts = { transactions: 0, commits: 0, statements: 0 };
   const writing = openWriter(file);
   const reading = openReader(file);
-  const flusher = new LogFlusher(file);
+  const flusher = new LogFlusher(file, options.sync);
   const checkpointer = createCheckpointer(file, onProblem);
   const driver = new SqliteDriver({ file, reader: reading, flusher, counts, writer: () => writer });
   const dialect = createSqliteDialect(driver);
@@ -57,6 +60,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   });
   const db = new Kysely<unknown>({ dialect });
   const tasks = new Set<string>();
+  const held = new Set<string>();
   const listeners = new Map<string, Set<() => void>>();
   let closing: Promise<void> | undefined;
 
@@ -90,6 +94,23 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
         tasks.delete(task);
       }
     },
+    async hold(name) {
+      if (held.has(name)) return undefined;
+      held.add(name);
+      let isHeld = true;
+      return {
+        get isHeld() {
+          return isHeld;
+        },
+        async release() {
+          if (isHeld) held.delete(name);
+          isHeld = false;
+        },
+      };
+    },
+    async listHeld(names) {
+      return new Set(names.filter((name) => held.has(name)));
+    },
     announce(tx, topic) {
       storage.afterCommit(tx, () => {
         for (const listener of listeners.get(topic) ?? []) listener();
@@ -111,6 +132,13 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     async backup(copy) {
       closeSync(openSync(copy, 'wx', 0o600));
       await writing.handle.backup(copy);
+    },
+    async verify() {
+      driver.requireOpen();
+      const rows = reading.prepare('pragma integrity_check(10)').all() as { integrity_check: string }[];
+      const faults = rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+      if (faults.length > 0)
+        throw new PlatformError('PLATFORM_STORAGE_FAILED', `the database is damaged: ${faults.join('; ')}`);
     },
     async check() {
       driver.requireOpen();

@@ -153,7 +153,7 @@ export class SqliteWriter {
         translated(() => file.handle.exec('release shared'));
         group.push({ job, tx, result });
       } catch (error) {
-        if (file.handle.inTransaction) file.handle.exec('rollback to shared; release shared');
+        this.#undoLast();
         job.reject(error);
         if (!file.handle.inTransaction) {
           for (const done of group.splice(0)) done.job.reject(error);
@@ -193,9 +193,25 @@ export class SqliteWriter {
     };
   }
 
-  #rollBack(): void {
+  /** Undoes the last transaction of the group, or the whole group if the disk does not even allow that. */
+  #undoLast(): void {
     const { handle } = this.#parts.file;
-    if (handle.inTransaction) handle.exec('rollback');
+    if (!handle.inTransaction) return;
+    try {
+      handle.exec('rollback to shared; release shared');
+    } catch {
+      this.#rollBack();
+    }
+  }
+
+  /** Never throws: whoever waits for the group must still be told. */
+  #rollBack(): void {
+    const { file, onProblem } = this.#parts;
+    try {
+      if (file.handle.inTransaction) file.handle.exec('rollback');
+    } catch (error) {
+      onProblem(`a rollback failed: ${errorText(error)}`);
+    }
   }
 
   /** Repeats `attempt` while another process holds the lock, handing the event loop back in between. */

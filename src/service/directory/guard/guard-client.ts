@@ -35,8 +35,10 @@ export function createClientGuard(options: {
   readonly clock: Clock;
   readonly limits: DirectoryLimits;
   readonly flushMs: number;
+  /** Of several nodes each one gives its share of the requests (Decision 0022). */
+  readonly liveNodes?: () => number;
 }): ClientGuard {
-  const { clock, limits } = options;
+  const { clock, limits, liveNodes = () => 1 } = options;
   const buckets = createTokenBuckets({
     ratePerSecond: limits.requestsPerSecond,
     burst: limits.requestsBurst,
@@ -45,9 +47,13 @@ export function createClientGuard(options: {
   const ledger = createQuotaLedger(options);
   return {
     take({ client }) {
+      const nodes = liveNodes();
       const own = {
-        ratePerSecond: client.limits.directoryRequestsPerSecond ?? limits.requestsPerSecond,
-        burst: client.limits.directoryRequestsBurst ?? limits.requestsBurst,
+        ratePerSecond: (client.limits.directoryRequestsPerSecond ?? limits.requestsPerSecond) / nodes,
+        burst: Math.max(
+          1,
+          Math.floor((client.limits.directoryRequestsBurst ?? limits.requestsBurst) / nodes),
+        ),
       };
       return buckets.take(client.clientId, 1, own);
     },

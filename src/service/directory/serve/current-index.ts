@@ -1,7 +1,9 @@
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';
 import { createSearchPool, type SearchPool } from '../../../lib/provider-index/index.ts';
 import type { SnapshotName } from '../store/snapshot-files.ts';
+import { claimGeneration } from '../store/claim-generation.ts';
 import { loadState } from '../store/state.ts';
+import type { StateRow } from '../store/tables.ts';
 import { isSame } from './choose-base.ts';
 import { createViewSource, type ViewSourceOptions } from './view-source.ts';
 
@@ -22,6 +24,8 @@ export interface CurrentIndex extends Closable {
 export interface CurrentIndexOptions extends ViewSourceOptions {
   readonly searchThreads: number;
   readonly pollIntervalMs: number;
+  /** Under which the generation in use is kept from being deleted. */
+  readonly nodeId: string | undefined;
 }
 
 /**
@@ -40,9 +44,10 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   let pauseMs = options.pollIntervalMs;
 
   async function catchUp(): Promise<void> {
-    const state = await loadState(storage);
-    const name: SnapshotName = { loadId: state.active_load_id, revision: state.revision };
-    if (served !== undefined && isSame(served, name) && !views.hasNewIndex) return;
+    let state = await loadState(storage);
+    if (served !== undefined && isSame(served, nameOf(state)) && !views.hasNewIndex) return;
+    if (options.nodeId !== undefined) state = await claimGeneration(storage, options.nodeId);
+    const name = nameOf(state);
     const startedAtMs = performance.now();
     const { base, changes, changeCount } = await views.obtain(state);
     if (isClosed) return;
@@ -108,4 +113,8 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
       await pool.close();
     },
   };
+}
+
+function nameOf(state: StateRow): SnapshotName {
+  return { loadId: state.active_load_id, revision: state.revision };
 }

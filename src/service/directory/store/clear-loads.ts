@@ -1,32 +1,38 @@
 import type { Storage } from '../../../platform/index.ts';
 import { keptGenerations, keptRemovals } from '../limits.ts';
-import { findLoad, getState, readChain, updateState, type DirectoryDb } from './state.ts';
+import { findClaimedLoads } from './claim-generation.ts';
+import { findLoad, lockState, readChain, updateState, type DirectoryDb } from './state.ts';
 import type { DirectoryTables } from './tables.ts';
 
-/** Removes the generations that neither serve nor can be rolled back to; their reports stay. */
+/** Removes the generations that no node serves and that cannot be rolled back to; their reports stay. */
 export async function retireGenerations(storage: Storage): Promise<void> {
   const db = storage.tables<DirectoryTables>();
-  const { active_load_id: activeId } = await getState(db);
-  const kept = new Set<number>();
-  for (let id = activeId, left = keptGenerations; id !== null && left >= 0; left--) {
-    const load = await findLoad(db, id);
-    if (load?.state !== 'ready') break;
-    for (const part of await readChain(db, id)) kept.add(part.id);
-    id = load.previous_id;
-  }
-  const ready = await db.selectFrom('directory_load').select('id').where('state', '=', 'ready').execute();
-  for (const { id } of ready) {
-    if (kept.has(id)) continue;
-    await db.updateTable('directory_load').set({ state: 'retired' }).where('id', '=', id).execute();
-  }
+  await storage.transaction((tx: DirectoryDb) => markRetired(storage, tx));
   const retired = await db.selectFrom('directory_load').select('id').where('state', '=', 'retired').execute();
   for (const { id } of retired) await removeBlocks(storage, id);
   await forgetOldLoads(db);
 }
 
+/** Under the lock of the state: a rollback cannot make a generation active that is being retired. */
+async function markRetired(storage: Storage, tx: DirectoryDb): Promise<void> {
+  const { active_load_id: activeId } = await lockState(storage, tx);
+  const kept = new Set(await findClaimedLoads(storage, tx));
+  for (let id = activeId, left = keptGenerations; id !== null && left >= 0; left--) {
+    const load = await findLoad(tx, id);
+    if (load?.state !== 'ready') break;
+    for (const part of await readChain(tx, id)) kept.add(part.id);
+    id = load.previous_id;
+  }
+  const ready = await tx.selectFrom('directory_load').select('id').where('state', '=', 'ready').execute();
+  const retired = ready.map(({ id }) => id).filter((id) => !kept.has(id));
+  if (retired.length === 0) return;
+  await tx.updateTable('directory_load').set({ state: 'retired' }).where('id', 'in', retired).execute();
+}
+
 /** Forgets the hosted addresses taken out longest ago, and that their going was ever known. */
 export function forgetRemovals(storage: Storage, kept = keptRemovals): Promise<void> {
   return storage.transaction(async (tx: DirectoryDb) => {
+    await lockState(storage, tx);
     const removals = tx.selectFrom('directory_provisioned').select('revision').where('record', '=', '');
     const newest = await removals.orderBy('revision', 'desc').offset(kept).limit(1).executeTakeFirst();
     if (newest === undefined) return;

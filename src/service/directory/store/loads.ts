@@ -8,8 +8,8 @@ import { clearDeadLoads } from './load-lock.ts';
 import {
   findLoad,
   findPreviousLoad,
-  getState,
   loadState,
+  lockState,
   readChain,
   updateState,
   type DirectoryDb,
@@ -42,7 +42,8 @@ export async function beginLoad(storage: Storage, clock: Clock, start: LoadStart
   await loadState(storage);
   await clearDeadLoads(storage, clock);
   return storage.transaction(async (tx: DirectoryDb) => {
-    const state = await getState(tx);
+    const state = await lockState(storage, tx);
+    await refuseWhileLoading(tx);
     const now = clock.now().getTime();
     const id = state.next_load_id;
     await updateState(tx, { next_load_id: id + 1 });
@@ -65,6 +66,17 @@ export async function beginLoad(storage: Storage, clock: Clock, start: LoadStart
     const chain = state.active_load_id === null ? [] : await readChain(tx, state.active_load_id);
     return { id, chain, revision: state.revision, secret: state.secret };
   });
+}
+
+// A node that has lost the lock of the load without knowing may still be at work on one.
+async function refuseWhileLoading(tx: DirectoryDb): Promise<void> {
+  const running = await tx
+    .selectFrom('directory_load')
+    .select('id')
+    .where('state', '=', 'loading')
+    .executeTakeFirst();
+  if (running === undefined) return;
+  throw new DirectoryError('DIRECTORY_LOAD_RUNNING', `Load ${running.id} is running`);
 }
 
 /** Stores blocks durably. */
@@ -102,7 +114,7 @@ async function showLife(tx: DirectoryDb, clock: Clock, loadId: number): Promise<
 /** Takes a range of record ids that nobody else will get. Returns the first. */
 export function reserveIds(storage: Storage, count: number): Promise<number> {
   return storage.transaction(async (tx: DirectoryDb) => {
-    const { next_record_id: first } = await getState(tx);
+    const { next_record_id: first } = await lockState(storage, tx);
     await updateState(tx, { next_record_id: first + count });
     return first;
   });
@@ -131,8 +143,8 @@ export async function activateLoad(
 ): Promise<void> {
   const { load, report, unusedIds } = activation;
   await storage.transaction(async (tx: DirectoryDb) => {
+    const state = await lockState(storage, tx);
     await showLife(tx, clock, load.id);
-    const state = await getState(tx);
     const expected = load.chain[0]?.id ?? null;
     if (state.active_load_id !== expected) {
       throw new DirectoryError(
@@ -191,7 +203,7 @@ export async function failLoad(
 /** Goes back to the generation before the active one. Throws DIRECTORY_NOTHING_TO_ROLL_BACK. */
 export function rollBack({ storage, audit }: Omit<ActivationContext, 'clock'>): Promise<LoadRow> {
   return storage.transaction(async (tx: DirectoryDb) => {
-    const state = await getState(tx);
+    const state = await lockState(storage, tx);
     const active = state.active_load_id === null ? undefined : await findLoad(tx, state.active_load_id);
     const previous = await findPreviousLoad(tx, active);
     if (previous?.state !== 'ready') {

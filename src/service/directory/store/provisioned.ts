@@ -5,7 +5,7 @@ import { BlockWriter, type Block } from '../records/block.ts';
 import { hashText, type TextHash } from '../records/hash-text.ts';
 import { markLine, readMarkedLine, textOf } from '../records/record-line.ts';
 import type { ActivationContext } from './loads.ts';
-import { getState, loadState, updateState, type DirectoryDb } from './state.ts';
+import { loadState, lockState, updateState, type DirectoryDb } from './state.ts';
 import type { DirectoryTables, ProvisionedRow } from './tables.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function storeProvisioned(
 ): Promise<void> {
   await loadState(storage);
   await storage.transaction(async (tx: DirectoryDb) => {
-    const state = await getState(tx);
+    const state = await lockState(storage, tx);
     const known = await tx
       .selectFrom('directory_provisioned')
       .select(['record_id', 'record'])
@@ -52,7 +52,7 @@ export async function removeProvisioned(
 ): Promise<boolean> {
   await loadState(storage);
   return storage.transaction(async (tx: DirectoryDb) => {
-    const revision = (await getState(tx)).revision + 1;
+    const revision = (await lockState(storage, tx)).revision + 1;
     const result = await tx
       .updateTable('directory_provisioned')
       .set({ record: '', revision })

@@ -37,6 +37,16 @@ export function getState(db: DirectoryDb): Promise<StateRow> {
   return db.selectFrom('directory_state').selectAll().where('id', '=', stateId).executeTakeFirstOrThrow();
 }
 
+/**
+ * The state, locked until the transaction ends: for whoever changes it afterwards. The first lock of each transaction
+ * that takes it (Decision 0022).
+ */
+export function lockState(storage: Storage, tx: DirectoryDb): Promise<StateRow> {
+  return storage
+    .forUpdate(tx.selectFrom('directory_state').selectAll().where('id', '=', stateId))
+    .executeTakeFirstOrThrow();
+}
+
 export async function updateState(tx: DirectoryDb, change: Partial<Omit<StateRow, 'id'>>): Promise<void> {
   await tx.updateTable('directory_state').set(change).where('id', '=', stateId).execute();
 }

@@ -5,6 +5,15 @@ export interface DirectoryTables {
   directory_state: StateRow;
   directory_provisioned: ProvisionedRow;
   directory_quota: QuotaRow;
+  directory_node: DirectoryNodeRow;
+}
+
+/** What a node serves, or is about to (migration 0051). */
+export interface DirectoryNodeRow {
+  node_id: string;
+  load_id: number | null;
+  revision: number;
+  seen_at: number;
 }
 
 export type LoadKind = 'full' | 'incremental';

@@ -8,6 +8,7 @@ import {
   type DirectAddress,
 } from '../../../lib/values/index.ts';
 import { recipientQueries, type FoundRecipient } from '../status/find-recipient.ts';
+import { keepNotice } from '../evidence/keep-notice.ts';
 import { recordEvent, modeOf, type RecordedEvent } from '../status/record-event.ts';
 import type { MessagingParts, OpenedMail } from '../ports.ts';
 import type { DeliveryMode } from '../status/states.ts';
@@ -137,7 +138,9 @@ async function applyClaim(
   if (!speaksFor(opened, claim.recipient, kind)) return 'signer-not-bound';
   const event = claim.read(modeOf(recipient));
   if (event === undefined) return 'confirms-nothing';
-  await recordEvent(tx, parts, recipient, { ...event, at: parts.clock.now() });
+  const at = parts.clock.now();
+  await recordEvent(tx, parts, recipient, { ...event, at });
+  await keepNotice(tx, parts, { recipient, opened, at });
   return undefined;
 }
 

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Audit, AuditRecord } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
-import { pageSize, readCursor, toPage, type Page } from './paging.ts';
+import { pageSize, readCursor, toPage, writeCursor, type Page } from './paging.ts';
 
 /** What became of mail from another HISP: the audit actions that say so. */
 const actions = {
@@ -88,7 +88,7 @@ export async function listInbound(
   const page = toPage(found, size, ({ at, id }) => ({ at: at.getTime(), id }));
   return page.next !== undefined || end === undefined
     ? page
-    : { ...page, next: `${end.recordedAt.getTime()}~${end.sequence}` };
+    : { ...page, next: writeCursor({ at: end.recordedAt.getTime(), id: String(end.sequence) }) };
 }
 
 /** The next rows of all the kinds together, newest first; fewer than a block only at the end. */

@@ -3,11 +3,11 @@ import { createMetrics, createReport, type Storage, type Vault } from '../../../
 import type { Audit } from '../../audit/index.ts';
 import {
   createDeliveryAdmin,
-  type AttemptRow,
   type HeldDestination,
   type QueuedDestination,
   type QueuePage,
 } from '../../delivery/index.ts';
+import type { Trust } from '../../trust/index.ts';
 import type { Webhooks } from '../../webhook/index.ts';
 import { MessagingError } from '../errors.ts';
 import { messagingEvents } from '../events.ts';
@@ -23,6 +23,9 @@ import {
   type InboundQuery,
   type WaitingMail,
 } from './list-inbound.ts';
+import { buildEvidence } from '../evidence/build-evidence.ts';
+import { signEvidence, type SignedEvidence } from '../evidence/sign-evidence.ts';
+import { toAttempt, type Attempt } from '../evidence/attempts.ts';
 import type { Page } from './paging.ts';
 
 /** All that is known of one sent message, without its content. */
@@ -37,22 +40,6 @@ export interface MessageDetails {
   readonly attempts: readonly Attempt[];
 }
 
-/** One attempt at one destination. */
-export interface Attempt {
-  readonly startedAt: Date;
-  readonly durationMs: number;
-  readonly destination: string;
-  /** The mail server and its IP address; empty if none was reached. */
-  readonly host: string;
-  readonly address: string;
-  readonly tls: string;
-  readonly reply: string;
-  readonly code: string;
-  readonly outcome: AttemptRow['outcome'];
-  /** What the agent said of each certificate. */
-  readonly certificates: readonly unknown[];
-}
-
 export interface OperatorParts {
   readonly storage: Storage;
   readonly vault: Vault;
@@ -60,6 +47,7 @@ export interface OperatorParts {
   readonly log: Log;
   readonly audit: Audit;
   readonly webhooks: Pick<Webhooks, 'notifyIn' | 'wake'>;
+  readonly trust: Pick<Trust, 'findSigningKeys'>;
   /** Who does it, for the audit trail. */
   readonly operator: string;
 }
@@ -80,6 +68,8 @@ export interface MessagingOperator {
    * are being tried at this moment go on. Throws MESSAGING_MESSAGE_NOT_FOUND.
    */
   fail(name: string): Promise<{ readonly failed: number; readonly running: number }>;
+  /** What proves the delivery of a message, signed. Throws MESSAGING_MESSAGE_NOT_FOUND, MESSAGING_EVIDENCE_UNSIGNED. */
+  getEvidence(name: string): Promise<SignedEvidence>;
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
   listHolds(): Promise<readonly HeldDestination[]>;
   /** Has all that waits for a destination tried now. Returns how many messages. */
@@ -147,6 +137,12 @@ export function createMessagingOperator(parts: OperatorParts): MessagingOperator
       const result = await delivery.fail(id);
       await record('message.fail', { messageId, ...result });
       return result;
+    },
+    async getEvidence(name) {
+      const message = await get(name);
+      const signed = await signEvidence(parts, await buildEvidence({ ...parts, delivery }, message));
+      await record('message.evidence', { messageId: message.wire_id });
+      return signed;
     },
     async listQueue(query) {
       const page = await delivery.listQueue(query);
@@ -222,19 +218,4 @@ async function findRequestId(audit: Pick<Audit, 'find'>, message: MessageRow): P
     limit: 1_000,
   });
   return rows.find(({ objects }) => objects['messageId'] === message.wire_id)?.requestId ?? '';
-}
-
-function toAttempt(row: AttemptRow): Attempt {
-  return {
-    startedAt: new Date(row.started_at),
-    durationMs: row.duration_ms,
-    destination: row.domain,
-    host: row.host,
-    address: row.address,
-    tls: row.tls,
-    reply: row.reply,
-    code: row.code,
-    outcome: row.outcome,
-    certificates: row.certificates === '' ? [] : (JSON.parse(row.certificates) as unknown[]),
-  };
 }

@@ -18,12 +18,14 @@ export type LimitSends = (
   tell: (taken: Taken) => void,
 ) => void;
 
-export function createSendLimit(rate: SendRate, clock: Clock): LimitSends {
+/** Of several nodes each one gives its share (Decision 0022). */
+export function createSendLimit(rate: SendRate, clock: Clock, liveNodes = () => 1): LimitSends {
   const buckets = createTokenBuckets({ ...rate, clock });
   return ({ clientId, limits }, tell) => {
+    const nodes = liveNodes();
     const taken = buckets.take(clientId, 1, {
-      ratePerSecond: limits.sendsPerSecond ?? rate.ratePerSecond,
-      burst: limits.sendsBurst ?? rate.burst,
+      ratePerSecond: (limits.sendsPerSecond ?? rate.ratePerSecond) / nodes,
+      burst: Math.max(1, Math.floor((limits.sendsBurst ?? rate.burst) / nodes)),
     });
     tell(taken);
     if (taken.allowed) return;

@@ -114,6 +114,28 @@ export function findUuid(messageId: string): string | undefined {
   }
 }
 
+/** The row of a message of this client. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+export async function getMessage(
+  { storage }: Pick<StatusParts, 'storage'>,
+  client: ClientIdentity,
+  messageId: string,
+): Promise<MessageRow> {
+  const uuid = findUuid(messageId);
+  const row =
+    uuid === undefined
+      ? undefined
+      : await storage
+          .tables<MessagingTables>()
+          .selectFrom('message')
+          .selectAll()
+          .where('client_id', '=', client.clientId)
+          .where('uuid', '=', uuid)
+          .executeTakeFirst();
+  if (row === undefined)
+    throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', 'no message of this client has that id');
+  return row;
+}
+
 async function findReports(
   { storage, delivery }: StatusParts,
   client: ClientIdentity,

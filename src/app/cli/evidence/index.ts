@@ -1,0 +1,57 @@
+/** Checks evidence of delivery offline: no installation, no network. */
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { errorText } from '../../../core/index.ts';
+import type { CliContext } from '../context.ts';
+import { verifyEvidence, type VerifiedEvidence } from './verify-evidence.ts';
+
+/** Adds `evidence verify`. */
+export function addEvidenceCommands(program: Command, context: CliContext): void {
+  const evidence = program.command('evidence').description('evidence of delivery');
+  evidence
+    .command('verify <file>')
+    .description(
+      'check a document of "message evidence" offline: its signature, and the signature of each notice in it; ends with 1 if anything is wrong',
+    )
+    .option('--json', 'as JSON')
+    .action(async (file: string, options: { json?: true }) => {
+      try {
+        const verified = verifyEvidence(await readFile(file, 'utf8'));
+        if (options.json === true) context.print(JSON.stringify(verified, undefined, 2));
+        else formatPage(verified).forEach((line) => context.print(line));
+        if (verified.problems.length > 0) context.setExitCode(1);
+      } catch (error) {
+        context.note(errorText(error));
+        context.setExitCode(1);
+      }
+    });
+}
+
+/** A page to print. */
+function formatPage({ document, signer, recipients, problems }: VerifiedEvidence): string[] {
+  return [
+    'Evidence of delivery',
+    '',
+    `Message      ${document.messageId}`,
+    `Message-ID   ${document.wireMessageId}`,
+    `From         ${document.fromDirectAddress}`,
+    `Accepted     ${document.acceptedTime}`,
+    `Stated       ${document.createdTime}`,
+    `Signed by    ${signer.subject}`,
+    `Fingerprint  ${signer.fingerprint} (SHA-256)`,
+    ...recipients.flatMap((recipient) => [
+      '',
+      `To           ${recipient.address}`,
+      `Status       ${recipient.status} since ${recipient.statusTime}`,
+      ...recipient.sent.map(({ time, host, sha256 }) => `Sent         ${time} to ${host}, SHA-256 ${sha256}`),
+      ...recipient.notices.flatMap((notice) => [
+        `Notice       ${notice.disposition}, received ${notice.receivedTime}`,
+        `  signed by  ${notice.signer}`,
+        `  path       ${notice.signerPath.join(' ')}`,
+      ]),
+    ]),
+    '',
+    problems.length === 0 ? 'All signatures hold.' : 'NOT VALID:',
+    ...problems.map((problem) => `  ${problem}`),
+  ];
+}

@@ -1,0 +1,175 @@
+import { createPublicKey, verify, X509Certificate } from 'node:crypto';
+import { errorText } from '../../../core/index.ts';
+import { readNotice } from '../../../lib/mdn/index.ts';
+import { parseEntity, unwrapEntity } from '../../../lib/mime/index.ts';
+import { findValidityFault, isBoundTo, readCertificate, type Certificate } from '../../../lib/pki/index.ts';
+import { verifyEntity } from '../../../lib/smime/index.ts';
+import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import { evidenceType, type EvidenceDocument } from '../../../service/messaging/index.ts';
+
+/** What a document of evidence says, and what is wrong with it. */
+export interface VerifiedEvidence {
+  readonly document: Omit<EvidenceDocument, 'result'>;
+  /** Of the document. Whether to trust it is for the reader: compare the fingerprint. */
+  readonly signer: { readonly subject: string; readonly fingerprint: string };
+  readonly recipients: readonly VerifiedRecipient[];
+  /** Empty if every signature holds and everything fits together. */
+  readonly problems: readonly string[];
+}
+
+interface VerifiedRecipient {
+  readonly address: string;
+  readonly status: string;
+  readonly statusTime: string;
+  readonly sent: readonly { readonly time: string; readonly host: string; readonly sha256: string }[];
+  readonly notices: readonly VerifiedNotice[];
+}
+
+interface VerifiedNotice {
+  readonly receivedTime: string;
+  readonly disposition: string;
+  readonly signer: string;
+  readonly signerPath: readonly string[];
+}
+
+type Recipient = EvidenceDocument['result'][number];
+type Notice = Recipient['notices'][number];
+
+/** Checks the signature of a document and of each notice in it. Throws a SyntaxError for what is no such document. */
+export function verifyEvidence(text: string): VerifiedEvidence {
+  const problems: string[] = [];
+  const { document, certificate } = readSigned(text, problems);
+  const from = findDirectAddress(document.fromDirectAddress);
+  if (from === undefined || isBoundTo(certificate, from) === undefined)
+    problems.push(`the signer's certificate does not speak for ${document.fromDirectAddress}`);
+  const fault = findValidityFault(certificate, new Date(document.createdTime));
+  if (fault !== undefined)
+    problems.push(`the signer's certificate was not valid at ${document.createdTime}: ${errorText(fault)}`);
+  const { result, ...rest } = document;
+  return {
+    document: rest,
+    signer: describe(certificate),
+    recipients: result.map((recipient) => checkRecipient(document, recipient, problems)),
+    problems,
+  };
+}
+
+function readSigned(
+  text: string,
+  problems: string[],
+): { readonly document: EvidenceDocument; readonly certificate: Certificate } {
+  const jws = readObject(text, 'the file');
+  const [head, payload, signature] = ['protected', 'payload', 'signature'].map((name) => {
+    const value = jws[name];
+    if (typeof value !== 'string' || !/^[\w-]+$/.test(value)) throw new SyntaxError(`${name}: not base64url`);
+    return value;
+  }) as [string, string, string];
+  const header = readObject(Buffer.from(head, 'base64url').toString(), 'protected');
+  const chain: unknown = header['x5c'];
+  const der = Array.isArray(chain) ? (chain as readonly unknown[])[0] : undefined;
+  if (header['typ'] !== evidenceType || typeof der !== 'string' || header['crit'] !== undefined)
+    throw new SyntaxError('protected: not the header of evidence of delivery');
+  const certificate = readCertificate(Buffer.from(der, 'base64'));
+  const isSigned = holds(certificate, String(header['alg']), `${head}.${payload}`, signature);
+  if (!isSigned) problems.push('the signature of the document does not hold');
+  const document = readObject(Buffer.from(payload, 'base64url').toString(), 'payload');
+  if (document['type'] !== 'direct-delivery-evidence' || document['version'] !== 1)
+    throw new SyntaxError('payload: not evidence of delivery, version 1');
+  return { document: document as unknown as EvidenceDocument, certificate };
+}
+
+function readObject(text: string, what: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new SyntaxError(`${what}: not JSON`);
+  }
+  if (typeof value !== 'object' || value === null) throw new SyntaxError(`${what}: not a JSON object`);
+  return value as Record<string, unknown>;
+}
+
+/** RFC 7518 §3.1: the digest, and the kind of key that it goes with. */
+const algorithms: Readonly<Record<string, readonly [digest: string, keyType: string]>> = {
+  RS256: ['sha256', 'rsa'],
+  ES256: ['sha256', 'ec'],
+  ES384: ['sha384', 'ec'],
+  ES512: ['sha512', 'ec'],
+};
+
+function holds({ der }: Certificate, alg: string, text: string, signature: string): boolean {
+  const [digest, keyType] = algorithms[alg] ?? [];
+  const key = createPublicKey(new X509Certificate(der).publicKey.export({ type: 'spki', format: 'pem' }));
+  if (digest === undefined || key.asymmetricKeyType !== keyType) return false;
+  const bytes = Buffer.from(signature, 'base64url');
+  return verify(digest, Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }, bytes);
+}
+
+function checkRecipient(
+  document: EvidenceDocument,
+  recipient: Recipient,
+  problems: string[],
+): VerifiedRecipient {
+  const { toDirectAddress: address, status, statusTime, attempts } = recipient;
+  const notices = recipient.notices.flatMap((notice) => {
+    try {
+      return checkNotice(document, address, notice);
+    } catch (error) {
+      problems.push(`a notice for ${address}: ${errorText(error)}`);
+      return [];
+    }
+  });
+  const confirming = status === 'processed' ? ['processed', 'dispatched'] : [status];
+  const isConfirmed = notices.some(({ disposition }) => confirming.includes(disposition));
+  if ((status === 'processed' || status === 'dispatched') && !isConfirmed)
+    problems.push(`${address}: the status is ${status}, but no valid notice in the document says so`);
+  return {
+    address,
+    status,
+    statusTime,
+    sent: attempts
+      .filter(({ sentSha256 }) => sentSha256 !== '')
+      .map(({ time, host, sentSha256 }) => ({ time, host, sha256: sentSha256 })),
+    notices,
+  };
+}
+
+/** Throws for a notice that proves nothing about this recipient of this message. */
+function checkNotice(document: EvidenceDocument, address: string, notice: Notice): VerifiedNotice {
+  const { entity, signers } = verifyEntity(Buffer.from(notice.signedNotice, 'base64'));
+  const [fingerprint] = notice.signerPath;
+  const signer = signers.find(
+    (one) => one.outcome === 'valid' && one.certificate.fingerprint === fingerprint,
+  );
+  if (signer?.certificate === undefined) throw new RangeError(`not signed by ${fingerprint ?? 'anyone'}`);
+  const signed = parseEntity(entity);
+  const inner = unwrapEntity(signed);
+  const read = readNotice(inner === undefined ? signed : parseEntity(inner));
+  if (read === undefined) throw new RangeError('not a notice');
+  if (!read.originalMessageIds.includes(document.wireMessageId))
+    throw new RangeError(`not about ${document.wireMessageId}`);
+  const recipients =
+    read.kind === 'mdn' ? [read.finalRecipient] : read.recipients.map((one) => one.finalRecipient);
+  const speaksOf = recipients.flatMap((one) => (one === undefined ? [] : (findDirectAddress(one) ?? [])));
+  // Without a Final-Recipient the signer stands in for it.
+  if (speaksOf.length > 0 && !speaksOf.some((one) => addressKey(one) === address.toLowerCase()))
+    throw new RangeError(`not about ${address}`);
+  if (!maySpeakFor(signer.certificate, address as DirectAddress))
+    throw new RangeError(`its signer may not speak for ${address}`);
+  return {
+    receivedTime: notice.receivedTime,
+    disposition: read.kind === 'dsn' || read.isFailure ? 'failed' : (read.disposition ?? 'unknown'),
+    signer: describe(signer.certificate).subject,
+    signerPath: notice.signerPath,
+  };
+}
+
+// A delivery status may also come from the domain's own mail system, which has an address there.
+function maySpeakFor(certificate: Certificate, address: DirectAddress): boolean {
+  if (isBoundTo(certificate, address) !== undefined) return true;
+  return certificate.rfc822Names.some((name) => name.toLowerCase().endsWith(`@${domainOf(address)}`));
+}
+
+function describe({ der, fingerprint }: Certificate): VerifiedEvidence['signer'] {
+  return { subject: new X509Certificate(der).subject.replaceAll('\n', ', '), fingerprint };
+}

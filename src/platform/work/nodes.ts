@@ -1,0 +1,152 @@
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import { errorCode, type Closable, type Log } from '../../core/index.ts';
+import { PlatformError } from '../errors.ts';
+import type { Held, Storage } from '../storage/storage.ts';
+
+/** A node is shown as running for this long after its last sign of life, even if its lock is gone. */
+const seenForMs = 30_000;
+const defaultHeartbeatMs = 10_000;
+/** Longer than the database needs to notice that a machine has gone, whose node id is then free again. */
+const defaultWaitMs = 45_000;
+const forgottenAfterMs = 86_400_000;
+const topic = 'node';
+
+/** One process that serves. Times are milliseconds by `Storage.clock`. */
+export interface NodeRow {
+  id: string;
+  started_at: number;
+  seen_at: number;
+  version: string;
+  host: string;
+}
+
+interface NodeTables {
+  node: NodeRow;
+}
+
+/** This node among the others. */
+export interface Nodes extends Closable {
+  readonly id: string;
+  /** Nodes that run, this one included; at least 1. */
+  readonly liveCount: number;
+}
+
+export interface NodesOptions {
+  readonly storage: Storage;
+  readonly log: Log;
+  readonly id: string;
+  /** Of the program. */
+  readonly version: string;
+  readonly heartbeatMs?: number;
+  /** How long to wait at the start for a former process with this id to be gone. */
+  readonly waitMs?: number;
+}
+
+/** The nodes that run: they hold the lock of their id, or have shown life within half a minute. */
+export async function listLiveNodes(storage: Storage): Promise<readonly NodeRow[]> {
+  const rows = await storage.tables<NodeTables>().selectFrom('node').selectAll().orderBy('id').execute();
+  const since = storage.clock.now().getTime() - seenForMs;
+  const silent = rows.filter((row) => row.seen_at < since);
+  const held = silent.length === 0 ? new Set<string>() : await storage.listHeld(silent.map(lockOf));
+  return rows.filter((row) => row.seen_at >= since || held.has(lockOf(row)));
+}
+
+/**
+ * Enters this node among those over the database. Throws PLATFORM_NODE_ID_TAKEN if another process with the same id runs:
+ * the id owns data that must have one owner.
+ */
+export async function joinNodes(options: NodesOptions): Promise<Nodes> {
+  const { storage, log, id } = options;
+  const db = storage.tables<NodeTables>();
+  let lock: Held | undefined = await holdId(options);
+  let liveCount = 1;
+  let isClosed = false;
+  let running: Promise<void> = Promise.resolve();
+
+  async function count(): Promise<void> {
+    const live = await listLiveNodes(storage);
+    liveCount = Math.max(1, live.length);
+  }
+
+  async function showLife(): Promise<void> {
+    const nowMs = storage.clock.now().getTime();
+    if (lock?.isHeld === false) lock = undefined;
+    lock ??= await storage.hold(lockOf(options));
+    if (lock === undefined) log.error({ node: id }, 'another process works with the id of this node');
+    await db.updateTable('node').set({ seen_at: nowMs }).where('id', '=', id).execute();
+    await db
+      .deleteFrom('node')
+      .where('seen_at', '<', nowMs - forgottenAfterMs)
+      .execute();
+    await count();
+  }
+
+  // One after another; a database that is away for a moment is no reason to stop.
+  function next(work: () => Promise<void>): Promise<void> {
+    running = running
+      .then(() => (isClosed ? undefined : work()))
+      .catch((error: unknown) => {
+        log.warn({ code: errorCode(error) }, 'the sign of life of this node could not be written');
+      });
+    return running;
+  }
+
+  await enter(options);
+  const stopHearing = storage.onAnnounced(topic, () => void next(count));
+  await count();
+  const timer = setInterval(() => void next(showLife), options.heartbeatMs ?? defaultHeartbeatMs);
+  timer.unref();
+
+  return {
+    id,
+    get liveCount() {
+      return liveCount;
+    },
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      clearInterval(timer);
+      stopHearing();
+      await running;
+      await storage.transaction(async (tx: Kysely<NodeTables>) => {
+        await tx.deleteFrom('node').where('id', '=', id).execute();
+        storage.announce(tx, topic);
+      });
+      await lock?.release();
+    },
+  };
+}
+
+async function enter({ storage, id, version }: NodesOptions): Promise<void> {
+  const nowMs = storage.clock.now().getTime();
+  const row = { started_at: nowMs, seen_at: nowMs, version, host: hostname() };
+  await storage.transaction(async (tx: Kysely<NodeTables>) => {
+    await tx
+      .insertInto('node')
+      .values({ id, ...row })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
+      .execute();
+    storage.announce(tx, topic);
+  });
+}
+
+async function holdId(options: NodesOptions): Promise<Held> {
+  const { storage, id, waitMs = defaultWaitMs } = options;
+  const endMs = performance.now() + waitMs;
+  for (;;) {
+    const held = await storage.hold(lockOf(options));
+    if (held !== undefined) return held;
+    if (performance.now() >= endMs) break;
+    await sleep(250);
+  }
+  throw new PlatformError(
+    'PLATFORM_NODE_ID_TAKEN',
+    `another process works with the node id ${id} on this database; each node needs a data folder that was not copied`,
+  );
+}
+
+function lockOf({ id }: { readonly id: string }): string {
+  return `node ${id}`;
+}

@@ -1,0 +1,142 @@
+import { domainOf, type DirectAddress } from '../../../lib/values/index.ts';
+import type { MessagingParts } from '../ports.ts';
+import { describeMessages, type RecipientStatus } from '../status/find-status.ts';
+import type { MdnEvidenceRow, MessageRow, MessagingTables } from '../tables.ts';
+import { toAttempt, type Attempt } from './attempts.ts';
+import { evidenceContext } from './keep-notice.ts';
+
+/** What evidence is built from. */
+export type EvidenceParts = Pick<MessagingParts, 'storage' | 'vault' | 'clock'> & {
+  readonly delivery: Pick<MessagingParts['delivery'], 'findWaiting' | 'listAttempts'>;
+};
+
+/** What is known of the delivery of one message, without its content. Names are those of the wire; times are ISO 8601. */
+export interface EvidenceDocument {
+  readonly type: 'direct-delivery-evidence';
+  readonly version: 1;
+  readonly createdTime: string;
+  readonly messageId: string;
+  /** The `Message-ID` by which notices name the message. */
+  readonly wireMessageId: string;
+  readonly fromDirectAddress: string;
+  readonly acceptedTime: string;
+  readonly result: readonly RecipientEvidence[];
+}
+
+export interface RecipientEvidence {
+  readonly toDirectAddress: string;
+  readonly status: string;
+  readonly statusTime: string;
+  readonly reason: string;
+  readonly statusCode: string;
+  readonly history: readonly Readonly<Record<string, string | boolean>>[];
+  /** At this recipient's destination, oldest first. */
+  readonly attempts: readonly AttemptEvidence[];
+  /** Oldest first. */
+  readonly notices: readonly NoticeEvidence[];
+}
+
+export interface AttemptEvidence {
+  readonly time: string;
+  readonly durationMs: number;
+  readonly host: string;
+  readonly address: string;
+  readonly tls: string;
+  readonly reply: string;
+  readonly outcome: string;
+  readonly code: string;
+  /** SHA-256 of the signed and encrypted message that was sent, hex; empty if none was. */
+  readonly sentSha256: string;
+  /** The recipients' certificates that were considered, with the anchor or the reason of refusal. */
+  readonly certificates: readonly unknown[];
+}
+
+export interface NoticeEvidence {
+  readonly receivedTime: string;
+  /** SHA-256 fingerprints of the validated path: the signer first, the anchor last. */
+  readonly signerPath: readonly string[];
+  /** The signed MIME entity as received, base64; its signature can be verified by anyone. */
+  readonly signedNotice: string;
+}
+
+/** Gathers what the database keeps about the delivery of a message. */
+export async function buildEvidence(parts: EvidenceParts, message: MessageRow): Promise<EvidenceDocument> {
+  const [report] = await describeMessages(parts, [message]);
+  if (report === undefined) throw new TypeError('a message without a report');
+  const attempts = (await parts.delivery.listAttempts([message.id])).map(toAttempt);
+  const notices = Map.groupBy(await findNotices(parts, message), ({ address }) => address);
+  return {
+    type: 'direct-delivery-evidence',
+    version: 1,
+    createdTime: parts.clock.now().toISOString(),
+    messageId: report.messageId,
+    wireMessageId: message.wire_id,
+    fromDirectAddress: message.sender,
+    acceptedTime: report.acceptedAt.toISOString(),
+    result: report.recipients.map((recipient) => ({
+      ...describeRecipient(recipient),
+      attempts: attempts
+        .filter(({ destination }) => destination === domainOf(recipient.address as DirectAddress))
+        .map((attempt) => describeAttempt(attempt, recipient.address)),
+      notices: (notices.get(recipient.address) ?? []).map((row) => ({
+        receivedTime: new Date(row.received_at).toISOString(),
+        signerPath: JSON.parse(row.signer_path) as string[],
+        signedNotice: Buffer.from(parts.vault.open(row.sealed_mdn, evidenceContext(row.id))).toString(
+          'base64',
+        ),
+      })),
+    })),
+  };
+}
+
+function findNotices(
+  { storage }: EvidenceParts,
+  message: MessageRow,
+): Promise<readonly (MdnEvidenceRow & { address: string })[]> {
+  return storage
+    .tables<MessagingTables>()
+    .selectFrom('mdn_evidence as e')
+    .innerJoin('message_recipient as r', 'r.id', 'e.recipient_id')
+    .selectAll('e')
+    .select('r.address')
+    .where('r.message_id', '=', message.id)
+    .orderBy('e.received_at')
+    .orderBy('e.id')
+    .execute();
+}
+
+function describeAttempt(attempt: Attempt, recipient: string): AttemptEvidence {
+  const { startedAt, durationMs, host, address, tls, reply, outcome, code, sentHash, certificates } = attempt;
+  return {
+    time: startedAt.toISOString(),
+    durationMs,
+    host,
+    address,
+    tls,
+    reply,
+    outcome,
+    code,
+    sentSha256: sentHash,
+    certificates: certificates.filter((one) => concerns(one, recipient)),
+  };
+}
+
+// Other recipients of the same domain are none of this one's business.
+function concerns(finding: unknown, address: string): boolean {
+  return typeof finding === 'object' && finding !== null && 'to' in finding && finding.to === address;
+}
+
+function describeRecipient(recipient: RecipientStatus): Omit<RecipientEvidence, 'attempts' | 'notices'> {
+  return {
+    toDirectAddress: recipient.address,
+    status: recipient.state,
+    statusTime: recipient.at.toISOString(),
+    reason: recipient.reason,
+    statusCode: recipient.statusCode,
+    history: recipient.history.map(({ time, isLate, ...entry }) => ({
+      time: time.toISOString(),
+      late: isLate,
+      ...entry,
+    })),
+  };
+}
