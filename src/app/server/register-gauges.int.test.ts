@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createManualClock } from '../../core/index.ts';
-import { createMetrics, loadConfig, openStorage } from '../../platform/index.ts';
+import { createMetrics, loadConfig } from '../../platform/index.ts';
+import { openTestStorage } from '../../../test/support/storage.ts';
 import { registerGauges } from './register-gauges.ts';
 
 test('gauges tell ages and failures, and one that cannot be read is NaN and harms no other', async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'openhisp-gauges-'));
   try {
-    const storage = await openStorage({ file: path.join(dataDir, 'test.db') });
-    await storage.migrate();
+    const storage = await openTestStorage();
     const metrics = createMetrics();
     const clock = createManualClock(new Date('2026-06-03T00:00:00Z'));
     const bundle = {

@@ -1,27 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { test } from 'node:test';
 import { createManualClock } from '../../core/index.ts';
-import { openStorage } from '../../platform/index.ts';
+import { openTestStorage } from '../../../test/support/storage.ts';
 import { createWriteProbe, proveWritable } from './write-probe.ts';
 
 const start = new Date('2026-06-01T00:00:00Z');
 
 test('a database that can be written is ready; one that is closed is not', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-probe-'));
-  try {
-    const storage = await openStorage({ file: path.join(folder, 'test.db') });
-    await storage.migrate();
-    const check = createWriteProbe(() => proveWritable(storage), createManualClock(start));
-    await check();
-    await storage.close();
-    await assert.rejects(check);
-    await assert.rejects(check);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  const storage = await openTestStorage();
+  const check = createWriteProbe(() => proveWritable(storage), createManualClock(start));
+  await check();
+  await storage.close();
+  await assert.rejects(check);
+  await assert.rejects(check);
 });
 
 test('a write that waits its turn is no failure for a minute, and is not started twice', async () => {

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog } from '../../core/index.ts';
-import { openStorage } from '../storage/open-storage.ts';
+import { createTestDatabase, openTestStorage } from '../../../test/support/storage.ts';
 import type { Migration } from '../storage/migrate.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
@@ -47,10 +44,6 @@ const limits: FairLimits = {
   maxRestMs: 1000,
 };
 
-const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-fair-'));
-after(() => rmSync(folder, { recursive: true }));
-let files = 0;
-
 interface World {
   readonly storage: Storage;
   add(...parties: readonly string[]): Promise<readonly string[]>;
@@ -65,8 +58,7 @@ interface World {
 }
 
 async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
-  const storage = await openStorage({ file: path.join(folder, `${++files}.db`), migrations: [table] });
-  await storage.migrate();
+  const storage = await openTestStorage({ migrations: [table] });
   const db = storage.tables<Tables>();
   const workers: FairWorker<FairItem>[] = [];
   let ids = 0;
@@ -290,8 +282,8 @@ test('work stored with a lease starts from memory, without being claimed', () =>
   }));
 
 test('a restarted node takes back at once what its former run held, and nothing of another node', async () => {
-  const file = path.join(folder, `${++files}.db`);
-  const open = (nodeId: string): Promise<Storage> => openStorage({ file, nodeId, migrations: [table] });
+  const database = await createTestDatabase();
+  const open = (nodeId: string): Promise<Storage> => database.open({ nodeId, migrations: [table] });
   const [former, other, restarted] = [await open('node-1'), await open('node-2'), await open('node-1')];
   await former.migrate();
   const insert = async (storage: Storage, id: string): Promise<void> => {

@@ -2,32 +2,26 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, test } from 'node:test';
-import SqliteDatabase from 'better-sqlite3';
+import { test } from 'node:test';
 import type { Kysely } from 'kysely';
 import { createManualClock, silentLog, type ManualClock } from '../../core/index.ts';
-import { openStorage, type Storage } from '../../platform/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import { createTestDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
 import type { AuditTables } from './chain.ts';
 import { createAudit, type Audit, type AuditEvent } from './create-audit.ts';
 import { AuditError } from './errors.ts';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-audit-'));
-after(() => rmSync(folder, { recursive: true }));
-let files = 0;
-
 async function withAudit(
-  work: (audit: Audit, storage: Storage, file: string, clock: ManualClock) => Promise<void>,
+  work: (audit: Audit, storage: Storage, database: TestDatabase, clock: ManualClock) => Promise<void>,
 ): Promise<void> {
-  const file = path.join(folder, `${++files}.db`);
+  const database = await createTestDatabase();
   const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
-  const storage = await openStorage({ file });
+  const storage = await database.open();
   await storage.migrate();
   const audit = createAudit({ storage, clock, log: silentLog });
   try {
-    await work(audit, storage, file, clock);
+    await work(audit, storage, database, clock);
   } finally {
     await audit.close();
     await storage.close();
@@ -42,6 +36,8 @@ const event = (action: string, objects: AuditEvent['objects'] = {}): AuditEvent 
 });
 const isBroken = (error: unknown): boolean =>
   error instanceof AuditError && error.code === 'AUDIT_CHAIN_BROKEN';
+
+const dropTrigger = (name: string): string => `drop trigger ${name}${isPostgres ? ' on audit_event' : ''}`;
 
 test('SEC-03: a record tells time, actor, action, objects, outcome, request and address', () =>
   withAudit(async (audit) => {
@@ -118,7 +114,7 @@ test('many events written by the thread and single ones in transactions make one
   }));
 
 test('a concealed value shows only whether it is equal to another, whether few rows are written or many', () =>
-  withAudit(async (audit, _storage, file) => {
+  withAudit(async (audit, _storage, database) => {
     const secret = 'ab'.repeat(32);
     const search = (value: string): AuditEvent => ({
       ...event('directory.search', { shown: 1 }),
@@ -135,8 +131,8 @@ test('a concealed value shows only whether it is equal to another, whether few r
     const expected = createHash('sha256').update(`${secret}featherstone`).digest('hex').slice(0, 16);
     assert.deepEqual([hashes[1], hashes[2], hashes.at(-1)], [expected, expected, expected]);
     assert.equal(new Set(hashes).size, 2);
-    const database = readFileSync(file, 'latin1') + readFileSync(`${file}-wal`, 'latin1');
-    assert.ok(database.includes(expected) && !/featherstone|cholmondeley/i.test(database));
+    const stored = (await database.readAll()).toString('latin1');
+    assert.ok(stored.includes(expected) && !/featherstone|cholmondeley/i.test(stored));
   }));
 
 test('events can be found by action, actor, request and time', () =>
@@ -150,7 +146,7 @@ test('events can be found by action, actor, request and time', () =>
   }));
 
 test('a stranger cannot fill the disk: further refusals are counted in a later row', () =>
-  withAudit(async (audit, _storage, _file, clock) => {
+  withAudit(async (audit, _storage, _database, clock) => {
     const refused = { action: 'access.refuse', outcome: 'refused', remoteAddress: '192.0.2.1' } as const;
     for (let count = 0; count < 1000; count++) await audit.record(refused);
     await audit.record({ ...refused, remoteAddress: '192.0.2.2' });
@@ -169,52 +165,54 @@ test('an object value of any length is cut, so that nobody fills the log', () =>
   }));
 
 test('SEC-04: rows can be neither changed nor deleted by way of the database', () =>
-  withAudit(async (audit, _storage, file) => {
+  withAudit(async (audit, _storage, database) => {
     await audit.recordNow(event('a'));
-    const database = new SqliteDatabase(file);
-    assert.throws(() => database.exec("update audit_event set action = 'b'"), /append-only/);
-    assert.throws(() => database.exec('update audit_event set recorded_at = 0'), /append-only/);
-    const recent = Date.now();
-    database.exec('drop trigger audit_event_unchanged');
-    database.exec(`update audit_event set recorded_at = ${recent}`);
-    assert.throws(() => database.exec('delete from audit_event'), /append-only/);
-    database.close();
+    await assert.rejects(database.runRaw("update audit_event set action = 'b'"), /append-only/);
+    await assert.rejects(database.runRaw('update audit_event set recorded_at = 0'), /append-only/);
+    if (isPostgres) await assert.rejects(database.runRaw('truncate audit_event'), /append-only/);
+    await database.runRaw(dropTrigger('audit_event_unchanged'));
+    await database.runRaw(`update audit_event set recorded_at = ${Date.now()}`);
+    await assert.rejects(database.runRaw('delete from audit_event'), /append-only/);
   }));
 
 test('SEC-04: a changed, missing or re-ordered row is found', async () => {
+  const zeros = isPostgres ? "decode(repeat('00', 32), 'hex')" : 'zeroblob(32)';
   const tricks = [
     "update audit_event set objects = '{}' where sequence = 3",
     'update audit_event set recorded_at = recorded_at + 1 where sequence = 3',
     'delete from audit_event where sequence = 3',
     'update audit_event set sequence = 100 where sequence = 3',
-    'update audit_event set hash = zeroblob(32) where sequence = 3',
-    'update audit_event set previous_hash = zeroblob(32) where sequence = 3',
+    `update audit_event set hash = ${zeros} where sequence = 3`,
+    `update audit_event set previous_hash = ${zeros} where sequence = 3`,
   ];
   for (const trick of tricks) {
-    await withAudit(async (audit, _storage, file) => {
+    await withAudit(async (audit, _storage, database) => {
       for (let count = 1; count <= 5; count++) await audit.recordNow(event('a', { count }));
       assert.equal((await audit.verifyChain()).eventCount, 5);
-      const database = new SqliteDatabase(file);
-      database.exec('drop trigger audit_event_unchanged; drop trigger audit_event_kept');
-      database.exec(trick);
-      database.close();
+      await database.runRaw(dropTrigger('audit_event_unchanged'));
+      await database.runRaw(dropTrigger('audit_event_kept'));
+      await database.runRaw(trick);
       await assert.rejects(audit.verifyChain(), isBroken, trick);
     });
   }
 });
 
 test('two processes append to one chain', () =>
-  withAudit(async (audit, _storage, file) => {
+  withAudit(async (audit, _storage, database) => {
     const program = `
       const { openStorage } = await import(${JSON.stringify(path.join(import.meta.dirname, '../../platform/index.ts'))});
       const { createAudit } = await import(${JSON.stringify(path.join(import.meta.dirname, 'index.ts'))});
-      const storage = await openStorage({ file: process.argv[1] });
+      const storage = await openStorage(JSON.parse(process.argv[1]));
       const log = { error() {}, warn() {}, info() {}, debug() {} };
       const audit = createAudit({ storage, clock: { now: () => new Date() }, log });
       for (let count = 0; count < 50; count++) await audit.recordNow({ action: 'other', outcome: 'ok', objects: { count } });
       await audit.close();
       await storage.close();`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program, file], { stdio: 'inherit' });
+    const child = spawn(
+      process.execPath,
+      ['--input-type=module', '-e', program, JSON.stringify(database.location)],
+      { stdio: 'inherit' },
+    );
     const exited = once(child, 'exit');
     for (let count = 0; count < 50; count++) await audit.recordNow(event('own', { count }));
     assert.equal((await exited)[0], 0);
@@ -223,14 +221,19 @@ test('two processes append to one chain', () =>
 
 test('what cannot be written, few events or many, is kept and written later', async () => {
   for (const many of [1, 200]) {
-    await withAudit(async (audit, _storage, file) => {
-      const database = new SqliteDatabase(file);
-      database.exec("create trigger stop before insert on audit_event begin select raise(abort, 'no'); end");
+    await withAudit(async (audit, storage, database) => {
+      await database.runRaw(
+        isPostgres
+          ? `create trigger stop before insert on audit_event for each row execute function refuse_audit_change()`
+          : "create trigger stop before insert on audit_event begin select raise(abort, 'no'); end",
+      );
       for (let count = 0; count < many; count++) await audit.record(event('a'));
       await audit.flush();
-      database.exec('drop trigger stop');
-      assert.deepEqual(database.prepare('select count(*) as rows from audit_event').get(), { rows: 0 });
-      database.close();
+      await database.runRaw(dropTrigger('stop'));
+      assert.deepEqual(
+        await storage.tables<AuditTables>().selectFrom('audit_event').select('sequence').execute(),
+        [],
+      );
       await audit.record(event('b'));
       const written = await audit.find({ limit: 1000 });
       assert.equal(written[0]?.action, 'b');
@@ -240,7 +243,7 @@ test('what cannot be written, few events or many, is kept and written later', as
 });
 
 test('SEC-04: after six years the oldest events go, and the rest can still be verified', () =>
-  withAudit(async (audit, storage, _file, clock) => {
+  withAudit(async (audit, storage, _database, clock) => {
     const day = 86_400_000;
     // The database itself refuses to delete what is younger than six years by the machine's clock.
     clock.advance(new Date('2008-01-01T00:00:00Z').getTime() - clock.now().getTime());
