@@ -13,6 +13,7 @@ import {
   createStaticZone,
   type DnsRecord,
   type DnsZone,
+  type ListZones,
 } from '../../lib/dns/index.ts';
 import { createGuardedFetch } from '../../lib/fetch/index.ts';
 import {
@@ -163,10 +164,10 @@ describe('openhisp doctor on a set-up in order', () => {
     dataDir = path.join(folder, 'good');
     const tlsFile = path.join(folder, 'mail.pem');
     await writeFile(tlsFile, pem, { mode: 0o600 });
-    let zones: readonly DnsZone[] = [];
+    let listZones: ListZones = () => [];
     ports = {
       smtp: await choosePort(['127.0.0.1'], 0),
-      dns: await startDns(async () => zones),
+      dns: await startDns(async () => listZones()),
       time: await startTimeServer(0.2),
     };
     const settings = {
@@ -196,11 +197,11 @@ describe('openhisp doctor on a set-up in order', () => {
     const csv = path.join(folder, 'directory.csv');
     await writeFile(csv, 'serv_direct_addr\none@d.example\n');
     await hisp.directory.importFiles({ files: await openInput(csv), kind: 'full' });
-    zones = await createHostedZones({
+    listZones = createHostedZones({
       trust: hisp.trust,
       mailHostname: mailHost,
       mailAddress: '127.0.0.1',
-    })();
+    });
   });
 
   it('finds nothing to do, says what it examined, and ends with 0', needsOpenssl, async () => {

@@ -16,7 +16,7 @@ export interface HostedZonesOptions {
 }
 
 /**
- * The zones of our hosted domains as they stand now: SOA, NS and MX at the apex, CERT for the domain and for each
+ * The zones of our hosted domains as they stand at the time of the call: SOA, NS and MX at the apex, CERT for the domain and for each
  * address-bound certificate, SRV for LDAP (HOST-01, HOST-02, HOST-04).
  */
 export function createHostedZones(options: HostedZonesOptions): ListZones {
