@@ -1,8 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { systemClock } from '../../core/index.ts';
-import { readCertificate, readCertificates, readPrivateKey, writeTrustBundle } from '../../lib/pki/index.ts';
+import {
+  createCsr,
+  createKeyPair,
+  formatPem,
+  readCertificate,
+  readCertificates,
+  readPrivateKey,
+  writeTrustBundle,
+} from '../../lib/pki/index.ts';
+import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
 import { createTrust, type AnchorDirection, type Trust } from '../../service/trust/index.ts';
+import { listDomainRecords } from './domain-records.ts';
 import type { CliContext } from './context.ts';
 import { withInstallation } from './with-installation.ts';
 
@@ -24,6 +34,17 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
     .command('add <domain>')
     .description('host a domain')
     .action((name: string) => withTrust((trust) => trust.addDomain(name)));
+  domain
+    .command('records <domain>')
+    .description('print the DNS records of a hosted domain, to be copied into its zone')
+    .action((name: string) =>
+      withInstallation(context, async (installation) => {
+        const trust = createTrust({ ...installation, clock: systemClock });
+        const { records, notes } = await listDomainRecords(trust, name, installation.config);
+        records.forEach((line) => context.print(line));
+        notes.forEach((line) => context.note(line));
+      }),
+    );
   domain
     .command('list')
     .description('list the hosted domains')
@@ -54,6 +75,25 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
         context.print(`${id}\t${certificate.fingerprint}`);
       }),
     );
+  key
+    .command('csr <owner>')
+    .description('make a private key, and a certification request for a CA (no installation needed)')
+    .requiredOption('--key <file>', 'the new private key, PEM; an existing file is not overwritten')
+    .option('--out <file>', 'the request, PEM; standard output if left out')
+    .action(async (owner: string, options: { key: string; out?: string }) => {
+      const keys = await createKeyPair();
+      const boundTo = owner.includes('@')
+        ? { address: parseDirectAddress(owner) }
+        : { domain: domainOf(parseDirectAddress(`postmaster@${owner}`)) };
+      const request = formatPem('CERTIFICATE REQUEST', createCsr({ boundTo, ...keys }));
+      const pem = keys.privateKey.export({ type: 'pkcs8', format: 'pem' });
+      await writeFile(options.key, pem, { mode: 0o600, flag: 'wx' });
+      if (options.out === undefined) context.print(request.trimEnd());
+      else await writeFile(options.out, request);
+      context.note(
+        `The private key is in ${options.key}. Import it with the certificate: key import ${owner}`,
+      );
+    });
   key
     .command('list <owner>')
     .description('list the key pairs of a domain or an address')

@@ -61,7 +61,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   const own = [
     tokenRoutes({ oauth, log, report, publicUrl: config.publicUrl }),
     healthRoutes({ checks, degraded: options.degraded, log }),
-    metricsRoute({ metrics, isPublic: config.exposesMetrics }),
+    ...(config.metricsPort === 0 ? [metricsRoute({ metrics, isPublic: config.exposesMetrics })] : []),
   ];
   for (const routes of [...own, ...options.routes]) {
     await app.register(async (scope) => routes(scope as unknown as HispFastify));

@@ -1,3 +1,4 @@
+import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createBudget, errorText, type Budget } from '../../core/index.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -5,7 +6,13 @@ import { createDnsServer } from '../../lib/dns/index.ts';
 import { createLdapResponder } from '../../lib/ldap/index.ts';
 import { readCertificates, writeTrustBundle } from '../../lib/pki/index.ts';
 import type { SmtpServer } from '../../lib/smtp/index.ts';
-import { readTlsFiles, useConfiguredFile, type Config, type Metrics } from '../../platform/index.ts';
+import {
+  readTlsFiles,
+  useConfiguredFile,
+  type Config,
+  type Metrics,
+  type TlsFiles,
+} from '../../platform/index.ts';
 import {
   createHttpApp,
   directoryRoutes,
@@ -21,6 +28,9 @@ import { createHostedZones } from './hosted-zones.ts';
 import { followPublishedKeys } from './published-keys.ts';
 import type { Foundation } from './open-foundation.ts';
 import type { Parts } from './parts.ts';
+import { startMetrics } from './start-metrics.ts';
+import { startTimer } from './start-timer.ts';
+import { createTlsWatch } from './watch-tls.ts';
 import { createWriteProbe, proveWritable } from './write-probe.ts';
 
 export interface Readiness {
@@ -37,6 +47,9 @@ export async function startHttp(
 ): Promise<string> {
   const { config, clock, storage, disk } = foundation;
   const { directory, messaging, webhooks } = services;
+  const { metricsHost, metricsPort } = config.http;
+  if (metricsPort !== 0)
+    parts.keep(await startMetrics(foundation.metrics, { host: metricsHost, port: metricsPort }));
   const app = await createHttpApp({
     ...foundation,
     config: config.http,
@@ -57,6 +70,10 @@ export async function startHttp(
     ],
   });
   parts.keep({ close: () => app.close() });
+  const { server } = app;
+  keepTlsFresh('http', foundation, parts, (files) => {
+    if (server instanceof HttpsServer) server.setSecureContext({ ...files, minVersion: 'TLSv1.2' });
+  });
   await app.listen({ host: config.http.host, port: config.http.port });
   const { port } = app.server.address() as AddressInfo;
   const scheme = config.http.tlsKeyFile === undefined ? 'http' : 'https';
@@ -106,8 +123,21 @@ export async function startSmtp(
     log,
     ...(tls && { tls }),
   });
+  keepTlsFresh('smtp', { config, log }, parts, (files) => listener.renewTls(files));
   measureSmtp(metrics, listener, budget);
   return parts.keep(listener).port;
+}
+
+/** Renewed certificates are used within a minute, without a restart. */
+function keepTlsFresh(
+  section: 'http' | 'smtp',
+  { config, log }: Pick<Foundation, 'config' | 'log'>,
+  parts: Parts,
+  use: (files: TlsFiles) => void,
+): void {
+  if (config[section].tlsKeyFile === undefined) return;
+  const watch = createTlsWatch(section, config[section], log, use);
+  parts.keep(startTimer({ name: `TLS files of ${section}`, everyMs: 60_000, log, work: () => watch.run() }));
 }
 
 function measureSmtp(metrics: Metrics, listener: SmtpServer, budget: Budget): void {

@@ -54,5 +54,6 @@ export {
   type AuthorityRequest,
   type DirectCertificateRequest,
 } from './issue-certificate.ts';
+export { createCsr, type CsrRequest } from './create-csr.ts';
 export { createCrl, type CrlRequest, type RevokedEntry } from './create-crl.ts';
 export { generalNameDer, nameDer, type NameParts } from './write-names.ts';

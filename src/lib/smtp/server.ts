@@ -12,6 +12,8 @@ export interface SmtpServer extends Closable {
   readonly port: number;
   /** How many connections are open. */
   readonly connectionCount: number;
+  /** Takes another key and certificate (PEM) for the connections from now on. Only a server that was started with TLS has it. */
+  renewTls(tls: NonNullable<SmtpServerOptions['tls']>): void;
 }
 
 /** Starts a receiving SMTP server: no relay of its own accord, no submission, no authentication (EDGE-04, 08, 09). */
@@ -40,6 +42,7 @@ export async function createSmtpServer(options: SmtpServerOptions): Promise<Smtp
     get connectionCount() {
       return table.size;
     },
+    renewTls: ({ key, cert }) => server.updateSecureContext({ key, cert }),
     close: () => closeGently(server, busySessions),
   };
 }

@@ -23,6 +23,11 @@ const http = section('The REST API', {
     'Largest request body: 25 MB of attachments as base64, and a margin.',
     1024,
   ),
+  metricsHost: text('127.0.0.1', 'Address of the listener for metrics.'),
+  metricsPort: port(
+    0,
+    'Port that answers /metrics and nothing else; the API does not answer it then. 0 leaves it with the API.',
+  ),
   exposesMetrics: flag(false, 'Answer /metrics to everybody, not only to this machine.'),
   maxConnections: count(4000, 'Open connections; more are closed at once.'),
   maxRequests: count(512, 'Requests worked on at the same time; more are answered 503 (Decision 0020).'),

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Command } from 'commander';
+import {
+  createAuthority,
+  createKeyPair,
+  formatPem,
+  issueDirectCertificate,
+  readPrivateKey,
+} from '../../lib/pki/index.ts';
+import { createPublicKey } from 'node:crypto';
+import { addAddressCommands } from './address.ts';
+import { createCliContext } from './context.ts';
+import { addInitCommand } from './init.ts';
+import { addTrustCommands } from './trust.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-trust-cli-'));
+after(() => rmSync(folder, { recursive: true }));
+const file = (name: string): string => path.join(folder, name);
+const domain = 'direct.example.org';
+
+async function run(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  let [out, note] = ['', ''];
+  const context = createCliContext({
+    env: { OPENHISP_DATA_DIR: file('hisp'), OPENHISP_SMTP_HOSTNAME: 'mx.example.org', ...env },
+    stdout: { write: (text: string) => void (out += text) },
+    stderr: { write: (text: string) => void (note += text) },
+  });
+  const program = new Command('openhisp').exitOverride();
+  for (const add of [addInitCommand, addTrustCommands, addAddressCommands]) add(program, context);
+  await program.parseAsync([...words], { from: 'user' });
+  return { out, note };
+}
+
+before(async () => {
+  await run(['init']);
+  await run(['domain', 'add', domain]);
+});
+
+function hasOpenssl(): boolean {
+  try {
+    execFileSync('openssl', ['version']);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('key csr makes a key that only its owner can read, and a request that OpenSSL verifies', async (t) => {
+  const { out } = await run(['key', 'csr', domain, '--key', file('domain.key')]);
+  assert.match(out, /^-----BEGIN CERTIFICATE REQUEST-----/);
+  assert.equal(statSync(file('domain.key')).mode & 0o777, 0o600);
+  const before = readFileSync(file('domain.key'));
+  await assert.rejects(run(['key', 'csr', domain, '--key', file('domain.key')]), /EEXIST/);
+  assert.deepEqual(readFileSync(file('domain.key')), before);
+  await assert.rejects(run(['key', 'csr', 'no domain', '--key', file('other.key')]));
+  await run(['key', 'csr', `dr@${domain}`, '--key', file('dr.key'), '--out', file('dr.csr')]);
+  if (!hasOpenssl()) return t.skip('openssl is not installed');
+  const show = (input: string): string =>
+    execFileSync('openssl', ['req', '-verify', '-noout', '-text'], {
+      input,
+      encoding: 'utf8',
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+  const text = show(out);
+  assert.match(text, /CN ?= ?direct\.example\.org/);
+  assert.match(text, /DNS:direct\.example\.org/);
+  assert.match(text, /Digital Signature, Key Encipherment/);
+  assert.match(text, /E-mail Protection/);
+  assert.match(show(readFileSync(file('dr.csr'), 'utf8')), /email:dr@direct\.example\.org/);
+});
+
+test('domain records prints what the zone must contain, with the certificates that were imported', async () => {
+  const bare = await run(['domain', 'records', domain]);
+  assert.equal(bare.out, `${domain}. 300 IN MX 10 mx.example.org.\n`);
+  assert.match(bare.note, /has no published certificate yet/);
+
+  const keys = await createKeyPair({ curve: 'P-256' });
+  const validity = {
+    notBefore: new Date(Date.now() - 3_600_000),
+    notAfter: new Date(Date.now() + 86_400_000),
+  };
+  const issuer = {
+    certificate: createAuthority({ subject: [['CN', 'ca']], ...keys, ...validity }),
+    privateKey: keys.privateKey,
+  };
+  const certificate = issueDirectCertificate({
+    boundTo: { domain },
+    publicKey: createPublicKey(readPrivateKey(readFileSync(file('domain.key')))),
+    issuer,
+    ...validity,
+  });
+  writeFileSync(file('domain.pem'), formatPem('CERTIFICATE', certificate.der));
+  await run(['key', 'import', domain, '--cert', file('domain.pem'), '--key', file('domain.key')]);
+  const { out } = await run(['domain', 'records', domain.toUpperCase()]);
+  assert.equal(
+    out.split('\n')[1],
+    `${domain}. 300 IN CERT 1 0 0 ${Buffer.from(certificate.der).toString('base64')}`,
+  );
+  const serving = await run(['domain', 'records', domain], { OPENHISP_DNS_IS_SERVING: 'true' });
+  assert.equal(serving.out, `${domain}. 300 IN NS mx.example.org.\n`);
+  await assert.rejects(run(['domain', 'records', 'other.example.org']), { code: 'TRUST_DOMAIN_UNKNOWN' });
+});
