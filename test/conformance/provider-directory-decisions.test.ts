@@ -132,7 +132,7 @@ describe('Decision 0002: parameters, paging and empty values', () => {
 
   test('values that are too long or not UTF-8 are 400', async () => {
     assert.deepEqual(await faults({ org_name: 'x'.repeat(501) }), ['org_name too_long']);
-    assert.deepEqual(await faults('org_name=%ff%fe'), ['org_name invalid']);
+    assert.deepEqual(await faults('org_name=%ff%fe'), ['org_name not_utf8']);
   });
 
   test('no filter at all is allowed: the first page by NPI', async () => {

@@ -102,8 +102,12 @@ export function sendRefusal(
   log: Log,
 ): FastifyReply {
   const { status, problems, retryAfterSeconds, challenge } = toRefusal(error);
-  if (status >= 500)
-    log.error({ requestId: request.id, route: request.routeOptions.url, error }, 'a request failed');
+  const where = { requestId: request.id, route: request.routeOptions.url };
+  // What is expected to happen at times, such as a start or too much work, needs no stack.
+  const isExpected = error instanceof CodedError && error.kind === 'unavailable';
+  if (status >= 500 && isExpected)
+    log.warn({ ...where, code: error.code, reason: error.message }, 'a request could not be served now');
+  else if (status >= 500) log.error({ ...where, error }, 'a request failed');
   if (challenge !== undefined) reply.header('WWW-Authenticate', challenge);
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds));
   return reply

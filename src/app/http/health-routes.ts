@@ -22,6 +22,7 @@ export function healthRoutes({
   readonly degraded?: (() => readonly DegradedPart[]) | undefined;
   readonly log: Log;
 }): RouteModule {
+  let lastNames = '';
   return (app) => {
     app.get(
       '/health/live',
@@ -29,26 +30,37 @@ export function healthRoutes({
       async () => ({ status: 'OK' }),
     );
     app.get('/health/ready', { schema: { summary: 'Can it serve?', tags: ['operation'] } }, async () => {
-      const problems = await findProblems(checks, log);
+      const found = await findProblems(checks);
+      const problems = found.map(({ problem }) => problem);
       if (problems.length === 0) {
+        lastNames = '';
         const parts = degraded();
         return { status: 'OK', checks: Object.keys(checks), ...(parts.length > 0 && { degraded: parts }) };
       }
       const names = problems.map(({ field }) => field).join(', ');
+      // Probes come every few seconds: a line for each change says as much as one for each probe.
+      if (names !== lastNames)
+        log.warn({ checks: names, reasons: found.map(({ reason }) => reason) }, 'not ready');
+      lastNames = names;
       throw new HttpError('HTTP_NOT_READY', `not ready: ${names}`, { problems });
     });
   };
 }
 
-async function findProblems(checks: ReadinessChecks, log: Log): Promise<readonly FieldProblem[]> {
+interface FoundProblem {
+  readonly problem: FieldProblem;
+  /** For the operator's log. */
+  readonly reason: string;
+}
+
+async function findProblems(checks: ReadinessChecks): Promise<readonly FoundProblem[]> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => {
       try {
         await check();
         return undefined;
       } catch (error) {
-        log.warn({ check: name, reason: errorText(error) }, 'a readiness check failed');
-        return describe(name, error);
+        return { problem: describe(name, error), reason: `${name}: ${errorText(error)}` };
       }
     }),
   );
