@@ -121,7 +121,8 @@ function summarize(results: readonly TestFileResult[]): string {
     '',
     `${results.length} runs of test files, ${onPostgres.length} of them on PostgreSQL; slowest: ${slowest.map(({ file, durationMs }) => `${file} ${Math.round(durationMs / 1000)} s`).join(', ')}`,
     ...[...reasons].map(([reason, count]) => `skipped ${count}: ${reason}`),
-    `${total(({ passed }) => passed)} passed (${onPostgres.reduce((sum, { passed }) => sum + passed, 0)} of them on PostgreSQL), ${total(({ failed }) => failed)} failed, ${total(({ skipped }) => skipped.length)} skipped`,
+    `on PostgreSQL: ${onPostgres.reduce((sum, { passed }) => sum + passed, 0)} passed`,
+    `${total(({ passed }) => passed)} passed, ${total(({ failed }) => failed)} failed, ${total(({ skipped }) => skipped.length)} skipped`,
     '',
   ].join('\n');
 }
