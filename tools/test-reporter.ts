@@ -12,7 +12,9 @@ export async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<
   for await (const event of source) {
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
     const data = event.data as EventData;
-    if (data.details?.type === 'suite' && event.type === 'test:pass') continue;
+    // A suite that is skipped stands for its tests.
+    const isSkipped = data.skip !== undefined && data.skip !== false;
+    if (data.details?.type === 'suite' && event.type === 'test:pass' && !isSkipped) continue;
     const line = describe(event.type === 'test:pass', data);
     if (line !== undefined) yield `${JSON.stringify(line)}\n`;
   }

@@ -57,7 +57,9 @@ async function runTests(wanted: readonly string[]): Promise<boolean> {
   running.add(kill);
   const waiting: TestRun[] = files.flatMap((file) => [
     { file, onPostgres: false },
-    ...(postgres !== undefined && opening.includes(file) ? [{ file, onPostgres: true }] : []),
+    ...(postgres !== undefined && opening.includes(file) && !usesBoth(file)
+      ? [{ file, onPostgres: true }]
+      : []),
   ]);
   const results: TestFileResult[] = [];
   const runSome = async (): Promise<void> => {
@@ -98,6 +100,11 @@ async function runOne(
       ...(postgres === undefined ? {} : { OPENHISP_TEST_POSTGRES: postgres.url }),
     },
   });
+}
+
+/** True for a file whose tests need both engines at once; one run of it is enough. */
+function usesBoth(file: string): boolean {
+  return readFileSync(path.join(root, file), 'utf8').includes('needsBothEngines(');
 }
 
 /** True if a file imports another one, directly or through others. */
