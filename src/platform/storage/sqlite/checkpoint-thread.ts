@@ -8,15 +8,20 @@ export interface CheckpointTask {
 
 let opened: SqliteDatabase.Database | undefined;
 
-function checkpoint({ file }: CheckpointTask): undefined {
+export interface CheckpointResult {
+  /** Pages of 4 kB that were in the log when the checkpoint began. */
+  readonly logPages: number;
+}
+
+function checkpoint({ file }: CheckpointTask): CheckpointResult {
   if (opened === undefined) {
     opened = new SqliteDatabase(file, { timeout: 0 });
     // NORMAL flushes the log before pages are moved and the database afterwards.
     opened.pragma('synchronous = NORMAL');
     opened.pragma('wal_autocheckpoint = 0');
   }
-  opened.pragma('wal_checkpoint(PASSIVE)');
-  return undefined;
+  const [row] = opened.pragma('wal_checkpoint(PASSIVE)') as readonly { log: number }[];
+  return { logPages: row?.log ?? 0 };
 }
 
 serveTasks(checkpoint, () => []);

@@ -1,6 +1,6 @@
 import { errorText, type Closable } from '../../../core/index.ts';
 import { createTaskThreads, threadScript } from '../../../core/threads/index.ts';
-import type { CheckpointTask } from './checkpoint-thread.ts';
+import type { CheckpointResult, CheckpointTask } from './checkpoint-thread.ts';
 
 /** Between the end of one checkpoint and the beginning of the next: each flushes the whole database file. */
 const restMs = 1000;
@@ -10,27 +10,38 @@ const manyCommits = 200;
 const latestMs = 15_000;
 
 /**
+ * Pages of the log (64 MB) at which the writer waits for a checkpoint. SQLite begins the log anew only when all of it was
+ * moved at the moment of a write; under steady load that moment never comes by itself, and the log would grow for ever.
+ */
+const longLogPages = 16_384;
+
+/**
  * Moves the log into the database in a thread, so that no commit waits for it. A checkpoint that cannot finish, because
  * somebody still reads an old state, is continued by the next.
  */
 export interface Checkpointer extends Closable {
   /** Called after each commit. `weight` is 1 for an ordinary one. */
   afterCommit(weight: number): void;
+  /** What the next write has to wait for, so that the log can begin anew; undefined nearly always. */
+  pause(): Promise<void> | undefined;
 }
 
 export function createCheckpointer(file: string, onError: (text: string) => void): Checkpointer {
-  const threads = createTaskThreads<CheckpointTask, undefined>(
+  const threads = createTaskThreads<CheckpointTask, CheckpointResult>(
     threadScript('checkpoint-thread', import.meta.url),
     { idleMs: 60_000 },
   );
   let running: Promise<void> | undefined;
   let commits = 0;
+  let isLong = false;
   let endedAt = performance.now();
 
-  async function run(): Promise<void> {
+  async function run(isWriterWaiting: boolean): Promise<void> {
     commits = 0;
     try {
-      await threads.run({ file });
+      const { logPages } = await threads.run({ file });
+      // What was written meanwhile is little: the next checkpoint moves it while nothing is written.
+      isLong = !isWriterWaiting && logPages >= longLogPages;
     } catch (error) {
       onError(errorText(error));
     } finally {
@@ -45,7 +56,13 @@ export function createCheckpointer(file: string, onError: (text: string) => void
       if (running !== undefined) return;
       const restedMs = performance.now() - endedAt;
       if (restedMs < (commits >= manyCommits ? restMs : latestMs)) return;
-      running = run();
+      running = run(false);
+    },
+    pause() {
+      if (!isLong || running !== undefined) return undefined;
+      isLong = false;
+      running = run(true);
+      return running;
     },
     async close() {
       await running;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, fdatasync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, fdatasync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
@@ -101,5 +101,27 @@ test('a disk that refuses a flush fails what waited for it, and everything after
   isBroken = false;
   await assert.rejects(insert(2), refused);
   await assert.rejects(storage.check(), refused);
+  await storage.close();
+});
+
+test('the log begins anew under steady writing instead of growing for ever', async () => {
+  const file = path.join(folder, 'steady.db');
+  const storage = await openSqliteStorage({ file, migrations });
+  await storage.migrate();
+  const content = 'x'.repeat(20_000);
+  const endAt = performance.now() + 6000;
+  let written = 0;
+  const write = async (): Promise<void> => {
+    while (performance.now() < endAt || written < 20_000) {
+      const id = ++written;
+      await storage.transaction(async (tx: Kysely<Tables>) => {
+        await tx.insertInto('thing').values({ id, content }).execute();
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, write));
+  const writtenBytes = written * content.length;
+  const logBytes = statSync(`${file}-wal`).size;
+  assert.ok(logBytes < writtenBytes * 0.6, `${logBytes} bytes of log after ${writtenBytes} written`);
   await storage.close();
 });

@@ -96,6 +96,7 @@ export class SqliteWriter {
         // Nothing of the next group can be on disk before the flush that is under way has ended, so what comes until then
         // shares one commit. A failed flush is told by the next group.
         await this.#parts.flusher.pending?.catch(() => {});
+        await this.#parts.checkpointer.pause();
         await this.#runGroup();
       }
     } finally {
