@@ -5,6 +5,7 @@ import type { ProcessWorld } from '../../test/processes/world.ts';
 
 export interface LoadOptions {
   readonly sizeBytes: number;
+  /** Messages on their way at once, from the send to `processed`; with `perSecond`, sends under way. */
   readonly atOnce: number;
   /** Messages in all; or, with `perSecond`, as long as `seconds`. */
   readonly count: number;
@@ -23,8 +24,6 @@ export interface LoadResult {
   readonly seconds: number;
 }
 
-/** Accepted and not yet processed: beyond this nothing more is sent, so that the queue is not what is measured. */
-const maxUnprocessed = 512;
 const giveUpMs = 120_000;
 
 export async function runLoad(world: ProcessWorld, options: LoadOptions): Promise<LoadResult> {
@@ -43,10 +42,16 @@ export async function runLoad(world: ProcessWorld, options: LoadOptions): Promis
   };
   const acceptedAt = new Map<string, number>();
   const processedAt = new Map<string, number>();
+  const waiting = new Map<string, () => void>();
   let wake = (): void => {};
+  const untilProcessed = async (messageId: string): Promise<void> => {
+    if (!processedAt.has(messageId)) await new Promise<void>((resolve) => waiting.set(messageId, resolve));
+  };
   world.onNotification(({ eventType, messageId }) => {
     if (eventType !== 'message.processed') return;
     processedAt.set(messageId, performance.now());
+    waiting.get(messageId)?.();
+    waiting.delete(messageId);
     wake();
   });
   await client.get('/messaging/dirmsg/inbox?limit=1');
@@ -59,12 +64,12 @@ export async function runLoad(world: ProcessWorld, options: LoadOptions): Promis
       const turn = started++;
       if (options.perSecond !== undefined)
         await sleep(startedAt + (turn * 1000) / options.perSecond - performance.now());
-      while (acceptedAt.size - processedAt.size > maxUnprocessed) await sleep(5);
       try {
         const { messageId } = (await client.post('/messaging/dirmsg/send_ccda', body)) as {
           messageId: string;
         };
         acceptedAt.set(messageId, performance.now());
+        if (options.perSecond === undefined) await untilProcessed(messageId);
       } catch {
         refused++;
       }
