@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { servingOptions } from './node-options.js';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isNewEnough = major > 22 || (major === 22 && minor >= 18);
@@ -14,6 +15,7 @@ const root = path.resolve(path.dirname(program), '..');
 const marker = 'OPENHISP_STARTED_BY_OLDER_NODE';
 
 if (isNewEnough) {
+  restartWithOptions();
   if (process.env[marker] !== undefined) endWithParent();
   const built = path.join(root, 'dist/src/app/cli/main.js');
   const source = path.join(root, 'src/app/cli/main.ts');
@@ -32,8 +34,9 @@ function findNode() {
   return places.map((place) => path.resolve(root, place)).find((file) => existsSync(file));
 }
 
+// The Node of the optional dependency is a 24.
 function handOver(node) {
-  const child = spawn(node, [program, ...process.argv.slice(2)], {
+  const child = spawn(node, [...chooseOptions('24.0.0'), program, ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, [marker]: '1' },
   });
@@ -53,6 +56,23 @@ function handOver(node) {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
+}
+
+/** Puts a process with Node's options for serving in the place of this one. */
+function restartWithOptions() {
+  const options = chooseOptions(process.versions.node);
+  // A channel to a parent would not survive.
+  if (options.length === 0 || process.channel || process.execve === undefined || process.platform === 'win32')
+    return;
+  const args = [process.execPath, ...process.execArgv, ...options, ...process.argv.slice(1)];
+  process.execve(process.execPath, args, process.env);
+}
+
+/** None for commands that do not serve, and where the operator has chosen some. */
+function chooseOptions(version) {
+  const isServing = process.argv.slice(2).some((word) => word === 'serve' || word === 'sandbox');
+  const chosen = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ');
+  return isServing && !chosen.includes('semi-space') ? servingOptions(version) : [];
 }
 
 function endWithParent() {

@@ -1,5 +1,6 @@
 /**
- * Installs the independent programs that tests talk to, from Debian's packages: when run as root where apt-get works.
+ * Installs the independent programs that tests talk to, from Debian's packages: when run as root where apt-get works; and the
+ * generators of API clients, from the npm registry.
  * Otherwise, and for what cannot be had, it prints what is missing and why; the tests that need it are skipped.
  * Nothing is left running: the packages' services are kept from starting.
  *
@@ -7,6 +8,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { installGenerators } from '../test/support/client-generators.ts';
 import { findProgram } from '../test/support/processes.ts';
 
 interface Peer {
@@ -24,6 +26,9 @@ const peers: readonly Peer[] = [
   { debianPackage: 'postfix', program: 'postfix', purpose: 'a mail server between two of ours' },
   { debianPackage: 'postgresql', program: 'postgres', purpose: 'the database of several nodes' },
   { debianPackage: 'prometheus', program: 'promtool', purpose: 'a checker of alert rules' },
+  { debianPackage: 'curl', program: 'curl', purpose: 'the commands of the guide' },
+  { debianPackage: 'jq', program: 'jq', purpose: 'the commands of the guide' },
+  { debianPackage: 'gcc', program: 'cc', purpose: 'a library of faults of disk and clock' },
   { debianPackage: 'chromium', program: 'chromium', purpose: 'a browser for the console' },
 ];
 
@@ -36,6 +41,18 @@ export interface MissingPeer {
 
 /** Installs what is missing and may be installed; returns what is still missing. Instant when everything is there. */
 export async function installPeers(): Promise<readonly MissingPeer[]> {
+  return [...installDebianPeers(), ...installClientGenerators()];
+}
+
+function installClientGenerators(): readonly MissingPeer[] {
+  const reason = installGenerators();
+  if (reason === undefined) return [];
+  const peer = { program: 'client generators', debianPackage: 'npm', purpose: 'API clients made by others' };
+  console.log(`peer missing: ${peer.program}, ${peer.purpose}: ${reason}`);
+  return [{ ...peer, reason }];
+}
+
+function installDebianPeers(): readonly MissingPeer[] {
   const wanted = findMissing();
   if (wanted.length === 0) return [];
   const obstacle = findObstacle();

@@ -1,5 +1,5 @@
 /**
- * Runs one file of tests in a process group of its own, with a limit for the whole file: `--test-timeout` ends a test, but neither a
+ * Runs one file of tests in its own process group, with a limit for the whole file: `--test-timeout` ends a test, but neither a
  * file that loops, nor one that something keeps alive, nor the processes that it has started.
  */
 import { spawn } from 'node:child_process';

@@ -5,8 +5,12 @@
  * A file that opens a database through `test/support/storage.ts`, directly or through what it imports, runs twice: on SQLite and on a
  * PostgreSQL server that is started for the run.
  *
- * Each file has a process of its own and a limit (300 s, more on a busy machine); a file that does not end is killed with all that it
+ * Each file has its own process and a limit (300 s, more on a busy machine); a file that does not end is killed with all that it
  * has started, and has failed. With `OPENHISP_REQUIRE_PEERS=1` a missing peer is a failure.
+ *
+ * Where no more than two runs of files failed, they run once more, alone. A file that then passes was disturbed by its neighbours or by
+ * the machine: it counts as passed, its failure stays printed, and the closing lines name it as unsteady. Unsteady files are
+ * faults of the tests, to be mended.
  *
  * Usage: `node tools/test.ts [--no-install] [--no-check] [PATTERN…]`
  */
@@ -22,7 +26,9 @@ const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith
 const has = (flag: string): boolean => process.argv.includes(flag);
 const limitMs = 1000 * Number(process.env['OPENHISP_TEST_FILE_SECONDS'] ?? 300);
 const filesAtOnce = 2;
+const maxRunAgain = 2;
 const storageSupport = path.join(root, 'test/support/storage.ts');
+const compileCache = path.join(root, 'node_modules/.cache/openhisp-compiled');
 const postgresLabel = ' on PostgreSQL';
 const mayLackPeers = process.env['OPENHISP_REQUIRE_PEERS'] !== '1';
 
@@ -61,20 +67,31 @@ async function runTests(wanted: readonly string[]): Promise<boolean> {
       ? [{ file, onPostgres: true }]
       : []),
   ]);
-  const results: TestFileResult[] = [];
+  const results = new Map<TestRun, TestFileResult>();
   const runSome = async (): Promise<void> => {
     for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
       const result = await runOne(run, postgres, running);
-      results.push(result);
+      results.set(run, result);
       process.stdout.write(result.output);
     }
   };
   await Promise.all(Array.from({ length: filesAtOnce }, runSome));
+  const unsteady: string[] = [];
+  const failed = [...results].filter(([, result]) => result.failed > 0);
+  if (failed.length <= maxRunAgain)
+    for (const [run, { file }] of failed) {
+      const again = await runOne(run, postgres, running);
+      process.stdout.write(`\nrun again, alone: ${file}: ${again.failed === 0 ? 'passed' : 'failed'}\n`);
+      if (again.failed > 0) continue;
+      results.set(run, again);
+      unsteady.push(file);
+    }
   running.delete(kill);
   await postgres?.stop();
-  process.stdout.write(summarize(results));
+  for (const file of unsteady) console.log(`unsteady: ${file} failed, and passed when it ran again alone`);
+  process.stdout.write(summarize([...results.values()]));
   if (reason !== undefined) console.log(`${opening.length} test files were not run on PostgreSQL: ${reason}`);
-  const hasPassed = results.length > 0 && results.every(({ failed }) => failed === 0);
+  const hasPassed = results.size > 0 && [...results.values()].every(({ failed }) => failed === 0);
   return hasPassed && (reason === undefined || mayLackPeers);
 }
 
@@ -95,6 +112,8 @@ async function runOne(
     onProcess,
     label: onPostgres ? `${file}${postgresLabel}` : file,
     env: {
+      // Hundreds of processes load the same modules: halves what each start costs.
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compileCache,
       OPENHISP_TEST_ENGINE: onPostgres ? 'postgresql' : 'sqlite',
       // Also for tests of both engines at once.
       ...(postgres === undefined ? {} : { OPENHISP_TEST_POSTGRES: postgres.url }),

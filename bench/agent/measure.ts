@@ -3,7 +3,7 @@ import { listMoved } from '../../src/core/threads/index.ts';
 import { sign } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openMessage, verifySender } from '../../src/lib/direct/index.ts';
-import { provePath, readCertificate } from '../../src/lib/pki/index.ts';
+import { validatePath, readCertificate } from '../../src/lib/pki/index.ts';
 import {
   anchorsOfRecipient,
   anchorsOfSender,
@@ -61,7 +61,7 @@ export function runOnce(work: Exclude<Work, 'sign'>, message: Uint8Array): void 
 /** From the bytes of the recipient's certificate, as discovery finds them. */
 async function resolveAndSeal(message: Uint8Array): Promise<void> {
   const certificate = readCertificate(recipientKey.certificate.der);
-  const path = await provePath(certificate, 'encryption', {
+  const path = await validatePath(certificate, 'encryption', {
     at,
     anchors: anchorsOfSender,
     address: recipient,

@@ -1,6 +1,7 @@
 /** How soon a change is found: a hosted address, and an increment of a thousand rows. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Readable } from 'node:stream';
+import { systemClock } from '../../src/core/index.ts';
 import { openStream, recordFields, rollBack, type Directory } from '../../src/service/directory/index.ts';
 import type { OpenDirectory } from './import.ts';
 import { medianOf } from './median.ts';
@@ -20,7 +21,12 @@ const provisions = 5;
 const incrementRows = 1000;
 
 /** Makes the changes, measures, and takes them back. */
-export async function measureChanges({ directory, storage, audit }: OpenDirectory): Promise<ChangeTiming> {
+export async function measureChanges({
+  directory,
+  storage,
+  audit,
+  snapshotDir,
+}: OpenDirectory): Promise<ChangeTiming> {
   const found: Found[] = [];
   for (let count = 0; count < provisions; count++) {
     const directAddress = `hosted${count}@direct.bench.example`;
@@ -35,7 +41,7 @@ export async function measureChanges({ directory, storage, audit }: OpenDirector
   const incremented = await untilFound(directory, addressOf(incrementRows - 1), async () => {
     await directory.importFiles({ files: incrementFile(), kind: 'incremental' });
   });
-  await rollBack({ storage, audit });
+  await rollBack({ storage, audit, clock: systemClock, snapshotDir });
   await directory.refresh();
   return { provisioned: typical(found), incremented };
 }

@@ -1,5 +1,5 @@
 /**
- * Asks over and over, in a process of its own: `node http-load.ts BASE_URL AUTHORIZATION` takes one order a line from
+ * Asks over and over, in its own process: `node http-load.ts BASE_URL AUTHORIZATION` takes one order per line from
  * standard input and answers each with one line, both JSON. Raw sockets with ready-made requests, so that asking costs as
  * little as possible beside answering.
  */
@@ -21,7 +21,7 @@ export interface LoadResult {
   readonly meanBytes: number;
   readonly p50Ms: number;
   readonly p95Ms: number;
-  /** Answers that were no success. */
+  /** Answers that were not success. */
   readonly failures: number;
   /** In the order of asking if there is one connection. */
   readonly latenciesMs: readonly number[];

@@ -1,4 +1,4 @@
-/** The service's HTTP side over an open directory, a fixed page beside it, and a process that asks for both. */
+/** The service's HTTP side over an open directory, a fixed page next to it, and a process that asks for both. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -18,8 +18,13 @@ export interface HttpTarget {
   close(): Promise<void>;
 }
 
-export async function openHttpTarget({ directory, storage, audit }: OpenDirectory): Promise<HttpTarget> {
-  const oauth = createOauth({ storage, clock: systemClock, audit });
+export async function openHttpTarget({
+  directory,
+  storage,
+  vault,
+  audit,
+}: OpenDirectory): Promise<HttpTarget> {
+  const oauth = createOauth({ storage, vault, clock: systemClock, audit });
   let fixedPage = Buffer.alloc(0);
   const fixedRoute: RouteModule = (app) => {
     app.get('/fixed', { onRequest: app.requireScope('provider-directory') }, async (_request, reply) =>

@@ -13,7 +13,15 @@ import { pathToFileURL } from 'node:url';
 import { generateProviders } from '../../src/app/dev/sample-directory.ts';
 import { silentLog, systemClock } from '../../src/core/index.ts';
 import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
-import { openStorage, type Storage } from '../../src/platform/index.ts';
+import {
+  hasDataKeys,
+  loadConfig,
+  loadMasterKeys,
+  openStorage,
+  openVault,
+  type Storage,
+  type Vault,
+} from '../../src/platform/index.ts';
 import { createAudit } from '../../src/service/audit/index.ts';
 import { createDirectory, recordFields, type Directory } from '../../src/service/directory/index.ts';
 import { formatChanges, measureChanges, type ChangeTiming } from './changes.ts';
@@ -43,7 +51,9 @@ export interface ImportTiming {
 export interface OpenDirectory {
   readonly directory: Directory;
   readonly storage: Storage;
+  readonly vault: Vault;
   readonly audit: ReturnType<typeof createAudit>;
+  readonly snapshotDir: string;
   close(): Promise<void>;
 }
 
@@ -76,21 +86,28 @@ function toField(text: string): string {
 export async function openDirectory(folder: string): Promise<OpenDirectory> {
   const storage = await openStorage({ file: path.join(folder, 'openhisp.db') });
   await storage.migrate();
-  const audit = createAudit({ storage, clock: systemClock, log: silentLog });
+  // As a command opens it: both append to the audit chain.
+  const settings = loadConfig({}, undefined, { dataDir: folder }).vault;
+  const keys = loadMasterKeys(settings, !(await hasDataKeys(storage)));
+  const vault = await openVault({ storage, ...keys, clock: systemClock });
+  const audit = createAudit({ storage, vault, clock: systemClock, log: silentLog });
+  const snapshotDir = path.join(folder, 'directory');
   const directory = await createDirectory({
     storage,
     clock: systemClock,
     log: silentLog,
     audit,
     gazetteer,
-    snapshotDir: path.join(folder, 'directory'),
+    snapshotDir,
     limits: { requestsPerSecond: 1e9, requestsBurst: 1e9, recordsPerDay: 1e15 },
   });
   await directory.refresh();
   return {
     directory,
     storage,
+    vault,
     audit,
+    snapshotDir,
     async close() {
       await directory.close();
       await audit.close();

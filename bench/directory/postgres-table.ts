@@ -1,4 +1,4 @@
-/** The table and the indexes that PostgreSQL gets: folded texts beside the shown ones, every kind of index that helps. */
+/** The table and the indexes that PostgreSQL gets: folded texts next to the shown ones, every kind of index that helps. */
 import { textFields, type ProviderRecord, type TextField } from '../../src/lib/provider-record/index.ts';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

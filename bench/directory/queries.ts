@@ -54,7 +54,7 @@ const anchorage = cityCenter('Anchorage', 'AK');
 const manhattan = centerOf({ org_zip: '10001' }, gazetteer.findZip('10001'));
 const montana = centerOf({ org_zip: '59087' }, gazetteer.findZip('59087'));
 
-/** A search round a center; the rest is as for other queries. */
+/** A search around a center; the rest is as for other queries. */
 function within(
   miles: number,
   { center, latitude, longitude }: Center,

@@ -9,7 +9,7 @@ export interface LoadOptions {
   readonly atOnce: number;
   /** Messages in all; or, with `perSecond`, as long as `seconds`. */
   readonly count: number;
-  /** Sends per second; as fast as answers come if left out. */
+  /** Sends per second; as fast as answers come if omitted. */
   readonly perSecond?: number;
 }
 

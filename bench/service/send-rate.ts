@@ -1,6 +1,6 @@
 /**
  * Messages a second through two HISPs in one process: `node bench/service/send-rate.ts [kB] [messages] [at once] [rounds]`.
- * `accepted` is up to the last 200, `processed` up to the last processed notice.
+ * `accepted` is up to the last 200, `processed` up to the last processed MDN.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';

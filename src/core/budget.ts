@@ -61,7 +61,7 @@ export function createBudget({ total, perCaller = total }: BudgetLimits): Budget
           return amount;
         },
         grow(more) {
-          // Only what is held beside this reservation may stand in its way.
+          // Only what is held next to this reservation may stand in its way.
           give(caller, amount);
           const whole = amount + more;
           const reason = take(caller, whole);

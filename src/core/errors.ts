@@ -51,16 +51,16 @@ export interface ErrorOptionsFor {
 }
 
 const publicTexts: Readonly<Record<ErrorKind, string>> = {
-  'invalid-input': 'The request is not valid.',
+  'invalid-input': 'Invalid request.',
   unauthenticated: 'Valid credentials are needed.',
-  forbidden: 'This is not allowed.',
-  'not-found': 'There is no such thing.',
-  conflict: 'The present state does not allow this.',
-  'too-large': 'A stated limit is exceeded.',
+  forbidden: 'Not allowed.',
+  'not-found': 'Not found.',
+  conflict: 'The current state does not allow this.',
+  'too-large': 'A limit is exceeded.',
   'rate-limited': 'Too many requests.',
   untrusted: 'Trust could not be established.',
-  unavailable: 'The service cannot do this right now.',
-  internal: 'The service failed.',
+  unavailable: 'Temporarily unavailable; try again later.',
+  internal: 'Internal error.',
 };
 
 /** Base of every error that the project throws on purpose. */
@@ -92,6 +92,12 @@ export class CodedError<Code extends string = string> extends Error {
 /** The error's stable code, or `INTERNAL` for anything that is not ours. */
 export function errorCode(error: unknown): string {
   return error instanceof CodedError ? error.code : 'INTERNAL';
+}
+
+/** What a refused or failed act counts as: `failed` if the fault is ours, `refused` if the caller's. */
+export function failureOutcome(error: unknown): 'refused' | 'failed' {
+  const isOurs = !(error instanceof CodedError) || error.kind === 'internal' || error.kind === 'unavailable';
+  return isOurs ? 'failed' : 'refused';
 }
 
 /** One line for an operator's log. */

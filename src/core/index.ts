@@ -1,11 +1,12 @@
 /**
- * What every other module may use: coded errors, seams to time and randomness, token buckets, bytes and text.
+ * What every other module may use: coded errors, ports to time and randomness, token buckets, bytes and text.
  * Imports nothing of the project.
  */
 export {
   CodedError,
   errorCode,
   errorText,
+  failureOutcome,
   type ErrorKind,
   type ErrorOptionsFor,
   type ErrorSpec,
@@ -21,7 +22,7 @@ export {
   type Log,
   type ManualClock,
   type RandomSource,
-} from './seams.ts';
+} from './ports.ts';
 export {
   createBudget,
   type Budget,
@@ -29,9 +30,11 @@ export {
   type BudgetRefusal,
   type Reservation,
 } from './budget.ts';
+export { networkOf } from './address-network.ts';
 export { createByteCollector, type ByteCollector } from './byte-collector.ts';
 export { createRateWatch, type RateWatch, type RateWatchOptions } from './rate-watch.ts';
 export { concatBytes, decodeBase64Strict, equalBytes, equalSecrets, toHex, viewAsBuffer } from './bytes.ts';
+export { createHmacSha256 } from './hmac.ts';
 export { createTokenBuckets, type BucketOptions, type Taken, type TokenBuckets } from './token-buckets.ts';
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
 export { foldText, hasLineBreaker } from './text.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from './seams.ts';
+import type { Clock } from './ports.ts';
 
 /** Buckets kept; the least recently used go first, which by then are full again in all but hostile cases. */
 const defaultMaxBuckets = 100_000;

@@ -13,6 +13,7 @@ export const platformErrors = {
   PLATFORM_INSTALLATION_UNNAMED: { kind: 'invalid-input' },
   PLATFORM_KEY_FILE_UNUSABLE: { kind: 'internal' },
   PLATFORM_LEASE_LOST: { kind: 'conflict' },
+  PLATFORM_MAC_INVALID: { kind: 'internal' },
   PLATFORM_MASTER_KEY_INVALID: { kind: 'internal' },
   PLATFORM_NODE_ID_TAKEN: { kind: 'conflict' },
   PLATFORM_SEAL_BROKEN: { kind: 'internal' },

@@ -253,7 +253,8 @@ describe('requests', () => {
     );
     running.push(...Array.from({ length: 5 }, () => get(second)));
     await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 10);
-    assert.equal((await get('')).status, 429);
+    // Of those without a token none is under way here.
+    assert.equal((await fetch(`${server.url}/wait`)).status, 401);
     // From another address there is room for two more, of callers that are not known yet.
     running.push(...Array.from({ length: 2 }, () => slowBody('127.0.0.2')));
     await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 12);
@@ -268,6 +269,22 @@ describe('requests', () => {
       statuses.slice(0, 10),
       Array.from({ length: 10 }, () => 200),
     );
+    await allGivenBack();
+  });
+
+  test('callers without a token, however many, leave half of the room to those with one', async () => {
+    const running = Array.from({ length: 6 }, (_, index) => slowBody(`127.0.0.${index + 2}`));
+    await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 6);
+    for (const headers of [undefined, { authorization: `Bearer ${first}` }])
+      assert.equal((await server.token({ grant_type: 'client_credentials' }, headers)).status, 503);
+    for (const token of [first, second]) {
+      const answer = await fetch(`${server.url}/wait`, { headers: { authorization: `Bearer ${token}` } });
+      assert.equal(answer.status, 200);
+    }
+    const forged = await fetch(`${server.url}/wait`, { headers: { authorization: 'Bearer forged' } });
+    assert.equal(forged.status, 401);
+    for (const end of ends.splice(0)) end();
+    await Promise.all(running);
     await allGivenBack();
   });
 
@@ -308,6 +325,9 @@ test('a body that comes too slowly ends the connection with 408, and its room is
   await waitUntil(() => isClosed, { timeoutMs: 30_000, what: 'the connection to be ended' });
   clearInterval(dripping);
   assert.match(received, /^HTTP\/1\.1 408 /);
+  const envelope = JSON.parse(received.slice(received.indexOf('{'))) as Record<string, unknown>;
+  const [, requestId] = /^X-Request-Id: (\S+)/m.exec(received) ?? [];
+  assert.deepEqual([envelope['code'], envelope['requestId']], [408, requestId]);
   await waitUntil(async () => (await gauge('openhisp_http_body_bytes', slow)) === 0);
   // A fast one on the same server is not disturbed.
   const fast = offer(1.5 * megabyte, { url: slow.url, token });

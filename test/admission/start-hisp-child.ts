@@ -16,7 +16,7 @@ export interface HispChild {
   stop(): Promise<void>;
 }
 
-/** Starts a HISP as a process of its own. Linux only: memory is read from `/proc`. */
+/** Starts a HISP as its own process. Linux only: memory is read from `/proc`. */
 export async function startHispChild(clients: number, settings: readonly string[] = []): Promise<HispChild> {
   const folder = await createTemporaryFolder('admission');
   let ready: { baseUrl: string; smtpPort: number; tokens: string[] } | undefined;

@@ -61,8 +61,8 @@ describe('Messaging spec: What the service does', () => {
   test('Delivery is confirmed with prompt notifications via MDNs', async () => {
     const { messageId } = (await send()).body as unknown as { messageId: string };
     await world.report({ deliveryId: world.deliveries.at(-1)?.deliveryId ?? '', outcome: 'sent' });
-    const notice = `From: ${bob}\nTo: ${alice}\nContent-Type: multipart/report; report-type=disposition-notification; boundary=b\n\n--b\nContent-Type: message/disposition-notification\n\nFinal-Recipient: rfc822;${bob}\nOriginal-Message-ID: <${messageId.slice(9)}@direct.alpha.example>\nDisposition: automatic-action/MDN-sent-automatically;processed\n--b--\n`;
-    await world.receive({ from: bob, to: [alice], inner: notice });
+    const mdn = `From: ${bob}\nTo: ${alice}\nContent-Type: multipart/report; report-type=disposition-notification; boundary=b\n\n--b\nContent-Type: message/disposition-notification\n\nFinal-Recipient: rfc822;${bob}\nOriginal-Message-ID: <${messageId.slice(9)}@direct.alpha.example>\nDisposition: automatic-action/MDN-sent-automatically;processed\n--b--\n`;
+    await world.receive({ from: bob, to: [alice], inner: mdn });
     const status = await world.call('GET', `/messaging/dirmsg/status/${messageId}`);
     assert.equal((status.body as unknown as { messageStatus: string }).messageStatus, 'processed');
   });

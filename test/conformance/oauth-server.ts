@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after } from 'node:test';
 import { createManualClock, silentLog, type ManualClock } from '../../src/core/index.ts';
-import { createHttpApp, type HispFastify } from '../../src/app/http/index.ts';
-import { createLog, createMetrics, loadConfig, type Storage } from '../../src/platform/index.ts';
+import { createHttpApp, type HispFastify, type ReadinessChecks } from '../../src/app/http/index.ts';
+import { createLog, createMetrics, createVault, loadConfig, type Storage } from '../../src/platform/index.ts';
+import { createDocumentCheck } from '../support/document-check.ts';
 import { openTestStorage } from '../support/storage.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import {
@@ -49,6 +50,7 @@ export interface ServerOptions {
   readonly env?: Record<string, string>;
   readonly routes?: readonly ((app: HispFastify) => void)[];
   readonly closeGraceMs?: number;
+  readonly checks?: ReadinessChecks;
 }
 
 const generous: AttemptLimits = { attemptsPerMinute: 10_000, tokensPerSecond: 1000, tokensBurst: 1000 };
@@ -64,9 +66,11 @@ export async function startOauthServer(options: ServerOptions = {}): Promise<Oau
   const clock = createManualClock(new Date('2026-05-01T12:00:00Z'));
   const log: string[] = [];
   const storage = await openTestStorage();
-  const audit = createAudit({ storage, clock, log: silentLog });
+  const vault = createVault(Buffer.alloc(32, 1));
+  const audit = createAudit({ storage, vault, clock, log: silentLog });
   const oauth = createOauth({
     storage,
+    vault,
     clock,
     audit,
     limits: options.limits ?? generous,
@@ -83,11 +87,12 @@ export async function startOauthServer(options: ServerOptions = {}): Promise<Oau
     oauth,
     audit,
     metrics: createMetrics(),
-    checks: { storage: () => storage.check() },
+    checks: { storage: () => storage.check(), ...options.checks },
     routes: [scopedRoutes, ...(options.routes ?? [])],
     ...(options.closeGraceMs !== undefined && { closeGraceMs: options.closeGraceMs }),
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const checkAnswer = createDocumentCheck(app.swagger());
   after(async () => {
     await app.close();
     await audit.close();
@@ -95,8 +100,13 @@ export async function startOauthServer(options: ServerOptions = {}): Promise<Oau
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  const call = async (address: string, init?: RequestInit): Promise<Answer> =>
-    readAnswer(await fetch(url + address, init));
+  async function call(address: string, init?: RequestInit): Promise<Answer> {
+    const response = await fetch(url + address, init);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const { status, headers } = response;
+    checkAnswer({ method: init?.method ?? 'GET', path: address, status, headers, bytes });
+    return readAnswer(response, bytes.toString());
+  }
   const token: OauthServer['token'] = (form, headers = {}) =>
     call('/oauth2/direct/v1/token', {
       method: 'POST',
@@ -143,8 +153,7 @@ function scopedRoutes(app: HispFastify): void {
   }));
 }
 
-async function readAnswer(response: Response): Promise<Answer> {
-  const text = await response.text();
+function readAnswer(response: Response, text: string): Answer {
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   return {
     status: response.status,

@@ -326,7 +326,7 @@ describe('the API document', () => {
     );
     assert.deepEqual(
       shown?.map((parameter) => parameter.name),
-      directoryParameters.map((parameter) => parameter.name),
+      [...directoryParameters.map((parameter) => parameter.name), 'verification'],
     );
     assert.ok(shown.every((parameter) => (parameter.description ?? '') !== ''));
   });

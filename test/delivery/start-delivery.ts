@@ -52,6 +52,8 @@ export interface DeliveryWorld {
   readonly connections: Map<string, number>;
   readonly sealed: { recipients: readonly string[] }[];
   readonly logLines: string[];
+  /** Of the resolver that knows the domains. */
+  readonly dnsPort: number;
   answer: AnswerRecipient;
   /** Puts `domain` into the DNS, with mail servers at these addresses in order of preference; without one, a null MX. */
   addDomain(domain: string, ...addresses: readonly string[]): void;
@@ -105,6 +107,7 @@ export async function startDeliveryWorld({ isSteady = false } = {}): Promise<Del
     connections,
     sealed,
     logLines,
+    dnsPort: dns.port,
     answer: () => 'accept',
     addDomain(domain, ...addresses) {
       zones.set(domain, zoneOf(domain, addresses));
@@ -182,7 +185,7 @@ async function startScripted(
   };
 }
 
-interface Surroundings {
+interface Dependencies {
   readonly vault: Vault;
   readonly dnsPort: number;
   readonly peerPort: number;
@@ -190,7 +193,7 @@ interface Surroundings {
 
 async function start(
   world: DeliveryWorld,
-  { vault, dnsPort, peerPort }: Surroundings,
+  { vault, dnsPort, peerPort }: Dependencies,
   { onEach, smtpTimeoutMs = 20_000, ...options }: StartOptions,
 ): Promise<RunningDelivery> {
   const { storage } = world;
@@ -211,6 +214,7 @@ async function start(
     leaseMs: 60_000,
     lifetimeMs: 3_600_000,
     retryWaitsMs: [60_000],
+    probeWaitsMs: [15_000, 30_000, 60_000],
     keepAttemptsMs: 86_400_000,
     idleMs: 20,
     onOutcome: async (tx, all) => {

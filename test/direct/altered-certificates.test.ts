@@ -1,9 +1,9 @@
-/** One bit changed at every byte of a certificate, and every bit at its structural places: never the same proof (TRUST-01, AS-77). */
+/** One bit changed at every byte of a certificate, and every bit at its structural places: never the same validated path (TRUST-01, AS-77). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CodedError } from '../../src/core/index.ts';
 import { readAsn1, type Asn1 } from '../../src/lib/asn1/index.ts';
-import { provePath, readCertificate } from '../../src/lib/pki/index.ts';
+import { validatePath, readCertificate } from '../../src/lib/pki/index.ts';
 import { alice, at, createTestPki } from './support/test-pki.ts';
 
 describe('altered certificates', async () => {
@@ -29,7 +29,7 @@ describe('altered certificates', async () => {
       for (let bit = 0; bit < 8; bit++) {
         const altered = flipped(leaf.der, at, bit);
         const code = await refusalOf(async () =>
-          provePath(readCertificate(altered), 'signing', {
+          validatePath(readCertificate(altered), 'signing', {
             ...context,
             candidates: [pki.intermediate.certificate],
           }),
@@ -48,7 +48,7 @@ describe('altered certificates', async () => {
     for (let at = 0; at < leaf.der.length; at++) {
       const altered = flipped(leaf.der, at, at % 8);
       const code = await refusalOf(async () =>
-        provePath(readCertificate(altered), 'signing', {
+        validatePath(readCertificate(altered), 'signing', {
           ...context,
           candidates: [pki.intermediate.certificate],
         }),
@@ -61,7 +61,7 @@ describe('altered certificates', async () => {
     const { der } = pki.intermediate.certificate;
     for (let at = 0; at < der.length; at++) {
       const code = await refusalOf(async () =>
-        provePath(leaf, 'signing', {
+        validatePath(leaf, 'signing', {
           ...context,
           candidates: [readCertificate(flipped(der, at, (at * 3) % 8))],
         }),
@@ -73,7 +73,10 @@ describe('altered certificates', async () => {
   test('TRUST-04 an anchor changed in one byte is no longer the anchor that a leaf equals', async () => {
     for (let at = 0; at < leaf.der.length; at += 7) {
       const code = await refusalOf(async () =>
-        provePath(readCertificate(flipped(leaf.der, at, at % 8)), 'signing', { ...context, anchors: [leaf] }),
+        validatePath(readCertificate(flipped(leaf.der, at, at % 8)), 'signing', {
+          ...context,
+          anchors: [leaf],
+        }),
       );
       assert.notEqual(code, 'accepted', `byte ${at}`);
     }

@@ -6,7 +6,7 @@ import {
   createKeyPair,
   directTrustPolicy,
   generalNameDer,
-  provePath,
+  validatePath,
   type Certificate,
   type CertificateUse,
   type KeyPair,
@@ -224,7 +224,7 @@ describe('end-entity certificates that are refused', () => {
   for (const { title, code, make, use = 'signing', context = {} } of cases) {
     test(`${title}: ${code}`, async () => {
       const base = { at, anchors: [pki.root.certificate], address: alice };
-      await refusedWith(code, () => provePath(make(pki), use, { ...base, ...context }));
+      await refusedWith(code, () => validatePath(make(pki), use, { ...base, ...context }));
     });
   }
 });

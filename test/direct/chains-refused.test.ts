@@ -5,7 +5,7 @@ import { der } from '../../src/lib/asn1/index.ts';
 import {
   createAuthority,
   createCertificate,
-  provePath,
+  validatePath,
   type Certificate,
   type Issuer,
   type TrustContext,
@@ -482,7 +482,7 @@ describe('paths that are refused', () => {
     test(`${title}: ${code}`, async () => {
       const { leaf, candidates = [], anchors = [pki.root.certificate] } = make(pki);
       await refusedWith(code, () =>
-        provePath(leaf, 'signing', { at, anchors, candidates, address: alice, ...context }),
+        validatePath(leaf, 'signing', { at, anchors, candidates, address: alice, ...context }),
       );
     });
   }

@@ -22,7 +22,7 @@ import {
   createRevocationChecker,
   directTrustPolicy,
   formatPem,
-  provePath,
+  validatePath,
   readCertificate,
   readCertificates,
   readPkcs12,
@@ -71,32 +71,32 @@ const pkcs7Data = '1.2.840.113549.1.7.1';
 
 // --- Paths
 
-const prove =
+const validate =
   (make: (pki: TestPki) => Certificate, context: Partial<TrustContext> = {}): Provoke =>
   ({ pki }) =>
-    provePath(make(pki), 'signing', { at, anchors: [pki.root.certificate], address: alice, ...context });
+    validatePath(make(pki), 'signing', { at, anchors: [pki.root.certificate], address: alice, ...context });
 
 /** A path over an intermediate CA with the given faults. */
-const proveBelow =
+const validateBelow =
   (changes: Parameters<TestPki['issueAuthority']>[0]): Provoke =>
   (world) => {
     const issuer = world.pki.issueAuthority(changes);
-    return prove((pki) => pki.issue({ issuer }), { candidates: [issuer.certificate] })(world);
+    return validate((pki) => pki.issue({ issuer }), { candidates: [issuer.certificate] })(world);
   };
 
 /** A path over CAs that each stand below the one before. */
-const proveChain =
+const validateChain =
   (length: number, changes: Parameters<TestPki['issueAuthority']>[0] = {}): Provoke =>
   (world) => {
     const chain = [world.pki.root];
     for (let index = 0; index < length; index++)
       chain.push(spareAuthority(world.pki, index, { issuer: chain.at(-1) ?? world.pki.root, ...changes }));
     const candidates = chain.slice(1).map(({ certificate }) => certificate);
-    return prove((pki) => pki.issue({ issuer: chain.at(-1) ?? pki.root }), { candidates })(world);
+    return validate((pki) => pki.issue({ issuer: chain.at(-1) ?? pki.root }), { candidates })(world);
   };
 
 /** A path whose issuer would have to be fetched, with a budget that does not allow it. */
-const proveWithBudget =
+const validateWithBudget =
   ({ isForKnownIssuers = false }): Provoke =>
   (world) => {
     const { fetch } = createFilesFetch(new Map<string, ServedFile>());
@@ -105,7 +105,7 @@ const proveWithBudget =
     const empty = createValidationBudget({ maxFetches: 0 });
     const budget = isForKnownIssuers ? empty.withoutIssuerFetches() : empty;
     const make = (pki: TestPki) => pki.issue({ issuer: pki.intermediate, caIssuerUrls });
-    return prove(make, { fetchIssuers, budget })(world);
+    return validate(make, { fetchIssuers, budget })(world);
   };
 
 /** An RSA key under which a signature proves nothing; OpenSSL makes no key object of it, but a certificate can hold it. */
@@ -119,25 +119,25 @@ function keyOfExponentOne({ rsaKeys }: TestPki): KeyObject {
 
 // --- CRLs
 
-const proveWithCrl =
+const validateWithCrl =
   (serve: (pki: TestPki, leaf: Certificate) => ServedFile, revocation: 'hard-fail' | 'soft-fail'): Provoke =>
   async (world) => {
     const leaf = world.pki.issue({ crlUrls: [crlUrl] });
     const { fetch } = createFilesFetch(new Map([[crlUrl, serve(world.pki, leaf)]]));
     const checkRevocation = createRevocationChecker({ fetch });
-    return prove(() => leaf, { checkRevocation, policy: { revocation } })(world);
+    return validate(() => leaf, { checkRevocation, policy: { revocation } })(world);
   };
 
-/** The warning with which a CRL that is not believed is passed over. */
+/** The warning with which a CRL that is not valid is skipped. */
 const crlWarning =
   (changes: (pki: TestPki) => Partial<CrlRequest>): Provoke =>
   async (world) => {
-    const proof = await proveWithCrl((pki) => pki.crl(changes(pki)), 'soft-fail')(world);
-    return warningOf(proof);
+    const path = await validateWithCrl((pki) => pki.crl(changes(pki)), 'soft-fail')(world);
+    return warningOf(path);
   };
 
-function warningOf(proof: unknown): string {
-  const { warnings } = proof as Awaited<ReturnType<typeof provePath>>;
+function warningOf(path: unknown): string {
+  const { warnings } = path as Awaited<ReturnType<typeof validatePath>>;
   assert.equal(warnings.length, 1);
   return warnings[0]?.code ?? '';
 }
@@ -181,69 +181,71 @@ const pkiCodes: Readonly<Record<PkiErrorCode, Provoke>> = {
   PKI_PKCS12_UNSUPPORTED: () => readPkcs12(pkcs12(false), ''),
   PKI_PKCS12_PASSWORD: () => readPkcs12(pkcs12(true), 'wrong'),
 
-  PKI_NOT_BOUND: prove((pki) => pki.issue({ rfc822Names: [bob] })),
-  PKI_NAME_MALFORMED: prove((pki) => pki.issue({ rfc822Names: [`${alice}\0.evil.example`] })),
-  PKI_NOT_YET_VALID: prove((pki) => pki.issue({ notBefore: future(1) })),
-  PKI_EXPIRED: prove((pki) => pki.issue({ notAfter: past(1) })),
+  PKI_NOT_BOUND: validate((pki) => pki.issue({ rfc822Names: [bob] })),
+  PKI_NAME_MALFORMED: validate((pki) => pki.issue({ rfc822Names: [`${alice}\0.evil.example`] })),
+  PKI_NOT_YET_VALID: validate((pki) => pki.issue({ notBefore: future(1) })),
+  PKI_EXPIRED: validate((pki) => pki.issue({ notAfter: past(1) })),
   PKI_KEY_ALGORITHM: ({ pki }) =>
-    provePath(pki.issue({ publicKey: pki.ecKeys.publicKey }), 'encryption', {
+    validatePath(pki.issue({ publicKey: pki.ecKeys.publicKey }), 'encryption', {
       at,
       anchors: [pki.root.certificate],
       address: alice,
     }),
-  PKI_KEY_TOO_WEAK: prove((pki) => pki.issue({ publicKey: pki.weakKeys.publicKey })),
-  PKI_KEY_INVALID: prove((pki) => pki.issue({ publicKey: keyOfExponentOne(pki) })),
-  PKI_KEY_USAGE: prove((pki) => pki.issue({ keyUsage: ['keyEncipherment'] })),
-  PKI_EXTENDED_KEY_USAGE: prove((pki) => pki.issue({ extendedKeyUsage: ['1.3.6.1.5.5.7.3.1'] })),
-  PKI_END_ENTITY_IS_CA: prove((pki) =>
+  PKI_KEY_TOO_WEAK: validate((pki) => pki.issue({ publicKey: pki.weakKeys.publicKey })),
+  PKI_KEY_INVALID: validate((pki) => pki.issue({ publicKey: keyOfExponentOne(pki) })),
+  PKI_KEY_USAGE: validate((pki) => pki.issue({ keyUsage: ['keyEncipherment'] })),
+  PKI_EXTENDED_KEY_USAGE: validate((pki) => pki.issue({ extendedKeyUsage: ['1.3.6.1.5.5.7.3.1'] })),
+  PKI_END_ENTITY_IS_CA: validate((pki) =>
     pki.issue({ isCa: true, keyUsage: ['digitalSignature', 'keyCertSign'] }),
   ),
-  PKI_CRITICAL_EXTENSION: prove((pki) =>
+  PKI_CRITICAL_EXTENSION: validate((pki) =>
     pki.issue({ extensions: [extension('1.3.6.1.4.1.55555.1', der.null())] }),
   ),
-  PKI_POLICY_MISSING: prove((pki) => pki.issue(), { policy: directTrustPolicy }),
+  PKI_POLICY_MISSING: validate((pki) => pki.issue(), { policy: directTrustPolicy }),
 
-  PKI_NO_ANCHORS: prove((pki) => pki.issue(), { anchors: [] }),
-  PKI_ISSUER_NOT_FOUND: prove((pki) => pki.issue({ issuer: pki.stranger })),
+  PKI_NO_ANCHORS: validate((pki) => pki.issue(), { anchors: [] }),
+  PKI_ISSUER_NOT_FOUND: validate((pki) => pki.issue({ issuer: pki.stranger })),
   PKI_ISSUER_UNAVAILABLE: (world) => {
     const url = 'http://aia.alpha.example/ca.cer';
     const { fetch } = createFilesFetch(new Map<string, ServedFile>([[url, 'timeout']]));
     const fetchIssuers = createIssuerFetcher({ fetch, now: () => at });
     const make = (pki: TestPki) => pki.issue({ issuer: pki.intermediate, caIssuerUrls: [url] });
-    return prove(make, { fetchIssuers })(world);
+    return validate(make, { fetchIssuers })(world);
   },
-  PKI_FETCH_NEEDED: proveWithBudget({ isForKnownIssuers: true }),
-  PKI_FETCH_LIMIT: proveWithBudget({}),
-  PKI_SIGNATURE_ALGORITHM: prove((pki) => pki.issue({ digest: 'sha1' })),
-  PKI_SIGNATURE_INVALID: prove((pki) =>
+  PKI_FETCH_NEEDED: validateWithBudget({ isForKnownIssuers: true }),
+  PKI_FETCH_LIMIT: validateWithBudget({}),
+  PKI_SIGNATURE_ALGORITHM: validate((pki) => pki.issue({ digest: 'sha1' })),
+  PKI_SIGNATURE_INVALID: validate((pki) =>
     pki.issue({ issuer: { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey } }),
   ),
-  PKI_ISSUER_NOT_CA: proveBelow({ isCa: false, keyUsage: ['keyCertSign'] }),
-  PKI_ISSUER_KEY_USAGE: proveBelow({ keyUsage: ['cRLSign'] }),
-  PKI_PATH_LENGTH: proveChain(2, { pathLength: 0 }),
-  PKI_PATH_TOO_LONG: proveChain(9),
+  PKI_ISSUER_NOT_CA: validateBelow({ isCa: false, keyUsage: ['keyCertSign'] }),
+  PKI_ISSUER_KEY_USAGE: validateBelow({ keyUsage: ['cRLSign'] }),
+  PKI_PATH_LENGTH: validateChain(2, { pathLength: 0 }),
+  PKI_PATH_TOO_LONG: validateChain(9),
   PKI_PATH_TOO_BROAD: (world) => {
     const { pki } = world;
     const crowd = Array.from(
       { length: 60 },
       () => pki.issueAuthority({ issuer: pki.stranger, publicKey: pki.ecKeys.publicKey }).certificate,
     );
-    return prove(() => pki.issue({ issuer: pki.intermediate }), { candidates: crowd })(world);
+    return validate(() => pki.issue({ issuer: pki.intermediate }), { candidates: crowd })(world);
   },
-  PKI_NAME_CONSTRAINT: proveBelow({ nameConstraints: { permitted: { rfc822: ['direct.gamma.example'] } } }),
+  PKI_NAME_CONSTRAINT: validateBelow({
+    nameConstraints: { permitted: { rfc822: ['direct.gamma.example'] } },
+  }),
 
-  PKI_REVOKED: proveWithCrl(
+  PKI_REVOKED: validateWithCrl(
     (pki, leaf) => pki.crl({ revoked: [{ serialNumber: leaf.serialNumberDer, revokedAt: past(2) }] }),
     'hard-fail',
   ),
-  PKI_REVOCATION_UNKNOWN: proveWithCrl(() => 'timeout', 'hard-fail'),
+  PKI_REVOCATION_UNKNOWN: validateWithCrl(() => 'timeout', 'hard-fail'),
   PKI_REVOCATION_UNCHECKABLE: (world) => {
     const { fetch } = createFilesFetch(new Map());
     const checkRevocation = createRevocationChecker({ fetch });
-    return prove((pki) => pki.issue(), { checkRevocation, policy: { revocation: 'hard-fail' } })(world);
+    return validate((pki) => pki.issue(), { checkRevocation, policy: { revocation: 'hard-fail' } })(world);
   },
   PKI_CRL_MALFORMED: async (world) =>
-    warningOf(await proveWithCrl(() => Buffer.from('<html>not found</html>'), 'soft-fail')(world)),
+    warningOf(await validateWithCrl(() => Buffer.from('<html>not found</html>'), 'soft-fail')(world)),
   PKI_CRL_ISSUER: crlWarning((pki) => ({ issuer: pki.stranger })),
   PKI_CRL_SIGNATURE: crlWarning((pki) => ({
     issuer: { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey },
@@ -256,7 +258,7 @@ const pkiCodes: Readonly<Record<PkiErrorCode, Provoke>> = {
     extensions: [extension('1.3.6.1.4.1.55555.2', der.null())],
   })),
   PKI_CRL_UNAVAILABLE: async (world) =>
-    warningOf(await proveWithCrl(() => ({ status: 404 }), 'soft-fail')(world)),
+    warningOf(await validateWithCrl(() => ({ status: 404 }), 'soft-fail')(world)),
 
   PKI_BUNDLE_MALFORMED: () => readTrustBundle(Buffer.from('no bundle')),
   PKI_BUNDLE_UNSIGNED: ({ pki }) =>
@@ -457,8 +459,8 @@ describe('every refusal code of lib/pki and lib/direct can be provoked', () => {
 
   test('what the attempts change is accepted unchanged', async () => {
     await receive(world, makeMessage(world));
-    const { warnings } = (await proveWithCrl((pki) => pki.crl(), 'hard-fail')(world)) as Awaited<
-      ReturnType<typeof provePath>
+    const { warnings } = (await validateWithCrl((pki) => pki.crl(), 'hard-fail')(world)) as Awaited<
+      ReturnType<typeof validatePath>
     >;
     assert.deepEqual(warnings, []);
   });

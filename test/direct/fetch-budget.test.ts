@@ -7,7 +7,7 @@ import {
   createRevocationChecker,
   createValidationBudget,
   generalNameDer,
-  provePath,
+  validatePath,
   type Certificate,
 } from '../../src/lib/pki/index.ts';
 import type { SigningKey } from '../../src/lib/smime/index.ts';
@@ -171,7 +171,7 @@ describe('the budget of one message', () => {
       createValidationBudget({ timeMs: 20 }),
     ]) {
       const error = await refusedWith('PKI_FETCH_LIMIT', () =>
-        provePath(leaf, 'signing', {
+        validatePath(leaf, 'signing', {
           at,
           anchors: world.anchors,
           address: alice,

@@ -5,7 +5,7 @@ import { der } from '../../src/lib/asn1/index.ts';
 import {
   createIssuerFetcher,
   formatPem,
-  provePath,
+  validatePath,
   type Certificate,
   type TrustContext,
 } from '../../src/lib/pki/index.ts';
@@ -54,8 +54,8 @@ describe('issuers by AIA', () => {
       set,
       Buffer.from(formatPem('PKCS7', set)),
     ]) {
-      const proof = await provePath(leaf, 'encryption', contextWith(file));
-      assert.equal(proof.certificates.length, 3);
+      const path = await validatePath(leaf, 'encryption', contextWith(file));
+      assert.equal(path.certificates.length, 3);
     }
   });
 
@@ -82,7 +82,7 @@ describe('issuers by AIA', () => {
   ];
   for (const { title, make, code = 'PKI_ISSUER_NOT_FOUND' } of useless) {
     test(`TRUST-05 ${title} at the URL: ${code}`, async () => {
-      const error = await refusedWith(code, () => provePath(leaf, 'encryption', contextWith(make())));
+      const error = await refusedWith(code, () => validatePath(leaf, 'encryption', contextWith(make())));
       assert.equal(error.isTransient, false);
     });
   }
@@ -90,7 +90,7 @@ describe('issuers by AIA', () => {
   for (const file of ['timeout', { status: 503 }] as const) {
     test(`TRUST-05 a server that fails (${JSON.stringify(file)}) leaves it open: PKI_ISSUER_UNAVAILABLE, transient`, async () => {
       const error = await refusedWith('PKI_ISSUER_UNAVAILABLE', () =>
-        provePath(leaf, 'encryption', contextWith(file)),
+        validatePath(leaf, 'encryption', contextWith(file)),
       );
       assert.equal(error.isTransient, true);
     });
@@ -100,7 +100,7 @@ describe('issuers by AIA', () => {
     const { fetch, count } = createFilesFetch(new Map());
     const fetchIssuers = createIssuerFetcher({ fetch, now: () => at });
     const candidates = [pki.intermediate.certificate];
-    await provePath(leaf, 'signing', {
+    await validatePath(leaf, 'signing', {
       at,
       anchors: [pki.root.certificate],
       candidates,
@@ -131,7 +131,7 @@ describe('issuers by AIA', () => {
       fetchIssuers: createIssuerFetcher({ fetch, now: () => at }),
     };
     const far = pki.issue({ issuer, caIssuerUrls: [urls[5] ?? ''] });
-    await refusedWith('PKI_ISSUER_NOT_FOUND', () => provePath(far, 'signing', context));
+    await refusedWith('PKI_ISSUER_NOT_FOUND', () => validatePath(far, 'signing', context));
     const fetched = urls.reduce((sum, one) => sum + count(one), 0);
     assert.equal(fetched, 4);
   });

@@ -28,7 +28,7 @@ type Options = Parameters<typeof receive>[2];
 interface Case {
   readonly title: string;
   readonly code: string;
-  /** The finding beneath, if it has a code of its own. */
+  /** The finding beneath, if it has its own code. */
   readonly reason?: string;
   readonly make: (world: MessageWorld) => Uint8Array;
   readonly options?: (world: MessageWorld) => Options;
@@ -305,7 +305,7 @@ const cases: readonly Case[] = [
     options: () => ({ envelope: { mailFrom: 'carol@direct.alpha.example', recipients: [bob] } }),
   },
   {
-    title: 'MDN-08 a null reverse path on what is no notice',
+    title: 'MDN-08 a null reverse path on what is no MDN',
     code: 'DIRECT_ENVELOPE_SENDER_MISMATCH',
     make: (world) => makeMessage(world),
     options: () => ({ envelope: { mailFrom: '', recipients: [bob] } }),

@@ -1,8 +1,8 @@
-/** The messages of independent implementations, judged as the index beside them expects (peers: OpenSSL and the Java reference implementation). */
+/** The messages of independent implementations, judged as the index next to them expects (peers: OpenSSL and the Java reference implementation). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DirectError, openMessage, verifySender } from '../../src/lib/direct/index.ts';
-import { readNotice } from '../../src/lib/mdn/index.ts';
+import { readMdnOrDsn } from '../../src/lib/mdn/index.ts';
 import { parseEntity } from '../../src/lib/mime/index.ts';
 import { readCertificate, readPrivateKey, type Certificate } from '../../src/lib/pki/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
@@ -94,7 +94,7 @@ describe('messages of peers', () => {
   }
 
   for (const { file, plain, options } of index.fromRi) {
-    test(`${file} comes out as it went in, from a sender who is proved`, async () => {
+    test(`${file} comes out as it went in, from a verified sender`, async () => {
       const recipient = `pki/${options[options.indexOf('--recipient-cert') + 1] ?? ''}`;
       const opened = openMessage({
         message: readPeerFile(file),
@@ -109,9 +109,9 @@ describe('messages of peers', () => {
     });
   }
 
-  test("the peer's own notices are read as notices", () => {
+  test("the peer's own MDNs are read as MDNs", () => {
     for (const name of ['mdn-processed', 'mdn-deleted', 'mdn-failed']) {
-      assert.equal(readNotice(parseEntity(readPeerFile(`from-ri/${name}.eml`)))?.kind, 'mdn', name);
+      assert.equal(readMdnOrDsn(parseEntity(readPeerFile(`from-ri/${name}.eml`)))?.kind, 'mdn', name);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** CRLs: what they revoke, when they are believed, and what follows when none can be (TRUST-06, TRUST-07). */
+/** CRLs: what they revoke, when they are trusted, and what follows when none can be (TRUST-06, TRUST-07). */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { der } from '../../src/lib/asn1/index.ts';
@@ -6,7 +6,7 @@ import {
   createAuthority,
   createRevocationChecker,
   generalNameDer,
-  provePath,
+  validatePath,
   type Certificate,
   type CrlRequest,
   type TrustContext,
@@ -48,18 +48,18 @@ describe('CRLs', () => {
     { serialNumber: certificate.serialNumberDer, revokedAt: past(2), reason: 'keyCompromise' },
   ];
 
-  test('TRUST-06 a CRL without the certificate: proved, and the proof says by which list', async () => {
-    const proof = await provePath(leaf, 'signing', contextWith({ [url]: pki.crl() }));
+  test('TRUST-06 a CRL without the certificate: valid, and the result says by which list', async () => {
+    const path = await validatePath(leaf, 'signing', contextWith({ [url]: pki.crl() }));
     assert.deepEqual(
-      proof.revocation.map(({ status, crlUrl }) => ({ status, crlUrl })),
+      path.revocation.map(({ status, crlUrl }) => ({ status, crlUrl })),
       [{ status: 'good', crlUrl: url }],
     );
-    assert.deepEqual(proof.warnings, []);
+    assert.deepEqual(path.warnings, []);
   });
 
   test('TRUST-06 a revoked signer: PKI_REVOKED', async () => {
     const error = await refusedWith('PKI_REVOKED', () =>
-      provePath(leaf, 'signing', contextWith({ [url]: pki.crl({ revoked: revokes(leaf) }) })),
+      validatePath(leaf, 'signing', contextWith({ [url]: pki.crl({ revoked: revokes(leaf) }) })),
     );
     assert.match(error.message, /keyCompromise/);
     assert.equal(error.isTransient, false);
@@ -67,7 +67,7 @@ describe('CRLs', () => {
 
   test('TRUST-06 a revoked recipient: PKI_REVOKED', async () => {
     await refusedWith('PKI_REVOKED', () =>
-      provePath(leaf, 'encryption', contextWith({ [url]: pki.crl({ revoked: revokes(leaf) }) })),
+      validatePath(leaf, 'encryption', contextWith({ [url]: pki.crl({ revoked: revokes(leaf) }) })),
     );
   });
 
@@ -76,7 +76,7 @@ describe('CRLs', () => {
       { serialNumber: leaf.serialNumberDer, revokedAt: past(2), reason: 'certificateHold' as const },
     ];
     await refusedWith('PKI_REVOKED', () =>
-      provePath(leaf, 'signing', contextWith({ [url]: pki.crl({ revoked }) })),
+      validatePath(leaf, 'signing', contextWith({ [url]: pki.crl({ revoked }) })),
     );
   });
 
@@ -88,7 +88,7 @@ describe('CRLs', () => {
     };
     const below = pki.issue({ issuer, crlUrls: [otherUrl] });
     await refusedWith('PKI_REVOKED', () =>
-      provePath(below, 'signing', contextWith(files, { candidates: [issuer.certificate] })),
+      validatePath(below, 'signing', contextWith(files, { candidates: [issuer.certificate] })),
     );
   });
 
@@ -102,7 +102,7 @@ describe('CRLs', () => {
     const certificate = pki.issue({ issuer, crlUrls: [url] });
     const files = { [url]: pki.crl({ issuer, revoked: revokes(certificate) }) };
     await refusedWith('PKI_REVOKED', () =>
-      provePath(certificate, 'signing', contextWith(files, { anchors: [second, first] })),
+      validatePath(certificate, 'signing', contextWith(files, { anchors: [second, first] })),
     );
   });
 
@@ -119,7 +119,7 @@ describe('CRLs', () => {
       return { status: asked.length === 1 ? 'revoked' : 'unknown' };
     };
     const context = { at, anchors: [first, second], address: alice, checkRevocation };
-    await refusedWith('PKI_REVOKED', () => provePath(certificate, 'signing', context));
+    await refusedWith('PKI_REVOKED', () => validatePath(certificate, 'signing', context));
     assert.equal(asked.length, 1);
   });
 
@@ -208,22 +208,22 @@ describe('CRLs', () => {
     { title: 'at a private address', code: 'PKI_CRL_UNAVAILABLE', make: () => 'forbidden' },
   ];
   for (const { title, code, make } of unbelievable) {
-    test(`TRUST-07 a CRL ${title} is not believed (${code}): hard-fail refuses, soft-fail warns`, async () => {
+    test(`TRUST-07 a CRL ${title} is not valid (${code}): hard-fail refuses, soft-fail warns`, async () => {
       const files = { [url]: make() };
       const error = await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
-        provePath(leaf, 'signing', contextWith(files)),
+        validatePath(leaf, 'signing', contextWith(files)),
       );
       assert.equal(error.isTransient, true);
-      const proof = await provePath(
+      const path = await validatePath(
         leaf,
         'signing',
         contextWith(files, { policy: { revocation: 'soft-fail' } }),
       );
       assert.deepEqual(
-        proof.warnings.map((warning) => warning.code),
+        path.warnings.map((warning) => warning.code),
         [code],
       );
-      assert.equal(proof.revocation[0]?.status, 'unknown');
+      assert.equal(path.revocation[0]?.status, 'unknown');
     });
   }
 
@@ -232,26 +232,26 @@ describe('CRLs', () => {
       issuer: { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey },
       revoked: revokes(leaf),
     });
-    const proof = await provePath(
+    const path = await validatePath(
       leaf,
       'signing',
       contextWith({ [url]: forged }, { policy: { revocation: 'soft-fail' } }),
     );
     assert.deepEqual(
-      proof.warnings.map((warning) => warning.code),
+      path.warnings.map((warning) => warning.code),
       ['PKI_CRL_SIGNATURE'],
     );
   });
 
   test('TRUST-07 a stale list does not revoke either', async () => {
     const stale = pki.crl({ thisUpdate: past(20), nextUpdate: past(10), revoked: revokes(leaf) });
-    const proof = await provePath(
+    const path = await validatePath(
       leaf,
       'signing',
       contextWith({ [url]: stale }, { policy: { revocation: 'soft-fail' } }),
     );
     assert.deepEqual(
-      proof.warnings.map((warning) => warning.code),
+      path.warnings.map((warning) => warning.code),
       ['PKI_CRL_STALE'],
     );
   });
@@ -259,12 +259,16 @@ describe('CRLs', () => {
   test('TRUST-07 no distribution point: hard-fail refuses for good with PKI_REVOCATION_UNCHECKABLE', async () => {
     const plain = pki.issue();
     const error = await refusedWith('PKI_REVOCATION_UNCHECKABLE', () =>
-      provePath(plain, 'signing', contextWith({})),
+      validatePath(plain, 'signing', contextWith({})),
     );
     assert.equal(error.isTransient, false);
-    const proof = await provePath(plain, 'signing', contextWith({}, { policy: { revocation: 'soft-fail' } }));
+    const path = await validatePath(
+      plain,
+      'signing',
+      contextWith({}, { policy: { revocation: 'soft-fail' } }),
+    );
     assert.deepEqual(
-      proof.warnings.map((warning) => warning.code),
+      path.warnings.map((warning) => warning.code),
       ['PKI_REVOCATION_UNCHECKABLE'],
     );
   });
@@ -279,20 +283,20 @@ describe('CRLs', () => {
       checkRevocation,
       policy: { revocation: 'off' } as const,
     };
-    assert.deepEqual((await provePath(leaf, 'signing', context)).revocation, []);
+    assert.deepEqual((await validatePath(leaf, 'signing', context)).revocation, []);
     assert.equal(count(url), 0);
   });
 
   test('TRUST-06 a second distribution point is asked when the first fails', async () => {
     const certificate = pki.issue({ crlUrls: [otherUrl, url] });
     const files = { [url]: pki.crl({ revoked: revokes(certificate) }) };
-    await refusedWith('PKI_REVOKED', () => provePath(certificate, 'signing', contextWith(files)));
+    await refusedWith('PKI_REVOKED', () => validatePath(certificate, 'signing', contextWith(files)));
   });
 
   test('TRUST-06 a list limited to the very distribution point and to end entities counts', async () => {
     const extensions = [distributionPoint(pointName(url), flag(1))];
     const files = { [url]: pki.crl({ extensions, revoked: revokes(leaf) }) };
-    await refusedWith('PKI_REVOKED', () => provePath(leaf, 'signing', contextWith(files)));
+    await refusedWith('PKI_REVOKED', () => validatePath(leaf, 'signing', contextWith(files)));
   });
 
   test('TRUST-06 a CRL signer that the issuer has certified in its own name is believed, one that it has not is not', async () => {
@@ -314,11 +318,11 @@ describe('CRLs', () => {
     const genuine = signer(pki.root);
     const files = { [url]: pki.crl({ issuer: genuine, revoked: revokes(leaf) }) };
     await refusedWith('PKI_REVOKED', () =>
-      provePath(leaf, 'signing', contextWith(files, { candidates: [genuine.certificate] })),
+      validatePath(leaf, 'signing', contextWith(files, { candidates: [genuine.certificate] })),
     );
     const false_ = signer(pki.stranger);
     await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
-      provePath(leaf, 'signing', contextWith(files, { candidates: [false_.certificate] })),
+      validatePath(leaf, 'signing', contextWith(files, { candidates: [false_.certificate] })),
     );
   });
 
@@ -339,7 +343,7 @@ describe('CRLs', () => {
       [url]: pki.crl({ issuer: { certificate, privateKey: keys.privateKey }, revoked: revokes(leaf) }),
     };
     await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
-      provePath(leaf, 'signing', contextWith(files, { candidates: [certificate] })),
+      validatePath(leaf, 'signing', contextWith(files, { candidates: [certificate] })),
     );
   });
 
@@ -350,7 +354,7 @@ describe('CRLs', () => {
       candidates: [issuer.certificate],
       policy: { revocation: 'soft-fail' },
     });
-    const { warnings } = await provePath(pki.issue({ issuer }), 'signing', context);
+    const { warnings } = await validatePath(pki.issue({ issuer }), 'signing', context);
     assert.deepEqual(
       warnings.map((warning) => warning.code),
       ['PKI_REVOCATION_UNCHECKABLE', 'PKI_CRL_SCOPE'],
@@ -364,7 +368,7 @@ describe('CRLs', () => {
       { [url]: pki.crl({ issuer, revoked: revokes(certificate) }) },
       { candidates: [issuer.certificate] },
     );
-    const { warnings } = await provePath(certificate, 'signing', {
+    const { warnings } = await validatePath(certificate, 'signing', {
       ...context,
       policy: { revocation: 'soft-fail' },
     });

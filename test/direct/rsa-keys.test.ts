@@ -1,10 +1,10 @@
-/** RSA keys whose numbers are not those of an RSA key: nothing is sealed for them, and nothing they signed is believed (AS-14). */
+/** RSA keys whose numbers are not those of an RSA key: nothing is sealed for them, and nothing they signed is trusted (AS-14). */
 import assert from 'node:assert/strict';
 import { createHash, type KeyObject } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { der } from '../../src/lib/asn1/index.ts';
 import { resolveRecipient, sealMessage, type Discovery } from '../../src/lib/direct/index.ts';
-import { createKeyPair, provePath, type Certificate } from '../../src/lib/pki/index.ts';
+import { createKeyPair, validatePath, type Certificate } from '../../src/lib/pki/index.ts';
 import { encryptEntity, verifyEntity } from '../../src/lib/smime/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import {
@@ -74,7 +74,7 @@ describe('RSA keys', () => {
       const certificate = certificateWith(numbers());
       for (const use of ['signing', 'encryption'] as const)
         await refusedWith('PKI_KEY_INVALID', () =>
-          provePath(certificate, use, { at, anchors: world.anchors, address: alice }),
+          validatePath(certificate, use, { at, anchors: world.anchors, address: alice }),
         );
     });
 
@@ -160,14 +160,19 @@ describe('RSA keys', () => {
     const leaf = world.pki.issue({ issuer });
     // Signed with the real key: only the exponent is wrong. The digest that stands for itself would do as well.
     await refusedWith('PKI_SIGNATURE_INVALID', () =>
-      provePath(leaf, 'signing', { at, anchors: world.anchors, candidates: [certificate], address: alice }),
+      validatePath(leaf, 'signing', {
+        at,
+        anchors: world.anchors,
+        candidates: [certificate],
+        address: alice,
+      }),
     );
   });
 
   test('AS-14 exponents 3 and of 256 bits are accepted, and keys of ours have 65537', async () => {
     for (const exponent of [3n, (1n << 256n) - 1n]) {
       const certificate = certificateWith([modulus, exponent]);
-      await provePath(certificate, 'encryption', { at, anchors: world.anchors, address: alice });
+      await validatePath(certificate, 'encryption', { at, anchors: world.anchors, address: alice });
       encryptEntity(plainMessage(), [{ certificate }]);
     }
     const { publicKey } = await createKeyPair();

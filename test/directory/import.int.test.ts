@@ -415,7 +415,7 @@ describe('the public NPPES files', () => {
     ['1500000009', 'DIRECT', 'gus@direct.one.example', '', '', '', '', ''],
   ]);
 
-  test('entries of type Direct become records, with the affiliation as place; others are passed over', async () => {
+  test('entries of type Direct become records, with the affiliation as place; others are skipped', async () => {
     const zip = path.join(world.folder, 'nppes.zip');
     await writeFile(
       zip,
@@ -427,7 +427,7 @@ describe('the public NPPES files', () => {
     );
     const report = await load(await openInput(zip));
     assert.equal(report.format, 'nppes');
-    assert.deepEqual([report.rowsRead, report.loaded, report.passedOver, report.refusedRows], [3, 2, 2, 0]);
+    assert.deepEqual([report.rowsRead, report.loaded, report.skipped, report.refusedRows], [3, 2, 2, 0]);
     const [one, two] = await records();
     assert.deepEqual(
       [

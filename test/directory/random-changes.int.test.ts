@@ -9,7 +9,7 @@ import { snapshotsOf, startTestDirectory, toCsv, type TestDirectory } from './st
 
 const roundsPerRun = 6;
 const queriesPerRound = 120;
-/** Everything in every order, and on pages of its own round a place. */
+/** Everything in every order, and on its own pages around a place. */
 const wholeQueries: readonly Record<string, string>[] = [
   ...recordFields.flatMap(({ wireName }) =>
     ['ascending', 'descending'].map((order) => ({ sort_by: wireName, sort_order: order, limit: '1000' })),
@@ -66,7 +66,7 @@ async function increment(world: TestDirectory, pool: Pool, random: Random): Prom
   await world.load(toCsv(rows, columns), 'incremental');
 }
 
-/** Lists an address of a load, with its NPI and so instead of it, or with another one and so beside it. */
+/** Lists an address of a load, with its NPI and so instead of it, or with another one and so next to it. */
 async function provision(world: TestDirectory, pool: Pool, random: Random): Promise<void> {
   const row = pickRow(pool, random);
   const record = toRecord(random(2) === 0 ? row : pickRow(pool, random), 0);

@@ -141,7 +141,7 @@ export const queryArbitrary: fc.Arbitrary<Record<string, string>> = fc
     const query: Record<string, string> = { offset, limit };
     const isRadius = typeof radius === 'string';
     for (const [name, number] of Object.entries(filters)) {
-      // With radius a ZIP code is the center and has a form of its own.
+      // With radius a ZIP code is the center and has its own form.
       if (!isRadius || name !== 'org_zip') query[name] = valueFor(name as WireName, number);
     }
     const keys = isRadius ? sort : sort.filter((name) => name !== 'radius');

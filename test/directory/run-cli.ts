@@ -1,4 +1,4 @@
-/** Runs `openhisp directory …` as a process of its own: `node run-cli.ts directory import FILE`, data in OPENHISP_DATA_DIR. */
+/** Runs `openhisp directory …` as its own process: `node run-cli.ts directory import FILE`, data in OPENHISP_DATA_DIR. */
 import { Command } from 'commander';
 import { createCliContext } from '../../src/app/cli/context.ts';
 import { addDirectoryCommands } from '../../src/app/cli/directory/index.ts';

@@ -3,17 +3,28 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createHttpApp } from '../../src/app/http/index.ts';
 import { directoryRoutes } from '../../src/app/http/directory/index.ts';
+import { fhirRoutes } from '../../src/app/http/fhir/index.ts';
 import { createManualClock, silentLog, type Closable, type ManualClock } from '../../src/core/index.ts';
 import { loadBuiltInGazetteer, type Gazetteer } from '../../src/lib/geo/index.ts';
-import { createMetrics, loadConfig, type Storage } from '../../src/platform/index.ts';
+import {
+  createMetrics,
+  hasDataKeys,
+  loadConfig,
+  loadMasterKeys,
+  openVault,
+  type Storage,
+} from '../../src/platform/index.ts';
+import { createDocumentCheck } from '../support/document-check.ts';
 import { createTestDatabase, type TestDatabase } from '../support/storage.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import {
   createDirectory,
   openInput,
   recordFields,
+  type AddressStates,
   type Directory,
   type DirectoryLimits,
+  type ImportRequest,
   type LoadReport,
 } from '../../src/service/directory/index.ts';
 import { loadState, updateState } from '../../src/service/directory/store/state.ts';
@@ -36,7 +47,7 @@ export interface Reply {
   };
 }
 
-/** A directory behind real HTTP on loopback, with real tokens and an empty database in a folder of its own. */
+/** A directory behind real HTTP on loopback, with real tokens and an empty database in its own folder. */
 export interface TestDirectory extends Closable {
   readonly directory: Directory;
   readonly storage: Storage;
@@ -52,7 +63,11 @@ export interface TestDirectory extends Closable {
   search(query: Record<string, string | number> | string, headers?: Record<string, string>): Promise<Reply>;
   get(path: string, headers?: Record<string, string>): Promise<Reply>;
   /** Imports CSV text in our own columns. */
-  load(csv: string, kind?: 'full' | 'incremental'): Promise<LoadReport>;
+  load(
+    csv: string,
+    kind?: 'full' | 'incremental',
+    into?: Pick<ImportRequest, 'sourceName' | 'exportRight'>,
+  ): Promise<LoadReport>;
   createToken(settings?: {
     scopes?: string[];
     limits?: ClientLimits;
@@ -73,6 +88,9 @@ export interface TestDirectoryOptions {
   /** Another folder for snapshots, inside the first. */
   readonly snapshotFolder?: string;
   readonly changesBeforeRebuild?: number;
+  readonly pairsMergedSingly?: number;
+  /** What is known of addresses. */
+  readonly states?: (storage: Storage) => AddressStates;
 }
 
 let gazetteer: Gazetteer | undefined;
@@ -92,8 +110,14 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
   const database = options.sharesWith?.database ?? (await createTestDatabase());
   const storage = await database.open();
   await storage.migrate();
-  const audit = createAudit({ storage, clock, log: silentLog });
-  const oauth = createOauth({ storage, clock, audit });
+  // As a command opens it, so that both may add to the audit chain.
+  const keys = loadMasterKeys(
+    loadConfig({}, undefined, { dataDir: folder }).vault,
+    !(await hasDataKeys(storage)),
+  );
+  const vault = await openVault({ storage, ...keys, clock });
+  const audit = createAudit({ storage, vault, clock, log: silentLog });
+  const oauth = createOauth({ storage, vault, clock, audit });
   if (options.isServing === false) await breakState(storage);
   const directory = await createDirectory({
     storage,
@@ -105,9 +129,11 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     limits: { ...wideLimits, ...options.limits },
     pollIntervalMs: options.pollIntervalMs ?? 50,
     searchThreads: options.searchThreads ?? 1,
+    states: options.states?.(storage),
     ...(options.changesBeforeRebuild === undefined
       ? {}
       : { changesBeforeRebuild: options.changesBeforeRebuild }),
+    ...(options.pairsMergedSingly === undefined ? {} : { pairsMergedSingly: options.pairsMergedSingly }),
   });
   if (options.isServing !== false) await directory.refresh();
   const app = await createHttpApp({
@@ -116,18 +142,25 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     oauth,
     audit,
     metrics: createMetrics(),
-    routes: [directoryRoutes({ directory })],
+    routes: [
+      directoryRoutes({ directory }),
+      fhirRoutes({ fhir: directory.fhir, version: '0', publicUrl: undefined }),
+    ],
   });
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+  const checkAnswer = createDocumentCheck(app.swagger());
 
   async function get(pathAndQuery: string, headers: Record<string, string> = {}): Promise<Reply> {
     const response = await fetch(`${baseUrl}${pathAndQuery}`, {
       headers: { authorization: `Bearer ${token}`, ...headers },
     });
-    const text = await response.text();
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const { status, headers: answered } = response;
+    checkAnswer({ method: 'GET', path: pathAndQuery, status, headers: answered, bytes });
+    const text = bytes.toString();
     return {
-      status: response.status,
-      headers: response.headers,
+      status,
+      headers: answered,
       text,
       body: JSON.parse(text) as Reply['body'],
     };
@@ -166,10 +199,10 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     get,
     createToken,
     search: (query, headers) => get(`/provider-directory/v2/providers${toQuery(query)}`, headers),
-    async load(csv, kind = 'full') {
+    async load(csv, kind = 'full', into = {}) {
       const file = path.join(folder, 'input.csv');
       await writeFile(file, csv);
-      return directory.importFiles({ files: await openInput(file), kind });
+      return directory.importFiles({ files: await openInput(file), kind, ...into });
     },
     async close() {
       await app.close();

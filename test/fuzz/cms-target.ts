@@ -47,7 +47,7 @@ export function checkCms(seed: string, bytes: Uint8Array): string {
   }
 }
 
-/** Content that is believed is the content that was signed, by a key that signed it. */
+/** Content that is trusted is the content that was signed, by a key that signed it. */
 function checkSigned(seed: string, bytes: Uint8Array): void {
   const expected = payloads.get(seed) ?? seedContent;
   const isOpaque = seed.includes('opaque');

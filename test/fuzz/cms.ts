@@ -1,6 +1,6 @@
 /**
  * Long fuzzing of the CMS reader, by hand: `node test/fuzz/cms.ts [--seconds N] [--seed N]` (default 60 seconds). Prints what came out how
- * often; at a finding it prints the case, keeps it beside the corpus, and ends with status 1.
+ * often; at a finding it prints the case, keeps it next to the corpus, and ends with status 1.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-import { isReport, readNotice, requestsFinalDelivery } from '../../src/lib/mdn/index.ts';
+import { isReport, readMdnOrDsn, requestsFinalDelivery } from '../../src/lib/mdn/index.ts';
 import { MimeError, parseEntity } from '../../src/lib/mime/index.ts';
 import { main, type FuzzTarget } from './fuzz.ts';
 
@@ -40,15 +40,15 @@ function run(bytes: Buffer): string {
   try {
     const message = parseEntity(bytes);
     const asks = requestsFinalDelivery(message);
-    const notice = readNotice(message);
-    if (notice === undefined) return asks ? 'request' : isReport(message) ? 'other report' : 'no notice';
-    for (const id of notice.originalMessageIds) {
+    const read = readMdnOrDsn(message);
+    if (read === undefined) return asks ? 'request' : isReport(message) ? 'other report' : 'no MDN';
+    for (const id of read.originalMessageIds) {
       if (!/^<[^<>\s]+>$/.test(id)) throw new Error('an identifier has not its form');
     }
-    if (notice.kind === 'dsn') return `dsn of ${Math.min(notice.recipients.length, 3)}`;
-    if (notice.confirmsFinalDelivery && notice.disposition !== 'dispatched')
+    if (read.kind === 'dsn') return `dsn of ${Math.min(read.recipients.length, 3)}`;
+    if (read.confirmsFinalDelivery && read.disposition !== 'dispatched')
       throw new Error('confirmed without dispatched');
-    return `mdn ${notice.disposition ?? 'without disposition'}`;
+    return `mdn ${read.disposition ?? 'without disposition'}`;
   } catch (error) {
     if (error instanceof MimeError) return error.code;
     throw error;

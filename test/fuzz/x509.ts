@@ -1,6 +1,6 @@
 import { CodedError } from '../../src/core/index.ts';
 import {
-  provePath,
+  validatePath,
   readCertificate,
   readCertificates,
   readCrl,
@@ -54,7 +54,11 @@ async function run(bytes: Buffer): Promise<string> {
 }
 
 async function prove(certificate: Certificate): Promise<void> {
-  await provePath(certificate, 'signing', { at, anchors: [anchor], candidates: [intermediate, certificate] });
+  await validatePath(certificate, 'signing', {
+    at,
+    anchors: [anchor],
+    candidates: [intermediate, certificate],
+  });
   if (!genuine.has(Buffer.from(certificate.der).toString('base64')))
     throw new Error('a changed certificate was proved');
 }

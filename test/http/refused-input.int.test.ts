@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { startTestDirectory, type TestDirectory } from '../directory/start-directory.ts';
+import { alice, bob } from '../messaging/start-messaging.ts';
 import { startTestHttp, type TestHttp } from '../messaging/start-http.ts';
 
 let world: TestHttp;
@@ -91,6 +92,59 @@ describe('input that would be changed when it is read', () => {
       ['prov_last_name not_utf8'],
     );
     assert.equal((await directory.search('prov_last_name=Jos%C3%A9')).status, 200);
+  });
+});
+
+describe('attachments', () => {
+  const send = (content: string, fileName = 'note.xml') =>
+    world.call('POST', '/messaging/dirmsg/send_ccda', {
+      body: {
+        fromDirectAddress: alice,
+        toDirectAddress: bob,
+        messageSubject: 'x',
+        emailAttachmentList: [
+          {
+            attachmentClass: 'text/xml',
+            attachmentFileName: fileName,
+            attachmentContent: Buffer.from(content).toString('base64'),
+          },
+        ],
+      },
+    });
+
+  it('XML that is not well formed is sent, with a warning that says where', async () => {
+    for (const content of ['<note><open></note>', '<note>a & b</note>', '<note></note><note/>']) {
+      const reply = await send(content);
+      assert.equal(reply.status, 200, content);
+      const [warning, ...others] =
+        (reply.body as { warnings?: { field: string; reason: string }[] }).warnings ?? [];
+      assert.deepEqual(
+        [warning?.field, warning?.reason, others.length],
+        ['emailAttachmentList[0].attachmentContent', 'not_well_formed', 0],
+        content,
+      );
+      assert.deepEqual(world.deliveries.at(-1)?.recipients, [bob]);
+    }
+  });
+
+  it('a clinical document that is not well formed is refused, and one that is has no warning', async () => {
+    const before = world.deliveries.length;
+    const broken = await send('<ClinicalDocument xmlns="urn:hl7-org:v3"><title>a</ClinicalDocument>');
+    assert.deepEqual(
+      [broken.status, world.faults(broken), world.deliveries.length],
+      [400, ['emailAttachmentList[0].attachmentContent not_well_formed'], before],
+    );
+    const whole = await send('<ClinicalDocument xmlns="urn:hl7-org:v3"><title>a</title></ClinicalDocument>');
+    assert.deepEqual([whole.status, 'warnings' in whole.body], [200, false]);
+  });
+
+  it('a file name that Windows reads as that of a program is refused', async () => {
+    for (const name of ['a.exe', 'a.exe.', 'a.exe. .', 'A.EXE', 'a.exe::$DATA'])
+      assert.deepEqual(
+        world.faults(await send('<note/>', name)),
+        ['emailAttachmentList[0].attachmentFileName not_allowed'],
+        name,
+      );
   });
 });
 

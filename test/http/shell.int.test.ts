@@ -230,11 +230,13 @@ test('refused accesses and tokens are counted by reason', async () => {
   }
 });
 
-test('the log has one line a request, with the route and without query or path values', async () => {
+test('the log has one line per request and one more per refusal, without query or path values', async () => {
   await server.call('/page?limit=5&patient=geheimnis', { headers: { 'x-request-id': 'log-1' } });
   await server.call('/things/geheimnis', { headers: { 'x-request-id': 'log-2' } });
   const lines = server.log.filter((line) => /log-[12]/.test(line));
-  assert.equal(lines.length, 2);
+  // The first has a parameter that is unknown, and is refused.
+  assert.equal(lines.length, 3);
+  assert.equal(lines.filter((line) => line.includes('a request was refused')).length, 1);
   assert.ok(!lines.join('').includes('geheimnis'));
 });
 
@@ -258,12 +260,15 @@ test('the API document is OpenAPI 3.1, made from the schemas, with the scope of 
   assert.deepEqual(Object.keys(paths['/echo']?.['post']?.responses ?? {}), [
     '200',
     '400',
+    '408',
     '429',
     '500',
     '503',
   ]);
   const form = JSON.stringify(paths['/oauth2/direct/v1/token']?.['post']?.requestBody);
-  assert.ok(form.includes('application/x-www-form-urlencoded') && form.includes('grant_type'));
+  assert.ok(
+    form.includes('application/x-www-form-urlencoded') && form.includes('#/components/schemas/TokenRequest'),
+  );
 });
 
 test('the readable page comes from this server alone, under a strict policy', async () => {

@@ -16,7 +16,7 @@ export interface OpensslResult {
   readonly errors: string;
 }
 
-/** Runs `openssl cms` over files in a folder of its own, as `-in` and `-out` want them. */
+/** Runs `openssl cms` over files in its own folder, as `-in` and `-out` want them. */
 export function createOpensslCms(): {
   run(args: readonly string[], input: Uint8Array): OpensslResult;
   close(): void;

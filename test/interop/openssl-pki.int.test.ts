@@ -11,7 +11,7 @@ import {
   createRevocationChecker,
   formatPem,
   issueDirectCertificate,
-  provePath,
+  validatePath,
   type Certificate,
   type TrustContext,
 } from '../../src/lib/pki/index.ts';
@@ -153,7 +153,7 @@ describe('fetching over real sockets', () => {
 
   test('TRUST-05 a missing issuer is fetched', async () => {
     assert.equal(
-      (await provePath(leafAt('/intermediate.cer'), 'signing', contextWith(true))).certificates.length,
+      (await validatePath(leafAt('/intermediate.cer'), 'signing', contextWith(true))).certificates.length,
       3,
     );
   });
@@ -161,10 +161,10 @@ describe('fetching over real sockets', () => {
   test('TRUST-05, SEC-11 no request goes to a private address', async () => {
     hits = 0;
     await refusedWith('PKI_ISSUER_NOT_FOUND', () =>
-      provePath(leafAt('/intermediate.cer'), 'signing', contextWith(false)),
+      validatePath(leafAt('/intermediate.cer'), 'signing', contextWith(false)),
     );
     const certificate = pki.issue({ crlUrls: [`${baseUrl}/a.crl`] });
-    const { warnings } = await provePath(certificate, 'signing', contextWith(false));
+    const { warnings } = await validatePath(certificate, 'signing', contextWith(false));
     assert.deepEqual(
       warnings.map(({ code }) => code),
       ['PKI_CRL_UNAVAILABLE'],
@@ -174,13 +174,15 @@ describe('fetching over real sockets', () => {
 
   test('TRUST-05 an answer too large, a redirect: refused for good', async () => {
     for (const url of ['/large', '/redirect']) {
-      await refusedWith('PKI_ISSUER_NOT_FOUND', () => provePath(leafAt(url), 'signing', contextWith(true)));
+      await refusedWith('PKI_ISSUER_NOT_FOUND', () =>
+        validatePath(leafAt(url), 'signing', contextWith(true)),
+      );
     }
   });
 
   test('TRUST-05 no answer in time: undecided', async () => {
     await refusedWith('PKI_ISSUER_UNAVAILABLE', () =>
-      provePath(leafAt('/silence'), 'signing', contextWith(true)),
+      validatePath(leafAt('/silence'), 'signing', contextWith(true)),
     );
   });
 });

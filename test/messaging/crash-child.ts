@@ -1,12 +1,12 @@
 /**
  * A HISP's messaging and delivery over a storage, for the test that kills it. The agent lets messages pass
- * as they are; with `--stuck` it never finds a recipient's certificates, so that a message stays in work.
- * Says what it did on standard output: one JSON object a line.
+ * as they are; with `--stuck` it never finds a recipient's certificates, so that a message stays in work, and with
+ * `--stop-at=PHASE` it stops itself (SIGSTOP) there, once. Says what it did on standard output: one JSON object a line.
  */
 import { randomUUID } from 'node:crypto';
-import { silentLog, systemClock } from '../../src/core/index.ts';
+import { silentLog, systemClock, type Log } from '../../src/core/index.ts';
 import type { DnsResolver } from '../../src/lib/dns/index.ts';
-import { createSmtpClient } from '../../src/lib/smtp/index.ts';
+import { createSmtpClient, type SmtpClient } from '../../src/lib/smtp/index.ts';
 import { createVault, openStorage, type StorageOptions } from '../../src/platform/index.ts';
 import { createAudit } from '../../src/service/audit/index.ts';
 import type { Agent } from '../../src/service/agent/index.ts';
@@ -27,9 +27,17 @@ const storage = await openStorage(JSON.parse(location) as StorageOptions);
 await storage.migrate();
 const vault = createVault(Buffer.alloc(32, 7));
 const clock = systemClock;
-const log = silentLog;
-const audit = createAudit({ storage, clock, log });
-const oauth = createOauth({ storage, clock, audit });
+const log: Log = { ...silentLog, warn: (_fields, text) => say({ warning: text }) };
+let phaseToStopAt = /^--stop-at=(.*)/.exec(mode)?.[1];
+
+/** The program stands still here until it is told to go on. */
+function stopAt(phase: 'claim' | 'seal' | 'data' | 'settle' | 'judge'): void {
+  if (phase !== phaseToStopAt) return;
+  phaseToStopAt = undefined;
+  process.kill(process.pid, 'SIGSTOP');
+}
+const audit = createAudit({ storage, vault, clock, log });
+const oauth = createOauth({ storage, vault, clock, audit });
 const trust = createTrust({ storage, vault, clock, audit });
 await trust.addDomain('direct.alpha.example');
 await trust.putAddress(alice);
@@ -43,16 +51,24 @@ if ((await oauth.clients.list()).length === 0)
   });
 
 const never = new Promise<never>(() => {});
+let opened = 0;
 const agent: Agent = {
-  resolveRecipients: async (_from, recipients) =>
-    mode === '--stuck'
-      ? never
-      : { usable: recipients.map((address) => ({ address, certificates: [] })), refused: [] },
-  seal: async (_from, message) => message,
-  openIncoming: async (envelope, options = {}) =>
-    mode === '--stuck'
-      ? never
-      : { ...(await openPlain(envelope, options)), signerFingerprint: '', signerPath: [] },
+  async resolveRecipients(_from, recipients) {
+    if (mode === '--stuck') return never;
+    stopAt('claim');
+    return { usable: recipients.map((address) => ({ address, certificates: [] })), refused: [] };
+  },
+  async seal(_from, message) {
+    stopAt('seal');
+    return message;
+  },
+  async openIncoming(envelope, options = {}) {
+    // Before the 250 there is no lease: what is to be stopped at goes to the spool first.
+    if (mode === '--stuck' || (phaseToStopAt === 'judge' && opened++ === 0)) return never;
+    const opening = await openPlain(envelope, options);
+    stopAt('judge');
+    return { ...opening, signerFingerprint: '', signerPath: [] };
+  },
   close: async () => {},
 } as Agent;
 const dns = {
@@ -73,7 +89,21 @@ const webhooks = createWebhooks({
   audit,
   post: async () => ({ status: 200 }),
 });
-const smtp = createSmtpClient({ hostname: 'hisp.alpha.example' });
+const client = createSmtpClient({ hostname: 'hisp.alpha.example' });
+const smtp: SmtpClient = {
+  ...client,
+  async send(mail) {
+    const outcome = await client.send({
+      ...mail,
+      async beforeData() {
+        await mail.beforeData?.();
+        stopAt('data');
+      },
+    });
+    stopAt('settle');
+    return outcome;
+  },
+};
 const delivery = await createDelivery({
   storage,
   vault,
@@ -88,6 +118,7 @@ const delivery = await createDelivery({
   leaseMs: 1_000,
   lifetimeMs: 3_600_000,
   retryWaitsMs: [50],
+  probeWaitsMs: [1_000],
   keepAttemptsMs: 86_400_000,
   idleMs: 20,
   onOutcome: async (tx, outcomes) => {

@@ -2,6 +2,7 @@
 import { createHttpApp } from '../../src/app/http/index.ts';
 import { messagingRoutes } from '../../src/app/http/messaging/index.ts';
 import { createLog, createMetrics, loadConfig } from '../../src/platform/index.ts';
+import { createDocumentCheck } from '../support/document-check.ts';
 import { startTestMessaging, type StartOptions, type TestMessaging } from './start-messaging.ts';
 
 export interface Reply {
@@ -16,7 +17,7 @@ export interface Reply {
 export interface TestHttp extends TestMessaging {
   readonly baseUrl: string;
   readonly tokens: { readonly clinic: string; readonly stranger: string };
-  /** A request with the clinic's token unless another, or none, is named. A body that is no text is sent as JSON. */
+  /** A request with the clinic's token unless another, or none, is named. A body that is not text is sent as JSON. */
   call(
     method: string,
     path: string,
@@ -42,6 +43,7 @@ export async function startTestHttp(options: StartOptions = {}): Promise<TestHtt
     ],
   });
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+  const checkAnswer = createDocumentCheck(app.swagger());
   const tokens = { clinic: await getToken(baseUrl, 'clinic'), stranger: await getToken(baseUrl, 'stranger') };
   return {
     ...world,
@@ -60,6 +62,7 @@ export async function startTestHttp(options: StartOptions = {}): Promise<TestHtt
         ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : body }),
       });
       const bytes = Buffer.from(await response.arrayBuffer());
+      checkAnswer({ method, path, status: response.status, headers: response.headers, bytes });
       const isAnswerJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
       return {
         status: response.status,

@@ -30,10 +30,9 @@ import {
   type Messaging,
   type MessagingOptions,
   type MessagingTables,
-  type NoticeWindows,
+  type MdnWindows,
   type SendLimits,
   type SendRate,
-  type SpoolCaps,
 } from '../../src/service/messaging/index.ts';
 import { createOauth, type ClientIdentity, type Oauth } from '../../src/service/oauth/index.ts';
 import { createDeadline } from '../support/time-scale.ts';
@@ -89,14 +88,13 @@ export interface TestMessaging {
 }
 
 export interface StartOptions {
-  readonly windows?: NoticeWindows;
+  readonly windows?: MdnWindows;
   readonly limits?: SendLimits;
   /** How often the queues are looked at without being woken. */
   readonly idleMs?: number;
   /** One of several nodes over one database. */
   readonly node?: TestNode;
   readonly mailDates?: MailDates;
-  readonly spoolCaps?: SpoolCaps;
   readonly sendRate?: SendRate;
   /** `spoolAll` for tests of what is spooled. */
   readonly directLimits?: DirectLimits;
@@ -143,8 +141,8 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
   const vault = createVault(options.node?.vaultKey ?? randomBytes(32));
   const logLines: string[] = [];
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => logLines.push(line) });
-  const audit = createAudit({ storage, clock, log });
-  const oauth = createOauth({ storage, clock, audit });
+  const audit = createAudit({ storage, vault, clock, log });
+  const oauth = createOauth({ storage, vault, clock, audit });
   const trust = createTrust({ storage, vault, clock, audit });
   await trust.addDomain('direct.alpha.example');
   for (const address of [alice, anna, mallory]) await trust.putAddress(address);
@@ -195,7 +193,6 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     ...(options.windows === undefined ? {} : { windows: options.windows }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.sendRate === undefined ? {} : { sendRate: options.sendRate }),
-    ...(options.spoolCaps === undefined ? {} : { spoolCaps: options.spoolCaps }),
     ...(options.mailDates === undefined ? {} : { mailDates: options.mailDates }),
     ...(options.directLimits === undefined ? {} : { directLimits: options.directLimits }),
     ...(options.checkLimits === undefined ? {} : { checkLimits: options.checkLimits }),

@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { createManualClock, silentLog, systemClock } from '../../src/core/index.ts';
 import {
   joinNodes,
+  createVault,
   openVault,
   parseMasterKey,
   PlatformError,
@@ -21,9 +22,9 @@ import {
   beginLoad,
   failLoad,
   reserveIds,
-  rollBack,
   storeBlocks,
 } from '../../src/service/directory/store/loads.ts';
+import { rollBack } from '../../src/service/directory/index.ts';
 import { createSendLimit } from '../../src/service/messaging/send/limit-sends.ts';
 import { getState, lockState, loadState, updateState } from '../../src/service/directory/store/state.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
@@ -46,7 +47,9 @@ async function openNodes(t: TestContext): Promise<readonly [Node, Node]> {
     // On SQLite a write of the other process is waited for.
     const storage = await database.open({ busyTimeoutMs: 60_000 });
     await storage.migrate();
-    nodes.push({ storage, audit: createAudit({ storage, clock: systemClock, log: silentLog, flushMs: 50 }) });
+    const vault = createVault(Buffer.alloc(32, 1));
+    const audit = createAudit({ storage, vault, clock: systemClock, log: silentLog, flushMs: 50 });
+    nodes.push({ storage, audit });
   }
   t.after(async () => {
     for (const { audit, storage } of nodes) {
@@ -122,7 +125,7 @@ test('record ids reserved at once by two nodes never overlap', async (t) => {
 test('of loads begun at once by two nodes one runs, and the others hear why', async (t) => {
   const nodes = await openNodes(t);
   await loadState(nodes[0].storage);
-  const start = { kind: 'full', format: 'csv', source: 'test' } as const;
+  const start = { kind: 'full', format: 'csv', source: 'test', sourceName: 'default' } as const;
   for (let round = 0; round < 50; round++) {
     const results = await each(nodes, 6, ({ storage }) => beginLoad(storage, systemClock, start));
     assert.ok(codesOf(results).every((code) => code === 'DIRECTORY_LOAD_RUNNING'));
@@ -143,7 +146,7 @@ test('of loads begun at once by two nodes one runs, and the others hear why', as
 test('the database itself refuses a second load in progress and a second current data key', async (t) => {
   const [{ storage }] = await openNodes(t);
   await loadState(storage);
-  const start = { kind: 'full', format: 'csv', source: 'test' } as const;
+  const start = { kind: 'full', format: 'csv', source: 'test', sourceName: 'default' } as const;
   const { id } = await beginLoad(storage, systemClock, start);
   const isDuplicate = (error: unknown): boolean =>
     error instanceof PlatformError && error.code === 'PLATFORM_STORAGE_DUPLICATE';
@@ -193,11 +196,15 @@ test('of two rollbacks at once each goes back one generation', async (t) => {
         started_at: 1,
         heartbeat_at: 1,
         finished_at: 1,
+        source_name: 'default',
+        file_keys: 0,
       })
       .execute();
   for (let round = 0; round < 20; round++) {
     await storage.transaction((tx) => updateState(tx, { active_load_id: 3 }));
-    const results = await each(nodes, 2, ({ storage: own, audit }) => rollBack({ storage: own, audit }));
+    const results = await each(nodes, 2, ({ storage: own, audit }) =>
+      rollBack({ storage: own, audit, clock: systemClock, snapshotDir: tmpdir() }),
+    );
     assert.deepEqual(
       fulfilled(results)
         .map((load) => load.id)
@@ -283,7 +290,7 @@ function createServices(
 } {
   return {
     trust: createTrust({ storage, vault, clock: systemClock, audit }),
-    oauth: createOauth({ storage, clock: systemClock, audit }),
+    oauth: createOauth({ storage, vault, clock: systemClock, audit }),
   };
 }
 
@@ -344,7 +351,7 @@ test('a generation stays while a running node serves it, and goes when that node
   const node = await joinNodes({ ...joined, storage: other.storage, id: randomUUID() });
   const db = storage.tables<DirectoryTables>();
   const activate = async (): Promise<number> => {
-    const start = { kind: 'full', format: 'csv', source: 'test' } as const;
+    const start = { kind: 'full', format: 'csv', source: 'test', sourceName: 'default' } as const;
     const load = await beginLoad(storage, systemClock, start);
     const block = { keys: Buffer.alloc(16), records: Buffer.from('x'), recordCount: 1 };
     await storeBlocks(storage, systemClock, load.id, 0, [block]);
@@ -354,7 +361,9 @@ test('a generation stays while a running node serves it, and goes when that node
         load,
         parentId: null,
         blockCount: 1,
+        hasFileKeys: false,
         report: { ...start, recordCount: 1 },
+        servedId: load.id,
         unusedIds: { first: 0, end: 0 },
       },
     );

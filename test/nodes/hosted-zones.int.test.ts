@@ -23,7 +23,7 @@ test('zones follow changes of another node with a higher serial, and read nothin
     const storage = await database.open();
     await storage.migrate();
     const vault = await openVault({ storage, masterKey, clock: systemClock });
-    const audit = createAudit({ storage, clock: systemClock, log: silentLog, flushMs: 50 });
+    const audit = createAudit({ storage, vault, clock: systemClock, log: silentLog, flushMs: 50 });
     t.after(async () => {
       await audit.close();
       await storage.close();

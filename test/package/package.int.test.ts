@@ -86,7 +86,7 @@ describe('the package', () => {
     filesBefore = listFiles(checkout);
     const { status, output } = run(
       'npm',
-      ['pack', '--offline', '--pack-destination', folder, '--loglevel', 'error'],
+      ['pack', '--offline', '--ignore-scripts=false', '--pack-destination', folder, '--loglevel', 'error'],
       checkout,
     );
     assert.equal(status, 0, output);

@@ -6,12 +6,21 @@ import { startHisp } from '../../src/app/server/index.ts';
 import { readCertificate } from '../../src/lib/pki/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { loadConfig } from '../../src/platform/index.ts';
+import { openInput } from '../../src/service/directory/index.ts';
+import { migrations } from '../../src/platform/storage/migrations/index.ts';
+import { nextMigration } from './next-migration.ts';
 import { createProfiler } from './profile.ts';
-import type { Answer, HispTask, Inspection, Question, Usage } from './protocol.ts';
+import type { Answer, DirectoryInspection, HispTask, Inspection, Question, Usage } from './protocol.ts';
 
 const task = JSON.parse(process.argv[2] ?? '') as HispTask;
 const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
-const hisp = await startHisp({ config: loadConfig({}, undefined, task.settings), log: silentLog });
+// A version to come, whose only difference is its schema (test/system/rolling-upgrade.int.test.ts).
+const isNext = process.env['OPENHISP_TEST_NEXT_SCHEMA'] === '1';
+const hisp = await startHisp({
+  config: loadConfig({}, undefined, task.settings),
+  log: silentLog,
+  ...(isNext && { migrations: [...migrations, nextMigration] }),
+});
 if (!(await hisp.trust.isHostedDomain(task.domain))) {
   await hisp.trust.addDomain(task.domain);
   const key = createPrivateKey({ key: bytes(task.privateKey), format: 'der', type: 'pkcs8' });
@@ -66,6 +75,37 @@ async function inspect(): Promise<Inspection> {
   };
 }
 
+async function load(file: string): Promise<string> {
+  try {
+    await hisp.directory.importFiles({ files: await openInput(file), kind: 'full' });
+    return '';
+  } catch (error) {
+    return String(error);
+  }
+}
+
+async function inspectDirectory(): Promise<DirectoryInspection> {
+  await hisp.directory.refresh();
+  const search = async (...parameters: [string, string][]) => {
+    const { json } = await hisp.directory.search([...parameters, ['limit', '1']], {
+      client: { clientId: client.clientId, limits: {}, dataUseAcceptedAt: new Date() },
+    });
+    return JSON.parse(Buffer.from(json).toString()) as {
+      totalCount: string;
+      providers: { org_name: string }[];
+    };
+  };
+  const all = await search();
+  const organization = all.providers[0]?.org_name ?? '';
+  const { running } = await hisp.directory.status();
+  return {
+    recordCount: Number(all.totalCount),
+    organization,
+    ofOrganization: organization === '' ? 0 : Number((await search(['org_name', organization])).totalCount),
+    isLoading: running !== undefined,
+  };
+}
+
 function usage(): Usage {
   const { user, system } = process.cpuUsage();
   const longestDelayMs = delay.max / 1e6;
@@ -81,6 +121,8 @@ function usage(): Usage {
 async function answer(question: Question): Promise<Answer> {
   if (question === 'usage') return { kind: 'usage', usage: usage() };
   if (question === 'inspect') return { kind: 'inspection', inspection: await inspect() };
+  if (question === 'inspect-directory') return { kind: 'directory', directory: await inspectDirectory() };
+  if (typeof question === 'object') return { kind: 'loaded', problem: await load(question.load) };
   if (question === 'start-profile') await profiler.start();
   if (question === 'stop-profile') return { kind: 'profile', parts: await profiler.stop() };
   if (question === 'close') await hisp.close();

@@ -1,144 +1,151 @@
 /**
- * Ends HISPs by SIGKILL at random moments while messages, MDNs and notifications are under way, and then accounts for
- * everything: each accepted message has exactly one final state, arrived exactly once, and the audit chains are whole.
+ * Ends HISPs by SIGKILL, and PostgreSQL by a restart, at random moments while messages go both ways with their MDNs and notifications and
+ * the directory is loaded, and then accounts for everything: each accepted message has exactly one final state, arrived exactly
+ * once, was told of, the audit chains are whole and the directory is that of one load.
  */
-import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createEdgeClient, type EdgeClient } from '../../src/app/dev/index.ts';
-import type { HispProcess, ProcessWorld } from './world.ts';
+import { startTraffic, type Account, type TrafficOptions } from './traffic.ts';
+import type { HispProcess, ProcessWorld, Who } from './world.ts';
 
-export interface KillOptions {
+export interface KillOptions extends Omit<TrafficOptions, 'secondNode'> {
+  readonly secondNode?: HispProcess;
   readonly kills: number;
-  /** Sends under way at once. */
-  readonly atOnce: number;
   /** Longest time between a start and the next kill. */
   readonly maxLifeMs: number;
   readonly random: () => number;
+  /** Restarts the database server; counts as a kill. */
+  readonly restartDatabase?: () => Promise<void>;
+  /** Where the directory files go. */
+  readonly folder: string;
+  /** Time for everything to become final after the last kill. */
+  readonly drainMs?: number;
+  /** Called when a HISP has been killed, before it is started again. */
+  readonly afterKill?: (who: Who) => void;
+  /** Called after each kill. */
+  readonly onKill?: (kill: number, what: string) => void;
 }
 
-export interface KillReport {
-  readonly kills: number;
-  readonly accepted: number;
-  /** Sends whose answer was lost with the process; each was repeated under the same message id until it was answered. */
-  readonly repeated: number;
-  readonly processed: number;
-  /** Message ids that did not end as `processed`, with their state. */
-  readonly others: readonly string[];
-  /** Accepted messages that the receiver does not have. */
-  readonly lost: readonly string[];
-  /** Messages that the receiver has more than once. */
-  readonly doubled: readonly string[];
-  /** Messages whose final notification never came. */
-  readonly untold: readonly string[];
-  /** Messages told of with two different final states. */
-  readonly contradicted: readonly string[];
-  readonly auditEvents: number;
+export interface KillReport extends Account {
+  /** How often each was killed. */
+  readonly kills: Readonly<Record<string, number>>;
+  /** Loads of the directory that were tried, and that reported success. */
+  readonly loads: number;
+  readonly loaded: number;
+  /** What is wrong with the directory at the end. */
+  readonly directory: readonly string[];
+  /** From the last kill until everything was final. */
+  readonly drainSeconds: number;
 }
-
-const drainMs = 180_000;
 
 export async function runKills(world: ProcessWorld, options: KillOptions): Promise<KillReport> {
-  const { sender, receiver } = world;
-  const accepted: string[] = [];
-  const told = new Map<string, Set<string>>();
-  let repeated = 0;
-  let isSending = true;
-  world.onNotification(({ eventType, messageId }) => {
-    if (/processed|failed|expired/.test(eventType))
-      told.set(messageId, (told.get(messageId) ?? new Set()).add(eventType));
-  });
+  const traffic = startTraffic(world, options);
+  let isOn = true;
+  const loading = keepLoading(world.sender, options.folder, () => isOn);
+  const kills = await killSome(world, options);
+  const lastKillAt = performance.now();
+  isOn = false;
+  await traffic.stop();
+  const loads = await loading;
+  const account = await traffic.finish(options.drainMs);
+  const drainSeconds = Math.round((performance.now() - lastKillAt) / 1000);
+  return { kills, drainSeconds, ...loads, ...account };
+}
 
-  // One token per run of the sender: tokens are limited, and a restart moves the API to another port.
-  let edge = { ready: sender.ready, client: createEdgeClient(sender.ready, 'messaging.api') };
-  const findClient = (): EdgeClient => {
-    const { ready } = sender;
-    if (edge.ready !== ready) edge = { ready, client: createEdgeClient(ready, 'messaging.api') };
-    return edge.client;
+const killsBetweenRestarts = 10;
+
+async function killSome(world: ProcessWorld, options: KillOptions): Promise<Record<string, number>> {
+  const { random, maxLifeMs, restartDatabase } = options;
+  const victims: [string, HispProcess][] = [
+    ['sender', world.sender],
+    ['receiver', world.receiver],
+  ];
+  if (options.secondNode !== undefined) victims.push(['second node', options.secondNode]);
+  const kills: Record<string, number> = {};
+  const count = (what: string): void => {
+    kills[what] = (kills[what] ?? 0) + 1;
   };
-
-  async function sendOne(): Promise<void> {
-    const messageId = `urn:uuid:${randomUUID()}`;
-    const body = {
-      messageId,
-      fromDirectAddress: sender.party.address,
-      toDirectAddress: receiver.party.address,
-      messageBody: 'x'.repeat(Math.floor(options.random() * 20_000) + 1),
-    };
-    for (let isFirst = true; ; isFirst = false) {
-      try {
-        await findClient().post('/messaging/dirmsg/send_ccda', body);
-        accepted.push(messageId);
-        return;
-      } catch {
-        if (isFirst) repeated++;
-        await sleep(100);
-      }
-    }
-  }
-
-  const senders = Array.from({ length: options.atOnce }, async () => {
-    while (isSending) {
-      await sendOne();
-      await sleep(50 * options.random());
-    }
-  });
+  // By number and not by chance alone: every run of five kills or more restarts the database.
+  let nextRestart = 3;
   for (let kill = 0; kill < options.kills; kill++) {
-    await sleep(options.maxLifeMs * options.random());
-    const victim: HispProcess = options.random() < 0.5 ? sender : receiver;
-    await victim.kill();
-    await victim.start();
-  }
-  isSending = false;
-  await Promise.all(senders);
-  return account(world, findClient(), { accepted, repeated, told, kills: options.kills });
-}
-
-interface Run {
-  readonly accepted: readonly string[];
-  readonly repeated: number;
-  readonly told: ReadonlyMap<string, ReadonlySet<string>>;
-  readonly kills: number;
-}
-
-async function account(
-  { sender, receiver }: ProcessWorld,
-  client: EdgeClient,
-  run: Run,
-): Promise<KillReport> {
-  const states = await waitForFinalStates(client, run);
-  const atReceiver = await receiver.inspect();
-  const atSender = await sender.inspect();
-  const counts = new Map<string, number>();
-  for (const wireId of atReceiver.received) counts.set(wireId, (counts.get(wireId) ?? 0) + 1);
-  const wireIdOf = (messageId: string): string => `<${messageId.slice(9)}@${sender.party.domain}>`;
-  return {
-    kills: run.kills,
-    accepted: run.accepted.length,
-    repeated: run.repeated,
-    processed: [...states.values()].filter((state) => state === 'processed').length,
-    others: [...states].filter(([, state]) => state !== 'processed').map(([id, state]) => `${id} ${state}`),
-    lost: run.accepted.filter((id) => !counts.has(wireIdOf(id))),
-    doubled: [...counts].filter(([, count]) => count > 1).map(([id]) => id),
-    untold: run.accepted.filter((id) => !run.told.has(id)),
-    contradicted: [...run.told].filter(([, types]) => types.size > 1).map(([id]) => id),
-    auditEvents: atSender.auditEvents + atReceiver.auditEvents,
-  };
-}
-
-/** Waits until every message is final and told of, or the time is up; returns what the status service says. */
-async function waitForFinalStates(client: EdgeClient, run: Run): Promise<Map<string, string>> {
-  const giveUpAt = performance.now() + drainMs;
-  const states = new Map<string, string>();
-  for (;;) {
-    const open = run.accepted.filter((id) => !/processed|failed|expired/.test(states.get(id) ?? ''));
-    for (let at = 0; at < open.length; at += 100) {
-      const { result } = (await client.post('/messaging/dirmsg/status', {
-        messageIds: open.slice(at, at + 100),
-      })) as { result: readonly { messageId: string; messageStatus: string }[] };
-      for (const { messageId, messageStatus } of result) states.set(messageId, messageStatus);
+    await sleep(maxLifeMs * random());
+    let what = 'database';
+    if (restartDatabase !== undefined && (kill >= nextRestart || random() < 0.05)) {
+      nextRestart = kill + killsBetweenRestarts;
+      await restartDatabase();
+    } else {
+      const [name, victim] = victims[Math.floor(random() * victims.length)] as [string, HispProcess];
+      what = name;
+      await victim.kill();
+      options.afterKill?.(victim === world.receiver ? 'receiver' : 'sender');
+      if (random() < 0.25 && kill + 1 < options.kills) {
+        kill++;
+        count('while starting');
+        await killWhileStarting(victim, 1500 * random());
+        options.afterKill?.(victim === world.receiver ? 'receiver' : 'sender');
+      }
+      await victim.start();
     }
-    const isDone = open.length === 0 && run.accepted.every((id) => run.told.has(id));
-    if (isDone || performance.now() > giveUpAt) return states;
-    await sleep(250);
+    count(what);
+    options.onKill?.(kill + 1, what);
   }
+  return kills;
+}
+
+async function killWhileStarting(victim: HispProcess, afterMs: number): Promise<void> {
+  const started = victim.start().then(
+    () => {},
+    () => {},
+  );
+  await sleep(afterMs);
+  await victim.kill();
+  await started;
+}
+
+const directoryRows = 4_000;
+
+/** Loads one directory after the other, each with its number in every record, whatever becomes of it. */
+async function keepLoading(
+  hisp: HispProcess,
+  folder: string,
+  isOn: () => boolean,
+): Promise<Pick<KillReport, 'loads' | 'loaded' | 'directory'>> {
+  let loads = 0;
+  let loaded = 0;
+  const load = async (): Promise<string> => {
+    const file = path.join(folder, `load-${++loads}.csv`);
+    await writeFile(file, directoryCsv(loads));
+    const answer = await hisp.load(file).catch((error: unknown) => String(error));
+    if (answer === '') loaded++;
+    return answer;
+  };
+  while (isOn()) {
+    await load();
+    await sleep(2_500);
+  }
+  // The next load needs no help: what the dead ones left behind is theirs alone.
+  let last = await load();
+  for (let tries = 0; last !== '' && tries < 20; tries++) {
+    await sleep(1000);
+    last = await load();
+  }
+  const holds = await hisp.inspectDirectory();
+  const directory = [
+    ...(last === '' ? [] : [`the last load failed: ${last}`]),
+    ...(holds.organization === `Load${loads}` && holds.ofOrganization === directoryRows
+      ? []
+      : [`it holds ${JSON.stringify(holds)}, not ${directoryRows} of load ${loads}`]),
+    ...(holds.recordCount === directoryRows ? [] : [`it holds ${holds.recordCount} records`]),
+    ...(holds.isLoading ? ['a load is still in progress'] : []),
+  ];
+  return { loads, loaded, directory };
+}
+
+function directoryCsv(load: number): string {
+  const rows = Array.from(
+    { length: directoryRows },
+    (_, index) => `p${index}@direct.listed.example,Load${load},Name${index},Springfield,IL,62701`,
+  );
+  return ['serv_direct_addr,org_name,prov_last_name,org_city,org_state,org_zip', ...rows, ''].join('\n');
 }

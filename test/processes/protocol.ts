@@ -1,4 +1,4 @@
-/** What a HISP in a process of its own and whoever started it tell each other. */
+/** What a HISP in its own process and whoever started it tell each other. */
 import type { StorageCounts } from '../../src/platform/index.ts';
 
 /** The one argument of a HISP process, as JSON. */
@@ -15,7 +15,15 @@ export interface HispTask {
   readonly client?: { readonly clientId: string; readonly clientSecret: string };
 }
 
-export type Question = 'usage' | 'start-profile' | 'stop-profile' | 'inspect' | 'close';
+export type Question =
+  | 'usage'
+  | 'start-profile'
+  | 'stop-profile'
+  | 'inspect'
+  | 'inspect-directory'
+  | 'close'
+  /** A file to load as the whole directory. */
+  | { readonly load: string };
 
 export interface Usage {
   /** Of all threads, in milliseconds. */
@@ -35,6 +43,16 @@ export interface Inspection {
   readonly waiting: Readonly<Record<string, number>>;
 }
 
+/** The directory that is served, as its number of records by the organization that all of them name. */
+export interface DirectoryInspection {
+  readonly recordCount: number;
+  /** Records of this organization. */
+  readonly organization: string;
+  readonly ofOrganization: number;
+  /** A load in progress is known. */
+  readonly isLoading: boolean;
+}
+
 export interface Ready {
   readonly baseUrl: string;
   readonly smtpPort: number;
@@ -46,5 +64,8 @@ export type Answer =
   | { readonly kind: 'ready'; readonly ready: Ready }
   | { readonly kind: 'usage'; readonly usage: Usage }
   | { readonly kind: 'inspection'; readonly inspection: Inspection }
+  | { readonly kind: 'directory'; readonly directory: DirectoryInspection }
+  /** What went wrong, or nothing. */
+  | { readonly kind: 'loaded'; readonly problem: string }
   | { readonly kind: 'profile'; readonly parts: Readonly<Record<string, number>> }
   | { readonly kind: 'done' };

@@ -14,7 +14,16 @@ import {
 } from '../../src/app/dev/index.ts';
 import { createDnsServer, type DnsZone } from '../../src/lib/dns/index.ts';
 import { readCertificate } from '../../src/lib/pki/index.ts';
-import type { Answer, HispTask, Inspection, Question, Ready, Usage } from './protocol.ts';
+import { servingOptions } from '../../bin/node-options.js';
+import type {
+  Answer,
+  DirectoryInspection,
+  HispTask,
+  Inspection,
+  Question,
+  Ready,
+  Usage,
+} from './protocol.ts';
 
 export interface Party {
   readonly domain: string;
@@ -31,11 +40,15 @@ export interface HispProcess {
   readonly process: ChildProcess;
   usage(): Promise<Usage>;
   inspect(): Promise<Inspection>;
+  /** Loads a file as the whole directory. Returns what went wrong, or ''. */
+  load(file: string): Promise<string>;
+  inspectDirectory(): Promise<DirectoryInspection>;
   startProfile(): Promise<void>;
   stopProfile(): Promise<Readonly<Record<string, number>>>;
   /** Ends the process at once, as a loss of power does to its memory. */
   kill(): Promise<void>;
-  start(): Promise<void>;
+  /** Again; with this added to its environment, as the program of this version whichever it was before. */
+  start(upgraded?: Readonly<Record<string, string>>): Promise<void>;
 }
 
 /** The body of a status notification, as far as anybody here reads it. */
@@ -49,7 +62,7 @@ export interface ProcessWorld {
   readonly sender: HispProcess;
   readonly receiver: HispProcess;
   /** Starts another node of the sender, over the same database; mail to the sender still goes to the first one. */
-  addSender(): Promise<HispProcess>;
+  addSender(env?: Readonly<Record<string, string>>): Promise<HispProcess>;
   /** Hears of every notification. */
   onNotification(listener: (event: StatusEvent) => void): void;
   close(): Promise<void>;
@@ -61,9 +74,14 @@ export interface ProcessWorldOptions {
   readonly folder: string;
   /** Settings of each HISP over the usual ones. */
   readonly settings?: (who: Who) => Readonly<Record<string, string>>;
+  /** The program of another version, with the same `hisp-process.ts`; not of added nodes. */
+  readonly program?: (who: Who) => string | undefined;
+  /** Added to the environment of each. */
+  readonly env?: (who: Who) => Readonly<Record<string, string>>;
 }
 
 const hosts = { sender: '127.0.0.1', receiver: '127.0.0.2' } as const;
+const ownProgram = path.join(import.meta.dirname, 'hisp-process.ts');
 const addedHost = '127.0.0.3';
 
 export async function startProcessWorld(options: ProcessWorldOptions): Promise<ProcessWorld> {
@@ -96,12 +114,13 @@ export async function startProcessWorld(options: ProcessWorldOptions): Promise<P
   return {
     sender,
     receiver,
-    async addSender() {
+    async addSender(env = {}) {
       const nodePlace = {
         ...place,
         host: addedHost,
         dataDir: `sender-${added.length + 2}`,
         client: sender.ready,
+        env,
       };
       const node = await startHispProcess('sender', parties.sender, nodePlace, options);
       added.push(node);
@@ -154,13 +173,14 @@ interface Place {
   readonly host?: string;
   readonly dataDir?: string;
   readonly client?: Ready;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 async function startHispProcess(
   who: Who,
   party: Party,
   place: Place,
-  { settings }: ProcessWorldOptions,
+  { settings, env, program }: ProcessWorldOptions,
 ): Promise<HispProcess> {
   const task: HispTask = {
     domain: party.domain,
@@ -189,10 +209,14 @@ async function startHispProcess(
   let child: ChildProcess;
   let ready: Ready | undefined;
 
-  async function start(): Promise<void> {
+  async function start(upgraded?: Readonly<Record<string, string>>): Promise<void> {
     const known = ready ?? place.client;
     const client = known === undefined ? {} : { client: known };
-    child = fork(path.join(import.meta.dirname, 'hisp-process.ts'), [JSON.stringify({ ...task, ...client })]);
+    child = fork(
+      place.env === undefined && upgraded === undefined ? (program?.(who) ?? ownProgram) : ownProgram,
+      [JSON.stringify({ ...task, ...client })],
+      { execArgv: servingOptions(), env: { ...process.env, ...env?.(who), ...place.env, ...upgraded } },
+    );
     ready = (await waitFor(child, 'ready')).ready;
   }
 
@@ -200,8 +224,10 @@ async function startHispProcess(
     question: Question,
     kind: Kind,
   ): Promise<Extract<Answer, { kind: Kind }>> {
+    if (!child.connected) throw new Error('a HISP is not running');
     const answer = waitFor(child, kind);
-    child.send(question);
+    // If it ends now, the answer tells.
+    child.send(question, () => {});
     return answer;
   }
 
@@ -216,9 +242,12 @@ async function startHispProcess(
     },
     usage: async () => (await ask('usage', 'usage')).usage,
     inspect: async () => (await ask('inspect', 'inspection')).inspection,
+    load: async (file) => (await ask({ load: file }, 'loaded')).problem,
+    inspectDirectory: async () => (await ask('inspect-directory', 'directory')).directory,
     startProfile: async () => void (await ask('start-profile', 'done')),
     stopProfile: async () => (await ask('stop-profile', 'profile')).parts,
     async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const exit = once(child, 'exit');
       child.kill('SIGKILL');
       await exit;
@@ -231,7 +260,7 @@ async function closeChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
   const timer = setTimeout(() => child.kill('SIGKILL'), 30_000);
-  if (child.connected) child.send('close' satisfies Question);
+  if (child.connected) child.send('close' satisfies Question, () => {});
   await exit;
   clearTimeout(timer);
 }

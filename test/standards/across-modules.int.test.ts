@@ -1,4 +1,4 @@
-/** Requirements that no single module decides, shown on a whole sandbox: what leaves, what is believed, what a webhook tells. */
+/** Requirements that no single module decides, shown on a whole sandbox: what leaves, what is trusted, what a webhook tells. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { demoAddress, partners } from '../../src/app/dev/index.ts';
@@ -55,7 +55,7 @@ describe('what leaves', () => {
 });
 
 describe('what is believed', () => {
-  it('TRUST-10: a notice in clear text changes nothing, even if everything in it is right', async () => {
+  it('TRUST-10: an MDN in clear text changes nothing, even if everything in it is right', async () => {
     const id = await sendTo(partners.expired);
     await waitFor(
       () => readStatus(world.client, id),
@@ -64,7 +64,7 @@ describe('what is believed', () => {
     const original = parseEntity((await lastMailTo(partners.expired))?.message ?? Buffer.alloc(0)).header(
       'message-id',
     );
-    const notice = buildMdn({
+    const mdn = buildMdn({
       disposition: 'processed',
       finalRecipient: partners.expired,
       originalSender: demoAddress,
@@ -79,7 +79,7 @@ describe('what is believed', () => {
       hostname: 'forger.example',
       mailFrom: partners.expired,
       recipients: [demoAddress],
-      message: notice,
+      message: mdn,
       timeoutMs: 10_000,
     });
     // What is not encrypted is refused by its header (AS-71).

@@ -67,9 +67,9 @@ describe('the notification scenarios of the public tools', { concurrency: true }
     return parseEntity(inner).header('message-id') ?? '';
   }
 
-  async function answer(from: DirectAddress, notice: Uint8Array): Promise<void> {
+  async function answer(from: DirectAddress, mdn: Uint8Array): Promise<void> {
     const { message } = sealMessage({
-      message: notice,
+      message: mdn,
       signers: [toolKey],
       recipients: [{ address: demoAddress, certificates: [ownCertificate] }],
       at: new Date(),
@@ -87,7 +87,7 @@ describe('the notification scenarios of the public tools', { concurrency: true }
 
   async function answerMdn(from: DirectAddress, disposition: 'processed' | 'dispatched'): Promise<void> {
     const originalMessageId = await arrivedAt(from);
-    const notice = buildMdn({
+    const mdn = buildMdn({
       disposition,
       finalRecipient: from,
       originalSender: demoAddress,
@@ -97,7 +97,7 @@ describe('the notification scenarios of the public tools', { concurrency: true }
       messageId: `<${disposition}-${from}>`,
       isFinalDelivery: disposition === 'dispatched',
     });
-    await answer(from, notice);
+    await answer(from, mdn);
   }
 
   const statusOf = async (id: string): Promise<FullStatus> =>
@@ -170,7 +170,7 @@ describe('the notification scenarios of the public tools', { concurrency: true }
     assert.equal(result[0]?.status, 'expired');
   });
 
-  it('MDN-24: GoodHeader is dispatched, in whatever order the notices come', async () => {
+  it('MDN-24: GoodHeader is dispatched, in whatever order the MDNs come', async () => {
     for (const order of [['processed', 'dispatched'] as const, ['dispatched', 'processed'] as const]) {
       const address = addressOf(`good-${order[0]}-first`);
       const id = await sendTo(address, true);

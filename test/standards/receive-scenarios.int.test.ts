@@ -1,6 +1,6 @@
 /**
  * The 18 receive scenarios of DirectTrust's testing tools, rebuilt: a tool outside sends real messages by SMTP to our HISP, looks into the
- * edge's inbox, and opens the notices that come back. Exception paths must bring no notice of any kind (AS-78).
+ * edge's inbox, and opens the MDNs that come back. Exception paths must bring no MDN of any kind (AS-78).
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createOutsideZone, demoAddress, domains, mailHosts } from '../../src/app/dev/index.ts';
 import { openMessage } from '../../src/lib/direct/index.ts';
-import { finalDeliveryHeaders, readNotice } from '../../src/lib/mdn/index.ts';
+import { finalDeliveryHeaders, readMdnOrDsn } from '../../src/lib/mdn/index.ts';
 import { buildMessage, parseEntity, wrapMessage, type HeaderPair } from '../../src/lib/mime/index.ts';
 import {
   createAuthority,
@@ -43,7 +43,7 @@ interface Scenario {
   readonly signers?: readonly Signer[];
   readonly headers?: readonly HeaderPair[];
   readonly asksFinalDelivery?: boolean;
-  /** A dispatched notice comes once the edge has acknowledged. */
+  /** A dispatched MDN comes once the edge has acknowledged. */
   readonly isDispatched?: boolean;
   readonly isAltered?: boolean;
   readonly recipient?: string;
@@ -112,8 +112,8 @@ interface ReceivedMessage {
 
 interface Seen {
   readonly message?: ReceivedMessage;
-  /** Dispositions, in the order in which the notices came. */
-  readonly notices: readonly string[];
+  /** Dispositions, in the order in which the MDNs came. */
+  readonly mdns: readonly string[];
   readonly refusals: readonly string[];
 }
 
@@ -217,16 +217,16 @@ describe('the receive scenarios of the public tools', () => {
           result.some((one) => one.fromDirectAddress.toLowerCase() === senderOf(scenario)),
         ),
     );
-    await waitFor(readNotices, (notices) => accepted.every((scenario) => notices.has(scenario.name)));
+    await waitFor(readMdns, (mdns) => accepted.every((scenario) => mdns.has(scenario.name)));
     const messages = new Map<string, ReceivedMessage>();
     for (const { messageId, fromDirectAddress } of page.result) {
       const place = `/messaging/dirmsg/inbox/${encodeURIComponent(messageId)}`;
       messages.set(fromDirectAddress.toLowerCase(), (await world.client.get(place)) as ReceivedMessage);
       await world.client.post(`${place}/ack`);
     }
-    // The scenario that asks for final delivery was sent among the others: once its notice is there, all that were due are.
-    const notices = await waitFor(
-      readNotices,
+    // The scenario that asks for final delivery was sent among the others: once its MDN is there, all that were due are.
+    const mdns = await waitFor(
+      readMdns,
       (all) => all.get('HappyPathDeliveryIG')?.includes('dispatched') === true,
     );
     await world.sandbox.world.hisp.audit.flush();
@@ -238,21 +238,21 @@ describe('the receive scenarios of the public tools', () => {
       );
       seen.set(scenario.name, {
         ...(message && { message }),
-        notices: notices.get(scenario.name) ?? [],
+        mdns: mdns.get(scenario.name) ?? [],
         refusals: refusals.map((row) => JSON.stringify(row.objects)),
       });
     }
   }
 
-  /** Dispositions of the notices that reached the tool, by the scenario's name. */
-  function readNotices(): Map<string, string[]> {
+  /** Dispositions of the MDNs that reached the tool, by the scenario's name. */
+  function readMdns(): Map<string, string[]> {
     const all = new Map<string, string[]>();
     for (const { mailFrom, message } of world.sandbox.world.silentMail) {
       if (mailFrom.toLowerCase() !== demoAddress) continue;
-      const notice = readNotice(parseEntity(openMessage({ message, keys: [domainKey] }).inner));
-      const [id = ''] = notice?.originalMessageIds ?? [];
+      const mdn = readMdnOrDsn(parseEntity(openMessage({ message, keys: [domainKey] }).inner));
+      const [id = ''] = mdn?.originalMessageIds ?? [];
       const name = id.slice(1, id.indexOf('@'));
-      const disposition = notice?.kind === 'mdn' ? String(notice.disposition) : (notice?.kind ?? 'no notice');
+      const disposition = mdn?.kind === 'mdn' ? String(mdn.disposition) : (mdn?.kind ?? 'no MDN');
       all.set(name, [...(all.get(name) ?? []), disposition]);
     }
     return all;
@@ -261,11 +261,11 @@ describe('the receive scenarios of the public tools', () => {
   for (const scenario of scenarios) {
     const id = scenario.accepted ? 'MDN-01' : 'AS-78';
     it(`${id}: ${scenario.name}`, () => {
-      const { message, notices, refusals } = seen.get(scenario.name) ?? assert.fail('not observed');
+      const { message, mdns, refusals } = seen.get(scenario.name) ?? assert.fail('not observed');
       const expected = scenario.accepted
         ? ['processed', ...(scenario.isDispatched === true ? ['dispatched'] : [])]
         : [];
-      assert.deepEqual(notices, expected);
+      assert.deepEqual(mdns, expected);
       assert.equal(message !== undefined, scenario.accepted);
       if (!scenario.accepted) {
         assert.equal(refusals.length > 0, true, 'the refusal is audited');

@@ -7,6 +7,8 @@ export interface NamedZone {
   readonly name: string;
   /** Lines of a zone file below the SOA and NS records, for example `bob IN CERT PKIX 0 0 MII…`. */
   readonly lines: readonly string[];
+  /** False if the lines name the zone's name servers. */
+  readonly hasOwnServer?: boolean;
 }
 
 export interface RunningServer {
@@ -52,12 +54,11 @@ function escapeZoneName(name: string): string {
   return name.replaceAll(/["();@$\\]/g, '\\$&');
 }
 
-function zoneFile({ lines }: NamedZone): string {
+function zoneFile({ lines, hasOwnServer = true }: NamedZone): string {
   return [
     '$TTL 300',
     '@ IN SOA ns hostmaster 1 3600 600 86400 60',
-    '@ IN NS ns',
-    'ns IN A 127.0.0.1',
+    ...(hasOwnServer ? ['@ IN NS ns', 'ns IN A 127.0.0.1'] : []),
     ...lines,
     '',
   ].join('\n');

@@ -1,4 +1,4 @@
-/** A real Postfix on loopback, with a queue of its own, that hands all mail on to one place. */
+/** A real Postfix on loopback, with its own queue, that hands all mail on to one place. */
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -45,8 +45,13 @@ export function whyNoPostgres(): string | undefined {
   return undefined;
 }
 
+/** For benchmarks: every commit is on disk, as in production. */
+const durable = { fsync: 'on', full_page_writes: 'on' } as const;
+
 /** Starts a server. Its default collation is that of American English, so that a forgotten `C` shows. */
-export async function startPostgres(): Promise<RunningPostgres> {
+export async function startPostgres(
+  options: { readonly isDurable?: boolean } = {},
+): Promise<RunningPostgres> {
   const folder = await createTemporaryFolder('postgres');
   const user = serverUser();
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder.path, user.uid, user.gid);
@@ -74,10 +79,9 @@ export async function startPostgres(): Promise<RunningPostgres> {
   let child = await launch();
 
   async function launch(): Promise<ChildProcess> {
-    const flags = Object.entries({ ...settings, port }).flatMap(([name, value]) => [
-      '-c',
-      `${name}=${value}`,
-    ]);
+    const flags = Object.entries({ ...settings, ...(options.isDurable === true && durable), port }).flatMap(
+      ([name, value]) => ['-c', `${name}=${value}`],
+    );
     const started = spawn(findProgram('postgres') ?? 'postgres', ['-D', data, '-k', folder.path, ...flags], {
       ...user,
       cwd: folder.path,

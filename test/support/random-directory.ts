@@ -158,6 +158,7 @@ export function randomRecord(random: Random, id: number): ProviderRecord {
     city: pick(random, ['Austin', 'AUSTIN', 'Añasco', 'San Juan', '']),
     state: pick(random, states),
     zip: pick(random, zips),
+    excluded: random() < 0.1 ? 'true' : '',
     phone: pick(random, phones),
     ...(hasPoint
       ? {

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { openStorage, type Storage, type StorageOptions } from '../../src/platform/index.ts';
 import { startPostgres, whyNoPostgres } from './postgres.ts';
@@ -19,7 +20,10 @@ if (engine !== 'sqlite' && engine !== 'postgresql')
 /** For the few expectations that are one engine's alone. */
 export const isPostgres = engine === 'postgresql';
 
-/** Options for a test of both engines at once: it runs with the tests on SQLite, where there is a PostgreSQL. */
+/**
+ * Options for a test that needs both engines, or a PostgreSQL server of its own: its file runs once, with the tests on SQLite, where
+ * there is a PostgreSQL.
+ */
 export function needsBothEngines(): { skip: string | false } {
   return { skip: isPostgres ? 'runs with the tests on SQLite' : (whyNoPostgres() ?? false) };
 }
@@ -100,6 +104,15 @@ async function createPostgresDatabase(): Promise<{ url: string }> {
   return { url: running.urlOf(name) };
 }
 
+/** Makes an empty database on a server that the test has started and will end. Returns its address. */
+export async function createDatabaseAt(
+  postgres: Pick<Server, 'url' | 'urlOf'>,
+  name: string,
+): Promise<string> {
+  await administrate(postgres.url, `create database ${name} template template0`);
+  return postgres.urlOf(name);
+}
+
 function givenServer(url: string): Server {
   return {
     url,
@@ -146,11 +159,22 @@ async function readTables(url: string): Promise<Buffer> {
   });
 }
 
+/** Waits without holding the event loop: the transaction that it waits for may be one of this process. */
 async function runOnSqlite(file: string, sql: string): Promise<void> {
   const { default: SqliteDatabase } = await import('better-sqlite3');
-  const database = new SqliteDatabase(file);
+  const database = new SqliteDatabase(file, { timeout: 0 });
+  const untilMs = performance.now() + 10_000;
   try {
-    database.exec(sql);
+    for (;;) {
+      try {
+        database.exec(sql);
+        return;
+      } catch (error) {
+        const isBusy = error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_BUSY');
+        if (!isBusy || performance.now() > untilMs) throw error;
+        await sleep(10);
+      }
+    }
   } finally {
     database.close();
   }

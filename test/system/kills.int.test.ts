@@ -3,23 +3,49 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { startKillWorld } from '../processes/kill-world.ts';
 import { runKills } from '../processes/kills.ts';
-import { startProcessWorld } from '../processes/world.ts';
+import { faultsOf } from '../processes/traffic.ts';
+import { needsBothEngines } from '../support/storage.ts';
 
-test('HISPs killed at random moments lose nothing, double nothing and tell every outcome once', async () => {
+const none = {
+  others: [],
+  lost: [],
+  doubled: [],
+  untold: [],
+  contradicted: [],
+  retold: [],
+};
+
+async function requireNothingLost(onPostgres: boolean, kills: number): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-kills-'));
-  const settings = () => ({ 'delivery.retryMinutes': '0.01,0.02,0.05' });
-  const world = await startProcessWorld({ folder, settings });
+  const { world, options, close } = await startKillWorld(folder, onPostgres);
   try {
-    const report = await runKills(world, { kills: 6, atOnce: 4, maxLifeMs: 1500, random: Math.random });
-    const { accepted, processed, others, lost, doubled, untold, contradicted } = report;
-    assert.ok(accepted > 0);
+    const report = await runKills(world, {
+      ...options,
+      kills,
+      atOnce: 4,
+      maxLifeMs: 1500,
+      random: Math.random,
+    });
+    assert.ok(report.accepted > 0);
+    assert.ok(report.loads > 0);
+    assert.ok(!onPostgres || (report.kills['database'] ?? 0) > 0);
     assert.deepEqual(
-      { processed, others, lost, doubled, untold, contradicted },
-      { processed: accepted, others: [], lost: [], doubled: [], untold: [], contradicted: [] },
+      { ...faultsOf(report), directory: report.directory, processed: report.processed },
+      { ...none, directory: [], processed: report.accepted },
     );
   } finally {
-    await world.close();
+    await close();
     await rm(folder, { recursive: true, force: true });
   }
-});
+}
+
+test('HISPs killed at random moments lose nothing, double nothing and tell every outcome once', () =>
+  requireNothingLost(false, 6));
+
+test(
+  'the same of nodes over one PostgreSQL that is itself restarted',
+  needsBothEngines(),
+  () => requireNothingLost(true, 8),
+);

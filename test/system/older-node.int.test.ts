@@ -89,6 +89,29 @@ describe('the program started by an older Node', () => {
     );
   });
 
+  it('npm start ends when npm is told to, and leaves nothing running', async () => {
+    await writeFile(
+      path.join(hoisted, 'package.json'),
+      JSON.stringify({ type: 'module', scripts: { start: packageJson.scripts.start } }),
+    );
+    const child = spawn('npm', ['start'], { cwd: hoisted, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const exit = once(child, 'exit');
+    const text = await waitFor(
+      () => output,
+      (now) => /pid \d+\n/.test(now),
+    );
+    child.kill('SIGTERM');
+    await exit;
+    const pid = Number(/pid (\d+)/.exec(text)?.[1]);
+    await waitFor(
+      () => isAlive(pid),
+      (alive) => !alive,
+    );
+    assert.match(output, /SIGTERM heard/);
+  });
+
   it('leaves nothing running when it is killed', async () => {
     const { child, exit, pid } = await startStaying();
     child.kill('SIGKILL');

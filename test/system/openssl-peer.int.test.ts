@@ -98,7 +98,7 @@ describe('OpenSSL as the other HISP', () => {
   );
 
   it(
-    'AS-70, MDN-03: a message that OpenSSL made is opened, trusted, delivered, and answered by a processed notice',
+    'AS-70, MDN-03: a message that OpenSSL made is opened, trusted, delivered, and answered by a processed MDN',
     needsOpenssl,
     async () => {
       const inner = [
@@ -163,41 +163,41 @@ describe('OpenSSL as the other HISP', () => {
       assert.equal(received.messageSubject, 'From OpenSSL');
       assert.match(received.messageBody, /Good morning\./);
 
-      const notices = await waitFor(
+      const mdns = await waitFor(
         () =>
           world.sandbox.world.silentMail.filter(
             (one) => one.mailFrom === demoAddress && one.recipients.includes(peer),
           ),
         (list) => list.length >= 2,
       );
-      await writeFile(file('notice.eml'), notices.at(-1)?.message ?? '');
+      await writeFile(file('mdn.eml'), mdns.at(-1)?.message ?? '');
       openssl(
         'cms',
         '-decrypt',
         '-in',
-        file('notice.eml'),
+        file('mdn.eml'),
         '-inkey',
         file('peer.key'),
         '-recip',
         file('peer.pem'),
         '-out',
-        file('notice-signed.eml'),
+        file('mdn-signed.eml'),
       );
       openssl(
         'cms',
         '-verify',
         '-in',
-        file('notice-signed.eml'),
+        file('mdn-signed.eml'),
         '-CAfile',
         file('ca.pem'),
         '-purpose',
         'any',
         '-out',
-        file('notice.txt'),
+        file('mdn.txt'),
       );
-      const notice = await readFile(file('notice.txt'), 'latin1');
-      assert.match(notice, /^Original-Message-ID: <made-by-openssl@direct\.openssl\.example>\r$/im);
-      assert.match(notice, /^Disposition: automatic-action\/MDN-sent-automatically; ?processed\r$/im);
+      const mdn = await readFile(file('mdn.txt'), 'latin1');
+      assert.match(mdn, /^Original-Message-ID: <made-by-openssl@direct\.openssl\.example>\r$/im);
+      assert.match(mdn, /^Disposition: automatic-action\/MDN-sent-automatically; ?processed\r$/im);
     },
   );
 
@@ -240,7 +240,7 @@ describe('OpenSSL as the other HISP', () => {
           rows.some((row) => row.outcome === 'refused' && JSON.stringify(row.objects).includes('SIGNATURE')),
       );
       assert.ok(refused.length > 0);
-      // A message that we send afterwards has arrived, so a notice about the forged one would have arrived before it.
+      // A message that we send afterwards has arrived, so an MDN about the forged one would have arrived before it.
       const id = await send(client, {
         fromDirectAddress: demoAddress,
         toDirectAddress: peer,

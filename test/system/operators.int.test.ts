@@ -8,6 +8,7 @@ import { createCliContext } from '../../src/app/cli/context.ts';
 import { addEvidenceCommands } from '../../src/app/cli/evidence/index.ts';
 import { verifyEvidence } from '../../src/app/cli/evidence/verify-evidence.ts';
 import { addMessageCommands } from '../../src/app/cli/message/index.ts';
+import { addAuditCommands } from '../../src/app/cli/audit.ts';
 import { addOperationCommands } from '../../src/app/cli/operation.ts';
 import { createEdgeClient, demoAddress, ensureClient, partners } from '../../src/app/dev/index.ts';
 import type { MessagingTables } from '../../src/service/messaging/index.ts';
@@ -83,6 +84,7 @@ async function run(...words: string[]): Promise<Run> {
   const context = createCliContext(process_);
   const program = new Command('openhisp').exitOverride();
   addMessageCommands(program, context);
+  addAuditCommands(program, context);
   addOperationCommands(program, context);
   addEvidenceCommands(program, context);
   await program.parseAsync(words, { from: 'user' });
@@ -106,7 +108,10 @@ describe('an operator of the running service', () => {
       [queue.json.items.length, queue.json.items[0]?.['messageId'], queue.json.items[0]?.['lastReason']],
       [1, shown.json['wireId'], status.reason],
     );
-    assert.match((await run('message', 'show', waiting)).out, /^waits\tdirect\.down\.example\tnext /m);
+    await waitFor(
+      () => run('message', 'show', waiting),
+      ({ out }) => /^waits\tdirect\.down\.example\tnext /m.test(out),
+    );
     const line = world.logged.find(
       (one) => one.startsWith('warn an attempt to deliver failed') && one.includes(downDomain),
     );
@@ -198,9 +203,19 @@ describe('an operator of the running service', () => {
     );
     assert.equal((await run('inbound', 'list', '--reason', 'OTHER', '--json')).json.items.length, 0);
     assert.equal((await run('inbound', 'show', 'nothing')).exitCode, 1);
+    for (const command of ['show', 'retry', 'fail', 'evidence'])
+      assert.equal((await run('message', command, 'nothing')).exitCode, 1);
+    for (const action of [
+      'message.show',
+      'message.retry',
+      'message.fail',
+      'message.evidence',
+      'inbound.show',
+    ])
+      assert.match((await run('audit', 'list', '--action', action)).out, /refused.*nothing/, action);
   });
 
-  it('proves a delivery: what was sent, and the signed notices, in one document that is checked offline', async () => {
+  it('proves a delivery: what was sent, and the signed MDNs, in one document that is checked offline', async () => {
     await waitFor(
       () => readStatus(world.client, delivered),
       ({ messageStatus }) => messageStatus === 'processed',
@@ -212,19 +227,20 @@ describe('an operator of the running service', () => {
     )) as SignedParts;
     const text = await readFile(file, 'utf8');
     for (const one of [text, JSON.stringify(fromApi)]) {
-      const verified = verifyEvidence(one);
+      const verified = await verifyEvidence(one);
       assert.deepEqual(verified.problems, []);
       const [recipient] = verified.recipients;
       assert.deepEqual(
-        [recipient?.address, recipient?.status, recipient?.notices.map(({ disposition }) => disposition)],
+        [recipient?.address, recipient?.status, recipient?.mdns.map(({ disposition }) => disposition)],
         [partners.processed, 'processed', ['processed']],
       );
       assert.match(recipient?.sent[0]?.sha256 ?? '', /^[0-9a-f]{64}$/);
-      assert.ok((recipient?.notices[0]?.signerPath.length ?? 0) >= 2);
+      assert.ok((recipient?.mdns[0]?.signerPath.length ?? 0) >= 2);
+      assert.equal(recipient?.mdns[0]?.isPathValidated, true);
       assert.equal(verified.document.fromDirectAddress, demoAddress);
     }
     const page = await run('evidence', 'verify', file);
-    assert.match(page.out, /^Notice +processed, received .*\n(.*\n)*All signatures hold\.\n$/m);
+    assert.match(page.out, /^MDN +processed, received .*\n(.*\n)*All signatures hold\.\n$/m);
     assert.equal(page.exitCode, undefined);
     assert.equal((await run('message', 'evidence', delivered, '--out', file)).exitCode, 1);
   });
@@ -242,7 +258,7 @@ describe('an operator of the running service', () => {
     const signed = (await world.client.get(
       `/messaging/dirmsg/evidence/${encodeURIComponent(messageId)}`,
     )) as SignedParts;
-    const sent = verifyEvidence(JSON.stringify(signed)).recipients[0]?.sent[0];
+    const sent = (await verifyEvidence(JSON.stringify(signed))).recipients[0]?.sent[0];
     assert.equal(
       sent?.sha256,
       createHash('sha256')
@@ -255,36 +271,44 @@ describe('an operator of the running service', () => {
     const signed = (await world.client.get(
       `/messaging/dirmsg/evidence/${encodeURIComponent(delivered)}`,
     )) as SignedParts;
-    type Document = { createdTime: string; wireMessageId: string; result: { notices: unknown[] }[] };
-    const change = (work: (document: Document) => void): readonly string[] => {
+    type Document = {
+      createdTime: string;
+      wireMessageId: string;
+      result: { mdns: { signerPath: string[]; signerCertificates: string[] }[] }[];
+    };
+    const change = async (work: (document: Document) => void): Promise<readonly string[]> => {
       const document = JSON.parse(Buffer.from(signed.payload, 'base64url').toString()) as Document;
       work(document);
       const payload = Buffer.from(JSON.stringify(document)).toString('base64url');
-      return verifyEvidence(JSON.stringify({ ...signed, payload })).problems;
+      return (await verifyEvidence(JSON.stringify({ ...signed, payload }))).problems;
     };
-    assert.deepEqual(
-      change(() => {}),
-      [],
-    );
+    assert.deepEqual(await change(() => {}), []);
     const unsigned = 'the signature of the document does not hold';
-    assert.deepEqual(
-      change((document) => (document.createdTime = new Date().toISOString())),
-      [unsigned],
-    );
-    const without = change((document) => document.result[0]?.notices.pop());
+    assert.deepEqual(await change((document) => (document.createdTime = new Date().toISOString())), [
+      unsigned,
+    ]);
+    const without = await change((document) => document.result[0]?.mdns.pop());
     assert.equal(without.length, 2);
-    assert.match(without[1] ?? '', /no valid notice/);
-    assert.match(change((document) => (document.wireMessageId = '<x@y>'))[1] ?? '', /not about <x@y>/);
+    assert.match(without[1] ?? '', /no valid MDN/);
     assert.match(
-      change((document) => (document.createdTime = '2001-01-01T00:00:00.000Z'))[1] ?? '',
+      (await change((document) => (document.wireMessageId = '<x@y>')))[1] ?? '',
+      /not about <x@y>/,
+    );
+    const otherPath = await change((document) => {
+      const [mdn] = document.result[0]?.mdns ?? [];
+      if (mdn !== undefined) mdn.signerCertificates = mdn.signerCertificates.toReversed();
+    });
+    assert.match(otherPath[1] ?? '', /not those of its signer's path/);
+    assert.match(
+      (await change((document) => (document.createdTime = '2001-01-01T00:00:00.000Z')))[1] ?? '',
       /was not valid at/,
     );
     for (const text of ['', '[]', '{}', JSON.stringify({ ...signed, protected: 'e30' })])
-      assert.throws(() => verifyEvidence(text), SyntaxError);
+      await assert.rejects(verifyEvidence(text), SyntaxError);
     assert.equal((await run('evidence', 'verify', path.join(world.folder, 'missing'))).exitCode, 1);
   });
 
-  it('SEC-05: the kept notices are sealed, and another client gets no evidence', async () => {
+  it('SEC-05: the kept MDNs are sealed, and another client gets no evidence', async () => {
     const rows = await world.sandbox.world.hisp.storage
       .tables<MessagingTables>()
       .selectFrom('mdn_evidence')

@@ -107,7 +107,7 @@ async function carry(attachments: readonly Buffer[], mediaType: string): Promise
 
 describe('two of our HISPs with a real Postfix between them', () => {
   it(
-    'AS-33, AS-80: every payload arrives byte for byte, and the notices find their way back',
+    'AS-33, AS-80: every payload arrives byte for byte, and the MDNs find their way back',
     needsPostfix,
     async () => {
       const sent = Object.values(payloads);

@@ -132,6 +132,27 @@ describe('token → search → send → processed', () => {
     assert.deepEqual(Buffer.from(received.emailAttachmentList[0]?.attachmentContent ?? '', 'base64'), note);
   });
 
+  it('notes the month in which a recipient processed a message, and tells it to who asks', async () => {
+    const check = async (): Promise<{ verification: object }> => {
+      const { result } = (await world.client.post('/messaging/dirmsg/validate', {
+        fromDirectAddress: demoAddress,
+        toDirectAddress: [partners.processed],
+        verification: true,
+      })) as { result: [{ verification: object }] };
+      return result[0];
+    };
+    const { verification } = await waitFor(
+      check,
+      (answer) => !JSON.stringify(answer).includes('"lastProcessedMonth":null'),
+    );
+    assert.deepEqual(verification, {
+      state: 'unverified',
+      reason: '',
+      checkedTime: null,
+      lastProcessedMonth: new Date().toISOString().slice(0, 7),
+    });
+  });
+
   it('the name of a partner address decides the outcome, for each recipient on its own', async () => {
     const id = await send(world.client, referral(Object.values(partners), { requestFinalDelivery: true }));
     const isSettled = (answer: StatusAnswer) =>

@@ -14,7 +14,7 @@ const text = `# Page
 <!-- end of counts -->
 | Document | Title | Status | What |
 |---|---|---|---|
-| RFC 8098 | Notices | partial | some |
+| RFC 8098 | MDNs | partial | some |
 | IHE ITI TF-3 | Metadata | yes | |
 
 | Heading |

@@ -18,12 +18,13 @@ const log = createLog({
   isReadable: false,
   write: (line) => void process.stdout.write(`${line.trimEnd()}\n`),
 });
+const vault = createVault(Buffer.from(vaultKey, 'base64'));
 const webhooks = createWebhooks({
   storage,
-  vault: createVault(Buffer.from(vaultKey, 'base64')),
+  vault,
   clock,
   log,
-  audit: createAudit({ storage, clock, log }),
+  audit: createAudit({ storage, vault, clock, log }),
   post: createGuardedFetch({ timeoutMs: 60_000, maxBytes: 10_000, allowPrivate: true }),
   isLoopbackAllowed: true,
   idleMs: 50,

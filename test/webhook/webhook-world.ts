@@ -89,10 +89,11 @@ export async function openNode(database: TestDatabase, options: NodeOptions = {}
   const clock = more.clock ?? { now: () => new Date() };
   const logLines: string[] = [];
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => logLines.push(line) });
-  const audit = createAudit({ storage, clock, log });
+  const vault = createVault(vaultKey);
+  const audit = createAudit({ storage, vault, clock, log });
   const webhooks = createWebhooks({
     storage,
-    vault: createVault(vaultKey),
+    vault,
     clock,
     log,
     audit,

@@ -106,7 +106,7 @@ function withSettings(command: Command): Command {
     .option('--scope <scope...>', `one or more of ${scopeNames.join(', ')}`)
     .option('--address <address...>', 'own Direct addresses; @domain stands for all of a domain')
     .option('--limit <name=number...>', 'own limits, for example sendsPerSecond=50', collectLimit)
-    .option('--final-delivery', 'sends ask for the dispatched notice by default')
+    .option('--final-delivery', 'sends ask for the dispatched MDN by default')
     .option('--no-final-delivery', 'sends do not ask for it by default')
     .option('--data-use-accepted', 'the client accepted the data-use rule of the directory today');
 }
@@ -134,8 +134,8 @@ async function withClients(
   context: CliContext,
   work: (clients: ClientStore) => Promise<void>,
 ): Promise<void> {
-  await withInstallation(context, ({ storage, audit }) =>
-    work(createOauth({ storage, clock: systemClock, audit }).clients),
+  await withInstallation(context, ({ storage, vault, audit }) =>
+    work(createOauth({ storage, vault, clock: systemClock, audit }).clients),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Closable } from '../../core/index.ts';
 import type { CliContext } from './context.ts';
 
-// What does not close by itself in this time (a peer that never answers) is given up; its work is stored anyway.
+// What does not close by itself in this time (a peer that never answers) is abandoned; its work is stored anyway.
 const closeGraceMs = 10_000;
 
 /** Closes a running part on Ctrl-C or SIGTERM; a second signal ends at once. */

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { systemClock, type Closable } from '../../core/index.ts';
+import { silentLog, systemClock, type Closable } from '../../core/index.ts';
 import {
   hasDataKeys,
   loadMasterKeys,
@@ -9,6 +9,7 @@ import {
   type Storage,
   type Vault,
 } from '../../platform/index.ts';
+import { createAudit } from '../../service/audit/index.ts';
 import { loadNamedConfig, requireInstallation, type NamedInstallation } from './find-installation.ts';
 
 /** What a command gets: where to write, and the installation it works on. */
@@ -18,7 +19,7 @@ export interface CliContext {
   print(text: string): void;
   /** Progress and warnings, on standard error. */
   note(text: string): void;
-  /** True if nobody reads standard output any more, as after `| head`: what is still to be printed may be left out. */
+  /** True if nobody reads standard output any more, as after `| head`: what is still to be printed may be omitted. */
   isOutputClosed(): boolean;
   /** True if standard error is a terminal, so that a progress bar may redraw its line. */
   readonly isTerminal: boolean;
@@ -81,6 +82,22 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
     return config;
   }
 
+  async function begin(opened: Omit<Installation, 'close'>): Promise<void> {
+    const audit = createAudit({ ...opened, clock: systemClock, log: silentLog });
+    try {
+      if (await audit.isKeyed()) return;
+      // Loads much, for what is done once.
+      const { beginInstallationIntegrity } = await import('../server/index.ts');
+      await beginInstallationIntegrity({
+        ...opened,
+        audit,
+        log: { ...silentLog, warn: (_fields, text) => note(text) },
+      });
+    } finally {
+      await audit.close();
+    }
+  }
+
   async function openDatabase(config: Config): Promise<Installation> {
     const storage = await openStorage(config.storage);
     try {
@@ -90,6 +107,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
         ...loadMasterKeys(config.vault, !(await hasDataKeys(storage))),
         clock: systemClock,
       });
+      await begin({ config, storage, vault });
       return { config, storage, vault, close: () => storage.close() };
     } catch (error) {
       await storage.close();

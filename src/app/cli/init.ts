@@ -18,7 +18,7 @@ export function addInitCommand(program: Command, context: CliContext): void {
       else if (options.existOk !== true)
         throw new PlatformError(
           'PLATFORM_INSTALLATION_EXISTS',
-          `There is an installation in ${config.dataDir} already. It was not changed.`,
+          `An installation already exists in ${config.dataDir}. It was not changed.`,
         );
       context.print(config.dataDir);
     });
@@ -28,10 +28,10 @@ export function addInitCommand(program: Command, context: CliContext): void {
 async function createInstallation(context: CliContext, config: Config): Promise<void> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   try {
-    const { storage, close } = await context.openDatabase(config);
+    const { storage, vault, close } = await context.openDatabase(config);
     try {
       nodeId(config.dataDir);
-      const audit = createAudit({ storage, clock: systemClock, log: silentLog });
+      const audit = createAudit({ storage, vault, clock: systemClock, log: silentLog });
       await audit.recordNow({ action: 'installation.create', actor: 'operator', outcome: 'ok' });
       await audit.close();
     } finally {

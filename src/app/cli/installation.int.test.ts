@@ -84,7 +84,7 @@ describe('the installation that commands work on', () => {
       assert.ok(existsSync(path.join(dataDir, name)));
     const again = await run(['init', '--data-dir', dataDir]);
     assert.equal(again.code, 1);
-    assert.match(again.note, /already\. It was not changed/);
+    assert.match(again.note, /already exists in/);
     assert.equal((await run(['init', '--exist-ok', '--data-dir', dataDir])).code, 0);
 
     const added = await run(['--data-dir', 'one', 'domain', 'add', 'direct.example.org']);

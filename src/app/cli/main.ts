@@ -1,57 +1,12 @@
-import { Command } from 'commander';
 import { CodedError, errorText } from '../../core/index.ts';
-import packageJson from '../../../package.json' with { type: 'json' };
-import { createCliContext, type CliContext } from './context.ts';
+import { createCliContext } from './context.ts';
+import { createProgram, findCommand } from './create-program.ts';
 import type { NamedInstallation } from './find-installation.ts';
-
-type AddCommands = (program: Command, context: CliContext) => void;
-
-/** The groups of commands. Only the one that is called is loaded, so that a small command starts at once. */
-const groups: readonly (readonly [names: readonly string[], load: () => Promise<AddCommands>])[] = [
-  [['sandbox'], async () => (await import('./sandbox.ts')).addSandboxCommand],
-  [['init'], async () => (await import('./init.ts')).addInitCommand],
-  [['serve'], async () => (await import('./serve.ts')).addServeCommand],
-  [['directory'], async () => (await import('./directory/index.ts')).addDirectoryCommands],
-  [['client'], async () => (await import('./client.ts')).addClientCommands],
-  [['address'], async () => (await import('./address.ts')).addAddressCommands],
-  [['domain', 'key', 'anchor', 'bundle'], async () => (await import('./trust.ts')).addTrustCommands],
-  [['webhook'], async () => (await import('./webhook.ts')).addWebhookCommands],
-  [['message', 'queue', 'inbound'], async () => (await import('./message/index.ts')).addMessageCommands],
-  [['evidence'], async () => (await import('./evidence/index.ts')).addEvidenceCommands],
-  [['mail'], async () => (await import('./mail.ts')).addMailCommands],
-  [['audit', 'vault', 'backup'], async () => (await import('./operation.ts')).addOperationCommands],
-  [['storage'], async () => (await import('./storage.ts')).addStorageCommands],
-  [['doctor'], async () => (await import('./doctor.ts')).addDoctorCommand],
-  [['agent'], async () => (await import('./agent.ts')).addAgentCommands],
-];
-
-/** The command line for the given first word; without one that is known, all of it, so that help lists everything. */
-async function createProgram(context: CliContext, firstWord: string | undefined): Promise<Command> {
-  const program = new Command('openhisp')
-    .description('A HISP: provider directory and Direct secure messaging')
-    .version(packageJson.version)
-    .option('--as <name>', 'who you are, for the audit trail; else OPENHISP_OPERATOR, else your login name')
-    .on('option:as', (name: string) => context.setOperator(name))
-    .option('--data-dir <folder>', 'the installation to work on (or OPENHISP_DATA_DIR)')
-    .option('--config <file>', 'its configuration file, which may name the folder (or OPENHISP_CONFIG)')
-    .showHelpAfterError('(add --help for the options)');
-  program.hook('preAction', () => void Object.assign(named, program.opts<NamedInstallation>()));
-  const called = groups.filter(([names]) => names.includes(firstWord ?? ''));
-  for (const [, load] of called.length > 0 ? called : groups) (await load())(program, context);
-  return program;
-}
-
-/** The first word that is neither a global option nor its value. */
-function findCommand(words: readonly string[]): string | undefined {
-  const [word, ...rest] = words;
-  if (word === '--data-dir' || word === '--config') return findCommand(rest.slice(1));
-  return /^--(?:data-dir|config)=/.test(word ?? '') ? findCommand(rest) : word;
-}
 
 const named: NamedInstallation = {};
 const context = createCliContext(process, named);
 try {
-  const program = await createProgram(context, findCommand(process.argv.slice(2)));
+  const program = await createProgram(context, named, findCommand(process.argv.slice(2)));
   await program.parseAsync(process.argv);
 } catch (error) {
   context.note(error instanceof CodedError ? error.message : `openhisp failed: ${errorText(error)}`);

@@ -9,6 +9,7 @@ import { addClientCommands } from './client.ts';
 import { createCliContext } from './context.ts';
 import { addInitCommand } from './init.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
+import { addAuditCommands } from './audit.ts';
 import { addOperationCommands } from './operation.ts';
 import { addWebhookCommands } from './webhook.ts';
 
@@ -36,6 +37,7 @@ async function runIn(dataDir: string, ...words: string[]): Promise<Run> {
   const program = new Command('openhisp').exitOverride();
   addInitCommand(program, context);
   addClientCommands(program, context);
+  addAuditCommands(program, context);
   addOperationCommands(program, context);
   addWebhookCommands(program, context);
   await program.parseAsync(words, { from: 'user' });
@@ -61,7 +63,7 @@ test('a client is made, its secret shown once, and its settings listed and chang
     'sendsPerSecond=3',
     '--data-use-accepted',
   );
-  assert.match(made.out, /^client_id {6}demo\nclient_secret {2}[\w-]{43}\nsecret id {6}[0-9a-f]{12}\n$/);
+  assert.match(made.out, /^client_id {6}demo\nclient_secret {2}ohs_[\w-]{43}\nsecret id {6}[0-9a-f]{12}\n$/);
   const secret = /client_secret {2}(\S+)/.exec(made.out)?.[1] ?? '';
   const shown = JSON.parse((await run('client', 'show', 'demo')).out) as Record<string, unknown>;
   assert.deepEqual(
@@ -102,7 +104,10 @@ test('the audit of all that can be listed and verified', async () => {
   const lines = (await run('audit', 'list', '--action', 'client.create')).out.trim().split('\n');
   assert.equal((JSON.parse(lines[0] ?? '') as { actor: string }).actor, 'operator:jo.miller');
   const verified = await run('audit', 'verify');
-  assert.match(verified.out, /^\d+ events, 1 to \d+\nlast hash [0-9a-f]{64}\n$/);
+  assert.match(
+    verified.out,
+    /^\d+ events, 1 to \d+, keyed from 1\n\d+ checkpoints, up to event \d+;.*\nlast hash [0-9a-f]{64}\n$/,
+  );
   assert.equal(verified.exitCode, undefined);
 });
 

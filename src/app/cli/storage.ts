@@ -5,13 +5,16 @@ import {
   compareStorage,
   copyStorage,
   holdDataDir,
+  loadMasterKeys,
   openStorage,
+  openVault,
   PlatformError,
   requireCopyable,
+  type Config,
   type CopiedTable,
   type Storage,
 } from '../../platform/index.ts';
-import { createAudit } from '../../service/audit/index.ts';
+import { createAudit, readCheckpointFile, type Audit } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
 
 interface TargetOption {
@@ -41,16 +44,17 @@ const targetText =
 interface Databases {
   readonly file: string;
   readonly source: Storage;
+  readonly config: Config;
   readonly target: Storage;
   /** Without the password. */
   readonly targetName: string;
 }
 
 async function copy(context: CliContext, options: TargetOption): Promise<void> {
-  await withDatabases(context, options, async ({ file, source, target, targetName }) => {
+  await withDatabases(context, options, async ({ config, file, source, target, targetName }) => {
     await requireCopyable({ file, to: target });
     // Part of the chain that is copied, so that both databases tell of it.
-    const sourceAudit = createAudit({ storage: source, clock: systemClock, log: silentLog });
+    const sourceAudit = await openAudit(config, source);
     await sourceAudit.recordNow({
       action: 'storage.copy',
       actor: 'operator',
@@ -59,7 +63,7 @@ async function copy(context: CliContext, options: TargetOption): Promise<void> {
     });
     await sourceAudit.close();
     const tables = await copyStorage({ file, to: target, onTable: (table) => tell(context, table) });
-    await verifyAudit(context, target);
+    await verifyAudit(context, config, target);
     context.print(`${countRows(tables)} rows in ${tables.length} tables copied and verified: ${targetName}`);
     context.note(
       'Set OPENHISP_STORAGE_URL to the target before the next start. The data folder and the master key stay where they are.',
@@ -68,9 +72,9 @@ async function copy(context: CliContext, options: TargetOption): Promise<void> {
 }
 
 async function compare(context: CliContext, options: TargetOption): Promise<void> {
-  await withDatabases(context, options, async ({ file, target, targetName }) => {
+  await withDatabases(context, options, async ({ config, file, target, targetName }) => {
     const tables = await compareStorage({ file, to: target, onTable: (table) => tell(context, table) });
-    await verifyAudit(context, target);
+    await verifyAudit(context, config, target);
     context.print(`${countRows(tables)} rows in ${tables.length} tables are the same: ${targetName}`);
   });
 }
@@ -82,20 +86,21 @@ async function withDatabases(
 ): Promise<void> {
   const config = await context.loadConfig();
   const { file, busyTimeoutMs } = config.storage;
+  if (!existsSync(file))
+    throw new PlatformError('PLATFORM_CONFIG_INVALID', `storage.file: not found: ${file}`);
   const url = options.to ?? config.storage.url;
   if (url === undefined)
     throw new PlatformError(
       'PLATFORM_CONFIG_INVALID',
       '--to or storage.url: missing, the PostgreSQL database',
     );
-  if (!existsSync(file))
-    throw new PlatformError('PLATFORM_CONFIG_INVALID', `storage.file: not found: ${file}`);
+  context.note(`Installation: ${config.dataDir}`);
   // A server that went on would write what is not copied.
   const held = holdDataDir(config.dataDir);
   try {
     await withStorage({ file, busyTimeoutMs }, (source) =>
       withStorage({ url, busyTimeoutMs, maxConnections: 4 }, (target) =>
-        work({ file, source, target, targetName: nameOf(url) }),
+        work({ config, file, source, target, targetName: nameOf(url) }),
       ),
     );
   } finally {
@@ -116,10 +121,15 @@ async function withStorage(
   }
 }
 
-async function verifyAudit(context: CliContext, storage: Storage): Promise<void> {
-  const audit = createAudit({ storage, clock: systemClock, log: silentLog });
+async function openAudit(config: Config, storage: Storage): Promise<Audit> {
+  const vault = await openVault({ storage, ...loadMasterKeys(config.vault, false), clock: systemClock });
+  return createAudit({ storage, vault, clock: systemClock, log: silentLog });
+}
+
+async function verifyAudit(context: CliContext, config: Config, storage: Storage): Promise<void> {
+  const audit = await openAudit(config, storage);
   try {
-    const report = await audit.verifyChain();
+    const report = await audit.verifyChain(await readCheckpointFile(config.audit.checkpointFile));
     context.print(`audit chain: ${report.eventCount} events, last hash ${report.lastHash ?? 'none'}`);
   } finally {
     await audit.close();
@@ -134,7 +144,7 @@ function countRows(tables: readonly CopiedTable[]): number {
   return tables.reduce((sum, { rowCount }) => sum + rowCount, 0);
 }
 
-/** Host and database of an address, for people; openStorage has refused what is no address. */
+/** Host and database of an address, for people; openStorage has refused what is not an address. */
 function nameOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;

@@ -16,6 +16,7 @@ function nameOperator(audit: Audit, operator: string): Audit {
     record: (event) => audit.record(named(event)),
     recordIn: (tx, event) => audit.recordIn(tx, named(event)),
     recordNow: (event) => audit.recordNow(named(event)),
+    alarm: (event) => audit.alarm(named(event)),
   };
 }
 
@@ -26,10 +27,7 @@ export async function withInstallation(
 ): Promise<void> {
   const operator = context.operator();
   const installation = await context.openInstallation();
-  const audit = nameOperator(
-    createAudit({ storage: installation.storage, clock: systemClock, log: silentLog }),
-    operator,
-  );
+  const audit = nameOperator(createAudit({ ...installation, clock: systemClock, log: silentLog }), operator);
   try {
     await work({ ...installation, audit });
   } finally {

@@ -207,6 +207,7 @@ function located(site: Site, random: Random, cased: (text: string) => string) {
     state: site.state,
     zip: site.zip,
     phone: site.phone(random),
+    excluded: '',
     ...site.point,
   };
 }

@@ -20,7 +20,7 @@ export const mailHosts = {
   silent: 'mx.direct.silent.example',
 } as const;
 
-/** Each HISP has a loopback address of its own, so that all mail servers can share one port as they do in the world. */
+/** Each HISP has its own loopback address, so that all mail servers can share one port as they do in the world. */
 export const loopbackAddresses = { own: '127.0.0.2', partner: '127.0.0.3', silent: '127.0.0.4' } as const;
 
 /** The edge client's own address. */
@@ -37,9 +37,9 @@ export type PartnerOutcome =
 
 export const partners: Readonly<Record<PartnerOutcome, DirectAddress>> = {
   processed: parseDirectAddress(`processed@${domains.partner}`),
-  /** Its edge takes its mail at once, so a final-delivery notice comes when one was asked for. */
+  /** Its edge takes its mail at once, so a dispatched MDN comes when one was asked for. */
   dispatched: parseDirectAddress(`dispatched@${domains.partner}`),
-  /** A disabled mailbox: the partner answers with a failure notice. */
+  /** A disabled mailbox: the partner answers with a failure DSN. */
   failed: parseDirectAddress(`failed@${domains.partner}`),
   expired: parseDirectAddress(`expired@${domains.silent}`),
   untrusted: parseDirectAddress(`untrusted@${domains.stranger}`),

@@ -54,12 +54,12 @@ const welcomeId = 'urn:uuid:2f0a6c1e-6d1b-4a53-9f0f-3b1f6f0a7c11';
 /** Starts the sandbox: the world, its demo client, its sample directory and its partner's edge. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
-  let isFurnished = false;
+  let isReady = false;
   const world = await startWorld({
     // Who waits for readiness reads credentials.json next.
     checks: {
       sandbox: async () => {
-        if (!isFurnished) throw new Error('the sandbox is being furnished');
+        if (!isReady) throw new Error('the sandbox is still starting');
       },
     },
     folder: options.folder,
@@ -70,8 +70,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     storageUrls: options.storageUrls ?? {},
   });
   try {
-    const sandbox = await furnish(world, options);
-    isFurnished = true;
+    const sandbox = await seed(world, options);
+    isReady = true;
     return sandbox;
   } catch (error) {
     await world.close();
@@ -79,7 +79,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
-async function furnish(world: World, options: SandboxOptions): Promise<Sandbox> {
+async function seed(world: World, options: SandboxOptions): Promise<Sandbox> {
   const { folder, log, onStep = () => {} } = options;
   await ensureAddress(world.hisp, demoAddress);
   await ensureAddress(world.partner, partners.processed);

@@ -8,7 +8,7 @@ import { listSettings, loadConfig } from '../../platform/index.ts';
 import { createHostedZones, startHisp, type Hisp } from '../server/index.ts';
 import { openAuthority, type SandboxAuthority } from './authority.ts';
 import { choosePort, isPortFree } from './ports.ts';
-import { domains, loopbackAddresses, mailHosts } from './sandbox-names.ts';
+import { demoAddress, domains, loopbackAddresses, mailHosts, partners } from './sandbox-names.ts';
 import { createOutsideZone } from './sandbox-zones.ts';
 import { startSideServer, type SideServer } from './side-server.ts';
 
@@ -41,7 +41,7 @@ export interface World extends Closable {
   readonly side: SideServer;
   /** The authority that both HISPs trust. */
   readonly authority: SandboxAuthority;
-  /** The port of every mail server; each has an address of its own. */
+  /** The port of every mail server; each has its own address. */
   readonly smtpPort: number;
   /** Publishes another domain, or replaces one. */
   publish(zone: DnsZone): void;
@@ -127,12 +127,13 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
         clock,
         log,
         ...(who === 'own' && options.checks && { checks: options.checks }),
+        exampleAddresses: { from: demoAddress, to: partners.processed },
       }),
     );
     await provision(hisp, domains[who], authorities.shared);
     const mail = {
       mailHostname: mailHosts[who],
-      mailAddress: options.relay?.address ?? loopbackAddresses[who],
+      mailAddresses: [options.relay?.address ?? loopbackAddresses[who]],
     };
     const listZones = createHostedZones({ trust: hisp.trust, ttlSeconds: 60, ...mail });
     hosted.push({ list: async () => listZones() });

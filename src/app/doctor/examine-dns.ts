@@ -39,7 +39,7 @@ async function examineNameServers(domain: string, options: DoctorOptions): Promi
           ),
     ];
   }
-  const names = answer.records.map((name) => name.toLowerCase());
+  const names = answer.records.map((name) => name.toLowerCase()).sort();
   const findings = await Promise.all(names.map((name) => examineNameServer(domain, name, options)));
   if (isServing && !names.includes(config.smtp.hostname.toLowerCase())) {
     findings.push(
@@ -93,7 +93,9 @@ async function examineMailExchangers(domain: string, options: DoctorOptions): Pr
     return [
       report.warning('No MX record: mail goes to the address of the domain name, if there is one.', publish),
     ];
-  const exchangers = answer.records.map(({ exchange }) => exchange.toLowerCase());
+  const exchangers = answer.records
+    .toSorted((a, b) => a.priority - b.priority)
+    .map(({ exchange }) => exchange.toLowerCase());
   if (exchangers.every((exchange) => exchange === ''))
     return [report.error('A null MX record: the domain takes no mail (RFC 7505).', publish)];
   const others = exchangers.filter((exchange) => exchange !== hostname.toLowerCase());
@@ -101,7 +103,9 @@ async function examineMailExchangers(domain: string, options: DoctorOptions): Pr
   return [
     report.warning(
       `MX is ${exchangers.join(', ')}, and smtp.hostname is ${hostname}.`,
-      `${publish} If ${others.join(', ')} passes mail on to this server, leave it.`,
+      others.length < exchangers.length
+        ? `Remove ${others.join(', ')}, unless it passes mail on to this server.`
+        : `${publish} Leave it if ${others.join(', ')} passes mail on to this server.`,
     ),
   ];
 }
@@ -178,7 +182,7 @@ async function missingRecord(
     `${text} Peers cannot encrypt to ${owner}.`,
     options.config.dns.isServing
       ? `Delegate ${domain} to this server (see ns); ${cacheHint}.`
-      : `Publish the certificate as a CERT record (RFC 4398, type PKIX) on the name servers of ${domain}, or set dns.isServing and delegate the domain here.`,
+      : `Publish what "openhisp domain records ${domain}" prints on the name servers of ${domain}, or set dns.isServing and delegate the domain here.`,
   );
 }
 

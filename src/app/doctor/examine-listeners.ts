@@ -76,7 +76,7 @@ async function examineListener(
         ? report.note(`${text}.`, 'Fine behind a proxy on this machine, or for clients on it.')
         : report.warning(
             `${text}, so ${need}.`,
-            `Set ${name}.host to 0.0.0.0 or this machine's public address; or set ${name}.isBehindRelay if a gateway on this machine passes traffic on.`,
+            `Set ${name}.host to 0.0.0.0 or this machine's public address${name === 'ldap' ? '' : `; or set ${name}.isBehindRelay if a gateway on this machine passes traffic on`}.`,
           ),
     );
   }

@@ -71,7 +71,7 @@ function examineTlsFile({ config, clock }: DoctorOptions): Finding[] {
     const validTo = new Date(new X509Certificate(readTlsFiles('http', config.http)?.cert ?? '').validTo);
     const daysLeft = (validTo.getTime() - clock.now().getTime()) / dayMs;
     const date = validTo.toISOString().slice(0, 10);
-    const renew = 'Renew the certificate of http.tlsCertificateFile, then restart.';
+    const renew = 'Renew the certificate of http.tlsCertificateFile; a renewed file is used within a minute.';
     if (daysLeft < 0) return [report.error(`The certificate of the API expired on ${date}.`, renew)];
     if (daysLeft < expiryWarningDays)
       return [report.warning(`The certificate of the API expires on ${date}.`, renew)];

@@ -1,4 +1,4 @@
-import { readStatus } from '../../service/directory/index.ts';
+import { readSources, type SourceStatus } from '../../service/directory/index.ts';
 import { listDeadLetters } from '../../service/messaging/index.ts';
 import { findFailingHooks } from '../../service/webhook/index.ts';
 import type { DoctorOptions } from './examine.ts';
@@ -15,18 +15,30 @@ export async function examineServices(options: DoctorOptions): Promise<readonly 
   ).flat();
 }
 
-async function examineDirectory({ storage, clock }: DoctorOptions): Promise<Finding> {
-  const report = findingsOf('directory');
-  const { active } = await readStatus(storage);
-  if (active?.finishedAt === undefined)
+async function examineDirectory({ storage, clock }: DoctorOptions): Promise<readonly Finding[]> {
+  const loaded = (await readSources(storage)).filter(({ active }) => active !== undefined);
+  if (loaded.length === 0)
+    return [
+      findingsOf('directory').note(
+        'Never loaded: searches find hosted addresses only.',
+        'Fine if no other directory is served; else: openhisp directory import FILE',
+      ),
+    ];
+  return loaded.map((source) => examineSource(source, clock.now().getTime(), loaded.length === 1));
+}
+
+function examineSource({ name, active, schedule }: SourceStatus, nowMs: number, isOnly: boolean): Finding {
+  const report = isOnly ? findingsOf('directory') : findingsOf('directory', name);
+  const days = (nowMs - Date.parse(active?.finishedAt ?? '')) / dayMs;
+  const text = `${active?.recordCount ?? 0} records, loaded ${days.toFixed(0)} days ago.`;
+  if (schedule?.failure !== undefined)
     return report.warning(
-      'Never loaded: searches find hosted addresses only.',
-      'openhisp directory import FILE',
+      `${text} The last scheduled load failed: ${schedule.failure}`,
+      `Correct ${schedule.path}; it is loaded when it has changed.`,
     );
-  const days = (clock.now().getTime() - Date.parse(active.finishedAt)) / dayMs;
-  const text = `${active.recordCount} records, loaded ${days.toFixed(0)} days ago.`;
+  const into = name === 'default' ? '' : ` --source ${name}`;
   return days > oldDirectoryDays
-    ? report.warning(text, 'Load the current edition: openhisp directory import FILE')
+    ? report.warning(text, `Load the current edition: openhisp directory import FILE${into}`)
     : report.ok(text);
 }
 

@@ -7,6 +7,7 @@ import { examineDns } from './examine-dns.ts';
 import { examineListeners } from './examine-listeners.ts';
 import { examineMachine } from './examine-machine.ts';
 import { examineMail } from './examine-mail.ts';
+import { examineRelay } from './examine-relay.ts';
 import { examineServices } from './examine-services.ts';
 import { examineTrust } from './examine-trust.ts';
 import { findingsOf, type Finding } from './findings.ts';
@@ -16,7 +17,7 @@ export interface DoctorOptions {
   readonly storage: Storage;
   readonly trust: Trust;
   readonly clock: Clock;
-  /** As the world sees it: recursive, and without a cache of its own. */
+  /** As the world sees it: recursive, and without its own cache. */
   readonly dns: DnsResolver;
   /** A resolver that asks one name server alone. */
   readonly openResolver: (server: DnsServerAddress) => DnsResolver & Closable;
@@ -40,7 +41,13 @@ export async function examine(options: DoctorOptions): Promise<readonly Finding[
   const domains = only === undefined ? hosted : hosted.filter((domain) => domain === only.toLowerCase());
   const findings: Finding[] = [];
   if (domains.length === 0) findings.push(nothingHosted(only));
-  const installation = [examineListeners, examineMachine, examineClock, examineServices] as const;
+  const installation = [
+    examineListeners,
+    examineMachine,
+    examineClock,
+    examineRelay,
+    examineServices,
+  ] as const;
   findings.push(...(await Promise.all(installation.map((check) => check(options, hosted)))).flat());
   for (let start = 0; start < domains.length; start += concurrentDomains) {
     const batch = domains.slice(start, start + concurrentDomains);

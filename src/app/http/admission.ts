@@ -3,11 +3,13 @@ import { Transform, type Readable } from 'node:stream';
 import {
   createBudget,
   createRateWatch,
+  networkOf,
   type Budget,
   type BudgetRefusal,
   type Reservation,
 } from '../../core/index.ts';
 import type { Config, Metrics } from '../../platform/index.ts';
+import { buildErrorEnvelope, jsonMediaType } from './envelope.ts';
 import { HttpError } from './errors.ts';
 import type { HttpReport } from './events.ts';
 import type { HispFastify } from './types.ts';
@@ -41,6 +43,11 @@ export function addAdmission(
   { config, metrics, report }: { config: Config['http']; metrics: Metrics; report: HttpReport },
 ): Admission {
   const requests = createBudget({ total: config.maxRequests, perCaller: config.maxRequestsPerAddress });
+  // Callers without a token leave room for those with one.
+  const strangers = createBudget({
+    total: Math.ceil(config.maxRequests / 2),
+    perCaller: Math.ceil(config.maxRequestsPerAddress / 2),
+  });
   const clients = createBudget({ total: config.maxRequests, perCaller: config.maxRequestsPerClient });
   const bodies = createBudget({ total: config.maxUploadBytes, perCaller: config.maxUploadBytesPerClient });
   const rates = createRateWatch({
@@ -71,7 +78,7 @@ export function addAdmission(
   app.addHook('onRequest', async (request, reply) => {
     if (isAlwaysAnswered(request)) return;
     const one: Held = {
-      caller: `address ${request.ip}`,
+      caller: callerOf(request),
       reservations: [],
       endWatch: () => {},
       isHandled: false,
@@ -83,6 +90,7 @@ export function addAdmission(
       linger(request);
       endIfDone(one);
     });
+    if (!hasToken(request)) reserve(request, strangers, one.caller, 1);
     reserve(request, requests, one.caller, 1);
   });
 
@@ -102,7 +110,7 @@ export function addAdmission(
       () => socket.bytesRead,
       () => {
         report('slowUpload', {}, { requestId: request.id });
-        socket.end(tooSlow);
+        socket.end(formatTooSlow(request.id));
         setTimeout(() => socket.destroy(), 1000).unref();
       },
     );
@@ -150,11 +158,33 @@ function measure(metrics: Metrics, { requests, bodies }: { requests: Budget; bod
   );
 }
 
+/** A token is checked before the body is read, so a false one holds its place only for that long. The token endpoint takes none. */
+function hasToken({ headers, url }: FastifyRequest): boolean {
+  return /^bearer +\S/i.test(headers.authorization ?? '') && !url.startsWith('/oauth2/');
+}
+
+/** Requests of one network (IPv6: a /64) with a token and those without are counted apart: one must not use up the other's share. */
+function callerOf(request: FastifyRequest): string {
+  return `${hasToken(request) ? 'token at' : 'address'} ${networkOf(request.ip)}`;
+}
+
 function isAlwaysAnswered({ url }: FastifyRequest): boolean {
   return url.startsWith('/health/') || url.startsWith('/metrics');
 }
 
-const tooSlow = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
+/** Written to the connection itself: the request is not complete, so that no handler can answer it. */
+function formatTooSlow(requestId: string): string {
+  const problem = { field: '', reason: 'too_slow', detail: 'The body of the request came too slowly.' };
+  const body = JSON.stringify(buildErrorEnvelope(408, [problem], requestId));
+  const headers = [
+    'HTTP/1.1 408 Request Timeout',
+    'Connection: close',
+    `X-Request-Id: ${requestId}`,
+    `Content-Type: ${jsonMediaType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  return `${headers.join('\r\n')}\r\n\r\n${body}`;
+}
 
 // An unread body is dropped as it comes, for a while: a connection that is cut at once takes the answer with it.
 function linger({ raw }: FastifyRequest): void {

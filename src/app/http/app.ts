@@ -5,7 +5,8 @@ import { createReport, readTlsFiles, type Config, type Metrics } from '../../pla
 import type { Audit } from '../../service/audit/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
 import { addAdmission } from './admission.ts';
-import { addDocument } from './document.ts';
+import { addCompression } from './compress.ts';
+import { addDocument, type ExampleAddresses } from './document/index.ts';
 import { sendRefusal } from './error-map.ts';
 import { httpEvents } from './events.ts';
 import { healthRoutes, type DegradedPart, type ReadinessChecks } from './health-routes.ts';
@@ -28,10 +29,12 @@ export interface HttpAppOptions {
   /** Shown in the API document. */
   readonly version?: string;
   readonly checks?: ReadinessChecks;
+  /** Addresses in the examples of the API document; by default reserved ones. */
+  readonly exampleAddresses?: ExampleAddresses | undefined;
   /** What `/health/ready` lists without failing because of it. */
   readonly degraded?: () => readonly DegradedPart[];
   readonly routes: readonly RouteModule[];
-  /** How long running requests may take to finish after `close`; 10 s if left out. */
+  /** How long running requests may take to finish after `close`; 10 s if omitted. */
   readonly closeGraceMs?: number;
 }
 
@@ -56,8 +59,13 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   addUnknownAddress(app, log);
   await addHeaders(app, config);
   const admission = addAdmission(app, { config, metrics, report });
+  addCompression(app);
   addScopeCheck(app, { oauth, audit, report, admission });
-  await addDocument(app, { version: options.version ?? '0.1.0', publicUrl: config.publicUrl });
+  await addDocument(app, {
+    version: options.version ?? '0.1.0',
+    publicUrl: config.publicUrl,
+    exampleAddresses: options.exampleAddresses,
+  });
   const own = [
     tokenRoutes({ oauth, log, report, publicUrl: config.publicUrl }),
     healthRoutes({ checks, degraded: options.degraded, log }),

@@ -4,21 +4,25 @@ import type { ErrorKind, FieldProblem } from '../../core/index.ts';
 
 export const jsonMediaType = 'application/json; charset=utf-8';
 
+/** One fault of a request, or one warning. */
+export const problemSchema = Type.Object(
+  {
+    field: Type.String({ description: 'The parameter or body field at fault; empty if it is none.' }),
+    reason: Type.String({ description: 'A stable word for programs.' }),
+    detail: Type.String({ description: 'A sentence for people.' }),
+  },
+  { title: 'Problem' },
+);
+
 /** The body of every refusal of both services (Decision 0005). */
-export const errorEnvelope = Type.Object(
+const errorEnvelope = Type.Object(
   {
     status: Type.Literal('Error'),
     code: Type.Integer({ description: 'The HTTP status again.' }),
     message: Type.String({
       description: 'The response key of the directory specification, or the plain name of the status.',
     }),
-    errors: Type.Array(
-      Type.Object({
-        field: Type.String({ description: 'The parameter or body field at fault; empty if it is none.' }),
-        reason: Type.String({ description: 'A stable word for programs.' }),
-        detail: Type.String({ description: 'A sentence for people.' }),
-      }),
-    ),
+    errors: Type.Array(problemSchema),
     requestId: Type.String({ description: 'The X-Request-Id of the answer.' }),
   },
   { title: 'Error', description: 'What a refusal looks like.' },
@@ -64,13 +68,24 @@ export function buildErrorEnvelope(
   return { status: 'Error', code: status, message: responseKey(status), errors: [...problems], requestId };
 }
 
+interface ErrorResponse {
+  readonly description: string;
+  readonly content: Readonly<Record<'application/json', { readonly schema: typeof errorEnvelope }>>;
+}
+
 /**
- * Response schemas for the refusals of a route, to be spread into its `response`: `...errorResponses(400, 401, 403)`.
- * 429, 500 and 503 are always among them.
+ * Response schemas for the refusals of a route, to be spread into its `response`: `...errorResponses(401, 403)`. 400, 429, 500 and
+ * 503 are always among them: a query that is not UTF-8 and a second Host header are refused everywhere.
  */
-export function errorResponses(...statuses: readonly number[]): Record<number, typeof errorEnvelope> {
-  const all = [...new Set([...statuses, 429, 500, 503])];
+export function errorResponses(...statuses: readonly number[]): Record<number, ErrorResponse> {
+  const all = [...new Set([400, ...statuses, 429, 500, 503])];
   return Object.fromEntries(
-    all.map((status) => [status, { ...errorEnvelope, description: responseKey(status) }]),
+    all.map((status) => [
+      status,
+      {
+        description: responseKey(status),
+        content: { 'application/json': { schema: errorEnvelope } },
+      },
+    ]),
   );
 }

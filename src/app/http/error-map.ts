@@ -1,7 +1,9 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { CodedError, type FieldProblem, type Log } from '../../core/index.ts';
 import { tokenLifetimeSeconds } from '../../service/oauth/index.ts';
-import { buildErrorEnvelope, jsonMediaType, statusOfKind } from './envelope.ts';
+import { statusOfKind } from './envelope.ts';
+import { sendRefusalBody } from './refusal-body.ts';
+import { findClient } from './require-scope.ts';
 import { readValidationProblems } from './validation.ts';
 
 /** What a client is told about an error. */
@@ -23,7 +25,7 @@ function toRefusal(error: unknown): HttpRefusal {
     {
       field: '',
       reason: frameworkReasons[status] ?? 'invalid',
-      detail: frameworkDetails[status] ?? 'The request is not valid.',
+      detail: frameworkDetails[status] ?? 'Invalid request.',
     },
   ]);
 }
@@ -70,7 +72,7 @@ const frameworkReasons: Readonly<Record<number, string>> = {
 
 const frameworkDetails: Readonly<Record<number, string>> = {
   400: 'The request or its body is malformed.',
-  404: 'There is nothing at this address.',
+  404: 'Path not found.',
   413: 'The request body is larger than the service takes.',
   415: 'The Content-Type of the request is not one that this address takes.',
   500: 'The service failed; the request may be tried again.',
@@ -94,6 +96,9 @@ function refusal(status: number, problems: readonly FieldProblem[]): HttpRefusal
   };
 }
 
+/** Refusals of a request as such; those of a token are reported where it is checked. */
+const toldOperators: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
+
 /** Writes the refusal, and what the operator must know about it. */
 export function sendRefusal(
   error: unknown,
@@ -108,12 +113,18 @@ export function sendRefusal(
   if (status >= 500 && isExpected)
     log.warn({ ...where, code: error.code, reason: error.message }, 'a request could not be served now');
   else if (status >= 500) log.error({ ...where, error }, 'a request failed');
+  // Whoever asks about a refusal has nothing but its request id. Names of fields come from the caller and are omitted.
+  else if (toldOperators.has(status))
+    log.info(
+      {
+        ...where,
+        status,
+        clientId: findClient(request)?.clientId,
+        reasons: [...new Set(problems.map(({ reason }) => reason))],
+      },
+      'a request was refused',
+    );
   if (challenge !== undefined) reply.header('WWW-Authenticate', challenge);
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds));
-  return reply
-    .code(status)
-    .header('X-Request-Id', request.id)
-    .type(jsonMediaType)
-    .serializer((body: unknown) => JSON.stringify(body))
-    .send(buildErrorEnvelope(status, problems, request.id));
+  return sendRefusalBody(request, reply, status, problems);
 }

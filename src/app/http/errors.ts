@@ -2,7 +2,7 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 
 export const httpErrors = {
   HTTP_REQUEST_INVALID: { kind: 'invalid-input' },
-  HTTP_ROUTE_UNKNOWN: { kind: 'not-found', publicMessage: 'There is nothing at this address.' },
+  HTTP_ROUTE_UNKNOWN: { kind: 'not-found', publicMessage: 'Path not found.' },
   HTTP_OVERLOADED: { kind: 'unavailable', publicMessage: 'The service is over capacity; try again shortly.' },
   HTTP_CLIENT_BUSY: {
     kind: 'rate-limited',

@@ -1,4 +1,6 @@
+import { Type } from 'typebox';
 import { CodedError, errorText, type FieldProblem, type Log } from '../../core/index.ts';
+import { errorResponses } from './envelope.ts';
 import { HttpError } from './errors.ts';
 import type { RouteModule } from './types.ts';
 
@@ -24,18 +26,18 @@ export function healthRoutes({
 }): RouteModule {
   let lastNames = '';
   return (app) => {
-    app.get(
-      '/health/live',
-      { schema: { summary: 'Is the process alive?', tags: ['operation'] } },
-      async () => ({ status: 'OK' }),
-    );
-    app.get('/health/ready', { schema: { summary: 'Can it serve?', tags: ['operation'] } }, async () => {
+    app.get('/health/live', { schema: liveSchema }, async () => ({ status: 'OK' as const }));
+    app.get('/health/ready', { schema: readySchema }, async () => {
       const found = await findProblems(checks);
       const problems = found.map(({ problem }) => problem);
       if (problems.length === 0) {
         lastNames = '';
         const parts = degraded();
-        return { status: 'OK', checks: Object.keys(checks), ...(parts.length > 0 && { degraded: parts }) };
+        return {
+          status: 'OK' as const,
+          checks: Object.keys(checks),
+          ...(parts.length > 0 && { degraded: [...parts] }),
+        };
       }
       const names = problems.map(({ field }) => field).join(', ');
       // Probes come every few seconds: a line for each change says as much as one for each probe.
@@ -46,6 +48,40 @@ export function healthRoutes({
     });
   };
 }
+
+const liveSchema = {
+  operationId: 'getLiveness',
+  summary: 'Is the process alive?',
+  description: 'Always answered, also under overload.',
+  tags: ['operation'],
+  security: [],
+  response: {
+    200: Type.Object({ status: Type.Literal('OK') }, { title: 'Liveness' }),
+    ...errorResponses(),
+  },
+};
+
+const readySchema = {
+  operationId: 'getReadiness',
+  summary: 'Can it serve?',
+  description:
+    'Runs every check. Parts that work badly are listed in `degraded`; the answer is 200 nevertheless.',
+  tags: ['operation'],
+  security: [],
+  response: {
+    200: Type.Object(
+      {
+        status: Type.Literal('OK'),
+        checks: Type.Array(Type.String()),
+        degraded: Type.Optional(
+          Type.Array(Type.Object({ part: Type.String(), detail: Type.String() }, { title: 'DegradedPart' })),
+        ),
+      },
+      { title: 'Readiness' },
+    ),
+    ...errorResponses(),
+  },
+};
 
 interface FoundProblem {
   readonly problem: FieldProblem;

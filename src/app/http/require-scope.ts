@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { errorCode } from '../../core/index.ts';
+import { errorCode, failureOutcome } from '../../core/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { ClientIdentity, Oauth } from '../../service/oauth/index.ts';
 import type { Admission } from './admission.ts';
@@ -32,7 +32,7 @@ export function addScopeCheck(
         report('accessRefused', { code: errorCode(error) }, { requestId: request.id, scope });
         await audit?.record({
           action: 'access.refuse',
-          outcome: 'refused',
+          outcome: failureOutcome(error),
           objects: { code: errorCode(error), scope },
           requestId: request.requestId,
           remoteAddress: request.ip,

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastify';
-import { Type } from 'typebox';
+import { Type, type TSchema } from 'typebox';
 import { CodedError, errorCode, type Log } from '../../core/index.ts';
 import { scopeNames, type Oauth, type OauthErrorCode, type TokenRequest } from '../../service/oauth/index.ts';
 import type { HttpReport } from './events.ts';
+import { ownAddress } from './own-address.ts';
 import type { HispFastify, RouteModule } from './types.ts';
 
 const basePath = '/oauth2/direct/v1';
@@ -17,12 +18,25 @@ const tokenResponse = Type.Object(
     access_token: Type.String(),
     scope: Type.String({ description: 'Space-delimited.' }),
   },
-  { title: 'Token' },
+  {
+    title: 'Token',
+    examples: [
+      {
+        token_type: 'Bearer',
+        expires_in: 3600,
+        access_token: '8pJ2vPn5Zk0yq1c9eXw4tg',
+        scope: 'provider-directory messaging.api',
+      },
+    ],
+  },
 );
 
 const oauthError = Type.Object(
-  { error: Type.String(), error_description: Type.Optional(Type.String()) },
-  { title: 'OAuthError' },
+  {
+    error: Type.String({ examples: ['invalid_client'] }),
+    error_description: Type.Optional(Type.String({ examples: ['Client authentication failed'] })),
+  },
+  { title: 'OAuthError', description: 'RFC 6749 §5.2.' },
 );
 
 /** The authorization server: token, revocation (RFC 7009) and metadata (RFC 8414), all in OAuth's own forms (D25). */
@@ -73,8 +87,8 @@ export function tokenRoutes({
       },
     );
     for (const path of ['token', 'revoke']) refuseOtherMethods(app, `${basePath}/${path}`);
-    app.get('/.well-known/oauth-authorization-server', { schema: { hide: true } }, async (request, reply) =>
-      reply.header('Cache-Control', 'max-age=3600').send(buildMetadata(publicUrl ?? addressOf(request))),
+    app.get('/.well-known/oauth-authorization-server', { schema: metadataSchema }, async (request, reply) =>
+      reply.header('Cache-Control', 'max-age=3600').send(buildMetadata(publicUrl ?? ownAddress(request))),
     );
   };
 }
@@ -82,19 +96,68 @@ export function tokenRoutes({
 // The bodies below are for the API document; what is wrong with a form is an OAuth error, which the service decides.
 const leaveToService: FastifySchemaCompiler<unknown> = () => () => true;
 
-const tokenForm = Type.Object({
-  grant_type: Type.Literal('client_credentials'),
-  scope: Type.Optional(
-    Type.String({
-      description: `Space-delimited list of ${scopeNames.join(', ')}; all of the client's if left out.`,
-    }),
-  ),
+const tokenForm = Type.Object(
+  {
+    grant_type: Type.Literal('client_credentials'),
+    scope: Type.Optional(
+      Type.String({
+        description: `Space-delimited list of ${scopeNames.join(', ')}; all of the client's if left out.`,
+        examples: [scopeNames.join(' ')],
+      }),
+    ),
+  },
+  { title: 'TokenRequest' },
+);
+
+const revokeForm = Type.Object({ token: Type.String() }, { title: 'RevocationRequest' });
+
+const answer = (description: string, schema: TSchema) => ({
+  description,
+  content: { 'application/json': { schema } },
 });
 
-const revokeForm = Type.Object({ token: Type.String() });
+const oauthRefusals = {
+  400: answer('Malformed, or a grant or scope that is not allowed.', oauthError),
+  401: answer('Client authentication failed.', oauthError),
+  413: answer('The form is too large.', oauthError),
+  429: answer('Too many requests.', oauthError),
+  500: answer('The service failed.', oauthError),
+  503: answer('Over capacity.', oauthError),
+};
+
+const metadata = Type.Object(
+  {
+    issuer: Type.String(),
+    token_endpoint: Type.String(),
+    revocation_endpoint: Type.String(),
+    grant_types_supported: Type.Array(Type.String()),
+    response_types_supported: Type.Array(Type.String()),
+    token_endpoint_auth_methods_supported: Type.Array(Type.String()),
+    revocation_endpoint_auth_methods_supported: Type.Array(Type.String()),
+    scopes_supported: Type.Array(Type.String()),
+    service_documentation: Type.String(),
+  },
+  { title: 'AuthorizationServerMetadata', description: 'RFC 8414 §2.' },
+);
+
+const metadataSchema = {
+  operationId: 'getAuthorizationServerMetadata',
+  summary: 'Where tokens come from',
+  description: 'RFC 8414.',
+  tags: ['oauth'],
+  security: [],
+  response: {
+    200: answer('The metadata.', metadata),
+    400: oauthRefusals[400],
+    429: oauthRefusals[429],
+    500: oauthRefusals[500],
+    503: oauthRefusals[503],
+  },
+};
 
 const tokenSchema = {
   body: tokenForm,
+  operationId: 'issueToken',
   summary: 'Get an access token',
   description:
     'The client credentials grant of RFC 6749 §4.4. Client id and secret go into the Authorization header (HTTP Basic); ' +
@@ -102,17 +165,18 @@ const tokenSchema = {
   tags: ['oauth'],
   consumes: ['application/x-www-form-urlencoded'],
   security: [{ client: [] }],
-  response: { 200: tokenResponse, 400: oauthError, 401: oauthError, 429: oauthError, 503: oauthError },
+  response: { 200: answer('The token.', tokenResponse), ...oauthRefusals },
 };
 
 const revokeSchema = {
   body: revokeForm,
+  operationId: 'revokeToken',
   summary: 'End a token',
   description: 'RFC 7009: form field `token`. The answer is 200 whether or not the token was known.',
   tags: ['oauth'],
   consumes: ['application/x-www-form-urlencoded'],
   security: [{ client: [] }],
-  response: { 200: Type.Object({}), 400: oauthError, 401: oauthError, 429: oauthError, 503: oauthError },
+  response: { 200: answer('The token is not valid any more.', Type.Object({})), ...oauthRefusals },
 };
 
 // The service judges the content type itself, because the answer to a wrong one is an OAuth error, too.
@@ -182,6 +246,8 @@ function sendOauthError(
 
 function fromFramework(error: unknown): readonly [number, string, string] {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
+  if (error instanceof CodedError && error.kind === 'rate-limited')
+    return [429, 'temporarily_unavailable', 'Too many requests; try again later'];
   if (error instanceof CodedError && error.kind === 'unavailable')
     return [503, 'temporarily_unavailable', 'The service is over capacity; try again later'];
   if (error instanceof CodedError && error.kind === 'invalid-input')
@@ -189,13 +255,6 @@ function fromFramework(error: unknown): readonly [number, string, string] {
   if (typeof status === 'number' && status >= 400 && status < 500)
     return [status, 'invalid_request', 'The request is malformed'];
   return [500, 'server_error', 'The service failed'];
-}
-
-// The Host header is the caller's word, and a cache may keep the answer for others (RFC 8414 §6.2).
-function addressOf({ protocol, socket }: FastifyRequest): string {
-  const { localAddress = '127.0.0.1', localPort = 0 } = socket;
-  const host = localAddress.replace(/^::ffff:(?=[\d.]+$)/, '');
-  return `${protocol}://${host.includes(':') ? `[${host}]` : host}:${localPort}`;
 }
 
 function buildMetadata(publicUrl: string): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { errorResponses } from './envelope.ts';
 import type { RouteModule } from './types.ts';
 
 /** Anchors change every few years; an hour keeps a partner who polls often from asking in vain. */
@@ -20,11 +21,21 @@ export function trustBundleRoute(bundle: Uint8Array): RouteModule {
 }
 
 const schema = {
+  operationId: 'getTrustBundle',
   summary: 'Our anchors, for partners',
   description:
     'A trust bundle (PKCS #7 without signer, DER): what to trust in order to trust addresses of this operator.',
   tags: ['operation'],
   security: [],
+  response: {
+    200: {
+      description: 'The bundle.',
+      headers: { ETag: { type: 'string', description: 'Of these anchors; send it as If-None-Match.' } },
+      content: { 'application/pkcs7-mime': { schema: { type: 'string', format: 'binary' } } },
+    },
+    304: { type: 'null', description: 'The anchors have not changed.' },
+    ...errorResponses(),
+  },
 };
 
 /** RFC 9110 §13.1.2: a list of tags, perhaps weak ones, or a star. */

@@ -19,7 +19,7 @@ export type HispFastify = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** A group of routes. It is registered in a scope of its own, so its hooks and parsers stay its own. */
+/** A group of routes. It is registered in its own scope, so its hooks and parsers stay its own. */
 export type RouteModule = (app: HispFastify) => void | Promise<void>;
 
 /** Checks the bearer token before anything else happens. Fits both `onRequest` (better: before the body is read) and `preHandler`. */
@@ -33,6 +33,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** A hook that lets only tokens of this scope pass and sets `request.client`. */
     requireScope(scope: Scope): ScopeCheck;
+  }
+  interface FastifySchema {
+    /** For the API document: answers carry the RateLimit headers. */
+    readonly 'x-rate-limited'?: true;
   }
   interface FastifyRequest {
     /** Who is calling. Throws unless the route has {@link FastifyInstance.requireScope}. */

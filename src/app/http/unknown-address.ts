@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../core/index.ts';
-import { buildErrorEnvelope } from './envelope.ts';
 import { sendRefusal } from './error-map.ts';
 import { HttpError } from './errors.ts';
+import { sendRefusalBody } from './refusal-body.ts';
 import type { HispFastify } from './types.ts';
 
 /** Answers what no route takes: 405 with `Allow` if the address exists for another method, else 404. */
@@ -31,11 +31,8 @@ function refuseMethod(
   methods: readonly string[],
 ): FastifyReply {
   const allow = methods.join(', ');
-  const problem = { field: '', reason: 'method_not_allowed', detail: `This address takes ${allow}.` };
-  return reply
-    .code(405)
-    .header('Allow', allow)
-    .send(buildErrorEnvelope(405, [problem], request.id));
+  const problem = { field: '', reason: 'method_not_allowed', detail: `This path accepts ${allow}.` };
+  return sendRefusalBody(request, reply.header('Allow', allow), 405, [problem]);
 }
 
 function toForm(url: string): RegExp {

@@ -1,23 +1,36 @@
 import { getServers } from 'node:dns';
 import path from 'node:path';
 import { createDiscovery } from '../../lib/direct/index.ts';
-import { createDnsResolver, type DnsResolver, type DnsServerAddress } from '../../lib/dns/index.ts';
+import {
+  createDnsResolver,
+  type DnsResolver,
+  type DnsResolverOptions,
+  type DnsServerAddress,
+} from '../../lib/dns/index.ts';
 import { createGuardedFetch, createKeepingFetch, type GuardedFetch } from '../../lib/fetch/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { createLdapClient } from '../../lib/ldap/index.ts';
-import { createIssuerFetcher, createRevocationChecker } from '../../lib/pki/index.ts';
+import { createIssuerFetcher, createRevocationChecker, type TrustPolicy } from '../../lib/pki/index.ts';
 import type { KeyTransport } from '../../lib/smime/index.ts';
-import { createSmtpClient } from '../../lib/smtp/index.ts';
-import { oidOfUuid } from '../../lib/values/index.ts';
+import { addressKey, oidOfUuid } from '../../lib/values/index.ts';
 import type { CodedValue } from '../../lib/xdm/index.ts';
 import type { Config } from '../../platform/index.ts';
-import { createAgent, type Agent } from '../../service/agent/index.ts';
-import { createDelivery } from '../../service/delivery/index.ts';
-import { createDirectory, type Directory } from '../../service/directory/index.ts';
-import { createMessaging, type Messaging } from '../../service/messaging/index.ts';
+import { createAgent, createRecipientJudge, type Agent } from '../../service/agent/index.ts';
+import { createDelivery, isMailDue } from '../../service/delivery/index.ts';
+import { createDirectory, formatState, type Directory } from '../../service/directory/index.ts';
+import { createMessaging, isInboundMailDue, type Messaging } from '../../service/messaging/index.ts';
+import {
+  createAddressStates,
+  createProcessedNotes,
+  readAddressState,
+  startVerification,
+  type Verification,
+} from '../../service/verification/index.ts';
 import { attemptTimeoutMs, createWebhooks, type Webhooks } from '../../service/webhook/index.ts';
-import type { Foundation } from './open-foundation.ts';
-import type { Parts } from './parts.ts';
+import type { CoreServices } from './open-core-services.ts';
+import { createWarningRecorder } from './record-warnings.ts';
+import { createOutgoingMail } from './outgoing-mail.ts';
+import type { Resources } from './resources.ts';
 
 export interface Services {
   readonly directory: Directory;
@@ -32,36 +45,32 @@ const dayMs = 86_400_000;
 /** Longest text of one message; the other limits are settings. */
 const maxTextCharacters = 1_000_000;
 
-/** Builds the services on their foundation. Messaging and webhooks work on nothing before they are started. */
-export async function buildServices(foundation: Foundation, parts: Parts): Promise<Services> {
-  const { config, clock } = foundation;
-  const dns = parts.keep(
-    createDnsResolver({
-      servers: resolversOf(config),
-      timeoutMs: config.dns.timeoutMs,
-      attempts: config.dns.attempts,
-      clock,
-    }),
-  );
+/** Builds the services on the core services. Messaging and webhooks work on nothing before they are started. */
+export async function buildServices(core: CoreServices, resources: Resources): Promise<Services> {
+  const { config, clock } = core;
+  const dns = resources.keep(createDnsResolver({ ...dnsOptionsOf(config), clock }));
   const allowPrivate = config.trust.allowsPrivateTargets;
   const fetch = createGuardedFetch({ timeoutMs: 10_000, maxBytes: 20_000_000, allowPrivate });
-  const agent = parts.keep(buildAgent(foundation, dns, fetch));
-  const webhooks = parts.keep(buildWebhooks(foundation, parts));
-  const directory = parts.keep(
+  const agent = resources.keep(buildAgent(core, dns, fetch));
+  const webhooks = resources.keep(buildWebhooks(core, resources));
+  const directory = resources.keep(
     await createDirectory({
-      ...foundation,
+      ...core,
       gazetteer: loadBuiltInGazetteer(),
       snapshotDir: config.directory.snapshotDir ?? path.join(config.dataDir, 'directory'),
       searchThreads: config.directory.searchThreads,
       limits: config.directory,
+      scheduleLookMs: 60_000,
+      states: createAddressStates(core.storage),
     }),
   );
-  const messaging = await buildMessaging(foundation, parts, { dns, agent, webhooks, directory });
+  const messaging = await buildMessaging(core, resources, { dns, agent, webhooks, directory });
+  resources.keep(buildVerification(core, resources, directory));
   return { directory, messaging, webhooks, fetch };
 }
 
 function buildAgent(
-  { config, clock, trust, audit }: Foundation,
+  { config, clock, log, trust, audit }: CoreServices,
   dns: DnsResolver,
   fetch: GuardedFetch,
 ): Agent {
@@ -74,10 +83,69 @@ function buildAgent(
     fetchIssuers: createIssuerFetcher({ fetch, now: () => clock.now() }),
     checkRevocation: createRevocationChecker({ fetch }),
     keyTransports: readKeyTransports(config),
-    onDoubt: ({ address, code, fingerprint }) =>
-      void audit.record({ action: 'trust.doubt', outcome: 'ok', objects: { address, code, fingerprint } }),
-    trustPolicy: { revocation: config.trust.failsOnUnknownRevocation ? 'hard-fail' : 'soft-fail' },
+    onWarning: createWarningRecorder({ audit, clock, log }),
+    trustPolicy: trustPolicyOf(config),
   });
+}
+
+/** Everything apart from what mail uses: resolver, fetchers and caches. */
+function buildVerification(core: CoreServices, resources: Resources, directory: Directory): Verification {
+  const { config, clock, storage, log, trust, nodes, metrics } = core;
+  const questions = metrics.counter({
+    name: 'openhisp_verification_questions_total',
+    help: 'Questions that verification of the directory put to DNS, LDAP and web servers.',
+  });
+  const settings = config.verification;
+  const allowPrivate = config.trust.allowsPrivateTargets;
+  const dns = resources.keep(createDnsResolver({ ...dnsOptionsOf(config), clock }));
+  return startVerification({
+    storage,
+    clock,
+    log,
+    nodes,
+    listAddresses: () => directory.listAddresses(),
+    sources: {
+      dns,
+      clock,
+      ldap: createLdapClient({ dns, timeoutMs: config.ldap.timeoutMs, allowPrivate }),
+      fetch: createGuardedFetch({ timeoutMs: 10_000, maxBytes: 20_000_000, allowPrivate }),
+    },
+    judgeWith: (fetch) =>
+      createRecipientJudge({
+        trust,
+        clock,
+        domain: settings.domain,
+        fetchIssuers: createIssuerFetcher({ fetch, now: () => clock.now() }),
+        checkRevocation: createRevocationChecker({ fetch }),
+        trustPolicy: trustPolicyOf(config),
+      }),
+    rates: {
+      total: settings.queriesPerSecond,
+      perServer: settings.queriesPerSecondPerServer,
+      perDomain: settings.queriesPerSecondPerDomain,
+    },
+    timing: {
+      intervalMs: settings.intervalDays * dayMs,
+      retryMs: settings.retryMinutes * 60_000,
+      spreadMs: settings.spreadHours * 3_600_000,
+      samples: settings.samples,
+    },
+    slots: settings.slots,
+    onQuestion: () => questions.add(),
+    isMailWaiting: async () => (await isMailDue(storage)) || (await isInboundMailDue(storage)),
+  });
+}
+
+function dnsOptionsOf(config: Config): Omit<DnsResolverOptions, 'clock'> {
+  return {
+    servers: resolversOf(config),
+    timeoutMs: config.dns.timeoutMs,
+    attempts: config.dns.attempts,
+  };
+}
+
+function trustPolicyOf({ trust }: Config): Partial<TrustPolicy> {
+  return { revocation: trust.failsOnUnknownRevocation ? 'hard-fail' : 'soft-fail' };
 }
 
 /** `domain=transport`, as the schema of the setting has checked. */
@@ -89,17 +157,17 @@ function readKeyTransports(config: Config): ReadonlyMap<string, KeyTransport> {
 /** Connections to webhook receivers that are kept, for how long unused, and at most. */
 const keptConnections = { maxConnections: 256, idleMs: 15_000, maxAgeMs: 300_000 };
 
-function buildWebhooks(foundation: Foundation, parts: Parts): Webhooks {
+function buildWebhooks(core: CoreServices, resources: Resources): Webhooks {
   const { allowsPrivateTargets, concurrency, disableAfterDays, deadLetterDays, attemptDays } =
-    foundation.config.webhook;
-  const { fetch } = parts.keep(
+    core.config.webhook;
+  const { fetch } = resources.keep(
     createKeepingFetch(
       { timeoutMs: attemptTimeoutMs, maxBytes: 100_000, allowPrivate: allowsPrivateTargets },
       keptConnections,
     ),
   );
   return createWebhooks({
-    ...foundation,
+    ...core,
     post: fetch,
     isLoopbackAllowed: allowsPrivateTargets,
     concurrency,
@@ -117,37 +185,41 @@ interface MessagingNeeds {
 
 /** Delivery tells messaging of outcomes, and messaging gives delivery its work; both meet here and nowhere else. */
 async function buildMessaging(
-  foundation: Foundation,
-  parts: Parts,
+  core: CoreServices,
+  resources: Resources,
   { dns, agent, webhooks, directory }: MessagingNeeds,
 ): Promise<Messaging> {
-  const { config, oauth, nodeId } = foundation;
-  const delivery = parts.keep(
+  const { config, oauth, nodeId, storage } = core;
+  const processed = resources.keep(createProcessedNotes(core));
+  const { smtp, port, relayHost } = createOutgoingMail(config);
+  const delivery = resources.keep(
     await createDelivery({
-      ...foundation,
+      ...core,
       agent,
       dns,
-      smtp: parts.keep(
-        createSmtpClient({ hostname: config.smtp.hostname, timeoutMs: config.smtp.timeoutMs }),
-      ),
-      peerPort: config.smtp.peerPort,
+      smtp: resources.keep(smtp),
+      peerPort: port,
+      relayHost,
       allowsPrivateHosts: config.trust.allowsPrivateTargets,
       concurrency: config.delivery.concurrency,
       leaseMs: config.delivery.leaseSeconds * 1000,
       lifetimeMs: config.delivery.giveUpHours * 3_600_000,
       retryWaitsMs: config.delivery.retryMinutes.map((minutes) => minutes * 60_000),
-      keepAttemptsMs: config.delivery.keepAttemptsDays * 86_400_000,
+      probeWaitsMs: config.delivery.probeSeconds.map((seconds) => seconds * 1000),
+      keepAttemptsMs: config.messaging.messageDays * 86_400_000,
       onOutcome: (tx, outcomes) => messaging.onDeliveryOutcome(tx, outcomes),
     }),
   );
   const settings = config.messaging;
   const messaging: Messaging = createMessaging({
-    ...foundation,
+    ...core,
     delivery,
     webhooks,
     agent,
     clients: oauth.clients,
     isListed: (address) => directory.isListed(address),
+    findVerification: async (address) => formatState(await readAddressState(storage, addressKey(address))),
+    onProcessed: (address) => processed.note(addressKey(address)),
     identity: {
       hostname: config.smtp.hostname,
       sourceOid: oidOfUuid(nodeId),
@@ -176,6 +248,8 @@ async function buildMessaging(
       mailsPerNetwork: config.admission.maxWaitingMailsPerNetwork,
       bytes: config.admission.maxWaitingMailBytes,
       bytesPerNetwork: config.admission.maxWaitingMailBytesPerNetwork,
+      mailsPerSenderDomain: settings.maxWaitingPerSenderDomain,
+      undecidedPerNetwork: settings.maxUndecidedPerNetwork,
     },
     retention: {
       warnUnacknowledgedMs: settings.inboxDays * dayMs,
@@ -189,16 +263,12 @@ async function buildMessaging(
       maxAgeMs: settings.maxMailAgeDays * dayMs,
       maxAheadMs: settings.maxMailAheadHours * 3_600_000,
     },
-    spoolCaps: {
-      perSenderDomain: settings.maxWaitingPerSenderDomain,
-      undecidedPerNetwork: settings.maxUndecidedPerNetwork,
-    },
     windows: {
       processedMs: settings.processedWindowMinutes * 60_000,
       dispatchedMs: settings.dispatchedWindowMinutes * 60_000,
     },
   });
-  return parts.keep(messaging);
+  return resources.keep(messaging);
 }
 
 /** `code^name^scheme OID`, as the schema of the setting has checked; undefined where the operator gave none. */

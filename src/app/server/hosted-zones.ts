@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import type { DnsRecord, DnsZone, ListZones } from '../../lib/dns/index.ts';
 import { certificateTypes } from '../../lib/dns/index.ts';
 import { addressDnsName, findDirectAddress } from '../../lib/values/index.ts';
@@ -8,8 +9,8 @@ export interface HostedZonesOptions {
   readonly trust: Trust;
   /** The name of our mail server, which MX records point at. */
   readonly mailHostname: string;
-  /** Its IPv4 address, answered when its name lies inside a hosted zone; undefined if another server knows it. */
-  readonly mailAddress?: string;
+  /** Its IP addresses, answered when its name lies inside a hosted zone; empty if another server knows them. */
+  readonly mailAddresses?: readonly string[];
   /** Where certificates are also published by LDAP (HOST-03). */
   readonly ldap?: { readonly hostname: string; readonly port: number };
   readonly ttlSeconds?: number;
@@ -74,8 +75,9 @@ function createZone(domain: string, keys: PublishedKeys, options: HostedZonesOpt
   async function findRecords(name: string): Promise<readonly DnsRecord[] | undefined> {
     if (name === domain) return [...findApex(), ...(await findCertificates(name, domain))];
     const records: DnsRecord[] = [];
-    if (name === options.mailHostname && options.mailAddress !== undefined) {
-      records.push({ name, type: 'A', ttlSeconds, data: options.mailAddress });
+    if (name === options.mailHostname.toLowerCase()) {
+      for (const data of options.mailAddresses ?? [])
+        records.push({ name, type: isIPv6(data) ? 'AAAA' : 'A', ttlSeconds, data });
     }
     if (name === `_ldap._tcp.${domain}` && options.ldap !== undefined) {
       const { hostname: target, port } = options.ldap;

@@ -5,6 +5,9 @@
  */
 export { startHisp, type Hisp, type HispOptions } from './start-hisp.ts';
 export { describeKeyWarning } from './watch-keys.ts';
+export { beginInstallationIntegrity, guardedTables } from './begin-integrity.ts';
 export { resolversOf } from './build-services.ts';
+export { createOutgoingMail } from './outgoing-mail.ts';
+export { publicAddressesOf } from './public-addresses.ts';
 export { proveWritable } from './write-probe.ts';
 export { createHostedZones, type HostedZonesOptions } from './hosted-zones.ts';

@@ -44,3 +44,16 @@ test('a TLS proxy whose address is not trusted is refused, with or without domai
   assert.deepEqual(problemsOf(proxied, []), ['http.trustedProxies']);
   assert.deepEqual(problemsOf({ ...proxied, 'http.trustedProxies': '127.0.0.1' }), []);
 });
+
+test('a name server without the address of its mail server is refused', () => {
+  const serving = {
+    ...reachable,
+    'smtp.hostname': 'MX.direct.example.org',
+    'dns.isServing': 'true',
+    'dns.host': '0.0.0.0',
+  };
+  assert.deepEqual(problemsOf(serving), ['smtp.publicAddresses']);
+  assert.deepEqual(problemsOf(serving, ['other.example.org']), []);
+  assert.deepEqual(problemsOf({ ...serving, 'smtp.publicAddresses': '192.0.2.1' }), []);
+  assert.deepEqual(problemsOf({ ...serving, 'smtp.host': '192.0.2.1' }), []);
+});

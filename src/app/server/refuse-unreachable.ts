@@ -1,5 +1,6 @@
 import type { FieldProblem } from '../../core/index.ts';
 import { isLoopback, PlatformError, type Config } from '../../platform/index.ts';
+import { publicAddressesOf } from './public-addresses.ts';
 
 /**
  * Refuses to start as a HISP that nobody could reach, or that could not tell its clients apart. Throws PLATFORM_CONFIG_INVALID, which
@@ -9,6 +10,7 @@ export function refuseUnreachable(config: Config, hostedDomains: readonly string
   const problems = [
     ...findProxyProblems(config),
     ...(hostedDomains.length > 0 ? findHostingProblems(config) : []),
+    ...findAddressProblems(config, hostedDomains),
   ];
   if (problems.length === 0) return;
   const lines = problems.map(({ detail }) => `  ${detail}`).join('\n');
@@ -42,6 +44,22 @@ function findHostingProblems({ smtp, dns }: Config): FieldProblem[] {
   if (dns.isServing && isLoopback(dns.host) && !dns.isBehindRelay)
     problems.push(loopbackProblem('dns', dns.host, 'find our certificates'));
   return problems;
+}
+
+// As the name server of its own zone, the program is the only one that can answer for the address.
+function findAddressProblems(config: Config, hostedDomains: readonly string[]): FieldProblem[] {
+  const hostname = config.smtp.hostname.toLowerCase();
+  const zone = hostedDomains.find((domain) => hostname === domain || hostname.endsWith(`.${domain}`));
+  if (!config.dns.isServing || zone === undefined || publicAddressesOf(config).length > 0) return [];
+  return [
+    {
+      field: 'smtp.publicAddresses',
+      reason: 'required',
+      detail:
+        `smtp.publicAddresses is missing: ${hostname} lies in ${zone}, for which this server answers (dns.isServing), ` +
+        'so nobody else can tell its address.',
+    },
+  ];
 }
 
 function loopbackProblem(section: string, host: string, need: string): FieldProblem {

@@ -1,10 +1,12 @@
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '../../core/index.ts';
 import type { Config, Metrics, Storage } from '../../platform/index.ts';
-import { readStatus } from '../../service/directory/index.ts';
-import { listDeadLetters } from '../../service/messaging/index.ts';
+import { readSources } from '../../service/directory/index.ts';
+import { measureQueue } from '../../service/delivery/index.ts';
+import { listDeadLetters, measureInboundMail, measureUnacknowledged } from '../../service/messaging/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
-import { findFailingHooks } from '../../service/webhook/index.ts';
+import { readVerificationStatus } from '../../service/verification/index.ts';
+import { findFailingHooks, measureNotifications } from '../../service/webhook/index.ts';
 
 export interface GaugeSources {
   readonly config: Config;
@@ -13,6 +15,9 @@ export interface GaugeSources {
   readonly clock: Clock;
   readonly metrics: Metrics;
 }
+
+/** Queues are counted at most this often, however many scrape. */
+const queueCacheMs = 15_000;
 
 /** Registers what operators set alerts on. Each gauge is read when the metrics are; one that cannot be read is NaN and harms no other. */
 export function registerGauges({ config, storage, trust, clock, metrics }: GaugeSources): void {
@@ -28,10 +33,10 @@ export function registerGauges({ config, storage, trust, clock, metrics }: Gauge
   });
   measure(
     'openhisp_directory_age_seconds',
-    'Time since the served directory was loaded; NaN if none ever was.',
+    'Time since the last load of the directory source that was loaded longest ago; NaN if none ever was.',
     async () => {
-      const { active } = await readStatus(storage);
-      return active?.finishedAt === undefined ? Number.NaN : ageSeconds(new Date(active.finishedAt));
+      const loads = (await readSources(storage)).flatMap(({ active }) => active?.finishedAt ?? []);
+      return loads.length === 0 ? Number.NaN : Math.max(...loads.map((at) => ageSeconds(new Date(at))));
     },
   );
   measure(
@@ -63,4 +68,116 @@ export function registerGauges({ config, storage, trust, clock, metrics }: Gauge
     'Inbound messages that failed on every attempt and wait for the operator.',
     async () => (await listDeadLetters(storage)).length,
   );
+  registerQueues({ storage, clock, metrics });
+  registerVerification({ storage, clock, metrics });
+  registerInbox({ storage, clock, metrics });
+}
+
+type QueueSources = Pick<GaugeSources, 'storage' | 'clock' | 'metrics'>;
+
+/** What waits, by kind and reason: the outgoing queue, incoming mail, notifications. */
+function registerQueues({ storage, clock, metrics }: QueueSources): void {
+  const readQueues = shareReads(clock, async () => {
+    const [outgoing, inbound] = await Promise.all([
+      measureQueue(storage, clock),
+      measureInboundMail(storage, clock),
+    ]);
+    return [...outgoing, ...inbound.map((one) => ({ ...one, kind: 'inbound' }))].map(
+      ({ kind, reason, ...one }) => ({ labels: { kind, reason: reason === '' ? 'none' : reason }, ...one }),
+    );
+  });
+  const readNotifications = shareReads(clock, async () =>
+    (await measureNotifications(storage, clock)).map(({ state, ...one }) => ({ labels: { state }, ...one })),
+  );
+  const gauges = [
+    [
+      'openhisp_queue',
+      'waiting messages, MDNs and DSNs (one per destination, the 20,000 oldest) and incoming mail, by the reason of the last attempt',
+      ['kind', 'reason'],
+      readQueues,
+    ],
+    [
+      'openhisp_notifications',
+      'notifications of webhooks that are not delivered',
+      ['state'],
+      readNotifications,
+    ],
+  ] as const;
+  for (const [name, what, labels, read] of gauges) {
+    metrics.measuredBy({ name: `${name}_depth`, help: `Number of ${what}.`, labels }, async () =>
+      (await read()).map((one) => ({ labels: one.labels, value: one.count })),
+    );
+    metrics.measuredBy(
+      { name: `${name}_oldest_seconds`, help: `Age of the oldest of ${what}.`, labels },
+      async () => (await read()).map((one) => ({ labels: one.labels, value: one.oldestSeconds })),
+    );
+  }
+}
+
+/** Counting a million rows takes about a second, so that it is done seldom. */
+const verificationCacheMs = 300_000;
+
+function registerVerification({ storage, clock, metrics }: QueueSources): void {
+  const read = shareReads(clock, async () => [await readVerificationStatus(storage)], verificationCacheMs);
+  metrics.measuredBy(
+    {
+      name: 'openhisp_verification_addresses',
+      help: 'Addresses of the directory by what was last found about them.',
+      labels: ['state'],
+    },
+    async () =>
+      (await read()).flatMap(({ counts }) =>
+        Object.entries(counts).map(([state, value]) => ({ labels: { state }, value })),
+      ),
+  );
+  const first = async (field: 'domains' | 'checkedDomains' | 'dueDomains'): Promise<number> =>
+    (await read())[0]?.[field] ?? Number.NaN;
+  metrics.measured({ name: 'openhisp_verification_domains', help: 'Domains of the directory.' }, () =>
+    first('domains'),
+  );
+  metrics.measured(
+    {
+      name: 'openhisp_verification_domains_checked',
+      help: 'Domains whose addresses have all been checked at least once.',
+    },
+    () => first('checkedDomains'),
+  );
+  metrics.measured(
+    { name: 'openhisp_verification_domains_due', help: 'Domains that are due to be checked.' },
+    () => first('dueDomains'),
+  );
+}
+
+function registerInbox({ storage, clock, metrics }: QueueSources): void {
+  const read = shareReads(clock, async () => [await measureUnacknowledged(storage, clock)]);
+  const first = async (field: 'count' | 'oldestSeconds'): Promise<number> =>
+    (await read())[0]?.[field] ?? Number.NaN;
+  metrics.measured(
+    { name: 'openhisp_inbox_unacknowledged', help: 'Messages in the inbox that no client has acknowledged.' },
+    () => first('count'),
+  );
+  metrics.measured(
+    {
+      name: 'openhisp_inbox_unacknowledged_oldest_seconds',
+      help: 'Age of the oldest of these; 0 if there is none.',
+    },
+    () => first('oldestSeconds'),
+  );
+}
+
+/** Reads for several gauges and scrapes at once; empty if it cannot be read, so that the other metrics are not lost. */
+function shareReads<Value>(
+  clock: Clock,
+  read: () => Promise<readonly Value[]>,
+  forMs = queueCacheMs,
+): () => Promise<readonly Value[]> {
+  let last: Promise<readonly Value[]> | undefined;
+  let readAt = 0;
+  return () => {
+    const now = clock.now().getTime();
+    if (last !== undefined && Math.abs(now - readAt) < forMs) return last;
+    readAt = now;
+    last = read().catch(() => []);
+    return last;
+  };
 }

@@ -16,44 +16,49 @@ import {
 import {
   createHttpApp,
   directoryRoutes,
+  fhirRoutes,
   messagingRoutes,
   trustBundleRoute,
   type DegradedPart,
+  type ExampleAddresses,
   type ReadinessChecks,
   type RouteModule,
 } from '../http/index.ts';
 import { startSmtpListener } from '../smtp/index.ts';
 import type { Services } from './build-services.ts';
 import { createHostedZones } from './hosted-zones.ts';
+import { publicAddressesOf } from './public-addresses.ts';
 import { followPublishedKeys } from './published-keys.ts';
-import type { Foundation } from './open-foundation.ts';
-import type { Parts } from './parts.ts';
+import type { CoreServices } from './open-core-services.ts';
+import type { Resources } from './resources.ts';
 import { startMetrics } from './start-metrics.ts';
 import { startTimer } from './start-timer.ts';
 import { createTlsWatch } from './watch-tls.ts';
 import { createWriteProbe, proveWritable } from './write-probe.ts';
 
-export interface Readiness {
+export interface HttpExtras {
   readonly checks: ReadinessChecks;
   readonly degraded: () => readonly DegradedPart[];
+  readonly exampleAddresses: ExampleAddresses | undefined;
 }
 
 /** Starts the REST API. Returns the address that clients use. */
 export async function startHttp(
-  foundation: Foundation,
+  core: CoreServices,
   services: Services,
-  parts: Parts,
-  { checks, degraded }: Readiness,
+  resources: Resources,
+  { checks, degraded, exampleAddresses }: HttpExtras,
 ): Promise<string> {
-  const { config, clock, storage, disk } = foundation;
+  const { config, clock, storage, disk } = core;
   const { directory, messaging, webhooks } = services;
   const { metricsHost, metricsPort } = config.http;
   if (metricsPort !== 0)
-    parts.keep(await startMetrics(foundation.metrics, { host: metricsHost, port: metricsPort }));
+    resources.keep(await startMetrics(core.metrics, { host: metricsHost, port: metricsPort }));
   const app = await createHttpApp({
-    ...foundation,
+    ...core,
     config: config.http,
     version: packageJson.version,
+    exampleAddresses,
     checks: {
       storage: createWriteProbe(() => proveWritable(storage), clock),
       disk: async () => disk.requireRoom(),
@@ -65,13 +70,14 @@ export async function startHttp(
     degraded,
     routes: [
       directoryRoutes({ directory }),
+      fhirRoutes({ fhir: directory.fhir, version: packageJson.version, publicUrl: config.http.publicUrl }),
       messagingRoutes({ messaging, webhooks, disk }),
       ...publishedBundle(config),
     ],
   });
-  parts.keep({ close: () => app.close() });
+  resources.keep({ close: () => app.close() });
   const { server } = app;
-  keepTlsFresh('http', foundation, parts, (files) => {
+  keepTlsFresh('http', core, resources, (files) => {
     if (server instanceof HttpsServer) server.setSecureContext({ ...files, minVersion: 'TLSv1.2' });
   });
   await app.listen({ host: config.http.host, port: config.http.port });
@@ -90,9 +96,9 @@ function publishedBundle({ trust: { publishedAnchorsFile } }: Config): RouteModu
 
 /** Starts the listener for other HISPs. Returns its port. */
 export async function startSmtp(
-  { config, trust, log, disk, metrics }: Foundation,
+  { config, trust, log, disk, metrics }: CoreServices,
   { messaging }: Services,
-  parts: Parts,
+  resources: Resources,
 ): Promise<number> {
   const { smtp } = config;
   const { host, port, hostname } = smtp;
@@ -123,21 +129,23 @@ export async function startSmtp(
     log,
     ...(tls && { tls }),
   });
-  keepTlsFresh('smtp', { config, log }, parts, (files) => listener.renewTls(files));
+  keepTlsFresh('smtp', { config, log }, resources, (files) => listener.renewTls(files));
   measureSmtp(metrics, listener, budget);
-  return parts.keep(listener).port;
+  return resources.keep(listener).port;
 }
 
 /** Renewed certificates are used within a minute, without a restart. */
 function keepTlsFresh(
   section: 'http' | 'smtp',
-  { config, log }: Pick<Foundation, 'config' | 'log'>,
-  parts: Parts,
+  { config, log }: Pick<CoreServices, 'config' | 'log'>,
+  resources: Resources,
   use: (files: TlsFiles) => void,
 ): void {
   if (config[section].tlsKeyFile === undefined) return;
   const watch = createTlsWatch(section, config[section], log, use);
-  parts.keep(startTimer({ name: `TLS files of ${section}`, everyMs: 60_000, log, work: () => watch.run() }));
+  resources.keep(
+    startTimer({ name: `TLS files of ${section}`, everyMs: 60_000, log, work: () => watch.run() }),
+  );
 }
 
 function measureSmtp(metrics: Metrics, listener: SmtpServer, budget: Budget): void {
@@ -158,17 +166,28 @@ function measureSmtp(metrics: Metrics, listener: SmtpServer, budget: Budget): vo
 }
 
 /** Answers for the hosted domains by DNS and LDAP, where the operator wants that (HOST-01 to HOST-03). */
-export async function startPublishing({ config, trust, log }: Foundation, parts: Parts): Promise<void> {
+export async function startPublishing(
+  { config, trust, log }: CoreServices,
+  resources: Resources,
+): Promise<void> {
   const { dns, ldap, smtp } = config;
+  const mailAddresses = publicAddressesOf(config);
   if (dns.isServing) {
     const publishedLdap = ldap.isServing ? { ldap: { hostname: smtp.hostname, port: ldap.port } } : {};
-    const zones = createHostedZones({ trust, mailHostname: smtp.hostname, ...publishedLdap });
-    parts.keep(await createDnsServer({ host: dns.host, port: dns.port, zones }));
+    const zones = createHostedZones({
+      trust,
+      mailHostname: smtp.hostname,
+      mailAddresses,
+      ...publishedLdap,
+    });
+    resources.keep(await createDnsServer({ host: dns.host, port: dns.port, zones }));
   }
   if (ldap.isServing) {
     const publishedKeys = followPublishedKeys(trust);
     const findCertificates = async (mail: string) => (await publishedKeys()).findPublished(mail);
     const onError = (error: unknown) => log.error({ problem: errorText(error) }, 'an LDAP answer failed');
-    parts.keep(await createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates, onError }));
+    resources.keep(
+      await createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates, onError }),
+    );
   }
 }

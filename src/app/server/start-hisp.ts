@@ -1,28 +1,35 @@
 import { systemClock, type Clock, type Closable, type Log } from '../../core/index.ts';
-import type { Config, Storage, Vault } from '../../platform/index.ts';
+import { createGuardedFetch } from '../../lib/fetch/index.ts';
+import type { Config, Migration, Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Directory } from '../../service/directory/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { Webhooks } from '../../service/webhook/index.ts';
-import type { ReadinessChecks } from '../http/index.ts';
+import type { DegradedPart, ExampleAddresses, ReadinessChecks } from '../http/index.ts';
 import { buildServices } from './build-services.ts';
-import { openFoundation } from './open-foundation.ts';
-import { createParts, type Parts } from './parts.ts';
+import { createCheckpointExport } from './export-checkpoints.ts';
+import { openCoreServices } from './open-core-services.ts';
+import { createResources, type Resources } from './resources.ts';
 import { refuseUnreachable } from './refuse-unreachable.ts';
 import { registerGauges } from './register-gauges.ts';
 import { startHttp, startPublishing, startSmtp } from './start-edges.ts';
 import { startTimer } from './start-timer.ts';
 import { createKeyWatch } from './watch-keys.ts';
+import { createUpkeepWatch } from './watch-upkeep.ts';
 import { createWebhookWatch } from './watch-webhooks.ts';
 
 export interface HispOptions {
   readonly config: Config;
   readonly log: Log;
   readonly clock?: Clock;
+  /** Other steps of the schema than those of this version, for tests of upgrades. */
+  readonly migrations?: readonly Migration[] | undefined;
   /** What must be true besides before `/health/ready` says 200; each throws until it is. */
   readonly checks?: ReadinessChecks;
+  /** Addresses for the examples of the API document. */
+  readonly exampleAddresses?: ExampleAddresses;
 }
 
 /** A running HISP. Closing it stops taking requests and mail, and lets work in hand finish. */
@@ -43,47 +50,62 @@ const everyMinute = 60_000;
 const everyTenMinutes = 600_000;
 const everyHour = 3_600_000;
 
-/** Builds all parts from the configuration and starts them. If one fails to start, those before it are closed. */
+/** Builds all resources from the configuration and starts them. If one fails to start, those before it are closed. */
 export async function startHisp(options: HispOptions): Promise<Hisp> {
-  const parts = createParts(options.log);
+  const resources = createResources(options.log);
   try {
-    return await build(options, parts);
+    return await build(options, resources);
   } catch (error) {
-    await parts.close();
+    await resources.close();
     throw error;
   }
 }
 
 async function build(
-  { config, log, clock = systemClock, checks = {} }: HispOptions,
-  parts: Parts,
+  { config, log, clock = systemClock, checks = {}, exampleAddresses, migrations }: HispOptions,
+  resources: Resources,
 ): Promise<Hisp> {
-  const foundation = await openFoundation({ config, log, clock }, parts);
-  refuseUnreachable(config, await foundation.trust.listDomains());
-  const services = await buildServices(foundation, parts);
-  registerGauges(foundation);
-  const keyWatch = createKeyWatch(foundation);
-  const webhookWatch = createWebhookWatch(foundation);
-  const readiness = { checks, degraded: () => [...keyWatch.degraded(), ...webhookWatch.degraded()] };
-  const baseUrl = await startHttp(foundation, services, parts, readiness);
-  const smtpPort = await startSmtp(foundation, services, parts);
-  await startPublishing(foundation, parts);
-  const { storage, vault, audit, trust, oauth } = foundation;
+  const core = await openCoreServices({ config, log, clock, migrations }, resources);
+  const checkpoints = createCheckpointExport({
+    ...core,
+    post: createGuardedFetch({ timeoutMs: 10_000, maxBytes: 100_000, allowPrivate: true }),
+  });
+  // Closed after all that writes events.
+  resources.keep({ close: () => checkpoints.finish() });
+  refuseUnreachable(config, await core.trust.listDomains());
+  const services = await buildServices(core, resources);
+  registerGauges(core);
+  const keyWatch = createKeyWatch(core);
+  const webhookWatch = createWebhookWatch(core);
+  const upkeepWatch = createUpkeepWatch(core);
+  const watches = [keyWatch, webhookWatch, upkeepWatch, checkpoints];
+  const degraded = (): readonly DegradedPart[] => watches.flatMap((watch) => watch.degraded());
+  const baseUrl = await startHttp(core, services, resources, { checks, degraded, exampleAddresses });
+  const smtpPort = await startSmtp(core, services, resources);
+  await startPublishing(core, resources);
+  const { storage, vault, audit, trust, oauth } = core;
   const { directory, messaging, webhooks, fetch } = services;
   const timed = { everyMs: everyMinute, log };
   const refreshBundles = (): Promise<unknown> =>
     storage.tryAlone('trust-bundles', () => trust.refreshBundles(fetch, log));
-  parts.keep(startTimer({ ...timed, name: 'trust bundles', work: refreshBundles }));
-  parts.keep(
+  resources.keep(startTimer({ ...timed, name: 'trust bundles', work: refreshBundles }));
+  resources.keep(
     startTimer({ ...timed, name: 'key dates', everyMs: everyTenMinutes, work: () => keyWatch.run() }),
   );
-  parts.keep(
+  resources.keep(
     startTimer({ ...timed, name: 'webhooks', everyMs: everyTenMinutes, work: () => webhookWatch.run() }),
   );
+  resources.keep(
+    startTimer({ ...timed, name: 'upkeep', everyMs: everyTenMinutes, work: () => upkeepWatch.run() }),
+  );
   // A command may have made a new data key in another process.
-  parts.keep(startTimer({ ...timed, name: 'data keys', work: () => vault.refresh() }));
-  parts.keep(
+  resources.keep(startTimer({ ...timed, name: 'data keys', work: () => vault.refresh() }));
+  resources.keep(
     startTimer({ ...timed, name: 'audit retention', everyMs: everyHour, work: () => audit.deleteOld() }),
+  );
+  const checkpointMs = config.audit.checkpointSeconds * 1000;
+  resources.keep(
+    startTimer({ ...timed, name: 'audit checkpoint', everyMs: checkpointMs, work: () => checkpoints.run() }),
   );
   await webhooks.start();
   await messaging.start();
@@ -98,6 +120,6 @@ async function build(
     directory,
     messaging,
     webhooks,
-    close: () => parts.close(),
+    close: () => resources.close(),
   };
 }

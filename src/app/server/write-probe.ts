@@ -1,22 +1,34 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
-import type { TrustTables } from '../../service/trust/index.ts';
 
 /** Waiting this long for the write lock is normal while a directory load is activated. */
 const patienceMs = 1_000;
 /** After this the lock will not come. */
 const stuckMs = 60_000;
 
-/** Resolves when the database could be written; changes no row. Rejects with the reason, for example a full or read-only disk. */
+interface MigrationTable {
+  schema_migration: { name: string };
+}
+
+/**
+ * Resolves when the database could be written. Rejects with the reason, for example a full or read-only disk. A row is written as it is:
+ * a statement that changes none would never reach the disk.
+ */
 export async function proveWritable(storage: Storage): Promise<void> {
-  await storage.transaction<TrustTables, unknown>((tx) =>
-    tx.updateTable('hosted_domain').set({ created_at: 0 }).where('domain', '=', '').execute(),
+  await storage.transaction<MigrationTable, unknown>((tx) =>
+    tx
+      .updateTable('schema_migration')
+      .set((eb) => ({ name: eb.ref('name') }))
+      .where('name', '=', (eb) =>
+        eb.selectFrom('schema_migration').select((all) => all.fn.max('name').as('name')),
+      )
+      .execute(),
   );
 }
 
 /**
- * A readiness check that the database can be written. A write that merely waits its turn is no failure; one that waits for a minute is.
+ * A readiness check that the database can be written. A write that merely waits its turn is not a failure; one that waits for a minute is.
  * However often it is asked, one write is under way at most.
  */
 export function createWriteProbe(write: () => Promise<void>, clock: Clock): () => Promise<void> {

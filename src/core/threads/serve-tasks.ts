@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { CodedError, errorText, type ErrorKind, type FieldProblem } from '../index.ts';
 
-/** The module `name` beside the one whose `import.meta.url` is given: the sources run as .ts, a built package as .js. */
+/** The module `name` next to the one whose `import.meta.url` is given: the sources run as .ts, a built package as .js. */
 export function threadScript(name: string, besideUrl: string): URL {
   return new URL(`./${name}.${besideUrl.endsWith('.ts') ? 'ts' : 'js'}`, besideUrl);
 }

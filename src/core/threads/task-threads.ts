@@ -13,14 +13,14 @@ export interface TaskThreads<Task, Result> extends Closable {
 }
 
 export interface TaskThreadsOptions {
-  /** At most so many; 1 if left out. */
+  /** At most so many; 1 if omitted. */
   readonly threads?: number;
   /** Started at once and kept, so that no task waits for a start. Otherwise started by tasks, and ended when idle for `idleMs`. */
   readonly staysReady?: boolean;
   readonly idleMs?: number;
   /** Makes an error of a coded one's description; by default one with everything that the edges and retry logic read. */
   readonly restore?: (failure: CodedFailure) => Error;
-  /** Megabytes of JavaScript objects that a thread may hold; Node's default if left out. */
+  /** Megabytes of JavaScript objects that a thread may hold; Node's default if omitted. */
   readonly maxHeapMb?: number;
 }
 

@@ -15,7 +15,7 @@ export const asn1Errors = {
   ASN1_NOT_DER: { kind: 'invalid-input' },
   /** Another type than the structure needs at this place. */
   ASN1_UNEXPECTED_TYPE: { kind: 'invalid-input' },
-  /** The right type with content that is no value of it. */
+  /** The right type with content that is not a value of it. */
   ASN1_VALUE_INVALID: { kind: 'invalid-input' },
 } as const satisfies ErrorTable;
 

@@ -49,7 +49,7 @@ function unsignedInteger(bytes: Uint8Array): Buffer {
   return first < 0x80 ? tlv(tags.integer, magnitude) : tlv(tags.integer, Buffer.of(0), magnitude);
 }
 
-/** From dotted text such as `2.16.840.1.101.3.4.2.1`. A text that is no object identifier is a programmer's mistake. */
+/** From dotted text such as `2.16.840.1.101.3.4.2.1`. A text that is not an object identifier is a programmer's mistake. */
 function oid(text: string): Buffer {
   const [first, second, ...rest] = text.split('.');
   if (first === undefined || second === undefined) throw new TypeError(`not an object identifier: ${text}`);

@@ -12,8 +12,8 @@ export interface Envelope {
 }
 
 /**
- * Holds the SMTP envelope against the signed header (AS-39). A null reverse path is a notice's (MDN-08), and only a
- * notice's.
+ * Holds the SMTP envelope against the signed header (AS-39). A null reverse path is an MDN's (MDN-08), and only a
+ * MDN's.
  *
  * Errors: `DIRECT_ENVELOPE_SENDER_MISMATCH`, `DIRECT_ENVELOPE_RECIPIENT_MISMATCH`.
  */

@@ -9,7 +9,7 @@ export const directErrors = {
   DIRECT_HEADER_MISSING: { kind: 'invalid-input' },
   DIRECT_BLIND_COPY: { kind: 'invalid-input' },
   DIRECT_MESSAGE_MALFORMED: { kind: 'invalid-input' },
-  /** A part that is no text would be changed by the line ends that a signed message must have. */
+  /** A part that is not text would be changed by the line ends that a signed message must have. */
   DIRECT_BINARY_PART: { kind: 'invalid-input' },
   // Sending.
   DIRECT_SENDER_CERTIFICATE_UNUSABLE: { kind: 'internal' },

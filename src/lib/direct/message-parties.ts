@@ -7,7 +7,7 @@ export interface MessageParties {
   /** The address that must have signed: Sender if there is one, else From (AS-79). */
   readonly sender: DirectAddress;
   readonly from: readonly DirectAddress[];
-  /** To and Cc, in order; what is no Direct address is left out. */
+  /** To and Cc, in order; what is not a Direct address is omitted. */
   readonly recipients: readonly DirectAddress[];
   /** Keys of From and Sender, any of which MAIL FROM may be (AS-39). */
   readonly senderKeys: ReadonlySet<string>;
@@ -45,7 +45,7 @@ export function readRecipients(message: MimeEntity): DirectAddress[] {
 
 interface OriginatorField {
   readonly addresses: readonly DirectAddress[];
-  /** Mailboxes of any kind; what is no Direct address is still somebody that a reader may be shown. */
+  /** Mailboxes of any kind; what is not a Direct address is still somebody that a reader may be shown. */
   readonly mailboxCount: number;
 }
 
@@ -57,7 +57,7 @@ function readSingleField(message: MimeEntity, name: string): OriginatorField {
   if (value === '' || (name === 'from' && !value.includes('@'))) return { addresses: [], mailboxCount: 0 };
   const mailboxes = readAddressList(value);
   if (mailboxes === undefined)
-    throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `a ${name} field that is no list of mailboxes`);
+    throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `a ${name} field that is not a list of mailboxes`);
   return {
     addresses: mailboxes.flatMap((address) => findDirectAddress(address) ?? []),
     mailboxCount: mailboxes.length,

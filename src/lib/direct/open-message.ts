@@ -57,7 +57,9 @@ export interface OpenedMessage {
   };
   /** Fingerprint of the certificate whose key opened it. */
   readonly decryptedBy: string;
-  /** The signed entity as received, signature included, for evidence; left out if it is larger than a notice is. */
+  /** The same, and those of the other certificates given whose keys open it. */
+  readonly openedBy: readonly string[];
+  /** The signed entity as received, signature included, for evidence; left out if it is larger than an MDN is. */
   readonly signed?: Uint8Array;
 }
 
@@ -102,7 +104,7 @@ function isKeyOf({ certificate }: DecryptionKey, recipients: readonly DirectAddr
   return recipients.some((address) => isBoundTo(certificate, address) !== undefined);
 }
 
-/** Notices are a few kilobytes, certificates included. */
+/** MDNs are a few kilobytes, certificates included. */
 const maxEvidenceBytes = 128 * 1024;
 
 function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: MessagePolicy): OpenedMessage {
@@ -120,6 +122,7 @@ function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: Mes
       signatureForm: verified.form,
     },
     decryptedBy: decrypted.key.certificate.fingerprint,
+    openedBy: decrypted.openedBy,
     ...(decrypted.content.length <= maxEvidenceBytes && { signed: decrypted.content }),
   };
 }

@@ -7,7 +7,7 @@ export interface MessagePolicy {
   readonly acceptUnwrapped: boolean;
   /** AS-39: MAIL FROM and RCPT TO must appear in the inner message. True by default. */
   readonly requireEnvelopeMatch: boolean;
-  /** Algorithms believed on receipt. */
+  /** Algorithms accepted on receipt. */
   readonly crypto: CryptoPolicy;
 }
 

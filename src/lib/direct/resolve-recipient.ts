@@ -1,9 +1,9 @@
 import {
   createValidationBudget,
   PkiError,
-  provePath,
+  validatePath,
   type Certificate,
-  type ProvedPath,
+  type ValidatedPath,
   type TrustContext,
 } from '../pki/index.ts';
 import { checkEnvelopeRecipient, SmimeError } from '../smime/index.ts';
@@ -36,8 +36,8 @@ interface Findings {
 
 export interface UsableRecipient extends Findings {
   readonly outcome: 'usable';
-  /** At least one, all proved for encryption and bound to the address. */
-  readonly certificates: readonly [ProvedPath, ...ProvedPath[]];
+  /** At least one, all validated for encryption and bound to the address. */
+  readonly certificates: readonly [ValidatedPath, ...ValidatedPath[]];
 }
 
 export interface RefusedRecipient extends Findings {
@@ -55,7 +55,7 @@ export interface RefusedRecipient extends Findings {
 
 /**
  * Finds out whether a message can be encrypted to the address, and to which certificates: discovery, then for each certificate
- * found the proof of TRUST-01 at this moment (DISC-09, DISC-10, DISC-12, TRUST-09). Refusal is a normal outcome, not an error.
+ * found the validated path of TRUST-01 at this moment (DISC-09, DISC-10, DISC-12, TRUST-09). Refusal is a normal outcome, not an error.
  */
 export async function resolveRecipient(
   address: DirectAddress,
@@ -75,25 +75,27 @@ async function judge(
   found: DiscoveryResult,
   trust: RecipientTrust,
 ): Promise<UsableRecipient | RefusedRecipient> {
-  const proofs = await Promise.all(
-    found.certificates.map((certificate) => tryProve(certificate, address, trust)),
+  const validations = await Promise.all(
+    found.certificates.map((certificate) => tryValidate(certificate, address, trust)),
   );
-  const [usable, ...others] = proofs.filter((proof) => 'path' in proof).map(({ path }) => path);
-  const refused = proofs.flatMap((proof) => ('refusal' in proof ? [proof.refusal] : []));
+  const [usable, ...others] = validations
+    .filter((validation) => 'path' in validation)
+    .map(({ path }) => path);
+  const refused = validations.flatMap((validation) => ('refusal' in validation ? [validation.refusal] : []));
   const findings = { address, ...(found.source && { source: found.source }), steps: found.steps, refused };
   if (usable !== undefined) return { outcome: 'usable', certificates: [usable, ...others], ...findings };
   return { outcome: 'refused', ...refusalOf(found, refused), ...findings };
 }
 
-type Proof = { readonly path: ProvedPath } | { readonly refusal: RefusedCertificate };
+type Validation = { readonly path: ValidatedPath } | { readonly refusal: RefusedCertificate };
 
-async function tryProve(
+async function tryValidate(
   certificate: Certificate,
   address: DirectAddress,
   trust: RecipientTrust,
-): Promise<Proof> {
+): Promise<Validation> {
   try {
-    const path = await provePath(certificate, 'encryption', { ...trust, address });
+    const path = await validatePath(certificate, 'encryption', { ...trust, address });
     checkEnvelopeRecipient(certificate);
     return { path };
   } catch (error) {

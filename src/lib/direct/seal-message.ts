@@ -22,7 +22,7 @@ import { isCryptoError } from './crypto-errors.ts';
 import { readParties, type MessageParties } from './message-parties.ts';
 import { buildOuterHeader } from './outer-header.ts';
 
-/** A recipient that was found usable: the certificates are those of proved paths, nothing else. */
+/** A recipient that was found usable: the certificates are those of validated paths, nothing else. */
 export interface SealRecipient {
   readonly address: DirectAddress;
   /** At least one; each gets the content key (AS-43). */
@@ -106,7 +106,7 @@ function readPlain(message: Uint8Array): Plain {
   }
 }
 
-/** The message as given, whose line ends will be changed: they must not make other header fields of it, nor change what is no text. */
+/** The message as given, whose line ends will be changed: they must not make other header fields of it, nor change what is not text. */
 function checkChange(message: Uint8Array): void {
   const given = parseEntity(message);
   const ambiguity = findHeaderAmbiguity(given);
@@ -133,7 +133,7 @@ function checkHeader(inner: MimeEntity): void {
       .some((value) => value !== '' && readAddressList(value, { allowsGroups: true }) === undefined),
   );
   if (malformed !== undefined)
-    throw new DirectError('DIRECT_MESSAGE_MALFORMED', `a ${malformed} field that is no list of addresses`);
+    throw new DirectError('DIRECT_MESSAGE_MALFORMED', `a ${malformed} field that is not a list of addresses`);
 }
 
 /** A signature that is not bound to the sender, or out of date, is refused by every receiver, so it is refused here first. */

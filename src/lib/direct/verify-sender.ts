@@ -4,10 +4,10 @@ import {
   createValidationBudget,
   isBoundTo,
   PkiError,
-  provePath,
+  validatePath,
   readCertificate,
   type Certificate,
-  type ProvedPath,
+  type ValidatedPath,
   type TrustContext,
   type ValidationBudget,
 } from '../pki/index.ts';
@@ -29,17 +29,17 @@ export interface SenderTrust extends Omit<TrustContext, 'address'> {
   readonly allowFetch?: boolean;
 }
 
-/** A sender that was proved. Only `sender` is; other addresses in From are claims. */
+/** A verified sender. Only `sender` is; other addresses in From are claims. */
 export interface VerifiedSender {
   readonly sender: DirectAddress;
-  readonly path: ProvedPath;
+  readonly path: ValidatedPath;
   readonly signer: Extract<OpenedSigner, { outcome: 'valid' }>;
   /** To and Cc of the inner message. */
   readonly recipients: readonly DirectAddress[];
 }
 
 /**
- * Proves that the message is from whom it says: the envelope fits, and one of the valid signers is bound to the sender and trusted
+ * Verifies that the message is from whom it says: the envelope fits, and one of the valid signers is bound to the sender and trusted
  * (AS-39, AS-76 to AS-79, TRUST-01). Signers are tried in their order; one good one is enough. All are first tried with what is at
  * hand, and issuers are fetched only for those that this leaves open; one budget of time and fetches holds for all of them.
  *
@@ -90,7 +90,7 @@ async function trySigners(
   const refused: Refused[] = [];
   for (const { signer, certificate } of signers) {
     try {
-      return { signer, path: await provePath(certificate, 'signing', context) };
+      return { signer, path: await validatePath(certificate, 'signing', context) };
     } catch (error) {
       if (!(error instanceof PkiError)) throw error;
       refused.push({ signer, certificate, refusal: error });

@@ -22,7 +22,7 @@ export interface ExchangeOptions {
 export type UdpOutcome = DnsMessage | 'use-tcp';
 
 /**
- * Sends one question from a socket of its own (fresh random source port, RFC 5452 §9.2) and waits for the datagram
+ * Sends one question from its own socket (fresh random source port, RFC 5452 §9.2) and waits for the datagram
  * that matches it in id and question. A truncated or unreadable answer, a name in other case than sent, and a
  * rain of strays, which is what forging looks like, all end in `use-tcp`.
  */

@@ -3,7 +3,7 @@
  * publishes hosted domains (RFC 1035, 2181, 2308, 2782, 4343, 4398, 5452, 6891, 7766, 8482).
  *
  * Written on its own message codec: record data is bounded by its announced length, octets of names survive, and
- * odd records beside the answer do no harm.
+ * odd records next to the answer do no harm.
  * Not here: recursion from the root (a recursive server is asked), DNSSEC validation (trust in Direct comes from
  * certificate paths), zone transfers, updates.
  * Called by `lib/ldap` (SRV), `lib/smtp` (MX), `lib/direct` (CERT), the server and the sandbox world.

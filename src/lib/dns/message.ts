@@ -231,7 +231,7 @@ function readRecords(bytes: Buffer, start: number, count: number): { records: Ra
     const dataStart = end + 10;
     const dataEnd = dataStart + bytes.readUInt16BE(end + 8);
     if (dataEnd > bytes.length) throw invalid('record data beyond its end');
-    // RFC 2181 §8: a TTL with the highest bit set counts as zero. In OPT the field is no TTL.
+    // RFC 2181 §8: a TTL with the highest bit set counts as zero. In OPT the field is not a TTL.
     const ttlSeconds = type === optType || ttl <= 0x7fffffff ? ttl : 0;
     records.push({ name, type, recordClass: bytes.readUInt16BE(end + 2), ttlSeconds, dataStart, dataEnd });
     at = dataEnd;

@@ -102,7 +102,7 @@ test('DISC-05: asks over TCP when a datagram is cut off without saying so', asyn
   assert.equal((await resolverFor(t, [server]).resolveMx('example.org')).transport, 'tcp');
 });
 
-test('RFC 5452 §9: ids and source ports are random, and what does not match is not believed', async (t) => {
+test('RFC 5452 §9: ids and source ports are random, and an answer that does not match is ignored', async (t) => {
   const forged = (query: DnsMessage) => {
     const wrongId = answerMx(query);
     wrongId.writeUInt16BE(query.id ^ 1, 0);
@@ -170,7 +170,7 @@ test('DISC-11: silence is a transient failure, and the next server is asked', as
   );
 });
 
-test('a server that fails, refuses, refers or sends nonsense is passed over; alone, it is a transient failure', async (t) => {
+test('a server that fails, refuses, refers or sends nonsense is skipped; alone, it is a transient failure', async (t) => {
   const good = await startScripted(t, { udp: answerMx });
   const referral = (query: DnsMessage) =>
     writeResponse(

@@ -41,7 +41,7 @@ export async function respond(
   }
 }
 
-/** A truncated answer without a look-up, for those who ask too much over UDP. Undefined for what is no question. */
+/** A truncated answer without a lookup, for those who ask too much over UDP. Undefined for what is not a question. */
 export function respondTruncated(bytes: Buffer): Buffer | undefined {
   if (bytes.length < 12 || (bytes[2] ?? 0) >= 0x80) return undefined;
   const query = tryRead(bytes);

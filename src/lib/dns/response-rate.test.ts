@@ -32,6 +32,10 @@ test('SEC-11: neighbours in an IPv4 /24 or IPv6 /56 share, others do not', () =>
   assert.ok(shares('192.0.2.1', '::ffff:192.0.2.2'));
   assert.ok(shares('2001:db8:1:200::1', '2001:db8:1:2ff::9'));
   assert.ok(!shares('2001:db8:1:200::1', '2001:db8:1:300::1'));
+  // Written short, as Node gives them.
+  assert.ok(shares('2001:db8::1', '2001:db8::abcd'));
+  assert.ok(shares('2001:db8::abcd', '2001:db8:0:ff::1'));
+  assert.ok(!shares('2001:db8::1', '2001:db8:0:100::1'));
 });
 
 test('the limit can be switched off, and its memory is bounded', () => {

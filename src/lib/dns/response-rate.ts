@@ -1,5 +1,4 @@
-import { isIPv4 } from 'node:net';
-import { type Clock, createTokenBuckets } from '../../core/index.ts';
+import { type Clock, createTokenBuckets, networkOf } from '../../core/index.ts';
 import { maxRateEntries, udpResponseBurst, udpResponsesPerSecond } from './limits.ts';
 
 /** Decides whether a network still gets full answers over UDP. */
@@ -28,14 +27,5 @@ export function createResponseRate(options: ResponseRateOptions): ResponseRate {
     clock,
     maxBuckets: maxRateEntries,
   });
-  return { allows: (address) => buckets.take(networkOf(address)).allowed };
-}
-
-function networkOf(address: string): string {
-  if (isIPv4(address)) return address.slice(0, address.lastIndexOf('.'));
-  const mapped = /^::ffff:(?<ipv4>\d+\.\d+\.\d+)\.\d+$/i.exec(address)?.groups?.['ipv4'];
-  if (mapped !== undefined) return mapped;
-  // The first 56 bits: three whole groups and half of the fourth. Short forms end earlier, which only widens them.
-  const groups = address.split(':').slice(0, 4);
-  return groups.map((group, index) => (index < 3 ? group : group.padStart(4, '0').slice(0, 2))).join(':');
+  return { allows: (address) => buckets.take(networkOf(address, { ipv4Bits: 24, ipv6Bits: 56 })).allowed };
 }

@@ -5,13 +5,13 @@ import { FetchError } from './errors.ts';
 import { createTargetGuard, hostOf, type TargetGuard, type TargetOptions } from './target-guard.ts';
 
 export interface GuardedFetchOptions extends TargetOptions {
-  /** For the whole call: look-up, connection, request, redirects, response. */
+  /** For the whole call: lookup, connection, request, redirects, response. */
   readonly timeoutMs: number;
   /** Largest response body. It is never decompressed, so this is also its size in memory. */
   readonly maxBytes: number;
   /** Redirects followed for GET, each checked like the first URL. Default 0: the redirect is returned as it is. */
   readonly maxRedirects?: number;
-  /** PEM of certificate authorities to believe instead of the system's. */
+  /** PEM of certificate authorities to trust instead of the system's. */
   readonly tlsCa?: string;
 }
 
@@ -48,7 +48,7 @@ export interface FetchResponse {
  */
 export type GuardedFetch = (url: string, init?: FetchInit) => Promise<FetchResponse>;
 
-const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** Creates a fetch that only reaches public addresses (HOOK-03, SEC-11). Connections are not kept, so nothing needs closing. */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
@@ -104,20 +104,25 @@ type FetchOnce = (url: URL, init: FetchInit, signal: AbortSignal) => Promise<Fet
 
 function createFetch(guard: TargetGuard, options: GuardedFetchOptions, once: FetchOnce): GuardedFetch {
   return async (url, init = {}) => {
-    const timeout = AbortSignal.timeout(init.timeoutMs ?? options.timeoutMs);
-    const signal = init.signal === undefined ? timeout : AbortSignal.any([timeout, init.signal]);
+    const timeout = new AbortController();
+    // `AbortSignal.timeout` would run on, and make an error with a stack, after every exchange that was in time.
+    const timer = setTimeout(() => timeout.abort(), init.timeoutMs ?? options.timeoutMs);
+    const signal =
+      init.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, init.signal]);
     try {
       const maxRedirects = init.method === 'POST' ? 0 : (options.maxRedirects ?? 0);
       return await fetchThroughRedirects(guard, guard.parse(url), maxRedirects, (target) =>
         once(target, init, signal),
       );
     } catch (error) {
-      throw translate(error, timeout);
+      throw translate(error, timeout.signal.aborted);
+    } finally {
+      clearTimeout(timer);
     }
   };
 }
 
-/** The connection was closed before an answer came, as happens to kept ones that the server has given up. */
+/** The connection was closed before an answer came, as happens to kept ones that the server has abandoned. */
 function isConnectionLost(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
@@ -127,7 +132,10 @@ function isConnectionLost(error: unknown): boolean {
  * Every new connection asks the guard for the addresses and gets no others: the addresses that were checked are the
  * ones connected to, so a name that changes between check and use (DNS rebinding) gains nothing.
  */
-function dispatcherOptions(guard: TargetGuard, options: GuardedFetchOptions): Agent.Options {
+export function dispatcherOptions(
+  guard: TargetGuard,
+  options: Pick<GuardedFetchOptions, 'timeoutMs' | 'tlsCa'>,
+): Agent.Options {
   const lookup: LookupFunction = (host, _options, callback) => {
     void lookUp(guard, host, callback);
   };
@@ -226,7 +234,7 @@ async function readBody(
   throw new FetchError('FETCH_TOO_LARGE', `The response of ${hostOf(url)} exceeds ${maxBytes} bytes`);
 }
 
-function flattenHeaders(
+export function flattenHeaders(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Record<string, string> {
   const flat: Record<string, string> = {};
@@ -236,17 +244,19 @@ function flattenHeaders(
   return flat;
 }
 
-function redirectRefused(what: string): FetchError {
+export function redirectRefused(what: string): FetchError {
   return new FetchError('FETCH_REDIRECT_REFUSED', `The server answered with ${what}`);
 }
 
-function translate(error: unknown, timeout: AbortSignal): FetchError {
+export function translate(error: unknown, isTimeOver: boolean): FetchError {
   const own = findOwnError(error);
   if (own !== undefined) return own;
-  if (timeout.aborted) return new FetchError('FETCH_TIMEOUT', 'The exchange took too long', { cause: error });
+  if (isTimeOver) return new FetchError('FETCH_TIMEOUT', 'The exchange took too long', { cause: error });
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'UND_ERR_CONNECT_TIMEOUT')
     return new FetchError('FETCH_TIMEOUT', 'Connecting took too long', { cause: error });
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT')
+    return new FetchError('FETCH_TIMEOUT', 'The server was silent for too long', { cause: error });
   if (code === 'UND_ERR_INVALID_ARG') {
     return new FetchError('FETCH_REQUEST_INVALID', 'The request cannot be sent', { cause: error });
   }

@@ -1,13 +1,19 @@
 /**
- * HTTP requests to places that a stranger may have chosen: webhooks, AIA certificates, CRLs, trust bundles.
+ * HTTP requests to places that a stranger may have chosen: webhooks, AIA certificates, CRLs, trust bundles, large files.
  *
  * Refuses targets that are not public (private, loopback, link-local, shared, multicast, IPv4 inside IPv6) at the
  * moment of connecting, credentials in URLs, other schemes than http and https, and, unless told otherwise,
  * redirects; bounds time and bytes; never decompresses (HOOK-03, SEC-11).
- * Not here: retries, caching, cookies, streams, a proxy.
- * Called by `lib/pki` (as a function passed in), `service/trust`, `service/webhook`, the server and the tools.
+ * Not here: retries, caching, cookies, a proxy.
+ * Called by `lib/pki` (as a function passed in), `service/directory`, `service/trust`, `service/webhook`, the server and the tools.
  */
 export { FetchError, fetchErrors, type FetchErrorCode } from './errors.ts';
+export {
+  createGuardedDownload,
+  type DownloadResponse,
+  type GuardedDownload,
+  type GuardedDownloadOptions,
+} from './guarded-download.ts';
 export {
   createGuardedFetch,
   createKeepingFetch,

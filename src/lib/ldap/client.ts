@@ -48,7 +48,7 @@ export interface LdapClient {
   findCertificates(lookup: CertificateLookup): Promise<LdapAnswer>;
 }
 
-/** Looks up certificates as Direct discovery does (DISC-06…08): anonymous, read-only, a connection for each look-up. */
+/** Looks up certificates as Direct discovery does (DISC-06…08): anonymous, read-only, a connection for each lookup. */
 export function createLdapClient(options: LdapClientOptions): LdapClient {
   return {
     async findCertificates({ targets, mail }) {

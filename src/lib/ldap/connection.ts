@@ -13,7 +13,7 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs: number;
 }
 
-/** A connection for one look-up: one request after the other. */
+/** A connection for one lookup: one request after the other. */
 export interface LdapConnection {
   /**
    * Sends a request, written for the id that it is given, and resolves with the messages that answer it, the last
@@ -95,7 +95,7 @@ export function openConnection({
 const closeAfterMs = 1_000;
 
 interface MessageReader {
-  /** Throws `LDAP_MESSAGE_INVALID` for what is no message, and for too many of them or too many octets. */
+  /** Throws `LDAP_MESSAGE_INVALID` for what is not a message, and for too many of them or too many octets. */
   push(chunk: Buffer): void;
 }
 

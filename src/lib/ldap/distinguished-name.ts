@@ -1,6 +1,6 @@
 // The few names of the responder: its base, and one entry for each mail value beneath it.
 
-/** A name for comparison: lower case, no blanks round separators (RFC 4514 §2.1, RFC 4518). */
+/** A name for comparison: lower case, no blanks around separators (RFC 4514 §2.1, RFC 4518). */
 export function nameKey(dn: string): string {
   return dn
     .trim()

@@ -83,7 +83,7 @@ async function searchContext(connection: LdapConnection, base: string, mail: str
   );
 }
 
-/** The attributes of all entries found. More entries than asked for are cut off by the server, which is no failure. */
+/** The attributes of all entries found. More entries than asked for are cut off by the server, which is not a failure. */
 async function search(connection: LdapConnection, parameters: SearchParameters): Promise<Attribute[]> {
   const answers = await connection.ask(
     (id) => writeSearchRequest(id, parameters),

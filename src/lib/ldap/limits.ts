@@ -4,9 +4,9 @@
 export const lookupTimeoutMs = 10_000;
 /** Connecting alone; a host that drops packets shall not use up the time of those after it. */
 export const connectTimeoutMs = 4_000;
-/** Octets taken from one server in one look-up. */
+/** Octets taken from one server in one lookup. */
 export const maxResponseOctets = 4 * 1024 * 1024;
-/** Messages taken from one server in one look-up: the entries of some naming contexts, and room. */
+/** Messages taken from one server in one lookup: the entries of some naming contexts, and room. */
 export const maxResponseMessages = 5_000;
 export const maxResponseElements = 10_000;
 /** What the server is asked to keep to; our own time limit does not depend on it. */

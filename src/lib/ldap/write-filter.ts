@@ -6,7 +6,7 @@ export function presentFilter(attribute: string): Buffer {
 }
 
 /**
- * `(&(mail=…)(|(userCertificate;binary=*)(userCertificate=*)))` (DISC-08). The value goes into a field of its own,
+ * `(&(mail=…)(|(userCertificate;binary=*)(userCertificate=*)))` (DISC-08). The value goes into its own field,
  * so that nothing in it can be taken for a filter.
  */
 export function discoveryFilter(mail: string): Buffer {

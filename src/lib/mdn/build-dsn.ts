@@ -1,7 +1,7 @@
 import { formatDate, formatHeader } from '../mime/index.ts';
 import { buildReport, copiedMessageId } from './build-report.ts';
 import { MdnError } from './errors.ts';
-import type { DsnAction } from './notice.ts';
+import type { DsnAction } from './mdn-or-dsn.ts';
 
 export interface DsnRecipientInput {
   readonly finalRecipient: string;

@@ -4,9 +4,9 @@ import { finalDeliveryField } from './final-delivery.ts';
 
 export interface MdnInput {
   readonly disposition: 'processed' | 'dispatched' | 'failed';
-  /** The local recipient that the notice speaks for; also its From. */
+  /** The local recipient that the MDN speaks for; also its From. */
   readonly finalRecipient: string;
-  /** Where the notice goes. */
+  /** Where the MDN goes. */
   readonly originalSender: string;
   /** The original's Message-ID as it stood there; undefined if it had none. */
   readonly originalMessageId: string | undefined;
@@ -15,7 +15,7 @@ export interface MdnInput {
   readonly messageId: string;
   /** For people. Must not tell anything of the original's content. */
   readonly text?: string;
-  /** The sender asked for final delivery; a dispatched notice then carries the field that confirms it. */
+  /** The sender asked for final delivery; a dispatched MDN then carries the field that confirms it. */
   readonly isFinalDelivery?: boolean;
   /** Why it failed; for `failed` only. */
   readonly failureText?: string;
@@ -29,7 +29,7 @@ const texts = {
 
 /**
  * Builds a disposition notification (RFC 8098) as an RFC 5322 message, to be sealed like any other (MDN-03): one recipient,
- * no part of the original, no request for a notice (MDN-01a, MDN-04 to MDN-08, MDN-10). Throws MimeError.
+ * no part of the original, no request for an MDN (MDN-01a, MDN-04 to MDN-08, MDN-10). Throws MimeError.
  */
 export function buildMdn(input: MdnInput): Buffer {
   const title = input.disposition.charAt(0).toUpperCase() + input.disposition.slice(1);

@@ -1,10 +1,10 @@
 /**
- * Writes and reads the notices of Direct: disposition notifications (MDN, RFC 8098, formerly RFC 3798 and RFC 2298) and
- * delivery status notifications (DSN, RFC 3464), both in a multipart/report (RFC 6522), and the request for final
+ * Writes and reads the MDNs and DSNs of Direct: disposition notifications (RFC 8098, formerly RFC 3798 and RFC 2298) and
+ * delivery status notifications (RFC 3464), both in a multipart/report (RFC 6522), and the request for final
  * delivery (Implementation Guide for Delivery Notification in Direct).
  *
  * Writing is strict, so that the public test tools accept it; reading takes what peers send: other cases, blanks, blank
- * lines, missing fields, missing last boundary. A notice read here proves nothing before its signature is verified.
+ * lines, missing fields, missing last boundary. What is read here proves nothing before its signature is verified.
  * Not supported: MDN gateways, success DSNs on request (RFC 3461).
  *
  * Called by lib/direct, service/delivery and service/messaging. Pure and synchronous.
@@ -13,5 +13,5 @@ export { buildDsn, type DsnInput, type DsnRecipientInput } from './build-dsn.ts'
 export { buildMdn, type MdnInput } from './build-mdn.ts';
 export { MdnError, mdnErrors, type MdnErrorCode } from './errors.ts';
 export { finalDeliveryField, finalDeliveryHeaders, requestsFinalDelivery } from './final-delivery.ts';
-export type { Disposition, DsnAction, DsnNotice, DsnRecipient, MdnNotice, Notice } from './notice.ts';
-export { isReport, readNotice } from './read-notice.ts';
+export type { Disposition, DsnAction, Dsn, DsnRecipient, Mdn, MdnOrDsn } from './mdn-or-dsn.ts';
+export { isReport, readMdnOrDsn } from './read-mdn-or-dsn.ts';

@@ -1,6 +1,6 @@
 import { decodeBody, parseEntity, readMessageIds, unwrapEntity, type MimeEntity } from '../mime/index.ts';
-import type { DsnAction, DsnNotice, DsnRecipient } from './notice.ts';
-import type { ReportSource } from './read-notice.ts';
+import type { DsnAction, Dsn, DsnRecipient } from './mdn-or-dsn.ts';
+import type { ReportSource } from './read-mdn-or-dsn.ts';
 import { readRecipientField } from './recipient-field.ts';
 import { mergeBlocks, type FieldBlock } from './report-fields.ts';
 import { threadIds } from './thread-ids.ts';
@@ -14,10 +14,7 @@ const actions: ReadonlySet<string> = new Set<DsnAction>([
 ]);
 
 /** Reads a delivery status notification (RFC 3464 §2); `parts` are those of the report. */
-export function readDsn(
-  { message, reporter, blocks }: ReportSource,
-  parts: readonly MimeEntity[],
-): DsnNotice {
+export function readDsn({ message, reporter, blocks }: ReportSource, parts: readonly MimeEntity[]): Dsn {
   const [perMessage, recipientBlocks] = separateBlocks(blocks);
   return {
     kind: 'dsn',

@@ -1,7 +1,7 @@
 import { decodeWords, readMessageIds, stripComments } from '../mime/index.ts';
 import { finalDeliveryField } from './final-delivery.ts';
-import type { Disposition, MdnNotice } from './notice.ts';
-import type { ReportSource } from './read-notice.ts';
+import type { Disposition, Mdn } from './mdn-or-dsn.ts';
+import type { ReportSource } from './read-mdn-or-dsn.ts';
 import { readRecipientField } from './recipient-field.ts';
 import { mergeBlocks, type FieldBlock } from './report-fields.ts';
 import { threadIds } from './thread-ids.ts';
@@ -18,7 +18,7 @@ const dispositions: ReadonlySet<string> = new Set<Disposition>([
 const failures: ReadonlySet<string | undefined> = new Set(['failed', 'denied', 'error']);
 
 /** Reads a disposition notification; blank lines between its fields do not matter. */
-export function readMdn({ message, reporter, blocks }: ReportSource): MdnNotice {
+export function readMdn({ message, reporter, blocks }: ReportSource): Mdn {
   const fields = mergeBlocks(blocks);
   const { disposition, modifiers } = readDisposition(fields.get('disposition') ?? '');
   const ownIds = readMessageIds(fields.get('original-message-id') ?? '');
@@ -38,7 +38,7 @@ export function readMdn({ message, reporter, blocks }: ReportSource): MdnNotice 
 }
 
 /** `automatic-action/MDN-sent-automatically; processed/error` (RFC 8098 §3.2.6), in any case and with any blanks. */
-function readDisposition(value: string): Pick<MdnNotice, 'disposition' | 'modifiers'> {
+function readDisposition(value: string): Pick<Mdn, 'disposition' | 'modifiers'> {
   const type =
     stripComments(value)
       .split(';')

@@ -3,7 +3,7 @@ import type { MimeEntity } from './mime-entity.ts';
 
 /**
  * Why two readers may see different fields in this header section, in words; undefined if they cannot: NUL, a bare CR, bare LF among CRLF
- * (RFC 5322 §2.2), or a From or Sender field behind a line that is no field, or behind one of blanks, which some take for the end.
+ * (RFC 5322 §2.2), or a From or Sender field behind a line that is not a field, or behind one of blanks, which some take for the end.
  */
 export function findHeaderAmbiguity(entity: MimeEntity): string | undefined {
   const bytes = viewAsBuffer(entity.bytes);
@@ -17,7 +17,7 @@ export function findHeaderAmbiguity(entity: MimeEntity): string | undefined {
     return 'a From or Sender field behind a line of blanks';
   const isEnded = bodyStart === bytes.length || /(?:^|\n)\r?\n$/.test(header);
   if (!isEnded && hidesSender(bytes, bodyStart))
-    return 'a From or Sender field behind a line that is no field';
+    return 'a From or Sender field after a line that is not a field';
   return undefined;
 }
 

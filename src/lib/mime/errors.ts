@@ -7,7 +7,7 @@ export const mimeErrors = {
   MIME_TOO_MANY_PARTS: { kind: 'too-large' },
   /** A header section over `maxHeaderBytes`, over `maxHeaderFields`, or a field over `maxHeaderFieldBytes`. */
   MIME_HEADER_TOO_LARGE: { kind: 'too-large' },
-  /** A header value that holds CR, LF or NUL, or a name that is no field name. */
+  /** A header value that holds CR, LF or NUL, or a name that is not a field name. */
   MIME_HEADER_UNSAFE: { kind: 'invalid-input' },
   /** A header that the writer sets itself, or that must never be sent (Bcc). */
   MIME_HEADER_FORBIDDEN: { kind: 'invalid-input' },

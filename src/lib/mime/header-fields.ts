@@ -27,7 +27,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads the header section at the start of the bytes (RFC 5322 §2.2), leniently: bare LF, blanks before the colon and before the
- * first field, a leading mbox line and a byte order mark are accepted, and a line that is no field starts the body. Throws
+ * first field, a leading mbox line and a byte order mark are accepted, and a line that is not a field starts the body. Throws
  * MIME_HEADER_TOO_LARGE.
  */
 export function readHeaderSection(bytes: Buffer, limits: MimeLimits): HeaderSection {
@@ -48,7 +48,7 @@ export function readHeaderSection(bytes: Buffer, limits: MimeLimits): HeaderSect
 }
 
 /**
- * Blanks before the very first line cannot be folding: they are dropped before a field, and a line that is none is passed over with
+ * Blanks before the very first line cannot be folding: they are dropped before a field, and a line that is none is skipped with
  * them if a field follows. Else they belong to a body without header section.
  */
 function startOfFields(bytes: Buffer, limits: MimeLimits): number {
@@ -70,7 +70,7 @@ function endOfField(bytes: Buffer, start: number, limits: MimeLimits): number {
     end = lineFeed < 0 ? bytes.length : lineFeed + 1;
     if (isBlankLine(bytes, lineStart, end)) return lineStart === start ? end : lineStart;
     if (end - start > limits.maxHeaderFieldBytes) {
-      // A line that is no field begins a body without header section: it may be as long as it likes.
+      // A line that is not a field begins a body without header section: it may be as long as it likes.
       if (!hasFieldName(bytes, start)) return end;
       throw new MimeError('MIME_HEADER_TOO_LARGE', 'A header field is too large');
     }

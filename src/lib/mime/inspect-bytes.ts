@@ -18,7 +18,7 @@ const eachBlank = 0x20202020;
 const eachTopBit = 0x80808080;
 
 /**
- * Looks at every byte, but one by one only at control characters: printable ones are passed over four at a time, and lines that
+ * Looks at every byte, but one by one only at control characters: printable ones are skipped four at a time, and lines that
  * are as long as the one before, as nearly all of a large message are, in one go. The messages that pass here have 25 MB.
  */
 export function inspectBytes(input: Uint8Array): ByteTraits {

@@ -13,7 +13,7 @@ export interface Mailbox {
 
 /**
  * Reads the mailboxes of an address header, leniently (RFC 5322 §3.4, §4.4): groups are flattened, routes dropped, display
- * names decoded. Items without an address are left out.
+ * names decoded. Items without an address are omitted.
  */
 export function readMailboxes(headerValue: string): Mailbox[] {
   const mailboxes: Mailbox[] = [];

@@ -7,7 +7,7 @@ export type Binding = 'address' | 'domain';
 const ascii = /^[\x21-\x7e]+$/;
 
 /**
- * Tells whether subjectAltName binds the certificate to the address: an rfc822Name equal to the whole address, or a dNSName equal
+ * Returns whether subjectAltName binds the certificate to the address: an rfc822Name equal to the whole address, or a dNSName equal
  * to its domain, both without regard to case (AS-02, AS-10). Parent domains, wildcards and the subject's emailAddress do not bind
  * (AS-11, AS-12). Says nothing about trust.
  */

@@ -20,7 +20,7 @@ const maxCertificatesInSet = 2_000;
 
 /**
  * Reads every certificate of a file: PEM with any number of blocks, one DER certificate, or PKCS#7 (p7b, p7c; DER or BER, with or
- * without text armour). Order is kept; other blocks, CRLs and signatures are passed over.
+ * without text armour). Order is kept; other blocks, CRLs and signatures are skipped.
  *
  * Errors: `PKI_CERTIFICATE_SET_MALFORMED` if there is no certificate in it, `PKI_CERTIFICATE_MALFORMED`, `PKI_TOO_MANY_CERTIFICATES`.
  */

@@ -25,7 +25,7 @@ import { derOf } from './pem.ts';
 import { readPublicKeyInfo, type KeyType } from './public-key-info.ts';
 import { findRsaFault } from './rsa-key.ts';
 
-/** An X.509 certificate as it was received, read but not believed. Immutable; `der` alone carries it to another thread. */
+/** An X.509 certificate as it was received, read but not verified. Immutable; `der` alone carries it to another thread. */
 export interface Certificate {
   readonly der: Uint8Array;
   /** SHA-256 of `der`, hex in lower case. */
@@ -92,7 +92,7 @@ const cached = new LRUCache<string, Certificate>({ maxSize: maxCachedBytes });
 
 /**
  * Reads one certificate from DER or from PEM (RFC 5280 §4.1). The encoding must be DER: what is not (an overlong length, bytes
- * behind the end, an extension given twice) cannot be told apart from a forgery attempt. The same bytes give the same object while it
+ * after the end, an extension given twice) cannot be told apart from a forgery attempt. The same bytes give the same object while it
  * is cached; nothing of it depends on the time or on anybody's trust.
  *
  * Errors: `PKI_CERTIFICATE_MALFORMED`, `PKI_TOO_LARGE`.

@@ -33,7 +33,7 @@ export function checkEndEntity(
   rules: EndEntityRules,
 ): Binding | undefined {
   const { policy, address } = rules;
-  // Before binding: a name with NUL or blanks in it can be read two ways, so none of the names is believed.
+  // Before binding: a name with NUL or blanks in it can be read two ways, so all of its names are refused.
   if (certificate.hasMalformedNames)
     throw refusal('PKI_NAME_MALFORMED', certificate, 'a subjectAltName with characters out of place');
   const binding = address === undefined ? undefined : isBoundTo(certificate, address);

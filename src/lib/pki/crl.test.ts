@@ -71,7 +71,7 @@ describe('readCrl', () => {
     );
   });
 
-  test('SEC-11 whatever bytes come: a list or a coded refusal, and never a believed one', () => {
+  test('SEC-11 whatever bytes come: a list or a coded refusal, and never a valid one', () => {
     const revoked = [{ serialNumber: Buffer.of(1), revokedAt: thisUpdate, reason: 'keyCompromise' as const }];
     const seed = createCrl({ issuer, thisUpdate, nextUpdate, revoked });
     fc.assert(

@@ -35,7 +35,7 @@ export const crlReasons = [
 
 export type CrlReason = (typeof crlReasons)[number];
 
-/** A CRL as received, read but not believed. */
+/** A CRL as received, read but not verified. */
 export interface Crl {
   readonly issuerKey: string;
   readonly thisUpdate: Date;

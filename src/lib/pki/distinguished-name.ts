@@ -1,10 +1,10 @@
 import { childAt, readOid, readText, sequenceItems, setItems, type Asn1 } from '../asn1/index.ts';
 
-/** One `type=value` of a distinguished name; the value is absent if it is no text. */
+/** One `type=value` of a distinguished name; the value is absent if it is not text. */
 export interface NameAttribute {
   readonly oid: string;
   readonly value?: string;
-  /** What two attributes must share to be equal: folded text, or the exact bytes of what is no text. */
+  /** What two attributes must share to be equal: folded text, or the exact bytes of what is not text. */
   readonly key: string;
 }
 

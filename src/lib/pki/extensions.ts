@@ -185,7 +185,7 @@ function readCrlPoints(node: Asn1): { urls: string[]; keys: string[] } {
   const keys: string[] = [];
   for (const point of sequenceItems(node)) {
     const names = distributionPointNames(point.children.find((part) => isContext(part, 0)));
-    // A point with reasons or a CRL issuer of its own leads to a partial or indirect CRL, which is refused anyway.
+    // A point with reasons or its own CRL issuer leads to a partial or indirect CRL, which is refused anyway.
     if (point.children.some((part) => isContext(part, 1) || isContext(part, 2))) continue;
     urls.push(...readUris(names));
     keys.push(...generalNameKeys(names));

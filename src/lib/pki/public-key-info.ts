@@ -40,7 +40,7 @@ export function readPublicKeyInfo(node: Asn1): PublicKeyInfo {
     return { ...base, keyType: 'rsa', keyBits: modulusBits(bytes) };
   }
   if (algorithmOid === oids.ecPublicKey) {
-    // Explicit curve parameters (RFC 5480 §2.1.1 forbids them) fail here, for they are no OID.
+    // Explicit curve parameters (RFC 5480 §2.1.1 forbids them) fail here, because they are not an OID.
     const curveOid = readOid(childAt(algorithm, 1));
     const curve = curves[curveOid];
     return { ...base, keyType: 'ec', keyBits: curve?.keyBits ?? 0, curve: curve?.name ?? curveOid };

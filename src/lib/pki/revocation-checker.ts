@@ -35,14 +35,14 @@ const maxPoints = 4;
 
 /**
  * Creates the check of TRUST-06: the CRL from the certificate's distribution points over HTTP, verified, and cached until its
- * nextUpdate. A list that cannot be had or believed makes the answer `unknown`, never `good`; what follows from that is the
+ * nextUpdate. A list that cannot be fetched or is not valid makes the answer `unknown`, never `good`; what follows from that is the
  * caller's policy. Time comes with each query. Errors: `PKI_FETCH_LIMIT` if the query's budget is used up.
  */
 export function createRevocationChecker(options: RevocationCheckerOptions): RevocationChecker {
   const lists = new LRUCache<string, CachedList>({ max: options.maxLists ?? 200 });
   const share = createSharedWork<CachedList>();
   const obtain = async (url: string, query: RevocationQuery): Promise<CachedList> => {
-    // The issuer is part of the key: a list is believed for the issuer it was verified against, and for no other.
+    // The issuer is part of the key: a list counts for the issuer it was verified against, and for no other.
     const key = `${query.issuer.fingerprint} ${url}`;
     const cached = lists.get(key);
     if (cached !== undefined && isFresh(cached, query.at, options)) return cached;

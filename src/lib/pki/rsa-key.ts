@@ -8,7 +8,7 @@ const smallPrimes = listPrimes(752);
 
 /**
  * What is wrong with the numbers of an RSAPublicKey (RFC 8017 §A.1.1), whatever its length; undefined if nothing is. An exponent of 1 makes
- * encryption and signatures the identity; an even one, or an even modulus, is no RSA key at all (NIST SP 800-89 §5.3.3).
+ * encryption and signatures the identity; an even one, or an even modulus, is not an RSA key at all (NIST SP 800-89 §5.3.3).
  * Errors: those of lib/asn1.
  */
 export function findRsaFault(keyDer: Uint8Array): string | undefined {
@@ -17,7 +17,7 @@ export function findRsaFault(keyDer: Uint8Array): string | undefined {
   if (numbers.length !== 2) return 'not two numbers';
   if (exponent < minExponent || exponent >= maxExponent || isEven(exponent))
     return 'an exponent that is not allowed';
-  if (modulus <= 0n || isEven(modulus)) return 'a modulus that is no product of two primes';
+  if (modulus <= 0n || isEven(modulus)) return 'a modulus that is not a product of two primes';
   if (smallPrimes.some((prime) => modulus % prime === 0n)) return 'a modulus with a small factor';
   return undefined;
 }

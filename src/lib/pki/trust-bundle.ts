@@ -21,7 +21,7 @@ import { isPem, readPem } from './pem.ts';
 export interface TrustBundle {
   /** Without repetitions, in the order of the bundle. */
   readonly anchors: readonly Certificate[];
-  /** The XML beside the certificates (BUNDLE-02), as text. Not interpreted. */
+  /** The XML next to the certificates (BUNDLE-02), as text. Not interpreted. */
   readonly metadata?: string;
   /** The configured signer's signature was verified. */
   readonly isSigned: boolean;

@@ -2,9 +2,9 @@
 export interface TrustPolicy {
   /** AS-14. */
   readonly minRsaBits: number;
-  /** AS-20: believe certificates (not anchors) whose own signature is made with SHA-1. */
+  /** AS-20: accept certificates (not anchors) whose own signature is made with SHA-1. */
   readonly allowSha1Certificates: boolean;
-  /** TRUST-07: whether a path without a usable CRL is proved with a warning or refused. `off` asks for no CRL at all. */
+  /** TRUST-07: whether a path without a usable CRL is accepted with a warning or refused. `off` asks for no CRL at all. */
   readonly revocation: 'soft-fail' | 'hard-fail' | 'off';
   /** AS-17: accept an end-entity certificate that says it is a CA. */
   readonly allowCaAsEndEntity: boolean;

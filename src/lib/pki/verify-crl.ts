@@ -6,7 +6,7 @@ import { oids } from './oids.ts';
 import { verifySignature } from './verify-signature.ts';
 
 export interface CrlRules {
-  /** Whose CRL it must be: the issuer of the certificate asked about, already proved. */
+  /** Whose CRL it must be: the issuer of the certificate asked about, already validated. */
   readonly issuer: Certificate;
   /** Certificates among which a CRL signer of the issuer's name may be. */
   readonly candidates: readonly Certificate[];

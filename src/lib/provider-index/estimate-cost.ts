@@ -1,6 +1,6 @@
 import { compileOnce } from './compile-filter.ts';
 import type { FilterContext } from './filter-context.ts';
-import type { ProviderFilter, ProviderQuery } from './types.ts';
+import type { Alternative, ProviderFilter, ProviderQuery } from './types.ts';
 
 // Circles up to this size are looked through at once.
 const smallRadiusMiles = 25;
@@ -8,16 +8,26 @@ const smallRadiusMiles = 25;
 const unknownShare = 0.125;
 // Ordering by several fields looks at a whole group of the first one.
 const groupShare = 0.1;
+// The first row of each NPI is found by looking at the set of all.
+const personShare = 0.5;
 
 /** A rough number of rows that a query looks at, from what is known without carrying it out. */
 export function estimateCost(
-  { filters, radius, sort }: Pick<ProviderQuery, 'filters' | 'radius' | 'sort'>,
+  { filters, alternatives = [], ids, radius, sort, distinct }: Omit<ProviderQuery, 'offset' | 'limit'>,
   context: FilterContext,
 ): number {
   const selected = filters.map((filter) => estimateRows(filter, context));
+  for (const group of alternatives)
+    selected.push(group.reduce((sum, filters) => sum + estimateAll(filters, context), 0));
+  if (ids !== undefined) selected.push(ids.length);
   if (radius !== undefined && radius.miles > smallRadiusMiles) selected.push(context.rowCount * unknownShare);
   if (selected.length > 0) return Math.min(...selected);
+  if (distinct?.kind === 'person') return context.rowCount * personShare;
   return sort.length > 1 ? context.rowCount * groupShare : 0;
+}
+
+function estimateAll(filters: Alternative, context: FilterContext): number {
+  return Math.min(context.rowCount, ...filters.map((filter) => estimateRows(filter, context)));
 }
 
 function estimateRows(filter: ProviderFilter, context: FilterContext): number {

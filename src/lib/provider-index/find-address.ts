@@ -72,7 +72,8 @@ function both(a: Selector, b: Selector, context: FilterContext): Selector {
   return bits === undefined ? a : { kind: 'bits', bits, count };
 }
 
-function either(parts: readonly Selector[], { rowCount, pool }: FilterContext): Selector {
+/** The rows of any of the selectors. */
+export function either(parts: readonly Selector[], { rowCount, pool }: FilterContext): Selector {
   const [most, ...others] = parts.toSorted((a, b) => b.count - a.count);
   if (most === undefined) return { kind: 'rows', rows: new Uint32Array(0), count: 0 };
   if (others.length === 0 || most.count === rowCount) return most;

@@ -7,6 +7,12 @@
  * Knows no parameter names, no gazetteer and no storage; service/directory turns requests into queries.
  */
 export {
+  type AddressList,
+  type Alternative,
+  type Distinct,
+  type EntityHash,
+  type EntityKind,
+  type EntitySeed,
   type IndexBuilder,
   type IndexChanges,
   type IndexLayout,
@@ -17,13 +23,16 @@ export {
   type RecordFormat,
   type RadiusFilter,
   type SearchResult,
+  type SharedEntities,
   type SharedIndexBytes,
   type SortKey,
 } from './types.ts';
 export { ProviderIndexError, providerIndexErrors } from './errors.ts';
 export { createIndexBuilder, type IndexBuilderOptions } from './build/index-builder.ts';
 export { openIndex, type OpenIndexOptions } from './open-index.ts';
+export { hashOfEntity, filtersOfEntity } from './distinct/entity-hash.ts';
+export { findEntities } from './distinct/find-entities.ts';
 export { findRecords } from './changes/find-records.ts';
 export { openChangedIndex } from './changes/open-changed-index.ts';
-export { readSnapshot, snapshotVersion, writeSnapshot } from './snapshot.ts';
+export { readSnapshot, snapshotVersion, verifySnapshot, writeSnapshot } from './snapshot.ts';
 export { createSearchPool, type FoundPage, type SearchPool, type SearchPoolOptions } from './search-pool.ts';

@@ -8,15 +8,21 @@ import { estimateCost } from './estimate-cost.ts';
 import { groupsEqualTo } from './find-groups.ts';
 import { openGramIndex, type GramIndex } from './grams.ts';
 import { createBitsPool, intersect, type Matches } from './intersect.ts';
+import { listAddresses } from './list-addresses.ts';
 import { isRowOrder, orderPage } from './order/order-page.ts';
 import { countRings } from './order/walk-rings.ts';
 import { orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
 import { circleOf, milesToPoint, openPointMap, selectCircle, type Circle } from './points.ts';
+import { placeOfHash } from './distinct/build-entities.ts';
+import { findById } from './distinct/find-by-id.ts';
+import { onePerPerson } from './distinct/one-per-person.ts';
+import { either } from './find-address.ts';
 import { createRecordWriter } from './write-records.ts';
 import { readRecord } from './read-record.ts';
 import type { Selector } from './selector.ts';
 import { openTextColumn, type TextColumn } from './text-column.ts';
 import type {
+  Alternative,
   PartSize,
   ProviderIndex,
   ProviderQuery,
@@ -29,6 +35,8 @@ import type {
 export interface IndexPart {
   readonly index: ProviderIndex;
   readonly context: IndexContext;
+  /** A search among the rows that further conditions select; what is distinct about organizations and places is one of these. */
+  searchAmong(query: ProviderQuery, selectors: readonly Selector[]): SearchResult;
 }
 
 export type IndexContext = FilterContext & OrderContext;
@@ -46,17 +54,23 @@ export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): 
 /** For who combines several indexes: their rows are compared and found by what lies beneath. */
 export function openPart(bytes: SharedIndexBytes, { shortResult = 4096 }: OpenIndexOptions = {}): IndexPart {
   const context = openContext(bytes, shortResult);
+  const searchAmong: IndexPart['searchAmong'] = (query, selectors) => {
+    try {
+      return search(query, selectors, context);
+    } finally {
+      endQuery(context);
+    }
+  };
   const index: ProviderIndex = {
     recordCount: context.rowCount,
     bytes,
-    search(query) {
-      try {
-        return search(query, context);
-      } finally {
-        endQuery(context);
-      }
-    },
+    search: (query) => searchAmong(query, firstRows(query)),
     findByNpi: (npi) => findByNpi(npi, context),
+    findById: (id) => findById(id, context),
+    findEntity(kind, hash, { [kind]: arrays }) {
+      const place = placeOfHash(arrays, hash);
+      return place < 0 ? undefined : arrays.rows[place];
+    },
     record: (row) => readRecord(row, context),
     writeRecords: createRecordWriter(context),
     estimateCost(query) {
@@ -64,8 +78,15 @@ export function openPart(bytes: SharedIndexBytes, { shortResult = 4096 }: OpenIn
       return estimateCost(query, context);
     },
     memory: () => memoryOf(bytes),
+    addresses: listAddresses(context),
   };
-  return { index, context };
+  return { index, context, searchAmong };
+}
+
+function firstRows({ distinct }: ProviderQuery): Selector[] {
+  if (distinct === undefined || distinct.kind === 'person') return [];
+  const { rows, bits } = distinct.entities[distinct.kind];
+  return [{ kind: 'bits', bits, count: rows.length }];
 }
 
 function endQuery({ compiled, pool }: IndexContext): void {
@@ -103,11 +124,15 @@ function openContext(bytes: SharedIndexBytes, shortResult: number): IndexContext
   };
 }
 
-function search(query: ProviderQuery, context: IndexContext): SearchResult {
+function search(query: ProviderQuery, selectors: readonly Selector[], context: IndexContext): SearchResult {
   checkQuery(query);
   const steps = stepsOf(query, context);
   const circle = query.radius === undefined ? undefined : circleOf(query.radius);
-  const matches = find(query, steps, circle, context);
+  const filters = [...compileSelectors(query, context), ...selectors];
+  const matches =
+    query.distinct?.kind === 'person'
+      ? onePerPerson(filters, context)
+      : find(filters, steps, circle, context);
   const totalCount = matches.count;
   const [from, to] = windowOf(query, totalCount);
   const rows = orderPage({ matches, steps, circle, from, to }, context);
@@ -120,12 +145,11 @@ function search(query: ProviderQuery, context: IndexContext): SearchResult {
 }
 
 function find(
-  query: ProviderQuery,
+  filters: readonly Selector[],
   steps: readonly OrderStep[],
   circle: Circle | undefined,
   context: IndexContext,
 ): Matches {
-  const filters = compileSelectors(query, context);
   if (circle === undefined) return intersect(filters, context, isRowOrder(steps));
   return steps[0]?.kind === 'distance'
     ? findByDistance(filters, circle, context)
@@ -150,19 +174,47 @@ function windowOf({ offset, limit }: ProviderQuery, count: number): [from: numbe
   return [Math.min(offset, count), Math.min(offset + limit, count)];
 }
 
-function checkQuery({ offset, limit, radius }: ProviderQuery): void {
+function checkQuery({ offset, limit, radius, distinct }: ProviderQuery): void {
   const isPage = Number.isSafeInteger(offset) && offset >= 0 && Number.isSafeInteger(limit) && limit >= 0;
   const isCircle =
     radius === undefined ||
     (Math.abs(radius.latitude) <= 90 && Math.abs(radius.longitude) <= 180 && radius.miles >= 0);
   if (!isPage || !isCircle)
     throw new ProviderIndexError('INDEX_QUERY_INVALID', 'The page or the radius of a query is faulty.');
+  if (distinct?.kind === 'person' && radius !== undefined)
+    throw new ProviderIndexError('INDEX_QUERY_INVALID', 'Persons are not looked for in a radius.');
 }
 
 function compileSelectors(query: ProviderQuery, context: IndexContext): Selector[] {
-  return query.filters
+  const { filters, alternatives, ids } = query;
+  const selectors = filters.map((filter) => compileOnce(filter, context));
+  for (const group of alternatives ?? []) selectors.push(selectAny(group, context));
+  if (ids !== undefined) selectors.push(selectIds(ids, context));
+  return selectors.filter(
+    (selector): selector is Selector => selector !== undefined && selector.count < context.rowCount,
+  );
+}
+
+// Undefined if one of the alternatives fits every row.
+function selectAny(group: readonly Alternative[], context: IndexContext): Selector | undefined {
+  const selectors = group.map((filters) => selectAll(filters, context));
+  const known = selectors.filter((selector) => selector !== undefined);
+  return known.length < selectors.length ? undefined : either(known, context);
+}
+
+function selectAll(filters: Alternative, context: IndexContext): Selector | undefined {
+  const selectors = filters
     .map((filter) => compileOnce(filter, context))
-    .filter((selector): selector is Selector => selector !== undefined && selector.count < context.rowCount);
+    .filter((selector) => selector !== undefined);
+  if (selectors.length < 2) return selectors[0];
+  const { count, rows, bits } = intersect(selectors, context);
+  if (rows !== undefined) return { kind: 'rows', rows, count };
+  return bits && { kind: 'bits', bits, count };
+}
+
+function selectIds(ids: readonly number[], context: IndexContext): Selector {
+  const found = [...new Set(ids)].map((id) => findById(id, context)).filter((row) => row !== undefined);
+  return { kind: 'rows', rows: Uint32Array.from(found), count: found.length };
 }
 
 /** The criteria of a query's order; the id comes after them. */

@@ -19,9 +19,56 @@ export interface SortKey {
   readonly isDescending: boolean;
 }
 
+/** Filters that hold together. */
+export type Alternative = readonly ProviderFilter[];
+
+/** What several records can be about. */
+export type EntityKind = 'organization' | 'place';
+
+/** One record for each person, organization or place among the records that match (docs/provider-index.md). */
+export type Distinct =
+  | { readonly kind: 'person' }
+  | { readonly kind: EntityKind; readonly entities: SharedEntities };
+
+/** Keeps the hashes of entities from being steered by whoever writes records. */
+export interface EntitySeed {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** 64 bits in two unsigned halves. */
+export interface EntityHash {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The organizations and places of an index, in shared memory. */
+export interface SharedEntities {
+  /** Another one for each index. */
+  readonly version: number;
+  readonly seed: EntitySeed;
+  readonly organization: EntityArrays;
+  readonly place: EntityArrays;
+}
+
+export interface EntityArrays {
+  /** In the order of their hashes: the first row of each entity, and the halves of the hash. */
+  readonly rows: Uint32Array;
+  readonly low: Uint32Array;
+  readonly high: Uint32Array;
+  /** The first rows as a set. */
+  readonly bits: Uint32Array;
+}
+
 /** All filters must hold. An empty `sort` means by distance with a radius, else by NPI. The last tie-break is the id, ascending. */
 export interface ProviderQuery {
   readonly filters: readonly ProviderFilter[];
+  /** Of each group one alternative must hold, with all of its filters. */
+  readonly alternatives?: readonly (readonly Alternative[])[];
+  /** Only records with one of these ids. */
+  readonly ids?: readonly number[];
+  /** Persons not together with a radius; organizations and places only by fields that make them one. */
+  readonly distinct?: Distinct;
   readonly radius?: RadiusFilter;
   readonly sort: readonly SortKey[];
   readonly offset: number;
@@ -67,7 +114,7 @@ export interface SharedIndexBytes {
   readonly parts: readonly SharedArrayBuffer[];
 }
 
-/** What has changed since an index was built, as two small indexes beside it. */
+/** What has changed since an index was built, as two small indexes next to it. */
 export interface IndexChanges {
   /** Records that were not there, or were different. */
   readonly added: SharedIndexBytes;
@@ -81,6 +128,17 @@ export interface PartSize {
   readonly bytes: number;
 }
 
+/** The Direct addresses of an index, case-folded, by domain. */
+export interface AddressList {
+  /** Every row number is below it; not every number below it is a row. */
+  readonly rowLimit: number;
+  /** Each once, in lower case. */
+  domains(): readonly string[];
+  rowsOf(domain: string): Uint32Array;
+  /** Empty for a row without an address. */
+  addressOf(row: number): string;
+}
+
 /** A read-only view over {@link SharedIndexBytes}. Its working memory belongs to one thread. */
 export interface ProviderIndex {
   readonly recordCount: number;
@@ -88,18 +146,27 @@ export interface ProviderIndex {
   search(query: ProviderQuery): SearchResult;
   /** Rows with that NPI, by id; empty when there is none. */
   findByNpi(npi: string): Uint32Array;
+  /** The row of the record with that id. */
+  findById(id: number): number | undefined;
+  /** The row that stands for an organization or a place. */
+  findEntity(kind: EntityKind, hash: EntityHash, entities: SharedEntities): number | undefined;
   record(row: number): ProviderRecord;
   /** UTF-8 text of the page's records, with commas between them. */
   writeRecords(page: Pick<SearchResult, 'rows' | 'distances'>, format: RecordFormat): Uint8Array;
   /** A rough number of record visits that the query costs; decides whether it runs in a worker. */
   estimateCost(query: ProviderQuery): number;
   memory(): readonly PartSize[];
+  readonly addresses: AddressList;
 }
 
 export interface IndexBuilder {
   add(record: ProviderRecord): void;
-  /** The same from texts in the order of `textFields`. */
-  addTexts(id: number, texts: readonly string[], latitude?: number, longitude?: number): void;
+  /**
+   * The same from UTF-8: the texts in the order of `textFields`, then latitude and longitude in decimal digits, or blank.
+   * `spans` has the first and the end byte of each. `bytes` must not change until records come from another array, or
+   * until `finish`.
+   */
+  addBytes(id: number, bytes: Uint8Array, spans: Uint32Array): void;
   /** Ends the building; the builder is empty and unusable afterwards. */
   finish(): SharedIndexBytes;
   /** The same with a second thread: faster for large indexes. Throws what the thread throws, or THREAD_LOST. */

@@ -30,6 +30,8 @@ export interface ProviderField {
   readonly directTrust: readonly string[];
   /** The version of stored records that first has the field. */
   readonly since: number;
+  /** Kept with the record and filled like the others, but neither shown in answers, nor searched, nor sorted by. */
+  readonly isInternal?: true;
 }
 
 export const providerFields = [
@@ -163,10 +165,28 @@ export const providerFields = [
     directTrust: ['organization_phone', 'organization_phone_number'],
     since: 1,
   },
+  {
+    field: 'excluded',
+    wireName: 'prov_excluded',
+    match: 'exact',
+    description: '`true` for a provider on the exclusion list of HHS.',
+    example: 'true',
+    directTrust: [],
+    since: 2,
+    isInternal: true,
+  },
 ] as const satisfies readonly ProviderField[];
 
-export type TextField = (typeof providerFields)[number]['field'];
-export type WireName = (typeof providerFields)[number]['wireName'];
+type Entry = (typeof providerFields)[number];
+type ShownEntry = Exclude<Entry, { readonly isInternal: true }>;
+
+/** The fields of the specification: in answers, parameters and their documentation. */
+export const shownFields: readonly ShownEntry[] = providerFields.filter(
+  (entry: Entry): entry is ShownEntry => !('isInternal' in entry),
+);
+
+export type TextField = Entry['field'];
+export type WireName = ShownEntry['wireName'];
 
 export const textFields: readonly TextField[] = providerFields.map(({ field }) => field);
 

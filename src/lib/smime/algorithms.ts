@@ -3,7 +3,7 @@ import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
 import { malformed, readAlgorithm, readFields, type Algorithm } from './structure.ts';
 
-/** Digests that are read. Which of them are believed is the policy's matter. */
+/** Digests that are read. Which of them are accepted is the policy's matter. */
 export type DigestName = 'md5' | 'sha1' | 'sha256' | 'sha384' | 'sha512';
 
 const digestNames: ReadonlyMap<string, DigestName> = new Map([

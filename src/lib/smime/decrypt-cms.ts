@@ -1,4 +1,5 @@
 import { randomBytes, type KeyObject } from 'node:crypto';
+import { equalSecrets } from '../../core/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import { refersTo, type CertificateReference } from './certificate-reference.ts';
 import { readContentCipher, type ContentCipher, type ContentCipherName } from './content-cipher.ts';
@@ -31,6 +32,8 @@ export interface DecryptedCms {
   readonly keyTransport: string;
   /** The key that opened it. */
   readonly key: DecryptionKey;
+  /** Fingerprints of the given certificates whose keys open it, that of `key` first. */
+  readonly openedBy: readonly string[];
   /** Every recipient that the envelope names, those without a certificate reference left out. */
   readonly recipients: readonly CertificateReference[];
 }
@@ -59,7 +62,8 @@ export function decryptCms(
     const { key, opener } = attempt;
     // Only the last attempt may spoil the encrypted bytes.
     const isDisposable = options.mayOverwrite === true && attempt === attempts.at(-1);
-    const content = decryptContent(envelope, cipher, contentKeyOf(opener, key, cipher), isDisposable);
+    const contentKey = contentKeyOf(opener, key, cipher);
+    const content = decryptContent(envelope, cipher, contentKey, isDisposable);
     if (content === undefined) continue;
     const { contentType } = envelope;
     const recipients = envelope.recipients.flatMap((recipient) =>
@@ -71,10 +75,22 @@ export function decryptCms(
       contentAlgorithm: cipher.name,
       keyTransport: opener.keyTransport,
       key,
+      openedBy: findOpenedBy(attempt, attempts, contentKey),
       recipients,
     };
   }
   throw new SmimeError('SMIME_DECRYPTION_FAILED', 'the content could not be decrypted');
+}
+
+/** An envelope may name a certificate without its key being able to open anything. */
+function findOpenedBy(used: Opening, all: readonly Opening[], contentKey: Uint8Array): readonly string[] {
+  const fingerprints = new Set([used.key.certificate.fingerprint]);
+  for (const { key, opener } of all) {
+    if (fingerprints.has(key.certificate.fingerprint)) continue;
+    const found = opener.open(key.privateKey);
+    if (found !== undefined && equalSecrets(found, contentKey)) fingerprints.add(key.certificate.fingerprint);
+  }
+  return [...fingerprints];
 }
 
 interface Opening {

@@ -1,4 +1,4 @@
-import { createDecipheriv, type CipherGCMTypes } from 'node:crypto';
+import { createDecipheriv, createSecretKey, type CipherGCMTypes } from 'node:crypto';
 import { blockBytesOf, type ContentCipher } from './content-cipher.ts';
 import { releaseMemory } from './release-memory.ts';
 import { lengthOf, type Pieces } from './structure.ts';
@@ -21,7 +21,7 @@ export function decryptCbc(
   const block = blockBytesOf(cipher.name);
   const sizeBytes = lengthOf(content.pieces);
   if (sizeBytes === 0 || sizeBytes % block !== 0) return undefined;
-  const decipher = createDecipheriv(cipher.name, key, cipher.iv).setAutoPadding(false);
+  const decipher = createDecipheriv(cipher.name, createSecretKey(key), cipher.iv).setAutoPadding(false);
   const padded = updateAll((bytes) => decipher.update(bytes), content);
   const paddingBytes = readPadding(padded, block);
   return paddingBytes === 0 ? undefined : padded.subarray(0, sizeBytes - paddingBytes);
@@ -46,7 +46,7 @@ export function decryptGcm(
   authentication: { readonly tag: Uint8Array; readonly additionalData: Uint8Array },
 ): Buffer | undefined {
   if (authentication.tag.length !== cipher.tagBytes) return undefined;
-  const decipher = createDecipheriv(cipher.name as CipherGCMTypes, key, cipher.iv, {
+  const decipher = createDecipheriv(cipher.name as CipherGCMTypes, createSecretKey(key), cipher.iv, {
     authTagLength: cipher.tagBytes,
   });
   decipher.setAuthTag(authentication.tag);

@@ -287,7 +287,7 @@ test('padding of every kind that is none is refused', () => {
   }
 });
 
-test('childless and foreign recipients are passed over in the report', () => {
+test('childless and foreign recipients are skipped in the report', () => {
   const opened = decryptCms(encryptCms([content], [bob2, bob]), [bob]);
   assert.equal(opened.recipients.length, 2);
   assert.ok(

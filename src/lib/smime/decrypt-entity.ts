@@ -24,7 +24,7 @@ export function decryptEntity(
     throw new SmimeError('SMIME_NOT_ENCRYPTED', `the message is ${what}`);
   }
   const cms = decodeCms(entity);
-  // Decoding has made bytes of our own, unless the body was not encoded.
+  // Decoding has made a copy, unless the body was not encoded.
   const mayOverwrite = cms.buffer !== entity.bytes.buffer;
   const decrypted = decryptCms(cms, keys, policy, { mayOverwrite });
   if (decrypted.contentType !== oids.data) {

@@ -11,7 +11,7 @@ export interface EncryptEntityOptions extends EncryptOptions {
 
 /**
  * An application/pkcs7-mime MIME entity, header fields and body, with CRLF line ends (RFC 8551 §3.3, AS-31). The content may
- * come in pieces and is never joined: beside the result the work takes a fixed amount of memory.
+ * come in pieces and is never joined: apart from the result the work takes a fixed amount of memory.
  *
  * Errors: those of `prepareEnvelope`.
  */

@@ -99,7 +99,7 @@ export function checkEnvelopeRecipient(certificate: Certificate): void {
   reachable.add(certificate);
 }
 
-/** OpenSSL has rules of its own about keys; what it says of one does not leave as an error without a code. */
+/** OpenSSL has its own rules about keys; what it says of one does not leave as an error without a code. */
 function tryTransport(certificate: Certificate, name: KeyTransport, contentKey: Uint8Array): Transported {
   try {
     return transport(certificate.publicKey, name, contentKey);

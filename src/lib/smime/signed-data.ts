@@ -5,7 +5,7 @@ import { oids } from './oids.ts';
 import { limits } from './policy.ts';
 import { malformed, readContentInfo, readFields, readingCms, readPieces, type Pieces } from './structure.ts';
 
-/** SignedData (RFC 5652 §5.1), read but not believed. */
+/** SignedData (RFC 5652 §5.1), read but not verified. */
 export interface SignedData {
   /** The OID of the encapsulated content's type. */
   readonly contentType: string;

@@ -59,7 +59,7 @@ export interface ContentInfo {
 }
 
 /**
- * RFC 5652 §3. Line ends behind it are passed over, for mail servers put them behind binary bodies.
+ * RFC 5652 §3. Line ends after it are skipped: mail servers put them behind binary bodies.
  * Errors: `SMIME_CMS_MALFORMED`, `SMIME_TRAILING_DATA`.
  */
 export function readContentInfo(bytes: Uint8Array): ContentInfo {

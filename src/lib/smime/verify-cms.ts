@@ -26,7 +26,7 @@ export interface VerifiedCms {
 }
 
 /**
- * Proves that at least one signer signed the content (RFC 5652 §5.6), each signer being judged by itself (AS-76).
+ * Verifies that at least one signer signed the content (RFC 5652 §5.6), each signer being judged by itself (AS-76).
  *
  * Errors: with no valid signer the code of the first one's fault; `SMIME_NOT_SIGNED` without any signer,
  * `SMIME_CERTIFICATES_MISSING` (AS-73), `SMIME_CERTIFICATE_MALFORMED`, `SMIME_CONTENT_TYPE_UNEXPECTED`, `SMIME_SIGNED_CONTENT_MISSING`,

@@ -15,10 +15,10 @@ import {
 } from './check-signed-attributes.ts';
 import { SmimeError, type SmimeErrorCode } from './errors.ts';
 import type { CryptoPolicy } from './policy.ts';
-import { findProver } from './prove-signature.ts';
+import { findSigningCertificate } from './find-signing-certificate.ts';
 import { readSignerInfo, type SignerInfo } from './signer-info.ts';
 
-/** A signer whose signature over exactly these bytes was proved. Whether its certificate is trusted is another question. */
+/** A signer whose signature over exactly these bytes was verified. Whether its certificate is trusted is another question. */
 export interface ValidSigner {
   readonly outcome: 'valid';
   readonly certificate: Certificate;
@@ -94,8 +94,8 @@ function checkSigner(signer: SignerInfo, named: readonly Certificate[], context:
   const signed = signer.signedAttributes
     ? checkAttributes(signer, signer.signedAttributes, digest, context)
     : readBareContent(context);
-  const proof = { algorithm, digest, signed, signature: signer.signature };
-  const certificate = findProver(named, proof, context.policy);
+  const claim = { algorithm, digest, signed, signature: signer.signature };
+  const certificate = findSigningCertificate(named, claim, context.policy);
   const signingTime = readSigningTime(signer.signedAttributes);
   return {
     outcome: 'valid',

@@ -35,7 +35,7 @@ export function isHostOrLiteral(text: string): boolean {
 export function checkEnvelope(mailFrom: string, recipients: readonly string[]): void {
   if (mailFrom !== '' && !isMailbox(mailFrom))
     throw invalid('The sender is not an address that SMTP can carry');
-  if (recipients.length === 0) throw invalid('There are no recipients');
+  if (recipients.length === 0) throw invalid('no recipients');
   if (!recipients.every(isMailbox)) throw invalid('A recipient is not an address that SMTP can carry');
 }
 

@@ -356,6 +356,46 @@ test('TLS on demand checks the certificate', async (t) => {
   assert.equal((await send({ mode: 'required', serverName: 'mx.example.org', ca: pem })).accepted.length, 1);
 });
 
+test('implicit TLS checks the name or address, and credentials follow the handshake only', async (t) => {
+  const pem = makeTlsCertificate('relay.example.org,IP:127.0.0.1');
+  if (pem === undefined) return t.skip('openssl is not installed');
+  const lines: string[] = [];
+  const server = tls.createServer({ key: pem, cert: pem }, (socket) => {
+    socket.on('error', () => {});
+    socket.write('220 relay.example.org\r\n');
+    socket.on('data', (chunk: Buffer) => {
+      const line = chunk.toString();
+      lines.push(line);
+      if (line.startsWith('EHLO')) socket.write('250-relay.example.org\r\n250 AUTH PLAIN\r\n');
+      else if (line.startsWith('AUTH')) socket.write('235 2.7.0 ok\r\n');
+      else socket.end('221 bye\r\n');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const place = { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
+  const check = (tlsOptions: NonNullable<SmtpClientOptions['tls']>) =>
+    clientFor(t, { tls: tlsOptions, auth: { user: 'u', password: 'p' } }).check(place);
+  await assert.rejects(check({ mode: 'implicit' }), { code: 'SMTP_TLS_FAILED' });
+  await assert.rejects(check({ mode: 'implicit', serverName: 'other.example.org', ca: pem }), {
+    code: 'SMTP_TLS_FAILED',
+  });
+  assert.equal(lines.length, 0);
+  await check({ mode: 'implicit', serverName: 'relay.example.org', ca: pem });
+  await check({ mode: 'implicit', ca: pem });
+  const auth = lines.filter((line) => line.startsWith('AUTH'));
+  assert.deepEqual(auth, Array(2).fill(`AUTH PLAIN ${Buffer.from('\0u\0p').toString('base64')}\r\n`));
+});
+
+test('credentials are not sent to a server that does not offer the TLS that is required', async (t) => {
+  const plain = await startScripted(t, '220 x\r\n', (line) =>
+    line.startsWith('EHLO') ? '250-x\r\n250 AUTH PLAIN' : '502 5.5.1 what',
+  );
+  const client = clientFor(t, { tls: { mode: 'required' }, auth: { user: 'u', password: 'p' } });
+  await assert.rejects(client.check({ host: '127.0.0.1', port: plain.port }), { code: 'SMTP_TLS_FAILED' });
+  assert.ok(!plain.lines.some((line) => line.startsWith('AUTH')), plain.lines.join());
+});
+
 test('a TLS session is resumed by the next connection to the same server, and the protocol is told', async (t) => {
   const pem = makeTlsCertificate('mx.example.org');
   if (pem === undefined) return t.skip('openssl is not installed');

@@ -3,6 +3,7 @@ import type { Closable } from '../../core/index.ts';
 import { checkEnvelope, checkHostname } from './address.ts';
 import {
   openConnection,
+  type ClientAuth,
   type ClientTls,
   type SmtpClientConnection,
   type TransactionReplies,
@@ -53,6 +54,8 @@ export interface SmtpClientOptions {
   /** Longest time for opening a connection, and for one message. Default 15 minutes. */
   readonly totalTimeoutMs?: number;
   readonly tls?: ClientTls;
+  /** Presented to every server, so only for a client that talks to one. */
+  readonly auth?: ClientAuth;
   /** Idle connections kept per server; 0 switches reuse off. Default 8. */
   readonly maxIdlePerServer?: number;
   /** Idle connections kept in all; the one that is idle longest is closed for a new one. Default 100. */
@@ -71,6 +74,8 @@ export interface SmtpClient extends Closable {
    * the error's `fields.hasSentData` is true.
    */
   send(delivery: Delivery): Promise<SendOutcome>;
+  /** Opens a session as for sending, with TLS and authentication, and leaves. Throws {@link SmtpError}. */
+  check(server: { readonly host: string; readonly port: number }): Promise<void>;
 }
 
 interface IdleConnection {
@@ -79,6 +84,8 @@ interface IdleConnection {
   readonly timer: NodeJS.Timeout;
 }
 
+/** Longest silence of a server that is only asked whether it answers. */
+const checkTimeoutMs = 15_000;
 /** Servers whose TLS sessions are remembered. */
 const maxTlsSessions = 1_000;
 
@@ -93,15 +100,21 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
   const idle = createIdleConnections(options);
   const tlsSessions = new LRUCache<string, Buffer>({ max: maxTlsSessions });
 
-  function open(host: string, port: number, key: string): Promise<SmtpClientConnection> {
+  function open(
+    host: string,
+    port: number,
+    key: string,
+    silenceMs = timeoutMs,
+  ): Promise<SmtpClientConnection> {
     const tlsSession = tlsSessions.get(key);
     return openConnection({
       host,
       port,
       hostname,
-      timeoutMs,
+      timeoutMs: silenceMs,
       totalTimeoutMs,
       ...(options.tls && { tls: options.tls }),
+      ...(options.auth && { auth: options.auth }),
       ...(tlsSession && { tlsSession }),
     });
   }
@@ -138,6 +151,10 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
         if (!(error instanceof SmtpError) || !error.isTransient || kept.hasSentData()) throw error;
         return transact(await open(host, port, key), key, delivery);
       }
+    },
+    async check({ host, port }) {
+      const waitMs = Math.min(timeoutMs, checkTimeoutMs);
+      (await open(host, port, `${host}:${port}`, waitMs)).close();
     },
     close: async () => idle.close(),
   };
@@ -203,7 +220,7 @@ export interface SendMailOptions extends Delivery {
   readonly tls?: ClientTls;
 }
 
-/** Sends one message over a connection of its own; see {@link SmtpClient.send}. */
+/** Sends one message over its own connection; see {@link SmtpClient.send}. */
 export async function sendMail(options: SendMailOptions): Promise<SendOutcome> {
   const { hostname, timeoutMs, tls } = options;
   const client = createSmtpClient({ hostname, timeoutMs, maxIdlePerServer: 0, ...(tls && { tls }) });

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { slicesOf } from '../../core/index.ts';
 import { SmtpError } from './errors.ts';
 import {
@@ -14,6 +14,7 @@ import {
   type RejectedReply,
 } from './library-errors.ts';
 import { sendChunkBytes } from './limits.ts';
+import { QuickConnection } from './quick-connection.ts';
 import { readReply } from './reply.ts';
 
 export interface ConnectOptions {
@@ -27,6 +28,7 @@ export interface ConnectOptions {
   /** Longest time for opening, and for one message, however busy the server looks. */
   readonly totalTimeoutMs: number;
   readonly tls?: ClientTls;
+  readonly auth?: ClientAuth;
   /** Of an earlier connection to the same server; the handshake is shorter if the server remembers it, too. */
   readonly tlsSession?: Buffer;
 }
@@ -34,13 +36,20 @@ export interface ConnectOptions {
 export interface ClientTls {
   /**
    * `opportunistic` (the default) encrypts when the server can and goes on in clear text when that fails, because the
-   * content is protected by S/MIME (EDGE-06); `required` fails instead; `never` does not try.
+   * content is protected by S/MIME (EDGE-06); `required` fails instead; `implicit` is required and begins with the
+   * handshake (RFC 8314 §3.3); `never` does not try.
    */
-  readonly mode: 'opportunistic' | 'required' | 'never';
+  readonly mode: 'opportunistic' | 'required' | 'implicit' | 'never';
   /** Name in the server's certificate, checked only when required. Default: `host`. */
   readonly serverName?: string;
-  /** PEM authorities to believe when required. Default: the system's. */
+  /** PEM of the authorities to trust when TLS is required. Default: the system's. */
   readonly ca?: string;
+}
+
+/** Credentials for AUTH (RFC 4954). They are sent only after a TLS handshake, or where TLS is switched off by `never`. */
+export interface ClientAuth {
+  readonly user: string;
+  readonly password: string;
 }
 
 export interface Envelope {
@@ -81,7 +90,7 @@ export interface SmtpClientConnection {
   close(): void;
 }
 
-/** Opens a session: greeting, EHLO, STARTTLS. Throws {@link SmtpError}. */
+/** Opens a session: greeting, EHLO, STARTTLS, AUTH. Throws {@link SmtpError}. */
 export async function openConnection(options: ConnectOptions): Promise<SmtpClientConnection> {
   const mode = options.tls?.mode ?? 'opportunistic';
   try {
@@ -111,11 +120,13 @@ class TlsFailure extends Error {
 }
 
 async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<SmtpClientConnection> {
-  const { host, port, hostname, timeoutMs, tls } = options;
-  const connection = new SMTPConnection({
+  const { host, port, hostname, timeoutMs, tls, auth } = options;
+  const isRequired = mode === 'required' || mode === 'implicit';
+  const connection = new QuickConnection({
     host,
     port,
     name: hostname,
+    secure: mode === 'implicit',
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
@@ -127,7 +138,7 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
     allowInternalNetworkInterfaces: true,
     tls: {
       minVersion: 'TLSv1.2',
-      rejectUnauthorized: mode === 'required',
+      rejectUnauthorized: isRequired,
       ...(tls?.serverName === undefined ? {} : { servername: tls.serverName }),
       ...(tls?.ca === undefined ? {} : { ca: tls.ca }),
       ...(options.tlsSession === undefined ? {} : { session: options.tlsSession }),
@@ -137,12 +148,17 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
   // Errors after the opening belong to the transaction, which hears of them itself; unheard they would end the process.
   const fail = (error: LibraryError) => {
     const failure = translate(error, options);
-    const isTls = error.code === 'ETLS' || connection.upgrading === true;
+    const isHandshake = mode === 'implicit' && error.command === 'CONN' && error.code === 'ESOCKET';
+    const isTls = error.code === 'ETLS' || connection.upgrading === true || isHandshake;
     reject(isTls ? new TlsFailure(tlsFailed(options, failure)) : failure);
   };
   connection.on('error', fail);
   connection.on('end', () => fail(new Error('The connection was closed')));
-  connection.connect((error) => (error ? fail(error) : resolve()));
+  const logIn = (): void => {
+    if (auth === undefined) return resolve();
+    connection.login({ user: auth.user, pass: auth.password }, (error) => (error ? fail(error) : resolve()));
+  };
+  connection.connect((error) => (error ? fail(error) : logIn()));
   const timer = setTimeout(() => fail(lateError()), options.totalTimeoutMs);
   try {
     await promise;

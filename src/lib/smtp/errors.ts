@@ -1,6 +1,6 @@
 import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
 
-/** Error codes of `lib/smtp`. A recipient refused by a server is no error but an outcome of the call. */
+/** Error codes of `lib/smtp`. A recipient refused by a server is not an error but an outcome of the call. */
 export const smtpErrors = {
   /** An address or host name that must not appear in a command line (SEC-12). */
   SMTP_ADDRESS_INVALID: { kind: 'invalid-input' },
@@ -17,6 +17,8 @@ export const smtpErrors = {
   SMTP_TIMEOUT: { kind: 'unavailable' },
   /** TLS is required, and the server does not offer it or the handshake failed. */
   SMTP_TLS_FAILED: { kind: 'unavailable' },
+  /** The server does not take our credentials. An operator can correct them, so trying again makes sense. */
+  SMTP_AUTH_FAILED: { kind: 'unavailable' },
   /** The server turned the session away for now (4xx before the transaction). */
   SMTP_SESSION_DEFERRED: { kind: 'unavailable' },
   /** The server turned the session away for good (5xx before the transaction). */

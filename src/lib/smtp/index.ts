@@ -1,10 +1,10 @@
 /**
  * SMTP: a receiving server, a sending client, and the search for a domain's mail hosts
- * (RFC 5321, 1870, 2034, 2920, 3207, 3463, 6152, 7505).
+ * (RFC 5321, 1870, 2034, 2920, 3207, 3463, 4954, 6152, 7505).
  *
  * The protocol part comes from `smtp-server` and nodemailer's SMTP connection; what is accepted is decided by the
  * handlers. The message's octets pass unchanged in both directions (the client turns bare CR and LF into CRLF).
- * Not here: queues and retries, submission with authentication, SMTPUTF8, DSN parameters, relaying.
+ * Not here: queues and retries, receiving submissions with authentication, SMTPUTF8, DSN parameters, relaying.
  * Called by `service/delivery` (client), `app/smtp` (server) and the sandbox world.
  */
 export { isMailbox } from './address.ts';
@@ -18,9 +18,9 @@ export {
   type SmtpClient,
   type SmtpClientOptions,
 } from './client.ts';
-export type { ClientTls } from './connection.ts';
+export type { ClientAuth, ClientTls } from './connection.ts';
 export { SmtpError, smtpErrors, type SmtpErrorCode } from './errors.ts';
-export { requirePublicHosts, resolveMailHosts, type MailHost } from './mail-hosts.ts';
+export { requirePublicHosts, resolveMailHosts, resolveRelay, type MailHost } from './mail-hosts.ts';
 export type { SmtpReply } from './reply.ts';
 export type { SmtpHandlers, SmtpHeader, SmtpMessage, SmtpOffer, SmtpRecipientContext } from './handlers.ts';
 export { networkOf } from './peer-network.ts';

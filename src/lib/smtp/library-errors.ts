@@ -46,6 +46,11 @@ export function translate(error: LibraryError, { host, port }: Peer): SmtpError 
   const fields = { host, port, ...(reply === undefined ? {} : { reply }) };
   const failure = (code: SmtpErrorCode, what: string) =>
     new SmtpError(code, `SMTP server ${host}:${port} ${what}`, { cause: error, fields });
+  if (error.code === 'EAUTH' && (reply === undefined || reply.code >= 500))
+    return failure(
+      'SMTP_AUTH_FAILED',
+      `does not take the credentials${reply === undefined ? '' : `: ${reply.text}`}`,
+    );
   if (reply !== undefined && reply.code >= 500) {
     return failure('SMTP_SESSION_REFUSED', `refused the session: ${reply.text}`);
   }

@@ -27,7 +27,7 @@ export const rateWindowMs = 30_000;
 export const maxHeaderBytes = 262_144;
 /** RFC 5321 §4.5.3.2.7: a server waits at least five minutes for the next command (EDGE-04). */
 export const serverIdleMs = 5 * 60_000;
-/** However busy a session looks, it ends some time: a drop of data every few minutes is no mail. */
+/** However busy a session looks, it ends some time: a drop of data every few minutes is not mail. */
 export const maxSessionMs = 60 * 60_000;
 /** How long messages under way may still be finished when the server closes. */
 export const closeGraceMs = 5_000;

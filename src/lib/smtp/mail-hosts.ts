@@ -47,6 +47,20 @@ export function requirePublicHosts(
   });
 }
 
+/**
+ * The addresses of the server that takes all our mail, named by its operator: no MX is looked up, and it may be on a private address.
+ * Throws `SMTP_UNREACHABLE` (transient, since an operator can correct it) if the name has no address.
+ */
+export async function resolveRelay(
+  name: string,
+  dns: Pick<DnsResolver, 'resolveAddresses'>,
+): Promise<readonly [MailHost, ...MailHost[]]> {
+  const addresses = name === 'localhost' ? ['127.0.0.1'] : await findHostAddresses(name, dns);
+  const [first, ...others] = addresses.map((address) => ({ name, address, priority: 0 }));
+  if (first !== undefined) return [first, ...others];
+  throw new SmtpError('SMTP_UNREACHABLE', `the relay ${name} has no address`, { fields: { host: name } });
+}
+
 function sortExchangers(records: readonly MxRecord[], random: () => number): MxRecord[] {
   return records
     .map((record) => ({ record, lot: random() }))

@@ -71,7 +71,7 @@ export function createOffers(handlers: SmtpHandlers, budget: Budget): Offers {
   };
 }
 
-/** RFC 1870 §4: decimal octets. Undefined if not announced; one that announces nothing is not believed. */
+/** RFC 1870 §4: decimal octets. Undefined if not announced; an announcement without a number is ignored. */
 function readSize({ args }: SMTPServerAddress): number | undefined {
   const size = args === false ? undefined : Number((args as Readonly<Record<string, unknown>>)['SIZE']);
   return size !== undefined && Number.isSafeInteger(size) && size > 0 ? size : undefined;

@@ -17,7 +17,7 @@ const dnsLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 /**
  * Parses an addr-spec without display name or brackets (RFC 5322 §3.4.1, AS-01): an ASCII local part of at most
  * 64 octets, which may be quoted, and a fully qualified domain of at least two labels, not all digits at the end.
- * White space round the address is not accepted. Throws VALUE_DIRECT_ADDRESS_INVALID.
+ * White space around the address is not accepted. Throws VALUE_DIRECT_ADDRESS_INVALID.
  */
 export function parseDirectAddress(text: string): DirectAddress {
   const problem = findProblem(text);
@@ -40,7 +40,7 @@ function findProblem(text: string): string | undefined {
   }
   return isQualifiedDomain(text.slice(at + 1))
     ? undefined
-    : 'The part after the @ is no fully qualified domain.';
+    : 'The part after the @ is not a fully qualified domain.';
 }
 
 /** True for a host name of at least two labels in letters, digits and hyphens, without a final dot. */

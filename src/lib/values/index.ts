@@ -15,6 +15,7 @@ export {
   parseDirectAddress,
   type DirectAddress,
 } from './direct-address.ts';
+export { isPlainDirectAddress } from './plain-address.ts';
 export { hasNpiCheckDigit, parseNpi, type Npi } from './npi.ts';
 export { parseZip, zip5Of, type Zip } from './zip.ts';
 export { isStateCode, stateCodes, stateNames } from './states.ts';

@@ -3,7 +3,7 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 export const xdmErrors = {
   /** A package without a document was asked for. */
   XDM_NO_DOCUMENTS: { kind: 'invalid-input' },
-  /** A value that cannot stand in the metadata, for example a source id that is no OID. */
+  /** A value that cannot stand in the metadata, for example a source id that is not an OID. */
   XDM_VALUE_INVALID: { kind: 'invalid-input' },
   /** Bytes that are no ZIP archive, or a damaged one. */
   XDM_UNREADABLE: { kind: 'invalid-input' },

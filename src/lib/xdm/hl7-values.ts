@@ -56,7 +56,7 @@ const timeForm = /^(\d{4,14})(?:\.\d+)?(?:([+-])(\d{2})(\d{2}))?$/;
 
 /**
  * Turns an HL7 time with a zone, such as a C-CDA's `20120806102000.5-0500`, into a DTM in UTC: 4 to 14 digits, an even
- * number of them, no zone (META-04). Undefined if it is no time.
+ * number of them, no zone (META-04). Undefined if it is not a time.
  */
 export function normalizeDtm(text: string): string | undefined {
   const match = timeForm.exec(text.trim());

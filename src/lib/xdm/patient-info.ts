@@ -1,7 +1,7 @@
 import { escapeHl7 } from './hl7-values.ts';
 import type { XdmPatient, XdmRequest } from './xdm-request.ts';
 
-/** The values of sourcePatientInfo (META-06), as `PID-5|Last^First^Middle`; components and lines without content are left out. */
+/** The values of sourcePatientInfo (META-06), as `PID-5|Last^First^Middle`; components and lines without content are omitted. */
 export function sourcePatientInfo(patient: XdmPatient, cx: string | undefined): string[] {
   const { lastName, firstName, middleName, birthDate, gender, street1, street2, city, state, zip } = patient;
   const lines: [field: string, value: string][] = [

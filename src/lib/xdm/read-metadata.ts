@@ -10,7 +10,7 @@ export function readMetadata(bytes: Uint8Array): XdmMetadata | undefined {
   const documents = roots.filter((object) => object.kind === 'ExtrinsicObject');
   const packages = roots.filter((object) => object.kind === 'RegistryPackage');
   if (documents.length === 0 && packages.length === 0) return undefined;
-  // A classification may stand inside of its object or beside it.
+  // A classification may stand inside of its object or next to it.
   const classified = new Map<string, RegistryObject[]>();
   for (const root of roots) {
     const target = root.attributes['classifiedObject'] ?? '';

@@ -17,7 +17,7 @@ export interface XdmPatient {
 }
 
 export interface XdmDocumentInput {
-  /** Type and subtype; parameters are left out of the metadata. */
+  /** Type and subtype; parameters are omitted from the metadata. */
   readonly mediaType: string;
   readonly content: Uint8Array;
   /** The sender's name for the file; the package holds a short one made from it. */

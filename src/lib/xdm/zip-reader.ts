@@ -113,5 +113,5 @@ function tooLarge(): XdmError {
 }
 
 function unreadable(cause: unknown): XdmError {
-  return new XdmError('XDM_UNREADABLE', 'The package is no readable ZIP archive', { cause });
+  return new XdmError('XDM_UNREADABLE', 'The package is not a readable ZIP archive', { cause });
 }

@@ -8,6 +8,8 @@ export function checkTogether(config: Config): readonly FieldProblem[] {
     ...pairOf(config.http, 'http'),
     ...pairOf(config.smtp, 'smtp'),
     ...plainHttp(config.http),
+    ...relayProblems(config.smtp),
+    ...addressProblems(config.smtp),
     ...keyBesideDatabase(config),
     ...registerOutlivesMail(config),
   ];
@@ -32,6 +34,55 @@ function plainHttp(http: Config['http']): FieldProblem[] {
     `http.host ${http.host} is not a loopback address: set http.tlsKeyFile and http.tlsCertificateFile, ` +
     'or http.isBehindTlsProxy if a proxy in front speaks TLS.';
   return [{ field: 'http.host', reason: 'invalid', detail }];
+}
+
+function addressProblems({ publicAddresses }: Config['smtp']): FieldProblem[] {
+  return publicAddresses
+    .filter((address) => isIP(address) === 0)
+    .map((address) => ({
+      field: 'smtp.publicAddresses',
+      reason: 'invalid',
+      detail: `smtp.publicAddresses: ${address} is not an IP address.`,
+    }));
+}
+
+// Credentials, and who writes to whom, must not cross a network in the clear.
+function relayProblems(smtp: Config['smtp']): FieldProblem[] {
+  const { relayHost, relayTls, relayUser, relayPassword, relayPasswordFile } = smtp;
+  const problem = (
+    name: keyof Config['smtp'],
+    reason: FieldProblem['reason'],
+    detail: string,
+  ): FieldProblem => ({
+    field: `smtp.${name}`,
+    reason,
+    detail: `smtp.${name} ${detail}`,
+  });
+  if (relayHost === undefined) {
+    const stray = (['relayUser', 'relayPassword', 'relayPasswordFile', 'relayCaFile'] as const).find(
+      (name) => smtp[name] !== undefined,
+    );
+    return stray === undefined ? [] : [problem(stray, 'invalid', 'is set, and smtp.relayHost is not.')];
+  }
+  const problems: FieldProblem[] = [];
+  if (relayTls === 'none' && !isLoopback(relayHost))
+    problems.push(
+      problem(
+        'relayTls',
+        'invalid',
+        `is none, and ${relayHost} is not on this machine: set starttls or implicit.`,
+      ),
+    );
+  if (relayPassword !== undefined && relayPasswordFile !== undefined)
+    problems.push(problem('relayPasswordFile', 'invalid', 'and smtp.relayPassword are both set: keep one.'));
+  const hasPassword = relayPassword !== undefined || relayPasswordFile !== undefined;
+  if (relayUser !== undefined && !hasPassword)
+    problems.push(
+      problem('relayPasswordFile', 'required', 'or smtp.relayPassword is missing for smtp.relayUser.'),
+    );
+  if (relayUser === undefined && hasPassword)
+    problems.push(problem('relayUser', 'required', 'is missing for the password of the relay.'));
+  return problems;
 }
 
 function keyBesideDatabase({ storage, vault }: Config): FieldProblem[] {

@@ -138,3 +138,29 @@ test('every setting is described and has a variable of its own', () => {
   assert.equal(new Set(settings.map((setting) => setting.variable)).size, settings.length);
   for (const setting of settings) assert.match(setting.description, /\.$/, setting.path);
 });
+
+test('a relay is protected, and its credentials are complete', () => {
+  const load = (flags: Readonly<Record<string, string>>) => () => loadConfig({}, undefined, flags);
+  const relay = { 'smtp.relayHost': 'relay.example.org' };
+  assert.equal(load(relay)().smtp.relayTls, 'starttls');
+  const refused: readonly (readonly [flags: Readonly<Record<string, string>>, words: RegExp])[] = [
+    [
+      { ...relay, 'smtp.relayTls': 'none' },
+      /smtp\.relayTls is none, and relay\.example\.org is not on this machine/,
+    ],
+    [{ ...relay, 'smtp.relayUser': 'u' }, /smtp\.relayPasswordFile or smtp\.relayPassword is missing/],
+    [{ ...relay, 'smtp.relayPassword': 'geheim' }, /smtp\.relayUser is missing/],
+    [
+      { ...relay, 'smtp.relayUser': 'u', 'smtp.relayPassword': 'geheim', 'smtp.relayPasswordFile': 'f' },
+      /are both set/,
+    ],
+    [{ 'smtp.relayUser': 'u' }, /smtp\.relayUser is set, and smtp\.relayHost is not/],
+    [{ 'smtp.relayHost': 'user:geheim@relay' }, /smtp\.relayHost/],
+  ];
+  for (const [flags, words] of refused)
+    assert.throws(
+      load(flags),
+      (error: Error) => words.test(error.message) && !error.message.includes('geheim'),
+    );
+  load({ 'smtp.relayHost': '127.0.0.1', 'smtp.relayTls': 'none' })();
+});

@@ -62,7 +62,7 @@ function applyEnvironment(
     problems.push({
       field: name,
       reason: 'unknown',
-      detail: `There is no setting for ${name} (environment).`,
+      detail: `Unknown setting: ${name} (environment).`,
     });
   }
   for (const [alias, name] of Object.entries(aliases)) {
@@ -87,7 +87,7 @@ function applyText(
 ): void {
   const setting = listSettings().find((candidate) => candidate.path === name);
   if (setting === undefined) {
-    problems.push({ field: name, reason: 'unknown', detail: `There is no setting ${name} (${origin}).` });
+    problems.push({ field: name, reason: 'unknown', detail: `Unknown setting ${name} (${origin}).` });
     return;
   }
   origins.set(name, origin);
@@ -149,7 +149,7 @@ function listProblems(filled: unknown, origins: ReadonlyMap<string, string>): Fi
     const isUnknown = error.keyword === 'boolean';
     const origin = origins.get(field) ?? 'configuration file';
     const detail = isUnknown
-      ? `There is no setting ${field} (${origin}).`
+      ? `Unknown setting ${field} (${origin}).`
       : `${field} ${error.message} (${origin}).`;
     if (!byField.has(field)) byField.set(field, { field, reason: isUnknown ? 'unknown' : 'invalid', detail });
   }
@@ -163,10 +163,15 @@ function settlePaths(config: Static<typeof configSchema>): Config {
     ...config,
     dataDir,
     storage: { ...config.storage, file: config.storage.file ?? path.join(dataDir, 'openhisp.db') },
+    audit: {
+      ...config.audit,
+      checkpointFile: config.audit.checkpointFile ?? path.join(dataDir, 'audit-checkpoints.jws'),
+    },
     vault: { ...config.vault, masterKeyFile: config.vault.masterKeyFile ?? path.join(dataDir, 'master.key') },
     directory: {
       ...config.directory,
       snapshotDir: config.directory.snapshotDir ?? path.join(dataDir, 'directory'),
+      workDir: config.directory.workDir ?? path.join(dataDir, 'directory-work'),
     },
   };
 }

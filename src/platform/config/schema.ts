@@ -3,6 +3,7 @@ import { choice, count, flag, optionalText, port, rate, section, text, texts } f
 
 const megabyte = 1_000_000;
 const codedValue = '^[^^]+\\^[^^]*\\^[0-2](\\.[0-9]+)+$';
+const relayName = '^[A-Za-z0-9.:-]+$';
 const hostAndPort = '^.+:[0-9]{1,5}$';
 
 const http = section('The REST API', {
@@ -14,7 +15,7 @@ const http = section('The REST API', {
     false,
     'A proxy in front speaks TLS, so plain HTTP may be served beyond loopback (OAUTH-15).',
   ),
-  trustedProxies: texts([], 'Addresses or networks whose X-Forwarded-For is believed.'),
+  trustedProxies: texts([], 'Addresses or networks whose X-Forwarded-For is trusted.'),
   publicUrl: optionalText(
     'The address clients use, for metadata and the API document, for example https://hisp.example.org.',
   ),
@@ -120,6 +121,14 @@ const log = section('What the program writes', {
 const audit = section('The audit chain', {
   flushMs: count(250, 'Longest time that a search event waits to be written with others.', 10),
   keepDays: count(2192, 'Events are deleted after this time; six years at least (SEC-04).', 2192),
+  checkpointSeconds: count(300, 'How often the end of the chain is signed, if it has moved.', 1, 86_400),
+  checkpointFile: optionalText(
+    'File to which signed checkpoints are appended, one JWS per line; defaults to audit-checkpoints.jws in the data folder. Keep copies where nobody can write who can write to the database.',
+  ),
+  checkpointUrl: optionalText(
+    'Receiver of your own to which each signed checkpoint is posted (application/jose).',
+    '^https?://',
+  ),
 });
 
 const dns = section('Name lookups and the zones we publish', {
@@ -147,14 +156,35 @@ const ldap = section('Certificates by LDAP', {
 });
 
 const smtp = section('Mail between HISPs', {
-  hostname: text('localhost', 'Our name in greetings and in notices.'),
+  hostname: text('localhost', 'Our name in greetings and in MDNs.'),
   host: text('127.0.0.1', 'Address to listen on.'),
   port: port(2525, 'Port to listen on.'),
+  publicAddresses: texts(
+    [],
+    'Public IP addresses of hostname: printed by "domain records", and answered where hostname lies in a domain that we serve by DNS. Not needed if host is such an address.',
+    '^[0-9A-Fa-f:.]+$',
+  ),
   isBehindRelay: flag(
     false,
     'A mail gateway on this machine passes mail on, so the server may listen on loopback.',
   ),
-  peerPort: port(25, 'Port that other HISPs listen on.'),
+  peerPort: port(25, 'Port that other HISPs listen on; not used with relayHost.'),
+  relayHost: optionalText(
+    'Smart host: name or IP address of a server that takes all outgoing mail, so that no MX is looked up.',
+    relayName,
+  ),
+  relayPort: port(587, 'Its port.'),
+  relayTls: choice(
+    ['starttls', 'implicit', 'none'],
+    'starttls',
+    'How the connection to it is protected; its certificate must name relayHost. none is for a relay on this machine only.',
+  ),
+  relayCaFile: optionalText(
+    'PEM file of the authorities of its certificate; those that Node brings if left out.',
+  ),
+  relayUser: optionalText('User name for it; none if left out.'),
+  relayPassword: optionalText('Password of that user. Give it by the environment, never in the file.'),
+  relayPasswordFile: optionalText('File with the same, mode 0600.'),
   tlsKeyFile: optionalText('PEM file of the private key; with it STARTTLS is offered.'),
   tlsCertificateFile: optionalText('PEM file of the certificate chain.'),
   maxMessageBytes: count(60 * megabyte, 'Largest message that is taken, as announced by SIZE.', 1024),
@@ -188,11 +218,13 @@ const delivery = section('Outbound mail', {
     minItems: 1,
     description: 'Waits between tries, in order; the last one repeats.',
   }),
+  probeSeconds: Type.Array(Type.Number({ exclusiveMinimum: 0 }), {
+    default: [15, 30, 60],
+    minItems: 1,
+    description:
+      'Waits between probes of a destination that could not be reached, in order; the last one repeats. When it answers, its mail is tried.',
+  }),
   giveUpHours: rate(24, 'After this time an undelivered message fails.'),
-  keepAttemptsDays: rate(
-    400,
-    'Each attempt to deliver is a row; it is deleted after this time. Evidence of delivery names the attempts that are kept.',
-  ),
 });
 
 const trust = section('Certificates and trust', {
@@ -217,7 +249,48 @@ const directory = section('The provider directory', {
   recordsPerDay: count(100_000, 'Records one client may be shown in a day (Decision 0007).'),
   searchThreads: count(2, 'Worker threads that search.', 0, 64),
   snapshotDir: optionalText('Folder of the index snapshot; defaults to directory in the data folder.'),
+  workDir: optionalText(
+    'Folder of what an import downloads and needs only while it runs; defaults to directory-work in the data folder.',
+  ),
+  downloadHosts: texts(
+    ['npd-east-prod-bulk-site.s3.amazonaws.com'],
+    'Hosts that the download of a release may be redirected to, in addition to its own.',
+    '^[a-z0-9.-]+$',
+  ),
+  allowsPrivateTargets: flag(
+    false,
+    'Download releases by plain HTTP and from private addresses, too: only from a server of your own.',
+  ),
 });
+
+const verification = section(
+  'Verification of the directory; it runs only after "openhisp directory verification start"',
+  {
+    domain: optionalText(
+      'The hosted domain whose anchors decide; the first one by name without it (Decision 0027).',
+    ),
+    intervalDays: rate(30, 'From one check of an address to the next.'),
+    retryMinutes: rate(
+      60,
+      'After a check in which a domain did not answer; twice as long each time, up to intervalDays.',
+    ),
+    spreadHours: rate(
+      24,
+      'Domains that are new in the directory are checked within this time, if the rates allow.',
+    ),
+    queriesPerSecond: rate(10, 'Questions of all nodes together, whoever is asked.'),
+    queriesPerSecondPerServer: rate(
+      4,
+      'The same to the name servers of one operator, or to one LDAP or web server.',
+    ),
+    queriesPerSecondPerDomain: rate(2, 'The same about one domain.'),
+    samples: count(
+      20,
+      'Addresses of a domain with a certificate that are asked for one of their own in each check, others each time.',
+    ),
+    slots: count(8, 'Domains that one node works on at once.', 1, 1000),
+  },
+);
 
 const messaging = section('The messaging API', {
   facilityType: optionalText(
@@ -238,11 +311,8 @@ const messaging = section('The messaging API', {
     [],
     'Media types that are never sent, in place of the built-in list of executables (Decision 0010).',
   ),
-  processedWindowMinutes: rate(
-    60,
-    'Time for the processed notice before a recipient expires (Decision 0012).',
-  ),
-  dispatchedWindowMinutes: rate(60, 'Time for the dispatched notice, when asked for (Decision 0012).'),
+  processedWindowMinutes: rate(60, 'Time for the processed MDN before a recipient expires (Decision 0012).'),
+  dispatchedWindowMinutes: rate(60, 'Time for the dispatched MDN, when asked for (Decision 0012).'),
   inboxDays: count(
     30,
     'After this time the operator is told of inbound mail that nobody acknowledged; it is kept.',
@@ -252,7 +322,11 @@ const messaging = section('The messaging API', {
     30,
     'What a send said in addition to its status is deleted after this time; status and history stay (SEC-08).',
   ),
-  messageDays: count(400, 'Sent messages are deleted after this time, with status and history.', 2),
+  messageDays: count(
+    400,
+    'Sent messages are deleted after this time, with status, history, attempts and evidence.',
+    2,
+  ),
   deadLetterDays: count(90, 'Inbound mail that could not be processed is deleted after this time.'),
   registerDays: count(
     400,
@@ -298,6 +372,7 @@ export const configSchema = Type.Object(
     delivery,
     trust,
     directory,
+    verification,
     messaging,
     webhook,
   },
@@ -310,5 +385,6 @@ type Parsed = Static<typeof configSchema>;
 export type Config = Parsed & {
   readonly storage: { readonly file: string };
   readonly vault: { readonly masterKeyFile: string };
-  readonly directory: { readonly snapshotDir: string };
+  readonly audit: { readonly checkpointFile: string };
+  readonly directory: { readonly snapshotDir: string; readonly workDir: string };
 };

@@ -14,7 +14,7 @@ const partBytes = sliceBytes;
 const ownerWithinMs = 3_600_000;
 
 /**
- * Sealed contents of any size beside the row that they belong to (Decision 0018: Large contents). What fits into one
+ * Sealed contents of any size next to the row that they belong to (Decision 0018: Large contents). What fits into one
  * part is sealed into the owner's row; a larger content lies in parts, so that neither writing nor reading it holds up
  * the event loop, and the row holds a reference. Owners keep the one or the other in a `bytea` column and hand it in here.
  *

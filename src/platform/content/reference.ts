@@ -32,7 +32,7 @@ export function readReference(stored: Uint8Array): ContentReference | undefined 
 
 /**
  * Binds a part to the content, to its place there, and to the owner. The size stands for the number of parts, so that
- * none can be left out at the end.
+ * none can be omitted at the end.
  */
 export function partContext(
   { id, sizeBytes }: ContentReference,

@@ -2,6 +2,11 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 
 type Labels = Readonly<Record<string, string | number>>;
 
+export interface LabelledValue {
+  readonly labels: Labels;
+  readonly value: number;
+}
+
 export interface MetricSpec<Label extends string = string> {
   /** `openhisp_<what>_<unit>`; counters end in `_total`. */
   readonly name: string;
@@ -16,6 +21,8 @@ export interface Metrics {
   gauge(spec: MetricSpec): { set(value: number, labels?: Labels): void };
   /** A gauge whose value is asked for when the metrics are read. */
   measured(spec: MetricSpec, read: () => number | Promise<number>): void;
+  /** The same with labels; combinations that are not among the values are no longer published. */
+  measuredBy(spec: MetricSpec, read: () => Promise<readonly LabelledValue[]>): void;
   histogram(spec: MetricSpec & { readonly buckets: readonly number[] }): {
     observe(value: number, labels?: Labels): void;
   };
@@ -42,6 +49,16 @@ export function createMetrics(options: { readonly withProcess?: boolean } = {}):
         ...forProm(spec, registry),
         async collect() {
           this.set(await read());
+        },
+      });
+    },
+    measuredBy(spec, read) {
+      new Gauge({
+        ...forProm(spec, registry),
+        async collect() {
+          const values = await read();
+          this.reset();
+          for (const { labels, value } of values) this.set({ ...labels }, value);
         },
       });
     },

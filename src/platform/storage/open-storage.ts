@@ -19,7 +19,7 @@ export interface StorageOptions {
   readonly migrations?: readonly Migration[];
   /** For tests: the time that leases and due times see. */
   readonly clock?: Clock;
-  /** Stable id of the node, from its data folder. Nobody else may use it at the same time; a new one if left out. */
+  /** Stable id of the node, from its data folder. Nobody else may use it at the same time; a new one if omitted. */
   readonly nodeId?: string;
   /** Hears of problems that are no caller's, for the log. */
   readonly onProblem?: (text: string) => void;

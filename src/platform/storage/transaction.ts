@@ -48,9 +48,11 @@ export class StorageTransaction extends Transaction<unknown> {
   }
 
   /** The short way of a compiled query to the database, without Kysely's layers. */
-  async runCompiled<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+  runCompiled<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.isOver)
-      throw new PlatformError('PLATFORM_STORAGE_FAILED', 'a transaction was used after its end');
+      return Promise.reject(
+        new PlatformError('PLATFORM_STORAGE_FAILED', 'a transaction was used after its end'),
+      );
     return this.#connection.executeQuery<R>(query);
   }
 }

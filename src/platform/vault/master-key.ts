@@ -14,6 +14,8 @@ export interface MasterKeySource {
   readonly file?: string | undefined;
   /** Make the file if it is missing; otherwise a missing file is an error. */
   readonly createsFile?: boolean | undefined;
+  /** The setting that names the file, for errors. */
+  readonly setting?: string;
 }
 
 /** Throws PLATFORM_MASTER_KEY_INVALID or PLATFORM_KEY_FILE_UNUSABLE; the key itself is in no message. */
@@ -25,8 +27,9 @@ export function loadMasterKey(source: MasterKeySource): MasterKey {
       'no master key: set OPENHISP_MASTER_KEY or OPENHISP_MASTER_KEY_FILE',
     );
   }
-  if (source.createsFile === true) createKeyFile(source.file);
-  return parseMasterKey(readKeyFile(source.file));
+  const { file, setting = 'key file' } = source;
+  if (source.createsFile === true) createKeyFile(file, setting);
+  return parseMasterKey(readKeyFile(file, setting));
 }
 
 export interface MasterKeySettings {
@@ -41,10 +44,18 @@ export function loadMasterKeys(
   createsFile: boolean,
 ): { readonly masterKey: MasterKey; readonly previousMasterKey?: MasterKey } {
   const { previousMasterKeyFile: previous } = settings;
-  const masterKey = loadMasterKey({ base64: settings.masterKey, file: settings.masterKeyFile, createsFile });
+  const masterKey = loadMasterKey({
+    base64: settings.masterKey,
+    file: settings.masterKeyFile,
+    createsFile,
+    setting: 'vault.masterKeyFile',
+  });
   return previous === undefined
     ? { masterKey }
-    : { masterKey, previousMasterKey: loadMasterKey({ file: previous }) };
+    : {
+        masterKey,
+        previousMasterKey: loadMasterKey({ file: previous, setting: 'vault.previousMasterKeyFile' }),
+      };
 }
 
 export function parseMasterKey(text: string): MasterKey {
@@ -58,27 +69,29 @@ export function masterKeyId(key: MasterKey): string {
   return createHash('sha256').update('openhisp master key id').update(key).digest('hex').slice(0, 16);
 }
 
-function createKeyFile(file: string): void {
+function createKeyFile(file: string, setting: string): void {
   try {
     writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
-    throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `cannot make the key file ${file}`, {
+    throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `${setting}: cannot create ${file}`, {
       cause: error,
     });
   }
 }
 
-function readKeyFile(file: string): string {
+function readKeyFile(file: string, setting: string): string {
   try {
     if ((statSync(file).mode & 0o077) === 0) return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `cannot read the key file ${file}`, {
-      cause: error,
-    });
+    throw new PlatformError(
+      'PLATFORM_KEY_FILE_UNUSABLE',
+      `${setting}: cannot read ${file}. Put the master key of this database there, or name its file.`,
+      { cause: error },
+    );
   }
   throw new PlatformError(
     'PLATFORM_KEY_FILE_UNUSABLE',
-    `the key file ${file} is open to others; its mode must be 0600`,
+    `${setting}: ${file} is open to others; its mode must be 0600.`,
   );
 }

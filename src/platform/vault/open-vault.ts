@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, type KeyObject } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import { masterKeyId, type MasterKey } from './master-key.ts';
-import { openBox, sealBox } from './sealed-box.ts';
+import { openBox, readyKey, sealBox } from './sealed-box.ts';
 import { createKeyId, createVaultOver, type Vault } from './vault.ts';
 
 interface DataKeyRow {
@@ -61,7 +61,7 @@ export async function openVault({
   previousMasterKey,
   clock,
 }: VaultOptions): Promise<StoredVault> {
-  const keys = new Map<string, Uint8Array>();
+  const keys = new Map<string, KeyObject>();
   const masters = new Map(
     [masterKey, previousMasterKey].flatMap((key) => (key ? [[masterKeyId(key), key]] : [])),
   );
@@ -69,7 +69,7 @@ export async function openVault({
 
   function accept(rows: readonly DataKeyRow[]): void {
     for (const row of rows) {
-      if (!keys.has(row.id)) keys.set(row.id, unwrap(masters, row));
+      if (!keys.has(row.id)) keys.set(row.id, readyKey(unwrap(masters, row)));
       if (row.is_current === 1) current = { id: row.id, createdAt: row.created_at };
     }
   }
@@ -128,6 +128,9 @@ export async function openVault({
     },
     seal: (plain, context) => vault.seal(plain, context),
     open: (sealed, context) => vault.open(sealed, context),
+    mac: (data, context) => vault.mac(data, context),
+    requireMac: (mac, data, context) => vault.requireMac(mac, data, context),
+    deriveKey: (keyId, purpose) => vault.deriveKey(keyId, purpose),
     refresh,
     async rotateDataKey() {
       await addDataKey(() => true);

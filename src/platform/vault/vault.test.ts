@@ -48,6 +48,24 @@ test('another master key opens nothing', () => {
   assert.throws(() => createVault(randomBytes(32)).open(sealed, 'c'), hasCode('PLATFORM_SEAL_KEY_UNKNOWN'));
 });
 
+test('a MAC is valid for its bytes, its context and its key only', () => {
+  const vault = createVault(randomBytes(32));
+  const data = Buffer.from('row');
+  const mac = vault.mac(data, 'client:1');
+  vault.requireMac(mac, data, 'client:1');
+  assert.throws(() => vault.requireMac(mac, Buffer.from('roW'), 'client:1'), hasCode('PLATFORM_MAC_INVALID'));
+  assert.throws(() => vault.requireMac(mac, data, 'client:2'), hasCode('PLATFORM_MAC_INVALID'));
+  assert.throws(() => vault.requireMac(mac.subarray(0, -1), data, 'client:1'), PlatformError);
+  assert.throws(() => vault.requireMac(Buffer.alloc(0), data, 'client:1'), PlatformError);
+  const other = createVault(randomBytes(32));
+  assert.throws(() => other.requireMac(mac, data, 'client:1'), hasCode('PLATFORM_SEAL_KEY_UNKNOWN'));
+  for (let position = 0; position < mac.length; position++) {
+    const changed = Buffer.from(mac);
+    changed[position] = (changed[position] ?? 0) ^ 1;
+    assert.throws(() => vault.requireMac(changed, data, 'client:1'), PlatformError);
+  }
+});
+
 test('a key of the wrong length is never used', () => {
   assert.throws(() => sealBox(randomBytes(16), Buffer.alloc(1), 'c'), hasCode('PLATFORM_MASTER_KEY_INVALID'));
   assert.throws(

@@ -12,7 +12,7 @@ export interface FairItem extends Leased {
   token: string;
   /** Among whom the slots are shared: a destination, a peer, a webhook. */
   readonly party: string;
-  /** Several parties that share a limit of their own: the webhooks of one client. Always the same for one party. */
+  /** Several parties that share their own limit: the webhooks of one client. Always the same for one party. */
   readonly group?: string;
 }
 
@@ -28,7 +28,7 @@ export interface FairLimits {
   readonly slowSlots: number;
   /** Slots of one such party. */
   readonly slowShare: number;
-  /** Slots of one group, and of its slow parties among the slow slots; unlimited if left out. */
+  /** Slots of one group, and of its slow parties among the slow slots; unlimited if omitted. */
   readonly groupShare?: number;
   readonly slowGroupShare?: number;
   /** An attempt that takes longer makes its party slow, already while it is running. */
@@ -82,10 +82,15 @@ export interface FairWorker<Item extends FairItem> extends Closable {
   wake(): void;
   /** Ends the rest of a party, for an operator who knows that it is back. */
   resume(party: string): void;
+  /** Ends the rest of a party that seems to be back, for one attempt that decides. */
+  reopen(party: string): void;
   /** Parties that are left alone at present, and since how many failures. */
   resting(): readonly { readonly party: string; readonly failures: number; readonly forMs: number }[];
   readonly held: number;
 }
+
+/** While a party has items in memory, what else is due is claimed this often. */
+const claimEveryMs = 20;
 
 export function startFairWorker<Item extends FairItem>(options: FairWorkerOptions<Item>): FairWorker<Item> {
   const { limits, leases, log, name } = options;
@@ -100,6 +105,8 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   let skipped: ReadonlySet<string> = new Set();
   let skippedGroups: ReadonlySet<string> = new Set();
   let endSleep = (): void => {};
+  let claimedAt = -Infinity;
+  let waking: NodeJS.Timeout | undefined;
 
   function start(party: Party<Item>, item: Item): void {
     const work = attempt(party, item).then(async () => {
@@ -109,7 +116,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       running.delete(work);
       run();
       // There was no room for what waits in the database. A claim that found nothing would cost each item a statement.
-      if (isMoreDue || skipped.has(item.party) || skippedGroups.has(item.group ?? '')) wake();
+      if (isMoreDue || skipped.has(item.party) || skippedGroups.has(item.group ?? '')) wakeSoon(party);
     });
     running.add(work);
   }
@@ -169,6 +176,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     }
     const excluded = parties.excluded(performance.now());
     const groups = parties.excludedGroups();
+    claimedAt = performance.now();
     const items = await safely('claim', () => options.claim(limit, excluded, groups));
     isMoreDue = items === undefined || items.length >= limit;
     skipped = new Set(excluded);
@@ -219,8 +227,17 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   }
 
   function wake(): void {
+    clearTimeout(waking);
+    waking = undefined;
     isWoken = true;
     endSleep();
+  }
+
+  /** A claim for each slot that becomes free would cost every item of a backlog a statement, so one fills several. */
+  function wakeSoon(party: Party<Item>): void {
+    const leftMs = claimedAt + claimEveryMs - performance.now();
+    if (party.waiting.length === 0 || leftMs <= 0) wake();
+    else waking ??= setTimeout(wake, leftMs);
   }
 
   return withoutContext(() => {
@@ -257,12 +274,17 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
         parties.resume(party);
         wake();
       },
+      reopen(party) {
+        parties.reopen(party);
+        wake();
+      },
       resting: () => parties.resting(performance.now()),
       get held() {
         return held.size;
       },
       async close() {
         isClosing = true;
+        clearTimeout(waking);
         endSleep();
         clearInterval(watching);
         await done;

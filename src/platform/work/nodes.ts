@@ -83,7 +83,7 @@ export async function joinNodes(options: NodesOptions): Promise<Nodes> {
     await count();
   }
 
-  // One after another; a database that is away for a moment is no reason to stop.
+  // One after another; a database that is away for a moment is not a reason to stop.
   function next(work: () => Promise<void>): Promise<void> {
     running = running
       .then(() => (isClosed ? undefined : work()))

@@ -51,6 +51,8 @@ export interface Parties<Item extends FairItem> {
   restLeftMs(party: Party<Item>): number;
   /** Ends a party's rest. */
   resume(party: string): void;
+  /** Ends a party's rest for one attempt, which decides whether it rests again. */
+  reopen(party: string): void;
   resting(now: number): readonly { party: string; failures: number; forMs: number }[];
   takeWaiting(party: Party<Item>): readonly Item[];
   takeAllWaiting(): readonly Item[];
@@ -125,6 +127,8 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
 
   function mayStart(party: Party<Item>, now: number): boolean {
     if (party.waiting.length === 0 || isResting(party, now)) return false;
+    // After a rest one attempt decides about all others.
+    if (party.rests > 0 && party.running.size > 0) return false;
     const group = groupOf(party);
     return party.isSlow
       ? slow < limits.slowSlots &&
@@ -188,7 +192,8 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       if (verdict === 'failing') {
         party.failures++;
         noteSlow(party, now);
-        if (party.failures >= limits.failuresBeforeRest) {
+        // What was under way when the rest began does not lengthen it.
+        if (party.failures >= limits.failuresBeforeRest && !isResting(party, now)) {
           party.restUntil = now + Math.min(limits.restMs * 2 ** party.rests, limits.maxRestMs);
           party.rests++;
           // One attempt decides whether the next rest begins.
@@ -229,7 +234,10 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     },
     room() {
       const free = Math.max(0, limits.slots - fast) + Math.max(0, limits.slowSlots - slow);
-      return free === 0 ? 0 : Math.max(0, Math.min(free, limits.waiting - waitingItems));
+      // Of a backlog not one item per free slot, but as many as one party works on at once.
+      return free === 0
+        ? 0
+        : Math.max(0, Math.min(Math.max(free, limits.share), limits.waiting - waitingItems));
     },
     excluded(now) {
       const all = [...parties.values()];
@@ -256,6 +264,10 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       party.restUntil = 0;
       party.rests = 0;
       party.failures = 0;
+    },
+    reopen(name) {
+      const party = parties.get(name);
+      if (party !== undefined) party.restUntil = 0;
     },
     resting: (now) =>
       [...parties.values()]

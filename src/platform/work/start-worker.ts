@@ -26,8 +26,8 @@ export interface Worker {
 }
 
 /**
- * Pulls due items until none is left, then sleeps until woken or `idleMs` have passed. A slow item holds one hand and
- * no other item: the next ones are claimed as soon as another hand is free.
+ * Pulls due items until none is left, then sleeps until woken or `idleMs` have passed. A slow item occupies one slot and
+ * no other item: the next ones are claimed as soon as another slot is free.
  */
 export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
   const inHand = new Set<Promise<void>>();
@@ -48,12 +48,12 @@ export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
     await Promise.all(inHand);
   }
 
-  /** A claim may bring more than there are hands; the rest wait here. */
+  /** A claim may bring more than there are slots; the rest wait here. */
   async function give(item: Item): Promise<void> {
     await whenFree();
     const work = handleSafely(options, item).then(() => {
       inHand.delete(work);
-      // What the item left behind, or what waited for its hand, may be due.
+      // What the item left behind, or what waited for its slot, may be due.
       wake();
     });
     inHand.add(work);

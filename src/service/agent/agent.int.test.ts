@@ -27,7 +27,7 @@ import {
   createAgent,
   type Agent,
   type AgentOptions,
-  type TrustDoubt,
+  type TrustWarning,
 } from './index.ts';
 
 const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
@@ -44,7 +44,7 @@ let keys: KeyPair;
 let authority: Certificate;
 const certificates = new Map<string, Certificate>();
 const provoked = new Set<string>();
-const doubts: TrustDoubt[] = [];
+const warnings: TrustWarning[] = [];
 let discoveries = 0;
 
 const message = (to: readonly DirectAddress[], text = 'hello'): Buffer =>
@@ -94,7 +94,12 @@ before(async () => {
     masterKey: loadMasterKey({ file: path.join(folder, 'key'), createsFile: true }),
     clock,
   });
-  trust = createTrust({ storage, vault, clock, audit: createAudit({ storage, clock, log: silentLog }) });
+  trust = createTrust({
+    storage,
+    vault,
+    clock,
+    audit: createAudit({ storage, vault, clock, log: silentLog }),
+  });
   keys = await createKeyPair();
   authority = createAuthority({
     subject: [['CN', 'CA']],
@@ -110,7 +115,7 @@ before(async () => {
     fetchIssuers: async () => [],
     checkRevocation: async () =>
       ({ status: 'unknown', code: 'PKI_CRL_UNAVAILABLE', text: 'no list' }) as never,
-    onDoubt: (doubt) => doubts.push(doubt),
+    onWarning: (warning) => warnings.push(warning),
     threads: 1,
     keyTransports: new Map([['three.example', 'pkcs1']]),
   });
@@ -157,9 +162,39 @@ describe('the agent', () => {
     assert.equal(discoveries, before);
     assert.deepEqual([opened.sender, opened.recipients, opened.binding], [alice, [bob], 'domain']);
     // TRUST-07: soft-fail, but not silently.
-    assert.deepEqual(new Set(doubts.map((doubt) => doubt.address)), new Set([bob, carol, alice]));
+    assert.deepEqual(new Set(warnings.map((warning) => warning.address)), new Set([bob, carol, alice]));
     assert.deepEqual(Buffer.from(opened.inner), message([bob, carol]));
     assert.equal(opened.signerFingerprint, certificates.get('one.example')?.fingerprint);
+  });
+
+  it('a key opens mail for its own address, or its own domain, and for no other recipient of the envelope', async () => {
+    const [x, y] = [parseDirectAddress('x@four.example'), parseDirectAddress('y@four.example')];
+    await trust.addDomain('four.example');
+    await trust.addAnchor('four.example', authority.der, 'incoming');
+    const own = new Map<DirectAddress, Uint8Array>();
+    for (const address of [x, y]) {
+      const pair = await createKeyPair();
+      const certificate = issueDirectCertificate({
+        boundTo: { address },
+        publicKey: pair.publicKey,
+        issuer: { certificate: authority, privateKey: keys.privateKey },
+        ...validity,
+      });
+      await trust.addKeyPair(address, certificate.der, pair.privateKey);
+      own.set(address, certificate.der);
+    }
+    const usableOwn = (address: DirectAddress) => ({
+      address,
+      certificates: [own.get(address) ?? new Uint8Array()],
+    });
+    const open = async (sealedFor: readonly DirectAddress[]) => {
+      const sealed = await agent.seal(alice, message([x, y]), sealedFor.map(usableOwn));
+      const envelope = { mailFrom: alice, recipients: [x, y], message: sealed };
+      return (await agent.openIncoming(envelope)).recipients;
+    };
+    assert.deepEqual(await open([x]), [x]);
+    assert.deepEqual(await open([y]), [y]);
+    assert.deepEqual(await open([x, y]), [x, y]);
   });
 
   it('a refusal keeps its code and the reason beneath, also from a thread', async () => {

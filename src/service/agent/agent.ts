@@ -40,11 +40,18 @@ export interface ResolvedRecipients {
   readonly refused: readonly RefusedRecipient[];
 }
 
+/** One certificate of a validated path. */
+export interface PathCertificate {
+  /** SHA-256 of `der`, lower-case hex. */
+  readonly fingerprint: string;
+  readonly der: Uint8Array;
+}
+
 /** A message from another HISP that was opened, verified and trusted. */
 export interface OpenedIncoming {
   /** The inner RFC 5322 message, exactly as it was signed. */
   readonly inner: Uint8Array;
-  /** The sender that the proved signer is bound to (AS-79). */
+  /** The sender that the verified signer is bound to (AS-79). */
   readonly sender: DirectAddress;
   /** Our addresses among the envelope's recipients that trust the sender. */
   readonly recipients: readonly DirectAddress[];
@@ -54,9 +61,9 @@ export interface OpenedIncoming {
   readonly signedAt?: Date | undefined;
   /** SHA-256 of the signer's certificate, lower-case hex. */
   readonly signerFingerprint: string;
-  /** Fingerprints of the validated path, the signer first, the anchor last. */
-  readonly signerPath: readonly string[];
-  /** The signed entity as received, signature included; undefined if it is larger than a notice is. */
+  /** The validated path, the signer first, the anchor last. */
+  readonly signerPath: readonly PathCertificate[];
+  /** The signed entity as received, signature included; undefined if it is larger than an MDN is. */
   readonly signed?: Uint8Array | undefined;
 }
 

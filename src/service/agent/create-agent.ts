@@ -17,7 +17,7 @@ import {
   findValidityFault,
   readCertificate,
   type IssuerFetcher,
-  type ProvedPath,
+  type ValidatedPath,
   type RevocationChecker,
   type TrustPolicy,
 } from '../../lib/pki/index.ts';
@@ -41,18 +41,20 @@ export interface AgentOptions {
   readonly messagePolicy?: Partial<MessagePolicy>;
   /** Domains of peers that cannot read the default, RSA-OAEP with SHA-256, in lower case (AS-57). */
   readonly keyTransports?: ReadonlyMap<string, KeyTransport>;
-  /** Hears of paths that were proved with a doubt left, for example without a usable CRL (TRUST-07). */
-  readonly onDoubt?: (doubt: TrustDoubt) => void;
+  /** Hears of validated paths with a warning, for example without a usable CRL (TRUST-07). */
+  readonly onWarning?: (warning: TrustWarning) => void;
   /** Cryptography threads; by default one for each processor, two at most. */
   readonly threads?: number;
 }
 
 /** What a proof left open. */
-export interface TrustDoubt {
+export interface TrustWarning {
   readonly address: DirectAddress;
   /** A code of the path's warnings. */
   readonly code: string;
   readonly fingerprint: string;
+  /** Fingerprint of the certificate that issued it; of an anchor that was used itself, its own. */
+  readonly issuer: string;
 }
 
 /** Starts the agent and its threads. */
@@ -85,10 +87,10 @@ export function createAgent(options: AgentOptions): Agent {
     return keyTransport === undefined ? recipient : { ...recipient, keyTransport };
   }
 
-  function reportDoubts(address: DirectAddress, path: ProvedPath): void {
-    for (const { code } of path.warnings) {
-      options.onDoubt?.({ address, code, fingerprint: path.certificates[0].fingerprint });
-    }
+  function reportWarnings(address: DirectAddress, path: ValidatedPath): void {
+    const [{ fingerprint }, issuer] = path.certificates;
+    for (const { code } of path.warnings)
+      options.onWarning?.({ address, code, fingerprint, issuer: issuer?.fingerprint ?? fingerprint });
   }
 
   async function canSign(from: DirectAddress): Promise<boolean> {
@@ -112,13 +114,28 @@ export function createAgent(options: AgentOptions): Agent {
     return result.opened;
   }
 
+  /** Those of the envelope whose own keys, or keys of their domain, open the message: a key opens mail for nobody else. */
+  async function findEntitled(
+    { recipients }: IncomingEnvelope,
+    { openedBy }: OpenedMessage,
+  ): Promise<readonly DirectAddress[]> {
+    if (recipients.length < 2) return recipients;
+    const entitled = await Promise.all(
+      recipients.map(async (address) => {
+        const keys = await trust.findDecryptionKeys([address]);
+        return keys.some(({ certificate }) => openedBy.includes(readCertificate(certificate).fingerprint));
+      }),
+    );
+    return recipients.filter((_address, index) => entitled[index]);
+  }
+
   return {
     async resolveRecipients(from, recipients) {
       if (!(await canSign(from))) return { usable: [], refused: recipients.map(refuseForSender) };
       return resolveAll(recipients, {
         ...(await trustOf(domainOf(from), 'outgoing')),
         discovery: options.discovery,
-        onPath: reportDoubts,
+        onPath: reportWarnings,
       });
     },
     async seal(from, message, recipients) {
@@ -138,13 +155,18 @@ export function createAgent(options: AgentOptions): Agent {
     },
     async openIncoming(envelope, { allowFetch = true, isLastAttempt = false } = {}) {
       const opened = await open(envelope);
+      const recipients = await findEntitled(envelope, opened);
       // One for all of our domains: what a message may cost does not grow with the number of its recipients.
       const budget = createValidationBudget();
-      const verified = await verifyByDomain(opened, envelope, {
-        isLastAttempt,
-        trustOf: async (domain) => ({ ...(await trustOf(domain, 'incoming')), budget, allowFetch }),
-      });
-      for (const { result } of verified) reportDoubts(result.sender, result.path);
+      const verified = await verifyByDomain(
+        opened,
+        { ...envelope, recipients },
+        {
+          isLastAttempt,
+          trustOf: async (domain) => ({ ...(await trustOf(domain, 'incoming')), budget, allowFetch }),
+        },
+      );
+      for (const { result } of verified) reportWarnings(result.sender, result.path);
       return describeOpened(opened, verified);
     },
     close: () => pool.close(),
@@ -212,7 +234,7 @@ function describeOpened(opened: OpenedMessage, verified: readonly [Verified, ...
     binding: result.path.binding ?? 'domain',
     signedAt: result.signer.signingTime,
     signerFingerprint: result.path.certificates[0].fingerprint,
-    signerPath: result.path.certificates.map(({ fingerprint }) => fingerprint),
+    signerPath: result.path.certificates.map(({ fingerprint, der }) => ({ fingerprint, der })),
     signed: opened.signed,
   };
 }

@@ -16,5 +16,6 @@ export type {
   ResolvedRecipients,
   UsableRecipient,
 } from './agent.ts';
-export { createAgent, type AgentOptions, type TrustDoubt } from './create-agent.ts';
+export { createAgent, type AgentOptions, type TrustWarning } from './create-agent.ts';
+export { createRecipientJudge, type JudgeOptions, type RecipientJudge } from './judge-recipient.ts';
 export { AgentError, agentErrors } from './errors.ts';

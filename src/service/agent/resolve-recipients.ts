@@ -1,6 +1,6 @@
 import { resolveRecipient, type RecipientTrust } from '../../lib/direct/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
-import type { ProvedPath } from '../../lib/pki/index.ts';
+import type { ValidatedPath } from '../../lib/pki/index.ts';
 import type { RefusedRecipient, ResolvedRecipients, UsableRecipient } from './agent.ts';
 
 // A message may name fifty recipients; their discovery is mostly waiting.
@@ -9,12 +9,12 @@ const maxAtOnce = 10;
 /** Resolves all recipients, some at a time, and sorts them into usable and refused ones. */
 export async function resolveAll(
   recipients: readonly DirectAddress[],
-  trust: RecipientTrust & { readonly onPath: (address: DirectAddress, path: ProvedPath) => void },
+  trust: RecipientTrust & { readonly onPath: (address: DirectAddress, path: ValidatedPath) => void },
 ): Promise<ResolvedRecipients> {
   const usable: UsableRecipient[] = [];
   const refused: RefusedRecipient[] = [];
   const queue = recipients.values();
-  const hands = Array.from({ length: Math.min(maxAtOnce, recipients.length) }, async () => {
+  const workers = Array.from({ length: Math.min(maxAtOnce, recipients.length) }, async () => {
     for (const address of queue) {
       const result = await resolveRecipient(address, trust);
       if (result.outcome === 'usable') {
@@ -34,6 +34,6 @@ export async function resolveAll(
       }
     }
   });
-  await Promise.all(hands);
+  await Promise.all(workers);
   return { usable, refused };
 }

@@ -1,11 +1,32 @@
-import type { AnyTransaction, Storage, StoredValue } from '../../platform/index.ts';
-import { canonicalObjects, chainStart, hashRow, type AuditRow, type AuditTables } from './chain.ts';
+import type { Kysely } from 'kysely';
+import { equalBytes } from '../../core/index.ts';
+import {
+  tablesOf,
+  type AnyTransaction,
+  type Storage,
+  type StoredValue,
+  type Vault,
+} from '../../platform/index.ts';
+import {
+  canonicalObjects,
+  chainStart,
+  hashRow,
+  type AuditRow,
+  type AuditTables,
+  type Authenticate,
+} from './chain.ts';
+import { newChainRow, openState, readChainState, type ChainState } from './chain-state.ts';
 import { conceal } from './conceal.ts';
 import type { AuditEvent } from './create-audit.ts';
+import { AuditError } from './errors.ts';
+import { writeStart } from './start-row.ts';
+import { toJwk } from './statements.ts';
 
 export interface TimedEvent {
   readonly event: AuditEvent;
   readonly atMs: number;
+  /** From this row on the chain is keyed. Left out if it is keyed already. */
+  readonly beginsKeying?: true;
 }
 
 const columns = [
@@ -27,6 +48,7 @@ const columns = [
  */
 export function createAppender(
   storage: Storage,
+  vault: Vault,
 ): (tx: AnyTransaction, events: readonly TimedEvent[]) => Promise<void> {
   const findLast = storage.prepare<AuditTables, object, Pick<AuditRow, 'sequence'>>((db) =>
     db.selectFrom('audit_event').select('sequence').orderBy('sequence', 'desc').limit(1),
@@ -36,6 +58,8 @@ export function createAppender(
   );
   // Of the last row that this process has committed. Nobody can write another row of that number.
   let own = { sequence: 0, hash: chainStart };
+  // A chain that is keyed stays so: read once.
+  let keyed: ChainState | undefined;
 
   async function readEnd(tx: AnyTransaction): Promise<Pick<AuditRow, 'sequence' | 'hash'>> {
     const { sequence } = (await findLast.first(tx, {})) ?? { sequence: 0 };
@@ -46,20 +70,63 @@ export function createAppender(
 
   return async (tx, events) => {
     let { sequence, hash } = await readEnd(tx);
+    let state = keyed ?? (await readChainState(tablesOf<AuditTables>(tx), vault));
     const rows: StoredValue[][] = [];
-    for (const { event, atMs } of events) {
-      const row = toRow(event, atMs, ++sequence, hash);
+    for (const timed of events) {
+      if (timed.beginsKeying && state !== undefined) continue;
+      if (timed.beginsKeying)
+        state = await beginKeying(tablesOf(tx), vault, { timed, sequence, pending: rows.length });
+      const row = toRow(withKey(timed, state), ++sequence, hash, state?.authenticate);
       rows.push(columns.map((column) => row[column]));
       hash = row.hash;
     }
+    if (rows.length === 0) return;
     await storage.bulkInsert(tx, { table: 'audit_event', columns, rows });
     storage.afterCommit(tx, () => {
       own = { sequence, hash };
+      keyed = state;
     });
   };
 }
 
-function toRow(event: AuditEvent, atMs: number, sequence: number, previousHash: Uint8Array): AuditRow {
+/** Under the lock of the chain: makes its keys, to be used from the next row on. */
+async function beginKeying(
+  tx: Kysely<AuditTables>,
+  vault: Vault,
+  at: { readonly timed: TimedEvent; readonly sequence: number; readonly pending: number },
+): Promise<ChainState> {
+  const last = await tx
+    .selectFrom('audit_event')
+    .selectAll()
+    .where('sequence', '=', at.sequence - at.pending)
+    .executeTakeFirst();
+  // A row with a keyed hash, or one that was changed: whoever took the key's row away must not get the rest accepted.
+  if (last !== undefined && !equalBytes(hashRow(last, undefined), last.hash))
+    throw new AuditError(
+      'AUDIT_CHAIN_RESET',
+      `audit event ${last.sequence} is not of a chain without a key: the row that names the key was deleted, or the event was changed`,
+    );
+  const row = newChainRow(vault, at.sequence + 1, at.timed.atMs);
+  await tx.insertInto('audit_chain').values(row).execute();
+  const state = openState(row, vault);
+  const start = await tx.selectFrom('audit_start').selectAll().executeTakeFirst();
+  if (start !== undefined) await writeStart(tx, state, start, new Date(at.timed.atMs));
+  return state;
+}
+
+/** The first keyed row names the chain and its public key. */
+function withKey(timed: TimedEvent, state: ChainState | undefined): TimedEvent {
+  if (!timed.beginsKeying || state === undefined) return timed;
+  const names = { chain: state.chainId, publicKey: toJwk(state.publicKey).kid };
+  return { ...timed, event: { ...timed.event, objects: { ...timed.event.objects, ...names } } };
+}
+
+function toRow(
+  { event, atMs }: TimedEvent,
+  sequence: number,
+  previousHash: Uint8Array,
+  authenticate: Authenticate | undefined,
+): AuditRow {
   const row = {
     sequence,
     recorded_at: atMs,
@@ -74,5 +141,5 @@ function toRow(event: AuditEvent, atMs: number, sequence: number, previousHash: 
     }),
     previous_hash: previousHash,
   };
-  return { ...row, hash: hashRow(row) };
+  return { ...row, hash: hashRow(row, authenticate) };
 }

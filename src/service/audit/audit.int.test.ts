@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { Kysely } from 'kysely';
 import { createManualClock, silentLog, type ManualClock } from '../../core/index.ts';
-import type { Storage } from '../../platform/index.ts';
+import { createVault, type Storage } from '../../platform/index.ts';
 import { createTestDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
 import type { AuditTables } from './chain.ts';
 import { createAudit, type Audit, type AuditEvent } from './create-audit.ts';
@@ -19,7 +19,7 @@ async function withAudit(
   const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
   const storage = await database.open();
   await storage.migrate();
-  const audit = createAudit({ storage, clock, log: silentLog });
+  const audit = createAudit({ storage, vault: createVault(Buffer.alloc(32, 1)), clock, log: silentLog });
   try {
     await work(audit, storage, database, clock);
   } finally {
@@ -200,11 +200,11 @@ test('SEC-04: a changed, missing or re-ordered row is found', async () => {
 test('two processes append to one chain', () =>
   withAudit(async (audit, _storage, database) => {
     const program = `
-      const { openStorage } = await import(${JSON.stringify(path.join(import.meta.dirname, '../../platform/index.ts'))});
+      const { createVault, openStorage } = await import(${JSON.stringify(path.join(import.meta.dirname, '../../platform/index.ts'))});
       const { createAudit } = await import(${JSON.stringify(path.join(import.meta.dirname, 'index.ts'))});
       const storage = await openStorage(JSON.parse(process.argv[1]));
       const log = { error() {}, warn() {}, info() {}, debug() {} };
-      const audit = createAudit({ storage, clock: { now: () => new Date() }, log });
+      const audit = createAudit({ storage, vault: createVault(Buffer.alloc(32, 1)), clock: { now: () => new Date() }, log });
       for (let count = 0; count < 50; count++) await audit.recordNow({ action: 'other', outcome: 'ok', objects: { count } });
       await audit.close();
       await storage.close();`;

@@ -22,18 +22,53 @@ export interface AuditStartRow {
   sequence: number;
   /** The hash of the last row that was deleted. */
   previous_hash: Uint8Array;
+  /** The same, signed; empty as long as the chain is not keyed. */
+  statement: string;
+}
+
+/** From which row on the chain is keyed, and the key that signs statements about it. */
+export interface AuditChainRow {
+  /** 1: there is one row at most; none as long as the chain is not keyed. */
+  id: number;
+  chain_id: string;
+  /** Rows before it were written by versions without a key. */
+  keyed_from: number;
+  /** The data key from which the key of the chain is derived. */
+  key_id: string;
+  /** Ed25519, 32 bytes. */
+  public_key: Uint8Array;
+  /** PKCS #8, sealed by the vault in the context `audit-chain:<chain_id>`. */
+  sealed_private_key: Uint8Array;
+  began_at: number;
+  mac: Uint8Array;
+}
+
+/** The newest checkpoint. */
+export interface AuditCheckpointRow {
+  /** 1: there is one row at most. */
+  id: number;
+  /** Compact JWS of a `Checkpoint`. */
+  statement: string;
 }
 
 export interface AuditTables {
   audit_event: AuditRow;
   audit_start: AuditStartRow;
+  audit_chain: AuditChainRow;
+  audit_checkpoint: AuditCheckpointRow;
 }
+
+/** HMAC-SHA-256 under the key of the chain. */
+export type Authenticate = (...parts: readonly (Uint8Array | string)[]) => Buffer;
 
 /** What the first row names as the hash before it. */
 export const chainStart: Uint8Array = Buffer.alloc(32);
 
-/** SHA-256 over the previous hash and the row's canonical JSON: fixed order of members, no white space. */
-export function hashRow(row: Omit<AuditRow, 'hash'>): Buffer {
+/**
+ * HMAC-SHA-256 over the previous hash and the row's canonical JSON (fixed order of members, no white space), or plain SHA-256 for rows
+ * that were written before the chain had a key.
+ */
+export function hashRow(row: Omit<AuditRow, 'hash'>, authenticate: Authenticate | undefined): Buffer {
   const canonical = JSON.stringify([
     row.sequence,
     row.recorded_at,
@@ -44,6 +79,7 @@ export function hashRow(row: Omit<AuditRow, 'hash'>): Buffer {
     row.remote_address,
     row.objects,
   ]);
+  if (authenticate !== undefined) return authenticate(row.previous_hash, canonical);
   return hash('sha256', Buffer.concat([row.previous_hash, Buffer.from(canonical)]), 'buffer');
 }
 

@@ -1,5 +1,5 @@
 import type { Clock, Closable, Log } from '../../core/index.ts';
-import type { AnyTransaction, Storage } from '../../platform/index.ts';
+import type { AnyTransaction, Storage, Vault } from '../../platform/index.ts';
 import { createAppender, type TimedEvent } from './append.ts';
 import type { AuditTables } from './chain.ts';
 import type { ConcealedValues } from './conceal.ts';
@@ -7,6 +7,14 @@ import { createBatch } from './batch.ts';
 import { deleteOld } from './delete-old.ts';
 import { createFloodGuard } from './flood-guard.ts';
 import { findEvent, findEvents, type AuditFilter, type AuditRecord } from './find-events.ts';
+import { readChainState } from './chain-state.ts';
+import {
+  readCheckpoint,
+  signCheckpoint,
+  type CheckpointOptions,
+  type SignedCheckpoint,
+} from './checkpoints.ts';
+import { toJwk, type AuditPublicKey } from './statements.ts';
 import { verifyChain, type ChainReport } from './verify-chain.ts';
 
 export type AuditOutcome = 'ok' | 'refused' | 'failed';
@@ -20,7 +28,7 @@ export interface AuditEvent {
   readonly outcome: AuditOutcome;
   /** Identifiers only (SEC-03): message id, from, to, reason code, counts. */
   readonly objects?: Readonly<Record<string, string | number>> | undefined;
-  /** Values that must not be stored: beside the objects, the row gets hashes of them. */
+  /** Values that must not be stored: next to the objects, the row gets hashes of them. */
   readonly concealed?: ConcealedValues | undefined;
   readonly requestId?: string | undefined;
   readonly remoteAddress?: string | undefined;
@@ -36,10 +44,25 @@ export interface Audit extends Closable {
   recordIn(tx: AnyTransaction, event: AuditEvent): Promise<void>;
   /** The same for a caller without a transaction: the row is durable when the promise is fulfilled. */
   recordNow(event: AuditEvent): Promise<void>;
+  /** As `record`, for what an operator must see at once: it is an error in the log, too. */
+  alarm(event: AuditEvent): void;
   /** Writes what waits. */
   flush(): Promise<void>;
-  /** Walks the whole chain. */
-  verifyChain(): Promise<ChainReport>;
+  /**
+   * In the transaction that begins the keying of a chain: adds its first keyed row. Adds nothing to a chain that is keyed. Throws
+   * AUDIT_CHAIN_RESET, at the end of the transaction, if the last row shows that the chain was keyed before.
+   */
+  beginKeyingIn(tx: AnyTransaction, event: AuditEvent): void;
+  /** True once rows carry an HMAC under a key of the vault. */
+  isKeyed(): Promise<boolean>;
+  /** Signs the end of the chain; undefined if nothing was added since the last checkpoint. Throws AUDIT_CHAIN_BROKEN. */
+  signCheckpoint(options?: CheckpointOptions): Promise<SignedCheckpoint | undefined>;
+  /** The newest checkpoint. */
+  lastCheckpoint(): Promise<SignedCheckpoint | undefined>;
+  /** Verifies checkpoints without the database; undefined if the chain is not keyed. */
+  findPublicKey(): Promise<AuditPublicKey | undefined>;
+  /** Walks the whole chain and compares it with the newest checkpoint and with those given (compact JWS). */
+  verifyChain(checkpoints?: readonly string[]): Promise<ChainReport>;
   /** Deletes the oldest events, beyond the time that they are kept; the rest can still be verified. Returns how many. */
   deleteOld(): Promise<number>;
   /** Undefined if there is none of that number. */
@@ -50,6 +73,8 @@ export interface Audit extends Closable {
 
 export interface AuditOptions {
   readonly storage: Storage;
+  /** Holds the key of the chain. */
+  readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Log;
   /** Longest time that an event of `record` waits. */
@@ -63,13 +88,14 @@ const leastKeepMs = 2192 * 86_400_000;
 
 export function createAudit({
   storage,
+  vault,
   clock,
   log,
   flushMs = 250,
   keepMs = leastKeepMs,
 }: AuditOptions): Audit {
   const timed = (event: AuditEvent): TimedEvent => ({ event, atMs: clock.now().getTime() });
-  const chain = storage.collector<TimedEvent>('audit', createAppender(storage));
+  const chain = storage.collector<TimedEvent>('audit', createAppender(storage, vault));
   const guard = createFloodGuard(clock);
   const append = (events: readonly TimedEvent[]): Promise<void> =>
     storage.transaction(async (tx) => {
@@ -83,12 +109,27 @@ export function createAudit({
     },
     recordIn: async (tx, event) => chain.add(tx, timed(event)),
     recordNow: (event) => append([timed(event)]),
-    flush: () => batch.flush(),
-    verifyChain: async () => {
-      await batch.flush();
-      return verifyChain(storage.tables<AuditTables>());
+    alarm(event) {
+      log.error({ action: event.action, ...event.objects }, 'the integrity of the installation is in doubt');
+      batch.add(timed(event));
     },
-    deleteOld: () => deleteOld(storage, clock, Math.max(keepMs, leastKeepMs)),
+    flush: () => batch.flush(),
+    beginKeyingIn: (tx, event) => chain.add(tx, { ...timed(event), beginsKeying: true }),
+    isKeyed: async () => (await readChainState(storage.tables<AuditTables>(), vault)) !== undefined,
+    async signCheckpoint(options) {
+      await batch.flush();
+      return signCheckpoint({ storage, vault, clock, ...options });
+    },
+    lastCheckpoint: () => readCheckpoint({ storage, vault }),
+    async findPublicKey() {
+      const state = await readChainState(storage.tables<AuditTables>(), vault);
+      return state && toJwk(state.publicKey);
+    },
+    verifyChain: async (checkpoints) => {
+      await batch.flush();
+      return verifyChain({ db: storage.tables<AuditTables>(), vault, checkpoints });
+    },
+    deleteOld: () => deleteOld({ storage, vault, clock, keepMs: Math.max(keepMs, leastKeepMs) }),
     find: async (filter) => {
       await batch.flush();
       return findEvents(storage.tables<AuditTables>(), filter);

@@ -1,28 +1,44 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
-import type { Storage } from '../../platform/index.ts';
+import type { Storage, Vault } from '../../platform/index.ts';
 import type { AuditTables } from './chain.ts';
+import { readChainState, type ChainState } from './chain-state.ts';
+import { writeStart } from './start-row.ts';
 
 /** Rows per transaction: other writers wait no longer than that takes. */
 const batch = 1000;
 
+export interface DeleteOptions {
+  readonly storage: Storage;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly keepMs: number;
+}
+
 /**
  * Deletes the oldest rows of the chain, beyond `keepMs`. What remains can still be verified: the number of the first row that is
- * kept, and the hash that it names, are noted in the same transaction. The newest row always stays. One node does it at a time.
- * Returns how many were deleted.
+ * kept, and the hash that it names, are signed and stored in the same transaction. The newest row always stays. One node does it at a
+ * time. Returns how many were deleted.
  */
-export async function deleteOld(storage: Storage, clock: Clock, keepMs: number): Promise<number> {
-  const before = clock.now().getTime() - keepMs;
+export async function deleteOld({ storage, vault, clock, keepMs }: DeleteOptions): Promise<number> {
+  const now = clock.now();
   const done = await storage.tryAlone('audit-retention', async () => {
+    const state = await readChainState(storage.tables<AuditTables>(), vault);
     let total = 0;
     for (let count = batch; count === batch; total += count)
-      count = await storage.transaction((tx: Kysely<AuditTables>) => deleteBatch(tx, before));
+      count = await storage.transaction((tx: Kysely<AuditTables>) => deleteBatch(tx, state, now, keepMs));
     return total;
   });
   return done?.result ?? 0;
 }
 
-async function deleteBatch(tx: Kysely<AuditTables>, before: number): Promise<number> {
+async function deleteBatch(
+  tx: Kysely<AuditTables>,
+  state: ChainState | undefined,
+  now: Date,
+  keepMs: number,
+): Promise<number> {
+  const before = now.getTime() - keepMs;
   const rows = await tx
     .selectFrom('audit_event')
     .select(['sequence', 'recorded_at', 'hash'])
@@ -35,11 +51,7 @@ async function deleteBatch(tx: Kysely<AuditTables>, before: number): Promise<num
   const last = old.at(-1);
   if (last === undefined) return 0;
   const sequence = Number(last.sequence) + 1;
-  await tx
-    .insertInto('audit_start')
-    .values({ id: 1, sequence, previous_hash: last.hash })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet({ sequence, previous_hash: last.hash }))
-    .execute();
+  await writeStart(tx, state, { sequence, previous_hash: last.hash }, now);
   await tx.deleteFrom('audit_event').where('sequence', '<', sequence).execute();
   return old.length;
 }

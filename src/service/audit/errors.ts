@@ -2,11 +2,13 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 
 export const auditErrors = {
   AUDIT_CHAIN_BROKEN: { kind: 'internal' },
+  AUDIT_CHAIN_RESET: { kind: 'internal' },
+  AUDIT_STATEMENT_INVALID: { kind: 'internal' },
 } as const satisfies ErrorTable;
 
 export type AuditErrorCode = keyof typeof auditErrors;
 
-/** The chain of audit events is not what it was when written. */
+/** The chain of audit events, or a signed statement about it, is not what it was when written. */
 export class AuditError extends CodedError<AuditErrorCode> {
   constructor(code: AuditErrorCode, message: string, options: ErrorOptionsFor = {}) {
     super(auditErrors, code, message, options);

@@ -1,4 +1,4 @@
-import { type Clock, createTokenBuckets } from '../../core/index.ts';
+import { type Clock, createTokenBuckets, networkOf } from '../../core/index.ts';
 import type { AuditEvent } from './create-audit.ts';
 
 /** Rows that strangers at one address can cause: a burst, then a trickle. */
@@ -8,7 +8,7 @@ const strangerRowsPerSecond = 5;
 const maxAddresses = 10_000;
 
 /**
- * Keeps somebody without credentials from filling the disk with refusals of himself. What is left out is counted in the
+ * Keeps somebody without credentials from filling the disk with refusals of himself. What is omitted is counted in the
  * next row that the address gets (`suppressed`). Events with an actor are never left out.
  */
 export function createFloodGuard(clock: Clock): (event: AuditEvent) => AuditEvent | undefined {
@@ -19,14 +19,16 @@ export function createFloodGuard(clock: Clock): (event: AuditEvent) => AuditEven
   });
   const suppressed = new Map<string, number>();
   return (event) => {
-    const { remoteAddress } = event;
-    if (event.outcome !== 'refused' || event.actor !== undefined || remoteAddress === undefined) return event;
-    const count = suppressed.get(remoteAddress) ?? 0;
-    if (!buckets.take(remoteAddress).allowed) {
-      if (count > 0 || suppressed.size < maxAddresses) suppressed.set(remoteAddress, count + 1);
+    if (event.outcome === 'ok' || event.actor !== undefined || event.remoteAddress === undefined)
+      return event;
+    // One IPv6 customer has a whole /64.
+    const network = networkOf(event.remoteAddress);
+    const count = suppressed.get(network) ?? 0;
+    if (!buckets.take(network).allowed) {
+      if (count > 0 || suppressed.size < maxAddresses) suppressed.set(network, count + 1);
       return undefined;
     }
-    suppressed.delete(remoteAddress);
+    suppressed.delete(network);
     return count === 0 ? event : { ...event, objects: { ...event.objects, suppressed: count } };
   };
 }

@@ -1,8 +1,9 @@
 /**
  * Who did what to which message, record or setting, when and with what outcome (SEC-02 to SEC-04).
  *
- * An append-only chain: each row carries the SHA-256 of its canonical JSON together with the hash of the row before, so
- * that a change or a gap shows. Rows hold identifiers only: never a subject, a body, patient data, tokens or secrets.
+ * An append-only chain: each row carries the HMAC-SHA-256, under a key of the vault, of its canonical JSON together with the hash of the
+ * row before, so that a change or a gap shows and nobody without that key can write the chain anew. Signed checkpoints, kept elsewhere,
+ * show an end that was cut off (Decision 0024). Rows hold identifiers only: never a subject, a body, patient data, tokens or secrets.
  * Appending is safe from several processes, because it happens under the database's write lock.
  *
  * Not here: what the events of a service are called; each service names its own (`area.verb`).
@@ -17,4 +18,8 @@ export {
 } from './create-audit.ts';
 export { type AuditFilter, type AuditRecord } from './find-events.ts';
 export { type ChainReport } from './verify-chain.ts';
-export { type AuditErrorCode } from './errors.ts';
+export { auditSealedColumns } from './chain-state.ts';
+export { AuditError, type AuditErrorCode } from './errors.ts';
+export { type SignedCheckpoint } from './checkpoints.ts';
+export { appendToCheckpointFile, readCheckpointFile, setCheckpointFileAside } from './checkpoint-file.ts';
+export { readStatement, statementTypes, type AuditPublicKey, type Checkpoint } from './statements.ts';

@@ -1,60 +1,127 @@
 import type { Kysely } from 'kysely';
 import { equalBytes, toHex } from '../../core/index.ts';
-import { chainStart, hashRow, type AuditRow, type AuditStartRow, type AuditTables } from './chain.ts';
+import type { Vault } from '../../platform/index.ts';
+import { hashRow, type AuditRow, type AuditTables } from './chain.ts';
+import { readChainState, type ChainState } from './chain-state.ts';
 import { AuditError } from './errors.ts';
+import { readStart, type Start } from './start-row.ts';
+import { readStatement, statementTypes, type Checkpoint } from './statements.ts';
 
-/** A chain that was proved whole. Note `lastHash` elsewhere from time to time: it shows a cut-off end later. */
+/** A chain that was verified from its first kept row to its end. */
 export interface ChainReport {
   readonly eventCount: number;
   readonly firstSequence: number | undefined;
   readonly lastSequence: number | undefined;
   /** Hex. */
   readonly lastHash: string | undefined;
+  /** The first row with a keyed hash; undefined if the chain is not keyed. */
+  readonly keyedFrom: number | undefined;
+  /** How many checkpoints the chain was compared with. */
+  readonly checkpointCount: number;
+  /** The last row that a checkpoint covers: a missing row after it does not show. */
+  readonly coveredTo: number | undefined;
+}
+
+export interface VerifyOptions {
+  readonly db: Kysely<AuditTables>;
+  readonly vault: Vault;
+  /** Checkpoints that were kept elsewhere, as compact JWS, in any order. */
+  readonly checkpoints?: readonly string[] | undefined;
 }
 
 /**
- * Walks the chain from its first kept row. Throws AUDIT_CHAIN_BROKEN naming the first row that was changed, or before
- * which one is missing.
+ * Walks the chain from its first kept row. Throws AUDIT_CHAIN_BROKEN naming the first row that was changed or before
+ * which one is missing, or the checkpoint that names a row that is not there, and AUDIT_STATEMENT_INVALID for a checkpoint that is not
+ * signed by the key of this chain.
  */
-export async function verifyChain(db: Kysely<AuditTables>): Promise<ChainReport> {
-  const start = await findStart(db);
+export async function verifyChain({ db, vault, checkpoints = [] }: VerifyOptions): Promise<ChainReport> {
+  const state = await readChainState(db, vault);
+  const start = await readStart(db, state);
+  const expected = await readExpected(db, state, checkpoints);
+  const left = new Map(expected);
   let first: AuditRow | undefined;
   let last: AuditRow | undefined;
   let eventCount = 0;
   for await (const row of db.selectFrom('audit_event').selectAll().orderBy('sequence').stream(1000)) {
-    if (first === undefined) await requireStart(db, row, start);
+    if (first === undefined) await requireStart(db, state, row, start);
     first ??= row;
     if (last !== undefined) requireSuccessor(last, row);
-    if (!equalBytes(hashRow(row), row.hash)) throw broken(row, 'was changed');
+    requireHash(row, state);
+    const hash = left.get(row.sequence);
+    if (hash !== undefined && hash !== toHex(row.hash)) throw broken(row, 'is not the one of its checkpoint');
+    left.delete(row.sequence);
     last = row;
     eventCount++;
   }
+  if (state !== undefined) requireEnd(left, last, Number((await readStart(db, state)).sequence));
   return {
     eventCount,
     firstSequence: first?.sequence,
     lastSequence: last?.sequence,
     lastHash: last === undefined ? undefined : toHex(last.hash),
+    keyedFrom: state?.keyedFrom,
+    checkpointCount: expected.size,
+    coveredTo: expected.size === 0 ? undefined : Math.max(...expected.keys()),
   };
 }
 
-type Start = Pick<AuditStartRow, 'sequence' | 'previous_hash'>;
+/** Hashes by row that the checkpoints name: those given, and the newest one of the database. */
+async function readExpected(
+  db: Kysely<AuditTables>,
+  state: ChainState | undefined,
+  given: readonly string[],
+): Promise<ReadonlyMap<number, string>> {
+  const expected = new Map<number, string>();
+  if (state === undefined) return expected;
+  const stored = await db.selectFrom('audit_checkpoint').select('statement').executeTakeFirst();
+  for (const statement of stored === undefined ? given : [...given, stored.statement]) {
+    const { chain, last } = readStatement<Checkpoint>(statementTypes.checkpoint, statement, state.publicKey);
+    const known = expected.get(last.sequence) ?? last.hash;
+    if (chain !== state.chainId || known !== last.hash)
+      throw new AuditError(
+        'AUDIT_CHAIN_BROKEN',
+        `a checkpoint of event ${last.sequence} is of another chain`,
+      );
+    expected.set(last.sequence, last.hash);
+  }
+  return expected;
+}
 
-async function findStart(db: Kysely<AuditTables>): Promise<Start> {
-  const start = await db.selectFrom('audit_start').select(['sequence', 'previous_hash']).executeTakeFirst();
-  return start ?? { sequence: 1, previous_hash: chainStart };
+function requireHash(row: AuditRow, state: ChainState | undefined): void {
+  const isKeyed = state !== undefined && row.sequence >= state.keyedFrom;
+  if (!equalBytes(hashRow(row, isKeyed ? state.authenticate : undefined), row.hash))
+    throw broken(row, 'was changed, or written without the key');
 }
 
 // Old rows may be deleted while the walk begins; then the start that was noted with it fits.
-async function requireStart(db: Kysely<AuditTables>, row: AuditRow, start: Start): Promise<void> {
-  for (const known of [start, await findStart(db)]) {
+async function requireStart(
+  db: Kysely<AuditTables>,
+  state: ChainState | undefined,
+  row: AuditRow,
+  start: Start,
+): Promise<void> {
+  for (const known of [start, await readStart(db, state)]) {
     if (Number(known.sequence) === row.sequence && equalBytes(known.previous_hash, row.previous_hash)) return;
   }
-  throw broken(row, 'is not where the chain begins');
+  throw broken(row, 'is not where the chain begins: events before it are missing');
 }
 
 function requireSuccessor(last: AuditRow, row: AuditRow): void {
   if (row.sequence !== last.sequence + 1) throw broken(row, 'does not follow its predecessor');
   if (!equalBytes(row.previous_hash, last.hash)) throw broken(row, 'does not continue the chain');
+}
+
+/** `left`: what checkpoints name and the walk did not meet. Rows that were deleted for their age need not be there. */
+function requireEnd(left: ReadonlyMap<number, string>, last: AuditRow | undefined, firstKept: number): void {
+  if (last === undefined)
+    throw new AuditError('AUDIT_CHAIN_BROKEN', 'the audit chain is empty: its events were deleted');
+  const missing = [...left.keys()].filter((sequence) => sequence >= firstKept).sort((a, b) => a - b)[0];
+  if (missing === undefined) return;
+  throw new AuditError(
+    'AUDIT_CHAIN_BROKEN',
+    `audit events after ${last.sequence} are missing: a checkpoint names event ${missing}`,
+    { fields: { sequence: missing } },
+  );
 }
 
 function broken(row: AuditRow, how: string): AuditError {

@@ -3,6 +3,7 @@ import {
   SmtpError,
   requirePublicHosts,
   resolveMailHosts,
+  resolveRelay,
   type MailHost,
   type SendOutcome,
   type SmtpClient,
@@ -10,7 +11,16 @@ import {
 import type { DnsResolver } from '../../lib/dns/index.ts';
 import { addressKey, type DirectAddress } from '../../lib/values/index.ts';
 import { isLeaseLost } from '../../platform/index.ts';
-import { isOutage, problemOf, readFailure, readRefusal, readRejection, type Failure } from './failures.ts';
+import {
+  isOutage,
+  problemOf,
+  readFailure,
+  readRefusal,
+  readRejection,
+  readRelayFailure,
+  readRelayRejection,
+  type Failure,
+} from './failures.ts';
 import type { AttemptRecord, ClaimedDestination } from './queue.ts';
 import type { DeliveryProblem, RecipientDecision } from './request.ts';
 import type { SealedShare, SharedSeals } from './shared-seal.ts';
@@ -21,10 +31,12 @@ export interface AttemptParts {
   readonly log: Log;
   readonly smtp: SmtpClient;
   readonly seals: SharedSeals;
-  /** The port of every peer's mail server: 25, unless this is a sandbox. */
+  /** The port of every peer's mail server, 25 unless this is a sandbox; or that of the relay. */
   readonly peerPort: number;
   /** Mail servers on private addresses are used, too. */
   readonly allowsPrivateHosts: boolean;
+  /** The server that takes all mail, in place of each destination's own. */
+  readonly relayHost?: string | undefined;
   /** Throws PLATFORM_LEASE_LOST: then nothing may be sent. */
   readonly confirmLease: (item: ClaimedDestination) => Promise<void>;
   /** True when the service ends: no further mail server is asked. */
@@ -132,13 +144,22 @@ async function carry(item: ClaimedDestination, share: SealedShare, parts: Attemp
   if (share.sealed === undefined) return { sent: [], failures: new Map() };
   let hosts: readonly MailHost[];
   try {
-    hosts = await resolveMailHosts(item.party, parts.dns);
-    if (!parts.allowsPrivateHosts) hosts = requirePublicHosts(item.party, hosts);
+    hosts = await findHosts(item.party, parts);
   } catch (error) {
     return failAll(recipients, readFailure(error), {});
   }
   const findings = await askHosts(item, { recipients, message: share.sealed, hosts }, parts);
   return findings.sent.length === 0 ? findings : { ...findings, sentHash: await hashInSlices(share.sealed) };
+}
+
+/** Where mail for a domain goes, in order of preference. */
+export async function findHosts(
+  domain: string,
+  { dns, relayHost, allowsPrivateHosts }: Pick<AttemptParts, 'dns' | 'relayHost' | 'allowsPrivateHosts'>,
+): Promise<readonly MailHost[]> {
+  if (relayHost !== undefined) return resolveRelay(relayHost, dns);
+  const hosts = await resolveMailHosts(domain, dns);
+  return allowsPrivateHosts ? hosts : requirePublicHosts(domain, hosts);
 }
 
 interface Load {
@@ -164,10 +185,11 @@ async function askHosts(
         message,
         beforeData: () => parts.confirmLease(item),
       });
-      return readOutcome(recipients, host, outcome);
+      const read = parts.relayHost === undefined ? readRejection : readRelayRejection;
+      return readOutcome(recipients, host, outcome, read);
     } catch (error) {
       if (!(error instanceof SmtpError)) throw error;
-      const failure = readFailure(error);
+      const failure = parts.relayHost === undefined ? readFailure(error) : readRelayFailure(error);
       parts.log.debug(
         { messageId: item.messageId, host: host.name, address: host.address, code: failure.code },
         'a mail server could not be used',
@@ -204,14 +226,19 @@ function failAll(
   };
 }
 
-function readOutcome(recipients: readonly DirectAddress[], host: MailHost, outcome: SendOutcome): Findings {
+function readOutcome(
+  recipients: readonly DirectAddress[],
+  host: MailHost,
+  outcome: SendOutcome,
+  read: typeof readRejection,
+): Findings {
   const rejected = new Map(outcome.rejected.map((entry) => [entry.address.toLowerCase(), entry]));
   const failures = new Map<DirectAddress, Failure>();
   const sent: DirectAddress[] = [];
   for (const recipient of recipients) {
     const rejection = rejected.get(addressKey(recipient));
     if (rejection === undefined) sent.push(recipient);
-    else failures.set(recipient, readRejection(rejection));
+    else failures.set(recipient, read(rejection));
   }
   const { tls = '', reply = '' } = outcome;
   return { sent, failures, met: { host: host.name, address: host.address, tls, reply } };

@@ -27,7 +27,6 @@ export function createDeliveryAdmin({ storage, vault, clock, onOutcome }: AdminO
     clock,
     onOutcome,
     leases: createLeases({ storage, table: 'delivery_destination', leaseMs }),
-    leaseMs,
     lifetimeMs: 0,
     hasRoom: () => false,
     onStored: () => {},

@@ -333,11 +333,48 @@ describe('an attempt that failed', () => {
         const text = await metrics.text();
         for (const reason of ['smtp-deferred', 'no-mail-host'])
           assert.ok(
-            text.includes(`openhisp_delivery_attempts_failed_total{kind="message",reason="${reason}"} 1`),
+            text.includes(
+              `openhisp_delivery_attempts_failed_total{kind="message",reason="${reason}",class="new"} 1`,
+            ),
           );
         await run.delivery.fail(id);
       },
       { log, metrics },
+    );
+  });
+});
+
+describe('attempts by what is known of the destination', () => {
+  it('a destination is new, then steady or failing by its last attempt', async () => {
+    const metrics = createMetrics();
+    await withRun(
+      async (id) => {
+        await run.enqueue(id, ['x@a.example']);
+        await hasOutcomes(1);
+        await run.enqueue(newId(), ['x@a.example']);
+        await hasOutcomes(2);
+        const waiting = newId();
+        await run.enqueue(waiting, ['x@down.example']);
+        const attempts = (count: number) =>
+          until(
+            async () => (await run.delivery.findWaiting([waiting]))[0]?.attempts === count,
+            `attempt ${count} to be over`,
+          );
+        await attempts(1);
+        await run.delivery.retryNow({ deliveryId: waiting });
+        await attempts(2);
+        const text = await metrics.text();
+        const value = (outcome: string, labels: string) =>
+          new RegExp(`^openhisp_delivery_attempts_${outcome}_total\\{${labels}\\} (\\d+)$`, 'm').exec(
+            text,
+          )?.[1];
+        assert.equal(value('succeeded', 'kind="message",class="new"'), '1');
+        assert.equal(value('succeeded', 'kind="message",class="steady"'), '1');
+        assert.equal(value('failed', 'kind="message",reason="unreachable",class="new"'), '1');
+        assert.equal(value('failed', 'kind="message",reason="unreachable",class="failing"'), '1');
+        await run.delivery.fail(waiting);
+      },
+      { metrics },
     );
   });
 });

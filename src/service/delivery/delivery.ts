@@ -24,7 +24,9 @@ import type { Agent } from '../agent/index.ts';
 import { createAdmin, type DeliveryAdmin } from './admin.ts';
 import { attemptDestination, type AttemptResult } from './attempt.ts';
 import { createByteGate } from './byte-gate.ts';
+import { createDestinationClasses } from './destination-classes.ts';
 import { deliveryEvents } from './events.ts';
+import { watchOutages } from './outages.ts';
 import { createHolds } from './holds.ts';
 import { createQueue, type ClaimedDestination, type Settlement } from './queue.ts';
 import { deleteOldAttempts } from './retention.ts';
@@ -42,6 +44,8 @@ export interface DeliverySettings {
   readonly lifetimeMs: number;
   /** Waits between attempts in order; the last one repeats. */
   readonly retryWaitsMs: readonly number[];
+  /** The same between probes of a destination that could not be reached: after an outage, mail flows again within the last one. */
+  readonly probeWaitsMs: readonly number[];
   /** Rows of attempts older than this are deleted. */
   readonly keepAttemptsMs: number;
 }
@@ -58,6 +62,8 @@ export interface DeliveryOptions extends DeliverySettings {
   readonly peerPort: number;
   /** Mail servers on private addresses are used, too. */
   readonly allowsPrivateHosts: boolean;
+  /** A relay that takes all mail at `peerPort`: no MX is looked up. Slots are still shared by destination. */
+  readonly relayHost?: string | undefined;
   readonly onOutcome: OutcomeListener;
   /** Where attempts are counted; by default nowhere that anybody sees. */
   readonly metrics?: Metrics;
@@ -107,6 +113,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     },
   });
   const seals = createSharedSeals(options.agent, queue);
+  const classes = createDestinationClasses();
   const gate = createByteGate(maxLargeBytes);
   const attemptParts = { ...options, seals, confirmLease, isClosing: () => isClosing.signal.aborted };
 
@@ -132,22 +139,25 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     const settlement = scheduleRest(item, result, options, storage.clock.now().getTime());
     await settleSurely(item, settlement);
     reportAttempt(item, result, settlement);
+    if (result.isOutage) outages.note(item.party);
+    else if (result.attempt.address !== '') outages.end(item.party);
     return result.isOutage ? 'failing' : 'ok';
   }
 
   /** One line for each attempt that failed: where, why, and when the next one is. */
   function reportAttempt(
     { kind, messageId, party, attempts, recipients }: ClaimedDestination,
-    { failure, attempt }: AttemptResult,
+    { failure, attempt, isOutage }: AttemptResult,
     { decisions, nextAttemptAt }: Settlement,
   ): void {
+    const known = classes.note(party, isOutage);
     const fields = { messageId, destination: party, host: attempt.host, attempt: attempts + 1 };
-    if (failure === undefined) return report('attemptSucceeded', { kind }, fields);
+    if (failure === undefined) return report('attemptSucceeded', { kind, class: known }, fields);
     const isOver = decisions.length === recipients.length;
     const nextAt = options.clock.now().getTime() + nextAttemptAt - storage.clock.now().getTime();
     report(
       'attemptFailed',
-      { kind, reason: failure.reason },
+      { kind, reason: failure.reason, class: known },
       {
         ...fields,
         address: attempt.address,
@@ -229,6 +239,11 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     concurrency: 1,
     log,
   });
+  const outages = watchOutages({
+    ...options,
+    queue,
+    reopen: (domain) => worker.reopen(domain),
+  });
   const stopListening = storage.onAnnounced('delivery', () => worker.wake());
   return {
     prepare: queue.prepare,
@@ -237,7 +252,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     async close() {
       isClosing.abort();
       stopListening();
-      await Promise.all([worker.close(), sweeper.close()]);
+      await Promise.all([worker.close(), sweeper.close(), outages.close()]);
       holds.close();
     },
   };

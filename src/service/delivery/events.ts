@@ -2,15 +2,15 @@
 export const deliveryEvents = {
   attemptSucceeded: {
     counter: 'openhisp_delivery_attempts_succeeded_total',
-    help: 'Attempts at a destination that took the message for all recipients.',
-    labels: ['kind'],
+    help: 'Attempts at a destination that took the message for all recipients, by what the last attempt there brought (class).',
+    labels: ['kind', 'class'],
     level: 'debug',
     text: 'a destination took a message',
   },
   attemptFailed: {
     counter: 'openhisp_delivery_attempts_failed_total',
-    help: 'Attempts at a destination that failed for some recipients, by reason.',
-    labels: ['kind', 'reason'],
+    help: 'Attempts at a destination that failed for some recipients, by reason and by what the last attempt there brought (class).',
+    labels: ['kind', 'reason', 'class'],
     level: 'warn',
     text: 'an attempt to deliver failed',
   },

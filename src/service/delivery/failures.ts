@@ -20,6 +20,7 @@ const reasonByCode: Readonly<Record<string, DeliveryFailureReason>> = {
   SMTP_TIMEOUT: 'unreachable',
   SMTP_PROTOCOL: 'unreachable',
   SMTP_TLS_FAILED: 'tls-failed',
+  SMTP_AUTH_FAILED: 'smtp-deferred',
   SMTP_SESSION_DEFERRED: 'smtp-deferred',
   SMTP_SESSION_REFUSED: 'smtp-rejected',
   AGENT_NO_SIGNING_KEY: 'sender-certificate',
@@ -38,6 +39,19 @@ export function readFailure(error: unknown): Failure {
     isTransient: !(error instanceof CodedError) || error.isTransient,
     code,
   };
+}
+
+/** A relay that turns the session away says nothing about the message or its destination: its operator and ours can correct that. */
+export function readRelayFailure(error: unknown): Failure {
+  const failure = readFailure(error);
+  return failure.code === 'SMTP_SESSION_REFUSED'
+    ? { ...failure, reason: 'smtp-deferred', isTransient: true }
+    : failure;
+}
+
+/** The same of one that wants credentials or TLS (RFC 4954 §6) for a recipient. */
+export function readRelayRejection(rejection: RejectedRecipient): Failure {
+  return readRejection(rejection.code === 530 ? { ...rejection, isTransient: true } : rejection);
 }
 
 function reasonOf(error: unknown, code: string): DeliveryFailureReason {
@@ -83,10 +97,10 @@ export function readRejection(rejection: RejectedRecipient): Failure {
 }
 
 /** Reasons that say something about the whole destination, so that its other mail waits as well. */
-const outages: ReadonlySet<DeliveryFailureReason> = new Set(['unreachable', 'dns-failed', 'tls-failed']);
+export const outages: readonly DeliveryFailureReason[] = ['unreachable', 'dns-failed', 'tls-failed'];
 
 export function isOutage({ reason }: DeliveryProblem): boolean {
-  return outages.has(reason);
+  return outages.includes(reason);
 }
 
 /** Without what only this module needs. */

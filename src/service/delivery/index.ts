@@ -10,5 +10,8 @@
 export type { AttemptRow, DeliveryAdmin, HeldDestination, QueuedDestination, QueuePage } from './admin.ts';
 export { createDeliveryAdmin, type AdminOptions } from './create-admin.ts';
 export { createDelivery, type Delivery, type DeliveryOptions, type DeliverySettings } from './delivery.ts';
+export { isMailDue } from './is-mail-due.ts';
+export { measureQueue } from './measure-queue.ts';
 export type { DeliveryFailureReason, DeliveryOutcome, DeliveryRequest, OutcomeListener } from './request.ts';
 export type { DeliveryKind, DeliveryTables } from './tables.ts';
+export { deliverySealedColumns } from './queue.ts';

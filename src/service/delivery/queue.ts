@@ -10,9 +10,11 @@ import {
   type AnyTransaction,
   type FairItem,
   type Leases,
+  type SealedColumn,
   type Storage,
   type Vault,
 } from '../../platform/index.ts';
+import { outages } from './failures.ts';
 import type {
   DeliveryOutcome,
   DeliveryProblem,
@@ -71,7 +73,6 @@ export interface QueueParts {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly leases: Leases;
-  readonly leaseMs: number;
   readonly lifetimeMs: number;
   readonly onOutcome: OutcomeListener;
   /** True if an item of this destination, stored with a lease, would be started from memory. */
@@ -88,6 +89,14 @@ export interface DeliveryQueue {
   claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]>;
   /** Those of these domains of which an operator wants something tried now. */
   findWanted(domains: readonly string[]): Promise<readonly string[]>;
+  /** Destinations that could not be reached when they were tried last. */
+  findOutages(): Promise<readonly string[]>;
+  /** True if something waits for the destination because it could not be reached. */
+  hasOutage(domain: string): Promise<boolean>;
+  /** Makes one of what could not be brought to the destination due now. Returns how many. */
+  makeOneDue(domain: string): Promise<number>;
+  /** Makes up to `limit` of what waits for a destination due now. Returns how many. */
+  makeDue(domain: string, limit: number): Promise<number>;
   /** Claims destinations whose time is over, whoever's they are. */
   claimOverdue(limit: number): Promise<readonly ClaimedDestination[]>;
   /** Claims what is left of one delivery and not in hand anywhere. */
@@ -197,7 +206,8 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
 
   async function claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]> {
     const now = nowMs();
-    const values = { now, limit, token: randomUUID(), until: now + parts.leaseMs };
+    const lease = leases.begin();
+    const values = { now, limit, token: lease.lease_token, until: lease.lease_until };
     const rows =
       excluded.length === 0
         ? await statements.claim.all(storage.db, values)
@@ -205,30 +215,52 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
     return complete(rows, values.token, values.until);
   }
 
+  async function makeDue(
+    select: (
+      db: Kysely<DeliveryTables>,
+    ) => SelectQueryBuilder<DeliveryTables, 'delivery_destination', object>,
+    limit: number,
+  ): Promise<number> {
+    const now = nowMs();
+    const db = storage.tables<DeliveryTables>();
+    const waiting = select(db)
+      .select('id')
+      .where('next_attempt_at', '>', now)
+      .where('lease_until', '<=', now)
+      .orderBy('next_attempt_at')
+      .limit(limit);
+    const { numUpdatedRows } = await db
+      .with('waiting', () => storage.forUpdate(waiting, { skipLocked: true }))
+      .updateTable('delivery_destination')
+      .set({ next_attempt_at: now })
+      .where('id', 'in', (eb) => eb.selectFrom('waiting').select('id'))
+      .executeTakeFirst();
+    return Number(numUpdatedRows);
+  }
+
   async function claimOverdue(limit: number): Promise<readonly ClaimedDestination[]> {
     const now = nowMs();
     // A cheap look first: nearly always there is none.
     const found = await overdue(storage.tables(), now).select('id').limit(1).executeTakeFirst();
     if (found === undefined) return [];
-    return claimThose(now, (db) => overdue(db, now).select('id').limit(limit));
+    return claimThose((db) => overdue(db, now).select('id').limit(limit));
   }
 
   async function claimThose(
-    now: number,
     select: (
       db: Kysely<DeliveryTables>,
     ) => SelectQueryBuilder<DeliveryTables, 'delivery_destination', { id: string }>,
   ): Promise<readonly ClaimedDestination[]> {
-    const token = randomUUID();
+    const lease = leases.begin();
     const rows = await storage
       .tables<DeliveryTables>()
       .with('due', () => storage.forUpdate(select(storage.tables()), { skipLocked: true }))
       .updateTable('delivery_destination')
-      .set({ lease_token: token, lease_until: now + parts.leaseMs })
+      .set(lease)
       .where('id', 'in', (eb) => eb.selectFrom('due').select('id'))
       .returningAll()
       .execute();
-    return complete(rows, token, now + parts.leaseMs);
+    return complete(rows, lease.lease_token, lease.lease_until);
   }
 
   async function complete(
@@ -329,9 +361,20 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
         .execute();
       return rows.map(({ domain }) => domain);
     },
+    async findOutages() {
+      const rows = await failed(storage.tables()).select('domain').distinct().execute();
+      return rows.map(({ domain }) => domain);
+    },
+    async hasOutage(domain) {
+      const row = failed(storage.tables()).select('id').where('domain', '=', domain).limit(1);
+      return (await row.executeTakeFirst()) !== undefined;
+    },
+    makeOneDue: (domain) => makeDue((db) => failed(db).where('domain', '=', domain), 1),
+    makeDue: (domain, limit) =>
+      makeDue((db) => db.selectFrom('delivery_destination').where('domain', '=', domain), limit),
     claimDelivery(deliveryId) {
       const now = nowMs();
-      return claimThose(now, (db) =>
+      return claimThose((db) =>
         db
           .selectFrom('delivery_destination')
           .select('id')
@@ -388,6 +431,14 @@ function overdue(db: Kysely<DeliveryTables>, now: number) {
       // After a long standstill of this node, what was never tried is tried once before it fails.
       .where((eb) => eb.or([eb('attempts', '>', 0), eb('not_after', '<=', now - firstAttemptGraceMs)]))
   );
+}
+
+/** What waits because its destination could not be reached; the predicate on `last_reason` names the partial index. */
+function failed(db: Kysely<DeliveryTables>) {
+  return db
+    .selectFrom('delivery_destination')
+    .where(sql<boolean>`last_reason <> ''`)
+    .where('last_reason', 'in', outages);
 }
 
 function outcomeOf(item: ClaimedDestination, decision: RecipientDecision, at: Date): DeliveryOutcome {
@@ -557,3 +608,8 @@ function prepareStatements(storage: Storage) {
 
 // A small content itself is not needed, only where a large one lies.
 const contentStart = sql<Uint8Array>`substr(sealed_message, 1, ${sql.lit(referenceBytes)})`.as('start');
+
+/** What is sealed by the vault. */
+export const deliverySealedColumns: readonly SealedColumn[] = [
+  { table: 'delivery', key: 'id', column: 'sealed_message', context: sealContext },
+];

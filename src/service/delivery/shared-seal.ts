@@ -90,7 +90,7 @@ export function createSharedSeals(
     const usable = [...shares.values()].flatMap((share) => share.usable);
     const sealed = seal(item, usable);
     if (shares.size > 1) setTimeout(() => shares.clear(), keptMs).unref();
-    // Each destination that waits for it hears of a failure; one that nobody waits for is no reason to end the process.
+    // Each destination that waits for it hears of a failure; one that nobody waits for is not a reason to end the process.
     sealed.catch(() => {});
     return { sealed, shares };
   }

@@ -39,6 +39,18 @@ function slowly(delayMs: number, onData: (text: string) => void): (socket: Socke
   };
 }
 
+/** Greets, and hangs up when a message is offered. */
+function brokenAtMail(socket: Socket): void {
+  socket.write('220 broken.example\r\n');
+  socket.on('data', (chunk: Buffer) => {
+    if (/^EHLO/i.test(chunk.toString())) socket.write('250 broken.example\r\n');
+    else socket.destroy();
+  });
+}
+
+const idsOf = (name: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${name}-${index}`);
+
 describe('peers that are slow, silent or away', () => {
   let world: DeliveryWorld;
   const runs: RunningDelivery[] = [];
@@ -50,6 +62,7 @@ describe('peers that are slow, silent or away', () => {
     world.addDomain('silent.example', '127.0.0.2');
     world.addDomain('slow.example', '127.0.0.3');
     world.addDomain('away.example', '127.0.0.4');
+    world.addDomain('gone.example', '127.0.0.6');
     await world.startPeer('127.0.0.1', 'take');
     await world.startPeer('127.0.0.2', () => {});
     await world.startPeer(
@@ -114,6 +127,19 @@ describe('peers that are slow, silent or away', () => {
     assert.ok((world.connections.get('127.0.0.3') ?? 0) <= 2);
   });
 
+  it('what is claimed from the table names node and run, so that the next run of the node takes it back at once', async () => {
+    const run = await start();
+    await run.delivery.hold('slow.example', 'test');
+    await run.enqueue('held', ['x@slow.example']);
+    assert.equal((await destinationOf('held', 'slow.example'))?.lease_token, null);
+    await run.delivery.release('slow.example');
+    const token = async () => (await destinationOf('held', 'slow.example'))?.lease_token ?? '';
+    await until(async () => (await token()) !== '', 'the claim');
+    const { nodeId, runId } = world.storage.run;
+    assert.ok((await token()).startsWith(`${nodeId}/${runId}/`));
+    await until(() => run.outcomes.length === 1, 'the end');
+  });
+
   it('a result that comes after the lease was lost changes nothing', async () => {
     const run = await start();
     await run.enqueue('late', ['x@slow.example']);
@@ -165,6 +191,36 @@ describe('peers that are slow, silent or away', () => {
     assert.ok(run.outcomes.every(({ outcome }) => outcome === 'sent'));
     assert.equal(world.mail.length, 30);
     assert.equal(new Set(world.mail.map(({ text }) => /^Message-ID: (.*)$/im.exec(text)?.[1])).size, 30);
+  });
+
+  it('a peer that is back gets its mail when a probe finds it, long before its rest and the waits of the mail end', async () => {
+    const hour = 3_600_000;
+    const options = {
+      retryWaitsMs: [hour],
+      lifetimeMs: 24 * hour,
+      limits: { failuresBeforeRest: 3, restMs: hour, maxRestMs: hour },
+      probeWaitsMs: [50, 100],
+    };
+    const run = await start(options);
+    for (let count = 0; count < 20; count++) await run.enqueue(`back-${count}`, ['x@gone.example']);
+    await until(() => run.delivery.listResting().length === 1, 'the rest');
+    // A server that greets and then breaks off ends nothing: one attempt is spent, and the rest goes on.
+    const before = (await run.delivery.listAttempts(idsOf('back', 20))).length;
+    const broken = await world.startPeer('127.0.0.6', brokenAtMail);
+    await until(
+      async () => (await run.delivery.listAttempts(idsOf('back', 20))).length > before,
+      'an attempt after a probe',
+    );
+    assert.equal(run.delivery.listResting().length, 1);
+    await broken.close();
+    // Another run knows nothing of the outage but what the table says.
+    await run.close();
+    runs.splice(runs.indexOf(run), 1);
+    const next = await start(options);
+    await world.startPeer('127.0.0.6', 'take');
+    await until(() => next.outcomes.length === 20, 'all of them');
+    assert.equal(world.mail.length, 20);
+    assert.deepEqual((await next.delivery.listQueue({ limit: 10 })).items, []);
   });
 
   it('two nodes with one queue deliver each message once', async () => {

@@ -39,7 +39,7 @@ export interface DeliveryTables {
     last_status_code: string;
     last_error: string;
   };
-  /** Every attempt, for operators; append-only, deleted after `delivery.keepAttemptsDays`. */
+  /** Every attempt, for operators; append-only, deleted with the message's history (`messaging.messageDays`). */
   delivery_attempt: {
     /** Begins with the time, like the id of a destination. */
     id: string;
@@ -67,7 +67,7 @@ export interface DeliveryTables {
   delivery_hold: { domain: string; reason: string; created_at: number };
 }
 
-/** What is being carried: a message of an edge client, or a notice of ours. */
+/** What is being carried: a message of an edge client, or an MDN of ours. */
 export type DeliveryKind = 'message' | 'mdn' | 'dsn';
 
 /** `partial`: some recipients were sent and some not, `deferred`: all are tried again. */

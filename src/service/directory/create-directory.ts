@@ -1,8 +1,11 @@
 import { errorCode, toHex, type Closable, type Clock, type Log, type Taken } from '../../core/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
+import type { AddressList } from '../../lib/provider-index/index.ts';
 import type { Nodes, Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import type { DirectoryAnswer, WrittenAnswer } from './answer.ts';
 import { DirectoryError, invalidQuery } from './errors.ts';
+import { createFhir, type FhirDirectory } from './fhir/create-fhir.ts';
 import { auditQuery } from './guard/audit-search.ts';
 import {
   createClientGuard,
@@ -23,21 +26,20 @@ import { parseQuery } from './parse-query.ts';
 import { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 import { followDirectory } from './serve/current-index.ts';
 import { settleDeadLoads } from './store/load-lock.ts';
+import { followSchedules } from './sources/schedule.ts';
+import { seedOf } from './store/provisioned.ts';
 import { loadState } from './store/state.ts';
 import { readStatus, type DirectoryStatus } from './status.ts';
-import { writeAnswer } from './write-answer.ts';
+import type { AddressStates } from './verification/address-states.ts';
+import { createVerifiedSearch } from './verification/apply-verification.ts';
+import { splitVerification } from './verification/parameter.ts';
+import { writeAnswer, writeVerifiedAnswer } from './write-answer.ts';
 
-/** One answered query, ready to be sent. */
-export interface DirectoryAnswer {
-  /** UTF-8 JSON text (Directory spec: Response envelope). */
-  readonly json: Uint8Array;
-}
-
-/** An answer with what quota and audit count. */
-interface WrittenAnswer extends DirectoryAnswer {
-  readonly totalCount: number;
-  /** Records shown. */
-  readonly count: number;
+/** The Direct addresses of the served directory. */
+export interface ListedAddresses {
+  /** Higher with each change of what is served. */
+  readonly revision: number;
+  readonly list: AddressList;
 }
 
 export interface Directory extends Closable {
@@ -56,8 +58,12 @@ export interface Directory extends Closable {
     caller: DirectoryCaller,
     onLimits?: (state: Taken) => void,
   ): Promise<DirectoryAnswer>;
+  /** The same records as FHIR resources. */
+  readonly fhir: FhirDirectory;
   /** Whether there is a record of this Direct address; undefined before the index is there. */
   isListed(directAddress: string): Promise<boolean | undefined>;
+  /** Undefined before the index is there. */
+  listAddresses(): ListedAddresses | undefined;
   /** Loads from files and serves the result. */
   importFiles(request: ImportRequest): Promise<LoadReport>;
   /** Lists (or changes) an address that this operator hosts; it can be found within seconds to a minute. */
@@ -86,6 +92,12 @@ export interface DirectoryOptions {
   readonly pollIntervalMs?: number;
   /** Changes from which on a new index is built in the background, and increments from which on at once; tests lower it. */
   readonly changesBeforeRebuild?: number;
+  /** What is known of addresses, for searches that ask for it; without it none can. */
+  readonly states?: AddressStates | undefined;
+  /** How often to look for scheduled loads of sources; never without it. */
+  readonly scheduleLookMs?: number;
+  /** Pairs that a merge of sources looks at one by one; above, it merges everything anew. Tests lower it. */
+  readonly pairsMergedSingly?: number;
 }
 
 const defaultLimits: DirectoryLimits = {
@@ -97,7 +109,8 @@ const defaultLimits: DirectoryLimits = {
 /** Starts the directory. The index is loaded in the background; `isReady` and `refresh` tell when it is there. */
 export async function createDirectory(options: DirectoryOptions): Promise<Directory> {
   const { storage, clock, log, audit, gazetteer, snapshotDir } = options;
-  const auditSecret = toHex((await loadState(storage)).secret);
+  const { secret } = await loadState(storage);
+  const auditSecret = toHex(secret);
   const pollIntervalMs = options.pollIntervalMs ?? defaultPollIntervalMs;
   const guard = createClientGuard({
     storage,
@@ -121,12 +134,21 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       log.error({ code: errorCode(error) }, 'the directory index could not be loaded'),
     );
 
+  const { states } = options;
+  const verified = states === undefined ? undefined : createVerifiedSearch(current.pool, states);
+
+  const schedules =
+    options.scheduleLookMs === undefined
+      ? undefined
+      : followSchedules(options, options.scheduleLookMs, () => void current.refresh().catch(() => {}));
+
   /** Limits, admission, query, booking and audit, the same for both endpoints. */
   async function answer(
     caller: DirectoryCaller,
     parameters: readonly (readonly [string, string])[],
     onLimits: ((state: Taken) => void) | undefined,
     query: () => Promise<WrittenAnswer> | WrittenAnswer,
+    resource?: string,
   ): Promise<DirectoryAnswer> {
     try {
       const limits = guard.take(caller);
@@ -139,22 +161,73 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
         });
       const { totalCount, count, json } = await query();
       guard.book(caller, count);
-      await auditQuery(audit, auditSecret, caller, parameters, { outcome: 'ok', shown: count, totalCount });
+      await auditQuery(audit, auditSecret, caller, parameters, {
+        outcome: 'ok',
+        resource,
+        shown: count,
+        totalCount,
+      });
       return { json };
     } catch (error) {
       await auditQuery(audit, auditSecret, caller, parameters, {
         outcome: outcomeOf(error),
+        resource,
         code: errorCode(error),
       });
       throw error;
     }
   }
 
+  /** An export is open data: it is not counted as records shown, but the client is known, and so is what it takes. */
+  async function admitExport(caller: DirectoryCaller, resource: string): Promise<void> {
+    let code: string | undefined;
+    try {
+      const limits = guard.take(caller);
+      if (!limits.allowed) throw rateLimited(caller, limits.retryAfterSeconds);
+      guard.admitUse(caller);
+    } catch (error) {
+      code = errorCode(error);
+      throw error;
+    } finally {
+      await audit.record({
+        action: 'directory.export',
+        actor: caller.client.clientId,
+        outcome: code === undefined ? 'ok' : 'refused',
+        objects: { resource, ...(code !== undefined && { code }) },
+        requestId: caller.requestId,
+        remoteAddress: caller.remoteAddress,
+      });
+    }
+  }
+
   return {
+    fhir: createFhir({
+      storage,
+      log,
+      pool: current.pool,
+      seed: seedOf(secret),
+      gazetteer,
+      clock,
+      answer,
+      admitExport,
+    }),
     search: (parameters, caller, onLimits) =>
       answer(caller, parameters, onLimits, async () => {
-        const { index, totalCount, ...page } = await current.pool.search(parseQuery(parameters, gazetteer));
-        return { totalCount, count: page.rows.length, json: writeAnswer(index, page, totalCount) };
+        const { rest, asked } =
+          states === undefined
+            ? { rest: parameters, asked: undefined }
+            : splitVerification(parameters, states.names);
+        const query = parseQuery(rest, gazetteer);
+        if (states === undefined || verified === undefined || asked === undefined) {
+          const { index, totalCount, ...page } = await current.pool.search(query);
+          return { totalCount, count: page.rows.length, json: writeAnswer(index, page, totalCount) };
+        }
+        const { index, totalCount, ...page } = await verified.search(query, asked);
+        return {
+          totalCount,
+          count: page.rows.length,
+          json: writeVerifiedAnswer(index, page, totalCount, states),
+        };
       }),
     findByNpi: (npi, caller, onLimits) =>
       answer(caller, [['prov_npi', npi]], onLimits, () => {
@@ -175,6 +248,11 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       const { totalCount } = await current.pool.search({ filters, sort: [], offset: 0, limit: 0 });
       return totalCount > 0;
     },
+    listAddresses() {
+      const { served, pool } = current;
+      if (served === undefined || pool.current === undefined) return undefined;
+      return { revision: served.revision, list: pool.current.addresses };
+    },
     async importFiles(request) {
       const report = await importDirectory(options, request);
       await current.refresh();
@@ -191,6 +269,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     refresh: () => current.refresh(),
     isReady: () => current.served !== undefined,
     async close() {
+      await schedules?.close();
       await guard.close();
       await current.close();
     },

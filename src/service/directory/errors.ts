@@ -7,6 +7,12 @@ export const directoryErrors = {
     kind: 'not-found',
     publicMessage: 'No provider record carries this NPI.',
   },
+  DIRECTORY_RESOURCE_NOT_FOUND: { kind: 'not-found', publicMessage: 'No resource has this id.' },
+  DIRECTORY_EXPORT_CHANGED: {
+    kind: 'not-found',
+    publicMessage: 'The open sources have changed since this export began; begin another one.',
+  },
+  DIRECTORY_EXPORT_BUSY: { kind: 'rate-limited', publicMessage: 'Too many exports are being written.' },
   DIRECTORY_DATA_USE_NOT_ACCEPTED: {
     kind: 'forbidden',
     publicMessage:
@@ -25,9 +31,16 @@ export const directoryErrors = {
   DIRECTORY_FILE_UNREADABLE: { kind: 'invalid-input' },
   DIRECTORY_FORMAT_UNKNOWN: { kind: 'invalid-input' },
   DIRECTORY_FILE_BROKEN: { kind: 'invalid-input' },
+  DIRECTORY_RELEASE_INVALID: { kind: 'invalid-input' },
+  DIRECTORY_RELEASE_PARTIAL: { kind: 'invalid-input' },
+  DIRECTORY_RELEASE_CHANGED: { kind: 'conflict' },
+  DIRECTORY_DOWNLOAD_FAILED: { kind: 'unavailable' },
+  DIRECTORY_DISK_LOW: { kind: 'unavailable' },
   DIRECTORY_TOO_MANY_REFUSED: { kind: 'invalid-input' },
   DIRECTORY_NOTHING_TO_ROLL_BACK: { kind: 'conflict' },
   DIRECTORY_LOAD_UNKNOWN: { kind: 'not-found' },
+  DIRECTORY_SOURCE_UNKNOWN: { kind: 'not-found' },
+  DIRECTORY_SOURCE_INVALID: { kind: 'invalid-input' },
   DIRECTORY_RECORD_INVALID: { kind: 'invalid-input' },
 } as const satisfies ErrorTable;
 

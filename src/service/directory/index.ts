@@ -4,15 +4,21 @@
  *
  * The database holds every generation in blocks and says which is active; each node answers from an index in memory
  * that it derives from there, and from what has changed since (lib/provider-index). Queries are refused, counted and audited here.
- * Not here: the wire envelope and statuses (app/http), how searching works (lib/provider-index), FHIR (DIR-06).
+ * Not here: the wire envelope and statuses (app/http), how searching works (lib/provider-index).
  * Called by app/http, app/server, app/dev and app/cli.
  */
 export {
   createDirectory,
   type Directory,
-  type DirectoryAnswer,
   type DirectoryOptions,
+  type ListedAddresses,
 } from './create-directory.ts';
+export { type DirectoryAnswer } from './answer.ts';
+export { type BulkExport, type FhirDirectory, type FhirRequest } from './fhir/create-fhir.ts';
+export { parseExport } from './fhir/parse-export.ts';
+export { resourceTypes, type ResourceType } from './fhir/vocabulary.ts';
+export type { AddressState, AddressStates } from './verification/address-states.ts';
+export { formatState } from './write-answer.ts';
 export { type DirectoryErrorCode } from './errors.ts';
 export { type DirectoryCaller, type DirectoryLimits } from './guard/guard-client.ts';
 export { maxPageSize, maxRadiusMiles } from './limits.ts';
@@ -23,14 +29,28 @@ export {
   type FilterParameter,
 } from './parameters.ts';
 export { parseQuery } from './parse-query.ts';
-export { providerFields as recordFields, type WireName } from '../../lib/provider-record/index.ts';
+export { shownFields as recordFields, type WireName } from '../../lib/provider-record/index.ts';
 export { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';
 export { type ImportContext } from './load/context.ts';
 export { openInput, openStream, type InputFile } from './load/open-input.ts';
+export { openRelease, type OpenReleaseOptions } from './load/npd/download-release.ts';
+export { type Release } from './load/npd/open-release.ts';
 export { readTaxonomy, type TaxonomyNames } from './load/formats/taxonomy.ts';
 export { formatReport, type LoadReport } from './load/quality-report.ts';
 export { type ImportPhase, type ImportProgress } from './load/progress.ts';
 export { settleDeadLoads } from './store/load-lock.ts';
-export { readReport, readStatus, type DirectoryStatus, type LoadSummary } from './status.ts';
-export { rollBack } from './store/loads.ts';
+export {
+  readReport,
+  readSources,
+  readStatus,
+  type DirectoryStatus,
+  type LoadSummary,
+  type SourceStatus,
+} from './status.ts';
+export { orderSources, removeSource, rollBack, setExportRight } from './sources/change-sources.ts';
+export { readOpenRecords } from './sources/open-records.ts';
+export { readSourceAddresses, type SourceAddresses } from './sources/source-addresses.ts';
+export { scheduleSource } from './sources/schedule.ts';
+export { showRecords, type RecordName, type ShownRecord } from './sources/show-records.ts';
+export { verifyDirectory, type DirectoryReport } from './verify-directory.ts';

@@ -9,7 +9,7 @@ export const maxRadiusMiles = 1000;
 /** Longest filter value accepted, in UTF-16 units; no stored value is longer (Decision 0002). */
 export const maxValueLength = 500;
 
-/** Directory requests a second and client in the long run (Decision 0007). */
+/** Directory requests per second and client in the long run (Decision 0007). */
 export const defaultRequestsPerSecond = 50;
 /** Directory requests that a rested client may send at once (Decision 0007). */
 export const defaultRequestBurst = 100;
@@ -21,13 +21,20 @@ export const defaultPollIntervalMs = 1000;
 
 /** Longest text kept in one field of a record; longer ones refuse the row. */
 export const maxFieldLength = 500;
-/** Longest row of an input file, in UTF-16 units; NPPES rows have 330 columns and about 1,500 characters. */
-export const maxRowLength = 256 * 1024;
+/** Longest row of an input file, in bytes; NPPES rows have 330 columns and about 1,500 characters. */
+export const maxRowBytes = 256 * 1024;
+/** Longest line of a release of the national directory; an organization with ten thousand endpoints has one megabyte. */
+export const maxResourceBytes = 20 * 1024 * 1024;
+/**
+ * Direct addresses, links, practitioners, organizations or places kept of one release: thirty times as many as in 2026,
+ * in about a gigabyte each.
+ */
+export const maxStagedItems = 30_000_000;
 /** Records in one stored block: about one megabyte before compression. */
 export const blockRecordCount = 4096;
 /** Line numbers kept for each reason in a quality report; the counts go on. */
 export const maxReportedLines = 100;
-/** Generations that stay for `rollback` beside the active one. */
+/** Generations that stay for `rollback` next to the active one. */
 export const keptGenerations = 2;
 /**
  * Increments after which the next one copies the whole directory, so that chains stay short. That one takes minutes to
@@ -36,7 +43,7 @@ export const keptGenerations = 2;
 export const maxChainLength = 100;
 /**
  * Keys that may differ from the index before a new one is built in the background. So many add a few milliseconds to
- * a query that concerns all of them, and nothing to one that concerns none; a larger increment is worth an index of its own.
+ * a query that concerns all of them, and nothing to one that concerns none; a larger increment is worth its own index.
  */
 export const changesBeforeRebuild = 4096;
 /**

@@ -1,5 +1,5 @@
 import {
-  providerFields,
+  shownFields,
   type FilterMatch,
   type ProviderField,
   type TextField,
@@ -76,7 +76,7 @@ const matchTexts: Readonly<Record<FilterMatch, string>> = {
   'phone-prefix': 'Starts with, on the text as stored or on its digits.',
 };
 
-const filters: readonly FilterParameter[] = providerFields.map((field) => ({
+const filters: readonly FilterParameter[] = shownFields.map((field) => ({
   matchText: matchTexts[field.match],
   ...field,
   name: field.wireName,
@@ -96,7 +96,7 @@ const radius: ControlParameter = {
 
 /**
  * Every parameter of the search (Directory spec: Search providers). Parsing, messages, the query plan, the OpenAPI
- * document and the conformance test walk this list; a new filter is one entry in `providerFields`.
+ * document and the conformance test walk this list; a new filter is one entry in the table of fields.
  */
 export const directoryParameters: readonly DirectoryParameter[] = [...controls, ...filters, radius];
 

@@ -45,7 +45,7 @@ function collect(sent: Iterable<readonly [string, string]>, problems: FieldProbl
   const seen = new Set<string>();
   for (const [name, value] of sent) {
     if (!known.has(name)) {
-      problems.push({ field: showName(name), reason: 'unknown', detail: 'There is no such parameter.' });
+      problems.push({ field: showName(name), reason: 'unknown', detail: 'Unknown parameter.' });
     } else if (seen.has(name)) {
       problems.push({ field: name, reason: 'repeated', detail: 'The parameter may be given once.' });
     } else if (value.length > maxValueLength) {

@@ -3,16 +3,17 @@ import type { Gazetteer } from '../../lib/geo/index.ts';
 import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
 import { DirectoryError } from './errors.ts';
 import { createRowChecker } from './load/check-row.ts';
+import { createPlaceTable } from './load/place-table.ts';
 import { refusalReasons } from './load/row.ts';
 import type { ActivationContext } from './store/loads.ts';
 import { removeProvisioned, storeProvisioned, type ProvisionedRecord } from './store/provisioned.ts';
 
-/** What an operator tells about an address that it hosts; everything but the address may be left out. */
+/** What an operator tells about an address that it hosts; everything but the address may be omitted. */
 export type HostedRecord = Partial<Omit<ProviderRecord, 'id'>> & Pick<ProviderRecord, 'directAddress'>;
 
 /** Checks the record like a row of a load and fills in its coordinates. Throws DIRECTORY_RECORD_INVALID. */
 function provisionedLine(record: HostedRecord, gazetteer: Gazetteer): ProvisionedRecord {
-  const checked = createRowChecker(gazetteer, () => {}).check({
+  const checked = createRowChecker(createPlaceTable(gazetteer), () => {}).check({
     line: 0,
     texts: textFields.map((field) => record[field] ?? ''),
     latitude: record.latitude === undefined ? '' : String(record.latitude),

@@ -2,14 +2,26 @@ import type { ProviderIndex } from '../../lib/provider-index/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { DirectoryError } from './errors.ts';
 import type { LoadReport } from './load/quality-report.ts';
-import { findLoad, findPreviousLoad, loadState } from './store/state.ts';
-import type { DirectoryTables, LoadKind, LoadRow, LoadState } from './store/tables.ts';
+import { findSources } from './store/sources.ts';
+import { findLoad, findPreviousLoad, loadState, type DirectoryDb } from './store/state.ts';
+import type {
+  DirectoryTables,
+  ExportRight,
+  LoadKind,
+  LoadRow,
+  LoadState,
+  SourceRow,
+} from './store/tables.ts';
 
 export interface LoadSummary {
   readonly id: number;
-  readonly kind: LoadKind;
+  /** A merge holds what several sources say together (Decision 0025). */
+  readonly kind: LoadKind | 'merged';
   readonly format: string;
+  /** The input's name; of a merge the names of its sources. */
   readonly source: string;
+  /** The source that the load belongs to; empty for a merge. */
+  readonly sourceName: string;
   readonly state: LoadState;
   readonly recordCount: number;
   /** ISO 8601, UTC. */
@@ -17,11 +29,30 @@ export interface LoadSummary {
   readonly finishedAt?: string;
 }
 
-export interface DirectoryStatus {
-  /** The generation that the database says is active. */
+/** A source and its own generations. */
+export interface SourceStatus {
+  readonly name: string;
+  readonly exportRight: ExportRight;
   readonly active?: LoadSummary;
-  /** Where a rollback would go. */
+  /** Where a rollback of the source would go. */
   readonly previous?: LoadSummary;
+  readonly schedule?: {
+    readonly path: string;
+    readonly everyMs: number;
+    /** ISO 8601, UTC; absent before the first look at the file. */
+    readonly checkedAt?: string;
+    /** Why the last scheduled load failed. */
+    readonly failure?: string;
+  };
+}
+
+export interface DirectoryStatus {
+  /** What is served: a source's generation, or a merge of several. */
+  readonly active?: LoadSummary;
+  /** Where a rollback would go; absent if the source must be named. */
+  readonly previous?: LoadSummary;
+  /** In order of precedence. */
+  readonly sources: readonly SourceStatus[];
   /** A load that is running. */
   readonly running?: LoadSummary;
   /** Hosted addresses listed by the operator. */
@@ -44,8 +75,10 @@ export async function readStatus(storage: Storage, index?: ProviderIndex): Promi
     .limit(listedLoads)
     .execute();
   const active = state.active_load_id === null ? undefined : await findLoad(db, state.active_load_id);
-  const previous = await findPreviousLoad(db, active);
-  const running = loads.find((load) => load.state === 'loading');
+  const sources = await readSources(storage);
+  const loaded = sources.filter((source) => source.active !== undefined);
+  const previous = loaded.length === 1 ? loaded[0]?.previous : undefined;
+  const running = loads.find((load) => load.state === 'loading' || load.state === 'merging');
   const { count } = await db
     .selectFrom('directory_provisioned')
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -53,13 +86,43 @@ export async function readStatus(storage: Storage, index?: ProviderIndex): Promi
     .executeTakeFirstOrThrow();
   return {
     ...(active === undefined ? {} : { active: summarize(active) }),
-    ...(previous?.state === 'ready' ? { previous: summarize(previous) } : {}),
+    ...(previous === undefined ? {} : { previous }),
+    sources,
     ...(running === undefined ? {} : { running: summarize(running) }),
     provisionedCount: Number(count),
     ...(index === undefined
       ? {}
       : { served: { recordCount: index.recordCount, memoryBytes: bytesOf(index) } }),
     loads: loads.map(summarize),
+  };
+}
+
+/** The sources in order of precedence. */
+export async function readSources(storage: Storage): Promise<SourceStatus[]> {
+  const db = storage.tables<DirectoryTables>();
+  const rows = await findSources(db, await loadState(storage));
+  return Promise.all(rows.map((row) => readSource(db, row)));
+}
+
+async function readSource(db: DirectoryDb, row: SourceRow): Promise<SourceStatus> {
+  const active = row.active_load_id === null ? undefined : await findLoad(db, row.active_load_id);
+  const previous = await findPreviousLoad(db, active);
+  const { schedule_path: path, schedule_every_ms: everyMs, schedule_checked_at: checkedAt } = row;
+  return {
+    name: row.name,
+    exportRight: row.export_right,
+    ...(active === undefined ? {} : { active: summarize(active) }),
+    ...(previous?.state === 'ready' ? { previous: summarize(previous) } : {}),
+    ...(path === null || everyMs === null
+      ? {}
+      : {
+          schedule: {
+            path,
+            everyMs,
+            ...(checkedAt === 0 ? {} : { checkedAt: new Date(checkedAt).toISOString() }),
+            ...(row.schedule_failure === '' ? {} : { failure: row.schedule_failure }),
+          },
+        }),
   };
 }
 
@@ -74,7 +137,7 @@ export async function readReport(storage: Storage, loadId?: number): Promise<Loa
     loadId === undefined ? rows.orderBy('id', 'desc').limit(1) : rows.where('id', '=', loadId)
   ).executeTakeFirst();
   if (row === undefined)
-    throw new DirectoryError('DIRECTORY_LOAD_UNKNOWN', 'There is no report of such a load');
+    throw new DirectoryError('DIRECTORY_LOAD_UNKNOWN', 'Load not found, or it has no report');
   return JSON.parse(row.report) as LoadReport;
 }
 
@@ -84,6 +147,7 @@ function summarize(load: LoadRow): LoadSummary {
     kind: load.kind,
     format: load.format,
     source: load.source,
+    sourceName: load.source_name,
     state: load.state,
     recordCount: load.record_count,
     startedAt: new Date(load.started_at).toISOString(),

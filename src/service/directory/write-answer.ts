@@ -1,11 +1,12 @@
+import type { AddressState, AddressStates } from './verification/address-states.ts';
 import type { ProviderIndex, RecordFormat, SearchResult } from '../../lib/provider-index/index.ts';
-import { providerFields } from '../../lib/provider-record/index.ts';
+import { shownFields } from '../../lib/provider-record/index.ts';
 
 /** A provider record on the wire (Directory spec: Provider record). */
 const providerFormat: RecordFormat = {
   values: [
     ['{"id":', 'id'],
-    ...providerFields.map(
+    ...shownFields.map(
       ({ wireName, field }, at) => [`${at === 0 ? '' : '"'},"${wireName}":"`, field] as const,
     ),
     ['","lat":', 'latitude'],
@@ -14,6 +15,9 @@ const providerFormat: RecordFormat = {
   distance: ',"distance":',
   after: '}',
 };
+
+/** The same, up to what is known of its address. */
+const unfinishedFormat: RecordFormat = { ...providerFormat, after: '' };
 
 const opening = Buffer.from('{"status":"OK","providers":[');
 
@@ -25,4 +29,38 @@ export function writeAnswer(
 ): Uint8Array {
   const closing = totalCount === undefined ? ']}' : `],"totalCount":"${totalCount}"}`;
   return Buffer.concat([opening, index.writeRecords(page, providerFormat), Buffer.from(closing)]);
+}
+
+/** The same with what is known of each record's address, for who asked for it (Decision 0027). */
+export function writeVerifiedAnswer(
+  index: ProviderIndex,
+  { rows, distances }: Pick<SearchResult, 'rows' | 'distances'>,
+  totalCount: number,
+  states: AddressStates,
+): Uint8Array {
+  const parts: Uint8Array[] = [opening];
+  for (const [at, row] of rows.entries()) {
+    const one = {
+      rows: rows.subarray(at, at + 1),
+      ...(distances && { distances: distances.subarray(at, at + 1) }),
+    };
+    const known = formatState(states.read(states.slotOf(index.addresses.addressOf(row))));
+    parts.push(
+      Buffer.from(at === 0 ? '' : ','),
+      // A writer reuses its memory.
+      Uint8Array.from(index.writeRecords(one, unfinishedFormat)),
+      Buffer.from(`,"verification":${JSON.stringify(known)}}`),
+    );
+  }
+  return Buffer.concat([...parts, Buffer.from(`],"totalCount":"${totalCount}"}`)]);
+}
+
+/** What is known of an address, on the wire. */
+export function formatState({ state, reason, checkedAt, processedMonth }: AddressState) {
+  return {
+    state,
+    reason,
+    checkedTime: checkedAt?.toISOString() ?? null,
+    lastProcessedMonth: processedMonth ?? null,
+  };
 }

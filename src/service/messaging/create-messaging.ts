@@ -30,7 +30,6 @@ import { defaultMailDates, type MailDates } from './inbound/check-dates.ts';
 import { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';
 import type { IncomingMail } from './inbound/mail.ts';
 import { startMailWorkers, type MailWorkers } from './inbound/mail-workers.ts';
-import { defaultSpoolCaps, type SpoolCaps } from './inbound/spool-mail.ts';
 import {
   createSpoolRoom,
   defaultSpoolLimits,
@@ -42,13 +41,13 @@ import { recordOutcomes } from './status/record-outcome.ts';
 import type { MessagingParts, RequestOrigin } from './ports.ts';
 import { createSendLimit, defaultSendRate, type LimitSends, type SendRate } from './send/limit-sends.ts';
 import { sendMessage, type SendAnswer } from './send/send-message.ts';
-import { defaultNoticeWindows, type NoticeWindows } from './status/states.ts';
+import { defaultMdnWindows, type MdnWindows } from './status/states.ts';
 import { inboxContext, type MessagingTables } from './tables.ts';
-import { createWorkshop } from './contents/workshop.ts';
+import { createWorkerPool } from './contents/worker-pool.ts';
 
 export interface MessagingOptions extends Omit<
   MessagingParts,
-  'limits' | 'checks' | 'windows' | 'mailDates' | 'report' | 'contents' | 'workshop'
+  'limits' | 'checks' | 'windows' | 'mailDates' | 'report' | 'contents' | 'workerPool'
 > {
   /** Where events are counted; by default nowhere that anybody sees. */
   readonly metrics?: Metrics;
@@ -58,11 +57,10 @@ export interface MessagingOptions extends Omit<
   /** This node among the others; without it there are none. */
   readonly nodes?: Pick<Nodes, 'liveCount'>;
   readonly checkLimits?: CheckLimits;
-  readonly spoolLimits?: SpoolLimits;
-  readonly windows?: NoticeWindows;
+  readonly spoolLimits?: Partial<SpoolLimits>;
+  readonly windows?: MdnWindows;
   readonly retention?: Retention;
   readonly mailDates?: MailDates;
-  readonly spoolCaps?: SpoolCaps;
   readonly directLimits?: DirectLimits;
   /** How long a node that says nothing keeps mail that it works on. */
   readonly mailLeaseMs?: number;
@@ -134,20 +132,20 @@ export function createMessaging(options: MessagingOptions): Messaging {
   const parts: MessagingParts = {
     ...options,
     contents: createContentStore(options),
-    workshop: createWorkshop(),
+    workerPool: createWorkerPool(),
     report: createReport(messagingEvents, { metrics: options.metrics ?? createMetrics(), log: options.log }),
     limits: options.limits ?? defaultSendLimits,
     checks: createChecks(options.checkLimits ?? defaultCheckLimits),
-    windows: options.windows ?? defaultNoticeWindows,
+    windows: options.windows ?? defaultMdnWindows,
     mailDates: options.mailDates ?? defaultMailDates,
   };
   const db = parts.storage.tables<MessagingTables>();
-  const spool = createSpoolRoom(db, options.spoolLimits ?? defaultSpoolLimits);
+  const spool = createSpoolRoom(db, { ...defaultSpoolLimits, ...options.spoolLimits });
   let refreshing: NodeJS.Timeout | undefined;
   const workers: Worker[] = [];
   let mailWorkers: MailWorkers | undefined;
   const intake = createIntake(parts, {
-    caps: options.spoolCaps ?? defaultSpoolCaps,
+    spool,
     direct: options.directLimits ?? defaultDirectLimits,
     workers: () => mailWorkers,
   });
@@ -176,18 +174,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     acknowledge: (client, messageId, origin) => acknowledge(parts, client, messageId, origin),
     checkSpool: (origin) => spool.check(origin),
     noteRefused: (mail, reason) => noteRefused(parts, mail, reason),
-    async acceptInbound(mail, network = '') {
-      const room = spool.enter({ network, sizeBytes: mail.message.length });
-      try {
-        const mailId = await intake.accept(mail, network);
-        if (mailId !== undefined) room.keep(mailId);
-        else room.release();
-        return mailId;
-      } catch (error) {
-        room.release();
-        throw error;
-      }
-    },
+    acceptInbound: (mail, network = '') => intake.accept(mail, network),
     listDeadLetters: () => listDeadLetters(parts.storage),
     async retryDeadLetters(id) {
       const count = await retryDeadLetters(parts.storage, id);
@@ -207,7 +194,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     async close() {
       clearInterval(refreshing);
       await Promise.all([mailWorkers?.close(), ...workers.map((worker) => worker.close())]);
-      await parts.workshop.close();
+      await parts.workerPool.close();
     },
   };
 }
@@ -283,7 +270,7 @@ async function readInbox(
   request: ReadRequest,
 ): Promise<Uint8Array> {
   const entry = await getEntry(db, request.client, request.messageId);
-  await auditFetch(parts, request, entry.copy.id);
+  await auditFetch(parts, request, entry);
   return formatEntry(parts, entry, request.isXdm);
 }
 
@@ -295,15 +282,19 @@ async function readAttachment(
 ): Promise<InboundDocument> {
   const entry = await getEntry(db, request.client, request.messageId);
   const inner = await openInner(parts, entry);
-  const document = await parts.workshop.findDocument(inner, optionsOf(parts, entry, request.isXdm), position);
+  const document = await parts.workerPool.findDocument(
+    inner,
+    optionsOf(parts, entry, request.isXdm),
+    position,
+  );
   if (document === undefined)
     throw new MessagingError('MESSAGING_ATTACHMENT_NOT_FOUND', `there is no attachment ${position}`);
-  await auditFetch(parts, request, entry.copy.id);
+  await auditFetch(parts, request, entry);
   return document;
 }
 
 async function formatEntry(parts: MessagingParts, entry: InboxEntry, isXdm: boolean): Promise<Uint8Array> {
-  return parts.workshop.formatPayload(await openInner(parts, entry), optionsOf(parts, entry, isXdm));
+  return parts.workerPool.formatPayload(await openInner(parts, entry), optionsOf(parts, entry, isXdm));
 }
 
 function openInner({ contents }: MessagingParts, { message }: InboxEntry): Promise<Buffer> {
@@ -324,15 +315,20 @@ function optionsOf({ identity }: MessagingParts, { copy, message }: InboxEntry, 
 async function auditFetch(
   { audit }: MessagingParts,
   { client, origin }: ReadRequest,
-  copyId: string,
+  entry: InboxEntry,
 ): Promise<void> {
   await audit.recordNow({
     action: 'message.fetch',
     actor: client.clientId,
     outcome: 'ok',
-    objects: { copyId },
+    objects: namesOf(entry),
     ...origin,
   });
+}
+
+/** By what an audit row names a received message: this recipient's copy, and the sender's Message-ID. */
+function namesOf({ copy, message }: InboxEntry): Readonly<Record<string, string>> {
+  return { copyId: copy.id, messageId: message.wire_id.slice(0, 255) };
 }
 
 // Inbound hooks push the same payload that the inbox serves; their 2xx acknowledges (Decision 0014).
@@ -345,7 +341,7 @@ function serveInboundHooks(parts: MessagingParts, db: Kysely<MessagingTables>): 
         action: 'message.push',
         actor: clientId,
         outcome: 'ok',
-        objects: { copyId },
+        objects: namesOf(entry),
       });
       return formatEntry(parts, entry, isXdm);
     },

@@ -19,8 +19,8 @@ export const messagingErrors = {
     kind: 'conflict',
     publicMessage: 'This messageId was already used for another message.',
   },
-  MESSAGING_MESSAGE_NOT_FOUND: { kind: 'not-found', publicMessage: 'There is no such message.' },
-  MESSAGING_ATTACHMENT_NOT_FOUND: { kind: 'not-found', publicMessage: 'There is no such attachment.' },
+  MESSAGING_MESSAGE_NOT_FOUND: { kind: 'not-found', publicMessage: 'Message not found.' },
+  MESSAGING_ATTACHMENT_NOT_FOUND: { kind: 'not-found', publicMessage: 'Attachment not found.' },
   MESSAGING_RATE_LIMITED: { kind: 'rate-limited', publicMessage: 'Too many messages were sent.' },
   MESSAGING_CHECKS_LIMITED: {
     kind: 'rate-limited',

@@ -10,7 +10,7 @@ export const messagingEvents = {
     counter: 'openhisp_sends_refused_total',
     help: 'Messages of edge clients that were refused.',
     labels: ['code'],
-    level: 'info',
+    level: 'debug',
     text: 'a send was refused',
   },
   changed: {
@@ -26,12 +26,12 @@ export const messagingEvents = {
     level: 'debug',
     text: 'a message was received',
   },
-  noticed: {
-    counter: 'openhisp_notices_received_total',
-    help: 'Notices from other HISPs, and why some were not believed.',
+  mdnReceived: {
+    counter: 'openhisp_mdns_received_total',
+    help: 'MDNs and DSNs from other HISPs, and why some were ignored.',
     labels: ['kind', 'ignored'],
     level: 'debug',
-    text: 'a notice was received',
+    text: 'an MDN or DSN was received',
   },
   rejected: {
     counter: 'openhisp_mail_rejected_total',

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
+import { certificateUseMs } from './evidence/keep-mdn.ts';
 import { referenceBytes, startWorker, type Worker } from '../../platform/index.ts';
 import type { MessagingParts } from './ports.ts';
 import type { MessagingTables } from './tables.ts';
@@ -47,6 +48,7 @@ export async function keepHouse(parts: MessagingParts, retention: Retention): Pr
     await clean((tx) => deleteAcknowledged(tx, parts, nowMs - retention.keepAcknowledgedMs));
     await clean((tx) => forgetDetails(tx, nowMs - retention.keepDetailsMs));
     await clean((tx) => deleteMessages(tx, nowMs - retention.keepMessagesMs));
+    await clean((tx) => deleteCertificates(tx, nowMs - retention.keepMessagesMs - 2 * certificateUseMs));
     await clean((tx) => deleteRegister(tx, nowMs - retention.keepRegisterMs));
     await clean((tx) => deleteDeadLetters(tx, parts, nowMs - retention.keepDeadLettersMs));
     await parts.contents.sweep();
@@ -75,6 +77,18 @@ async function forgetDetails(tx: Kysely<MessagingTables>, beforeMs: number): Pro
     .where('id', 'in', old)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
+}
+
+// No message that is left has an MDN from a path with one of these.
+async function deleteCertificates(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
+  const old = tx
+    .selectFrom('path_certificate')
+    .select('fingerprint')
+    .where('used_at', '<', beforeMs)
+    .orderBy('used_at')
+    .limit(batch);
+  const result = await tx.deleteFrom('path_certificate').where('fingerprint', 'in', old).executeTakeFirst();
+  return Number(result.numDeletedRows);
 }
 
 // Recipients and history go with their message.

@@ -1,6 +1,6 @@
 /**
  * Direct messages between edge clients and other HISPs: accepts and composes sends, keeps each recipient's state,
- * correlates notices, keeps the inbox, and tells clients by webhook.
+ * correlates MDNs, keeps the inbox, and tells clients by webhook.
  *
  * Specification: Messaging spec (all of it) with Decisions 0009 to 0014. Standards: RFC 5322, RFC 8098, RFC 3464,
  * MDN-01 to MDN-30, DSN-01 to DSN-05, XDM-12, AS-70 to AS-82. State changes go through one pure table (`states.ts`)
@@ -16,7 +16,7 @@ export type { InboundAttachmentPayload, InboundPayload } from './contents/inboun
 export { maxBodyBytes, type SendLimits } from './limits.ts';
 export type { InboxPage, InboxQuery, InboxSummary } from './inbox/list-inbox.ts';
 export type { InboundDocument } from './contents/inbound-document.ts';
-export { type FailureReason } from './reasons.ts';
+export { failureReasons, type FailureReason } from './reasons.ts';
 export type {
   AddressBook,
   ClientBook,
@@ -32,9 +32,8 @@ export { flagFields, textFields } from './send/send-fields.ts';
 export type { SendAnswer } from './send/send-message.ts';
 export { type MailDates } from './inbound/check-dates.ts';
 export type { IncomingMail } from './inbound/mail.ts';
-export { type SpoolCaps } from './inbound/spool-mail.ts';
 export { type DirectLimits } from './inbound/accept-mail.ts';
-export { recipientStates, type NoticeWindows, type RecipientState } from './status/states.ts';
+export { recipientStates, type MdnWindows, type RecipientState } from './status/states.ts';
 export { createMessagingOperator, type MessageDetails, type MessagingOperator } from './operator/operator.ts';
 export type { Attempt } from './evidence/attempts.ts';
 export type { EvidenceDocument } from './evidence/build-evidence.ts';
@@ -47,5 +46,7 @@ export {
   type WaitingMail,
 } from './operator/list-inbound.ts';
 export type { MessagingTables } from './tables.ts';
-export { largeBytes, UnparsedJson } from './contents/workshop.ts';
+export { largeBytes, UnparsedJson } from './contents/worker-pool.ts';
 export { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';
+export { isInboundMailDue, measureInboundMail, measureUnacknowledged } from './measure-inbound.ts';
+export { messagingSealedColumns } from './sealed-columns.ts';

@@ -11,8 +11,8 @@ import type { messagingEvents } from './events.ts';
 import type { ServiceIdentity } from './identity.ts';
 import type { MailDates } from './inbound/check-dates.ts';
 import type { SendLimits } from './limits.ts';
-import type { NoticeWindows } from './status/states.ts';
-import type { Workshop } from './contents/workshop.ts';
+import type { MdnWindows } from './status/states.ts';
+import type { WorkerPool } from './contents/worker-pool.ts';
 
 /** What messaging asks the trust service. */
 export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain' | 'findSigningKeys'>;
@@ -22,7 +22,7 @@ export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'findWaiting'
 
 /** Mail after the security and trust agent: decrypted, verified, trusted and unwrapped. */
 export interface OpenedMail extends Omit<OpenedIncoming, 'signerFingerprint' | 'signerPath'> {
-  readonly signerPath?: readonly string[];
+  readonly signerPath?: OpenedIncoming['signerPath'];
 }
 
 export type { OpenOptions } from '../agent/index.ts';
@@ -38,6 +38,16 @@ export interface IncomingAgent {
 /** Whether the directory lists an address; undefined if it cannot tell at present. */
 export type DirectoryLookup = (address: DirectAddress) => Promise<boolean | undefined>;
 
+/** What verification of the directory knows of an address, as it is shown. */
+export interface ShownVerification {
+  readonly state: 'trusted' | 'discoverable' | 'expired' | 'no-certificate' | 'unreachable' | 'unverified';
+  readonly reason: string;
+  readonly checkedTime: string | null;
+  readonly lastProcessedMonth: string | null;
+}
+
+export type VerificationLookup = (address: DirectAddress) => Promise<ShownVerification>;
+
 /** What messaging asks about clients: whose an address is. */
 export type ClientBook = Pick<ClientStore, 'get'>;
 
@@ -46,7 +56,7 @@ export interface MessagingParts {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly contents: ContentStore;
-  readonly workshop: Workshop;
+  readonly workerPool: WorkerPool;
   readonly clock: Clock;
   readonly log: Log;
   readonly report: Report<typeof messagingEvents>;
@@ -58,14 +68,18 @@ export interface MessagingParts {
   readonly agent: IncomingAgent;
   /** Without it nobody can tell whether an address is listed. */
   readonly isListed?: DirectoryLookup | undefined;
-  /** Our name in notices, and the OID that we sign documents' origin with. */
+  /** For checks that ask for it. */
+  readonly findVerification?: VerificationLookup | undefined;
+  /** Hears of each recipient whose processed MDN was applied. Must be cheap. */
+  readonly onProcessed?: ((recipient: DirectAddress) => void) | undefined;
+  /** Our name in MDNs, and the OID that we sign documents' origin with. */
   readonly identity: ServiceIdentity;
   /** Media types that sends may not carry; by default those of Decision 0010. */
   readonly deniedMediaTypes?: ReadonlySet<string> | undefined;
   readonly limits: SendLimits;
   /** What validate may keep going: addresses by client, and slots for discoveries. */
   readonly checks: { readonly budget: Budget; readonly slots: FairSlots };
-  readonly windows: NoticeWindows;
+  readonly windows: MdnWindows;
   readonly mailDates: MailDates;
 }
 

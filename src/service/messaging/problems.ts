@@ -42,7 +42,7 @@ export function findTextProblem(
     return { reason: 'line_break', detail: 'Line breaks and NUL are not allowed here.' };
   if ((isMultiLine ? controls : singleLineControls).test(text))
     return { reason: 'control_character', detail: 'Control characters are not allowed here.' };
-  if (!text.isWellFormed()) return { reason: 'invalid', detail: 'This is no well-formed Unicode text.' };
+  if (!text.isWellFormed()) return { reason: 'invalid', detail: 'Not well-formed Unicode text.' };
   return undefined;
 }
 

@@ -36,11 +36,11 @@ export const failureReasons: Readonly<Record<FailureReason, ReasonText>> = {
   'remote-failed': { statusCode: '5.2.0', text: 'The receiving service could not deliver the message.' },
   'no-processed-mdn': {
     statusCode: '5.4.71',
-    text: 'No processed notice came in time; the outcome is unknown.',
+    text: 'No processed MDN came in time; the outcome is unknown.',
   },
   'no-dispatched-mdn': {
     statusCode: '5.4.72',
-    text: 'No dispatched notice came in time; the outcome is unknown.',
+    text: 'No dispatched MDN came in time; the outcome is unknown.',
   },
   cancelled: { statusCode: '5.3.2', text: 'An operator of this service ended the delivery.' },
   internal: { statusCode: '5.3.0', text: 'This service could not send the message.' },
@@ -103,5 +103,5 @@ export const stateTexts: Readonly<Record<RecipientState, ReasonText>> = {
   processed: { statusCode: '2.0.0', text: 'The receiving service accepted the message.' },
   dispatched: { statusCode: '2.0.0', text: 'The message reached its final destination.' },
   failed: { statusCode: '5.0.0', text: 'The message was not delivered.' },
-  expired: { statusCode: '5.4.7', text: 'No notice came in time.' },
+  expired: { statusCode: '5.4.7', text: 'No MDN came in time.' },
 };

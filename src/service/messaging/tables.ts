@@ -33,7 +33,7 @@ export interface RecipientRow {
   reason: string;
   status_code: string;
   status_at: number;
-  /** When the wait for a notice ends. */
+  /** When the wait for an MDN ends. */
   deadline_at: number | null;
   /** Rows of its history. */
   event_count: number;
@@ -114,7 +114,7 @@ export interface InboxCopyRow {
   received_at: number;
 }
 
-/** A signed notice as it was received, sealed; kept as long as the history of its recipient. */
+/** A signed MDN as it was received, sealed; kept as long as the history of its recipient. */
 export interface MdnEvidenceRow {
   id: string;
   recipient_id: string;
@@ -125,8 +125,17 @@ export interface MdnEvidenceRow {
   received_at: number;
 }
 
+/** A certificate on the validated path of an MDN's signer; `used_at` is right within a day. */
+export interface PathCertificateRow {
+  /** SHA-256 of `der`, lower-case hex. */
+  fingerprint: string;
+  der: Uint8Array;
+  used_at: number;
+}
+
 export interface MessagingTables {
   mdn_evidence: MdnEvidenceRow;
+  path_certificate: PathCertificateRow;
   message: MessageRow;
   message_recipient: RecipientRow;
   recipient_event: RecipientEventRow;

@@ -1,5 +1,4 @@
-import { isIPv6 } from 'node:net';
-import { type Clock, createTokenBuckets } from '../../core/index.ts';
+import { type Clock, createTokenBuckets, networkOf } from '../../core/index.ts';
 import { readBasicCredentials } from './basic-credentials.ts';
 import { OauthError } from './errors.ts';
 
@@ -53,21 +52,9 @@ export function createAttemptGuard(limits: AttemptLimits, clock: Clock): Attempt
 }
 
 function keysOf(address: string, authorization: string | undefined): readonly string[] {
-  const remoteAddress = sourceOf(address);
+  const remoteAddress = networkOf(address);
   const clientId = authorization === undefined ? undefined : readBasicCredentials(authorization)[0]?.clientId;
   return clientId === undefined ? [remoteAddress] : [remoteAddress, `${remoteAddress} ${clientId}`];
-}
-
-/** An IPv4 address, or the first four groups of an IPv6 one. Example: `2001:db8:0:1::/64`. */
-function sourceOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').split('%')[0] ?? '';
-  if (!isIPv6(plain)) return plain;
-  const [head = '', tail] = plain.toLowerCase().split('::');
-  const before = head.split(':');
-  const missing = tail === undefined ? 0 : 8 - before.length - tail.split(':').length;
-  const groups = [...before, ...Array.from({ length: missing }, () => '0'), ...(tail ?? '').split(':')];
-  const network = groups.slice(0, 4).map((group) => Number.parseInt(group || '0', 16).toString(16));
-  return `${network.join(':')}::/64`;
 }
 
 function tooMany(text: string, retryAfterSeconds: number): OauthError {

@@ -1,19 +1,34 @@
 import type { Kysely } from 'kysely';
 import type { Client } from './client.ts';
 import { OauthError } from './errors.ts';
+import type { OauthGuards } from './guards.ts';
 import type { OauthTables } from './tables.ts';
 
 type Db = Kysely<OauthTables>;
 
-/** Throws OAUTH_CLIENT_UNKNOWN. */
-export async function requireRow(db: Db, clientId: string): Promise<OauthTables['oauth_client']> {
+/** Throws OAUTH_CLIENT_UNKNOWN, INTEGRITY_ROW_CHANGED. */
+export async function requireRow(
+  db: Db,
+  guards: OauthGuards,
+  clientId: string,
+): Promise<OauthTables['oauth_client']> {
+  const row = await findRow(db, guards, clientId);
+  if (row === undefined) throw new OauthError('OAUTH_CLIENT_UNKNOWN', `there is no client ${clientId}`);
+  return row;
+}
+
+/** Throws INTEGRITY_ROW_CHANGED. */
+export async function findRow(
+  db: Db,
+  guards: OauthGuards,
+  clientId: string,
+): Promise<OauthTables['oauth_client'] | undefined> {
   const row = await db
     .selectFrom('oauth_client')
     .selectAll()
     .where('client_id', '=', clientId)
     .executeTakeFirst();
-  if (row === undefined) throw new OauthError('OAUTH_CLIENT_UNKNOWN', `there is no client ${clientId}`);
-  return row;
+  return row && guards.clients.check(row);
 }
 
 /** A client as an operator sees it, with the names of its secrets. */

@@ -3,6 +3,7 @@ import { findDirectAddress, isQualifiedDomain } from '../../lib/values/index.ts'
 import type { ClientLimits } from './client.ts';
 import { OauthError } from './errors.ts';
 import { isScope, scopeNames } from './scopes.ts';
+import { isGenerated } from './secrets.ts';
 import type { OauthTables } from './tables.ts';
 
 /** What an operator may set. */
@@ -36,7 +37,7 @@ const limitNames: readonly (keyof ClientLimits)[] = [
 export function checkSettings(
   settings: ClientSettings,
   chosen: Chosen = {},
-): Partial<OauthTables['oauth_client']> {
+): Partial<Omit<OauthTables['oauth_client'], 'mac'>> {
   const problems = [
     ...checkChosen(chosen),
     ...checkName(settings),
@@ -51,7 +52,7 @@ export function checkSettings(
   return toColumns(settings);
 }
 
-function toColumns(settings: ClientSettings): Partial<OauthTables['oauth_client']> {
+function toColumns(settings: ClientSettings): Partial<Omit<OauthTables['oauth_client'], 'mac'>> {
   const { name, scopes, directAddresses, limits, requestFinalDelivery, dataUseAcceptedAt } = settings;
   return {
     ...(name === undefined ? {} : { name }),
@@ -75,6 +76,8 @@ function checkChosen({ clientId, clientSecret }: Chosen): FieldProblem[] {
   if (clientSecret !== undefined && (clientSecret.length < shortestSecret || clientSecret.length > 256)) {
     problems.push(problem('clientSecret', `A chosen secret has ${shortestSecret} to 256 characters.`));
   }
+  if (clientSecret !== undefined && isGenerated(clientSecret))
+    problems.push(problem('clientSecret', 'A chosen secret does not begin as generated ones do.'));
   return problems;
 }
 

@@ -7,6 +7,7 @@ import type { Client } from './client.ts';
 import { checkSettings, type ClientSettings } from './client-settings.ts';
 import { requireRow, toClient } from './client-rows.ts';
 import { OauthError } from './errors.ts';
+import type { OauthGuards } from './guards.ts';
 import { createSalt, createSecret, secretCost, type SecretHasher } from './secrets.ts';
 import type { OauthTables } from './tables.ts';
 
@@ -52,6 +53,7 @@ export interface ClientStoreParts {
   readonly clock: Clock;
   readonly audit: Audit;
   readonly hasher: SecretHasher;
+  readonly guards: OauthGuards;
   /** Told after every change, so that what is remembered in this process is forgotten. */
   onChange(clientId: string): void;
 }
@@ -59,7 +61,7 @@ export interface ClientStoreParts {
 type Tx = Kysely<OauthTables>;
 
 export function createClientStore(parts: ClientStoreParts): ClientStore {
-  const { storage, clock, audit } = parts;
+  const { storage, clock, audit, guards } = parts;
   const db = storage.tables<OauthTables>();
   const lookups = createLookups(storage, 'oauth');
 
@@ -85,27 +87,33 @@ export function createClientStore(parts: ClientStoreParts): ClientStore {
     return result;
   }
 
-  const updateRow = (
+  /** Throws OAUTH_CLIENT_UNKNOWN, and INTEGRITY_ROW_CHANGED: a row that was changed by hand gets no new MAC. */
+  async function updateRow(
     tx: Tx,
     clientId: string,
     values: Partial<OauthTables['oauth_client']>,
-  ): Promise<unknown> =>
-    tx
-      .updateTable('oauth_client')
-      .set({ ...values, updated_at: clock.now().getTime() })
-      .where('client_id', '=', clientId)
+  ): Promise<void> {
+    await lockClient(tx, clientId);
+    const { mac: _old, ...row } = await requireRow(tx, guards, clientId);
+    const changed = guards.clients.seal({ ...row, ...values, updated_at: clock.now().getTime() });
+    await tx.updateTable('oauth_client').set(changed).where('client_id', '=', clientId).execute();
+  }
+
+  const lockClient = (tx: Tx, clientId: string): Promise<unknown> =>
+    storage
+      .forUpdate(tx.selectFrom('oauth_client').select('client_id').where('client_id', '=', clientId))
       .execute();
 
   return {
     async create(client) {
-      const row = newRow(client, clock.now().getTime());
+      const row = guards.clients.seal(newRow(client, clock.now().getTime()));
       const issued = await issueSecret(parts.hasher, row, client.clientSecret);
       return change('client.create', row.client_id, { scopes: row.scopes }, async (tx) => {
         await refuseKnown(tx, row.client_id);
         await tx.insertInto('oauth_client').values(row).execute();
         await tx
           .insertInto('oauth_secret')
-          .values({ ...issued.row, created_at: row.created_at })
+          .values(guards.secrets.seal({ ...issued.row, created_at: row.created_at }))
           .execute();
         return issued.credentials;
       });
@@ -119,7 +127,8 @@ export function createClientStore(parts: ClientStoreParts): ClientStore {
         .execute();
       return Promise.all(rows.map((row) => toClient(db, row)));
     },
-    get: (clientId) => lookups.find(clientId, async () => toClient(db, await requireRow(db, clientId))),
+    get: (clientId) =>
+      lookups.find(clientId, async () => toClient(db, await requireRow(db, guards, clientId))),
     async update(clientId, settings) {
       const values = { ...checkSettings(settings) };
       await change(
@@ -127,48 +136,43 @@ export function createClientStore(parts: ClientStoreParts): ClientStore {
         clientId,
         { settings: Object.keys(settings).sort().join(' ') },
         async (tx) => {
-          await requireRow(tx, clientId);
           await updateRow(tx, clientId, values);
         },
       );
-      return toClient(db, await requireRow(db, clientId));
+      return toClient(db, await requireRow(db, guards, clientId));
     },
     async rotateSecret(clientId) {
-      const issued = await issueSecret(parts.hasher, await requireRow(db, clientId));
+      const issued = await issueSecret(parts.hasher, await requireRow(db, guards, clientId));
       return change('client.rotate-secret', clientId, { secretId: issued.row.secret_id }, async (tx) => {
         // Two rotations at once must not both count one secret.
-        await storage
-          .forUpdate(tx.selectFrom('oauth_client').select('client_id').where('client_id', '=', clientId))
-          .execute();
+        await lockClient(tx, clientId);
         await refuseThird(tx, clientId);
         await tx
           .insertInto('oauth_secret')
-          .values({ ...issued.row, created_at: clock.now().getTime() })
+          .values(guards.secrets.seal({ ...issued.row, created_at: clock.now().getTime() }))
           .execute();
         return issued.credentials;
       });
     },
     revokeSecret: (clientId, secretId) =>
       change('client.revoke-secret', clientId, { secretId }, async (tx) => {
-        await requireRow(tx, clientId);
+        await requireRow(tx, guards, clientId);
         await deleteSecret(tx, clientId, secretId);
         await tx.deleteFrom('oauth_token').where('secret_id', '=', secretId).execute();
       }),
     disable: (clientId) =>
       change('client.disable', clientId, {}, async (tx) => {
-        await requireRow(tx, clientId);
         await updateRow(tx, clientId, { disabled_at: clock.now().getTime() });
         await tx.deleteFrom('oauth_token').where('client_id', '=', clientId).execute();
       }),
     enable: (clientId) =>
       change('client.enable', clientId, {}, async (tx) => {
-        await requireRow(tx, clientId);
         await updateRow(tx, clientId, { disabled_at: null });
       }),
   };
 }
 
-function newRow(client: NewClient, nowMs: number): OauthTables['oauth_client'] {
+function newRow(client: NewClient, nowMs: number): Omit<OauthTables['oauth_client'], 'mac'> {
   const { clientId, clientSecret, ...settings } = client;
   const checked = checkSettings(settings, { clientId, clientSecret, isNew: true });
   return {
@@ -192,7 +196,7 @@ async function issueSecret(
   hasher: SecretHasher,
   client: OauthTables['oauth_client'],
   chosen?: string,
-): Promise<{ row: Omit<OauthTables['oauth_secret'], 'created_at'>; credentials: IssuedCredentials }> {
+): Promise<{ row: Omit<OauthTables['oauth_secret'], 'created_at' | 'mac'>; credentials: IssuedCredentials }> {
   const clientSecret = chosen ?? createSecret();
   const secretId = randomBytes(6).toString('hex');
   const hash = await hasher.hash(clientSecret, client.secret_salt, client.secret_cost);

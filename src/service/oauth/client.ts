@@ -9,7 +9,7 @@ export interface ClientLimits {
   readonly sendsBurst?: number;
 }
 
-/** Who is calling, as proved by a token. */
+/** Who is calling, as verified by a token. */
 export interface ClientIdentity {
   readonly clientId: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface ClientIdentity {
   readonly scopes: readonly string[];
   /** `user@domain` for one address, `@domain` for all of a domain; lower-cased. */
   readonly directAddresses: readonly string[];
-  /** Whether sends ask for the dispatched notice unless they say otherwise (Decision 0012). */
+  /** Whether sends ask for the dispatched MDN unless they say otherwise (Decision 0012). */
   readonly requestFinalDelivery: boolean;
   readonly limits: ClientLimits;
   readonly dataUseAcceptedAt?: Date;

@@ -1,11 +1,12 @@
 import type { Clock } from '../../core/index.ts';
-import type { Storage } from '../../platform/index.ts';
+import type { Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { createAttemptGuard, type AttemptLimits } from './attempts.ts';
 import { readBearerToken } from './bearer.ts';
 import type { ClientIdentity } from './client.ts';
 import { createClientStore, type ClientStore } from './client-store.ts';
 import { OauthError } from './errors.ts';
+import { createOauthGuards } from './guards.ts';
 import type { Scope } from './scopes.ts';
 import { createSecretHasher } from './secrets.ts';
 import type { OauthTables } from './tables.ts';
@@ -21,6 +22,7 @@ import { createClientVerifier } from './verify-client.ts';
 
 export interface OauthOptions {
   readonly storage: Storage;
+  readonly vault: Vault;
   readonly clock: Clock;
   readonly audit: Audit;
   readonly limits?: AttemptLimits;
@@ -32,7 +34,7 @@ export interface Oauth {
   issueToken(request: TokenRequest): Promise<IssuedToken>;
   revokeToken(request: TokenRequest): Promise<void>;
   /**
-   * Who calls, proved by the bearer token of the `Authorization` header, and allowed the scope. Throws OAUTH_TOKEN_MISSING,
+   * Who calls, verified by the bearer token of the `Authorization` header, and allowed the scope. Throws OAUTH_TOKEN_MISSING,
    * OAUTH_TOKEN_MALFORMED, OAUTH_TOKEN_INVALID or OAUTH_SCOPE_INSUFFICIENT.
    */
   authenticate(authorization: string | undefined, scope: Scope): Promise<ClientIdentity>;
@@ -45,13 +47,14 @@ export function createOauth(options: OauthOptions): Oauth {
   const { storage, clock, audit } = options;
   const db = storage.tables<OauthTables>();
   const hasher = createSecretHasher();
-  const tokens = createTokenStore({ db, clock });
+  const guards = createOauthGuards(options);
+  const tokens = createTokenStore({ db, clock, guards });
   const parts: TokenEndpointParts = {
     storage,
     clock,
     audit,
     tokens,
-    verifier: createClientVerifier({ db, hasher, clock }),
+    verifier: createClientVerifier({ db, hasher, clock, guards }),
     guard: createAttemptGuard(options.limits ?? usualLimits, clock),
     acceptsQueryParameters: options.acceptsQueryParameters ?? false,
   };
@@ -70,6 +73,7 @@ export function createOauth(options: OauthOptions): Oauth {
       clock,
       audit,
       hasher,
+      guards,
       onChange: (clientId) => tokens.forget(clientId),
     }),
   };

@@ -15,4 +15,5 @@ export { type AttemptLimits } from './attempts.ts';
 export { type IssuedToken, type TokenRequest } from './token-endpoint.ts';
 export { tokenLifetimeSeconds } from './token-store.ts';
 export { scopeNames, type Scope } from './scopes.ts';
+export { oauthGuardedTables } from './guards.ts';
 export { type OauthErrorCode } from './errors.ts';

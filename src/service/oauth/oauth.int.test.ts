@@ -3,21 +3,25 @@ import { after, test } from 'node:test';
 import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock, silentLog } from '../../core/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
+import { createVault } from '../../platform/index.ts';
 import { createAudit } from '../audit/index.ts';
 import { canSendAs } from './client.ts';
 import type { NewClient } from './client-store.ts';
 import { createOauth } from './create-oauth.ts';
 import { OauthError, oauthErrors, type OauthErrorCode } from './errors.ts';
-import { createSecretHasher } from './secrets.ts';
+import { createOauthGuards } from './guards.ts';
+import { createSecretHasher, isGenerated } from './secrets.ts';
 import type { OauthTables } from './tables.ts';
 import type { TokenRequest } from './token-endpoint.ts';
 import { createClientVerifier } from './verify-client.ts';
 
 const storage = await openTestStorage();
 const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
-const audit = createAudit({ storage, clock, log: silentLog });
+const vault = createVault(Buffer.alloc(32, 1));
+const audit = createAudit({ storage, vault, clock, log: silentLog });
 const oauth = createOauth({
   storage,
+  vault,
   clock,
   audit,
   limits: { attemptsPerMinute: 5, tokensPerSecond: 1, tokensBurst: 100 },
@@ -76,7 +80,7 @@ test('a client is found again with its settings, and its secret is nowhere', asy
     [issued.secretId],
   );
   assert.ok(!JSON.stringify(await oauth.clients.list()).includes(issued.clientSecret));
-  assert.equal(Buffer.from(issued.clientSecret, 'base64url').length, 32);
+  assert.match(issued.clientSecret, /^ohs_[\w-]{43}$/);
 });
 
 test('an update changes what is given and keeps the rest', async () => {
@@ -137,9 +141,10 @@ test('OAUTH-03: an unknown id and a wrong secret cost exactly one slow hash each
   const inner = createSecretHasher();
   let hashes = 0;
   const hasher: typeof inner = { hash: (...input) => (hashes++, inner.hash(...input)) };
-  const verifier = createClientVerifier({ db, hasher, clock });
-  const { clientId, clientSecret } = await oauth.clients.create(newClient);
-  await oauth.clients.rotateSecret(clientId);
+  const verifier = createClientVerifier({ db, hasher, clock, guards: createOauthGuards({ vault, audit }) });
+  const chosen = { ...newClient, clientSecret: 'brought along from elsewhere' };
+  const { clientId, clientSecret } = await oauth.clients.create(chosen);
+  const { clientSecret: generated } = await oauth.clients.rotateSecret(clientId);
   const costOf = async (id: string, secret: string): Promise<number> => {
     hashes = 0;
     await verifier
@@ -154,8 +159,46 @@ test('OAUTH-03: an unknown id and a wrong secret cost exactly one slow hash each
   assert.deepEqual(
     [await costOf(clientId, clientSecret), await costOf(clientId, clientSecret)],
     [1, 0],
-    'a proved secret is remembered',
+    'a verified secret is remembered',
   );
+  await assert.rejects(
+    oauth.clients.create({ ...newClient, clientSecret: generated }),
+    refusedAs('OAUTH_CLIENT_SETTINGS_INVALID', 'clientSecret'),
+  );
+});
+
+test('OAUTH-11: a generated secret needs no slow hash, right or wrong, of a known client or not; older hashes still work', async () => {
+  const older = createSecretHasher();
+  const { clientId, secretId, clientSecret } = await oauth.clients.create(newClient);
+  const basic = (id: string, secret: string): string =>
+    `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+  // While 66 others are hashed no slow hash would be had.
+  const salt = Buffer.alloc(16);
+  const verifier = createClientVerifier({
+    db: storage.tables<OauthTables>(),
+    clock,
+    guards: createOauthGuards({ vault, audit }),
+    hasher: {
+      hash: (secret, ...rest) =>
+        isGenerated(secret) ? older.hash(secret, ...rest) : Promise.reject(new TypeError('slow')),
+    },
+  });
+  assert.equal((await verifier.verify(basic(clientId, clientSecret))).secretId, secretId);
+  const wrong = `${clientSecret.slice(0, -1)}${clientSecret.endsWith('A') ? 'E' : 'A'}`;
+  for (const [id, secret] of [
+    [clientId, wrong],
+    ['nobody', clientSecret],
+  ] as const)
+    await assert.rejects(verifier.verify(basic(id, secret)), refusedAs('OAUTH_CLIENT_INVALID'));
+  const busy = Array.from({ length: 66 }, () => older.hash('x', salt, 16_384));
+  const startedAt = performance.now();
+  await older.hash(clientSecret, salt, 16_384);
+  assert.ok(performance.now() - startedAt < 1000);
+  await Promise.all(busy);
+  // As version 0.1 stored them: scrypt of 43 characters without a prefix.
+  const old = 'AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdE';
+  const issued = await oauth.clients.create({ ...newClient, clientSecret: old });
+  await oauth.issueToken(tokenRequest({ authorization: basic(issued.clientId, old) }));
 });
 
 test('too many secrets to hash at once are turned away, transiently', async () => {

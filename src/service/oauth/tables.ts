@@ -1,6 +1,8 @@
+import type { MacColumn } from '../integrity/index.ts';
+
 /** The rows of this service, as stored. */
 export interface OauthTables {
-  oauth_client: {
+  oauth_client: MacColumn & {
     client_id: string;
     name: string;
     /** One salt for all secrets of a client, so that checking one costs one hash however many there are. */
@@ -19,13 +21,13 @@ export interface OauthTables {
     created_at: number;
     updated_at: number;
   };
-  oauth_secret: {
+  oauth_secret: MacColumn & {
     secret_id: string;
     client_id: string;
     hash: Uint8Array;
     created_at: number;
   };
-  oauth_token: {
+  oauth_token: MacColumn & {
     /** SHA-256 of the token; the token itself is stored nowhere (OAUTH-11). */
     token_hash: Uint8Array;
     client_id: string;

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { errorCode, type Clock } from '../../core/index.ts';
+import { errorCode, failureOutcome, type Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { AttemptGuard } from './attempts.ts';
@@ -38,12 +38,12 @@ export interface TokenEndpointParts {
   readonly acceptsQueryParameters: boolean;
 }
 
-/** One grant: read the form, prove the client, check the grant, choose the scopes, issue (RFC 6749 §4.4). */
+/** One grant: read the form, authenticate the client, check the grant, choose the scopes, issue (RFC 6749 §4.4). */
 export async function issueToken(parts: TokenEndpointParts, request: TokenRequest): Promise<IssuedToken> {
   let clientId: string | undefined;
   try {
     const form = readParameters(parts, request);
-    const client = await proveClient(parts, request, form);
+    const client = await authenticateClient(parts, request, form);
     clientId = client.row.client_id;
     requireGrant(form);
     const scopes = chooseScopes(form.get('scope'), allowedScopes(client));
@@ -58,7 +58,7 @@ export async function issueToken(parts: TokenEndpointParts, request: TokenReques
 /** RFC 7009: whatever the token was, the answer is the same; only the client's own is ended. */
 export async function revokeToken(parts: TokenEndpointParts, request: TokenRequest): Promise<void> {
   const form = readTokenForm(request.contentType, request.body);
-  const { row } = await proveClient(parts, request, form);
+  const { row } = await authenticateClient(parts, request, form);
   const token = form.get('token');
   if (token === undefined) throw new OauthError('OAUTH_REQUEST_INVALID', 'the token parameter is missing');
   await parts.storage.transaction(async (tx: Kysely<OauthTables>) => {
@@ -88,7 +88,7 @@ function readParameters(parts: TokenEndpointParts, request: TokenRequest): Token
   return new Map([...query, ...body]);
 }
 
-async function proveClient(
+async function authenticateClient(
   parts: TokenEndpointParts,
   request: TokenRequest,
   form: TokenForm,
@@ -97,8 +97,8 @@ async function proveClient(
   if (form.has('client_secret') && request.authorization !== undefined) {
     throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials are given twice');
   }
-  // Whoever has proved these credentials lately guesses nothing, and must not be held back for others at its address.
-  if (!parts.verifier.isProved(request.authorization))
+  // Whoever has verified these credentials lately guesses nothing, and must not be held back for others at its address.
+  if (!parts.verifier.isVerified(request.authorization))
     parts.guard.check(request.remoteAddress, request.authorization);
   try {
     const client = await parts.verifier.verify(request.authorization);
@@ -158,13 +158,13 @@ function recordRefusal(
 ): Promise<void> {
   const meant = error instanceof OauthError ? error.fields['clientId'] : undefined;
   const objects = { code: errorCode(error), ...(typeof meant === 'string' ? { clientId: meant } : {}) };
-  return audit.record(event(request, 'token.issue', 'refused', clientId, objects));
+  return audit.record(event(request, 'token.issue', failureOutcome(error), clientId, objects));
 }
 
 function event(
   request: TokenRequest,
   action: string,
-  outcome: 'ok' | 'refused',
+  outcome: 'ok' | 'refused' | 'failed',
   actor: string | undefined,
   objects: Readonly<Record<string, string>> = {},
 ): Parameters<Audit['record']>[0] {

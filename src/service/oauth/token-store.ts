@@ -2,8 +2,9 @@ import { hash as hashOf, randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { ClientIdentity } from './client.ts';
-import { readClientRow } from './client-rows.ts';
+import { findRow, readClientRow } from './client-rows.ts';
 import { OauthError } from './errors.ts';
+import type { OauthGuards } from './guards.ts';
 import type { OauthTables } from './tables.ts';
 
 /** Directory spec: Limits; Messaging spec: Authentication. Not configurable. */
@@ -11,9 +12,9 @@ export const tokenLifetimeSeconds = 3600;
 /** 256 bits (OAUTH-11). */
 const tokenBytes = 32;
 
-/** How long a checked token is believed without asking the database: the time a revocation takes to work elsewhere. */
-const believedForMs = 5000;
-const maxBelieved = 10_000;
+/** How long a checked token is trusted without asking the database: the time a revocation takes to work elsewhere. */
+const cachedForMs = 5000;
+const maxCached = 10_000;
 /** Longer than any token of ours; not worth a hash. */
 const longestToken = 200;
 
@@ -24,13 +25,13 @@ export interface NewToken {
 
 export interface TokenStore {
   create(clientId: string, secretId: string, scopes: readonly string[]): NewToken;
-  /** Throws OAUTH_TOKEN_INVALID for an unknown, expired or revoked token. */
+  /** Throws OAUTH_TOKEN_INVALID for an unknown, expired or revoked token, and INTEGRITY_ROW_CHANGED. */
   find(token: string): Promise<ClientIdentity>;
-  /** Forgets what is believed about the tokens of a client, or of all. */
+  /** Forgets what is trusted about the tokens of a client, or of all. */
   forget(clientId?: string): void;
 }
 
-interface Believed {
+interface CachedToken {
   readonly identity: ClientIdentity;
   readonly expiresAtMs: number;
   readonly untilMs: number;
@@ -39,31 +40,30 @@ interface Believed {
 export function createTokenStore({
   db,
   clock,
+  guards,
 }: {
   readonly db: Kysely<OauthTables>;
   readonly clock: Clock;
+  readonly guards: OauthGuards;
 }): TokenStore {
-  const believed = new Map<string, Believed>();
+  const cached = new Map<string, CachedToken>();
 
-  async function look(hash: Buffer): Promise<Believed | undefined> {
+  async function look(hash: Buffer): Promise<CachedToken | undefined> {
     const row = await db
       .selectFrom('oauth_token')
       .selectAll()
       .where('token_hash', '=', hash)
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    const client = await db
-      .selectFrom('oauth_client')
-      .selectAll()
-      .where('client_id', '=', row.client_id)
-      .executeTakeFirst();
+    await guards.tokens.check(row);
+    const client = await findRow(db, guards, row.client_id);
     if (client === undefined || client.disabled_at !== null) return undefined;
     const allowed = readClientRow(client);
     const scopes = row.scopes.split(' ').filter((scope) => allowed.scopes.includes(scope));
     return {
       identity: { ...allowed, scopes },
       expiresAtMs: row.expires_at,
-      untilMs: clock.now().getTime() + believedForMs,
+      untilMs: clock.now().getTime() + cachedForMs,
     };
   }
 
@@ -71,14 +71,14 @@ export function createTokenStore({
     create(clientId, secretId, scopes) {
       const token = randomBytes(tokenBytes).toString('base64url');
       const nowMs = clock.now().getTime();
-      const row = {
+      const row = guards.tokens.seal({
         token_hash: hashToken(token),
         client_id: clientId,
         scopes: scopes.join(' '),
         secret_id: secretId,
         issued_at: nowMs,
         expires_at: nowMs + tokenLifetimeSeconds * 1000,
-      };
+      });
       return { token, row };
     },
     async find(token) {
@@ -86,21 +86,21 @@ export function createTokenStore({
       const hash = hashToken(token);
       const key = hash.toString('base64');
       const nowMs = clock.now().getTime();
-      let entry = believed.get(key);
+      let entry = cached.get(key);
       if (entry === undefined || entry.untilMs <= nowMs) {
-        believed.delete(key);
+        cached.delete(key);
         entry = await look(hash);
         if (entry === undefined) throw invalidToken();
-        if (believed.size >= maxBelieved) believed.clear();
-        believed.set(key, entry);
+        if (cached.size >= maxCached) cached.clear();
+        cached.set(key, entry);
       }
       // Expired at 3600 s sharp (OAUTH-10).
       if (nowMs >= entry.expiresAtMs) throw invalidToken();
       return entry.identity;
     },
     forget(clientId) {
-      for (const [key, entry] of believed) {
-        if (clientId === undefined || entry.identity.clientId === clientId) believed.delete(key);
+      for (const [key, entry] of cached) {
+        if (clientId === undefined || entry.identity.clientId === clientId) cached.delete(key);
       }
     },
   };

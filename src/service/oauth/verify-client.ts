@@ -1,19 +1,21 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import { readBasicCredentials, type BasicCredentials } from './basic-credentials.ts';
+import { findRow } from './client-rows.ts';
 import { OauthError } from './errors.ts';
+import type { OauthGuards } from './guards.ts';
 import { createSalt, findEqualHash, secretCost, type SecretHasher } from './secrets.ts';
 import type { OauthTables } from './tables.ts';
 
 /**
- * How long a proved secret needs no second hash: longer than a token lives, so that a client that renews its tokens in time
+ * How long a verified secret needs no second hash: longer than a token lives, so that a client that renews its tokens in time
  * always belongs to them. Its row is looked up each time, so a revoked one fails at once.
  */
-const provedForMs = 2 * 3_600_000;
-const maxProved = 1000;
+const verifiedForMs = 2 * 3_600_000;
+const maxVerified = 1000;
 
-/** A client that proved one of its secrets. */
+/** A client that verified one of its secrets. */
 export interface VerifiedClient {
   readonly row: OauthTables['oauth_client'];
   readonly secretId: string;
@@ -22,37 +24,35 @@ export interface VerifiedClient {
 export interface ClientVerifier {
   /**
    * Throws OAUTH_CLIENT_INVALID, with the same text and after the same work, for an unknown id and for a wrong secret
-   * (OAUTH-03).
+   * (OAUTH-03). Throws INTEGRITY_ROW_CHANGED.
    */
   verify(authorization: string | undefined): Promise<VerifiedClient>;
-  /** True if these very credentials were proved lately: neither a guess nor work. */
-  isProved(authorization: string | undefined): boolean;
+  /** True if these very credentials were verified lately: neither a guess nor work. */
+  isVerified(authorization: string | undefined): boolean;
 }
 
 export function createClientVerifier(parts: {
   readonly db: Kysely<OauthTables>;
   readonly hasher: SecretHasher;
   readonly clock: Clock;
+  readonly guards: OauthGuards;
 }): ClientVerifier {
   const unknownSalt = createSalt();
-  const proved = createProvedSecrets(parts.clock);
+  const verified = createVerifiedSecrets(parts.clock);
 
   /** The client, or the id of a known client whose secret this is not, or undefined. */
   async function tryReading(reading: BasicCredentials): Promise<VerifiedClient | string | undefined> {
-    const row = await parts.db
-      .selectFrom('oauth_client')
-      .selectAll()
-      .where('client_id', '=', reading.clientId)
-      .executeTakeFirst();
+    const row = await findRow(parts.db, parts.guards, reading.clientId);
     const secrets = await parts.db
       .selectFrom('oauth_secret')
       .selectAll()
       .where('client_id', '=', reading.clientId)
       .execute();
-    const remembered = proved.find(reading);
+    await parts.guards.secrets.checkAll(secrets);
+    const remembered = verified.find(reading);
     if (row !== undefined && secrets.some((secret) => secret.secret_id === remembered))
       return { row, secretId: remembered ?? '' };
-    proved.forget(reading);
+    verified.forget(reading);
     const hash = await parts.hasher.hash(
       reading.clientSecret,
       row?.secret_salt ?? unknownSalt,
@@ -60,14 +60,14 @@ export function createClientVerifier(parts: {
     );
     const secretId = findEqualHash(hash, secrets);
     if (row === undefined || secretId === undefined) return row?.client_id;
-    proved.remember(reading, secretId);
+    verified.remember(reading, secretId);
     return { row, secretId };
   }
 
   return {
-    isProved: (authorization) =>
+    isVerified: (authorization) =>
       authorization !== undefined &&
-      readBasicCredentials(authorization).some((reading) => proved.find(reading) !== undefined),
+      readBasicCredentials(authorization).some((reading) => verified.find(reading) !== undefined),
     async verify(authorization) {
       let knownId: string | undefined;
       for (const reading of authorization === undefined ? [] : readBasicCredentials(authorization)) {
@@ -83,13 +83,13 @@ export function createClientVerifier(parts: {
   };
 }
 
-/** Remembers proved secrets under a key that lives and dies with the process; the secrets themselves are not kept. */
-function createProvedSecrets(clock: Clock): {
+/** Remembers verified secrets under a key that lives and dies with the process; the secrets themselves are not kept. */
+function createVerifiedSecrets(clock: Clock): {
   find(reading: BasicCredentials): string | undefined;
   remember(reading: BasicCredentials, secretId: string): void;
   forget(reading: BasicCredentials): void;
 } {
-  const processKey = randomBytes(32);
+  const processKey = createSecretKey(randomBytes(32));
   const entries = new Map<string, { readonly secretId: string; readonly untilMs: number }>();
   const keyOf = ({ clientId, clientSecret }: BasicCredentials): string =>
     createHmac('sha256', processKey).update(`${clientId}\0${clientSecret}`).digest('base64');
@@ -100,8 +100,8 @@ function createProvedSecrets(clock: Clock): {
     },
     remember(reading, secretId) {
       const [oldest] = entries.keys();
-      if (entries.size >= maxProved && oldest !== undefined) entries.delete(oldest);
-      entries.set(keyOf(reading), { secretId, untilMs: clock.now().getTime() + provedForMs });
+      if (entries.size >= maxVerified && oldest !== undefined) entries.delete(oldest);
+      entries.set(keyOf(reading), { secretId, untilMs: clock.now().getTime() + verifiedForMs });
     },
     forget: (reading) => void entries.delete(keyOf(reading)),
   };

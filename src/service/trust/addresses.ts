@@ -21,7 +21,7 @@ export interface Addresses {
 }
 
 export function createAddresses(store: TrustStore): Addresses {
-  const { clock } = store;
+  const { clock, guards } = store;
   const db = store.storage.tables<TrustTables>();
 
   function isHostedDomain(domain: string): Promise<boolean> {
@@ -29,9 +29,10 @@ export function createAddresses(store: TrustStore): Addresses {
     return store.lookups.find(`domain ${name}`, async () => {
       const row = await db
         .selectFrom('hosted_domain')
-        .select('domain')
+        .selectAll()
         .where('domain', '=', name)
         .executeTakeFirst();
+      if (row !== undefined) await guards.domains.check(row);
       return row !== undefined;
     });
   }
@@ -44,10 +45,11 @@ export function createAddresses(store: TrustStore): Addresses {
       );
     }
     if (await isHostedDomain(domain)) return;
-    await applyChange(store, { action: 'domain.add', objects: { domain: domain.toLowerCase() } }, (tx) =>
+    const row = { domain: domain.toLowerCase(), created_at: clock.now().getTime() };
+    await applyChange(store, { action: 'domain.add', objects: { domain: row.domain } }, (tx) =>
       tx
         .insertInto('hosted_domain')
-        .values({ domain: domain.toLowerCase(), created_at: clock.now().getTime() })
+        .values(guards.domains.seal(row))
         .onConflict((conflict) => conflict.column('domain').doNothing())
         .execute(),
     );
@@ -57,20 +59,21 @@ export function createAddresses(store: TrustStore): Addresses {
     const domain = domainOf(address);
     if (!(await isHostedDomain(domain)))
       throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+    const { created_at, ...row } = guards.addresses.seal({
+      address_key: addressKey(address),
+      address,
+      domain,
+      status,
+      created_at: clock.now().getTime(),
+    });
     await applyChange(
       store,
       { action: `address.${status === 'active' ? 'enable' : 'disable'}`, objects: { address } },
       (tx) =>
         tx
           .insertInto('hosted_address')
-          .values({
-            address_key: addressKey(address),
-            address,
-            domain,
-            status,
-            created_at: clock.now().getTime(),
-          })
-          .onConflict((conflict) => conflict.column('address_key').doUpdateSet({ status }))
+          .values({ ...row, created_at })
+          .onConflict((conflict) => conflict.column('address_key').doUpdateSet(row))
           .execute(),
     );
   }
@@ -80,9 +83,10 @@ export function createAddresses(store: TrustStore): Addresses {
     return store.lookups.find(`address ${key}`, async () => {
       const row = await db
         .selectFrom('hosted_address')
-        .select(['address', 'status'])
+        .selectAll()
         .where('address_key', '=', key)
         .executeTakeFirst();
+      if (row !== undefined) await guards.addresses.check(row);
       return row === undefined ? undefined : { address: row.address as DirectAddress, status: row.status };
     });
   }

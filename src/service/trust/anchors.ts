@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import type { Clock } from '../../core/index.ts';
 import { readCertificate, type Certificate } from '../../lib/pki/index.ts';
 import { applyChange, type TrustStore } from './change.ts';
 import { TrustError } from './errors.ts';
@@ -26,7 +25,7 @@ export interface Anchors {
 }
 
 export function createAnchors(store: TrustStore): Anchors {
-  const { clock } = store;
+  const { guards } = store;
   const db = store.storage.tables<TrustTables>();
   const parsed = new Map<string, Certificate>();
 
@@ -50,7 +49,7 @@ export function createAnchors(store: TrustStore): Anchors {
       const anchor = readAnchor(certificate);
       const objects = { domain: domain.toLowerCase(), direction, fingerprint: anchor.fingerprint };
       const [id] = await applyChange(store, { action: 'anchor.add', objects }, (tx) =>
-        insertAnchors(tx, clock, { domain, direction, bundleId: '' }, [anchor]),
+        insertAnchors(tx, store, { domain, direction, bundleId: '' }, [anchor]),
       );
       return id ?? '';
     },
@@ -58,7 +57,7 @@ export function createAnchors(store: TrustStore): Anchors {
       await applyChange(store, { action: 'anchor.remove', objects: { anchor: id } }, async (tx) => {
         const result = await tx.deleteFrom('trust_anchor').where('id', '=', id).executeTakeFirst();
         if (result.numDeletedRows === 0n)
-          throw new TrustError('TRUST_ANCHOR_UNKNOWN', `There is no anchor ${id}.`);
+          throw new TrustError('TRUST_ANCHOR_UNKNOWN', `Unknown anchor: ${id}.`);
       });
     },
     async listAnchors(domain) {
@@ -72,7 +71,7 @@ export function createAnchors(store: TrustStore): Anchors {
         id: row.id,
         domain: row.domain,
         direction: row.direction,
-        certificate: parse(row),
+        certificate: readCertificate(new Uint8Array(row.certificate)),
         bundleId: row.bundle_id,
       }));
     },
@@ -81,10 +80,11 @@ export function createAnchors(store: TrustStore): Anchors {
       return store.lookups.find(`anchors ${direction} ${name}`, async () => {
         const rows = await db
           .selectFrom('trust_anchor')
-          .select(['fingerprint', 'certificate'])
+          .selectAll()
           .where('domain', '=', name)
           .where('direction', 'in', [direction, 'both'])
           .execute();
+        await guards.anchors.checkAll(rows);
         return [...new Map(rows.map((row) => [row.fingerprint, parse(row)])).values()];
       });
     },
@@ -104,7 +104,7 @@ function readAnchor(bytes: Uint8Array): Certificate {
 /** Writes anchors inside the caller's transaction or connection; those that are there already are skipped. */
 export async function insertAnchors(
   db: Kysely<TrustTables>,
-  clock: Clock,
+  { clock, guards }: Pick<TrustStore, 'clock' | 'guards'>,
   place: { readonly domain: string; readonly direction: AnchorDirection; readonly bundleId: string },
   certificates: readonly Certificate[],
 ): Promise<readonly string[]> {
@@ -113,15 +113,17 @@ export async function insertAnchors(
     // The update changes nothing: it makes the statement return the id of an anchor that is there already.
     const { id } = await db
       .insertInto('trust_anchor')
-      .values({
-        id: randomUUID(),
-        domain: place.domain.toLowerCase(),
-        direction: place.direction,
-        certificate: certificate.der,
-        fingerprint: certificate.fingerprint,
-        bundle_id: place.bundleId,
-        created_at: clock.now().getTime(),
-      })
+      .values(
+        guards.anchors.seal({
+          id: randomUUID(),
+          domain: place.domain.toLowerCase(),
+          direction: place.direction,
+          certificate: certificate.der,
+          fingerprint: certificate.fingerprint,
+          bundle_id: place.bundleId,
+          created_at: clock.now().getTime(),
+        }),
+      )
       .onConflict((conflict) =>
         conflict
           .columns(['domain', 'direction', 'bundle_id', 'fingerprint'])

@@ -52,7 +52,7 @@ const dayMs = 86_400_000;
 const retryAfterFailureMs = 15 * 60_000;
 
 export function createBundles(store: TrustStore): Bundles {
-  const { clock } = store;
+  const { clock, guards } = store;
   const db = store.storage.tables<TrustTables>();
 
   async function refreshOne(
@@ -61,6 +61,7 @@ export function createBundles(store: TrustStore): Bundles {
     log: Log,
   ): Promise<'changed' | 'unchanged' | 'failed'> {
     try {
+      await guards.bundles.check(row);
       const response = await fetch(row.url, {
         headers: row.etag === '' ? {} : { 'if-none-match': row.etag },
       });
@@ -108,7 +109,7 @@ export function createBundles(store: TrustStore): Bundles {
         .forUpdate(tx.selectFrom('trust_bundle').select('id').where('id', '=', row.id))
         .executeTakeFirst();
       if (known === undefined)
-        throw new TrustError('TRUST_BUNDLE_UNKNOWN', `There is no trust bundle ${row.id}.`);
+        throw new TrustError('TRUST_BUNDLE_UNKNOWN', `Unknown trust bundle: ${row.id}.`);
       await tx
         .deleteFrom('trust_anchor')
         .where('bundle_id', '=', row.id)
@@ -120,7 +121,7 @@ export function createBundles(store: TrustStore): Bundles {
         .execute();
       await insertAnchors(
         tx,
-        clock,
+        store,
         { domain: row.domain, direction: row.direction, bundleId: row.id },
         bundle.anchors,
       );
@@ -143,20 +144,22 @@ export function createBundles(store: TrustStore): Bundles {
       await applyChange(store, { action: 'bundle.add', objects: { bundle: id, domain } }, (tx) =>
         tx
           .insertInto('trust_bundle')
-          .values({
-            id,
-            domain,
-            direction: request.direction ?? 'both',
-            url: request.url,
-            signer: request.signer === undefined ? null : readCertificate(request.signer).der,
-            refresh_seconds: request.refreshSeconds ?? dayMs / 1000,
-            next_refresh_at: now,
-            refreshed_at: null,
-            checksum: '',
-            etag: '',
-            last_error: '',
-            created_at: now,
-          })
+          .values(
+            guards.bundles.seal({
+              id,
+              domain,
+              direction: request.direction ?? 'both',
+              url: request.url,
+              signer: request.signer === undefined ? null : readCertificate(request.signer).der,
+              refresh_seconds: request.refreshSeconds ?? dayMs / 1000,
+              next_refresh_at: now,
+              refreshed_at: null,
+              checksum: '',
+              etag: '',
+              last_error: '',
+              created_at: now,
+            }),
+          )
           .execute(),
       );
       return id;
@@ -166,7 +169,7 @@ export function createBundles(store: TrustStore): Bundles {
         // The bundle first: a refresh that holds it stores its anchors before they are deleted.
         const result = await tx.deleteFrom('trust_bundle').where('id', '=', id).executeTakeFirst();
         if (result.numDeletedRows === 0n)
-          throw new TrustError('TRUST_BUNDLE_UNKNOWN', `There is no trust bundle ${id}.`);
+          throw new TrustError('TRUST_BUNDLE_UNKNOWN', `Unknown trust bundle: ${id}.`);
         await tx.deleteFrom('trust_anchor').where('bundle_id', '=', id).execute();
       });
     },

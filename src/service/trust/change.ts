@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { Lookups, Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import type { TrustGuards } from './guards.ts';
 import type { TrustTables } from './tables.ts';
 
 /** What the parts of this module work with. */
@@ -10,6 +11,7 @@ export interface TrustStore {
   readonly clock: Clock;
   readonly audit: Audit;
   readonly lookups: Lookups;
+  readonly guards: TrustGuards;
 }
 
 export interface Change {

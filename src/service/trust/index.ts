@@ -14,3 +14,4 @@ export type { AnchorEntry, Anchors } from './anchors.ts';
 export type { BundleRequest, Bundles, BundleStatus } from './bundles.ts';
 export type { AddressStatus, AnchorDirection, TrustTables } from './tables.ts';
 export { TrustError, trustErrors } from './errors.ts';
+export { trustGuardedTables, trustSealedColumns } from './guards.ts';

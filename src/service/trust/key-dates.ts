@@ -8,7 +8,7 @@ import type { TrustTables } from './tables.ts';
 export const expiryWarningDays = 30;
 
 export interface KeyWarning {
-  /** A hosted domain, or an address with a pair of its own. */
+  /** A hosted domain, or an address with its own pair. */
   readonly owner: string;
   /** `missing`: the domain has no active pair, or none for one of the uses. */
   readonly problem: 'expired' | 'expires-soon' | 'not-yet-valid' | 'missing';

@@ -60,7 +60,7 @@ export interface Keys {
 type KeyRow = TrustTables['key_pair'];
 
 export function createKeys(store: TrustStore, vault: Vault): Keys {
-  const { clock } = store;
+  const { clock, guards } = store;
   const db = store.storage.tables<TrustTables>();
   // Rows never change but for their status, so an opened key stays right for as long as the process lives.
   const opened = new Map<string, KeyMaterial>();
@@ -93,8 +93,8 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
   }
 
   function findOwned(owner: string): Promise<readonly KeyRow[]> {
-    return store.lookups.find(`keys ${owner}`, () =>
-      db.selectFrom('key_pair').selectAll().where('owner', '=', owner).execute(),
+    return store.lookups.find(`keys ${owner}`, async () =>
+      guards.keys.checkAll(await db.selectFrom('key_pair').selectAll().where('owner', '=', owner).execute()),
     );
   }
 
@@ -135,15 +135,17 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
       await applyChange(store, change, (tx) =>
         tx
           .insertInto('key_pair')
-          .values({
-            id,
-            owner: key,
-            certificate: parsed.der,
-            fingerprint: parsed.fingerprint,
-            sealed_private_key: vault.seal(pkcs8, `private-key:${id}`),
-            status: isRetired ? 'retired' : 'active',
-            created_at: clock.now().getTime(),
-          })
+          .values(
+            guards.keys.seal({
+              id,
+              owner: key,
+              certificate: parsed.der,
+              fingerprint: parsed.fingerprint,
+              sealed_private_key: vault.seal(pkcs8, `private-key:${id}`),
+              status: isRetired ? 'retired' : 'active',
+              created_at: clock.now().getTime(),
+            }),
+          )
           .execute(),
       );
       return id;
@@ -151,12 +153,13 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     async retireKeyPair(id, { isForced = false } = {}) {
       await applyChange(store, { action: 'key.retire', objects: { keyPair: id } }, async (tx) => {
         const row = await tx.selectFrom('key_pair').selectAll().where('id', '=', id).executeTakeFirst();
-        if (row === undefined) throw new TrustError('TRUST_KEY_UNKNOWN', `There is no key pair ${id}.`);
+        if (row === undefined) throw new TrustError('TRUST_KEY_UNKNOWN', `Unknown key pair: ${id}.`);
         if (!isForced && row.status === 'active') {
           await lockDomain(store, tx, row.owner);
           await refuseLastActive(tx, row, clock.now());
         }
-        await tx.updateTable('key_pair').set({ status: 'retired' }).where('id', '=', id).execute();
+        const { mac } = guards.keys.seal({ ...(await guards.keys.check(row)), status: 'retired' });
+        await tx.updateTable('key_pair').set({ status: 'retired', mac }).where('id', '=', id).execute();
       });
     },
     async listKeyPairs(owner) {
@@ -214,7 +217,7 @@ async function lockDomain({ storage }: TrustStore, tx: Kysely<TrustTables>, owne
     .execute();
 }
 
-/** An address without a pair of its own uses those of its domain. */
+/** An address without its own pair uses those of its domain. */
 async function refuseLastActive(tx: Kysely<TrustTables>, row: KeyRow, at: Date): Promise<void> {
   const domain = row.owner.slice(row.owner.lastIndexOf('@') + 1);
   const others = await tx

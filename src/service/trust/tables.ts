@@ -1,9 +1,11 @@
+import type { MacColumn } from '../integrity/index.ts';
+
 /** The rows that this module owns. Times are milliseconds since 1970 (UTC). */
 export interface TrustTables {
   /** One row, id 1. */
   trust_state: { id: number; revision: number };
-  hosted_domain: { domain: string; created_at: number };
-  hosted_address: {
+  hosted_domain: MacColumn & { domain: string; created_at: number };
+  hosted_address: MacColumn & {
     /** Lower-cased address, the key of every comparison (AS-02). */
     address_key: string;
     address: string;
@@ -11,7 +13,7 @@ export interface TrustTables {
     status: AddressStatus;
     created_at: number;
   };
-  key_pair: {
+  key_pair: MacColumn & {
     id: string;
     /** A domain, or a lower-cased address for an address-bound certificate. */
     owner: string;
@@ -23,7 +25,7 @@ export interface TrustTables {
     status: 'active' | 'retired';
     created_at: number;
   };
-  trust_anchor: {
+  trust_anchor: MacColumn & {
     id: string;
     domain: string;
     direction: AnchorDirection;
@@ -33,7 +35,7 @@ export interface TrustTables {
     bundle_id: string;
     created_at: number;
   };
-  trust_bundle: {
+  trust_bundle: MacColumn & {
     id: string;
     domain: string;
     direction: AnchorDirection;
@@ -50,7 +52,7 @@ export interface TrustTables {
   };
 }
 
-/** A disabled address is known but takes no mail: the sender gets a failure notice. */
+/** A disabled address is known but takes no mail: the sender gets a failure DSN. */
 export type AddressStatus = 'active' | 'disabled';
 
 /** Which mail an anchor decides about: that which comes in, that which goes out, or both (TRUST-03). */

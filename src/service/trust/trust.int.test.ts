@@ -119,7 +119,12 @@ before(async () => {
     masterKey: loadMasterKey({ file: path.join(folder, 'master.key'), createsFile: true }),
     clock,
   });
-  trust = createTrust({ storage, vault, clock, audit: createAudit({ storage, clock, log: silentLog }) });
+  trust = createTrust({
+    storage,
+    vault,
+    clock,
+    audit: createAudit({ storage, vault, clock, log: silentLog }),
+  });
   caKeys = await createKeyPair();
   authority = createAuthority({
     subject: [['CN', 'Test CA']],

@@ -3,6 +3,7 @@ import { createAddresses, type Addresses } from './addresses.ts';
 import { createAnchors, type Anchors } from './anchors.ts';
 import { createBundles, type Bundles } from './bundles.ts';
 import type { TrustStore } from './change.ts';
+import { createTrustGuards } from './guards.ts';
 import type { TrustTables } from './tables.ts';
 import { createKeyDates, type KeyDates } from './key-dates.ts';
 import { createKeys, type Keys } from './keys.ts';
@@ -17,13 +18,17 @@ export interface Revisions {
 
 export type Trust = Addresses & Keys & KeyDates & Anchors & Bundles & Revisions;
 
-export interface TrustParts extends Omit<TrustStore, 'lookups'> {
+export interface TrustParts extends Omit<TrustStore, 'lookups' | 'guards'> {
   readonly vault: Vault;
 }
 
 /** Opens our domains, addresses, keys and anchors over a migrated storage. Every change leaves an audit row. */
 export function createTrust({ vault, ...parts }: TrustParts): Trust {
-  const store: TrustStore = { ...parts, lookups: createLookups(parts.storage, 'trust') };
+  const store: TrustStore = {
+    ...parts,
+    lookups: createLookups(parts.storage, 'trust'),
+    guards: createTrustGuards({ vault, audit: parts.audit }),
+  };
   return {
     ...createAddresses(store),
     ...createKeys(store, vault),

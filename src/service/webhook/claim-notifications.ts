@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { sql, type QueryCreator } from 'kysely';
-import type { Storage } from '../../platform/index.ts';
+import type { Leases, Storage } from '../../platform/index.ts';
 import { toItem, type NotificationItem } from './store-notifications.ts';
 import type { WebhookKind, WebhookTables } from './tables.ts';
 
 export interface ClaimParts {
   readonly storage: Storage;
-  readonly leaseMs: number;
+  readonly leases: Leases;
 }
 
 export type ClaimNotifications = (
@@ -22,14 +21,17 @@ interface Due {
 }
 
 /** Takes due notifications of one kind under a lease, oldest first, with one statement; it is preceded by a look that writes nothing. */
-export function createClaim({ storage, leaseMs }: ClaimParts, kind: WebhookKind): ClaimNotifications {
+export function createClaim({ storage, leases }: ClaimParts, kind: WebhookKind): ClaimNotifications {
   const db = storage.tables<WebhookTables>();
+  const findAny = storage.prepare<WebhookTables, { now: number }, { id: string }>((on, { now }) =>
+    dueIds(on, kind, { now, hooks: [], clients: [] }).limit(sql.lit(1)),
+  );
 
   return async (limit, hooks, clients) => {
     const due = { now: storage.clock.now().getTime(), hooks, clients };
     // Idle nodes look every second; a claim is a write even if it finds nothing.
-    if ((await dueIds(db, kind, due).limit(1).execute()).length === 0) return [];
-    const token = randomUUID();
+    if ((await findAny.first(db, { now: due.now })) === undefined) return [];
+    const lease = leases.begin();
     const rows = await db
       .with('due', (cte) =>
         storage.forUpdate(dueIds(cte, kind, due).orderBy('next_attempt_at').limit(limit), {
@@ -37,13 +39,13 @@ export function createClaim({ storage, leaseMs }: ClaimParts, kind: WebhookKind)
         }),
       )
       .updateTable('webhook_notification')
-      .set({ lease_token: token, lease_until: due.now + leaseMs })
+      .set(lease)
       .where('id', 'in', (eb) => eb.selectFrom('due').select('due.id'))
       .returningAll()
       .execute();
     return rows
       .toSorted((a, b) => a.next_attempt_at - b.next_attempt_at)
-      .map((row) => toItem(row, token, due.now));
+      .map((row) => toItem(row, lease.lease_token, due.now));
   };
 }
 

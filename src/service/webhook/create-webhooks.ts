@@ -20,6 +20,7 @@ import { createClaim } from './claim-notifications.ts';
 import { listDead, replayDead, type DeadNotification } from './dead-letters.ts';
 import type { MessageEvent } from './events.ts';
 import { createHookCache } from './hook-cache.ts';
+import { createWebhookGuard } from './guard.ts';
 import { createHooks, type Hooks } from './hooks.ts';
 import { createJudge } from './judge-hook.ts';
 import { startPurge, type Retention } from './purge.ts';
@@ -89,8 +90,9 @@ const kinds: readonly WebhookKind[] = ['status', 'inbound'];
 export function createWebhooks(options: WebhookOptions): Webhooks {
   const { storage, clock, leaseMs = 4 * attemptTimeoutMs, concurrency = defaultConcurrency } = options;
   const db = storage.tables<WebhookTables>();
-  const cache = createHookCache(storage);
-  const hooks = createHooks({ ...options, cache });
+  const guard = createWebhookGuard(options);
+  const cache = createHookCache(storage, guard);
+  const hooks = createHooks({ ...options, cache, guard });
   const isLoopbackAllowed = options.isLoopbackAllowed ?? false;
   const leases = createLeases({ storage, table: 'webhook_notification', leaseMs });
   const judge = createJudge({
@@ -140,7 +142,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       limits: { ...limitsFor(kind, concurrency), ...options.limits },
       leases,
       leaseMs,
-      claim: createClaim({ storage, leaseMs }, kind),
+      claim: createClaim({ storage, leases }, kind),
       handle,
       dueAfter: (ms) => storage.clock.now().getTime() + ms,
       idleMs: options.idleMs ?? 1000,

@@ -2,10 +2,10 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 
 export const webhookErrors = {
   WEBHOOK_REQUEST_INVALID: { kind: 'invalid-input' },
-  WEBHOOK_NOT_FOUND: { kind: 'not-found', publicMessage: 'There is no such webhook.' },
+  WEBHOOK_NOT_FOUND: { kind: 'not-found', publicMessage: 'Webhook not found.' },
   WEBHOOK_LIMIT_REACHED: {
     kind: 'conflict',
-    publicMessage: 'This client has as many webhooks as it may have.',
+    publicMessage: "The client's webhook limit is reached.",
   },
 } as const satisfies ErrorTable;
 

@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import { LRUCache } from 'lru-cache';
+import { CodedError } from '../../core/index.ts';
 import type { AnyTransaction, Storage } from '../../platform/index.ts';
+import type { RowGuard } from '../integrity/index.ts';
 import type { WebhookRow, WebhookTables } from './tables.ts';
 
 /** Told to all nodes when a webhook is created, changed, disabled or removed. */
@@ -35,7 +37,7 @@ interface Entry {
   readonly readAt: number;
 }
 
-export function createHookCache(storage: Storage): HookCache {
+export function createHookCache(storage: Storage, guard: RowGuard<WebhookRow>): HookCache {
   let clients = new LRUCache<string, Entry>({ max: maxClients });
   let receivers: { readonly ids: readonly string[]; readonly readAt: number } | undefined;
   // What was read before an announcement is not kept: it may be older than the change.
@@ -60,10 +62,23 @@ export function createHookCache(storage: Storage): HookCache {
     const known = clients.get(clientId);
     if (known !== undefined && isFresh(known)) return known.hooks;
     const [startedIn, readAt] = [generation, performance.now()];
-    const rows = await readHooks.all(tx ?? storage.db, { clientId });
+    const rows: WebhookRow[] = [];
+    for (const row of await readHooks.all(tx ?? storage.db, { clientId }))
+      rows.push((await isIntact(row)) ? row : { ...row, is_enabled: 0 });
     const hooks = rows.map((row) => ({ row, eventTypes: new Set(row.event_types.split(',')) }));
     if (startedIn === generation) clients.set(clientId, { hooks, readAt });
     return hooks;
+  }
+
+  /** A webhook that was changed by hand is off: what waits for it is held, and nothing else of its client waits. */
+  async function isIntact(row: WebhookRow): Promise<boolean> {
+    try {
+      await guard.check(row);
+      return true;
+    } catch (error) {
+      if (error instanceof CodedError && error.code === 'INTEGRITY_ROW_CHANGED') return false;
+      throw error;
+    }
   }
 
   return {

@@ -1,18 +1,19 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, type KeyObject } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
-import type { Storage, Vault } from '../../platform/index.ts';
+import type { SealedColumn, Storage, Vault } from '../../platform/index.ts';
+import type { RowGuard } from '../integrity/index.ts';
 import { WebhookError } from './errors.ts';
 import type { EventType } from './events.ts';
 import type { BasicCredentials, WebhookChanges, WebhookRequest } from './read-request.ts';
 import type { HookCache } from './hook-cache.ts';
-import { createSigningSecret } from './sign-notification.ts';
+import { createSigningSecret, readSigningSecret } from './sign-notification.ts';
 import type { WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
 import { releaseHeld } from './waiting-of-hook.ts';
 
 /** More hooks than this for one client are a mistake or a misuse. */
 const maxHooksPerClient = 20;
-/** How long the previous secret signs beside the new one after a rotation. */
+/** How long the previous secret signs next to the new one after a rotation. */
 const secretOverlapMs = 24 * 3_600_000;
 
 /** A webhook as its owner sees it; secrets are never shown again. */
@@ -38,6 +39,7 @@ export interface HookParts {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly cache: HookCache;
+  readonly guard: RowGuard<WebhookRow>;
 }
 
 /** The clients' webhooks. Every function takes the client's id first: a hook of another client does not exist. */
@@ -54,7 +56,7 @@ export interface Hooks {
 }
 
 export function createHooks(parts: HookParts): Hooks {
-  const { storage, vault, clock, cache } = parts;
+  const { storage, vault, clock, cache, guard } = parts;
   const db = storage.tables<WebhookTables>();
 
   async function getRow(clientId: string, id: string): Promise<WebhookRow> {
@@ -72,19 +74,20 @@ export function createHooks(parts: HookParts): Hooks {
     return storage.transaction(async (tx: Kysely<WebhookTables>) => {
       const row = await storage.forUpdate(ownHook(tx, clientId, id)).executeTakeFirst();
       if (row === undefined) throw notFound();
-      const changes = { ...change(row), updated_at: clock.now().getTime() };
-      await tx.updateTable('webhook').set(changes).where('id', '=', id).execute();
-      if (row.is_enabled === 0 && changes.is_enabled === 1)
+      await guard.check(row);
+      const changed = guard.seal({ ...row, ...change(row), updated_at: clock.now().getTime() });
+      await tx.updateTable('webhook').set(changed).where('id', '=', id).execute();
+      if (row.is_enabled === 0 && changed.is_enabled === 1)
         await releaseHeld(tx, id, storage.clock.now().getTime());
       cache.announce(tx);
-      return { ...row, ...changes };
+      return changed;
     });
   }
 
   return {
     async create(clientId, request) {
       const secret = createSigningSecret();
-      const row = newRow(parts, clientId, request, secret);
+      const row = guard.seal(newRow(parts, clientId, request, secret));
       await storage.transaction(async (tx: Kysely<WebhookTables>) => {
         await refuseTooMany(storage, tx, clientId);
         await tx.insertInto('webhook').values(row).execute();
@@ -129,12 +132,23 @@ export function createHooks(parts: HookParts): Hooks {
   };
 }
 
-/** The secrets that sign now: the current one first, then the previous one while the rotation lasts. */
-export function openSecrets(vault: Vault, row: WebhookRow, nowMs: number): readonly string[] {
-  const secrets = [openText(vault, row.sealed_secret, secretContext(row.id))];
+/** Opened secrets, as long as the cached rows that hold them. */
+const signingKeys = new WeakMap<Uint8Array, KeyObject>();
+
+/** The keys that sign now: the current one first, then the previous one while the rotation lasts. */
+export function openSigningKeys(vault: Vault, row: WebhookRow, nowMs: number): readonly KeyObject[] {
+  const keys = [openSigningKey(vault, row.id, row.sealed_secret)];
   if (row.sealed_previous_secret !== null && (row.previous_secret_until ?? 0) > nowMs)
-    secrets.push(openText(vault, row.sealed_previous_secret, secretContext(row.id)));
-  return secrets;
+    keys.push(openSigningKey(vault, row.id, row.sealed_previous_secret));
+  return keys;
+}
+
+function openSigningKey(vault: Vault, id: string, sealed: Uint8Array): KeyObject {
+  const known = signingKeys.get(sealed);
+  if (known !== undefined) return known;
+  const key = readSigningSecret(openText(vault, sealed, secretContext(id)));
+  signingKeys.set(sealed, key);
+  return key;
 }
 
 /** The value of the Authorization header, or undefined. */
@@ -143,7 +157,12 @@ export function openBasic(vault: Vault, row: WebhookRow): string | undefined {
   return `Basic ${Buffer.from(vault.open(row.sealed_basic, basicContext(row.id))).toString('base64')}`;
 }
 
-function newRow(parts: HookParts, clientId: string, request: WebhookRequest, secret: string): WebhookRow {
+function newRow(
+  parts: HookParts,
+  clientId: string,
+  request: WebhookRequest,
+  secret: string,
+): Omit<WebhookRow, 'mac'> {
   const id = randomUUID();
   const nowMs = parts.clock.now().getTime();
   return {
@@ -220,6 +239,13 @@ export function toWebhook(row: WebhookRow): Webhook {
 function notFound(): WebhookError {
   return new WebhookError('WEBHOOK_NOT_FOUND', 'no webhook of this client has that id');
 }
+
+/** What is sealed by the vault. */
+export const webhookSealedColumns: readonly SealedColumn[] = [
+  { table: 'webhook', key: 'id', column: 'sealed_secret', context: (id) => secretContext(id) },
+  { table: 'webhook', key: 'id', column: 'sealed_previous_secret', context: (id) => secretContext(id) },
+  { table: 'webhook', key: 'id', column: 'sealed_basic', context: (id) => basicContext(id) },
+];
 
 const secretContext = (id: string): string => `webhook-secret:${id}`;
 const basicContext = (id: string): string => `webhook-basic:${id}`;

@@ -19,5 +19,8 @@ export {
   type WebhookOperator,
 } from './operator.ts';
 export { findFailingHooks, type FailingHook } from './find-failing.ts';
+export { measureNotifications } from './measure-notifications.ts';
 export type { WebhookTables } from './tables.ts';
 export { attemptTimeoutMs } from './retry-schedule.ts';
+export { webhookSealedColumns } from './hooks.ts';
+export { webhookGuardedTables } from './guard.ts';

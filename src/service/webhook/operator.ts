@@ -12,7 +12,7 @@ const maxAttempts = 100;
 /** A webhook of any client, with what waits for it. */
 export interface OperatedWebhook extends Webhook {
   readonly clientId: string;
-  /** Notifications that are due or will be, that wait for it to be enabled, and that were given up. */
+  /** Notifications that are due or will be, that wait for it to be enabled, and that were abandoned. */
   readonly counts: Readonly<Record<NotificationState, number>>;
 }
 

@@ -85,7 +85,7 @@ export function readReplayRequest(body: unknown): readonly string[] | undefined 
     {
       field: 'eventIds',
       reason: 'invalid',
-      detail: `This must be a list of at most ${maxReplayIds} event ids, and the only field.`,
+      detail: `Must be a list of at most ${maxReplayIds} event ids, and the only field.`,
     },
   ];
   throw new WebhookError('WEBHOOK_REQUEST_INVALID', 'the replay request is faulty', { problems });
@@ -111,7 +111,7 @@ function createReader(body: unknown, known: ReadonlySet<string>, isLoopbackAllow
   const values = isRecord(body) ? body : {};
   if (!isRecord(body)) report('body', 'invalid', 'The body must be a JSON object.');
   for (const field of Object.keys(values)) {
-    if (!known.has(field)) report(field, 'unknown', 'There is no such field here.');
+    if (!known.has(field)) report(field, 'unknown', 'Unknown field.');
   }
   return {
     report,
@@ -122,7 +122,7 @@ function createReader(body: unknown, known: ReadonlySet<string>, isLoopbackAllow
     flag: (field) => readFlag(field, values[field], report),
     basic: () => readBasic(values['basicAuth'], report),
     missing(field) {
-      if (values[field] === undefined) report(field, 'required', 'This field is required.');
+      if (values[field] === undefined) report(field, 'required', 'Required.');
       return '';
     },
     finish() {
@@ -138,8 +138,7 @@ type Report = Reader['report'];
 
 function readUrl(value: unknown, isLoopbackAllowed: boolean, report: Report): string | undefined {
   if (value === undefined) return undefined;
-  const problem =
-    typeof value === 'string' ? findUrlProblem(value, isLoopbackAllowed) : 'This must be a text.';
+  const problem = typeof value === 'string' ? findUrlProblem(value, isLoopbackAllowed) : 'Must be a text.';
   if (problem !== undefined) report('url', 'invalid', problem);
   if (typeof value !== 'string') return undefined;
   return problem === undefined ? normalizeUrl(value) : value;
@@ -147,27 +146,27 @@ function readUrl(value: unknown, isLoopbackAllowed: boolean, report: Report): st
 
 function readKind(value: unknown, report: Report): WebhookKind {
   if (value === 'inbound') return 'inbound';
-  if (value !== undefined && value !== 'status') report('kind', 'invalid', 'This must be status or inbound.');
+  if (value !== undefined && value !== 'status') report('kind', 'invalid', 'Must be status or inbound.');
   return 'status';
 }
 
 function readDescription(value: unknown, report: Report): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'string' && value.length <= maxDescriptionLength) return value;
-  report('description', 'invalid', `This must be a text of at most ${maxDescriptionLength} characters.`);
+  report('description', 'invalid', `Must be a text of at most ${maxDescriptionLength} characters.`);
   return '';
 }
 
 function readEventTypes(value: unknown, report: Report): readonly EventType[] | undefined {
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.length > 0 && value.every(isEventType)) return [...new Set(value)];
-  report('eventTypes', 'invalid', `This must be a list of some of: ${eventTypes.join(', ')}.`);
+  report('eventTypes', 'invalid', `Must be a list of some of: ${eventTypes.join(', ')}.`);
   return [];
 }
 
 function readFlag(field: string, value: unknown, report: Report): boolean | undefined {
   if (value === undefined || typeof value === 'boolean') return value;
-  report(field, 'invalid', 'This must be true or false.');
+  report(field, 'invalid', 'Must be true or false.');
   return undefined;
 }
 
@@ -177,7 +176,7 @@ function readBasic(value: unknown, report: Report): BasicCredentials | null | un
     // A colon would end the user name early (RFC 7617 §2).
     if (!value['username'].includes(':')) return { username: value['username'], password: value['password'] };
   }
-  report('basicAuth', 'invalid', 'This must have a username without colon and a password.');
+  report('basicAuth', 'invalid', 'Must have a username without colon and a password.');
   return undefined;
 }
 

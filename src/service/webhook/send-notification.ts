@@ -1,6 +1,6 @@
 import { CodedError, errorText } from '../../core/index.ts';
 import type { Vault } from '../../platform/index.ts';
-import { openBasic, openSecrets } from './hooks.ts';
+import { openBasic, openSigningKeys } from './hooks.ts';
 import { signNotification } from './sign-notification.ts';
 import type { NotificationRow, WebhookRow } from './tables.ts';
 
@@ -85,14 +85,14 @@ async function buildHeaders(
   { vault, now }: SendParts,
 ): Promise<Record<string, string>> {
   const timestamp = Math.floor(now.getTime() / 1000);
-  const secrets = openSecrets(vault, hook, now.getTime());
+  const keys = openSigningKeys(vault, hook, now.getTime());
   const basic = openBasic(vault, hook);
   return {
     'content-type': 'application/json',
     'user-agent': 'openhisp',
     'webhook-id': row.id,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': await signNotification(secrets, { id: row.id, timestamp, body }),
+    'webhook-signature': await signNotification(keys, { id: row.id, timestamp, body }),
     ...(basic === undefined ? {} : { authorization: basic }),
   };
 }

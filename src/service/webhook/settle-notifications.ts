@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as gather } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import { requireLease, type Storage } from '../../platform/index.ts';
@@ -37,6 +38,7 @@ export interface SettleParts {
 
 /** Attempts stored by one transaction at most. */
 const maxTogether = 32;
+const gatherMs = 5;
 
 interface Waiting {
   readonly attempt: Attempt;
@@ -46,7 +48,7 @@ interface Waiting {
 
 /**
  * Stores the results of attempts: a delivered notification leaves the queue, another one is due again later, or dead.
- * Results that come while a transaction is running share the next one; one that comes alone waits for nothing. Rejects
+ * Results that come within some milliseconds, or while a transaction is running, share one. Rejects
  * with PLATFORM_LEASE_LOST, and stores nothing, for an attempt whose lease another node has taken.
  */
 export function createSettler(parts: SettleParts): (attempt: Attempt) => Promise<Settled> {
@@ -57,8 +59,8 @@ export function createSettler(parts: SettleParts): (attempt: Attempt) => Promise
 
   async function run(): Promise<void> {
     isRunning = true;
-    // Results of the same turn are stored together.
-    await Promise.resolve();
+    // Nobody waits for the result of a notification, so those that come soon after share its transaction.
+    await gather(gatherMs);
     while (waiting.length > 0) await settleTogether(waiting.splice(0, maxTogether));
     isRunning = false;
   }
@@ -156,7 +158,7 @@ function createStatements(storage: Storage) {
   };
 }
 
-/** Queue rows first, then webhooks, then the audit chain: the lock order of Decision 0023. What was lost is left out. */
+/** Queue rows first, then webhooks, then the audit chain: the lock order of Decision 0023. What was lost is omitted. */
 async function storeResults(
   parts: SettleParts,
   statements: Statements,

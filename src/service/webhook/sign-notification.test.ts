@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { findUrlProblem } from './check-webhook-url.ts';
 import { retryDelay, retryDelaysMs } from './retry-schedule.ts';
-import { createSigningSecret, signNotification } from './sign-notification.ts';
+import { createSigningSecret, readSigningSecret, signNotification } from './sign-notification.ts';
 
 describe('HOOK-01: signatures', () => {
   it('a secret is whsec_ and 32 random bytes in base64', () => {
@@ -19,7 +19,7 @@ describe('HOOK-01: signatures', () => {
       body: Buffer.from('{"test": 2432232314}'),
     };
     assert.equal(
-      await signNotification(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'], parts),
+      await signNotification([readSigningSecret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], parts),
       'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
     );
   });
@@ -33,7 +33,7 @@ describe('HOOK-01: signatures', () => {
           .update('a.1.b')
           .digest('base64')}`,
     );
-    assert.equal(await signNotification(secrets, parts), expected.join(' '));
+    assert.equal(await signNotification(secrets.map(readSigningSecret), parts), expected.join(' '));
   });
 });
 

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sliceBytes, slicesOf } from '../../core/index.ts';
 
@@ -11,6 +11,11 @@ export function createSigningSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString('base64');
 }
 
+/** The key that a signing secret stands for: the bytes behind its prefix. */
+export function readSigningSecret(secret: string): KeyObject {
+  return createSecretKey(Buffer.from(secret.slice(secretPrefix.length), 'base64'));
+}
+
 export interface SignedParts {
   readonly id: string;
   /** Seconds since 1970. */
@@ -19,17 +24,16 @@ export interface SignedParts {
 }
 
 /**
- * The value of `webhook-signature`: one `v1,<base64>` for each secret, joined by blanks (HOOK-01). Each is the
- * HMAC-SHA-256 of `id.timestamp.body` under the bytes behind the secret's prefix.
+ * The value of `webhook-signature`: one `v1,<base64>` for each key, joined by blanks (HOOK-01). Each is the
+ * HMAC-SHA-256 of `id.timestamp.body`.
  */
-export async function signNotification(secrets: readonly string[], parts: SignedParts): Promise<string> {
+export async function signNotification(keys: readonly KeyObject[], parts: SignedParts): Promise<string> {
   const signatures: string[] = [];
-  for (const secret of secrets) signatures.push(`v1,${await signatureOf(secret, parts)}`);
+  for (const key of keys) signatures.push(`v1,${await signatureOf(key, parts)}`);
   return signatures.join(' ');
 }
 
-async function signatureOf(secret: string, { id, timestamp, body }: SignedParts): Promise<string> {
-  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
+async function signatureOf(key: KeyObject, { id, timestamp, body }: SignedParts): Promise<string> {
   const mac = createHmac('sha256', key).update(`${id}.${timestamp}.`);
   for (const slice of slicesOf(body)) {
     mac.update(slice);

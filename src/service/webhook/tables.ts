@@ -1,4 +1,5 @@
 import type { LeaseColumns } from '../../platform/index.ts';
+import type { MacColumn } from '../integrity/index.ts';
 
 /** `status` hooks get the small event; `inbound` hooks get received messages whole (Decision 0014). */
 export type WebhookKind = 'status' | 'inbound';
@@ -9,7 +10,7 @@ export type WebhookKind = 'status' | 'inbound';
  */
 export type NotificationState = 'waiting' | 'held' | 'dead';
 
-export interface WebhookRow {
+export interface WebhookRow extends MacColumn {
   id: string;
   client_id: string;
   kind: WebhookKind;

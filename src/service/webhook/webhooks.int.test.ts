@@ -344,7 +344,7 @@ describe('webhooks of a client', () => {
 describe('Decision 0014: push of received messages', () => {
   const inner = `From: ${bob}\nTo: ${alice}\nSubject: Push\nMessage-ID: <p@direct.beta.example>\nDisposition-Notification-Options: X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true\n\nHello`;
 
-  it('the inbound hook gets the whole message; its 2xx acknowledges and sends the dispatched notice', async () => {
+  it('the inbound hook gets the whole message; its 2xx acknowledges and sends the dispatched MDN', async () => {
     await create({ kind: 'inbound' });
     await create({ eventTypes: ['message.received'] });
     await world.receive({ from: bob, to: [alice], inner });

@@ -1,4 +1,4 @@
-import type { Certificate, ProvedPath } from '../../../lib/pki/index.ts';
+import type { Certificate, ValidatedPath } from '../../../lib/pki/index.ts';
 
 /** The facts about a certificate that an operator asks for. */
 export function describeCertificate(certificate: Certificate): Record<string, unknown> {
@@ -16,7 +16,7 @@ export function describeCertificate(certificate: Certificate): Record<string, un
 }
 
 /** How trust was proved, end entity first. */
-export function describePath(path: ProvedPath): Record<string, unknown> {
+export function describePath(path: ValidatedPath): Record<string, unknown> {
   return {
     path: path.certificates.map(({ subject, fingerprint }) => ({ subject, fingerprint })),
     anchor: path.anchor.subject,

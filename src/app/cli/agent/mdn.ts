@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { systemClock } from '../../../core/index.ts';
-import { buildMdn, readNotice, requestsFinalDelivery } from '../../../lib/mdn/index.ts';
+import { buildMdn, readMdnOrDsn, requestsFinalDelivery } from '../../../lib/mdn/index.ts';
 import { parseEntity } from '../../../lib/mime/index.ts';
 import { domainOf } from '../../../lib/values/index.ts';
 import { readAddress } from './addresses.ts';
@@ -21,13 +21,13 @@ interface MakeOptions {
   readonly out?: string;
 }
 
-/** `agent mdn make` and `agent mdn read`: notices in plain form, to be sealed or as opened. */
+/** `agent mdn make` and `agent mdn read`: MDNs and DSNs in plain form, to be sealed or as opened. */
 export function addMdnCommands(agent: Command, output: AgentOutput): void {
   const mdn = agent.command('mdn').description('write and read disposition notifications');
   mdn
     .command('make')
-    .description('write a notice as a plain message')
-    .requiredOption('--final-recipient <address>', 'the recipient that the notice speaks for')
+    .description('write an MDN as a plain message')
+    .requiredOption('--final-recipient <address>', 'the recipient that the MDN speaks for')
     .requiredOption('--original-sender <address>', 'where it goes')
     .option('--original-message-id <id>', 'Message-ID of the original')
     .option('--disposition <name>', 'processed, dispatched or failed', 'processed')
@@ -39,7 +39,7 @@ export function addMdnCommands(agent: Command, output: AgentOutput): void {
     .action((options: MakeOptions) => answering(output, () => runMake(options, output)));
   mdn
     .command('read')
-    .description('read a notice (or a delivery status notification) out of a plain message')
+    .description('read an MDN (or a delivery status notification) out of a plain message')
     .requiredOption('--in <file>', 'the plain message')
     .action((options: { in: string }) => answering(output, () => runRead(options.in, output)));
 }
@@ -71,26 +71,26 @@ async function runMake(options: MakeOptions, output: AgentOutput): Promise<void>
 
 async function runRead(file: string, output: AgentOutput): Promise<void> {
   const entity = parseEntity(await readFile(file));
-  const notice = readNotice(entity);
-  if (notice === undefined) {
+  const read = readMdnOrDsn(entity);
+  if (read === undefined) {
     const asksForFinalDelivery = requestsFinalDelivery(entity);
     output(
       {
         verdict: 'reject',
         reason: 'AGENT_NOT_A_NOTICE',
-        text: 'the message is no notice',
+        text: 'the message is neither an MDN nor a DSN',
         asksForFinalDelivery,
       },
       1,
     );
     return;
   }
-  output({ verdict: 'accept', reason: null, ...toPlain(notice) }, 0);
+  output({ verdict: 'accept', reason: null, ...toPlain(read) }, 0);
 }
 
-function toPlain(notice: object): Record<string, unknown> {
+function toPlain(read: object): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(notice).map(([name, value]) => [
+    Object.entries(read).map(([name, value]) => [
       name,
       value instanceof Map ? Object.fromEntries(value) : value,
     ]),

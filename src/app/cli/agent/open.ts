@@ -27,7 +27,7 @@ interface OpenOptions extends TrustOptions, KeyOptions {
 export function addOpenCommand(agent: Command, output: AgentOutput): void {
   const command = agent
     .command('open')
-    .description('open a received message and decide whether to believe it')
+    .description('open a received message and decide whether it can be trusted')
     .requiredOption('--in <file>', 'the message as received (RFC 5322)')
     .requiredOption('--key <file>', "a recipient's private key; may be repeated", collect)
     .requiredOption(

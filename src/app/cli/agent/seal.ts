@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { CodedError, errorText } from '../../../core/index.ts';
 import { sealMessage } from '../../../lib/direct/index.ts';
 import { MimeError, parseEntity, readMailboxes } from '../../../lib/mime/index.ts';
-import { isBoundTo, provePath, type Certificate, type ProvedPath } from '../../../lib/pki/index.ts';
+import { isBoundTo, validatePath, type Certificate, type ValidatedPath } from '../../../lib/pki/index.ts';
 import { checkEnvelopeRecipient, type KeyTransport, type SendingCipher } from '../../../lib/smime/index.ts';
 import { addressKey, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { readAddresses } from './addresses.ts';
@@ -104,7 +104,7 @@ function recipientsOf(message: Uint8Array): DirectAddress[] {
 interface RecipientOutcome {
   readonly address: DirectAddress;
   /** Empty if refused. */
-  readonly paths: readonly ProvedPath[];
+  readonly paths: readonly ValidatedPath[];
   /** For the answer: `outcome` usable or refused, with reason. */
   readonly described: Readonly<Record<string, unknown>>;
 }
@@ -115,11 +115,11 @@ async function judge(
   trust: ToolTrust,
 ): Promise<RecipientOutcome> {
   const bound = all.filter((certificate) => isBoundTo(certificate, address) !== undefined);
-  const paths: ProvedPath[] = [];
+  const paths: ValidatedPath[] = [];
   let refusal: CodedError | undefined;
   for (const certificate of bound) {
     try {
-      const path = await provePath(certificate, 'encryption', { ...trust, address });
+      const path = await validatePath(certificate, 'encryption', { ...trust, address });
       checkEnvelopeRecipient(certificate);
       paths.push(path);
     } catch (error) {

@@ -23,7 +23,7 @@ export function addTrustOptions(command: Command): Command {
     .option('--offline', 'fetch neither missing issuers (AIA) nor CRLs')
     .option('--allow-private', 'fetch also from private and loopback addresses')
     .option('--hard-fail', 'refuse what has no usable CRL')
-    .option('--allow-sha1-certificates', 'believe certificates that are themselves signed with SHA-1');
+    .option('--allow-sha1-certificates', 'accept certificates that are themselves signed with SHA-1');
 }
 
 export type ToolTrust = Omit<TrustContext, 'address'>;
@@ -66,6 +66,6 @@ export function createToolFetch({ allowPrivate = false }: TrustOptions): Guarded
 function readTime(text: string | undefined): Date {
   if (text === undefined) return systemClock.now();
   const at = new Date(text);
-  if (Number.isNaN(at.getTime())) throw new AgentCommandError('AGENT_OPTION_INVALID', '--at is no time');
+  if (Number.isNaN(at.getTime())) throw new AgentCommandError('AGENT_OPTION_INVALID', '--at is not a time');
   return at;
 }

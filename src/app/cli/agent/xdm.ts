@@ -77,7 +77,7 @@ type RequestFields = Partial<Omit<XdmRequest, 'documents' | 'at'>>;
 function readFields(text: string): RequestFields {
   const value: unknown = JSON.parse(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new AgentCommandError('AGENT_OPTION_INVALID', '--request is no JSON object');
+    throw new AgentCommandError('AGENT_OPTION_INVALID', '--request is not a JSON object');
   }
   return value;
 }

@@ -12,32 +12,57 @@ import {
   readTaxonomy,
   rollBack,
   settleDeadLoads,
+  type ImportRequest,
   type InputFile,
+  type LoadReport,
 } from '../../../service/directory/index.ts';
 import type { CliContext } from '../context.ts';
 import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
+import { loadRelease } from './load-release.ts';
 import { formatStatus } from './format-status.ts';
+import { addSourceCommands } from './source-commands.ts';
+import { addVerificationCommands } from './verification-commands.ts';
 import { startProgressLine } from './progress-line.ts';
 
 interface ImportFlags {
+  readonly format?: 'npd';
   readonly incremental?: true;
   readonly maxRefused?: number;
   readonly taxonomy?: string;
   readonly json?: true;
+  readonly source?: string;
+  readonly open?: true;
+  readonly closed?: true;
 }
 
-/** Adds `directory import`, `status`, `report` and `rollback`. */
+/** Adds `directory import`, `status`, `report`, `rollback`, and the commands for sources. */
 export function addDirectoryCommands(program: Command, context: CliContext): void {
   const directory = program
     .command('directory')
     .description('Load, inspect and roll back the provider directory');
   directory
     .command('import')
-    .description('Load a directory from CSV, .gz or .zip files, or from standard input (-)')
-    .argument('<files...>', 'the file; for NPPES the main file and the endpoint file, or their .zip')
+    .description(
+      'Load a directory from CSV, .gz or .zip files, from standard input (-), or from a release of the national directory',
+    )
+    .argument(
+      '<files...>',
+      'the file; for NPPES the main file and the endpoint file, or their .zip; for npd a folder or the URL of the manifest',
+    )
+    .option(
+      '--format <format>',
+      'npd: a release of the national directory; others are told by their content',
+      parseFormat,
+    )
     .option('--incremental', 'add, change and remove records instead of replacing the directory')
+    .option(
+      '--source <name>',
+      'the source that the files belong to; "default" without it, "npd" for its releases',
+    )
+    .option('--open', 'the source may leave by exports')
+    .option('--closed', 'the source may leave only as the data-use rule allows')
     .option('--max-refused <percent>', 'give the load up if more of its rows are refused', parsePercent)
-    .option('--taxonomy <file>', 'CSV with the names of provider taxonomy codes, for NPPES')
+    .option('--taxonomy <file>', 'CSV with the names of provider taxonomy codes, for NPPES and npd')
     .option('--json', 'print the quality report as JSON')
     .action((files: string[], flags: ImportFlags) =>
       withInstallation(context, (at) => runImport(context, at, files, flags)),
@@ -72,12 +97,16 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
   directory
     .command('rollback')
     .description('Go back to the directory that was served before the last load')
-    .action(() =>
-      withInstallation(context, async ({ storage, audit }) => {
-        const load = await rollBack({ storage, audit });
+    .option('--source <name>', 'of this source; must be given when several have been loaded')
+    .action(({ source }: { source?: string }) =>
+      withInstallation(context, async ({ storage, audit, config }) => {
+        const { snapshotDir } = config.directory;
+        const load = await rollBack({ storage, audit, clock: systemClock, snapshotDir }, source);
         context.print(`Load ${load.id} (${load.source}, ${load.record_count} records) is active again.`);
       }),
     );
+  addSourceCommands(directory, context);
+  addVerificationCommands(directory, context);
 }
 
 async function runImport(
@@ -86,26 +115,36 @@ async function runImport(
   names: string[],
   flags: ImportFlags,
 ): Promise<void> {
-  const files = await openFiles(names);
+  if (flags.open === true && flags.closed === true) throw new Error('--open and --closed exclude each other');
+  const kind = flags.incremental === true ? 'incremental' : 'full';
   const taxonomyFile = flags.taxonomy === undefined ? undefined : (await openInput(flags.taxonomy))[0];
+  const taxonomy = taxonomyFile === undefined ? undefined : await readTaxonomy(taxonomyFile);
   const progress = startProgressLine(context);
-  const report = await importDirectory(
-    {
-      storage,
-      clock: systemClock,
-      audit,
-      log: createLog({ level: 'warn', isReadable: true, write: (line) => context.note(line.trimEnd()) }),
-      gazetteer: loadBuiltInGazetteer(),
-      snapshotDir: config.directory.snapshotDir,
-    },
-    {
-      files,
-      kind: flags.incremental === true ? 'incremental' : 'full',
-      taxonomy: taxonomyFile === undefined ? undefined : await readTaxonomy(taxonomyFile),
-      maxRefusedShare: flags.maxRefused,
-      onProgress: progress.show,
-    },
-  ).finally(() => progress.end());
+  const load = (input: Pick<ImportRequest, 'files' | 'release'>): Promise<LoadReport> =>
+    importDirectory(
+      {
+        storage,
+        clock: systemClock,
+        audit,
+        log: createLog({ level: 'warn', isReadable: true, write: (line) => context.note(line.trimEnd()) }),
+        gazetteer: loadBuiltInGazetteer(),
+        snapshotDir: config.directory.snapshotDir,
+      },
+      {
+        ...input,
+        kind,
+        sourceName: flags.source,
+        exportRight: flags.open === true ? 'open' : flags.closed === true ? 'closed' : undefined,
+        taxonomy,
+        maxRefusedShare: flags.maxRefused,
+        onProgress: progress.show,
+      },
+    );
+  const loading =
+    flags.format === 'npd'
+      ? loadRelease(config, requireOneRelease(names, kind), progress.show, load)
+      : load({ files: await openFiles(names) });
+  const report = await loading.finally(() => progress.end());
   context.print(flags.json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'));
   context.note('The new directory is active; a running server serves it within seconds.');
 }
@@ -114,6 +153,19 @@ async function openFiles(names: readonly string[]): Promise<InputFile[]> {
   const files: InputFile[] = [];
   for (const name of names) files.push(...(name === '-' ? openStream(process.stdin) : await openInput(name)));
   return files;
+}
+
+function requireOneRelease(names: readonly string[], kind: 'full' | 'incremental'): string {
+  const [source, ...more] = names;
+  if (source === undefined || more.length > 0) throw new Error('--format npd takes one folder or one URL');
+  if (kind === 'incremental')
+    throw new Error('A release is the whole national directory; import it without --incremental');
+  return source;
+}
+
+function parseFormat(text: string): 'npd' {
+  if (text !== 'npd') throw new Error('--format is npd; other formats are told by their content');
+  return text;
 }
 
 function parsePercent(text: string): number {

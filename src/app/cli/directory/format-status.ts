@@ -1,3 +1,4 @@
+import { formatSources } from './format-sources.ts';
 import type { DirectoryStatus, LoadSummary } from '../../../service/directory/index.ts';
 
 /** The status as lines for a person. */
@@ -6,6 +7,10 @@ export function formatStatus(status: DirectoryStatus): string[] {
     status.active === undefined ? 'No directory has been loaded.' : `Active:   ${describe(status.active)}`,
     ...(status.previous === undefined ? [] : [`Rollback: ${describe(status.previous)}`]),
     ...(status.running === undefined ? [] : [`Running:  ${describe(status.running)}`]),
+    // A single source without a name needs no list.
+    ...(status.sources.length > 1 || status.sources.some(({ name }) => name !== 'default')
+      ? formatSources(status.sources)
+      : []),
     `Hosted addresses listed: ${status.provisionedCount}`,
     'Loads, newest first:',
     ...status.loads.map((load) => `  ${describe(load)}`),

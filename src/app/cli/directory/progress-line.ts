@@ -49,5 +49,9 @@ function formatBar(progress: ImportProgress): string {
 function formatLine(progress: ImportProgress): string {
   const share = shareOf(progress);
   const percent = share === undefined ? '' : ` (${Math.floor(share * 100)} %)`;
+  if (progress.phase === 'downloading') {
+    const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(0);
+    return `downloading: ${megabytes(progress.bytesRead)} of ${megabytes(progress.totalBytes ?? 0)} MB${percent}`;
+  }
   return `${progress.phase}: ${progress.rowsRead} rows${progress.phase === 'reading' ? percent : ''}`;
 }

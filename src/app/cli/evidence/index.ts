@@ -11,12 +11,12 @@ export function addEvidenceCommands(program: Command, context: CliContext): void
   evidence
     .command('verify <file>')
     .description(
-      'check a document of "message evidence" offline: its signature, and the signature of each notice in it; ends with 1 if anything is wrong',
+      'check a document of "message evidence" offline: its signature, and the signature of each MDN in it; ends with 1 if anything is wrong',
     )
     .option('--json', 'as JSON')
     .action(async (file: string, options: { json?: true }) => {
       try {
-        const verified = verifyEvidence(await readFile(file, 'utf8'));
+        const verified = await verifyEvidence(await readFile(file, 'utf8'));
         if (options.json === true) context.print(JSON.stringify(verified, undefined, 2));
         else formatPage(verified).forEach((line) => context.print(line));
         if (verified.problems.length > 0) context.setExitCode(1);
@@ -44,10 +44,10 @@ function formatPage({ document, signer, recipients, problems }: VerifiedEvidence
       `To           ${recipient.address}`,
       `Status       ${recipient.status} since ${recipient.statusTime}`,
       ...recipient.sent.map(({ time, host, sha256 }) => `Sent         ${time} to ${host}, SHA-256 ${sha256}`),
-      ...recipient.notices.flatMap((notice) => [
-        `Notice       ${notice.disposition}, received ${notice.receivedTime}`,
-        `  signed by  ${notice.signer}`,
-        `  path       ${notice.signerPath.join(' ')}`,
+      ...recipient.mdns.flatMap((mdn) => [
+        `MDN          ${mdn.disposition}, received ${mdn.receivedTime}`,
+        `  signed by  ${mdn.signer}`,
+        `  path       ${mdn.signerPath.join(' ')}${mdn.isPathValidated ? '' : ' (not in the document)'}`,
       ]),
     ]),
     '',

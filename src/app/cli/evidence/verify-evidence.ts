@@ -1,8 +1,14 @@
 import { createPublicKey, verify, X509Certificate } from 'node:crypto';
 import { errorText } from '../../../core/index.ts';
-import { readNotice } from '../../../lib/mdn/index.ts';
+import { readMdnOrDsn } from '../../../lib/mdn/index.ts';
 import { parseEntity, unwrapEntity } from '../../../lib/mime/index.ts';
-import { findValidityFault, isBoundTo, readCertificate, type Certificate } from '../../../lib/pki/index.ts';
+import {
+  findValidityFault,
+  isBoundTo,
+  readCertificate,
+  validatePath,
+  type Certificate,
+} from '../../../lib/pki/index.ts';
 import { verifyEntity } from '../../../lib/smime/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { evidenceType, type EvidenceDocument } from '../../../service/messaging/index.ts';
@@ -22,21 +28,26 @@ interface VerifiedRecipient {
   readonly status: string;
   readonly statusTime: string;
   readonly sent: readonly { readonly time: string; readonly host: string; readonly sha256: string }[];
-  readonly notices: readonly VerifiedNotice[];
+  readonly mdns: readonly VerifiedMdn[];
 }
 
-interface VerifiedNotice {
+interface VerifiedMdn {
   readonly receivedTime: string;
   readonly disposition: string;
   readonly signer: string;
   readonly signerPath: readonly string[];
+  /** False if the document lacks certificates of the path, which was then not validated again. */
+  readonly isPathValidated: boolean;
 }
 
 type Recipient = EvidenceDocument['result'][number];
-type Notice = Recipient['notices'][number];
+type Mdn = Recipient['mdns'][number];
 
-/** Checks the signature of a document and of each notice in it. Throws a SyntaxError for what is no such document. */
-export function verifyEvidence(text: string): VerifiedEvidence {
+/**
+ * Checks the signature of a document, of each MDN in it, and the path of each MDN's signer at the time when the MDN was
+ * received, without revocation. Rejects with a SyntaxError for anything that is not such a document.
+ */
+export async function verifyEvidence(text: string): Promise<VerifiedEvidence> {
   const problems: string[] = [];
   const { document, certificate } = readSigned(text, problems);
   const from = findDirectAddress(document.fromDirectAddress);
@@ -46,10 +57,12 @@ export function verifyEvidence(text: string): VerifiedEvidence {
   if (fault !== undefined)
     problems.push(`the signer's certificate was not valid at ${document.createdTime}: ${errorText(fault)}`);
   const { result, ...rest } = document;
+  const recipients: VerifiedRecipient[] = [];
+  for (const recipient of result) recipients.push(await checkRecipient(document, recipient, problems));
   return {
     document: rest,
     signer: describe(certificate),
-    recipients: result.map((recipient) => checkRecipient(document, recipient, problems)),
+    recipients,
     problems,
   };
 }
@@ -105,24 +118,24 @@ function holds({ der }: Certificate, alg: string, text: string, signature: strin
   return verify(digest, Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }, bytes);
 }
 
-function checkRecipient(
+async function checkRecipient(
   document: EvidenceDocument,
   recipient: Recipient,
   problems: string[],
-): VerifiedRecipient {
+): Promise<VerifiedRecipient> {
   const { toDirectAddress: address, status, statusTime, attempts } = recipient;
-  const notices = recipient.notices.flatMap((notice) => {
+  const mdns: VerifiedMdn[] = [];
+  for (const mdn of recipient.mdns) {
     try {
-      return checkNotice(document, address, notice);
+      mdns.push(await checkMdn(document, address, mdn));
     } catch (error) {
-      problems.push(`a notice for ${address}: ${errorText(error)}`);
-      return [];
+      problems.push(`an MDN for ${address}: ${errorText(error)}`);
     }
-  });
+  }
   const confirming = status === 'processed' ? ['processed', 'dispatched'] : [status];
-  const isConfirmed = notices.some(({ disposition }) => confirming.includes(disposition));
+  const isConfirmed = mdns.some(({ disposition }) => confirming.includes(disposition));
   if ((status === 'processed' || status === 'dispatched') && !isConfirmed)
-    problems.push(`${address}: the status is ${status}, but no valid notice in the document says so`);
+    problems.push(`${address}: the status is ${status}, but no valid MDN in the document says so`);
   return {
     address,
     status,
@@ -130,22 +143,22 @@ function checkRecipient(
     sent: attempts
       .filter(({ sentSha256 }) => sentSha256 !== '')
       .map(({ time, host, sentSha256 }) => ({ time, host, sha256: sentSha256 })),
-    notices,
+    mdns,
   };
 }
 
-/** Throws for a notice that proves nothing about this recipient of this message. */
-function checkNotice(document: EvidenceDocument, address: string, notice: Notice): VerifiedNotice {
-  const { entity, signers } = verifyEntity(Buffer.from(notice.signedNotice, 'base64'));
-  const [fingerprint] = notice.signerPath;
+/** Rejects an MDN that proves nothing about this recipient of this message. */
+async function checkMdn(document: EvidenceDocument, address: string, mdn: Mdn): Promise<VerifiedMdn> {
+  const { entity, signers } = verifyEntity(Buffer.from(mdn.signedMdn, 'base64'));
+  const [fingerprint] = mdn.signerPath;
   const signer = signers.find(
     (one) => one.outcome === 'valid' && one.certificate.fingerprint === fingerprint,
   );
   if (signer?.certificate === undefined) throw new RangeError(`not signed by ${fingerprint ?? 'anyone'}`);
   const signed = parseEntity(entity);
   const inner = unwrapEntity(signed);
-  const read = readNotice(inner === undefined ? signed : parseEntity(inner));
-  if (read === undefined) throw new RangeError('not a notice');
+  const read = readMdnOrDsn(inner === undefined ? signed : parseEntity(inner));
+  if (read === undefined) throw new RangeError('not an MDN');
   if (!read.originalMessageIds.includes(document.wireMessageId))
     throw new RangeError(`not about ${document.wireMessageId}`);
   const recipients =
@@ -157,11 +170,29 @@ function checkNotice(document: EvidenceDocument, address: string, notice: Notice
   if (!maySpeakFor(signer.certificate, address as DirectAddress))
     throw new RangeError(`its signer may not speak for ${address}`);
   return {
-    receivedTime: notice.receivedTime,
+    receivedTime: mdn.receivedTime,
     disposition: read.kind === 'dsn' || read.isFailure ? 'failed' : (read.disposition ?? 'unknown'),
     signer: describe(signer.certificate).subject,
-    signerPath: notice.signerPath,
+    signerPath: mdn.signerPath,
+    isPathValidated: await checkPath(mdn),
   };
+}
+
+/** Validates the signer's path as it is in the document; false if certificates of it are missing. */
+async function checkPath({ signerPath, signerCertificates, receivedTime }: Mdn): Promise<boolean> {
+  if (signerCertificates.length !== signerPath.length || signerCertificates.includes('')) return false;
+  const path = signerCertificates.map((der) => readCertificate(Buffer.from(der, 'base64')));
+  if (path.some(({ fingerprint }, index) => fingerprint !== signerPath[index]))
+    throw new RangeError("the certificates are not those of its signer's path");
+  const [signer, anchor] = [path[0], path.at(-1)];
+  if (signer === undefined || anchor === undefined) return false;
+  await validatePath(signer, 'signing', {
+    at: new Date(receivedTime),
+    anchors: [anchor],
+    candidates: path,
+    policy: { revocation: 'off', allowSha1Certificates: true, allowCaAsEndEntity: true, minRsaBits: 1024 },
+  });
+  return true;
 }
 
 // A delivery status may also come from the domain's own mail system, which has an address there.

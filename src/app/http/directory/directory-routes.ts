@@ -1,8 +1,9 @@
-import type { FastifyRequest, FastifySchema } from 'fastify';
+import type { FastifySchema } from 'fastify';
 import { viewAsBuffer } from '../../../core/index.ts';
-import type { Directory, DirectoryCaller } from '../../../service/directory/index.ts';
+import type { Directory } from '../../../service/directory/index.ts';
 import { errorResponses, jsonMediaType } from '../envelope.ts';
 import { HttpError } from '../errors.ts';
+import { callerOf, readParameters } from '../directory-request.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
 import type { RouteModule } from '../types.ts';
 import { byNpiResponse, npiParameter, searchQuery, searchResponse } from './schemas.ts';
@@ -42,6 +43,8 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
 }
 
 const searchSchema: FastifySchema = {
+  operationId: 'searchProviders',
+  'x-rate-limited': true,
   summary: 'Search providers',
   description:
     'Filters are combined with AND. Unknown, repeated or malformed parameters are refused; empty ones count as absent ' +
@@ -49,25 +52,18 @@ const searchSchema: FastifySchema = {
     "within the client's organization and with holders of a Direct address of the operator.",
   tags: ['directory'],
   querystring: searchQuery,
-  response: { 200: searchResponse, ...errorResponses(400, 401, 403) },
+  response: { 200: searchResponse, ...errorResponses(401, 403) },
 };
 
 const byNpiSchema: FastifySchema = {
+  operationId: 'getProvidersByNpi',
+  'x-rate-limited': true,
   summary: 'Get providers by NPI',
-  description: 'All records with this NPI, one for each Direct address, by id.',
+  description: 'All records with this NPI, one per Direct address, in the order of their ids.',
   tags: ['directory'],
   params: npiParameter,
-  response: { 200: byNpiResponse, ...errorResponses(400, 401, 403, 404) },
+  response: { 200: byNpiResponse, ...errorResponses(401, 403, 404) },
 };
-
-/** The parameters in the order and number in which they were sent. */
-function readParameters(request: FastifyRequest): [string, string][] {
-  const at = request.url.indexOf('?');
-  const parameters: [string, string][] = [];
-  if (at >= 0)
-    new URLSearchParams(request.url.slice(at + 1)).forEach((value, name) => parameters.push([name, value]));
-  return parameters;
-}
 
 /** A misspelt path must not pass for a search: `/prov_npi/1234567893?limit=1` does not limit anything. */
 function refuseParameters(parameters: readonly (readonly [string, string])[]): void {
@@ -75,11 +71,7 @@ function refuseParameters(parameters: readonly (readonly [string, string])[]): v
   const problems = parameters.slice(0, 10).map(([name]) => ({
     field: name.slice(0, 100),
     reason: 'unknown',
-    detail: 'There is no such parameter.',
+    detail: 'Unknown parameter.',
   }));
   throw new HttpError('HTTP_REQUEST_INVALID', 'a request by NPI has no parameters', { problems });
-}
-
-function callerOf(request: FastifyRequest): DirectoryCaller {
-  return { client: request.client, requestId: request.requestId, remoteAddress: request.ip };
 }

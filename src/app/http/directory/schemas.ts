@@ -1,4 +1,5 @@
 import { Type, type TSchema } from 'typebox';
+import { addressVerification } from '../address-verification.ts';
 import {
   directoryParameters,
   maxPageSize,
@@ -6,6 +7,11 @@ import {
   recordFields,
   type DirectoryParameter,
 } from '../../../service/directory/index.ts';
+
+const degrees = (what: string) =>
+  Type.Union([Type.Number(), Type.Null()], {
+    description: `${what} in decimal degrees; null if the place is unknown.`,
+  });
 
 /** The provider record on the wire (Directory spec: Provider record). */
 const provider = Type.Object(
@@ -17,16 +23,24 @@ const provider = Type.Object(
         Type.String({ description: field.description, examples: [field.example] }),
       ]),
     ),
-    lat: Type.Optional(Type.Number({ description: 'Latitude in decimal degrees.' })),
-    lng: Type.Optional(Type.Number({ description: 'Longitude in decimal degrees.' })),
+    lat: degrees('Latitude'),
+    lng: degrees('Longitude'),
     distance: Type.Optional(
       Type.Number({
         description: 'Miles from the search center, rounded up to two decimals; present only with radius.',
       }),
     ),
+    verification: Type.Optional(addressVerification),
   },
   { title: 'Provider', description: 'Absent text values are empty strings.' },
 );
+
+const exampleProvider = {
+  id: 4711,
+  ...Object.fromEntries(recordFields.map(({ wireName, example }) => [wireName, example])),
+  lat: 42.10168,
+  lng: -72.58981,
+};
 
 export const searchResponse = Type.Object(
   {
@@ -37,31 +51,47 @@ export const searchResponse = Type.Object(
       description: 'Number of providers that the query matches.',
     }),
   },
-  { title: 'ProviderPage' },
+  {
+    title: 'ProviderPage',
+    examples: [{ status: 'OK', providers: [exampleProvider], totalCount: '1' }],
+  },
 );
 
 export const byNpiResponse = Type.Object(
   { status: Type.Literal('OK'), providers: Type.Array(provider) },
-  { title: 'ProvidersOfNpi' },
+  { title: 'ProvidersOfNpi', examples: [{ status: 'OK', providers: [exampleProvider] }] },
 );
 
 /** The parameters as the API document shows them; the service itself judges what is sent. */
 export const searchQuery = Type.Object(
-  Object.fromEntries(
-    directoryParameters.map((parameter) => [parameter.name, Type.Optional(schemaOf(parameter))]),
-  ),
+  {
+    ...Object.fromEntries(
+      directoryParameters.map((parameter) => [parameter.name, Type.Optional(schemaOf(parameter))]),
+    ),
+    verification: Type.Optional(
+      Type.String({
+        description:
+          'An extension of this service: show, or a comma-separated list of trusted, discoverable, expired, no-certificate, unreachable ' +
+          'and unverified to filter by. Each record then has the property verification, and sort_by may begin with verification.',
+      }),
+    ),
+  },
   { additionalProperties: false },
 );
 
 export const npiParameter = Type.Object({
-  npi: Type.String({ pattern: '^[0-9]{10}$', description: 'A 10-digit NPI.' }),
+  npi: Type.String({ pattern: '^[0-9]{10}$', description: 'A 10-digit NPI.', examples: ['1234567893'] }),
 });
 
 function schemaOf(parameter: DirectoryParameter): TSchema {
   const description = descriptionOf(parameter);
   if (parameter.kind === 'filter') {
     const pattern = parameter.form === undefined ? {} : { pattern: parameter.form.pattern.source };
-    return Type.String({ description, examples: [exampleOf(parameter.example)], ...pattern });
+    // Not as `examples`: a page that fills them all in would search for nobody.
+    return Type.String({
+      description: `${description} Example: ${exampleOf(parameter.example)}`,
+      ...pattern,
+    });
   }
   const common = {
     description,

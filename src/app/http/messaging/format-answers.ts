@@ -60,6 +60,7 @@ export function formatCheck(check: AddressCheck) {
     listed: check.isListed ?? null,
     reason: check.reason,
     statusCode: check.statusCode,
+    ...(check.verification !== undefined && { verification: check.verification }),
   };
 }
 

@@ -29,11 +29,12 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
       {
         onRequest,
         schema: {
+          operationId: 'listInbox',
           summary: 'List received messages',
           description: 'Unacknowledged messages to your addresses, oldest first, without content.',
           tags: ['messaging'],
           querystring: inboxQuery,
-          response: { 200: inboxAnswer, ...errorResponses(400, 401, 403) },
+          response: { 200: inboxAnswer, ...errorResponses(401, 403) },
         },
       },
       async (request) => formatInbox(await messaging.listInbox(request.client, request.query)),
@@ -43,12 +44,13 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
       {
         onRequest,
         schema: {
+          operationId: 'getInboxMessage',
           summary: 'Fetch a received message',
           description: 'May be fetched again; it stays in the list until it is acknowledged.',
           tags: ['messaging'],
           params: messageIdParameter,
           querystring: xdmQuery,
-          response: { 200: inboundPayload, ...errorResponses(400, 401, 403, 404) },
+          response: { 200: inboundPayload, ...errorResponses(401, 403, 404) },
         },
       },
       async (request, reply) => {
@@ -68,11 +70,13 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
       {
         onRequest,
         schema: {
+          operationId: 'getInboxAttachment',
           summary: 'Fetch the bytes of one attachment',
+          description: 'Types that a browser could run are sent as application/octet-stream.',
           tags: ['messaging'],
           params: attachmentParameters,
           querystring: xdmQuery,
-          response: { 200: documentBytes, ...errorResponses(400, 401, 403, 404) },
+          response: { 200: documentBytes, ...errorResponses(401, 403, 404) },
         },
       },
       async (request, reply) => {
@@ -92,9 +96,10 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
       {
         onRequest,
         schema: {
+          operationId: 'acknowledgeInboxMessage',
           summary: 'Acknowledge a received message',
           description:
-            'It leaves the list, and its sender gets the dispatched notice if it asked for one. Acknowledging again changes nothing.',
+            'It leaves the list, and its sender gets the dispatched MDN if it asked for one. Acknowledging again changes nothing.',
           tags: ['messaging'],
           params: messageIdParameter,
           response: { 200: acknowledgeAnswer, ...errorResponses(401, 403, 404) },
@@ -117,11 +122,6 @@ function formatUrn(messageId: string): string {
   return id.startsWith('urn:uuid:') ? id : `urn:uuid:${id}`;
 }
 
-const documentBytes = {
-  description: 'The bytes, as an attachment.',
-  content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
-};
-
 /** Types that a browser may be told; everything else goes as plain bytes, so that it never runs anything. */
 const harmlessTypes = new Set([
   'text/plain',
@@ -134,6 +134,19 @@ const harmlessTypes = new Set([
   'image/gif',
   'image/tiff',
 ]);
+
+const documentBytes = {
+  description: 'The bytes, as an attachment.',
+  headers: {
+    'Content-Disposition': { type: 'string', description: 'attachment, with the file name (RFC 6266).' },
+  },
+  content: Object.fromEntries(
+    [...harmlessTypes, 'application/octet-stream'].map((type) => [
+      type,
+      { schema: { type: 'string', format: 'binary' } },
+    ]),
+  ),
+};
 
 function sendDocument(reply: FastifyReply, document: InboundDocument): FastifyReply {
   reply

@@ -12,7 +12,7 @@ export interface MessagingRoutesOptions extends SendRouteOptions {
 
 export function messagingRoutes(options: MessagingRoutesOptions): RouteModule {
   return async (app) => {
-    // In a scope of its own, since only this route takes bodies that are not parsed yet.
+    // In its own scope, since only this route takes bodies that are not parsed yet.
     await app.register(async (scope) => {
       const own = scope as unknown as HispFastify;
       acceptJson(own, { keepsLarge: true });

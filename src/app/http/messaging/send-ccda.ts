@@ -28,13 +28,15 @@ export function sendCcdaRoute({ messaging, disk }: SendRouteOptions): RouteModul
         bodyLimit: maxBodyBytes(messaging.limits),
         validatorCompiler: acceptAnyBody,
         schema: {
+          operationId: 'sendMessage',
+          'x-rate-limited': true,
           summary: 'Send a message',
           description:
             'Messaging API version 2.1. Stores the message durably and answers; each recipient then has a status of its own. Any media type may be sent, C-CDA is not required. ' +
             'Unknown fields are refused, empty ones count as absent. All faults are reported at once.',
           tags: ['messaging'],
           body: sendBody(messaging.limits),
-          response: { 200: sendAnswer, ...errorResponses(400, 401, 403, 409, 413, 415) },
+          response: { 200: sendAnswer, ...errorResponses(401, 403, 409, 413, 415) },
         },
       },
       async (request, reply) => {

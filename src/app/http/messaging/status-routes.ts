@@ -1,6 +1,8 @@
+import acceptNegotiator from '@fastify/accept-negotiator';
 import type { Messaging } from '../../../service/messaging/index.ts';
 import { errorResponses } from '../envelope.ts';
 import type { RouteModule } from '../types.ts';
+import { evidencePagePolicy, formatEvidencePage } from './evidence-page.ts';
 import { formatCheck, formatStatus } from './format-answers.ts';
 import { acceptAnyBody, originOf } from './request-parts.ts';
 import {
@@ -13,6 +15,9 @@ import {
   validateBody,
 } from './schemas.ts';
 
+/** The first is what any other Accept header gets. */
+const evidenceMediaTypes = ['application/jose+json', 'text/html'] as const;
+
 /** Status of sent messages, and the check of addresses before a send (Decision 0012, Decision 0009). */
 export function statusRoutes({ messaging }: { readonly messaging: Messaging }): RouteModule {
   return (app) => {
@@ -22,6 +27,7 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
       {
         onRequest,
         schema: {
+          operationId: 'getMessageStatus',
           summary: 'Status of a sent message',
           description: 'Of your own messages only; anything else is 404.',
           tags: ['messaging'],
@@ -40,14 +46,21 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
       {
         onRequest,
         schema: {
+          operationId: 'getDeliveryEvidence',
           summary: 'Evidence of the delivery of a sent message',
           description:
-            "For whoever must prove delivery: for each recipient the history, every attempt with the SHA-256 of what was sent, and the signed notices as received. A JWS (RFC 7515, flattened JSON) signed with the key of the sender's domain, whose certificate is in `x5c`. Of your own messages only; `openhisp evidence verify FILE` checks it offline.",
+            "For whoever must prove delivery: for each recipient the history, every attempt with the SHA-256 of what was sent, and the signed MDNs as received. A JWS (RFC 7515, flattened JSON) signed with the key of the sender's domain, whose certificate is in `x5c`. Of your own messages only; `openhisp evidence verify FILE` checks it offline. With `Accept: text/html` the same as a page to print.",
           tags: ['messaging'],
           params: messageIdParameter,
           response: {
-            200: { content: { 'application/jose+json': { schema: evidenceAnswer } } },
-            ...errorResponses(401, 403, 404, 503),
+            200: {
+              description: 'The signed evidence, or what it says as a page to print.',
+              content: {
+                [evidenceMediaTypes[0]]: { schema: evidenceAnswer },
+                [evidenceMediaTypes[1]]: { schema: { type: 'string' } },
+              },
+            },
+            ...errorResponses(401, 403, 404),
           },
         },
       },
@@ -57,10 +70,14 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
           request.params.messageId,
           originOf(request),
         );
-        return reply
-          .header('content-type', 'application/jose+json')
-          .header('cache-control', 'no-store')
-          .send(JSON.stringify(evidence) as never);
+        reply.header('cache-control', 'no-store').header('vary', 'Accept');
+        const { accept = '*/*' } = request.headers;
+        return acceptNegotiator.negotiate(accept, [...evidenceMediaTypes]) === 'text/html'
+          ? reply
+              .header('content-security-policy', evidencePagePolicy)
+              .type('text/html; charset=utf-8')
+              .send(formatEvidencePage(evidence) as never)
+          : reply.type(evidenceMediaTypes[0]).send(JSON.stringify(evidence) as never);
       },
     );
     app.post(
@@ -69,10 +86,12 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
         onRequest,
         validatorCompiler: acceptAnyBody,
         schema: {
+          operationId: 'listMessageStatuses',
           summary: 'Status of up to 100 sent messages',
+          description: 'As for one message; ids that name no message of yours are listed in `unknown`.',
           tags: ['messaging'],
           body: statusListBody,
-          response: { 200: statusListAnswer, ...errorResponses(400, 401, 403, 415) },
+          response: { 200: statusListAnswer, ...errorResponses(401, 403, 413, 415) },
         },
       },
       async (request) => {
@@ -86,12 +105,13 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
         onRequest,
         validatorCompiler: acceptAnyBody,
         schema: {
+          operationId: 'validateAddresses',
           summary: 'Check addresses before sending',
           description:
             'Tells for each address whether it is well-formed, has a certificate that your domain trusts, and is listed in the directory. Sends nothing.',
           tags: ['messaging'],
           body: validateBody,
-          response: { 200: validateAnswer, ...errorResponses(400, 401, 403, 415) },
+          response: { 200: validateAnswer, ...errorResponses(401, 403, 413, 415) },
         },
       },
       async (request) => ({

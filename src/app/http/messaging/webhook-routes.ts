@@ -18,7 +18,7 @@ import {
 
 const base = '/messaging/webhooks';
 const one = `${base}/:webhookId`;
-const tags = ['messaging'];
+const tags = ['webhooks'];
 
 /** Where a client wants to be told (Decision 0013). */
 export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): RouteModule {
@@ -31,12 +31,13 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         onRequest,
         validatorCompiler: acceptAnyBody,
         schema: {
+          operationId: 'createWebhook',
           summary: 'Register a webhook',
           description:
             'Notifications are signed as Standard Webhooks does, under the secret that is shown here once. They come at least once and in no promised order.',
           tags,
           body: webhookCreateBody,
-          response: { 201: webhookCreatedAnswer, ...errorResponses(400, 401, 403, 409, 415) },
+          response: { 201: webhookCreatedAnswer, ...errorResponses(401, 403, 409, 413, 415) },
         },
       },
       async (request, reply) => {
@@ -52,7 +53,9 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
       {
         onRequest,
         schema: {
+          operationId: 'listWebhooks',
           summary: 'List your webhooks',
+          description: 'All of them, without their secrets.',
           tags,
           response: { 200: webhookListAnswer, ...errorResponses(401, 403) },
         },
@@ -67,7 +70,9 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
       {
         onRequest,
         schema: {
+          operationId: 'getWebhook',
           summary: 'Show a webhook',
+          description: 'One of your webhooks, without its secret.',
           tags,
           params: webhookParameter,
           response: { 200: webhookAnswer, ...errorResponses(401, 403, 404) },
@@ -84,12 +89,13 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         onRequest,
         validatorCompiler: acceptAnyBody,
         schema: {
+          operationId: 'updateWebhook',
           summary: 'Change a webhook',
           description: 'Changes what is given and keeps the rest.',
           tags,
           params: webhookParameter,
           body: webhookChangeBody,
-          response: { 200: webhookAnswer, ...errorResponses(400, 401, 403, 404, 415) },
+          response: { 200: webhookAnswer, ...errorResponses(401, 403, 404, 413, 415) },
         },
       },
       async (request) => ({
@@ -104,7 +110,9 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
       {
         onRequest,
         schema: {
+          operationId: 'deleteWebhook',
           summary: 'Remove a webhook',
+          description: 'What waits for it is deleted, too.',
           tags,
           params: webhookParameter,
           response: { 204: { type: 'null', description: 'Removed.' }, ...errorResponses(401, 403, 404) },
@@ -123,6 +131,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
       {
         onRequest,
         schema: {
+          operationId: 'rotateWebhookSecret',
           summary: 'Make a new signing secret',
           description: 'For a day both the new and the previous secret sign each notification.',
           tags,
@@ -140,7 +149,10 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
       {
         onRequest,
         schema: {
+          operationId: 'listWebhookDeadLetters',
           summary: 'List notifications that could not be delivered',
+          description:
+            'Newest first, without content. They are kept for 90 days unless the operator says otherwise.',
           tags,
           params: webhookParameter,
           response: { 200: deadListAnswer, ...errorResponses(401, 403, 404) },
@@ -157,11 +169,13 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         onRequest,
         validatorCompiler: acceptAnyBody,
         schema: {
+          operationId: 'replayWebhookDeadLetters',
           summary: 'Send undelivered notifications again',
+          description: 'All of them, or those named; the body may be left out.',
           tags,
           params: webhookParameter,
           body: replayBody,
-          response: { 200: replayAnswer, ...errorResponses(400, 401, 403, 404, 415) },
+          response: { 200: replayAnswer, ...errorResponses(401, 403, 404, 413, 415) },
         },
       },
       async (request) => ({

@@ -1,12 +1,18 @@
 import { Type } from 'typebox';
+import { recipientStates } from '../../../service/messaging/index.ts';
 import { eventTypes } from '../../../service/webhook/index.ts';
+import { exampleRecipient, exampleSender } from './schemas.ts';
 
-const eventTypeList = Type.Array(Type.Union(eventTypes.map((type) => Type.Literal(type))), {
+const eventType = Type.Enum([...eventTypes], { type: 'string', title: 'EventType' });
+const exampleHookId = '0b9d4a7c-52f3-4f55-9a39-6f8f4f1f7a10';
+const exampleUrl = 'https://edge.example.org/hooks/direct';
+
+const eventTypeList = Type.Array(eventType, {
   description: `What to be told about: ${eventTypes.join(', ')}. All by default.`,
 });
 const url = Type.String({
   description: 'HTTPS address of a public host. Redirects are not followed.',
-  examples: ['https://edge.example.org/hooks/direct'],
+  examples: [exampleUrl],
 });
 const description = Type.String({ maxLength: 200 });
 const xdm = Type.Boolean({
@@ -15,8 +21,9 @@ const xdm = Type.Boolean({
 const basicAuth = Type.Object(
   { username: Type.String(), password: Type.String() },
   {
+    title: 'BasicCredentials',
     additionalProperties: false,
-    description: 'Sent as HTTP Basic beside the signature, for targets that want it.',
+    description: 'Sent as HTTP Basic in addition to the signature, for targets that need it.',
   },
 );
 
@@ -24,7 +31,8 @@ export const webhookCreateBody = Type.Object(
   {
     url,
     kind: Type.Optional(
-      Type.Union([Type.Literal('status'), Type.Literal('inbound')], {
+      Type.Enum(['status', 'inbound'], {
+        type: 'string',
         description:
           '`status` (default): small events without patient data. `inbound`: received messages whole; a 2xx answer acknowledges them.',
       }),
@@ -34,7 +42,7 @@ export const webhookCreateBody = Type.Object(
     xdm: Type.Optional(xdm),
     basicAuth: Type.Optional(basicAuth),
   },
-  { title: 'WebhookRegistration', additionalProperties: false },
+  { title: 'WebhookRegistration', additionalProperties: false, examples: [{ url: exampleUrl }] },
 );
 
 export const webhookChangeBody = Type.Object(
@@ -46,15 +54,15 @@ export const webhookChangeBody = Type.Object(
     basicAuth: Type.Optional(Type.Union([basicAuth, Type.Null()])),
     enabled: Type.Optional(Type.Boolean({ description: 'False stops sending; true starts it again.' })),
   },
-  { title: 'WebhookChange', additionalProperties: false },
+  { title: 'WebhookChange', additionalProperties: false, examples: [{ enabled: false }] },
 );
 
 const webhookMembers = {
   id: Type.String(),
-  kind: Type.String(),
+  kind: Type.Enum(['status', 'inbound'], { type: 'string' }),
   url: Type.String(),
   description: Type.String(),
-  eventTypes: Type.Array(Type.String()),
+  eventTypes: Type.Array(eventType),
   xdm: Type.Boolean(),
   enabled: Type.Boolean(),
   disabledReason: Type.String({
@@ -65,41 +73,70 @@ const webhookMembers = {
   createdTime: Type.String({ format: 'date-time' }),
 };
 
+const webhook = Type.Object(webhookMembers, { title: 'Webhook' });
+
+const exampleWebhook = {
+  id: exampleHookId,
+  kind: 'status',
+  url: exampleUrl,
+  description: '',
+  eventTypes: ['message.processed', 'message.failed'],
+  xdm: false,
+  enabled: true,
+  disabledReason: '',
+  basicAuth: false,
+  createdTime: '2026-11-22T09:30:00.000Z',
+};
+
 const secret = Type.String({ description: 'Signing secret `whsec_…`; shown this once.' });
 
 export const webhookAnswer = Type.Object(
-  { status: Type.Literal('OK'), webhook: Type.Object(webhookMembers) },
-  { title: 'WebhookAnswer' },
+  { status: Type.Literal('OK'), webhook },
+  { title: 'WebhookAnswer', examples: [{ status: 'OK', webhook: exampleWebhook }] },
 );
 export const webhookCreatedAnswer = Type.Object(
-  { status: Type.Literal('OK'), webhook: Type.Object(webhookMembers), secret },
-  { title: 'WebhookCreatedAnswer' },
+  { status: Type.Literal('OK'), webhook, secret },
+  {
+    title: 'WebhookCreatedAnswer',
+    examples: [
+      {
+        status: 'OK',
+        webhook: exampleWebhook,
+        secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      },
+    ],
+  },
 );
 export const webhookListAnswer = Type.Object(
-  { status: Type.Literal('OK'), result: Type.Array(Type.Object(webhookMembers)) },
-  { title: 'WebhookListAnswer' },
+  { status: Type.Literal('OK'), result: Type.Array(webhook) },
+  { title: 'WebhookList', examples: [{ status: 'OK', result: [exampleWebhook] }] },
 );
 export const secretAnswer = Type.Object({ status: Type.Literal('OK'), secret }, { title: 'SecretAnswer' });
-export const webhookParameter = Type.Object({ webhookId: Type.String() });
+export const webhookParameter = Type.Object({
+  webhookId: Type.String({ description: 'The `id` of the webhook.' }),
+});
 
 export const deadListAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
     result: Type.Array(
-      Type.Object({
-        eventId: Type.String(),
-        eventType: Type.String(),
-        messageId: Type.String(),
-        attempts: Type.Integer(),
-        lastStatus: Type.Optional(
-          Type.Integer({ description: 'HTTP status of the last attempt, if there was one.' }),
-        ),
-        lastError: Type.String(),
-        createdTime: Type.String({ format: 'date-time' }),
-      }),
+      Type.Object(
+        {
+          eventId: Type.String(),
+          eventType: Type.String(),
+          messageId: Type.String(),
+          attempts: Type.Integer(),
+          lastStatus: Type.Optional(
+            Type.Integer({ description: 'HTTP status of the last attempt, if there was one.' }),
+          ),
+          lastError: Type.String(),
+          createdTime: Type.String({ format: 'date-time' }),
+        },
+        { title: 'DeadLetter' },
+      ),
     ),
   },
-  { title: 'DeadNotifications' },
+  { title: 'DeadLetterList' },
 );
 
 export const replayBody = Type.Object(
@@ -108,9 +145,45 @@ export const replayBody = Type.Object(
       Type.Array(Type.String(), { maxItems: 200, description: 'Which ones; all if absent.' }),
     ),
   },
-  { title: 'Replay', additionalProperties: false },
+  { title: 'Replay', additionalProperties: false, examples: [{}] },
 );
 export const replayAnswer = Type.Object(
   { status: Type.Literal('OK'), replayed: Type.Integer() },
   { title: 'ReplayAnswer' },
+);
+
+/** What a webhook of the kind `status` gets; `EventPayload` with the number of the attempt. */
+export const notification = Type.Object(
+  {
+    eventId: Type.String({ description: 'The same in every attempt; equal to the header webhook-id.' }),
+    eventType,
+    eventTime: Type.String({ format: 'date-time' }),
+    messageId: Type.String({ description: 'The sent message, or the copy of a received one in your inbox.' }),
+    fromDirectAddress: Type.String(),
+    toDirectAddress: Type.String(),
+    status: Type.Enum([...recipientStates, 'received'], {
+      type: 'string',
+      description: 'The state of the recipient, or received.',
+    }),
+    statusCode: Type.String({ description: 'Enhanced status code (RFC 3463).' }),
+    statusText: Type.String({ description: 'A sentence of this service.' }),
+    attempt: Type.Integer({ minimum: 1, description: 'Counts the attempts to deliver this notification.' }),
+  },
+  {
+    title: 'Notification',
+    examples: [
+      {
+        eventId: '0c6f3a52-4d0e-4d7f-8c3b-0a5e8f7b9d11',
+        eventType: 'message.processed',
+        eventTime: '2026-11-22T09:30:00.000Z',
+        messageId: 'urn:uuid:6f1c2c5e-8a43-4d5e-9c0b-0d6f3f1f2a11',
+        fromDirectAddress: exampleSender,
+        toDirectAddress: exampleRecipient,
+        status: 'processed',
+        statusCode: '2.0.0',
+        statusText: 'The receiving service accepted the message.',
+        attempt: 1,
+      },
+    ],
+  },
 );

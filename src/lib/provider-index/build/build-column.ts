@@ -74,7 +74,7 @@ export function groupValues(values: ByteTexts): Grouping {
   let position = 0;
   for (let index = 0; index < order.length; index++) {
     const value = order[index] as number;
-    // Each text is written behind the last one and taken back if it turns out to be the same.
+    // Each text is written after the last one and taken back if it turns out to be the same.
     const end = copyText(folded, value, bytes, position);
     if (groupCount === 0 || !isSameText(bytes, start, position, end)) {
       firsts[groupCount++] = index;

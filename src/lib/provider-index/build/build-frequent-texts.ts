@@ -15,17 +15,15 @@ const fewGroups = 50_000;
 // Longer texts are found by their runs of three bytes.
 const maxTextBytes = 24;
 const gramBytes = 3;
-// Groups looked at to guess how a text goes on, and how far below the threshold the guess may lie.
-const sampleSize = 4000;
-const sampleTolerance = 0.75;
 // A code system's name inside every value has hundreds of parts that begin alike.
 const maxTextsPerStart = 200;
 
-/** A short text and the groups that hold it. */
+/** A text and where it stands: for each occurrence its group, ascending, and the byte behind it. */
 interface FrequentText {
   readonly text: readonly number[];
-  readonly groups: Uint32Array;
   readonly rowCount: number;
+  readonly groupOf: Uint32Array;
+  readonly ends: Uint32Array;
 }
 
 /**
@@ -91,7 +89,7 @@ function addLongTexts(
     if (text.includes(0) || rowCount < sets.neededRows(gramBytes + 1)) continue;
     const groups = readGramList(grams.listAt(index));
     sets.add(text, groups, rowCount);
-    grow(column, { text, groups, rowCount }, sets);
+    grow(column, { text, rowCount, ...findOccurrences(column, groups, key) }, sets);
   }
 }
 
@@ -142,9 +140,7 @@ function grow(column: BuiltColumn, from: FrequentText, sets: FrequentSets): void
   for (let text = waiting.pop(); text !== undefined && added < maxTextsPerStart; text = waiting.pop()) {
     const length = text.text.length + 1;
     if (length > maxTextBytes || text.rowCount < sets.neededRows(length)) continue;
-    for (const byte of likelyNextBytes(column, text, sets.neededRows(length))) {
-      const groups = groupsWithNext(column, text, byte);
-      const longer = { text: [...text.text, byte], groups, rowCount: rowsOfGroups(column, groups) };
+    for (const { groups, ...longer } of lengthen(column, text, sets.neededRows(length))) {
       if (longer.rowCount < sets.neededRows(length)) continue;
       sets.add(longer.text, groups, longer.rowCount);
       waiting.push(longer);
@@ -153,46 +149,89 @@ function grow(column: BuiltColumn, from: FrequentText, sets: FrequentSets): void
   }
 }
 
-// A sample tells which bytes may follow often enough; what it misses is only found more slowly later.
-function likelyNextBytes(column: BuiltColumn, { text, groups }: FrequentText, neededRows: number): number[] {
-  const step = Math.max(1, Math.floor(groups.length / sampleSize));
-  const rowsOf = new Float64Array(256);
-  const seenIn = new Uint32Array(256);
-  const { bytes, offsets } = column.folded;
-  for (let index = 0; index < groups.length; index += step) {
-    const group = groups[index] as number;
-    const rows = (column.starts[group + 1] as number) - (column.starts[group] as number);
-    const end = offsets[group + 1] as number;
-    for (let at = offsets[group] as number; at + text.length < end; at++) {
-      if (!startsAt(bytes, at, text)) continue;
-      const next = bytes[at + text.length] as number;
-      if (next === 0 || seenIn[next] === index + 1) continue;
-      seenIn[next] = index + 1;
-      rowsOf[next] = (rowsOf[next] as number) + rows;
-    }
-  }
-  return [...rowsOf.keys()].filter((byte) => (rowsOf[byte] as number) * step >= neededRows * sampleTolerance);
-}
-
-function groupsWithNext(column: BuiltColumn, { text, groups }: FrequentText, byte: number): Uint32Array {
-  const { bytes, offsets } = column.folded;
-  const kept = new Uint32Array(groups.length);
+// Where a run of three bytes stands in some groups.
+function findOccurrences(
+  { folded: { bytes, offsets } }: BuiltColumn,
+  groups: Uint32Array,
+  key: number,
+): Pick<FrequentText, 'groupOf' | 'ends'> {
+  let groupOf = new Uint32Array(groups.length * 2);
+  let ends = new Uint32Array(groups.length * 2);
   let count = 0;
   for (let index = 0; index < groups.length; index++) {
     const group = groups[index] as number;
     const end = offsets[group + 1] as number;
-    for (let at = offsets[group] as number; at + text.length < end; at++) {
-      if (bytes[at + text.length] !== byte || !startsAt(bytes, at, text)) continue;
-      kept[count++] = group;
-      break;
+    let run = 0;
+    for (let at = offsets[group] as number; at < end; at++) {
+      run = ((run << 8) | (bytes[at] as number)) & 0xffffff;
+      if (run !== key) continue;
+      if (count === ends.length) [groupOf, ends] = [withRoom(groupOf), withRoom(ends)];
+      groupOf[count] = group;
+      ends[count++] = at + 1;
     }
   }
-  return count === groups.length ? groups : kept.slice(0, count);
+  return { groupOf: groupOf.subarray(0, count), ends: ends.subarray(0, count) };
 }
 
-function startsAt(bytes: Uint8Array, at: number, text: readonly number[]): boolean {
-  for (let index = 0; index < text.length; index++) if (bytes[at + index] !== text[index]) return false;
-  return true;
+function withRoom(values: Uint32Array): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(values.length * 2);
+  larger.set(values);
+  return larger;
+}
+
+// The texts one byte longer that enough rows hold, each with its groups.
+function lengthen(
+  { folded: { bytes, offsets }, starts }: BuiltColumn,
+  { text, groupOf, ends }: FrequentText,
+  neededRows: number,
+): (FrequentText & { readonly groups: Uint32Array })[] {
+  const rowsOf = new Float64Array(256);
+  const groupsOf = new Uint32Array(256);
+  const occurrencesOf = new Uint32Array(256);
+  const seenIn = new Uint32Array(256);
+  // The byte behind an occurrence, zero at the end of its text.
+  const nextOf = (index: number): number => {
+    const at = ends[index] as number;
+    return at < (offsets[(groupOf[index] as number) + 1] as number) ? (bytes[at] as number) : 0;
+  };
+  for (let index = 0; index < ends.length; index++) {
+    const next = nextOf(index);
+    const group = groupOf[index] as number;
+    occurrencesOf[next] = (occurrencesOf[next] as number) + 1;
+    if (seenIn[next] === group + 1) continue;
+    seenIn[next] = group + 1;
+    groupsOf[next] = (groupsOf[next] as number) + 1;
+    rowsOf[next] = (rowsOf[next] as number) + (starts[group + 1] as number) - (starts[group] as number);
+  }
+  rowsOf[0] = 0;
+  const longer = [...rowsOf.keys()].map((byte) =>
+    (rowsOf[byte] as number) < neededRows || rowsOf[byte] === 0
+      ? undefined
+      : {
+          text: [...text, byte],
+          rowCount: rowsOf[byte] as number,
+          groups: new Uint32Array(groupsOf[byte] as number),
+          groupOf: new Uint32Array(occurrencesOf[byte] as number),
+          ends: new Uint32Array(occurrencesOf[byte] as number),
+        },
+  );
+  groupsOf.fill(0);
+  occurrencesOf.fill(0);
+  for (let index = 0; index < ends.length; index++) {
+    const next = nextOf(index);
+    const target = longer[next];
+    if (target === undefined) continue;
+    const group = groupOf[index] as number;
+    const place = occurrencesOf[next] as number;
+    const known = groupsOf[next] as number;
+    target.groupOf[place] = group;
+    target.ends[place] = (ends[index] as number) + 1;
+    occurrencesOf[next] = place + 1;
+    if (known > 0 && target.groups[known - 1] === group) continue;
+    target.groups[known] = group;
+    groupsOf[next] = known + 1;
+  }
+  return longer.filter((text) => text !== undefined);
 }
 
 // For each text a length byte, the bytes, and the number of its set, in one array; the sets behind one another.

@@ -5,6 +5,7 @@ import type { IndexBuilder } from '../types.ts';
 import { finishIndex, finishInThreads, noPoint, type Collected } from './finish-index.ts';
 import { createGrowingColumn } from './growing-column.ts';
 import { createPointInterner } from './point-interner.ts';
+import { readNumber } from './read-number.ts';
 import { createRecordTexts } from './record-texts.ts';
 
 export interface IndexBuilderOptions {
@@ -31,36 +32,53 @@ export function createIndexBuilder({
     pointOfRecord: pointOfRecord.values(),
     frequentRows,
   });
-  const add: IndexBuilder['addTexts'] = (id, fields, latitude, longitude) => {
-    checkRecord(id, fields);
+  function addPlace(id: number, latitude: number | undefined, longitude: number | undefined): void {
     const hasPoint = checkPoint(id, latitude, longitude);
     if (count === ids.length) ids = enlarge(ids);
     ids[count++] = id;
     pointOfRecord.push(hasPoint ? points.intern(latitude as number, longitude as number) : noPoint);
-    texts.add(fields);
-  };
+  }
   return {
     add(record) {
       const fields = textFields.map((field) => record[field]);
-      add(record.id, fields, record.latitude, record.longitude);
+      checkId(record.id);
+      for (const text of fields) if (text.length > maxTextLength) throw tooLong(record.id);
+      addPlace(record.id, record.latitude, record.longitude);
+      texts.add(fields);
     },
-    addTexts: add,
+    addBytes(id, bytes, spans) {
+      checkId(id);
+      for (let at = 0; at < textSpans; at += 2) {
+        const [start, end] = [spans[at] as number, spans[at + 1] as number];
+        if (end - start > maxTextLength && lengthOf(bytes.subarray(start, end)) > maxTextLength)
+          throw tooLong(id);
+      }
+      addPlace(
+        id,
+        readNumber(bytes, spans[textSpans] as number, spans[textSpans + 1] as number),
+        readNumber(bytes, spans[textSpans + 2] as number, spans[textSpans + 3] as number),
+      );
+      texts.addBytes(bytes, spans);
+    },
     finish: () => finishIndex(collect()),
     finishInThreads: () => finishInThreads(collect()),
   };
 }
 
-function checkRecord(id: number, texts: readonly string[]): void {
-  if (!Number.isSafeInteger(id) || id < 0) {
-    throw new ProviderIndexError('INDEX_RECORD_INVALID', 'A record id is no non-negative whole number.');
-  }
-  for (let index = 0; index < textFields.length; index++) {
-    if ((texts[index] as string).length <= maxTextLength) continue;
-    throw new ProviderIndexError(
-      'INDEX_RECORD_INVALID',
-      `A text of record ${id} is longer than ${maxTextLength} characters.`,
-    );
-  }
+const textSpans = textFields.length * 2;
+
+function checkId(id: number): void {
+  if (Number.isSafeInteger(id) && id >= 0) return;
+  throw new ProviderIndexError('INDEX_RECORD_INVALID', 'A record id is not a non-negative whole number.');
+}
+
+function lengthOf(bytes: Uint8Array): number {
+  return Buffer.from(bytes).toString().length;
+}
+
+function tooLong(id: number): ProviderIndexError {
+  const text = `A text of record ${id} is longer than ${maxTextLength} characters.`;
+  return new ProviderIndexError('INDEX_RECORD_INVALID', text);
 }
 
 // True with coordinates.

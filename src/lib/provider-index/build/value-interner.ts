@@ -1,14 +1,18 @@
 /** Gives every distinct text a number, keeping the UTF-8 bytes in one growing buffer instead of in JavaScript strings. */
 export interface ValueInterner {
-  /** The number of the text from `from` up to `to`, counted from 0 in order of first appearance. */
-  intern(text: string, from: number, to: number): number;
+  /**
+   * Puts the numbers of the first `count` texts into `numbers`, counted from 0 in order of first appearance. Text `n`
+   * lies in `source` from `spans[2n]` up to `spans[2n + 1]`; there are at most {@link batchSize}.
+   */
+  intern(source: Uint8Array, spans: Uint32Array, count: number, numbers: Uint32Array): void;
   readonly count: number;
   /** The bytes of value `n` are `bytes[offsets[n]]` up to `bytes[offsets[n + 1]]`. */
   readonly bytes: Uint8Array;
   readonly offsets: Uint32Array;
 }
 
-const encoder = new TextEncoder();
+/** Texts that are interned at once. */
+export const batchSize = 512;
 const firstSlots = 1 << 10;
 
 export function createValueInterner(): ValueInterner {
@@ -16,29 +20,24 @@ export function createValueInterner(): ValueInterner {
   let offsets = new Uint32Array(1 << 10);
   // Open addressing; a slot holds a hash and the value's number plus one, zero when free, side by side in memory.
   let slots = new Uint32Array(firstSlots * 2);
+  let mask = firstSlots - 1;
   let count = 0;
 
-  // Writes the text behind the last value and returns where it ends.
-  function append(text: string, from: number, to: number): number {
-    const start = offsets[count] as number;
-    const needed = start + (to - from) * 3;
-    if (needed > bytes.length) bytes = grow(bytes, needed);
-    const target = bytes;
-    for (let index = from; index < to; index++) {
-      const unit = text.charCodeAt(index);
-      if (unit > 0x7f)
-        return start + encoder.encodeInto(text.slice(from, to), target.subarray(start)).written;
-      target[start + index - from] = unit;
-    }
-    return start + to - from;
+  function equals(value: number, source: Uint8Array, from: number, to: number): boolean {
+    const start = offsets[value] as number;
+    if ((offsets[value + 1] as number) - start !== to - from) return false;
+    const shift = start - from;
+    for (let at = from; at < to; at++) if (bytes[at + shift] !== source[at]) return false;
+    return true;
   }
 
-  function equals(value: number, start: number, length: number): boolean {
-    const other = offsets[value] as number;
-    if ((offsets[value + 1] as number) - other !== length) return false;
-    for (let index = 0; index < length; index++)
-      if (bytes[other + index] !== bytes[start + index]) return false;
-    return true;
+  function append(source: Uint8Array, from: number, to: number): void {
+    const start = offsets[count] as number;
+    const end = start + to - from;
+    if (end > bytes.length) bytes = grow(bytes, end);
+    const shift = start - from;
+    for (let at = from; at < to; at++) bytes[at + shift] = source[at] as number;
+    offsets[++count] = end;
   }
 
   function enlarge(): void {
@@ -46,7 +45,7 @@ export function createValueInterner(): ValueInterner {
     if (count * 4 < slots.length) return;
     const old = slots;
     slots = new Uint32Array(old.length * 2);
-    const mask = slots.length / 2 - 1;
+    mask = slots.length / 2 - 1;
     for (let from = 0; from < old.length; from += 2) {
       if (old[from + 1] === 0) continue;
       let slot = (old[from] as number) & mask;
@@ -56,23 +55,43 @@ export function createValueInterner(): ValueInterner {
     }
   }
 
+  const hashes = new Uint32Array(batchSize);
+
+  // A table is larger than the processor's cache. Reading what the next loop will need, for one text independently of the
+  // others, lets many of these reads go on at once.
+  function fetch(length: number): void {
+    let touched = 0;
+    for (let index = 0; index < length; index++) {
+      const held = slots[((hashes[index] as number) & mask) * 2 + 1] as number;
+      const value = held === 0 ? 0 : held - 1;
+      touched ^= bytes[offsets[value] as number] as number;
+    }
+    // Where the compiler sees that nobody uses what was read, it leaves the reading out.
+    used[0] = touched;
+  }
+
+  function internOne(source: Uint8Array, from: number, to: number, hash: number): number {
+    let slot = hash & mask;
+    for (let held = slots[slot * 2 + 1] as number; held !== 0; held = slots[slot * 2 + 1] as number) {
+      if (slots[slot * 2] === hash && equals(held - 1, source, from, to)) return held - 1;
+      slot = (slot + 1) & mask;
+    }
+    slots[slot * 2] = hash;
+    slots[slot * 2 + 1] = count + 1;
+    append(source, from, to);
+    enlarge();
+    return count - 1;
+  }
+
   return {
-    intern(text, from, to) {
-      const start = offsets[count] as number;
-      const end = append(text, from, to);
-      const hash = hashOf(bytes, start, end);
-      const mask = slots.length / 2 - 1;
-      let slot = hash & mask;
-      for (let held = slots[slot * 2 + 1] as number; held !== 0; held = slots[slot * 2 + 1] as number) {
-        if (slots[slot * 2] === hash && equals(held - 1, start, end - start)) return held - 1;
-        slot = (slot + 1) & mask;
+    intern(source, spans, length, numbers) {
+      for (let index = 0; index < length; index++)
+        hashes[index] = hashOf(source, spans[index * 2] as number, spans[index * 2 + 1] as number);
+      fetch(length);
+      for (let index = 0; index < length; index++) {
+        const [from, to] = [spans[index * 2] as number, spans[index * 2 + 1] as number];
+        numbers[index] = internOne(source, from, to, hashes[index] as number);
       }
-      slots[slot * 2] = hash;
-      slots[slot * 2 + 1] = count + 1;
-      offsets[count + 1] = end;
-      count++;
-      enlarge();
-      return count - 1;
     },
     get count() {
       return count;
@@ -85,6 +104,8 @@ export function createValueInterner(): ValueInterner {
     },
   };
 }
+
+const used = new Uint8Array(1);
 
 // FNV-1a with a final mix, so that the low bits depend on every byte.
 function hashOf(bytes: Uint8Array, start: number, end: number): number {

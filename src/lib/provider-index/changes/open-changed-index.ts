@@ -1,6 +1,7 @@
 import { openPart, type IndexPart } from '../open-index.ts';
 import { readRecord } from '../read-record.ts';
-import type { IndexChanges, PartSize, ProviderIndex, ProviderQuery } from '../types.ts';
+import type { AddressList, IndexChanges, PartSize, ProviderIndex, ProviderQuery } from '../types.ts';
+import { createDistinctChanges } from './distinct-changes.ts';
 import { mergePage, type ChangedParts } from './merge-page.ts';
 import { createMixedWriter } from './write-mixed-records.ts';
 
@@ -15,20 +16,25 @@ export function openChangedIndex(base: IndexPart, changes: IndexChanges): Provid
   const { rowCount } = base.context;
   const countIn = (part: IndexPart, query: ProviderQuery): number =>
     part.index.recordCount === 0 ? 0 : part.index.search({ ...query, offset: 0, limit: 0 }).totalCount;
+  const distinct = createDistinctChanges(parts);
   return {
     recordCount: rowCount - removed.index.recordCount + added.index.recordCount,
     bytes: base.index.bytes,
     search(query) {
+      if (query.distinct !== undefined) return distinct.search(query, query.distinct);
       const counts = { added: countIn(added, query), removed: countIn(removed, query) };
       return counts.added === 0 && counts.removed === 0
         ? base.index.search(query)
         : mergePage(query, counts, parts);
     },
     findByNpi: (npi) => findByNpi(npi, parts),
+    findById: (id) => findById(id, parts),
+    findEntity: (kind, hash, entities) => distinct.findEntity(kind, hash, entities),
     record: (row) =>
       row < rowCount ? readRecord(row, base.context) : readRecord(row - rowCount, added.context),
     writeRecords: createMixedWriter(base, added),
     estimateCost: (query) => estimateCost(query, parts),
+    addresses: listChangedAddresses(parts),
     memory: () => [...base.index.memory(), ...sizesOf(added), ...sizesOf(removed)],
   };
 }
@@ -45,6 +51,12 @@ function findByNpi(npi: string, { base, added, removedIds }: ChangedParts): Uint
   );
 }
 
+function findById(id: number, { base, added, removedIds }: ChangedParts): number | undefined {
+  const newcomer = added.index.findById(id);
+  if (newcomer !== undefined) return newcomer + base.context.rowCount;
+  return removedIds.has(id) ? undefined : base.index.findById(id);
+}
+
 // The page is written once, wherever its rows come from.
 function estimateCost(query: ProviderQuery, { base, added, removed }: ChangedParts): number {
   const counting = { ...query, offset: 0, limit: 0 };
@@ -55,4 +67,19 @@ function estimateCost(query: ProviderQuery, { base, added, removed }: ChangedPar
 
 function sizesOf({ index }: IndexPart): PartSize[] {
   return index.memory().map(({ part, bytes }) => ({ part: `changes.${part}`, bytes }));
+}
+
+function listChangedAddresses({ base, added, removedIds }: ChangedParts): AddressList {
+  const { ids, rowCount } = base.context;
+  const [before, newcomers] = [base.index.addresses, added.index.addresses];
+  return {
+    rowLimit: rowCount + newcomers.rowLimit,
+    // A domain whose last record has gone has no rows.
+    domains: () => [...new Set([...before.domains(), ...newcomers.domains()])],
+    rowsOf(domain) {
+      const staying = before.rowsOf(domain).filter((row) => !removedIds.has(ids[row] as number));
+      return Uint32Array.from([...staying, ...newcomers.rowsOf(domain).map((row) => row + rowCount)]);
+    },
+    addressOf: (row) => (row < rowCount ? before.addressOf(row) : newcomers.addressOf(row - rowCount)),
+  };
 }

@@ -62,7 +62,7 @@ function addCounts(
   for (let word = 0; word < bits.length; word++) {
     const first = word << 5;
     let left = (bits[word] as number) ^ inverted;
-    // The last word of a complement has bits behind the last row.
+    // The last word of a complement has bits after the last row.
     if (first + 32 > rowCount) left &= (1 << (rowCount - first)) - 1;
     for (; left !== 0; left &= left - 1) {
       const bucket = (offset - (codes[first + 31 - Math.clz32(left & -left)] as number)) >>> shift;

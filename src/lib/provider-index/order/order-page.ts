@@ -2,7 +2,7 @@ import { intersectBits, pageOfBits } from '../bits.ts';
 import type { Matches } from '../intersect.ts';
 import type { Circle } from '../points.ts';
 import { filterRows, gatherRows, selectRanges, writeBits } from '../selector.ts';
-import { findStretch, takePlaces, type ColumnPage } from './find-stretch.ts';
+import { findBuckets, takePlaces, type ColumnPage } from './find-buckets.ts';
 import { idKey, rowKeyOf, type OrderContext, type OrderStep, type RowKey } from './row-key.ts';
 import { selectWindow } from './select-window.ts';
 import { collectRings, countRings } from './walk-rings.ts';
@@ -80,7 +80,7 @@ function pageByText(
 ): Uint32Array {
   const { matches, steps, from, to } = request;
   const page = { column, isDescending, bits: matches.bits, count: matches.count, from, to };
-  const { groups, count, before } = findStretch(page);
+  const { groups, count, before } = findBuckets(page);
   const low = from - before;
   const high = to - before;
   const [[first, end] = [0, 0]] = groups;

@@ -35,7 +35,7 @@ export function orderSteps(sort: readonly SortKey[], context: OrderContext): Ord
     seen.add(field);
     if (field === 'distance') return [{ kind: 'distance', isDescending }];
     if (field !== 'directAddress') return [textStep(field, isDescending, context)];
-    // `a@` comes before `a@x`: an empty domain is no blank address, so it has no place of its own.
+    // `a@` comes before `a@x`: only a blank address sorts last, an empty domain sorts first.
     const domain = { ...textStep('addressDomain', isDescending, context), blank: 'first' as const };
     return [textStep('addressLocal', isDescending, context), domain];
   });

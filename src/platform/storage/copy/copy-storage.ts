@@ -23,7 +23,7 @@ export interface CopiedTable {
 /** Of each database, which version it has: its own rows tell when, so they stay. */
 const migrationTable = 'schema_migration';
 /** Tables in which a migration puts rows into a new database; the file's rows replace those. */
-const seededTables: ReadonlySet<string> = new Set(['trust_state']);
+const seededTables: ReadonlySet<string> = new Set(['trust_state', 'verification_state']);
 /** Rows read back at once. */
 const fetchCount = 50;
 

@@ -16,6 +16,11 @@ import { webhookLeasesMigration } from './0042-webhook-leases.ts';
 import { constraintsMigration } from './0050-constraints.ts';
 import { nodesMigration } from './0051-nodes.ts';
 import { operatorsMigration } from './0060-operators.ts';
+import { outagesMigration } from './0061-outages.ts';
+import { integrityMigration } from './0070-integrity.ts';
+import { directorySourcesMigration } from './0071-directory-sources.ts';
+import { pathCertificatesMigration } from './0072-path-certificates.ts';
+import { verificationMigration } from './0073-verification.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -34,4 +39,9 @@ export const migrations: readonly Migration[] = [
   constraintsMigration,
   nodesMigration,
   operatorsMigration,
+  outagesMigration,
+  integrityMigration,
+  directorySourcesMigration,
+  pathCertificatesMigration,
+  verificationMigration,
 ];

@@ -1,7 +1,6 @@
 import {
   SqliteAdapter,
   SqliteIntrospector,
-  SqliteQueryCompiler,
   type CompiledQuery,
   type DatabaseConnection,
   type Dialect,
@@ -13,6 +12,7 @@ import { translated } from './errors.ts';
 import { openReader, type SqliteFile } from './files.ts';
 import type { LogFlusher } from './flusher.ts';
 import { toParameters } from '../values.ts';
+import { StablePlanCompiler } from './query-compiler.ts';
 import { runOn } from './run-query.ts';
 import type { SqliteWriter, WriterCounts } from './writer.ts';
 
@@ -115,6 +115,6 @@ export function createSqliteDialect(driver: SqliteDriver): Dialect {
     createAdapter: () => new SeveralConnectionsAdapter(),
     createDriver: () => driver,
     createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => new StablePlanCompiler(),
   };
 }

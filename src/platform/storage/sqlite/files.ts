@@ -16,7 +16,7 @@ export interface SqliteFile {
  * flushed (`flusher.ts`). Checkpoints are another thread's work (`checkpointer.ts`).
  */
 export function openWriter(file: string): SqliteFile {
-  // The log and index files beside it take over its mode.
+  // The log and index files next to it take over its mode.
   closeSync(openSync(file, 'a', 0o600));
   // The wait for another process's lock is done by the writer's queue, without holding up the event loop.
   const handle = new SqliteDatabase(file, { timeout: 0 });
@@ -27,6 +27,8 @@ export function openWriter(file: string): SqliteFile {
   handle.pragma('foreign_keys = ON');
   handle.pragma('wal_autocheckpoint = 0');
   handle.pragma('cache_size = -32000');
+  // What a savepoint may have to undo stays in memory.
+  handle.pragma('temp_store = MEMORY');
   return withStatements(handle);
 }
 

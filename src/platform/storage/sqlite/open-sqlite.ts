@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { Kysely, SqliteAdapter, SqliteQueryCompiler } from 'kysely';
+import { Kysely, SqliteAdapter } from 'kysely';
 import { createSteadyClock } from '../../work/steady-clock.ts';
 import type { Clock } from '../../../core/index.ts';
 import { migrateToLatest, type Migration } from '../migrate.ts';
@@ -15,6 +15,7 @@ import { createCheckpointer } from './checkpointer.ts';
 import { createSqliteDialect, SqliteDriver } from './driver.ts';
 import { openReader, openWriter } from './files.ts';
 import { LogFlusher, type Sync } from './flusher.ts';
+import { StablePlanCompiler } from './query-compiler.ts';
 import { SqliteWriter, type WriterCounts } from './writer.ts';
 
 export interface SqliteOptions {
@@ -54,7 +55,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     transactionParts: {
       dialect,
       driver,
-      compiler: new SqliteQueryCompiler(),
+      compiler: new StablePlanCompiler(),
       adapter: new SqliteAdapter(),
     },
   });

@@ -45,8 +45,8 @@ export interface WriterParts {
 }
 
 /**
- * Runs transactions on the one writing connection, one after another. Those that wait when one ends join its commit: each
- * has a savepoint, so that one that fails takes none of the others along, and all share one commit and one flush.
+ * Runs transactions on the one writing connection, one after another. Those that wait when one ends join its commit: each of
+ * them has a savepoint, so that one that fails takes none of the others along, and all share one commit and one flush.
  */
 export class SqliteWriter {
   readonly #parts: WriterParts;
@@ -108,7 +108,7 @@ export class SqliteWriter {
     const { file, counts, flusher, checkpointer, onProblem } = this.#parts;
     try {
       if (flusher.hasFailed) await flusher.flush();
-      await this.#whenFree(() => file.handle.exec('begin immediate'));
+      await this.#whenFree(() => file.prepare('begin immediate').run());
     } catch (error) {
       this.#queue.shift()?.reject(error);
       return;
@@ -121,7 +121,7 @@ export class SqliteWriter {
         return;
       }
       after.push(...(await this.#writeCollected(group)));
-      await this.#whenFree(() => file.handle.exec('commit'));
+      await this.#whenFree(() => file.prepare('commit').run());
     } catch (error) {
       this.#rollBack();
       for (const { job } of group) job.reject(error);
@@ -146,15 +146,18 @@ export class SqliteWriter {
       const job = this.#queue.shift() as Job;
       counts.transactions++;
       const tx = new StorageTransaction(this.#parts.transactionParts, this.#connect());
+      // The first one needs no savepoint: if it fails, there is nothing else to keep.
+      const isFirst = group.length === 0;
       try {
-        translated(() => file.handle.exec('savepoint shared'));
+        if (!isFirst) translated(() => file.prepare('savepoint shared').run());
         const result = await this.#context.run(tx, () => job.work(tx));
         // SQLite ends the whole transaction by itself on some failures, a full disk among them.
         if (!file.handle.inTransaction) throw lost();
-        translated(() => file.handle.exec('release shared'));
+        if (!isFirst) translated(() => file.prepare('release shared').run());
         group.push({ job, tx, result });
       } catch (error) {
-        this.#undoLast();
+        if (isFirst) this.#rollBack();
+        else this.#undoLast();
         job.reject(error);
         if (!file.handle.inTransaction) {
           for (const done of group.splice(0)) done.job.reject(error);
@@ -216,7 +219,7 @@ export class SqliteWriter {
   }
 
   /** Repeats `attempt` while another process holds the lock, handing the event loop back in between. */
-  async #whenFree(attempt: () => void): Promise<void> {
+  async #whenFree(attempt: () => unknown): Promise<void> {
     const giveUpAt = performance.now() + this.#parts.busyTimeoutMs;
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
       try {

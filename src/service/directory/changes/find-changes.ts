@@ -18,7 +18,7 @@ export interface ChangesRequest {
   readonly seed: HashSeed;
   /** Largest number of keys. */
   readonly limit: number;
-  /** Records of the base by id; unknown ids are passed over. */
+  /** Records of the base by id; unknown ids are skipped. */
   readonly baseRecords: (ids: ReadonlySet<number>) => Promise<readonly ProviderRecord[]>;
 }
 

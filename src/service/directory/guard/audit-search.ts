@@ -8,6 +8,8 @@ export interface QueryOutcome {
   readonly totalCount?: number;
   /** The code of a refusal. */
   readonly code?: string;
+  /** The kind of FHIR resource that was asked for. */
+  readonly resource?: string | undefined;
 }
 
 /**
@@ -26,8 +28,9 @@ export function auditQuery(
   for (const parameter of parameters) {
     const [name, value] = parameter;
     if (auditedPlainly.has(name)) objects[name] = value.slice(0, 40);
-    else if (/^[a-z_0-9]{1,32}$/.test(name)) values.push(parameter);
+    else if (/^[A-Za-z_0-9:-]{1,40}$/.test(name)) values.push(parameter);
   }
+  if (result.resource !== undefined) objects['resource'] = result.resource;
   if (result.shown !== undefined) objects['shown'] = result.shown;
   if (result.totalCount !== undefined) objects['total'] = result.totalCount;
   if (result.code !== undefined) objects['code'] = result.code;
@@ -43,4 +46,14 @@ export function auditQuery(
 }
 
 /** Parameters that say nothing about whom the client looks for. */
-const auditedPlainly: ReadonlySet<string> = new Set(['offset', 'limit', 'sort_by', 'sort_order', 'radius']);
+const auditedPlainly: ReadonlySet<string> = new Set([
+  'offset',
+  'limit',
+  'sort_by',
+  'sort_order',
+  'radius',
+  '_count',
+  '_offset',
+  '_include',
+  '_revinclude',
+]);

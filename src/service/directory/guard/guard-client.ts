@@ -22,6 +22,8 @@ export interface DirectoryLimits {
 export interface ClientGuard {
   /** Takes one request from the client's bucket. */
   take(caller: DirectoryCaller): Taken;
+  /** Throws DIRECTORY_DATA_USE_NOT_ACCEPTED. */
+  admitUse(caller: DirectoryCaller): void;
   /** Throws DIRECTORY_DATA_USE_NOT_ACCEPTED or DIRECTORY_QUOTA_USED. */
   admit(caller: DirectoryCaller): Promise<void>;
   /** Books what the client was shown. */
@@ -57,13 +59,10 @@ export function createClientGuard(options: {
       };
       return buckets.take(client.clientId, 1, own);
     },
-    async admit({ client }) {
-      if (client.dataUseAcceptedAt === undefined) {
-        throw new DirectoryError(
-          'DIRECTORY_DATA_USE_NOT_ACCEPTED',
-          `Client ${client.clientId} has not accepted the data-use rule`,
-        );
-      }
+    admitUse,
+    async admit(caller) {
+      admitUse(caller);
+      const { client } = caller;
       const quota = client.limits.directoryRecordsPerDay ?? limits.recordsPerDay;
       const used = await ledger.used(client.clientId);
       if (used < quota) return;
@@ -78,6 +77,14 @@ export function createClientGuard(options: {
     book: ({ client }, recordCount) => ledger.add(client.clientId, recordCount),
     close: () => ledger.close(),
   };
+}
+
+function admitUse({ client }: DirectoryCaller): void {
+  if (client.dataUseAcceptedAt !== undefined) return;
+  throw new DirectoryError(
+    'DIRECTORY_DATA_USE_NOT_ACCEPTED',
+    `Client ${client.clientId} has not accepted the data-use rule`,
+  );
 }
 
 /** The error for a client whose bucket is empty. */

@@ -1,15 +1,15 @@
 import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 import { totalmem } from 'node:os';
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';
-import { createTaskThreads, threadScript } from '../../../core/threads/index.ts';
+import { createTaskThreads, listMoved, threadScript } from '../../../core/threads/index.ts';
 import type { SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { LiveBlock } from '../store/generation.ts';
 import type { IndexReply, IndexRequest } from './protocol.ts';
 
-/** Builds an index in a thread of its own, so that nobody waits for it. */
+/** Builds an index in its own thread, so that nobody waits for it. */
 export interface IndexThread extends Closable {
-  /** Hands over a block; waits only when the thread is several blocks behind. */
+  /** Hands over a block, whose uncompressed lines are then gone; waits only when the thread is several blocks behind. */
   add(block: LiveBlock): Promise<void>;
   /** Ends the building and, if a path is given, writes the snapshot. */
   finish(snapshotPath?: string): Promise<SharedIndexBytes>;
@@ -24,6 +24,8 @@ export interface IndexThread extends Closable {
 /** Blocks on their way at once: enough to keep both threads busy, few enough to bound memory. */
 const maxUnanswered = 8;
 
+const noBytes = new Uint8Array();
+
 const threadFile = threadScript('thread', import.meta.url);
 
 export function startIndexThread(): IndexThread {
@@ -33,9 +35,9 @@ export function startIndexThread(): IndexThread {
     maxHeapMb: Math.max(4096, Math.floor(totalmem() / 2 ** 21)),
   });
   const underWay: Promise<unknown>[] = [];
-  const ask = async (request: IndexRequest): Promise<IndexReply> => {
+  const ask = async (request: IndexRequest, moved: readonly Uint8Array[] = []): Promise<IndexReply> => {
     try {
-      return await threads.run(request);
+      return await threads.run(request, listMoved(moved));
     } catch (cause) {
       const text = `The index thread failed: ${errorCode(cause)}: ${errorText(cause)}`;
       throw new DirectoryError('DIRECTORY_NOT_READY', text, { cause });
@@ -44,7 +46,11 @@ export function startIndexThread(): IndexThread {
 
   return {
     async add(block) {
-      const sent = ask({ kind: 'block', block });
+      // What is at hand uncompressed need not be compressed and read again.
+      const sent =
+        block.lines === undefined
+          ? ask({ kind: 'block', block })
+          : ask({ kind: 'block', block: { ...block, records: noBytes } }, [block.lines]);
       // A failure is met by whoever settles this block; until then it is not an unhandled one.
       sent.catch(() => {});
       underWay.push(sent);

@@ -9,8 +9,7 @@ import {
   type IndexBuilder,
   type SharedIndexBytes,
 } from '../../../lib/provider-index/index.ts';
-import { addLine, readKeys, readLines } from '../records/block.ts';
-import type { LiveBlock } from '../store/generation.ts';
+import { addEntries } from '../records/block.ts';
 import type { IndexReply, IndexRequest } from './protocol.ts';
 
 // From here on a second thread pays.
@@ -24,7 +23,7 @@ serveTasks(answer, () => []);
 function answer(request: IndexRequest): IndexReply | Promise<IndexReply> {
   switch (request.kind) {
     case 'block':
-      addBlock((builder ??= createIndexBuilder()), request.block);
+      recordCount += addEntries((builder ??= createIndexBuilder()), request.block);
       return { kind: 'taken' };
     case 'finish':
       return finish(request.snapshotPath);
@@ -34,17 +33,6 @@ function answer(request: IndexRequest): IndexReply | Promise<IndexReply> {
       return { kind: 'records', records: findRecords(request.base, request.ids) };
     case 'copy':
       return { kind: 'index', bytes: copyRecords(request.base, request.ids) };
-  }
-}
-
-function addBlock(target: IndexBuilder, block: LiveBlock): void {
-  const keys = readKeys(block);
-  const lines = readLines(block);
-  for (let entry = 0; entry < block.recordCount; entry++) {
-    const id = keys[entry * 4 + 2] ?? 0;
-    if (id === 0 || block.skip?.[entry] === 1) continue;
-    addLine(target, id, lines[entry] ?? '');
-    recordCount++;
   }
 }
 

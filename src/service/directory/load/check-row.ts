@@ -6,9 +6,9 @@ import {
   stateNames,
   type Npi,
 } from '../../../lib/values/index.ts';
-import type { Gazetteer } from '../../../lib/geo/index.ts';
 import { maxFieldLength } from '../limits.ts';
-import { createPlaceTable, type PlaceOfZip } from './place-table.ts';
+import { defaultSource } from '../store/sources.ts';
+import type { PlaceOfZip, PlaceTable } from './place-table.ts';
 import type { RefusalReason, RowDraft, WarningReason } from './row.ts';
 
 /** A row that may be loaded. */
@@ -37,10 +37,10 @@ const controls = /[\u0000-\u001f\u007f]+/g;
 
 /**
  * Checks rows one by one (Decision 0008): refuses what must not be served, repairs what has one reading, and warns
- * about the rest. A record without coordinates gets those of its ZIP code, else those of its city.
+ * about the rest. A record without coordinates gets those of its ZIP code, else those of its city. `keyPrefix`
+ * comes before the keys of the file.
  */
-export function createRowChecker(gazetteer: Gazetteer, warn: Warn): RowChecker {
-  const places = createPlaceTable(gazetteer);
+export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\t'): RowChecker {
   return {
     check(draft) {
       if (draft.isPatient) return 'patient_address';
@@ -58,7 +58,7 @@ export function createRowChecker(gazetteer: Gazetteer, warn: Warn): RowChecker {
       const npi = texts[position.npi] ?? '';
       const refusal = findRefusal(texts, npi, isAscii);
       if (refusal !== undefined) return refusal;
-      const key = keyOf(draft, texts);
+      const key = keyOf(draft, texts, keyPrefix);
       if (!isAscii) warn('not_ascii', draft.line);
       if (npi !== '' && !hasNpiCheckDigit(npi as Npi)) warn('npi_check_digit', draft.line);
       if (!isUsualPhone(texts[position.phone] ?? '')) warn('phone_form', draft.line);
@@ -73,11 +73,17 @@ export function createRowChecker(gazetteer: Gazetteer, warn: Warn): RowChecker {
       if (coordinates === undefined) warn('coordinates_missing', draft.line);
       texts[position.state] = state;
       texts[position.zip] = zip;
+      texts[position.excluded] = isMarked(texts[position.excluded] ?? '') ? 'true' : '';
       texts.push(coordinates ?? '\t');
       return { key, line: texts.join('\t') };
     },
-    keyOf: (draft) => keyOf(draft, draft.texts),
+    keyOf: (draft) => keyOf(draft, draft.texts, keyPrefix),
   };
+}
+
+/** Anything but a plain no is a mark. */
+function isMarked(text: string): boolean {
+  return !/^(?:|0|n|no|false)$/i.test(text);
 }
 
 /** True for printable ASCII: nearly all values, told by a loop that beats a regular expression for short texts. */
@@ -107,11 +113,22 @@ function hasTenDigits(text: string): boolean {
   return true;
 }
 
-// The two kinds of key live in different name spaces, so that a file's key never meets another row's address.
-function keyOf(draft: RowDraft, texts: readonly string[]): string {
+// The two kinds of key live in different name spaces, so that a file's key never meets another row's address; nor do the
+// keys of two sources, which may number their records alike.
+function keyOf(draft: RowDraft, texts: readonly string[], keyPrefix: string): string {
   const key = draft.key.trim();
-  if (key !== '') return `k\t${key}`;
+  if (key !== '') return keyPrefix + key;
   return defaultKey((texts[position.directAddress] ?? '').trim(), (texts[position.npi] ?? '').trim());
+}
+
+/** What comes before the keys of the files of a source. */
+export function keyPrefixOf(sourceName: string): string {
+  return sourceName === defaultSource ? 'k\t' : `s\t${sourceName}\t`;
+}
+
+/** True if a row's key is one of its file's, so that it says nothing of address and NPI. */
+export function isFileKey(key: string): boolean {
+  return !key.startsWith('a\t');
 }
 
 /** The key of a record whose source has no keys of its own. */

@@ -1,18 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { CsvReader } from './csv-reader.ts';
+import { CsvReader, type CsvRow } from './csv-reader.ts';
 
-function readAll(
-  text: string,
-  pieceLength = text.length || 1,
-): { line: number; fields: readonly string[] }[] {
-  const reader = new CsvReader({ delimiter: ',', maxRowLength: 1000 });
+/** What a row was, since the reader has only one object for all of them. */
+function keep({ line, fields, isMisquoted, plain }: CsvRow) {
+  if (plain !== undefined) {
+    const { bytes, spans, fieldCount } = plain;
+    assert.equal(fieldCount, fields.length);
+    const texts = fields.map((_, at) => bytes.toString('latin1', spans[at * 2], spans[at * 2 + 1]));
+    assert.deepEqual(texts, fields);
+  }
+  return { line, fields, ...(isMisquoted ? { isMisquoted } : {}) };
+}
+
+function readAll(text: string, pieceLength = text.length * 4 || 1): ReturnType<typeof keep>[] {
+  const reader = new CsvReader({ delimiter: ',', maxRowBytes: 1000 });
+  const bytes = Buffer.from(text);
   const rows = [];
-  for (let at = 0; at < text.length; at += pieceLength)
-    rows.push(...reader.push(text.slice(at, at + pieceLength)));
-  rows.push(...reader.end());
-  return rows.map(({ line, fields }) => ({ line, fields }));
+  for (let at = 0; at < bytes.length; at += pieceLength)
+    for (const row of reader.push(bytes.subarray(at, at + pieceLength))) rows.push(keep(row));
+  for (const row of reader.end()) rows.push(keep(row));
+  return rows;
 }
 
 test('RFC 4180: quoted fields may hold delimiters, doubled quotes and ends of line; line numbers count them', () => {
@@ -24,7 +33,7 @@ test('RFC 4180: quoted fields may hold delimiters, doubled quotes and ends of li
   ]);
 });
 
-test('empty lines are passed over and counted', () => {
+test('empty lines are skipped and counted', () => {
   assert.deepEqual(readAll('a,b\n\n\nc,d\n'), [
     { line: 1, fields: ['a', 'b'] },
     { line: 4, fields: ['c', 'd'] },
@@ -32,9 +41,7 @@ test('empty lines are passed over and counted', () => {
 });
 
 test('a row with misplaced quotes is reported and the next row is read', () => {
-  const reader = new CsvReader({ delimiter: ',', maxRowLength: 1000 });
-  const rows = [...reader.push('a,b"c\n"x"y,z\nok,"1"\n'), ...reader.end()];
-  assert.deepEqual(rows, [
+  assert.deepEqual(readAll('a,b"c\n"x"y,z\nok,"1"\n'), [
     { line: 1, fields: [], isMisquoted: true },
     { line: 2, fields: [], isMisquoted: true },
     { line: 3, fields: ['ok', '1'] },
@@ -43,13 +50,13 @@ test('a row with misplaced quotes is reported and the next row is read', () => {
 
 test('a quote that is never closed and an endless row break the file', () => {
   assert.throws(() => readAll('a,"b\nc,d\n'), { code: 'DIRECTORY_FILE_BROKEN' });
-  const reader = new CsvReader({ delimiter: ',', maxRowLength: 10 });
-  assert.throws(() => reader.push('a'.repeat(11)), { code: 'DIRECTORY_FILE_BROKEN' });
+  const reader = new CsvReader({ delimiter: ',', maxRowBytes: 10 });
+  assert.throws(() => [...reader.push(Buffer.from('a'.repeat(11)))], { code: 'DIRECTORY_FILE_BROKEN' });
 });
 
 test('columns that are not wanted come as empty texts', () => {
-  const reader = new CsvReader({ delimiter: ',', maxRowLength: 1000, wanted: [false, true] });
-  assert.deepEqual(reader.push('"a","b"\n'), [{ line: 1, fields: ['', 'b'] }]);
+  const reader = new CsvReader({ delimiter: ',', maxRowBytes: 1000, wanted: [false, true] });
+  assert.deepEqual(Array.from(reader.push(Buffer.from('"a","b"\n')), keep), [{ line: 1, fields: ['', 'b'] }]);
 });
 
 test('what is written is read back, however the pieces are cut', () => {
@@ -71,4 +78,35 @@ test('what is written is read back, however the pieces are cut', () => {
       },
     ),
   );
+});
+
+test('rows without quotes are cut at every delimiter and line feed, and a CR before a line feed belongs to it', () => {
+  const unit = fc.constantFrom('a', ',', '\n', '\r', '\r\n', ' ', 'é', '\u{1f600}', '\u0001');
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 30 }), fc.integer({ min: 1, max: 9 }), (text, pieceLength) => {
+      const lines = text.split('\n').map((line) => line.replace(/\r$/, ''));
+      const expected = lines.flatMap((line, at) =>
+        line === '' ? [] : [{ line: at + 1, fields: line.split(',') }],
+      );
+      assert.deepEqual(readAll(text, pieceLength), expected);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('bytes that are not UTF-8 become replacement characters, in rows with and without quotes', () => {
+  const reader = new CsvReader({ delimiter: ',', maxRowBytes: 1000 });
+  const bytes = Buffer.from('a\xff,b\n"\xe2\x82",c\n', 'latin1');
+  assert.deepEqual(Array.from(reader.push(bytes), keep), [
+    { line: 1, fields: ['a\ufffd', 'b'] },
+    { line: 2, fields: ['\ufffd', 'c'] },
+  ]);
+});
+
+test('a row of very many columns is read', () => {
+  const values = Array.from({ length: 1000 }, (_, at) => String(at % 10));
+  const reader = new CsvReader({ delimiter: ',', maxRowBytes: 10_000 });
+  assert.deepEqual(Array.from(reader.push(Buffer.from(`${values.join(',')}\n`)), keep), [
+    { line: 1, fields: values },
+  ]);
 });

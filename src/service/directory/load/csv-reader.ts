@@ -1,129 +1,180 @@
+import { viewAsBuffer } from '../../../core/index.ts';
 import { DirectoryError } from '../errors.ts';
 
-/** One row of the file. `line` is the number of its first line, starting at 1. */
+/** One row of a table. The reader has one such object, which is the next row as soon as that is read. */
 export interface CsvRow {
+  /** The number of its first line, starting at 1. */
   readonly line: number;
+  /** The values as texts, made when they are asked for; columns that are not wanted may be empty texts. */
   readonly fields: readonly string[];
-  /** Set when quotes are out of place; `fields` is then empty. */
-  readonly isMisquoted?: true;
-  /** Set on the last row when the file ends without an end of line. */
-  readonly isUnended?: true;
+  /** True if quotes are out of place; there are no fields then. */
+  readonly isMisquoted?: boolean;
+  /** True for the last row when the file ends without an end of line. */
+  readonly isUnended?: boolean;
+  /** The same values as bytes, if the row is printable ASCII without quotes. */
+  readonly plain?: PlainRow | undefined;
+}
+
+/** A row as bytes: field `n` is `bytes` from `spans[2n]` up to `spans[2n + 1]`. */
+export interface PlainRow {
+  readonly bytes: Buffer;
+  readonly spans: Uint32Array;
+  readonly fieldCount: number;
 }
 
 export interface CsvOptions {
   readonly delimiter: string;
-  readonly maxRowLength: number;
-  /** Columns whose values are wanted, by position; others come as empty texts, which saves time in wide files. */
+  readonly maxRowBytes: number;
+  /** Columns whose values are wanted, by position; others may come as empty texts, which saves time in wide files. */
   readonly wanted?: readonly boolean[];
   /** The number of the first line; 1 unless told. */
   readonly firstLine?: number;
 }
 
 /**
- * Reads comma-separated text (RFC 4180) in pieces as they arrive: quoted fields may hold delimiters, doubled quotes
- * and ends of line; ends of line are LF or CRLF. A row with misplaced quotes is reported and reading goes on with
- * the next line. Throws DIRECTORY_FILE_BROKEN for an endless row or a quote that is never closed.
+ * Reads comma-separated UTF-8 (RFC 4180) in pieces as they arrive: quoted fields may hold delimiters, doubled quotes
+ * and ends of line; ends of line are LF or CRLF. Bytes that are not UTF-8 become U+FFFD. A row with misplaced quotes is
+ * reported and reading goes on with the next line. Throws DIRECTORY_FILE_BROKEN for an endless row or a quote that is
+ * never closed.
  */
 export class CsvReader {
-  #rest = '';
+  #rest: Buffer = Buffer.alloc(0);
   #line: number;
-  readonly #options: CsvOptions;
+  readonly #maxRowBytes: number;
+  readonly #delimiter: number;
+  readonly #kinds: Uint8Array;
+  readonly #row: RowView;
 
-  constructor(options: CsvOptions) {
-    this.#options = options;
-    this.#line = options.firstLine ?? 1;
+  constructor({ delimiter, maxRowBytes, wanted, firstLine }: CsvOptions) {
+    this.#line = firstLine ?? 1;
+    this.#maxRowBytes = maxRowBytes;
+    this.#delimiter = delimiter.charCodeAt(0);
+    this.#kinds = kindsFor(this.#delimiter);
+    this.#row = new RowView(delimiter, wanted);
   }
 
-  /** The rows that are complete after this piece. */
-  push(piece: string): CsvRow[] {
-    return this.#read(this.#rest === '' ? piece : this.#rest + piece, false);
+  /** The rows that are complete after this piece, one after the other; to be read to the end before the next piece. */
+  push(piece: Uint8Array): Generator<CsvRow> {
+    const bytes = viewAsBuffer(piece);
+    return this.#read(this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]), false);
   }
 
   /** The last row, if the file does not end with an end of line. */
-  end(): CsvRow[] {
-    return this.#rest === '' ? [] : this.#read(this.#rest, true);
+  end(): Generator<CsvRow> {
+    return this.#read(this.#rest, true);
   }
 
-  #read(text: string, isLast: boolean): CsvRow[] {
-    const rows: CsvRow[] = [];
+  *#read(bytes: Buffer, isLast: boolean): Generator<CsvRow> {
+    const row = this.#row;
+    row.bytes = bytes;
     let position = 0;
-    let quote = text.indexOf('"');
-    while (position < text.length) {
-      let end = text.indexOf('\n', position);
-      const isUnended = end < 0;
-      if (isUnended && !isLast) break;
-      if (isUnended) end = text.length;
-      if (quote >= 0 && quote < position) quote = text.indexOf('"', position);
-      if (quote < 0 || quote > end) {
-        const line = text.slice(position, text.charCodeAt(end - 1) === carriageReturn ? end - 1 : end);
-        if (line !== '') this.#add(rows, line.split(this.#options.delimiter), isUnended);
-        this.#line++;
-        position = end + 1;
-      } else {
-        const next = this.#readQuoted(text, position, isLast, rows);
-        if (next < 0) break;
-        position = next;
+    while (position < bytes.length) {
+      let end = this.#scan(bytes, position);
+      if (end === quoted) {
+        const start = position;
+        row.isPlain = false;
+        position = this.#readQuoted(bytes, position, isLast);
+        if (position >= 0) yield row;
+        else {
+          position = start;
+          break;
+        }
+        continue;
       }
+      const isUnended = end === bytes.length;
+      if (isUnended && !isLast) break;
+      const next = end + 1;
+      if (end > position && bytes[end - 1] === carriageReturn) end--;
+      if (end > position) {
+        row.settle(this.#line, position, end, isUnended);
+        yield row;
+      }
+      this.#line++;
+      position = next;
     }
-    this.#rest = position >= text.length ? '' : text.slice(position);
-    if (this.#rest.length > this.#options.maxRowLength) this.#fail('is longer than any row may be');
-    return rows;
+    this.#rest = position >= bytes.length ? bytes.subarray(0, 0) : bytes.subarray(position);
+    if (this.#rest.length > this.#maxRowBytes) this.#fail('is longer than any row may be');
   }
 
-  #add(rows: CsvRow[], fields: readonly string[], isUnended: boolean): void {
-    rows.push(isUnended ? { line: this.#line, fields, isUnended } : { line: this.#line, fields });
+  /** Finds the fields of a row without quotes. Returns where its line ends, or `quoted` if it has a quote. */
+  #scan(bytes: Uint8Array, start: number): number {
+    const row = this.#row;
+    const kinds = this.#kinds;
+    let { spans } = row;
+    let next = 1;
+    let isPlain = true;
+    let at = start;
+    spans[0] = start;
+    for (; at < bytes.length; at++) {
+      const kind = kinds[bytes[at] as number] as number;
+      if (kind === printable) continue;
+      if (kind === delimiterKind) {
+        if (next + 3 > spans.length) spans = row.enlarge();
+        spans[next] = at;
+        spans[next + 1] = at + 1;
+        next += 2;
+      } else if (kind === lineFeedKind) break;
+      else if (kind === quoteKind) return quoted;
+      else if (kind !== carriageReturnKind || bytes[at + 1] !== lineFeed) isPlain = false;
+    }
+    spans[next] = at > start && bytes[at - 1] === carriageReturn ? at - 1 : at;
+    row.fieldCount = (next + 1) / 2;
+    row.isPlain = isPlain;
+    return at;
   }
 
-  /** Reads one row that has quotes; returns where the next one starts, or -1 if the text ends inside it. */
-  #readQuoted(text: string, start: number, isLast: boolean, rows: CsvRow[]): number {
-    const { delimiter, wanted } = this.#options;
+  /** Reads one row that has quotes; returns where the next one starts, or -1 if the bytes end inside it. */
+  #readQuoted(bytes: Buffer, start: number, isLast: boolean): number {
+    const row = this.#row;
     const fields: string[] = [];
     let lines = 1;
     let position = start;
     for (;;) {
-      const isWanted = wanted === undefined || wanted[fields.length] === true;
+      const isWanted = row.isWanted(fields.length);
       let end: number;
-      if (text.charCodeAt(position) === quoteCode) {
-        const close = findClosingQuote(text, position + 1);
+      if (bytes[position] === quote) {
+        const close = findClosingQuote(bytes, position + 1);
         if (close < 0) {
           if (isLast) this.#fail('has a quote that is never closed');
           return -1;
         }
-        if (close + 1 >= text.length && !isLast) return -1;
-        const value = isWanted ? text.slice(position + 1, close) : '';
+        if (close + 1 >= bytes.length && !isLast) return -1;
+        const value = isWanted ? bytes.toString('utf8', position + 1, close) : '';
         fields.push(value.includes('"') ? value.replaceAll('""', '"') : value);
-        if (isWanted && value.includes('\n')) lines += countLineEnds(value);
+        lines += countLineFeeds(bytes, position + 1, close);
         end = close + 1;
       } else {
-        end = findFieldEnd(text, position, delimiter);
-        if (end >= text.length && !isLast) return -1;
-        const stop =
-          text[end] === '\n' && text.charCodeAt(end - 1) === carriageReturn && end > position ? end - 1 : end;
-        const value = text.slice(position, stop);
-        if (value.includes('"')) return this.#skipMisquoted(text, position, isLast, rows, lines);
-        fields.push(isWanted ? value : '');
+        end = findFieldEnd(bytes, position, this.#delimiter);
+        if (end >= bytes.length && !isLast) return -1;
+        const isCut = bytes[end] === lineFeed && end > position && bytes[end - 1] === carriageReturn;
+        const stop = isCut ? end - 1 : end;
+        if (bytes.subarray(position, stop).includes(quote))
+          return this.#skipMisquoted(bytes, position, isLast, lines);
+        fields.push(isWanted ? bytes.toString('utf8', position, stop) : '');
       }
-      if (text[end] === delimiter) {
+      if (bytes[end] === this.#delimiter) {
         position = end + 1;
         continue;
       }
-      if (text.charCodeAt(end) === carriageReturn) {
-        if (end + 1 >= text.length && !isLast) return -1;
+      if (bytes[end] === carriageReturn) {
+        if (end + 1 >= bytes.length && !isLast) return -1;
         end++;
       }
-      if (end < text.length && text[end] !== '\n') return this.#skipMisquoted(text, end, isLast, rows, lines);
-      this.#add(rows, fields, end >= text.length);
+      if (end < bytes.length && bytes[end] !== lineFeed)
+        return this.#skipMisquoted(bytes, end, isLast, lines);
+      row.settleFields(this.#line, fields, end >= bytes.length);
       this.#line += lines;
       return end + 1;
     }
   }
 
-  #skipMisquoted(text: string, from: number, isLast: boolean, rows: CsvRow[], lines: number): number {
-    const end = text.indexOf('\n', from);
+  #skipMisquoted(bytes: Buffer, from: number, isLast: boolean, lines: number): number {
+    const end = bytes.indexOf(lineFeed, from);
     if (end < 0 && !isLast) return -1;
-    rows.push({ line: this.#line, fields: [], isMisquoted: true });
+    this.#row.settleFields(this.#line, [], false);
+    this.#row.isMisquoted = true;
     this.#line += lines;
-    return end < 0 ? text.length : end + 1;
+    return end < 0 ? bytes.length : end + 1;
   }
 
   #fail(what: string): never {
@@ -131,24 +182,99 @@ export class CsvReader {
   }
 }
 
-const quoteCode = 0x22;
+class RowView implements CsvRow, PlainRow {
+  line = 0;
+  isMisquoted = false;
+  isUnended = false;
+  isPlain = false;
+  fieldCount = 0;
+  bytes: Buffer = Buffer.alloc(0);
+  spans = new Uint32Array(128);
+  #start = 0;
+  #end = 0;
+  #fields: readonly string[] | undefined;
+  readonly #delimiter: string;
+  readonly #wanted: readonly boolean[] | undefined;
+
+  constructor(delimiter: string, wanted: readonly boolean[] | undefined) {
+    this.#delimiter = delimiter;
+    this.#wanted = wanted;
+  }
+
+  get plain(): PlainRow | undefined {
+    return this.isPlain ? this : undefined;
+  }
+
+  get fields(): readonly string[] {
+    this.#fields ??= this.bytes.toString('utf8', this.#start, this.#end).split(this.#delimiter);
+    return this.#fields;
+  }
+
+  isWanted(column: number): boolean {
+    return this.#wanted === undefined || this.#wanted[column] === true;
+  }
+
+  /** The row is what was scanned. */
+  settle(line: number, start: number, end: number, isUnended: boolean): void {
+    this.line = line;
+    this.#start = start;
+    this.#end = end;
+    this.#fields = undefined;
+    this.isUnended = isUnended;
+    this.isMisquoted = false;
+  }
+
+  settleFields(line: number, fields: readonly string[], isUnended: boolean): void {
+    this.settle(line, 0, 0, isUnended);
+    this.#fields = fields;
+    this.fieldCount = fields.length;
+  }
+
+  enlarge(): Uint32Array<ArrayBuffer> {
+    const larger = new Uint32Array(this.spans.length * 2);
+    larger.set(this.spans);
+    this.spans = larger;
+    return larger;
+  }
+}
+
+const quote = 0x22;
 const carriageReturn = 0x0d;
+const lineFeed = 0x0a;
+const quoted = -1;
 
-function findClosingQuote(text: string, from: number): number {
-  let quote = text.indexOf('"', from);
-  while (quote >= 0 && text.charCodeAt(quote + 1) === quoteCode) quote = text.indexOf('"', quote + 2);
-  return quote;
+const printable = 0;
+const delimiterKind = 1;
+const lineFeedKind = 2;
+const quoteKind = 3;
+const carriageReturnKind = 4;
+const otherKind = 5;
+
+function kindsFor(delimiter: number): Uint8Array {
+  const kinds = Uint8Array.from({ length: 256 }, (_, byte) =>
+    byte < 0x20 || byte > 0x7e ? otherKind : printable,
+  );
+  kinds[lineFeed] = lineFeedKind;
+  kinds[quote] = quoteKind;
+  kinds[carriageReturn] = carriageReturnKind;
+  kinds[delimiter] = delimiterKind;
+  return kinds;
 }
 
-function findFieldEnd(text: string, from: number, delimiter: string): number {
-  const comma = text.indexOf(delimiter, from);
-  const lineEnd = text.indexOf('\n', from);
-  if (comma < 0) return lineEnd < 0 ? text.length : lineEnd;
-  return lineEnd >= 0 && lineEnd < comma ? lineEnd : comma;
+function findClosingQuote(bytes: Buffer, from: number): number {
+  let at = bytes.indexOf(quote, from);
+  while (at >= 0 && bytes[at + 1] === quote) at = bytes.indexOf(quote, at + 2);
+  return at;
 }
 
-function countLineEnds(text: string): number {
+function findFieldEnd(bytes: Buffer, from: number, delimiter: number): number {
+  let at = from;
+  while (at < bytes.length && bytes[at] !== delimiter && bytes[at] !== lineFeed) at++;
+  return at;
+}
+
+function countLineFeeds(bytes: Uint8Array, from: number, to: number): number {
   let count = 0;
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++;
+  for (let at = from; at < to; at++) if (bytes[at] === lineFeed) count++;
   return count;
 }

@@ -3,11 +3,13 @@ import { reserveIds, storeBlocks, type BegunLoad } from '../store/loads.ts';
 import { seedOf } from '../store/provisioned.ts';
 import type { LoadKind } from '../store/tables.ts';
 import { BlockWriter, type Block } from '../records/block.ts';
-import { createRowChecker, type RowChecker } from './check-row.ts';
+import { createRowChecker, isFileKey, keyPrefixOf, type RowChecker } from './check-row.ts';
 import type { ImportContext } from './context.ts';
-import type { CsvRow } from './csv-reader.ts';
-import { hashText, type TextHash } from '../records/hash-text.ts';
+import type { CsvRow, PlainRow } from './csv-reader.ts';
+import { hashAscii, hashText, type TextHash } from '../records/hash-text.ts';
 import type { KeyTable } from '../records/key-table.ts';
+import { createOrdinaryRows, lineOverhead, type OrdinaryRows } from './ordinary-rows.ts';
+import { createPlaceTable } from './place-table.ts';
 import type { InputPlan } from './plan-input.ts';
 import type { ReportBuilder } from './quality-report.ts';
 import type { RefusalReason, RowDraft } from './row.ts';
@@ -22,6 +24,8 @@ export interface EntryWriterOptions {
   readonly onBlock?: ((block: Block) => Promise<void>) | undefined;
 }
 
+// The first letter of a key that is not a file's (check-row.ts).
+const addressKeyByte = 0x61;
 /** Ids are reserved in portions; what is left over at the end goes back. */
 const idsPerReservation = 65_536;
 /** One row stands for at most so many records, so that it never runs out of ids in between. */
@@ -33,11 +37,14 @@ const blocksPerTransaction = 4;
 export class EntryWriter {
   readonly #options: EntryWriterOptions;
   readonly #known: KeyTable;
+  readonly #elsewhere: KeyTable | undefined;
   readonly #checker: RowChecker;
+  readonly #ordinary: OrdinaryRows | undefined;
   readonly #writer = new BlockWriter(blockRecordCount);
   readonly #seed: { readonly low: number; readonly high: number };
   readonly #hash: TextHash = { low: 0, high: 0 };
   readonly #sum: TextHash = { low: 0, high: 0 };
+  #key = Buffer.alloc(0);
   readonly #waiting: Block[] = [];
   #nextId = 0;
   #endId = 0;
@@ -46,15 +53,21 @@ export class EntryWriter {
   metCount = 0;
   blockCount = 0;
   entryCount = 0;
+  /** Whether a record is known by a key of the file. */
+  hasFileKeys = false;
 
-  constructor(options: EntryWriterOptions, known: KeyTable) {
+  /** `elsewhere` has the records of other sources, whose ids new records of the same key take over. */
+  constructor(options: EntryWriterOptions, known: KeyTable, elsewhere?: KeyTable) {
     this.#options = options;
     this.#known = known;
+    this.#elsewhere = elsewhere;
     this.knownCount = known.size;
     this.#seed = seedOf(options.load.secret);
-    this.#checker = createRowChecker(options.context.gazetteer, (reason, line) =>
-      options.report.warn(reason, line),
-    );
+    const places = createPlaceTable(options.context.gazetteer);
+    const keyPrefix = keyPrefixOf(options.load.source.name);
+    this.#checker = createRowChecker(places, (reason, line) => options.report.warn(reason, line), keyPrefix);
+    const { plainColumns } = options.plan.format;
+    if (plainColumns !== undefined) this.#ordinary = createOrdinaryRows(plainColumns, places, keyPrefix);
   }
 
   get unusedIds(): { readonly first: number; readonly end: number } {
@@ -68,8 +81,9 @@ export class EntryWriter {
 
   addRow(row: CsvRow): void {
     const { plan, report } = this.#options;
+    if (row.plain !== undefined && this.#putOrdinary(row.plain, row.line)) return;
     const drafts = plan.format.read(row.fields, row.line);
-    if (drafts.length === 0) report.passedOver++;
+    if (drafts.length === 0) report.skipped++;
     for (const draft of drafts) {
       const refusal = isRemoval(draft) ? this.#remove(draft) : this.#put(draft);
       if (refusal !== undefined) report.refuse(refusal, draft.line);
@@ -80,7 +94,7 @@ export class EntryWriter {
   async settle(): Promise<void> {
     await this.#store();
     if (this.#endId - this.#nextId >= spareIds) return;
-    // The rest of the old range is given up only when others have taken ids in between.
+    // The rest of the old range is abandoned only when others have taken ids in between.
     const first = await reserveIds(this.#options.context.storage, idsPerReservation);
     if (first !== this.#endId) this.#nextId = first;
     this.#endId = first + idsPerReservation;
@@ -115,30 +129,61 @@ export class EntryWriter {
     const { low: seedLow, high: seedHigh } = this.#seed;
     hashText(checked.key, seedLow, seedHigh, this.#hash);
     hashText(checked.line, seedLow, seedHigh, this.#sum);
+    this.hasFileKeys ||= isFileKey(checked.key);
+    const id = this.#enterKey();
+    if (id === undefined) return 'duplicate';
+    const { low, high } = this.#hash;
+    this.#writer.add(low, high, id, this.#sum.low, checked.line);
+    if (this.#writer.isFull) this.#closeBlock();
+    return undefined;
+  }
+
+  /** False if the checker has to see the row. */
+  #putOrdinary(row: PlainRow, line: number): boolean {
+    if (this.#ordinary === undefined) return false;
+    const rowBytes = (row.spans[row.fieldCount * 2 - 1] as number) - (row.spans[0] as number);
+    const bytes = this.#writer.reserve(rowBytes + lineOverhead);
+    const start = this.#writer.lineStart;
+    const end = this.#ordinary.write(row, bytes, start);
+    if (end < 0) return false;
+    if (this.#key.length < rowBytes + lineOverhead) this.#key = Buffer.alloc((rowBytes + lineOverhead) * 2);
+    const { low: seedLow, high: seedHigh } = this.#seed;
+    hashAscii(this.#key, 0, this.#ordinary.writeKey(row, this.#key), seedLow, seedHigh, this.#hash);
+    hashAscii(bytes, start, end, seedLow, seedHigh, this.#sum);
+    this.hasFileKeys ||= this.#key[0] !== addressKeyByte;
+    const id = this.#enterKey();
+    if (id === undefined) this.#options.report.refuse('duplicate', line);
+    else {
+      const { low, high } = this.#hash;
+      this.#writer.addWritten(low, high, id, this.#sum.low, end);
+      if (this.#writer.isFull) this.#closeBlock();
+    }
+    return true;
+  }
+
+  /** The id of the record whose key and line were hashed last; undefined if an earlier row had the key. */
+  #enterKey(): number | undefined {
     const { report } = this.#options;
     const { low, high } = this.#hash;
     const sum = this.#sum.low;
     const slot = this.#known.find(low, high);
     if (slot < 0) {
-      const id = this.#nextId++;
+      const id = this.#findElsewhere(low, high) ?? this.#nextId++;
       this.#known.add(low, high, id, sum, true);
-      this.#addEntry(id, sum, checked.line);
       report.added++;
-      return undefined;
+      return id;
     }
-    if (this.#known.isSeenAt(slot)) return 'duplicate';
+    if (this.#known.isSeenAt(slot)) return undefined;
     this.#known.markSeen(slot);
     this.metCount++;
     if (this.#known.sumAt(slot) === sum) report.unchanged++;
     else report.changed++;
-    this.#addEntry(this.#known.idAt(slot), sum, checked.line);
-    return undefined;
+    return this.#known.idAt(slot);
   }
 
-  /** Under the key that was hashed last. */
-  #addEntry(id: number, sum: number, line: string): void {
-    this.#writer.add(this.#hash.low, this.#hash.high, id, sum, line);
-    if (this.#writer.isFull) this.#closeBlock();
+  #findElsewhere(low: number, high: number): number | undefined {
+    const slot = this.#elsewhere?.find(low, high) ?? -1;
+    return slot < 0 ? undefined : this.#elsewhere?.idAt(slot);
   }
 
   #remove(draft: RowDraft): RefusalReason | undefined {
@@ -169,7 +214,7 @@ export class EntryWriter {
   /** NPPES names deactivated providers in its full file too, where leaving them out is all there is to do. */
   #passOverRemoval(): RefusalReason | undefined {
     if (this.#options.plan.format.name !== 'nppes') return 'removal_in_full_load';
-    this.#options.report.passedOver++;
+    this.#options.report.skipped++;
     return undefined;
   }
 }

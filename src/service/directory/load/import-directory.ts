@@ -1,13 +1,25 @@
 import { errorCode, errorText } from '../../../core/index.ts';
 import { DirectoryError } from '../errors.ts';
+import { changesBeforeRebuild } from '../limits.ts';
 import { loadAlone } from '../store/load-lock.ts';
 import { activateLoad, beginLoad, failLoad, type BegunLoad } from '../store/loads.ts';
 import { forgetRemovals, retireGenerations } from '../store/clear-loads.ts';
-import type { LoadKind } from '../store/tables.ts';
+import { giveUpMerge, mergeSources } from '../merge/merge-sources.ts';
+import {
+  defaultSource,
+  insertSource,
+  nationalSource,
+  type SourceChain,
+  type ToServe,
+} from '../store/sources.ts';
+import type { ExportRight, LoadKind, LoadRow } from '../store/tables.ts';
 import type { ImportContext } from './context.ts';
 import type { TaxonomyNames } from './formats/nppes.ts';
-import { indexGeneration, indexStream, type StoredLoad } from './index-load.ts';
+import { chainOf, indexStream, settleIncrement, type IndexStream, type StoredLoad } from './index-load.ts';
+import { indexServed, indexWhole } from './index-served.ts';
 import { loadRows, type LoadedRows } from './load-rows.ts';
+import type { Release } from './npd/open-release.ts';
+import { planRelease } from './npd/plan-release.ts';
 import type { InputFile } from './open-input.ts';
 import { planInput, type InputPlan } from './plan-input.ts';
 import { createProgress, type ProgressListener, type ProgressMeter } from './progress.ts';
@@ -15,7 +27,13 @@ import { ReportBuilder, type LoadReport } from './quality-report.ts';
 
 export interface ImportRequest {
   readonly files: readonly InputFile[];
+  /** A release of the national directory, instead of files. */
+  readonly release?: Release | undefined;
   readonly kind: LoadKind;
+  /** The source that the load belongs to, made if it is not there; without one `npd` for a release, else `default` (Decision 0025). */
+  readonly sourceName?: string | undefined;
+  /** Changes the source's export right. */
+  readonly exportRight?: ExportRight | undefined;
   /** Provider taxonomy names for NPPES. */
   readonly taxonomy?: TaxonomyNames | undefined;
   /** Largest part of the rows that may be refused, 0 to 1; more of them give the load up. Unlimited if absent. */
@@ -26,34 +44,45 @@ export interface ImportRequest {
 /**
  * Loads a directory from files (Decision 0008): parse, check, store in blocks and index at the same time, then make
  * the new generation the active one in a single transaction. Until then, and after any failure, the old one serves.
- * Throws DirectoryError; the report of a load that was given up is kept.
+ * Throws DirectoryError; the report of a load that was abandoned is kept.
  */
 export async function importDirectory(context: ImportContext, request: ImportRequest): Promise<LoadReport> {
   const startedAtMs = context.clock.now().getTime();
-  const progress = createProgress(request.files, request.onProgress);
-  const plan = await planInput({
-    files: request.files,
-    taxonomy: request.taxonomy,
-    onBytes: progress.onBytes,
-  });
-  const naming = { kind: request.kind, format: plan.format.name, source: plan.file.name };
+  const { files, taxonomy } = request;
+  const sized = request.release === undefined ? files : Object.values(request.release.files);
+  const progress = createProgress(sized, request.onProgress);
+  const { onBytes } = progress;
+  const plan =
+    request.release === undefined
+      ? await planInput({ files, taxonomy, onBytes })
+      : planRelease({ release: request.release, taxonomy, onBytes });
+  const sourceName = request.sourceName ?? (request.release === undefined ? defaultSource : nationalSource);
+  const naming = { kind: request.kind, format: plan.format.name, source: plan.file.name, sourceName };
   const report = new ReportBuilder();
   const finishReport = (recordCount: number, failure?: string): LoadReport => {
     const seconds = (context.clock.now().getTime() - startedAtMs) / 1000;
-    return report.build({ ...naming, recordCount, seconds, ...(failure === undefined ? {} : { failure }) });
+    const described = plan.describeRelease?.();
+    const failed = failure === undefined ? {} : { failure };
+    const release = described === undefined ? {} : { release: described };
+    return report.build({ ...naming, recordCount, seconds, ...release, ...failed });
   };
   try {
     return await loadAlone(context, async () => {
-      const load = await beginLoad(context.storage, context.clock, naming);
+      const load = await beginLoad(context.storage, context.clock, naming, request.exportRight);
+      let merge: LoadRow | undefined;
       try {
         const run = { context, request, load, plan, report, progress };
-        const { unusedIds, recordCount, ...stored } = await storeAndIndex(run);
+        const { unusedIds, recordCount, served, ...stored } = await storeAndIndex(run, (begun) => {
+          merge = begun;
+        });
         progress.enter('activating');
         const finished = finishReport(recordCount);
-        await activateLoad(context, { load, report: finished, unusedIds, ...stored });
+        const servedId = served.chain[0]?.id ?? null;
+        await activateLoad(context, { load, report: finished, unusedIds, servedId, merge, ...stored });
         progress.enter('done');
         return finished;
       } catch (error) {
+        if (merge !== undefined) await giveUpMerge(context.storage, merge.id);
         await failLoad(context.storage, context.clock, load.id, finishReport(0, errorText(error)));
         throw error;
       }
@@ -74,20 +103,92 @@ interface LoadRun {
   readonly progress: ProgressMeter;
 }
 
-/** A full load is indexed while it is read; a large increment afterwards, together with what it builds upon. */
-async function storeAndIndex({ context, request, ...run }: LoadRun): Promise<StoredLoad & LoadedRows> {
+/** A load that is stored, with what is to be served once it is active. */
+type ReadyLoad = StoredLoad & LoadedRows & { readonly served: ToServe };
+
+/**
+ * A full load is indexed while it is read, if it is served as it is or with few changes; else what is served is indexed
+ * afterwards. `onMerge` hears of a merge that is stored, and must be removed if it is not activated.
+ */
+async function storeAndIndex(
+  { context, request, ...run }: LoadRun,
+  onMerge: (merge: LoadRow) => void,
+): Promise<ReadyLoad> {
   const { kind } = request;
   const { load, report, progress } = run;
-  const stream = kind === 'full' ? indexStream(context, load) : undefined;
+  const stream = kind === 'full' && isIndexedAlone(context, load) ? indexStream(context, load) : undefined;
   try {
     const rows = await loadRows({ ...run, context, kind, onBlock: stream?.add });
     checkResult(report, kind, request.maxRefusedShare);
+    const stored = await settleBlocks(run, context, kind, rows, stream);
+    const ready = { ...rows, ...stored };
+    const served = await serveLoad(context, load, ready, progress);
+    if (served.merge !== undefined) onMerge(served.merge);
     progress.enter('indexing');
-    const stored = await (stream?.finish(rows) ?? indexGeneration(context, load, rows));
-    return { ...rows, ...stored };
+    if (stream === undefined || served.merge !== undefined) await indexReady(context, load, ready, served);
+    return { ...ready, served };
   } finally {
     await stream?.close();
   }
+}
+
+async function settleBlocks(
+  { load, progress }: Pick<LoadRun, 'load' | 'progress'>,
+  context: ImportContext,
+  kind: LoadKind,
+  rows: LoadedRows,
+  stream: IndexStream | undefined,
+): Promise<StoredLoad> {
+  progress.enter('indexing');
+  if (kind === 'incremental') return settleIncrement(context, load, rows);
+  const { blockCount, hasFileKeys } = rows;
+  return (await stream?.finish(rows)) ?? { parentId: null, blockCount, hasFileKeys };
+}
+
+/** What the sources together say once the load is active. */
+async function serveLoad(
+  context: ImportContext,
+  load: BegunLoad,
+  ready: StoredLoad & LoadedRows,
+  progress: ProgressMeter,
+): Promise<ToServe> {
+  const chain = chainOf(load, ready);
+  const rows = insertSource(
+    load.sources.map(({ source }) => source),
+    load.source,
+  );
+  const after = rows.map((source): SourceChain => ({
+    source,
+    chain:
+      source.name === load.source.name
+        ? chain
+        : (load.sources.find((one) => one.source.name === source.name)?.chain ?? []),
+  }));
+  if (othersOf(load).length > 0) progress.enter('merging');
+  const served = await mergeSources(context, load, after);
+  // Served as it is, the load counts with its own entries.
+  return served.chain[0]?.id === load.id ? { ...served, entryCount: ready.entryCount } : served;
+}
+
+async function indexReady(
+  context: ImportContext,
+  load: BegunLoad,
+  { parentId }: StoredLoad,
+  served: ToServe,
+): Promise<void> {
+  const isCopied = served.chain[0]?.id === load.id && parentId === null;
+  if (isCopied) await indexWhole(context, served.chain, load);
+  else if (served.chain[0]?.id !== load.served[0]?.id) await indexServed(context, served, load);
+}
+
+function othersOf({ sources, source }: BegunLoad): readonly SourceChain[] {
+  return sources.filter((other) => other.source.name !== source.name && other.chain.length > 0);
+}
+
+/** Whether an index of the load alone is an index to serve from, or one of which what is served is few changes away. */
+function isIndexedAlone(context: ImportContext, load: BegunLoad): boolean {
+  const others = othersOf(load).reduce((sum, { chain }) => sum + (chain[0]?.record_count ?? 0), 0);
+  return others <= (context.changesBeforeRebuild ?? changesBeforeRebuild);
 }
 
 /** Clearing away what is no longer needed must not make a load fail that is already active. */

@@ -1,14 +1,12 @@
-import { indexStored } from '../index-thread/index-stored.ts';
 import { startIndexThread } from '../index-thread/start-index-thread.ts';
 import { maxChainLength } from '../limits.ts';
 import { countEntries, readGeneration, withSkips } from '../store/generation.ts';
 import { storeBlocks, type BegunLoad } from '../store/loads.ts';
 import { readProvisioned } from '../store/provisioned.ts';
-import { openSnapshotFiles } from '../store/snapshot-files.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
 import { BlockWriter, readKeys, readLines, type Block } from '../records/block.ts';
 import type { ImportContext } from './context.ts';
-import { isServedAsChanges } from './is-served-as-changes.ts';
+import { snapshotPathOf } from './index-served.ts';
 import { KeyTable } from '../records/key-table.ts';
 import type { LoadedRows } from './load-rows.ts';
 
@@ -16,6 +14,7 @@ import type { LoadedRows } from './load-rows.ts';
 export interface StoredLoad {
   readonly parentId: number | null;
   readonly blockCount: number;
+  readonly hasFileKeys: boolean;
 }
 
 export interface IndexStream {
@@ -40,46 +39,22 @@ export function indexStream(context: ImportContext, load: BegunLoad): IndexStrea
     },
     async finish(result) {
       await ready;
-      await thread.finish(snapshotPathOf(context, load));
-      return { parentId: null, blockCount: result.blockCount };
+      await thread.finish(snapshotPathOf(context, load.id, load));
+      return { parentId: null, blockCount: result.blockCount, hasFileKeys: result.hasFileKeys };
     },
     close: () => thread.close(),
   };
 }
 
-/**
- * Indexes a generation that an increment has made, after its last row is stored. After a small one there is nothing to
- * do: whoever serves adds it to the index of an older load.
- */
-export async function indexGeneration(
+/** After the last row of an increment is stored: copies what it builds upon where that is worth it. */
+export async function settleIncrement(
   context: ImportContext,
   load: BegunLoad,
   result: LoadedRows,
 ): Promise<StoredLoad> {
-  const isCopied = await isWorthCopying(context, load, result);
-  const stored = isCopied
-    ? await copyGeneration(context, load, result)
-    : { parentId: load.chain[0]?.id ?? null, blockCount: result.blockCount };
-  if (isCopied || !(await isServedAsChanges(context, load, result))) await indexWhole(context, load, result);
-  return stored;
-}
-
-async function indexWhole(context: ImportContext, load: BegunLoad, result: LoadedRows): Promise<void> {
-  const chain: LoadRow[] = [asRow(load, result.blockCount), ...load.chain];
-  const thread = startIndexThread();
-  try {
-    await indexStored(context.storage, thread, chain, load.secret, snapshotPathOf(context, load));
-  } finally {
-    await thread.close();
-  }
-}
-
-/**
- * The snapshot bears the revision that the load began with: hosted records were read then or later, and the load may be
- * activated after more of them have changed.
- */
-function snapshotPathOf({ snapshotDir }: ImportContext, load: BegunLoad): string {
-  return openSnapshotFiles(snapshotDir, load).pathOf({ loadId: load.id, revision: load.revision });
+  if (await isWorthCopying(context, load, result)) return copyGeneration(context, load, result);
+  const { blockCount, hasFileKeys } = result;
+  return { parentId: load.chain[0]?.id ?? null, blockCount, hasFileKeys };
 }
 
 /** Long chains, and increments that together are large, are copied into one load, so that old blocks do not pile up. */
@@ -100,7 +75,7 @@ async function copyGeneration(
   result: LoadedRows,
 ): Promise<StoredLoad> {
   const db = context.storage.tables<DirectoryTables>();
-  const chain = [asRow(load, result.blockCount), ...load.chain];
+  const chain = chainOf(load, { parentId: load.chain[0]?.id ?? null, ...result });
   let sequence = result.blockCount;
   let blocksRead = 0;
   for await (const block of readGeneration(db, chain)) {
@@ -108,7 +83,8 @@ async function copyGeneration(
     const live = dropSkipped(block, block.skip);
     if (live !== undefined) await storeBlocks(context.storage, context.clock, load.id, sequence++, [live]);
   }
-  return { parentId: null, blockCount: sequence };
+  const hasFileKeys = result.hasFileKeys || load.chain.some((one) => one.file_keys !== 0);
+  return { parentId: null, blockCount: sequence, hasFileKeys };
 }
 
 function dropSkipped(block: Block, skip: Uint8Array | undefined): Block | undefined {
@@ -124,21 +100,27 @@ function dropSkipped(block: Block, skip: Uint8Array | undefined): Block | undefi
   return writer.take();
 }
 
-/** The load as it will be once it is active. */
-function asRow(load: BegunLoad, blockCount: number): LoadRow {
-  return {
+/** The generation of the load's source as it will be, newest load first. */
+export function chainOf(
+  load: BegunLoad,
+  { parentId, blockCount, recordCount, hasFileKeys }: StoredLoad & Pick<LoadedRows, 'recordCount'>,
+): LoadRow[] {
+  const row: LoadRow = {
     id: load.id,
-    parent_id: load.chain[0]?.id ?? null,
-    previous_id: null,
-    kind: 'incremental',
+    parent_id: parentId,
+    previous_id: load.chain[0]?.id ?? null,
+    kind: parentId === null ? 'full' : 'incremental',
     format: '',
     source: '',
     state: 'loading',
-    record_count: 0,
+    record_count: recordCount,
     block_count: blockCount,
     report: '{}',
     started_at: 0,
     heartbeat_at: 0,
     finished_at: null,
+    source_name: load.source.name,
+    file_keys: hasFileKeys ? 1 : 0,
   };
+  return [row, ...(parentId === null ? [] : load.chain)];
 }

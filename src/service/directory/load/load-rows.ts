@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DirectoryError } from '../errors.ts';
-import { readGeneration, readKeyTable } from '../store/generation.ts';
+import { readGeneration, readIds, readKeyTable } from '../store/generation.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 import { readKeys, readLines } from '../records/block.ts';
 import { textOf } from '../records/record-line.ts';
@@ -19,18 +19,32 @@ export interface LoadedRows {
   readonly blockCount: number;
   /** Entries in the blocks, removals included. */
   readonly entryCount: number;
-  /** Records of the generation. */
+  /** Records of the source's generation. */
   readonly recordCount: number;
   readonly unusedIds: { readonly first: number; readonly end: number };
+  /** Whether a record of the blocks is known by a key of the file. */
+  readonly hasFileKeys: boolean;
 }
 
 /** Reads, checks and stores all rows of the file in blocks. One portion of rows is in memory at a time. */
 export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
   const { plan, report, progress, context, load } = options;
-  const known = await readKeyTable(context.storage.tables<DirectoryTables>(), load.chain);
-  const entries = new EntryWriter(options, known);
+  const db = context.storage.tables<DirectoryTables>();
+  const known = await readKeyTable(db, load.chain);
+  const others = load.sources.filter(
+    ({ source, chain }) => source.name !== load.source.name && chain.length > 0,
+  );
+  const elsewhere =
+    others.length === 0
+      ? undefined
+      : await readIds(
+          db,
+          others.map(({ chain }) => chain),
+        );
+  const entries = new EntryWriter(options, known, elsewhere);
   await entries.settle();
   for await (const rows of plan.table.rows(plan.format.wanted)) {
+    const before = report.rowsRead;
     for (const row of rows) {
       report.rowsRead++;
       const refusal = findRowFault(row, plan);
@@ -38,7 +52,7 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
       else entries.addRow(row);
       if (entries.isDue) await entries.settle();
     }
-    progress.rows(rows.length);
+    progress.rows(report.rowsRead - before);
     await nextTurn();
   }
   if (options.kind === 'incremental' && plan.format.coveredNpis !== undefined) {
@@ -53,6 +67,7 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
     entryCount: entries.entryCount,
     recordCount,
     unusedIds: entries.unusedIds,
+    hasFileKeys: entries.hasFileKeys,
   };
 }
 
@@ -75,8 +90,9 @@ async function removeVanished(
 /** A row cut short at the very end of the file means that the file itself was cut short. */
 function findRowFault(row: CsvRow, plan: InputPlan): RefusalReason | undefined {
   if (row.isMisquoted === true) return 'quoting';
-  if (row.fields.length === plan.table.header.length) return undefined;
-  if (row.isUnended === true && row.fields.length < plan.table.header.length) {
+  const count = row.plain?.fieldCount ?? row.fields.length;
+  if (count === plan.table.header.length) return undefined;
+  if (row.isUnended === true && count < plan.table.header.length) {
     throw new DirectoryError('DIRECTORY_FILE_BROKEN', `The file ends within line ${row.line}`);
   }
   return 'columns';

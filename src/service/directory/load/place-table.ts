@@ -4,12 +4,16 @@ export interface PlaceOfZip {
   readonly state: string;
   /** Latitude and longitude as a block stores them; undefined for a ZIP code without a point. */
   readonly coordinates: string | undefined;
+  /** The same in ASCII. */
+  readonly coordinateBytes: Uint8Array | undefined;
 }
 
 /** The gazetteer prepared for millions of questions: by number instead of by text, numbers already written out. */
 export interface PlaceTable {
   /** `#####` or `#####-####`. */
   findZip(zip: string): PlaceOfZip | undefined;
+  /** The place of a ZIP code's first five digits, as a number. */
+  findZipNumber(zip: number): PlaceOfZip | undefined;
   findCity(city: string, state: string): string | undefined;
 }
 
@@ -17,16 +21,20 @@ export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
   const byNumber: (PlaceOfZip | null | undefined)[] = Array.from({ length: 100_000 });
   const lookUp = (zip: string): PlaceOfZip | null => {
     const place = gazetteer.findZipPlace(zip);
-    return place === undefined ? null : { state: place.state, coordinates: format(place.point) };
+    if (place === undefined) return null;
+    const coordinates = format(place.point);
+    const coordinateBytes = coordinates === undefined ? undefined : Buffer.from(coordinates);
+    return { state: place.state, coordinates, coordinateBytes };
+  };
+  const findZipNumber = (number: number): PlaceOfZip | undefined => {
+    let place = byNumber[number];
+    // Null stands for a ZIP code that is known to be unknown.
+    if (place === undefined) byNumber[number] = place = lookUp(String(number).padStart(5, '0'));
+    return place ?? undefined;
   };
   return {
-    findZip(zip) {
-      const number = numberOf(zip);
-      let place = byNumber[number];
-      // Null stands for a ZIP code that is known to be unknown.
-      if (place === undefined) byNumber[number] = place = lookUp(zip);
-      return place ?? undefined;
-    },
+    findZip: (zip) => findZipNumber(numberOf(zip)),
+    findZipNumber,
     findCity: (city, state) =>
       city === '' || state === '' ? undefined : format(gazetteer.findCity(city, state)),
   };

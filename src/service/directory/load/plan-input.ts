@@ -8,14 +8,17 @@ import {
 } from './formats/nppes-endpoints.ts';
 import { createNppesFormat, isNppesHeader, type TaxonomyNames } from './formats/nppes.ts';
 import { createOwnFormat, isOwnHeader } from './formats/own.ts';
+import type { ReleaseReport } from './npd/release-report.ts';
 import type { InputFile } from './open-input.ts';
 import { openTable, type OpenTable } from './read-rows.ts';
 
 /** The table whose rows become records, and how they are read. */
 export interface InputPlan {
-  readonly file: InputFile;
+  readonly file: Pick<InputFile, 'name'>;
   readonly format: RowFormat;
   readonly table: OpenTable;
+  /** What a release of the national directory says beyond its rows; there when all of them are read. */
+  readonly describeRelease?: () => ReleaseReport | undefined;
 }
 
 export interface PlanOptions {

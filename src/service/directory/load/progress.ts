@@ -1,6 +1,6 @@
 import type { InputFile } from './open-input.ts';
 
-export type ImportPhase = 'reading' | 'indexing' | 'activating' | 'done';
+export type ImportPhase = 'downloading' | 'reading' | 'merging' | 'indexing' | 'activating' | 'done';
 
 export interface ImportProgress {
   readonly phase: ImportPhase;
@@ -20,7 +20,7 @@ export interface ProgressMeter {
 
 /** Adds up what has been read and tells the listener after each portion and at each new phase. */
 export function createProgress(
-  files: readonly InputFile[],
+  files: readonly Pick<InputFile, 'sizeBytes'>[],
   listener: ProgressListener | undefined,
 ): ProgressMeter {
   let phase: ImportPhase = 'reading';

@@ -1,5 +1,7 @@
 import { maxReportedLines } from '../limits.ts';
+import { defaultSource } from '../store/sources.ts';
 import type { LoadKind } from '../store/tables.ts';
+import { formatReleaseReport, type ReleaseReport } from './npd/release-report.ts';
 import { refusalReasons, warningReasons, type RefusalReason, type WarningReason } from './row.ts';
 
 /** How often something happened, and the first lines where. */
@@ -16,24 +18,29 @@ export interface Finding {
 export interface LoadReport {
   readonly format: string;
   readonly kind: LoadKind;
+  /** The input's name. */
   readonly source: string;
+  /** The source of directory data that the load belongs to. */
+  readonly sourceName: string;
   readonly rowsRead: number;
   /** Rows of the file that became or changed a record, or said the same again. */
   readonly loaded: number;
   readonly added: number;
   readonly changed: number;
   readonly unchanged: number;
-  /** Records of the previous directory that are gone. */
+  /** Records of the source's previous generation that are gone. */
   readonly removed: number;
-  /** Records of the whole directory afterwards. */
+  /** Records of the source afterwards. */
   readonly recordCount: number;
   readonly refusedRows: number;
   readonly refused: Readonly<Partial<Record<RefusalReason, Finding>>>;
   readonly warnings: Readonly<Partial<Record<WarningReason, Finding>>>;
-  /** Rows passed over on purpose, for example NPPES entries without a Direct address. */
-  readonly passedOver: number;
+  /** Rows skipped on purpose, for example NPPES entries without a Direct address. */
+  readonly skipped: number;
   readonly seconds: number;
-  /** Why the load was given up; absent if it was activated. */
+  /** Of a release of the national directory: how its addresses are linked. */
+  readonly release?: ReleaseReport;
+  /** Why the load was abandoned; absent if it was activated. */
   readonly failure?: string;
 }
 
@@ -49,7 +56,7 @@ export class ReportBuilder {
   changed = 0;
   unchanged = 0;
   removed = 0;
-  passedOver = 0;
+  skipped = 0;
   readonly #refused = new Map<RefusalReason, MutableFinding>();
   readonly #warnings = new Map<WarningReason, MutableFinding>();
 
@@ -72,9 +79,12 @@ export class ReportBuilder {
   }
 
   build(
-    rest: Pick<LoadReport, 'format' | 'kind' | 'source' | 'recordCount' | 'seconds'> & { failure?: string },
+    rest: Pick<
+      LoadReport,
+      'format' | 'kind' | 'source' | 'sourceName' | 'recordCount' | 'seconds' | 'release' | 'failure'
+    >,
   ): LoadReport {
-    const { rowsRead, loaded, added, changed, unchanged, removed, refusedRows, passedOver } = this;
+    const { rowsRead, loaded, added, changed, unchanged, removed, refusedRows, skipped } = this;
     return {
       ...rest,
       rowsRead,
@@ -84,7 +94,7 @@ export class ReportBuilder {
       unchanged,
       removed,
       refusedRows,
-      passedOver,
+      skipped,
       refused: Object.fromEntries(this.#refused),
       warnings: Object.fromEntries(this.#warnings),
     };
@@ -107,15 +117,21 @@ export function formatReport(report: LoadReport): string[] {
     `${report.rowsRead} rows read, ${report.loaded} loaded ` +
     `(${report.added} added, ${report.changed} changed, ${report.unchanged} unchanged), ` +
     `${report.removed} removed, ${report.refusedRows} refused` +
-    (report.passedOver > 0 ? `, ${report.passedOver} passed over` : '');
+    (report.skipped > 0 ? `, ${report.skipped} skipped` : '');
   return [
-    `${report.kind} load of ${report.source} (format ${report.format}), ${report.seconds.toFixed(1)} s`,
+    `${report.kind} load of ${report.source}${intoSource(report)} (format ${report.format}), ${report.seconds.toFixed(1)} s`,
     ...(report.failure === undefined ? [] : [`GIVEN UP: ${report.failure}`]),
     counts,
-    `${report.recordCount} records in the directory`,
+    `${report.recordCount} records in the ${intoSource(report) === '' ? 'directory' : `source ${report.sourceName}`}`,
+    ...(report.release === undefined ? [] : formatReleaseReport(report.release)),
     ...formatFindings('refused', report.refused, refusalReasons),
     ...formatFindings('warning', report.warnings, warningReasons),
   ];
+}
+
+// Reports of the version before name no source.
+function intoSource({ sourceName = defaultSource }: Partial<LoadReport>): string {
+  return sourceName === defaultSource ? '' : ` into the source ${sourceName}`;
 }
 
 function formatFindings<Reason extends string>(

@@ -19,8 +19,8 @@ export const refusalReasons = {
   quoting: 'Quotes are misplaced.',
   not_utf8: 'The text is not UTF-8.',
   too_long: 'A value is longer than any field may be.',
-  direct_address_missing: 'There is no Direct address.',
-  direct_address_invalid: 'The address is no Direct address.',
+  direct_address_missing: 'The Direct address is missing.',
+  direct_address_invalid: 'Not a Direct address.',
   patient_address: 'The address belongs to a patient and must not be published (DIR-03).',
   npi_invalid: 'The NPI does not have ten digits.',
   action_unknown: 'The action is neither add, change nor remove.',
@@ -34,7 +34,7 @@ export type RefusalReason = keyof typeof refusalReasons;
 /** What a reader of the report may want to correct although the row was loaded. */
 export const warningReasons = {
   npi_check_digit: 'The NPI fails its check digit (DIR-05).',
-  state_unknown: 'There is no such state.',
+  state_unknown: 'Unknown state.',
   zip_unknown: 'The ZIP code is not in the gazetteer.',
   zip_invalid: 'The ZIP code is not ##### or #####-#### and was left out.',
   zip_repaired: 'The ZIP code had lost its leading zero or its hyphen.',

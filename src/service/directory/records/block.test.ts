@@ -3,11 +3,13 @@ import { test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import { createIndexBuilder, openIndex } from '../../../lib/provider-index/index.ts';
 import { providerFields } from '../../../lib/provider-record/index.ts';
-import { addLine, BlockWriter, readKeys, readLines } from './block.ts';
+import { addEntries, type Block, BlockWriter, readKeys, readLines } from './block.ts';
 import { createRecordLayout, markLine, readMarkedLine } from './record-line.ts';
 
-const line =
+const firstLine =
   '1000000004\tAna\tQ\tNúñez\tMD\tana@d.example\tClinic\tCardiology\t1 Main St\tBoston\tMA\t02114\t555\t42.5\t-71.25';
+/** The second version has one more field. */
+const line = firstLine.replace('\t42.5', '\t\t42.5');
 
 test('a block gives back the keys, ids, check sums and lines that were put in', () => {
   const writer = new BlockWriter(2);
@@ -34,8 +36,11 @@ test('keys are read whatever memory a driver hands them over in', () => {
 
 test('a line stands for a record; without coordinates it has none', () => {
   const builder = createIndexBuilder();
-  addLine(builder, 7, line);
-  addLine(builder, 8, line.replace('42.5\t-71.25', '\t'));
+  const writer = new BlockWriter(3);
+  writer.add(1, 2, 7, 0, line);
+  writer.add(3, 4, 0, 0, '');
+  writer.add(5, 6, 8, 0, line.replace('42.5\t-71.25', '\t'));
+  assert.equal(addEntries(builder, writer.take() as Block), 2);
   const index = openIndex(builder.finish());
   const record = index.record(0);
   assert.deepEqual(
@@ -46,13 +51,13 @@ test('a line stands for a record; without coordinates it has none', () => {
   assert.ok(!('latitude' in placeless) && !('longitude' in placeless));
 });
 
-const fax = { field: 'fax', since: 2 };
+const fax = { field: 'fax', since: 3 };
 // A field that comes between the others, as one that is shown there would.
 const grown = createRecordLayout([...providerFields.slice(0, 4), fax, ...providerFields.slice(4)]);
 const upgraded = line.replace('Núñez\t', 'Núñez\t\t');
 
 test('a block of the first version, stored without its number, is read once a field was added', () => {
-  const old = { records: zstdCompressSync(Buffer.from(`${line}\n`)) };
+  const old = { records: zstdCompressSync(Buffer.from(`${firstLine}\n`)) };
   assert.deepEqual(readLines(old), [line, '']);
   assert.deepEqual(readLines(old, grown), [upgraded, '']);
 });
@@ -63,17 +68,17 @@ test('a block of today is read once a field was added, and never by a program th
   const block = writer.take();
   assert.ok(block);
   assert.deepEqual(readLines(block, grown), [upgraded]);
-  const newer = { records: Buffer.concat([Buffer.of(2), block.records.subarray(1)]) };
-  assert.throws(() => readLines(newer), /version 2/);
+  const newer = { records: Buffer.concat([Buffer.of(3), block.records.subarray(1)]) };
+  assert.throws(() => readLines(newer), /version 3/);
 });
 
 test('a hosted row of the first version, without its mark, is read like one of today', () => {
-  for (const record of [line, markLine(line)]) {
+  for (const record of [firstLine, markLine(line)]) {
     assert.equal(readMarkedLine(record), line);
     assert.equal(readMarkedLine(record, grown), upgraded);
   }
   const blank = line.slice(10);
-  assert.equal(readMarkedLine(blank), blank);
+  assert.equal(readMarkedLine(firstLine.slice(10)), blank);
   assert.equal(readMarkedLine(markLine(blank)), blank);
-  assert.throws(() => readMarkedLine(`v2\t${line}`), /version 2/);
+  assert.throws(() => readMarkedLine(`v3\t${line}`), /version 3/);
 });

@@ -13,15 +13,25 @@ export interface Block {
   readonly keys: Uint8Array;
   readonly records: Uint8Array;
   readonly recordCount: number;
+  /** The lines before compression, as long as they are at hand. */
+  readonly lines?: Uint8Array;
 }
 
 const entryLength = 16;
+const tab = 0x09;
+const lineFeed = 0x0a;
+const noBytes = Buffer.alloc(0);
 const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+// About what an ordinary record takes.
+const usualLineBytes = 256;
 
 /** Collects entries until a block is full. */
 export class BlockWriter {
   readonly #keys: Uint32Array;
-  readonly #lines: string[] = [];
+  #bytes: Buffer = noBytes;
+  #end = 0;
+  #count = 0;
   readonly capacity: number;
 
   constructor(capacity: number) {
@@ -30,31 +40,59 @@ export class BlockWriter {
   }
 
   get count(): number {
-    return this.#lines.length;
+    return this.#count;
   }
 
   get isFull(): boolean {
-    return this.#lines.length >= this.capacity;
+    return this.#count >= this.capacity;
+  }
+
+  /** Where the next line begins in what `reserve` returns. */
+  get lineStart(): number {
+    return this.#count === 0 ? 0 : this.#end + 1;
+  }
+
+  /** The bytes that the lines lie in, with room for a line of so many more. */
+  reserve(lineBytes: number): Buffer {
+    const needed = this.lineStart + lineBytes;
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(
+        Math.max(needed, this.capacity * usualLineBytes, this.#bytes.length * 2),
+      );
+      this.#bytes.copy(larger, 0, 0, this.#end);
+      this.#bytes = larger;
+    }
+    return this.#bytes;
   }
 
   add(low: number, high: number, id: number, sum: number, line: string): void {
-    const at = this.#lines.length * 4;
+    const bytes = this.reserve(line.length * 3);
+    const start = this.lineStart;
+    this.addWritten(low, high, id, sum, start + bytes.write(line, start));
+  }
+
+  /** Adds the line that was written at `lineStart` and ends before `lineEnd`. */
+  addWritten(low: number, high: number, id: number, sum: number, lineEnd: number): void {
+    if (this.#count > 0) this.#bytes[this.#end] = lineFeed;
+    this.#end = lineEnd;
+    const at = this.#count++ * 4;
     this.#keys[at] = low;
     this.#keys[at + 1] = high;
     this.#keys[at + 2] = id;
     this.#keys[at + 3] = sum;
-    this.#lines.push(line);
   }
 
   /** The block so far, or undefined if there is nothing in it; the writer is empty afterwards. */
   take(): Block | undefined {
-    const recordCount = this.#lines.length;
+    const recordCount = this.#count;
     if (recordCount === 0) return undefined;
     const keys = new Uint8Array(this.#keys.buffer.slice(0, recordCount * entryLength));
-    const compressed = zstdCompressSync(Buffer.from(this.#lines.join('\n')), zstdOptions);
-    const records = Buffer.concat([Buffer.of(recordLayout.version), compressed]);
-    this.#lines.length = 0;
-    return { keys, records, recordCount };
+    const lines = this.#bytes.subarray(0, this.#end);
+    const records = Buffer.concat([Buffer.of(recordLayout.version), zstdCompressSync(lines, zstdOptions)]);
+    this.#bytes = noBytes;
+    this.#count = 0;
+    this.#end = 0;
+    return { keys, records, recordCount, lines };
   }
 }
 
@@ -68,20 +106,59 @@ export function readKeys({ keys, recordCount }: Pick<Block, 'keys' | 'recordCoun
 const zstdMagicByte = 0x28;
 
 /** The lines of a block in the present version, one an entry. */
-export function readLines({ records }: Pick<Block, 'records'>, layout = recordLayout): string[] {
+export function readLines(block: Pick<Block, 'records'>, layout = recordLayout): string[] {
+  return viewAsBuffer(readLineBytes(block, layout)).toString().split('\n');
+}
+
+/** The same as bytes, with a line feed between the lines. */
+function readLineBytes({ records }: Pick<Block, 'records'>, layout = recordLayout): Uint8Array {
   const isMarked = records[0] !== zstdMagicByte;
   const version = isMarked ? (records[0] as number) : 1;
-  const text = viewAsBuffer(zstdDecompressSync(isMarked ? records.subarray(1) : records)).toString();
-  const lines = text.split('\n');
-  return version === layout.version ? lines : lines.map((line) => layout.upgrade(line, version));
+  const bytes = zstdDecompressSync(isMarked ? records.subarray(1) : records);
+  if (version === layout.version) return bytes;
+  const lines = bytes.toString().split('\n');
+  return Buffer.from(lines.map((line) => layout.upgrade(line, version)).join('\n'));
 }
 
-/** Puts the record that a line stands for into an index. */
-export function addLine(builder: Pick<IndexBuilder, 'addTexts'>, id: number, line: string): void {
-  const parts = line.split('\t');
-  const latitude = parts[fieldCount] ?? '';
-  if (latitude === '') builder.addTexts(id, parts);
-  else builder.addTexts(id, parts, Number(latitude), Number(parts[fieldCount + 1]));
+/** Puts the records of a block into an index, apart from the entries to be skipped. Returns how many. */
+export function addEntries(
+  builder: Pick<IndexBuilder, 'addBytes'>,
+  block: Block & { readonly skip?: Uint8Array },
+): number {
+  const keys = readKeys(block);
+  const lines = block.lines ?? readLineBytes(block);
+  const spans = new Uint32Array(valueCount * 2);
+  let count = 0;
+  let start = 0;
+  for (let entry = 0; entry < block.recordCount; entry++) {
+    const end = spanValues(lines, start, spans);
+    const id = keys[entry * 4 + 2] as number;
+    if (id !== 0 && block.skip?.[entry] !== 1) {
+      builder.addBytes(id, lines, spans);
+      count++;
+    }
+    start = end + 1;
+  }
+  return count;
 }
 
-const fieldCount = textFields.length;
+// Finds the values of the line that begins at `start`; returns where it ends.
+function spanValues(bytes: Uint8Array, start: number, spans: Uint32Array): number {
+  spans[0] = start;
+  let next = 1;
+  let at = start;
+  for (; at < bytes.length; at++) {
+    const byte = bytes[at] as number;
+    if (byte > tab + 1) continue;
+    if (byte === lineFeed) break;
+    if (byte !== tab) continue;
+    spans[next] = at;
+    spans[next + 1] = at + 1;
+    next += 2;
+  }
+  spans.fill(at, next);
+  return at;
+}
+
+// Its texts, latitude and longitude.
+const valueCount = textFields.length + 2;

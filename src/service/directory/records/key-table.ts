@@ -1,6 +1,6 @@
 /**
  * The keys of all records of a generation in flat arrays: 64-bit hash, record id and check sum of the content, open
- * addressing. 24 to 48 bytes a record, which lets a load of millions find duplicates and keep ids in little memory.
+ * addressing. 24 to 48 bytes per record, which lets a load of millions find duplicates and keep ids in little memory.
  * What belongs to one key lies side by side, so that the processor fetches it in one go.
  *
  * Two different keys share a hash once in about four million loads of three million records; the second one is then
@@ -56,6 +56,11 @@ export class KeyTable {
 
   markSeen(slot: number): void {
     this.#isSeen[slot] = 1;
+  }
+
+  forEachKey(visit: (low: number, high: number) => void): void {
+    for (let at = 0; at < this.#slots.length; at += 4)
+      if (this.#slots[at + 2] !== 0) visit(this.#slots[at] ?? 0, this.#slots[at + 1] ?? 0);
   }
 
   #slotFor(low: number, high: number): number {

@@ -2,7 +2,8 @@ import type { Storage } from '../../../platform/index.ts';
 import { keptGenerations, keptRemovals } from '../limits.ts';
 import { findClaimedLoads } from './claim-generation.ts';
 import { findLoad, lockState, readChain, updateState, type DirectoryDb } from './state.ts';
-import type { DirectoryTables } from './tables.ts';
+import { lockSources } from './sources.ts';
+import type { DirectoryTables, LoadRow } from './tables.ts';
 
 /** Removes the generations that no node serves and that cannot be rolled back to; their reports stay. */
 export async function retireGenerations(storage: Storage): Promise<void> {
@@ -15,18 +16,30 @@ export async function retireGenerations(storage: Storage): Promise<void> {
 
 /** Under the lock of the state: a rollback cannot make a generation active that is being retired. */
 async function markRetired(storage: Storage, tx: DirectoryDb): Promise<void> {
-  const { active_load_id: activeId } = await lockState(storage, tx);
+  const state = await lockState(storage, tx);
   const kept = new Set(await findClaimedLoads(storage, tx));
-  for (let id = activeId, left = keptGenerations; id !== null && left >= 0; left--) {
-    const load = await findLoad(tx, id);
-    if (load?.state !== 'ready') break;
-    for (const part of await readChain(tx, id)) kept.add(part.id);
-    id = load.previous_id;
-  }
+  if (state.active_load_id !== null) await keepGenerations(tx, state.active_load_id, 0, kept);
+  for (const { active_load_id: activeId } of await lockSources(tx, state))
+    if (activeId !== null) await keepGenerations(tx, activeId, keptGenerations, kept);
   const ready = await tx.selectFrom('directory_load').select('id').where('state', '=', 'ready').execute();
   const retired = ready.map(({ id }) => id).filter((id) => !kept.has(id));
   if (retired.length === 0) return;
   await tx.updateTable('directory_load').set({ state: 'retired' }).where('id', 'in', retired).execute();
+}
+
+/** A generation and some of those that were active before it. */
+async function keepGenerations(
+  tx: DirectoryDb,
+  loadId: number,
+  earlier: number,
+  kept: Set<number>,
+): Promise<void> {
+  for (let id: number | null = loadId, left = earlier; id !== null && left >= 0; left--) {
+    const load: LoadRow | undefined = await findLoad(tx, id);
+    if (load?.state !== 'ready') break;
+    for (const part of await readChain(tx, id)) kept.add(part.id);
+    id = load.previous_id;
+  }
 }
 
 /** Forgets the hosted addresses taken out longest ago, and that their going was ever known. */

@@ -82,6 +82,20 @@ export async function readKeyTable(db: DirectoryDb, chain: readonly LoadRow[]): 
   return table;
 }
 
+/** Ids by key, of every record that some generations hold or held. */
+export async function readIds(db: DirectoryDb, chains: readonly (readonly LoadRow[])[]): Promise<KeyTable> {
+  const table = new KeyTable(chains.reduce((sum, chain) => sum + (chain[0]?.record_count ?? 0), 0));
+  for (const load of chains.flat()) {
+    for await (const { keys } of readEntryKeys(db, load)) {
+      for (let at = 0; at < keys.length; at += 4) {
+        const [low, high, id] = [keys[at] ?? 0, keys[at + 1] ?? 0, keys[at + 2] ?? 0];
+        if (id !== 0 && table.find(low, high) < 0) table.add(low, high, id, 0, true);
+      }
+    }
+  }
+  return table;
+}
+
 function addKeys(table: KeyTable, removed: KeyTable, keys: Uint32Array, isNewest: boolean): void {
   for (let at = 0; at < keys.length; at += 4) {
     const low = keys[at] ?? 0;

@@ -30,7 +30,7 @@ export async function settleDeadLoads(context: LoadLockContext): Promise<void> {
     .tables<DirectoryTables>()
     .selectFrom('directory_load')
     .select('id')
-    .where('state', '=', 'loading')
+    .where('state', 'in', ['loading', 'merging'])
     .executeTakeFirst();
   if (running !== undefined) await tryAlone(context, () => clearDeadLoads(storage, clock));
 }
@@ -41,7 +41,7 @@ export async function clearDeadLoads(storage: Storage, clock: Clock): Promise<vo
   await db
     .updateTable('directory_load')
     .set({ state: 'failed', finished_at: clock.now().getTime() })
-    .where('state', '=', 'loading')
+    .where('state', 'in', ['loading', 'merging'])
     .execute();
   const failed = await db.selectFrom('directory_load').select('id').where('state', '=', 'failed').execute();
   for (const { id } of failed) await removeBlocks(storage, id);

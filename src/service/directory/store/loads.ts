@@ -6,21 +6,27 @@ import type { Block } from '../records/block.ts';
 import { removeBlocks } from './clear-loads.ts';
 import { clearDeadLoads } from './load-lock.ts';
 import {
-  findLoad,
-  findPreviousLoad,
-  loadState,
-  lockState,
-  readChain,
-  updateState,
-  type DirectoryDb,
-} from './state.ts';
-import type { DirectoryTables, LoadKind, LoadRow } from './tables.ts';
+  checkSourceName,
+  insertSource,
+  isOpen,
+  lockSources,
+  planSource,
+  readChains,
+  serve,
+  storeSources,
+  type SourceChain,
+} from './sources.ts';
+import { loadState, lockState, readChain, updateState, type DirectoryDb } from './state.ts';
+import type { DirectoryTables, ExportRight, LoadKind, LoadRow, SourceRow, StateRow } from './tables.ts';
 
 /** What a load is begun with. */
 export interface LoadStart {
   readonly kind: LoadKind;
   readonly format: string;
+  /** The input's name. */
   readonly source: string;
+  /** The source that the load belongs to, made if it is not there. */
+  readonly sourceName: string;
 }
 
 /** What is stored of a load's report: these for ourselves, the rest as it is. */
@@ -31,14 +37,26 @@ interface StoredReport extends LoadStart {
 /** A load that has been begun: its number and what it builds upon. */
 export interface BegunLoad {
   readonly id: number;
-  /** The active generation at the beginning, newest load first; empty if there is none. */
+  /** The source as it will be. */
+  readonly source: SourceRow;
+  /** The source's own generation at the beginning, newest load first; empty if there is none. */
   readonly chain: readonly LoadRow[];
+  /** All sources at the beginning, in order of precedence. */
+  readonly sources: readonly SourceChain[];
+  /** What was served at the beginning, newest load first; empty if nothing was. */
+  readonly served: readonly LoadRow[];
   readonly revision: number;
   readonly secret: Uint8Array;
 }
 
-/** Begins a load; only under the lock of `loadAlone`. */
-export async function beginLoad(storage: Storage, clock: Clock, start: LoadStart): Promise<BegunLoad> {
+/** Begins a load; only under the lock of `loadAlone`. Throws DIRECTORY_SOURCE_INVALID. */
+export async function beginLoad(
+  storage: Storage,
+  clock: Clock,
+  start: LoadStart,
+  right?: ExportRight,
+): Promise<BegunLoad> {
+  checkSourceName(start.sourceName);
   await loadState(storage);
   await clearDeadLoads(storage, clock);
   return storage.transaction(async (tx: DirectoryDb) => {
@@ -47,13 +65,19 @@ export async function beginLoad(storage: Storage, clock: Clock, start: LoadStart
     const now = clock.now().getTime();
     const id = state.next_load_id;
     await updateState(tx, { next_load_id: id + 1 });
+    const rows = await lockSources(tx, state);
+    const source = findOrPlan(rows, start, now, right);
     await tx
       .insertInto('directory_load')
       .values({
-        ...start,
+        kind: start.kind,
+        format: start.format,
+        source: start.source,
+        source_name: start.sourceName,
+        file_keys: 0,
         id,
-        parent_id: start.kind === 'incremental' ? state.active_load_id : null,
-        previous_id: state.active_load_id,
+        parent_id: start.kind === 'incremental' ? source.active_load_id : null,
+        previous_id: source.active_load_id,
         state: 'loading',
         record_count: 0,
         block_count: 0,
@@ -63,9 +87,31 @@ export async function beginLoad(storage: Storage, clock: Clock, start: LoadStart
         finished_at: null,
       })
       .execute();
-    const chain = state.active_load_id === null ? [] : await readChain(tx, state.active_load_id);
-    return { id, chain, revision: state.revision, secret: state.secret };
+    const sources = await readChains(tx, rows);
+    const served = state.active_load_id === null ? [] : await readChain(tx, state.active_load_id);
+    const chain = sources.find((one) => one.source.name === source.name)?.chain ?? [];
+    return { id, source, chain, sources, served, revision: state.revision, secret: state.secret };
   });
+}
+
+/**
+ * A trust organization gives its directory to its members only: under the name of an open source it is refused, unless the
+ * operator has said in so many words that it is open.
+ */
+function findOrPlan(
+  sources: readonly SourceRow[],
+  { sourceName, format }: LoadStart,
+  now: number,
+  right: ExportRight | undefined,
+): SourceRow {
+  const known = sources.find(({ name }) => name === sourceName) ?? planSource(sources, sourceName, now);
+  if (format === 'directtrust' && right === undefined && isOpen(known.export_right)) {
+    throw new DirectoryError(
+      'DIRECTORY_SOURCE_INVALID',
+      `The source ${sourceName} is open to export, and this is the directory of a trust organization: name another source`,
+    );
+  }
+  return right === undefined ? known : { ...known, export_right: right };
 }
 
 // A node that has lost the lock of the load without knowing may still be at work on one.
@@ -73,10 +119,15 @@ async function refuseWhileLoading(tx: DirectoryDb): Promise<void> {
   const running = await tx
     .selectFrom('directory_load')
     .select('id')
-    .where('state', '=', 'loading')
+    .where('state', 'in', ['loading', 'merging'])
     .executeTakeFirst();
   if (running === undefined) return;
   throw new DirectoryError('DIRECTORY_LOAD_RUNNING', `Load ${running.id} is running`);
+}
+
+/** A block with the sources of its records, which those of one source alone do not need. */
+export interface StoredBlock extends Block {
+  readonly sources?: Uint8Array;
 }
 
 /** Stores blocks durably. */
@@ -85,15 +136,15 @@ export async function storeBlocks(
   clock: Clock,
   loadId: number,
   firstSequence: number,
-  blocks: readonly Block[],
+  blocks: readonly StoredBlock[],
 ): Promise<void> {
   await storage.transaction(async (tx: DirectoryDb) => {
     await showLife(tx, clock, loadId);
-    for (const [index, { keys, records, recordCount }] of blocks.entries()) {
+    for (const [index, { keys, records, recordCount, sources = null }] of blocks.entries()) {
       const place = { load_id: loadId, sequence: firstSequence + index };
       await tx
         .insertInto('directory_block')
-        .values({ ...place, record_count: recordCount, keys, records })
+        .values({ ...place, record_count: recordCount, keys, records, sources })
         .execute();
     }
   });
@@ -105,7 +156,7 @@ async function showLife(tx: DirectoryDb, clock: Clock, loadId: number): Promise<
     .updateTable('directory_load')
     .set({ heartbeat_at: clock.now().getTime() })
     .where('id', '=', loadId)
-    .where('state', '=', 'loading')
+    .where('state', 'in', ['loading', 'merging'])
     .executeTakeFirst();
   if (result.numUpdatedRows === 1n) return;
   throw new DirectoryError('DIRECTORY_LOAD_UNKNOWN', `Load ${loadId} was cleared away while it ran`);
@@ -131,12 +182,19 @@ export interface Activation {
   readonly load: BegunLoad;
   readonly parentId: number | null;
   readonly blockCount: number;
+  readonly hasFileKeys: boolean;
   readonly report: StoredReport;
+  /** The load that is to be served then, and the merge that it is, if it is one. */
+  readonly servedId: number | null;
+  readonly merge?: LoadRow | undefined;
   /** Reserved ids that were not used: `[first, end)`. */
   readonly unusedIds: { readonly first: number; readonly end: number };
 }
 
-/** Makes a load the active generation, in one transaction. Throws DIRECTORY_LOAD_RUNNING if another one got there first. */
+/**
+ * Makes a load the active generation of its source, and what was merged with it the one that is served, in one transaction.
+ * Throws DIRECTORY_LOAD_RUNNING if another one got there first.
+ */
 export async function activateLoad(
   { storage, clock, audit }: ActivationContext,
   activation: Activation,
@@ -145,26 +203,26 @@ export async function activateLoad(
   await storage.transaction(async (tx: DirectoryDb) => {
     const state = await lockState(storage, tx);
     await showLife(tx, clock, load.id);
-    const expected = load.chain[0]?.id ?? null;
-    if (state.active_load_id !== expected) {
-      throw new DirectoryError(
-        'DIRECTORY_LOAD_RUNNING',
-        'The active directory was changed while this load ran',
-      );
-    }
+    refuseIfChanged(state, load.served);
+    const sources = await lockSources(tx, state);
+    const source = sources.find(({ name }) => name === load.source.name) ?? load.source;
+    const changed = { ...source, active_load_id: load.id, export_right: load.source.export_right };
+    await storeSources(tx, insertSource(sources, changed));
     await tx
       .updateTable('directory_load')
       .set({
         state: 'ready',
         parent_id: activation.parentId,
-        previous_id: expected,
+        previous_id: load.chain[0]?.id ?? null,
         record_count: report.recordCount,
         block_count: activation.blockCount,
+        file_keys: activation.hasFileKeys ? 1 : 0,
         report: JSON.stringify(report),
         finished_at: clock.now().getTime(),
       })
       .where('id', '=', load.id)
       .execute();
+    await activateMerge(tx, clock, activation.merge);
     await audit.recordIn(tx, {
       action: 'directory.load',
       actor: 'operator',
@@ -174,13 +232,33 @@ export async function activateLoad(
         kind: report.kind,
         format: report.format,
         source: report.source,
+        sourceName: report.sourceName,
         records: report.recordCount,
       },
     });
     // Ids at the end of the range go back if nobody has taken later ones.
     const nextId = state.next_record_id === unusedIds.end ? unusedIds.first : state.next_record_id;
-    await updateState(tx, { active_load_id: load.id, revision: state.revision + 1, next_record_id: nextId });
+    await serve(tx, state, activation.servedId, { next_record_id: nextId });
   });
+}
+
+/** Throws DIRECTORY_LOAD_RUNNING if another generation is served than when the work began. */
+export function refuseIfChanged(state: StateRow, served: readonly LoadRow[]): void {
+  if (state.active_load_id === (served[0]?.id ?? null)) return;
+  throw new DirectoryError('DIRECTORY_LOAD_RUNNING', 'The active directory was changed while this load ran');
+}
+
+/** Throws DIRECTORY_LOAD_UNKNOWN if the merge was cleared away in the meantime. */
+export async function activateMerge(
+  tx: DirectoryDb,
+  clock: Clock,
+  merge: LoadRow | undefined,
+): Promise<void> {
+  if (merge === undefined) return;
+  await showLife(tx, clock, merge.id);
+  const { id, ...row } = merge;
+  const finished: Partial<LoadRow> = { ...row, state: 'ready', finished_at: clock.now().getTime() };
+  await tx.updateTable('directory_load').set(finished).where('id', '=', id).execute();
 }
 
 /** Gives a load up: its blocks go, its report stays. A load that has been activated after all is left alone. */
@@ -198,27 +276,4 @@ export async function failLoad(
     .where('state', '=', 'loading')
     .executeTakeFirst();
   if (result.numUpdatedRows === 1n) await removeBlocks(storage, loadId);
-}
-
-/** Goes back to the generation before the active one. Throws DIRECTORY_NOTHING_TO_ROLL_BACK. */
-export function rollBack({ storage, audit }: Omit<ActivationContext, 'clock'>): Promise<LoadRow> {
-  return storage.transaction(async (tx: DirectoryDb) => {
-    const state = await lockState(storage, tx);
-    const active = state.active_load_id === null ? undefined : await findLoad(tx, state.active_load_id);
-    const previous = await findPreviousLoad(tx, active);
-    if (previous?.state !== 'ready') {
-      throw new DirectoryError(
-        'DIRECTORY_NOTHING_TO_ROLL_BACK',
-        'There is no earlier directory to go back to',
-      );
-    }
-    await updateState(tx, { active_load_id: previous.id, revision: state.revision + 1 });
-    await audit.recordIn(tx, {
-      action: 'directory.rollback',
-      actor: 'operator',
-      outcome: 'ok',
-      objects: { from: active?.id ?? 0, to: previous.id },
-    });
-    return previous;
-  });
 }

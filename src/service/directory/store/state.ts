@@ -7,7 +7,7 @@ export type DirectoryDb = Kysely<DirectoryTables>;
 
 const stateId = 1;
 
-/** The one state row; made at the first call, in a transaction of its own. */
+/** The one state row; made at the first call, in its own transaction. */
 export async function loadState(storage: Storage): Promise<StateRow> {
   const found = await findState(storage.tables<DirectoryTables>());
   if (found !== undefined) return found;

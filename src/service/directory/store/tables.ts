@@ -1,5 +1,6 @@
-/** The directory's tables (migrations 0010 and 0032). Times are milliseconds since 1970. */
+/** The directory's tables (migrations 0010, 0032 and 0071). Times are milliseconds since 1970. */
 export interface DirectoryTables {
+  directory_source: SourceRow;
   directory_load: LoadRow;
   directory_block: BlockRow;
   directory_state: StateRow;
@@ -18,16 +19,40 @@ export interface DirectoryNodeRow {
 
 export type LoadKind = 'full' | 'incremental';
 
-/** `loading` until activated; `failed` and `retired` keep the report of a load, without its blocks. */
-export type LoadState = 'loading' | 'ready' | 'failed' | 'retired';
+/** `loading` until activated, `merging` for a merge; `failed` and `retired` keep the report of a load, without its blocks. */
+export type LoadState = 'loading' | 'merging' | 'ready' | 'failed' | 'retired';
+
+/** Whether rows of a source may leave by an export, or only as the data-use rule allows. */
+export type ExportRight = 'open' | 'closed';
+
+/** A source of directory data with its own generations (Decision 0025). */
+export interface SourceRow {
+  name: string;
+  /** Its place in the masks of merged blocks, 0 to 31. */
+  bit: number;
+  /** Order of precedence, lowest first. */
+  rank: number;
+  export_right: ExportRight;
+  /** The source's own generation; null while it has none. */
+  active_load_id: number | null;
+  created_at: number;
+  schedule_path: string | null;
+  schedule_every_ms: number | null;
+  schedule_checked_at: number;
+  /** Size and time of the file that the schedule loaded last. */
+  schedule_seen: string;
+  /** Why the last scheduled load failed; empty if it did not. */
+  schedule_failure: string;
+}
 
 export interface LoadRow {
   id: number;
   /** The generation that this one changes; null if it holds every record itself. */
   parent_id: number | null;
-  /** The generation that was active before this one; `rollback` goes there. */
+  /** The generation of the same source that was active before this one; `rollback` goes there. */
   previous_id: number | null;
-  kind: LoadKind;
+  /** A merge holds what several sources say together. */
+  kind: LoadKind | 'merged';
   format: string;
   /** The input's file name without its folder, or `standard input`. */
   source: string;
@@ -41,6 +66,10 @@ export interface LoadRow {
   started_at: number;
   heartbeat_at: number;
   finished_at: number | null;
+  /** The source that the load belongs to; empty for a merge. */
+  source_name: string;
+  /** 0 if no record of its blocks is known by a key of its file, so that each key is the hash of address and NPI. */
+  file_keys: number;
 }
 
 export interface BlockRow {
@@ -49,6 +78,8 @@ export interface BlockRow {
   record_count: number;
   keys: Uint8Array;
   records: Uint8Array;
+  /** Of a merge: which sources each record shows (source-masks.ts). Null if all are of the load's own source. */
+  sources: Uint8Array | null;
 }
 
 /** One row, id 1. */

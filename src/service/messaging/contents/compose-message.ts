@@ -31,7 +31,7 @@ export async function composeMessage(input: ComposeInput): Promise<Buffer> {
   });
 }
 
-// Inside a package the summary has a place of its own; without one the text is the only place that is no header.
+// Inside a package the summary has its own place; without one the text is the only place that is not a header.
 function composeText({ texts }: SendRequest, isXdm: boolean): string {
   if (isXdm) return texts.messageBody === '' ? packageText : texts.messageBody;
   return [texts.messageBody, texts.patient_summary].filter((part) => part !== '').join('\n\n');

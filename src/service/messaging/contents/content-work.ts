@@ -75,7 +75,7 @@ function parseJson(json: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(json));
   } catch {
-    throw new MessagingError('MESSAGING_REQUEST_INVALID', 'the body is no JSON', { problems: [malformed] });
+    throw new MessagingError('MESSAGING_REQUEST_INVALID', 'the body is not JSON', { problems: [malformed] });
   }
 }
 

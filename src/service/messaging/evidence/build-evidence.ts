@@ -3,7 +3,7 @@ import type { MessagingParts } from '../ports.ts';
 import { describeMessages, type RecipientStatus } from '../status/find-status.ts';
 import type { MdnEvidenceRow, MessageRow, MessagingTables } from '../tables.ts';
 import { toAttempt, type Attempt } from './attempts.ts';
-import { evidenceContext } from './keep-notice.ts';
+import { evidenceContext } from './keep-mdn.ts';
 
 /** What evidence is built from. */
 export type EvidenceParts = Pick<MessagingParts, 'storage' | 'vault' | 'clock'> & {
@@ -16,7 +16,7 @@ export interface EvidenceDocument {
   readonly version: 1;
   readonly createdTime: string;
   readonly messageId: string;
-  /** The `Message-ID` by which notices name the message. */
+  /** The `Message-ID` by which MDNs name the message. */
   readonly wireMessageId: string;
   readonly fromDirectAddress: string;
   readonly acceptedTime: string;
@@ -33,7 +33,7 @@ export interface RecipientEvidence {
   /** At this recipient's destination, oldest first. */
   readonly attempts: readonly AttemptEvidence[];
   /** Oldest first. */
-  readonly notices: readonly NoticeEvidence[];
+  readonly mdns: readonly MdnEvidence[];
 }
 
 export interface AttemptEvidence {
@@ -51,12 +51,14 @@ export interface AttemptEvidence {
   readonly certificates: readonly unknown[];
 }
 
-export interface NoticeEvidence {
+export interface MdnEvidence {
   readonly receivedTime: string;
   /** SHA-256 fingerprints of the validated path: the signer first, the anchor last. */
   readonly signerPath: readonly string[];
+  /** The certificates of that path in the same order, DER in base64; an empty text for one that is not kept. */
+  readonly signerCertificates: readonly string[];
   /** The signed MIME entity as received, base64; its signature can be verified by anyone. */
-  readonly signedNotice: string;
+  readonly signedMdn: string;
 }
 
 /** Gathers what the database keeps about the delivery of a message. */
@@ -64,7 +66,12 @@ export async function buildEvidence(parts: EvidenceParts, message: MessageRow): 
   const [report] = await describeMessages(parts, [message]);
   if (report === undefined) throw new TypeError('a message without a report');
   const attempts = (await parts.delivery.listAttempts([message.id])).map(toAttempt);
-  const notices = Map.groupBy(await findNotices(parts, message), ({ address }) => address);
+  const found = (await findMdns(parts, message)).map((row) => ({
+    ...row,
+    path: JSON.parse(row.signer_path) as readonly string[],
+  }));
+  const certificates = await findCertificates(parts, new Set(found.flatMap(({ path }) => path)));
+  const mdns = Map.groupBy(found, ({ address }) => address);
   return {
     type: 'direct-delivery-evidence',
     version: 1,
@@ -78,18 +85,17 @@ export async function buildEvidence(parts: EvidenceParts, message: MessageRow): 
       attempts: attempts
         .filter(({ destination }) => destination === domainOf(recipient.address as DirectAddress))
         .map((attempt) => describeAttempt(attempt, recipient.address)),
-      notices: (notices.get(recipient.address) ?? []).map((row) => ({
+      mdns: (mdns.get(recipient.address) ?? []).map((row) => ({
         receivedTime: new Date(row.received_at).toISOString(),
-        signerPath: JSON.parse(row.signer_path) as string[],
-        signedNotice: Buffer.from(parts.vault.open(row.sealed_mdn, evidenceContext(row.id))).toString(
-          'base64',
-        ),
+        signerPath: row.path,
+        signerCertificates: row.path.map((fingerprint) => certificates.get(fingerprint) ?? ''),
+        signedMdn: Buffer.from(parts.vault.open(row.sealed_mdn, evidenceContext(row.id))).toString('base64'),
       })),
     })),
   };
 }
 
-function findNotices(
+function findMdns(
   { storage }: EvidenceParts,
   message: MessageRow,
 ): Promise<readonly (MdnEvidenceRow & { address: string })[]> {
@@ -103,6 +109,20 @@ function findNotices(
     .orderBy('e.received_at')
     .orderBy('e.id')
     .execute();
+}
+
+async function findCertificates(
+  { storage }: EvidenceParts,
+  fingerprints: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, string>> {
+  if (fingerprints.size === 0) return new Map();
+  const rows = await storage
+    .tables<MessagingTables>()
+    .selectFrom('path_certificate')
+    .select(['fingerprint', 'der'])
+    .where('fingerprint', 'in', [...fingerprints])
+    .execute();
+  return new Map(rows.map(({ fingerprint, der }) => [fingerprint, Buffer.from(der).toString('base64')]));
 }
 
 function describeAttempt(attempt: Attempt, recipient: string): AttemptEvidence {
@@ -126,7 +146,7 @@ function concerns(finding: unknown, address: string): boolean {
   return typeof finding === 'object' && finding !== null && 'to' in finding && finding.to === address;
 }
 
-function describeRecipient(recipient: RecipientStatus): Omit<RecipientEvidence, 'attempts' | 'notices'> {
+function describeRecipient(recipient: RecipientStatus): Omit<RecipientEvidence, 'attempts' | 'mdns'> {
   return {
     toDirectAddress: recipient.address,
     status: recipient.state,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { isPostgres } from '../../../../test/support/storage.ts';
 import { CodedError } from '../../../core/index.ts';
 import {
   alice,
@@ -75,7 +76,8 @@ describe('small mail whose sender is known', () => {
       const after = other.storage.counts();
       assert.equal(after.transactions - before.transactions, 1);
       assert.ok(
-        after.statements - before.statements <= 8,
+        // The audit chain of this world has no key, so its state is read again.
+        after.statements - before.statements <= (isPostgres ? 9 : 8),
         `${after.statements - before.statements} statements`,
       );
       assert.deepEqual([(await inbox(other)).length, other.deliveries.length], [2, 2]);
@@ -194,13 +196,13 @@ describe('the spool', () => {
   });
 
   it('is capped per sender domain, and per network for unknown senders: more is deferred', async () => {
-    const spoolCaps = { perSenderDomain: 3, undecidedPerNetwork: 2 };
-    await withWorld({ isStarted: false, spoolCaps }, async (other) => {
+    const spoolLimits = { mailsPerSenderDomain: 3, undecidedPerNetwork: 2 };
+    await withWorld({ isStarted: false, spoolLimits }, async (other) => {
       for (let index = 0; index < 3; index++) await accept(mail(), { on: other });
       await assert.rejects(accept(mail(), { on: other }), { code: 'MESSAGING_SPOOL_FULL' });
       assert.notEqual(await accept(mail(), { on: other, mailFrom: 'x@other.example' }), undefined);
     });
-    await withWorld({ spoolCaps: { ...spoolCaps, perSenderDomain: 100 } }, async (other) => {
+    await withWorld({ spoolLimits: { ...spoolLimits, mailsPerSenderDomain: 100 } }, async (other) => {
       other.setOpenIncoming(async (_envelope, { allowFetch }) => {
         if (allowFetch === false) throw coded('DIRECT_SENDER_NEEDS_FETCH', 'unavailable');
         throw coded('DIRECT_SENDER_UNDECIDED', 'unavailable');

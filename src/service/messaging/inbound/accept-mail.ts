@@ -6,10 +6,11 @@ import type { MessagingTables } from '../tables.ts';
 import { judgeMail, type Verdict } from './judge-mail.ts';
 import { partyOf, senderDomainOf, type IncomingMail, type MailEnvelope } from './mail.ts';
 import type { MailWorkers } from './mail-workers.ts';
-import { spoolMail, type SpoolCaps, type SpoolFacts } from './spool-mail.ts';
+import { spoolMail, type SpoolFacts } from './spool-mail.ts';
+import type { SpoolPlace, SpoolRoom } from './spool-room.ts';
 
 export interface IntakeOptions {
-  readonly caps: SpoolCaps;
+  readonly spool: SpoolRoom;
   readonly direct: DirectLimits;
   /** Undefined until the service is started: then all mail is spooled. */
   readonly workers: () => MailWorkers | undefined;
@@ -50,7 +51,7 @@ export interface Intake {
   accept(mail: IncomingMail, network: string): Promise<string | undefined>;
 }
 
-export function createIntake(parts: MessagingParts, { caps, direct, workers }: IntakeOptions): Intake {
+export function createIntake(parts: MessagingParts, { spool, direct, workers }: IntakeOptions): Intake {
   const inHand = new Map<string, number>();
   const slowUntil = new Map<string, number>();
   let total = 0;
@@ -109,15 +110,34 @@ export function createIntake(parts: MessagingParts, { caps, direct, workers }: I
     return { needsFetch: false, lastError: code };
   }
 
+  async function process(
+    mail: IncomingMail,
+    network: string,
+    place: SpoolPlace,
+  ): Promise<string | undefined> {
+    const senderDomain = senderDomainOf(mail.mailFrom);
+    const party = partyOf(network, senderDomain);
+    const id = randomUUID();
+    const { mailFrom, recipients } = mail;
+    const envelope: MailEnvelope = { id, mailFrom, recipients, receivedAt: parts.clock.now() };
+    const facts = isDirect(party, mail) ? await tryDirect(party, mail, envelope) : { needsFetch: false };
+    if (facts === undefined) return undefined;
+    place.wait(senderDomain, facts.needsFetch);
+    return spoolMail(parts, mail, { ...facts, id, network }, workers()?.lane(facts.needsFetch));
+  }
+
   return {
     async accept(mail, network) {
-      const party = partyOf(network, senderDomainOf(mail.mailFrom));
-      const id = randomUUID();
-      const { mailFrom, recipients } = mail;
-      const envelope: MailEnvelope = { id, mailFrom, recipients, receivedAt: parts.clock.now() };
-      const facts = isDirect(party, mail) ? await tryDirect(party, mail, envelope) : { needsFetch: false };
-      if (facts === undefined) return undefined;
-      return spoolMail(parts, caps, mail, { ...facts, id, network }, workers()?.lane(facts.needsFetch));
+      const place = spool.enter({ network, sizeBytes: mail.message.length });
+      try {
+        const mailId = await process(mail, network, place);
+        if (mailId === undefined) place.release();
+        else place.keep(mailId);
+        return mailId;
+      } catch (error) {
+        place.release();
+        throw error;
+      }
     },
   };
 }

@@ -1,32 +1,21 @@
 import assert from 'node:assert/strict';
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { createSmtpServer, type SmtpServer } from '../../../lib/smtp/index.ts';
-import { readNotice } from '../../../lib/mdn/index.ts';
+import { readMdnOrDsn } from '../../../lib/mdn/index.ts';
 import { parseEntity } from '../../../lib/mime/index.ts';
+import {
+  createCrashChildren,
+  type CrashChild,
+  type CrashChildren,
+} from '../../../../test/messaging/crash-children.ts';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/storage.ts';
 import { alice, bob, newUrn, sendBody, waitUntil } from '../../../../test/messaging/start-messaging.ts';
 
-interface Child {
-  readonly process: ChildProcess;
-  readonly said: Record<string, string>[];
-  kill(): Promise<void>;
-  call(
-    method: string,
-    address: string,
-    body?: unknown,
-  ): Promise<{ status: number; body: Record<string, unknown> }>;
-}
-
-const program = path.resolve(import.meta.dirname, '../../../../test/messaging/crash-child.ts');
 let database: TestDatabase;
 let peer: SmtpServer;
 const taken: Uint8Array[] = [];
-/** Also those that did not come up, so that none keeps the test from ending. */
-const children: ChildProcess[] = [];
+let children: CrashChildren;
+const start = (...flags: string[]): Promise<CrashChild> => children.start(...flags);
 
 before(async () => {
   database = await createTestDatabase();
@@ -40,63 +29,19 @@ before(async () => {
       onMessage: async ({ message }) => void taken.push(message),
     },
   });
+  children = createCrashChildren(database, peer.port);
 });
 after(async () => {
-  for (const child of children) child.kill('SIGKILL');
+  children.killAll();
   await peer.close();
 });
-
-async function start(...flags: string[]): Promise<Child> {
-  const child = fork(program, [JSON.stringify(database.location), String(peer.port), ...flags], {
-    silent: true,
-  });
-  children.push(child);
-  const said: Record<string, string>[] = [];
-  if (child.stdout !== null)
-    createInterface({ input: child.stdout }).on('line', (line) =>
-      said.push(JSON.parse(line) as Record<string, string>),
-    );
-  let complaint = '';
-  child.stderr?.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
-  await waitUntil(() => said.length > 0 || child.exitCode !== null, 'the child');
-  assert.equal(child.exitCode, null, complaint);
-  const baseUrl = said[0]?.['baseUrl'] ?? '';
-  const token = await getToken(baseUrl);
-  const running: Child = {
-    process: child,
-    said,
-    async kill() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    },
-    async call(method, address, body) {
-      const response = await fetch(baseUrl + address, {
-        method,
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-    },
-  };
-  return running;
-}
-
-async function getToken(baseUrl: string): Promise<string> {
-  const response = await fetch(`${baseUrl}/oauth2/direct/v1/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from('clinic:clinic-secret-0123456789').toString('base64')}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'messaging.api' }),
-  });
-  return ((await response.json()) as { access_token: string }).access_token;
-}
 
 const sentIds = (): string[] =>
   taken.map((message) => parseEntity(message).header('message-id')?.slice(1, 37) ?? '').sort();
 const answeredIds = (): string[] =>
-  taken.flatMap((message) => [...(readNotice(parseEntity(message))?.originalMessageIds ?? [])]);
+  taken.flatMap((message) => [...(readMdnOrDsn(parseEntity(message))?.originalMessageIds ?? [])]);
 
-async function statusOf(child: Child, messageId: string): Promise<unknown> {
+async function statusOf(child: CrashChild, messageId: string): Promise<unknown> {
   return (await child.call('GET', `/messaging/dirmsg/status/${messageId}`)).body['messageStatus'];
 }
 
@@ -104,7 +49,7 @@ async function statusOf(child: Child, messageId: string): Promise<unknown> {
  * Sends one more message and waits until the peer has it. Everything that was due before has gone out by then, so that what went out
  * twice would be there, too.
  */
-async function sendAnother(child: Child): Promise<string> {
+async function sendAnother(child: CrashChild): Promise<string> {
   const messageId = newUrn();
   const { status } = await child.call('POST', '/messaging/dirmsg/send_ccda', sendBody({ messageId }));
   assert.equal(status, 200);
@@ -151,14 +96,14 @@ describe('what was acknowledged survives kill -9', () => {
     const list = async () =>
       (await second.call('GET', '/messaging/dirmsg/inbox')).body['result'] as Record<string, unknown>[];
     await waitUntil(async () => (await list()).length === 1, 'the inbox');
-    await waitUntil(() => taken.length === 1, 'the processed notice');
-    const notice = readNotice(parseEntity(taken[0] ?? new Uint8Array()));
-    assert.deepEqual([notice?.kind, notice?.originalMessageIds], ['mdn', ['<survivor@direct.beta.example>']]);
+    await waitUntil(() => taken.length === 1, 'the processed MDN');
+    const mdn = readMdnOrDsn(parseEntity(taken[0] ?? new Uint8Array()));
+    assert.deepEqual([mdn?.kind, mdn?.originalMessageIds], ['mdn', ['<survivor@direct.beta.example>']]);
     await second.kill();
     const third = await start();
     const later = inner.replace('survivor', 'later');
     third.process.send({ from: bob, to: [alice], message: `${bob}\n${later}` });
-    await waitUntil(() => answeredIds().includes('<later@direct.beta.example>'), 'the later notice');
+    await waitUntil(() => answeredIds().includes('<later@direct.beta.example>'), 'the later MDN');
     assert.deepEqual(answeredIds(), ['<survivor@direct.beta.example>', '<later@direct.beta.example>']);
     const { body } = await third.call('GET', '/messaging/dirmsg/inbox');
     assert.equal((body['result'] as object[]).length, 2);

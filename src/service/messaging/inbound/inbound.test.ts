@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { CodedError } from '../../../core/index.ts';
-import { readNotice } from '../../../lib/mdn/index.ts';
+import { readMdnOrDsn } from '../../../lib/mdn/index.ts';
 import { parseEntity } from '../../../lib/mime/index.ts';
 import { isXdm } from '../../../lib/xdm/index.ts';
 import type { DirectAddress } from '../../../lib/values/index.ts';
@@ -46,22 +46,22 @@ const drain = async (): Promise<void> => {
 };
 beforeEach(drain);
 
-const notices = () =>
+const answers = () =>
   world.deliveries.map(({ kind, from, recipients, message }) => {
-    const notice = readNotice(parseEntity(message));
+    const read = readMdnOrDsn(parseEntity(message));
     return {
       kind,
       from,
       to: recipients,
-      disposition: notice?.kind === 'mdn' ? notice.disposition : undefined,
-      original: notice?.originalMessageIds[0],
-      notice,
+      disposition: read?.kind === 'mdn' ? read.disposition : undefined,
+      original: read?.originalMessageIds[0],
+      read,
     };
   });
 const audited = async (action: string) => (await world.audit.find({ action })).length;
 
 describe('receiving messages', () => {
-  it('MDN-01, MDN-01a: each local recipient gets a copy, and answers with a processed notice of its own', async () => {
+  it('MDN-01, MDN-01a: each local recipient gets a copy, and answers with its own processed MDN', async () => {
     await world.receive({
       from: bob,
       to: [alice, mallory],
@@ -72,7 +72,7 @@ describe('receiving messages', () => {
     assert.deepEqual([own?.recipient, own?.sender, foreign?.recipient], [alice, bob, mallory]);
     assert.notEqual(own?.messageId, foreign?.messageId);
     assert.deepEqual(
-      notices().map(({ kind, from, to, disposition, original }) => ({
+      answers().map(({ kind, from, to, disposition, original }) => ({
         kind,
         from,
         to,
@@ -98,7 +98,7 @@ describe('receiving messages', () => {
       (await list()).map((entry) => entry.recipient),
       [alice, anna],
     );
-    assert.equal(notices().length, 3);
+    assert.equal(answers().length, 3);
   });
 
   it('another content under the same Message-ID is not lost', async () => {
@@ -128,22 +128,22 @@ describe('receiving messages', () => {
     for (const row of rows) assert.ok(!Buffer.from(row.sealed_message).toString('latin1').includes('Jane'));
   });
 
-  it('MDN-12, DSN-05: an unknown or disabled address is answered by a failure notice from its domain', async () => {
+  it('MDN-12, DSN-05: an unknown or disabled address is answered by a failure DSN from its domain', async () => {
     await world.receive({
       from: bob,
       to: [alice, 'nobody@direct.alpha.example', 'gone@direct.alpha.example'],
       inner: mail('', 'x', '<lost@direct.beta.example>'),
     });
     assert.equal((await list()).length, 1);
-    const [mdn, dsn, ...others] = notices().toSorted((left, right) => right.kind.localeCompare(left.kind));
+    const [mdn, dsn, ...others] = answers().toSorted((left, right) => right.kind.localeCompare(left.kind));
     assert.deepEqual([mdn?.kind, dsn?.kind, others.length], ['mdn', 'dsn', 0]);
     assert.deepEqual(
       [dsn?.from, dsn?.to, dsn?.original],
       ['postmaster@direct.alpha.example', [bob], '<lost@direct.beta.example>'],
     );
-    assert.ok(dsn?.notice?.kind === 'dsn');
+    assert.ok(dsn?.read?.kind === 'dsn');
     assert.deepEqual(
-      dsn.notice.recipients.map(({ finalRecipient, action, status }) => [finalRecipient, action, status]),
+      dsn.read.recipients.map(({ finalRecipient, action, status }) => [finalRecipient, action, status]),
       [
         ['nobody@direct.alpha.example', 'failed', '5.1.1'],
         ['gone@direct.alpha.example', 'failed', '5.1.1'],
@@ -151,7 +151,7 @@ describe('receiving messages', () => {
     );
   });
 
-  it('MDN-12: a message that is too deep to be read is answered by a failure notice, and audited', async () => {
+  it('MDN-12: a message that is too deep to be read is answered by a failure DSN, and audited', async () => {
     const before = await audited('message.reject');
     const deep = Array.from(
       { length: 200 },
@@ -162,23 +162,23 @@ describe('receiving messages', () => {
       to: [alice],
       inner: mail(deep.slice(0, deep.indexOf('\n') + 1), deep.slice(deep.indexOf('\n') + 2)),
     });
-    const [dsn, ...others] = notices();
-    assert.ok(dsn?.notice?.kind === 'dsn' && others.length === 0);
+    const [dsn, ...others] = answers();
+    assert.ok(dsn?.read?.kind === 'dsn' && others.length === 0);
     assert.deepEqual(
-      [dsn.notice.recipients[0]?.status, dsn.notice.recipients[0]?.finalRecipient],
+      [dsn.read.recipients[0]?.status, dsn.read.recipients[0]?.finalRecipient],
       ['5.6.0', alice],
     );
     assert.deepEqual([await list(), await audited('message.reject')], [[], before + 1]);
   });
 
-  it('MDN-02: a report is never answered, whatever it is about, and neither is the null sender by a failure notice', async () => {
+  it('MDN-02: a report is never answered, whatever it is about, and neither is the null sender by a failure DSN', async () => {
     const odd = mail(
       'Content-Type: multipart/report; report-type=feedback-report; boundary=b\n',
       '--b\n\nhello\n--b--\n',
     );
     await world.receive({ from: bob, to: [alice, 'nobody@direct.alpha.example'], inner: odd });
     await world.receive({ from: bob, to: ['nobody@direct.alpha.example'], inner: mail(), mailFrom: '' });
-    assert.deepEqual(notices(), []);
+    assert.deepEqual(answers(), []);
   });
 
   it('a recipient that the agent did not open it for gets nothing and answers nothing', async () => {
@@ -192,18 +192,18 @@ describe('receiving messages', () => {
       [alice],
     );
     assert.deepEqual(
-      notices().map(({ from }) => from),
+      answers().map(({ from }) => from),
       [alice],
     );
   });
 
-  it('AS-78: rejected mail is audited, gets no notice and is gone', async () => {
+  it('AS-78: rejected mail is audited, gets no MDN and is gone', async () => {
     const before = await audited('message.reject');
     world.setOpenIncoming(async () => {
       throw new CodedError({ DIRECT_X: { kind: 'untrusted' } }, 'DIRECT_X', 'not trusted');
     });
     await world.receive({ from: bob, to: [alice], inner: mail() });
-    assert.deepEqual([notices(), await list(), await audited('message.reject')], [[], [], before + 1]);
+    assert.deepEqual([answers(), await list(), await audited('message.reject')], [[], [], before + 1]);
     assert.equal((await world.db.selectFrom('inbound_mail').select('id').execute()).length, 0);
   });
 });
@@ -460,7 +460,7 @@ describe('Decision 0014: the inbox', () => {
       );
   });
 
-  it('MDN-09, MDN-13: the dispatched notice goes out after the acknowledgement, only if asked for, and once', async () => {
+  it('MDN-09, MDN-13: the dispatched MDN goes out after the acknowledgement, only if asked for, and once', async () => {
     await world.receive({
       from: bob,
       to: [alice],
@@ -468,7 +468,7 @@ describe('Decision 0014: the inbox', () => {
     });
     await world.receive({ from: bob, to: [anna], inner: mail() });
     assert.deepEqual(
-      notices().map(({ disposition }) => disposition),
+      answers().map(({ disposition }) => disposition),
       ['processed', 'processed'],
     );
     const [asked, plain] = await list();
@@ -476,12 +476,12 @@ describe('Decision 0014: the inbox', () => {
     world.clock.advance(5000);
     assert.deepEqual(await world.messaging.acknowledge(world.clinic, asked?.messageId ?? '', {}), first);
     await world.messaging.acknowledge(world.clinic, plain?.messageId ?? '', {});
-    const dispatched = notices().filter(({ disposition }) => disposition === 'dispatched');
+    const dispatched = answers().filter(({ disposition }) => disposition === 'dispatched');
     assert.deepEqual(
       dispatched.map(({ from, to, original }) => [from, to, original]),
       [[alice, [bob], '<final@direct.beta.example>']],
     );
-    assert.ok(dispatched[0]?.notice?.kind === 'mdn' && dispatched[0].notice.confirmsFinalDelivery);
+    assert.ok(dispatched[0]?.read?.kind === 'mdn' && dispatched[0].read.confirmsFinalDelivery);
     assert.deepEqual(await list(), []);
     assert.equal(
       (await readPayload(world, world.clinic, asked?.messageId ?? '', false, {})).messageSubject,
@@ -498,13 +498,13 @@ describe('Decision 0014: the inbox', () => {
     const [entry] = await list();
     await world.messaging.acknowledge(world.clinic, entry?.messageId ?? '', {});
     assert.deepEqual(
-      notices().map(({ disposition }) => disposition),
+      answers().map(({ disposition }) => disposition),
       ['processed'],
     );
   });
 });
 
-describe('MDN-21 to MDN-24: notices', () => {
+describe('MDN-21 to MDN-24: MDNs', () => {
   const recipient = async (messageId: string, index = 0) =>
     (await world.messaging.getStatus(world.clinic, messageId)).recipients[index];
   async function send(changes = {}): Promise<{ messageId: string; wireId: string }> {
@@ -527,7 +527,7 @@ describe('MDN-21 to MDN-24: notices', () => {
     world.receive({ from, to: [to], inner });
   const postmaster = 'postmaster@direct.beta.example' as DirectAddress;
 
-  it('a processed notice moves that recipient only, and is not answered or shown in the inbox', async () => {
+  it('a processed MDN moves that recipient only, and is not answered or shown in the inbox', async () => {
     const { messageId, wireId } = await send({ toDirectAddress: [bob, carol] });
     world.deliveries.splice(0);
     await receive(mdn(wireId));
@@ -535,7 +535,7 @@ describe('MDN-21 to MDN-24: notices', () => {
       [(await recipient(messageId, 0))?.state, (await recipient(messageId, 1))?.state],
       ['processed', 'queued'],
     );
-    assert.deepEqual([notices(), await list()], [[], []]);
+    assert.deepEqual([answers(), await list()], [[], []]);
   });
 
   it('MDN-21: the recipient is compared without case and display name; another Message-ID does not match', async () => {
@@ -569,7 +569,7 @@ describe('MDN-21 to MDN-24: notices', () => {
     assert.equal((await recipient(messageId))?.state, 'processed');
   });
 
-  it('a notice that went to somebody else than the sender changes nothing', async () => {
+  it('an MDN that went to somebody else than the sender changes nothing', async () => {
     const { messageId, wireId } = await send();
     await receive(mdn(wireId), bob, anna);
     assert.equal((await recipient(messageId))?.state, 'sent');
@@ -591,7 +591,7 @@ describe('MDN-21 to MDN-24: notices', () => {
     assert.equal((await recipient(reversed.messageId))?.state, 'dispatched');
   });
 
-  it('MDN-25: with final delivery asked for, no dispatched notice in time expires it', async () => {
+  it('MDN-25: with final delivery asked for, no dispatched MDN in time expires it', async () => {
     const { messageId, wireId } = await send({ requestFinalDelivery: true });
     await receive(mdn(wireId));
     world.clock.advance(3_600_000);
@@ -603,7 +603,7 @@ describe('MDN-21 to MDN-24: notices', () => {
   });
 
   for (const disposition of ['failed', 'denied', 'error', 'processed/error']) {
-    it(`a ${disposition} notice fails the recipient`, async () => {
+    it(`a ${disposition} MDN fails the recipient`, async () => {
       const { messageId, wireId } = await send();
       await receive(mdn(wireId, { disposition, more: 'Failure: mailbox is full\n' }));
       const found = await recipient(messageId);
@@ -615,7 +615,7 @@ describe('MDN-21 to MDN-24: notices', () => {
   }
 
   for (const disposition of ['displayed', 'deleted', 'frobnicated']) {
-    it(`MDN-22: a ${disposition} notice confirms nothing`, async () => {
+    it(`MDN-22: a ${disposition} MDN confirms nothing`, async () => {
       const { messageId, wireId } = await send();
       await receive(mdn(wireId, { disposition }));
       assert.equal((await recipient(messageId))?.state, 'sent');
@@ -646,13 +646,13 @@ describe('MDN-21 to MDN-24: notices', () => {
     assert.equal((await recipient(delayed.messageId))?.state, 'sent');
   });
 
-  it('a notice that is repeated endlessly does not fill the history', async () => {
+  it('an MDN that is repeated endlessly does not fill the history', async () => {
     const { messageId, wireId } = await send();
     for (let round = 0; round < 110; round++) await receive(mdn(wireId));
     assert.equal((await recipient(messageId))?.history.length, 100);
   });
 
-  it('MDN-26: a late notice is in the history only', async () => {
+  it('MDN-26: a late MDN is in the history only', async () => {
     const { messageId, wireId } = await send();
     world.clock.advance(3_600_000);
     await waitUntil(async () => (await recipient(messageId))?.state === 'expired');

@@ -1,16 +1,16 @@
 import type { Kysely } from 'kysely';
 import { CodedError, errorCode, hashInSlices } from '../../../core/index.ts';
-import { isReport, readNotice, type Notice } from '../../../lib/mdn/index.ts';
+import { isReport, readMdnOrDsn, type MdnOrDsn } from '../../../lib/mdn/index.ts';
 import { MimeError, parseEntity, readMessageIds, type MimeEntity } from '../../../lib/mime/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { canSendAs } from '../../oauth/index.ts';
 import type { MessagingParts, OpenedMail, OpenOptions } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
-import { applyNotice } from './apply-notice.ts';
+import { applyMdnOrDsn } from './apply-mdn-or-dsn.ts';
 import { findDateFault } from './check-dates.ts';
 import type { MailEnvelope } from './mail.ts';
 import { hashForAll, mayAnswerIn, registerIn, type Identity } from './register.ts';
-import { enqueueFailure, type Failure } from './send-notice.ts';
+import { enqueueFailure, type Failure } from './send-mdn-or-dsn.ts';
 import { prepareReceived, storeReceived, type Received } from './store-received.ts';
 
 /** What is to be done with mail. */
@@ -65,27 +65,35 @@ async function decideOpened(parts: MessagingParts, mail: MailEnvelope, opened: O
   const dateFault = findDateFault(entity, opened, parts.mailDates, parts.clock.now());
   if (dateFault !== undefined) return refusal(parts, all, dateFault, outdated);
   try {
-    const notice = readNotice(entity);
-    return notice === undefined ? await acceptMessage(parts, all) : acceptNotice(parts, all, notice);
+    const mdnOrDsn = readMdnOrDsn(entity);
+    return mdnOrDsn === undefined ? await acceptMessage(parts, all) : acceptMdnOrDsn(parts, all, mdnOrDsn);
   } catch (error) {
     if (!(error instanceof MimeError)) throw error;
     return refusal(parts, all, error.code, unreadable);
   }
 }
 
-function acceptNotice(parts: MessagingParts, { mail, opened, identity }: OpenedParts, notice: Notice): Store {
+function acceptMdnOrDsn(
+  parts: MessagingParts,
+  { mail, opened, identity }: OpenedParts,
+  mdnOrDsn: MdnOrDsn,
+): Store {
   const hash = hashForAll(identity, 'report', opened.recipients);
   return async (tx) => {
     const isNew = await registerIn(tx, parts, hash, mail.receivedAt);
     const { applied, ignored } = isNew
-      ? await applyNotice(tx, parts, opened, notice)
+      ? await applyMdnOrDsn(tx, parts, opened, mdnOrDsn)
       : { applied: 0, ignored: 'duplicate' };
-    const messageId = notice.originalMessageIds[0]?.slice(0, 255) ?? '';
+    const messageId = mdnOrDsn.originalMessageIds[0]?.slice(0, 255) ?? '';
     parts.storage.afterCommit(tx, () =>
-      parts.report('noticed', { kind: notice.kind, ignored: ignored ?? '' }, { mailId: mail.id, messageId }),
+      parts.report(
+        'mdnReceived',
+        { kind: mdnOrDsn.kind, ignored: ignored ?? '' },
+        { mailId: mail.id, messageId },
+      ),
     );
     await parts.audit.recordIn(tx, {
-      action: `${notice.kind}.receive`,
+      action: `${mdnOrDsn.kind}.receive`,
       actor: 'system',
       outcome: ignored === undefined ? 'ok' : 'refused',
       objects: { mailId: mail.id, from: opened.sender, messageId, applied, reason: ignored ?? '' },
@@ -147,7 +155,7 @@ async function findReceivers({ webhooks, clients }: MessagingParts): Promise<Rec
     .map((client) => ({ clientId: client.clientId, owns: (address) => canSendAs(client, address) }));
 }
 
-const unknownRecipient: Failure = { status: '5.1.1', diagnostic: 'There is no such recipient here.' };
+const unknownRecipient: Failure = { status: '5.1.1', diagnostic: 'Unknown recipient.' };
 const unreadable: Failure = { status: '5.6.0', diagnostic: 'The message is too complex to be read.' };
 const outdated: Failure = {
   status: '5.4.7',

@@ -155,18 +155,6 @@ async function postpone(
   }
   const fields = { mailId: mail.id, attempts: mail.attempts, frames: framesOf(error) };
   parts.report(became === 'dead-letter' ? 'deadLettered' : 'postponed', { code }, fields);
-  if (became === 'waiting') return;
-  await parts.audit.recordNow({
-    action: 'message.dead-letter',
-    actor: 'system',
-    outcome: 'failed',
-    objects: {
-      mailId: mail.id,
-      from: mail.mailFrom.slice(0, 320),
-      to: mail.recipients.join(' ').slice(0, 2000),
-      reason: code,
-    },
-  });
 }
 
 // Where it happened, without the text: what a parser says may quote what it could not read.

@@ -2,21 +2,10 @@ import { createHash } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { hashInSlices } from '../../../core/index.ts';
 import { requireLease, type FairItem, type Leases } from '../../../platform/index.ts';
-import { MessagingError } from '../errors.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingParts } from '../ports.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
 import { partyOf, senderDomainOf, type IncomingMail, type MailEnvelope } from './mail.ts';
-
-/** How much mail may wait in the spool; what is beyond is deferred at SMTP. */
-export interface SpoolCaps {
-  /** Of one claimed sender domain. */
-  readonly perSenderDomain: number;
-  /** Of one network, mail of senders that only fetches from the network can judge. */
-  readonly undecidedPerNetwork: number;
-}
-
-export const defaultSpoolCaps: SpoolCaps = { perSenderDomain: 1000, undecidedPerNetwork: 200 };
 
 /** Waits between attempts on mail that could not be processed: nine attempts over about half a day. */
 const retryDelaysMs: readonly number[] = [
@@ -88,17 +77,14 @@ const insertOf = perStorage((storage) =>
 /**
  * Stores mail durably; the SMTP edge says 250 only after the promise is fulfilled. A peer that did not hear the 250
  * sends again: while the first copy still waits, the second is dropped, on whichever node. Returns the id of the waiting mail.
- * Throws MESSAGING_SPOOL_FULL.
  */
 export async function spoolMail(
   parts: MessagingParts,
-  caps: SpoolCaps,
   mail: IncomingMail,
   facts: SpoolFacts,
   taker: MailTaker | undefined,
 ): Promise<string> {
   const senderDomain = senderDomainOf(mail.mailFrom);
-  await requireRoom(parts, caps, senderDomain, facts);
   const { id } = facts;
   const contentHash = await hashMail(mail);
   const stored = await parts.contents.write(mail.message, sealContext(id));
@@ -118,36 +104,6 @@ export async function spoolMail(
       else taker?.offer(toItem(leased, lease.lease_token));
     });
     return id;
-  });
-}
-
-// Two messages that come at once may go over the cap by one; it is there to bound, not to count.
-async function requireRoom(
-  { storage }: MessagingParts,
-  caps: SpoolCaps,
-  senderDomain: string,
-  { network, needsFetch }: SpoolFacts,
-): Promise<void> {
-  const count = (where: 'sender_domain' | 'network', value: string) => {
-    const waiting = storage
-      .tables<MessagingTables>()
-      .selectFrom('inbound_mail')
-      .select((eb) => eb.fn.countAll<number>().as('count'))
-      .where(sql<boolean>`state = 'waiting'`)
-      .where(where, '=', value);
-    return (
-      where === 'network' ? waiting.where(sql<boolean>`needs_fetch = 1`) : waiting
-    ).executeTakeFirstOrThrow();
-  };
-  if (Number((await count('sender_domain', senderDomain)).count) >= caps.perSenderDomain)
-    throw spoolFull(`of the sender domain ${senderDomain}`);
-  if (needsFetch && Number((await count('network', network)).count) >= caps.undecidedPerNetwork)
-    throw spoolFull(`of unknown senders from the network ${network}`);
-}
-
-function spoolFull(whose: string): MessagingError {
-  return new MessagingError('MESSAGING_SPOOL_FULL', `too much mail ${whose} is waiting`, {
-    retryAfterSeconds: 60,
   });
 }
 
@@ -279,10 +235,11 @@ export type Postponed = 'waiting' | 'dead-letter' | 'undecided';
 
 /**
  * Lets mail wait for the next attempt, in the lane that it needs; a dead letter when its attempts are used up, for the
- * operator. Mail of a sender that could not be judged is left to the caller after its last attempt (`undecided`).
+ * operator, with an audit row in the same transaction. Mail of a sender that could not be judged is left to the caller after
+ * its last attempt (`undecided`).
  */
 export async function postponeMail(
-  { storage }: MessagingParts,
+  { storage, audit }: MessagingParts,
   mail: MailItem,
   errorCode: string,
   isUndecided: boolean,
@@ -292,22 +249,35 @@ export async function postponeMail(
   const delayMs = movesLane ? 0 : delays[mail.attempts - 1];
   if (delayMs === undefined && isUndecided) return 'undecided';
   const state = delayMs === undefined ? 'dead-letter' : 'waiting';
-  const { numUpdatedRows } = await storage
-    .tables<MessagingTables>()
-    .updateTable('inbound_mail')
-    .set({
-      state,
-      next_attempt_at: storage.clock.now().getTime() + (delayMs ?? 0),
-      lease_token: null,
-      lease_until: 0,
-      last_error: errorCode,
-      ...(movesLane ? { needs_fetch: 1, attempts: 0 } : {}),
-    })
-    .where('id', '=', mail.id)
-    .where('lease_token', '=', mail.token)
-    .executeTakeFirst();
-  requireLease(numUpdatedRows, mail.id);
+  await storage.transaction(async (tx: Kysely<MessagingTables>) => {
+    const { numUpdatedRows } = await tx
+      .updateTable('inbound_mail')
+      .set({
+        state,
+        next_attempt_at: storage.clock.now().getTime() + (delayMs ?? 0),
+        lease_token: null,
+        lease_until: 0,
+        last_error: errorCode,
+        ...(movesLane ? { needs_fetch: 1, attempts: 0 } : {}),
+      })
+      .where('id', '=', mail.id)
+      .where('lease_token', '=', mail.token)
+      .executeTakeFirst();
+    requireLease(numUpdatedRows, mail.id);
+    if (state === 'waiting') return;
+    await audit.recordIn(tx, {
+      action: 'message.dead-letter',
+      actor: 'system',
+      outcome: 'failed',
+      objects: {
+        mailId: mail.id,
+        from: mail.mailFrom.slice(0, 320),
+        to: mail.recipients.join(' ').slice(0, 2000),
+        reason: errorCode,
+      },
+    });
+  });
   return state;
 }
 
-const sealContext = (id: string): string => `inbound:${id}`;
+export const sealContext = (id: string): string => `inbound:${id}`;

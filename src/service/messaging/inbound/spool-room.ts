@@ -1,14 +1,18 @@
 import type { Kysely } from 'kysely';
-import { createBudget, type Reservation } from '../../../core/index.ts';
+import { createBudget, type Budget, type Reservation } from '../../../core/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { MessagingTables } from '../tables.ts';
 
-/** How much inbound mail may wait to be processed: all of it, and that of one peer's network (Decision 0020). */
+/** How much inbound mail may wait to be processed; what is beyond is deferred at SMTP (Decision 0020). */
 export interface SpoolLimits {
   readonly mails: number;
   readonly mailsPerNetwork: number;
   readonly bytes: number;
   readonly bytesPerNetwork: number;
+  /** Of one sender domain, as the envelope claims it. */
+  readonly mailsPerSenderDomain: number;
+  /** Of one network, mail of senders that only fetches from the network can judge. */
+  readonly undecidedPerNetwork: number;
 }
 
 export const defaultSpoolLimits: SpoolLimits = {
@@ -16,6 +20,8 @@ export const defaultSpoolLimits: SpoolLimits = {
   mailsPerNetwork: 2_500,
   bytes: 4_000_000_000,
   bytesPerNetwork: 1_000_000_000,
+  mailsPerSenderDomain: 1000,
+  undecidedPerNetwork: 200,
 };
 
 /** Where mail came from, and how large it is. */
@@ -25,11 +31,20 @@ export interface MailOrigin {
   readonly sizeBytes: number;
 }
 
+/** The room that one mail takes. */
+export interface SpoolPlace {
+  /** Takes what mail needs on top that could not be processed at once. Throws MESSAGING_SPOOL_FULL. */
+  wait(senderDomain: string, needsFetch: boolean): void;
+  /** The mail is stored and waits. */
+  keep(mailId: string): void;
+  release(): void;
+}
+
 export interface SpoolRoom {
   /** Throws MESSAGING_SPOOL_FULL unless such mail may be taken now. Nothing is taken. */
   check(origin: MailOrigin): void;
-  /** Takes room for mail that is about to be stored. Throws MESSAGING_SPOOL_FULL. */
-  enter(origin: MailOrigin): { keep(mailId: string): void; release(): void };
+  /** Takes room for mail in hand. Throws MESSAGING_SPOOL_FULL. */
+  enter(origin: MailOrigin): SpoolPlace;
   /** Counts mail that was waiting before this process started. */
   restore(): Promise<void>;
   /** Gives back the room of mail that waits no longer. */
@@ -41,6 +56,12 @@ export interface SpoolRoom {
 /** Ids asked for in one statement. */
 const maxIds = 500;
 
+interface Waiting {
+  readonly network: string;
+  readonly reservations: Reservation[];
+  isUndecided: boolean;
+}
+
 /**
  * Counts the mail that this process has taken and that waits. What was processed is found by asking for the waiting ones again, so that
  * whoever processes mail, here or on another node, has nothing to report.
@@ -48,9 +69,11 @@ const maxIds = 500;
 export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits): SpoolRoom {
   const mails = createBudget({ total: limits.mails, perCaller: limits.mailsPerNetwork });
   const bytes = createBudget({ total: limits.bytes, perCaller: limits.bytesPerNetwork });
-  const waiting = new Map<string, readonly Reservation[]>();
+  const ofDomains = createBudget({ total: Infinity, perCaller: limits.mailsPerSenderDomain });
+  const undecided = createBudget({ total: Infinity, perCaller: limits.undecidedPerNetwork });
+  const waiting = new Map<string, Waiting>();
 
-  function take({ network, sizeBytes }: MailOrigin): readonly Reservation[] {
+  function take({ network, sizeBytes }: MailOrigin): Reservation[] {
     const slot = mails.reserve(network, 1);
     if (typeof slot === 'string') throw full(slot);
     const room = bytes.reserve(network, sizeBytes);
@@ -59,18 +82,38 @@ export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits
     throw full(room);
   }
 
-  async function removeProcessed(ids: readonly string[]): Promise<void> {
+  function takeMore(taken: Reservation[], budget: Budget, whose: string, what: string): void {
+    const more = budget.reserve(whose, 1);
+    if (typeof more === 'string') throw full(`${what} ${whose}`);
+    taken.push(more);
+  }
+
+  /** Over the limit it is not counted: what waits already is refused no more. */
+  function addIfRoom(taken: Reservation[], budget: Budget, whose: string): void {
+    const more = budget.reserve(whose, 1);
+    if (typeof more !== 'string') taken.push(more);
+  }
+
+  async function look(ids: readonly string[]): Promise<void> {
     const rows = await db
       .selectFrom('inbound_mail')
-      .select('id')
+      .select(['id', 'needs_fetch'])
       .where('id', 'in', ids)
       .where('state', '=', 'waiting')
       .execute();
-    const stillWaiting = new Set(rows.map(({ id }) => id));
+    const stillWaiting = new Map(rows.map((row) => [row.id, row.needs_fetch === 1]));
     for (const id of ids) {
-      if (stillWaiting.has(id)) continue;
-      release(waiting.get(id) ?? []);
-      waiting.delete(id);
+      const mail = waiting.get(id);
+      const isUndecided = stillWaiting.get(id);
+      if (mail === undefined) continue;
+      if (isUndecided === undefined) {
+        release(mail.reservations);
+        waiting.delete(id);
+      } else if (isUndecided && !mail.isUndecided) {
+        // A worker has moved it to the lane of unknown senders.
+        mail.isUndecided = true;
+        addIfRoom(mail.reservations, undecided, mail.network);
+      }
     }
   }
 
@@ -83,12 +126,20 @@ export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits
     },
     check: (origin) => release(take(origin)),
     enter(origin) {
+      const { network } = origin;
       const reservations = take(origin);
+      let isUndecided = false;
       return {
+        wait(senderDomain, needsFetch) {
+          takeMore(reservations, ofDomains, senderDomain, 'of the sender domain');
+          if (!needsFetch) return;
+          isUndecided = true;
+          takeMore(reservations, undecided, network, 'of unknown senders from the network');
+        },
         keep: (mailId) => {
           // A repetition of mail that waits already takes no room of its own.
           if (waiting.has(mailId)) release(reservations);
-          else waiting.set(mailId, reservations);
+          else waiting.set(mailId, { network, reservations, isUndecided });
         },
         release: () => release(reservations),
       };
@@ -96,18 +147,22 @@ export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits
     async restore() {
       const rows = await db
         .selectFrom('inbound_mail')
-        .select(['id', 'network'])
+        .select(['id', 'network', 'sender_domain', 'needs_fetch'])
         .where('state', '=', 'waiting')
         .execute();
-      for (const { id, network } of rows) {
-        const slot = waiting.has(id) ? 'total' : mails.reserve(network, 1);
-        if (typeof slot !== 'string') waiting.set(id, [slot]);
+      for (const { id, network, sender_domain: senderDomain, needs_fetch: needsFetch } of rows) {
+        if (waiting.has(id)) continue;
+        const isUndecided = needsFetch === 1;
+        const reservations: Reservation[] = [];
+        addIfRoom(reservations, mails, network);
+        addIfRoom(reservations, ofDomains, senderDomain);
+        if (isUndecided) addIfRoom(reservations, undecided, network);
+        waiting.set(id, { network, reservations, isUndecided });
       }
     },
     async refresh() {
       const ids = [...waiting.keys()];
-      for (let from = 0; from < ids.length; from += maxIds)
-        await removeProcessed(ids.slice(from, from + maxIds));
+      for (let from = 0; from < ids.length; from += maxIds) await look(ids.slice(from, from + maxIds));
     },
   };
 }

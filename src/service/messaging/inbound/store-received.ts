@@ -8,7 +8,7 @@ import type { MessagingParts, OpenedMail } from '../ports.ts';
 import { inboxContext, type InboxCopyRow, type InboxMessageRow, type MessagingTables } from '../tables.ts';
 import type { MailEnvelope } from './mail.ts';
 import { hashForRecipient, mayAnswerIn, registerIn, type Identity } from './register.ts';
-import { enqueueMdn } from './send-notice.ts';
+import { enqueueMdn } from './send-mdn-or-dsn.ts';
 
 /** A verified message for some of our addresses. */
 export interface ReceivedMail {
@@ -150,7 +150,7 @@ async function storeCopy(
 
 async function notifyReceivers(
   tx: Kysely<MessagingTables>,
-  { webhooks, storage }: MessagingParts,
+  { webhooks }: MessagingParts,
   { opened, receivers, mail }: Received,
   copy: InboxCopyRow,
 ): Promise<void> {
@@ -167,7 +167,6 @@ async function notifyReceivers(
       statusText: 'A message was received.',
     });
     await webhooks.notifyInboundIn(tx, clientId, copy.id);
-    storage.afterCommit(tx, () => webhooks.wake());
   }
 }
 

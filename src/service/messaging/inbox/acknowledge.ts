@@ -3,11 +3,11 @@ import type { DirectAddress } from '../../../lib/values/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { getEntry } from './inbox-access.ts';
 import type { MessagingParts, RequestOrigin } from '../ports.ts';
-import { enqueueMdn } from '../inbound/send-notice.ts';
+import { enqueueMdn } from '../inbound/send-mdn-or-dsn.ts';
 import type { MessagingTables } from '../tables.ts';
 
 /**
- * The edge client has the message: the copy leaves the list, and the sender gets the dispatched notice if it asked for
+ * The edge client has the message: the copy leaves the list, and the sender gets the dispatched MDN if it asked for
  * one (MDN-09, MDN-13). Acknowledging again changes nothing. Returns when it was acknowledged first.
  */
 export async function acknowledge(

@@ -54,6 +54,6 @@ export function ownedBy(
   if (address !== undefined) return eb('c.address_key', '=', addressKey(address));
   const domains = client.directAddresses.filter((own) => own.startsWith('@')).map((own) => own.slice(1));
   const addresses = client.directAddresses.filter((own) => !own.startsWith('@'));
-  // An empty list would be no valid SQL; no address and no domain is empty.
+  // An empty list would not be valid SQL; no address and no domain is empty.
   return eb.or([eb('c.address_key', 'in', [...addresses, '']), eb('c.domain', 'in', [...domains, ''])]);
 }

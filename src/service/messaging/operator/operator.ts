@@ -12,7 +12,7 @@ import type { Webhooks } from '../../webhook/index.ts';
 import { MessagingError } from '../errors.ts';
 import { messagingEvents } from '../events.ts';
 import { recordOutcomes } from '../status/record-outcome.ts';
-import { defaultNoticeWindows } from '../status/states.ts';
+import { defaultMdnWindows } from '../status/states.ts';
 import { describeMessages, type StatusReport } from '../status/find-status.ts';
 import type { MessageRow, MessagingTables } from '../tables.ts';
 import { findMessages, findNamed, type FoundMessage, type MessageQuery } from './find-messages.ts';
@@ -46,7 +46,7 @@ export interface OperatorParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly audit: Audit;
-  readonly webhooks: Pick<Webhooks, 'notifyIn' | 'wake'>;
+  readonly webhooks: Pick<Webhooks, 'notifyIn'>;
   readonly trust: Pick<Trust, 'findSigningKeys'>;
   /** Who does it, for the audit trail. */
   readonly operator: string;
@@ -90,15 +90,26 @@ export function createMessagingOperator(parts: OperatorParts): MessagingOperator
   const delivery = createDeliveryAdmin({
     ...parts,
     onOutcome: (tx, outcomes) =>
-      recordOutcomes(tx, { ...parts, report, windows: defaultNoticeWindows }, outcomes),
+      recordOutcomes(tx, { ...parts, report, windows: defaultMdnWindows }, outcomes),
   });
 
   const record = (action: string, objects: Readonly<Record<string, string | number>>): Promise<void> =>
     audit.recordNow({ action, actor: operator, outcome: 'ok', objects });
 
-  async function get(name: string): Promise<MessageRow> {
+  /** Records an attempt on a message that does not exist, or on a name that fits several. */
+  async function recordMiss(action: string, name: string): Promise<void> {
+    await audit.recordNow({
+      action,
+      actor: operator,
+      outcome: 'refused',
+      objects: { name: name.slice(0, 255) },
+    });
+  }
+
+  async function get(action: string, name: string): Promise<MessageRow> {
     const ids = await findNamed(db, name);
     const [id, ...others] = ids;
+    if (ids.length !== 1) await recordMiss(action, name);
     if (id === undefined)
       throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', `no sent message is called ${name}`);
     if (others.length > 0)
@@ -121,25 +132,25 @@ export function createMessagingOperator(parts: OperatorParts): MessagingOperator
       return page;
     },
     async show(name) {
-      const message = await get(name);
+      const message = await get('message.show', name);
       const details = await describe({ storage, audit, delivery }, message);
       await record('message.show', { messageId: message.wire_id });
       return details;
     },
     async retry(name) {
-      const { id, wire_id: messageId } = await get(name);
+      const { id, wire_id: messageId } = await get('message.retry', name);
       const count = await delivery.retryNow({ deliveryId: id });
       await record('message.retry', { messageId, count });
       return count;
     },
     async fail(name) {
-      const { id, wire_id: messageId } = await get(name);
+      const { id, wire_id: messageId } = await get('message.fail', name);
       const result = await delivery.fail(id);
       await record('message.fail', { messageId, ...result });
       return result;
     },
     async getEvidence(name) {
-      const message = await get(name);
+      const message = await get('message.evidence', name);
       const signed = await signEvidence(parts, await buildEvidence({ ...parts, delivery }, message));
       await record('message.evidence', { messageId: message.wire_id });
       return signed;
@@ -149,7 +160,11 @@ export function createMessagingOperator(parts: OperatorParts): MessagingOperator
       await record('queue.list', { ...given({ domain: query.domain }), count: page.items.length });
       return page;
     },
-    listHolds: () => delivery.listHolds(),
+    async listHolds() {
+      const holds = await delivery.listHolds();
+      await record('queue.holds', { count: holds.length });
+      return holds;
+    },
     async retryDestination(domain) {
       const count = await delivery.retryNow({ domain });
       await record('queue.retry', { domain, count });
@@ -171,9 +186,14 @@ export function createMessagingOperator(parts: OperatorParts): MessagingOperator
       return page;
     },
     async showInbound(id) {
-      const found = await showInbound(db, audit, id);
-      await record('inbound.show', { id });
-      return found;
+      try {
+        const found = await showInbound(db, audit, id);
+        await record('inbound.show', { id });
+        return found;
+      } catch (error) {
+        if (error instanceof MessagingError) await recordMiss('inbound.show', id);
+        throw error;
+      }
     },
   };
 }

@@ -5,7 +5,7 @@ import { requireOwned } from '../require-owned.ts';
 import { maxCheckMs, maxValidateAddresses } from '../limits.ts';
 import { MessagingError } from '../errors.ts';
 import { createProblems, isRecord } from '../problems.ts';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingParts, ShownVerification } from '../ports.ts';
 
 /** What can be told about an address before a send. Undefined where it cannot be told now. */
 export interface AddressCheck {
@@ -17,13 +17,17 @@ export interface AddressCheck {
   readonly isListed: boolean | undefined;
   readonly reason: string;
   readonly statusCode: string;
+  /** What verification of the directory knows of it, if that was asked for. */
+  readonly verification?: ShownVerification | undefined;
 }
 
 const maxTextLength = 320;
+const fields: ReadonlySet<string> = new Set(['fromDirectAddress', 'toDirectAddress', 'verification']);
 
 interface Question {
   readonly from: DirectAddress;
   readonly texts: readonly string[];
+  readonly asksVerification: boolean;
 }
 
 /**
@@ -35,15 +39,22 @@ export async function checkAddresses(
   client: ClientIdentity,
   body: unknown,
 ): Promise<readonly AddressCheck[]> {
-  const { from, texts } = readQuestion(body);
+  const { from, texts, asksVerification } = readQuestion(body);
   requireOwned(client, from, 'fromDirectAddress');
   const room = parts.checks.budget.reserve(client.clientId, texts.length);
   if (typeof room === 'string') throw tooMany(client, room);
   const untilMs = performance.now() + maxCheckMs;
   const check = (text: string): Promise<AddressCheck> =>
     parts.checks.slots.run(client.clientId, () => checkAddress(parts, from, text, untilMs));
+  const checkAll = async (text: string): Promise<AddressCheck> => {
+    const [checked, verification] = await Promise.all([
+      check(text),
+      asksVerification ? findVerification(parts, text) : undefined,
+    ]);
+    return verification === undefined ? checked : { ...checked, verification };
+  };
   try {
-    return await Promise.all(texts.map(check));
+    return await Promise.all(texts.map(checkAll));
   } finally {
     room.release();
   }
@@ -61,8 +72,7 @@ function readQuestion(body: unknown): Question {
   const values = isRecord(body) ? body : {};
   if (!isRecord(body)) problems.report('body', 'invalid', 'The body must be a JSON object.');
   for (const field of Object.keys(values)) {
-    if (field !== 'fromDirectAddress' && field !== 'toDirectAddress')
-      problems.report(field.slice(0, 100), 'unknown', 'There is no such field.');
+    if (!fields.has(field)) problems.report(field.slice(0, 100), 'unknown', 'Unknown field.');
   }
   const sender = values['fromDirectAddress'];
   const from = typeof sender === 'string' ? findDirectAddress(sender.trim()) : undefined;
@@ -70,23 +80,30 @@ function readQuestion(body: unknown): Question {
     problems.report(
       'fromDirectAddress',
       sender === undefined ? 'required' : 'invalid',
-      'This must be one of your Direct addresses.',
+      'Not a Direct address of this client.',
     );
+  const asksVerification = values['verification'] ?? false;
+  if (typeof asksVerification !== 'boolean')
+    problems.report('verification', 'invalid', 'Must be true or false.');
   const asked = values['toDirectAddress'];
   const texts: readonly unknown[] = Array.isArray(asked)
     ? asked
     : typeof asked === 'string'
       ? asked.split(/[,;]/)
       : [];
-  if (texts.length === 0) problems.report('toDirectAddress', 'required', 'This must be a list of addresses.');
+  if (texts.length === 0) problems.report('toDirectAddress', 'required', 'Must be a list of addresses.');
   if (texts.length > maxValidateAddresses)
     problems.report('toDirectAddress', 'too_many', `At most ${maxValidateAddresses} addresses are allowed.`);
   for (const [index, text] of texts.slice(0, maxValidateAddresses).entries()) {
     if (typeof text !== 'string' || text.length > maxTextLength)
-      problems.report(`toDirectAddress[${index}]`, 'invalid', 'This must be a short text.');
+      problems.report(`toDirectAddress[${index}]`, 'invalid', 'Must be a short text.');
   }
   problems.refuseIfAny();
-  return { from: from as DirectAddress, texts: (texts as readonly string[]).map((text) => text.trim()) };
+  return {
+    from: from as DirectAddress,
+    texts: (texts as readonly string[]).map((text) => text.trim()),
+    asksVerification: asksVerification === true,
+  };
 }
 
 async function checkAddress(
@@ -111,6 +128,11 @@ async function checkAddress(
     parts.isListed?.(address),
   ]);
   return { text, isWellFormed: true, ...verdict, isListed };
+}
+
+async function findVerification(parts: MessagingParts, text: string): Promise<ShownVerification | undefined> {
+  const address = findDirectAddress(text);
+  return address === undefined ? undefined : parts.findVerification?.(address);
 }
 
 /** What cannot be told now. */

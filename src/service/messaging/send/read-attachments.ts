@@ -45,7 +45,7 @@ export function readAttachments(
 ): readonly Attachment[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) {
-    problems.report(listField, 'invalid', 'This must be a list of attachments.');
+    problems.report(listField, 'invalid', 'Must be a list of attachments.');
     return [];
   }
   if (value.length > limits.attachments) {
@@ -88,11 +88,11 @@ function readAttachment(
 ): Attachment | undefined {
   const name = `${listField}[${index}]`;
   if (!isRecord(entry)) {
-    problems.report(name, 'invalid', 'This must be an attachment object.');
+    problems.report(name, 'invalid', 'Must be an attachment object.');
     return undefined;
   }
   for (const field of Object.keys(entry)) {
-    if (!knownFields.has(field)) problems.report(`${name}.${field}`, 'unknown', 'There is no such field.');
+    if (!knownFields.has(field)) problems.report(`${name}.${field}`, 'unknown', 'Unknown field.');
   }
   const type = readClass(entry['attachmentClass'], `${name}.attachmentClass`, problems, denied);
   const content = readContent(entry['attachmentContent'], `${name}.attachmentContent`, problems);
@@ -123,14 +123,14 @@ function readClass(
   denied: ReadonlySet<string>,
 ): Pick<Attachment, 'mediaType' | 'baseType'> | undefined {
   if (value === undefined || value === null || value === '') {
-    problems.report(field, 'required', 'This field is required.');
+    problems.report(field, 'required', 'Required.');
     return undefined;
   }
   const mediaType = typeof value === 'string' ? value.trim() : '';
   const parsed = findMediaType(mediaType);
-  // multipart and message types need a structure of their own, which base64 may not carry (RFC 2045 §6.4).
+  // multipart and message types need their own structure, which base64 may not carry (RFC 2045 §6.4).
   if (parsed === undefined || parsed.type === 'multipart' || parsed.type === 'message') {
-    problems.report(field, 'invalid', 'This is no media type that an attachment can have.');
+    problems.report(field, 'invalid', 'Not a media type that an attachment can have.');
     return undefined;
   }
   const baseType = `${parsed.type}/${parsed.subtype}`;
@@ -162,12 +162,11 @@ function findMediaType(text: string): MediaType | undefined {
 
 function readContent(value: unknown, field: string, problems: Problems): Buffer | undefined {
   if (value === undefined || value === null) {
-    problems.report(field, 'required', 'This field is required.');
+    problems.report(field, 'required', 'Required.');
     return undefined;
   }
   const content = typeof value === 'string' ? decodeBase64Strict(stripWhiteSpace(value)) : undefined;
-  if (content === undefined)
-    problems.report(field, 'invalid', 'This is no base64 text (RFC 4648 §4, with padding).');
+  if (content === undefined) problems.report(field, 'invalid', 'Not base64 (RFC 4648 §4, with padding).');
   if (content?.length === 0) problems.report(field, 'empty', 'The attachment is empty.');
   return content === undefined || content.length === 0 ? undefined : content;
 }
@@ -179,7 +178,7 @@ function stripWhiteSpace(text: string): string {
 function readName(value: unknown, field: string, problems: Problems): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') {
-    problems.report(field, 'invalid', 'This must be a text.');
+    problems.report(field, 'invalid', 'Must be a text.');
     return '';
   }
   const problem = findTextProblem(value, false);

@@ -7,7 +7,7 @@ const maxListLength = 100_000;
 
 /**
  * Reads `toDirectAddress`: one address, a list joined by commas or semicolons, or a JSON array (Decision 0009: M3).
- * Blanks round an address are dropped, and so is an address that differs from an earlier one only in case.
+ * Blanks around an address are dropped, and so is an address that differs from an earlier one only in case.
  */
 export function readRecipients(
   value: unknown,
@@ -15,7 +15,7 @@ export function readRecipients(
   problems: Problems,
 ): readonly DirectAddress[] {
   if (value === undefined || value === null || value === '') {
-    problems.report(field, 'required', 'This field is required.');
+    problems.report(field, 'required', 'Required.');
     return [];
   }
   const isList = Array.isArray(value);
@@ -35,8 +35,8 @@ export function readRecipients(
 // The faulty text is not repeated: what was put into the wrong field may be a patient's.
 function reportBad(problems: Problems, isList: boolean, index: number, count: number): void {
   const where = isList ? `${field}[${index}]` : field;
-  const which = !isList && count > 1 ? `Entry ${index + 1} of the list is` : 'This is';
-  problems.report(where, 'invalid', `${which} no Direct address of the form local@domain.`);
+  const which = !isList && count > 1 ? `Entry ${index + 1} of the list is not` : 'Not';
+  problems.report(where, 'invalid', `${which} a Direct address (local@domain).`);
 }
 
 function splitList(value: unknown): readonly unknown[] {

@@ -72,18 +72,18 @@ export function readSendRequest(body: unknown, options: ReadOptions): SendReques
 // A misspelt field must not silently change a clinical message (Decision 0009).
 function reportUnknown(values: Readonly<Record<string, unknown>>, problems: Problems): void {
   for (const field of Object.keys(values)) {
-    if (!knownFields.has(field)) problems.report(field.slice(0, 100), 'unknown', 'There is no such field.');
+    if (!knownFields.has(field)) problems.report(field.slice(0, 100), 'unknown', 'Unknown field.');
   }
 }
 
 function readSender(value: unknown, problems: Problems): DirectAddress | undefined {
   if (value === undefined || value === null || value === '') {
-    problems.report('fromDirectAddress', 'required', 'This field is required.');
+    problems.report('fromDirectAddress', 'required', 'Required.');
     return undefined;
   }
   const address = typeof value === 'string' ? findDirectAddress(value.trim()) : undefined;
   if (address === undefined)
-    problems.report('fromDirectAddress', 'invalid', 'This is no Direct address of the form local@domain.');
+    problems.report('fromDirectAddress', 'invalid', 'Not a Direct address (local@domain).');
   return address;
 }
 
@@ -121,7 +121,7 @@ interface TextContext {
 function readText(value: unknown, field: TextField, { options, today, problems }: TextContext): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') {
-    problems.report(field.name, 'invalid', 'This must be a text.');
+    problems.report(field.name, 'invalid', 'Must be a text.');
     return '';
   }
   const maxLength = resolveLength(field.maxLength, options.limits);
@@ -158,7 +158,7 @@ function readFlags(
     const value = values[name];
     if (value === undefined || value === null || typeof value === 'boolean')
       return [name, value ?? undefined];
-    problems.report(name, 'invalid', 'This must be true or false.');
+    problems.report(name, 'invalid', 'Must be true or false.');
     return [name, undefined];
   });
   return Object.fromEntries(flags) as Record<FlagFieldName, boolean | undefined>;

@@ -44,7 +44,7 @@ export const textFields = [
     description: 'Patient state abbreviation, two letters.',
     example: 'MA',
     maxLength: 20,
-    check: (value) => (isStateCode(value) ? undefined : 'This is no two-letter state abbreviation.'),
+    check: (value) => (isStateCode(value) ? undefined : 'Not a two-letter state abbreviation.'),
   },
   {
     name: 'patientAddressZip',
@@ -65,7 +65,7 @@ export const textFields = [
     description: 'One letter of HL7 table 0001, in any case: M, F, O, U, A or N.',
     example: 'F',
     maxLength: 20,
-    check: (value) => (genders.test(value) ? undefined : 'This must be one of M, F, O, U, A, N.'),
+    check: (value) => (genders.test(value) ? undefined : 'Must be one of M, F, O, U, A, N.'),
   },
   {
     name: 'patientId',
@@ -153,20 +153,20 @@ export const flagFields = [
 export type FlagFieldName = (typeof flagFields)[number]['name'];
 
 function findOidProblem(value: string): string | undefined {
-  return isOid(value) ? undefined : 'This is no dotted OID.';
+  return isOid(value) ? undefined : 'Not a dotted OID.';
 }
 
 // An XON value ends in the organisation's OID (META-07).
 function findInstitutionProblem(value: string): string | undefined {
   const components = value.split('^');
   const isWhole = components.length > 1 && components[0] !== '' && isOid(components.at(-1) ?? '');
-  return isWhole ? undefined : 'This must be a name, carets and an OID as the last component.';
+  return isWhole ? undefined : 'Must be a name, carets and an OID as the last component.';
 }
 
 function findBirthDateProblem(value: string, today: string): string | undefined {
   const [, year, month, day] = birthDate.exec(value) ?? [];
   if (year === undefined || !isRealDate(Number(year), Number(month), Number(day)))
-    return 'This is no date of the form YYYYMMDD.';
+    return 'Not a date in the form YYYYMMDD.';
   return value > today ? 'The date lies in the future.' : undefined;
 }
 

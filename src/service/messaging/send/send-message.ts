@@ -50,7 +50,7 @@ async function acceptSend(
   body: unknown,
   origin: RequestOrigin,
 ): Promise<SendAnswer> {
-  const { request, requestHash } = await parts.workshop.readSend(body, {
+  const { request, requestHash } = await parts.workerPool.readSend(body, {
     clientId: client.clientId,
     options: { limits: parts.limits, now: parts.clock.now(), ...deniedTypes(parts) },
   });
@@ -58,7 +58,7 @@ async function acceptSend(
   const replay = await findReplay(parts.storage.tables(), client, request, requestHash);
   if (replay !== undefined) return replay;
   const draft = draftMessage(client, request, requestHash);
-  const message = await parts.workshop.compose({
+  const message = await parts.workerPool.compose({
     request,
     identity: parts.identity,
     at: parts.clock.now(),
@@ -145,7 +145,7 @@ interface Draft {
   readonly wireId: string;
   readonly requestHash: string;
   readonly requestsFinalDelivery: boolean;
-  /** What the request said beside its contents, as JSON; after composing, the contents are gone. */
+  /** What the request said next to its contents, as JSON; after composing, the contents are gone. */
   readonly details: string;
 }
 
@@ -238,7 +238,7 @@ function messageRow(parts: MessagingParts, { draft, request }: Accepted, json: s
   };
 }
 
-// The contents themselves lie in the delivery until it is done; here is what the request said beside them.
+// The contents themselves lie in the delivery until it is done; here is what the request said next to them.
 function detailsOf({ texts, attachments }: SendRequest): object {
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
   return {

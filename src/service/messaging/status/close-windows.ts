@@ -14,7 +14,7 @@ const atOnce = 20;
  * wins, because the deadline is looked at again once the recipient is locked.
  */
 export async function closeWindows(parts: MessagingParts): Promise<number> {
-  const nowMs = parts.clock.now().getTime();
+  const nowMs = parts.storage.clock.now().getTime();
   const due = await parts.storage
     .tables<MessagingTables>()
     .selectFrom('message_recipient')

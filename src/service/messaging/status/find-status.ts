@@ -89,11 +89,11 @@ function readIds(body: unknown): readonly string[] {
   const problems = createProblems();
   const value = isRecord(body) ? body['messageIds'] : undefined;
   const ids: readonly unknown[] = Array.isArray(value) ? value : [];
-  if (ids.length === 0) problems.report('messageIds', 'required', 'This must be a list of message ids.');
+  if (ids.length === 0) problems.report('messageIds', 'required', 'Must be a list of message ids.');
   if (ids.length > maxStatusIds)
     problems.report('messageIds', 'too_many', `At most ${maxStatusIds} ids are allowed.`);
   for (const field of isRecord(body) ? Object.keys(body) : []) {
-    if (field !== 'messageIds') problems.report(field.slice(0, 100), 'unknown', 'There is no such field.');
+    if (field !== 'messageIds') problems.report(field.slice(0, 100), 'unknown', 'Unknown field.');
   }
   for (const [index, id] of ids.slice(0, maxStatusIds).entries()) {
     if (typeof id !== 'string' || findUuid(id) === undefined)

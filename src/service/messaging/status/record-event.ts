@@ -30,7 +30,7 @@ export interface RecordedEvent {
 const maxHistory = 99;
 
 export interface EventParts extends Pick<MessagingParts, 'storage' | 'windows' | 'report'> {
-  readonly webhooks: Pick<MessagingParts['webhooks'], 'notifyIn' | 'wake'>;
+  readonly webhooks: Pick<MessagingParts['webhooks'], 'notifyIn'>;
 }
 
 type Progress = Pick<
@@ -89,7 +89,7 @@ export async function recordEvent(
 ): Promise<RecipientState> {
   const mode = modeOf(recipient);
   const applied = applyEvent(
-    { state: recipient.state, mode, hasDispatchedNotice: recipient.has_dispatched_notice === 1 },
+    { state: recipient.state, mode, hasDispatchedMdn: recipient.has_dispatched_notice === 1 },
     recorded.event,
   );
   const report = reportOf(applied.state, findReason(recipient.state, recorded), recorded.statusCode);
@@ -110,14 +110,16 @@ export async function recordEvent(
   });
   await updateRecipient.run(tx, {
     ...recipient,
-    has_dispatched_notice: applied.hasDispatchedNotice ? 1 : 0,
+    has_dispatched_notice: applied.hasDispatchedMdn ? 1 : 0,
     event_count: recipient.event_count + 1,
     ...(applied.isChanged && {
       state: applied.state,
       reason: report.reason,
       status_code: report.statusCode,
       status_at: at,
-      deadline_at: deadlineOf(applied.state, mode, at, parts.windows) ?? null,
+      // By the clock that does not jump: an hour that the machine's clock skips ends no wait.
+      deadline_at:
+        deadlineOf(applied.state, mode, parts.storage.clock.now().getTime(), parts.windows) ?? null,
     }),
   });
   if (applied.isChanged)
@@ -156,5 +158,4 @@ async function notify(
     statusCode: told.statusCode,
     statusText: told.text,
   });
-  storage.afterCommit(tx, () => webhooks.wake());
 }

@@ -46,7 +46,7 @@ const after = (
   events.reduce((snapshot, event) => ({ ...applyEvent(snapshot, event), mode }), {
     state,
     mode,
-    hasDispatchedNotice: false as boolean,
+    hasDispatchedMdn: false as boolean,
   }).state;
 
 describe('Decision 0012: the lifecycle of a recipient', () => {
@@ -77,7 +77,7 @@ describe('Decision 0012: the lifecycle of a recipient', () => {
         const snapshot = Object.freeze({
           state: state as RecipientState,
           mode: mode as DeliveryMode,
-          hasDispatchedNotice: false,
+          hasDispatchedMdn: false,
         });
         const outcome = outcomes[index];
         if (outcome === 'impossible') {
@@ -91,7 +91,7 @@ describe('Decision 0012: the lifecycle of a recipient', () => {
         assert.deepEqual(applyEvent(snapshot, event), {
           state: stays ? state : outcome,
           isChanged: !stays,
-          hasDispatchedNotice: outcome === 'noted',
+          hasDispatchedMdn: outcome === 'noted',
         });
       }
   });
@@ -127,7 +127,7 @@ describe('Decision 0012: the lifecycle of a recipient', () => {
         fc.constantFrom(...deliveryModes),
         fc.array(fc.constantFrom(...possible), { maxLength: 20 }),
         (mode, events) => {
-          let snapshot = { state: 'queued' as RecipientState, mode, hasDispatchedNotice: false };
+          let snapshot = { state: 'queued' as RecipientState, mode, hasDispatchedMdn: false };
           const reached: RecipientState[] = [];
           for (const event of events) {
             const applied = applyEvent(snapshot, event);
@@ -141,7 +141,7 @@ describe('Decision 0012: the lifecycle of a recipient', () => {
     );
   });
 
-  it('a notice may overtake the SMTP reply', () => {
+  it('an MDN may overtake the SMTP reply', () => {
     assert.equal(after('queued', 'general', ['processed', 'sent']), 'processed');
     assert.equal(after('queued', 'general', ['processed', 'refused']), 'processed');
   });

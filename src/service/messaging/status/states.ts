@@ -3,7 +3,7 @@ import { MessagingError } from '../errors.ts';
 /** Where one recipient of one sent message stands (Decision 0012). */
 export type RecipientState = 'queued' | 'sent' | 'processed' | 'dispatched' | 'failed' | 'expired';
 
-/** What can happen to one recipient. `sent` and `refused` come from delivery, the others from notices and the timer. */
+/** What can happen to one recipient. `sent` and `refused` come from delivery, the others from MDNs and the timer. */
 export type RecipientEvent =
   | 'sent'
   | 'refused'
@@ -27,7 +27,7 @@ export const recipientEvents = [
 export const deliveryModes = ['general', 'final-delivery'] as const;
 
 /**
- * What follows: a state; `same` when the event is only recorded in the history; `noted` when a dispatched notice came
+ * What follows: a state; `same` when the event is only recorded in the history; `noted` when a dispatched MDN came
  * before the processed one and is remembered until that arrives; `impossible` when no code path can cause it.
  */
 export type Outcome = RecipientState | 'same' | 'noted' | 'impossible';
@@ -53,7 +53,7 @@ export const transitions: readonly Row[] = [
   {
     from: 'queued',
     mode: 'general',
-    // A notice can overtake the SMTP reply: the far side answers before its 250 has been stored here.
+    // An MDN can overtake the SMTP reply: the far side answers before its 250 has been stored here.
     outcomes: {
       sent: 'sent',
       refused: 'failed',
@@ -131,35 +131,35 @@ export const transitions: readonly Row[] = [
 export interface RecipientSnapshot {
   readonly state: RecipientState;
   readonly mode: DeliveryMode;
-  /** A dispatched notice was verified before the processed one. */
-  readonly hasDispatchedNotice: boolean;
+  /** A dispatched MDN was verified before the processed one. */
+  readonly hasDispatchedMdn: boolean;
 }
 
 export interface AppliedEvent {
   readonly state: RecipientState;
   readonly isChanged: boolean;
-  readonly hasDispatchedNotice: boolean;
+  readonly hasDispatchedMdn: boolean;
 }
 
 /** The next state. Pure. Throws MESSAGING_TRANSITION_IMPOSSIBLE for a pair that no code path can cause. */
 export function applyEvent(snapshot: RecipientSnapshot, event: RecipientEvent): AppliedEvent {
   const outcome = outcomeOf(snapshot.state, snapshot.mode, event);
-  const { state, hasDispatchedNotice } = snapshot;
+  const { state, hasDispatchedMdn } = snapshot;
   switch (outcome) {
     case 'impossible':
       throw new MessagingError('MESSAGING_TRANSITION_IMPOSSIBLE', `${event} cannot happen to ${state}`);
     case 'same':
-      return { state, isChanged: false, hasDispatchedNotice };
+      return { state, isChanged: false, hasDispatchedMdn };
     case 'noted':
-      return { state, isChanged: false, hasDispatchedNotice: true };
+      return { state, isChanged: false, hasDispatchedMdn: true };
     default:
-      return { state: completed(outcome, hasDispatchedNotice), isChanged: true, hasDispatchedNotice };
+      return { state: completed(outcome, hasDispatchedMdn), isChanged: true, hasDispatchedMdn };
   }
 }
 
-// A processed notice completes a dispatched one that came first (MDN-24).
-function completed(state: RecipientState, hasDispatchedNotice: boolean): RecipientState {
-  return state === 'processed' && hasDispatchedNotice ? 'dispatched' : state;
+// A processed MDN completes a dispatched one that came first (MDN-24).
+function completed(state: RecipientState, hasDispatchedMdn: boolean): RecipientState {
+  return state === 'processed' && hasDispatchedMdn ? 'dispatched' : state;
 }
 
 /** The table's entry, found by state, mode and event. */
@@ -176,22 +176,22 @@ export function isFinal(state: RecipientState, mode: DeliveryMode): boolean {
   return recipientEvents.every((event) => outcomeOf(state, mode, event) === 'same');
 }
 
-/** How long a sender waits for notices, in milliseconds (MDN-25). */
-export interface NoticeWindows {
-  /** From `sent` to the processed notice. */
+/** How long a sender waits for MDNs, in milliseconds (MDN-25). */
+export interface MdnWindows {
+  /** From `sent` to the processed MDN. */
   readonly processedMs: number;
-  /** From `processed` to the dispatched notice, where it was asked for. */
+  /** From `processed` to the dispatched MDN, where it was asked for. */
   readonly dispatchedMs: number;
 }
 
-export const defaultNoticeWindows: NoticeWindows = { processedMs: 3_600_000, dispatchedMs: 3_600_000 };
+export const defaultMdnWindows: MdnWindows = { processedMs: 3_600_000, dispatchedMs: 3_600_000 };
 
-/** When the wait that begins with entering `state` ends, in milliseconds since 1970, or null if nothing is awaited. */
+/** When the wait that begins with entering `state` ends, by the clock of `enteredMs`, or null if nothing is awaited. */
 export function deadlineOf(
   state: RecipientState,
   mode: DeliveryMode,
   enteredMs: number,
-  windows: NoticeWindows,
+  windows: MdnWindows,
 ): number | null {
   if (state === 'sent') return enteredMs + windows.processedMs;
   if (state === 'processed' && mode === 'final-delivery') return enteredMs + windows.dispatchedMs;

@@ -105,7 +105,7 @@ describe('Decision 0012: what delivery says', () => {
     );
   });
 
-  it('an outcome of a notice touches no message', async () => {
+  it('an outcome of an MDN touches no message', async () => {
     const message = await send();
     await message.report({ kind: 'mdn', outcome: 'failed', reason: 'internal' });
     assert.equal((await message.status()).status, 'queued');
@@ -125,7 +125,7 @@ describe('Decision 0012: what delivery says', () => {
 });
 
 describe('MDN-25: windows are rows', () => {
-  it('no processed notice in time: expired, which is not failed', async () => {
+  it('no processed MDN in time: expired, which is not failed', async () => {
     const message = await send();
     await message.report({ outcome: 'sent' });
     world.clock.advance(59_999);

@@ -1,12 +1,15 @@
+import type { PlainColumns } from '../ordinary-rows.ts';
 import type { RowDraft } from '../row.ts';
 
 /** A way to read rows of one kind of file. */
 export interface RowFormat {
-  readonly name: 'own' | 'directtrust' | 'nppes';
+  readonly name: 'own' | 'directtrust' | 'nppes' | 'npd';
   /** Columns that are read, by position; the others need not be cut out. */
   readonly wanted: readonly boolean[];
-  /** None for a row that is passed over, several where one row stands for several records. */
+  /** None for a row that is skipped, several where one row stands for several records. */
   read(fields: readonly string[], line: number): readonly RowDraft[];
+  /** Where the values are, if `read` makes one draft of them as they are. */
+  readonly plainColumns?: PlainColumns;
   /**
    * NPIs, as numbers, of which the file tells every record: an increment removes what it does not name any more.
    * Complete when all rows are read.

@@ -29,7 +29,7 @@ const maxEndpointsPerNpi = 1000;
 
 const none: readonly NppesEndpoint[] = [];
 
-/** Collects the entries of type DIRECT; other endpoints (FHIR, web sites, …) are passed over. */
+/** Collects the entries of type DIRECT; other endpoints (FHIR, web sites, …) are skipped. */
 export function createEndpointCollector(header: readonly string[]): NppesEndpoints & {
   readonly wanted: readonly boolean[];
   add(fields: readonly string[]): void;

@@ -8,7 +8,7 @@ import type { NppesEndpoint, NppesEndpoints } from './nppes-endpoints.ts';
 export type TaxonomyNames = ReadonlyMap<string, string>;
 
 /** The Health Care Provider Taxonomy code system (NUCC). */
-const taxonomyOid = '2.16.840.1.113883.6.101';
+export const taxonomyOid = '2.16.840.1.113883.6.101';
 
 /** True if the header is that of the main file of the National Plan and Provider Enumeration System. */
 export function isNppesHeader(header: readonly string[]): boolean {
@@ -17,7 +17,7 @@ export function isNppesHeader(header: readonly string[]): boolean {
 
 /**
  * The public NPPES main file: one record for each Direct address that the endpoint file lists under the row's NPI.
- * Providers without a Direct address and deactivated ones are passed over; the address is that of the practice, or
+ * Providers without a Direct address and deactivated ones are skipped; the address is that of the practice, or
  * that of the endpoint's affiliation where it has one.
  */
 export function createNppesFormat(
@@ -88,6 +88,7 @@ function readProvider(
     state: textAt(fields, columns.state),
     zip: textAt(fields, columns.zip),
     phone: textAt(fields, columns.phone),
+    excluded: '',
   };
 }
 

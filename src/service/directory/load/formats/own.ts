@@ -3,7 +3,7 @@ import { providerFields } from '../../../../lib/provider-record/index.ts';
 import { wantedColumns, type RowFormat } from './format.ts';
 import { isPatientCategory } from './patient.ts';
 
-/** Columns beside the text fields of the record. `id` and `distance` of an exported page are accepted and ignored. */
+/** Columns next to the text fields of the record. `id` and `distance` of an exported page are accepted and ignored. */
 const extraColumns = ['lat', 'lng', 'key', 'action', 'entity_category', 'id', 'distance'] as const;
 
 /** True if the header is in our own column names, which are those of the provider record on the wire. */
@@ -24,12 +24,14 @@ export function createOwnFormat(header: readonly string[]): RowFormat {
     throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', `The header has ${what}`);
   }
   const texts = providerFields.map((field) => header.indexOf(field.wireName));
+  const excluded = header.indexOf('prov_excluded');
   const [lat = -1, lng = -1, key = -1, action = -1, category = -1] = extraColumns.map((name) =>
     header.indexOf(name),
   );
   return {
     name: 'own',
     wanted: wantedColumns(header.length, [...texts, lat, lng, key, action, category]),
+    plainColumns: { texts, latitude: lat, longitude: lng, key, others: [action, category, excluded] },
     read: (fields, line) => [
       {
         line,

@@ -1,0 +1,2 @@
+/** See node-options.js. */
+export function servingOptions(version?: string): string[];

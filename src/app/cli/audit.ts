@@ -1,0 +1,194 @@
+import { readFileSync, renameSync } from 'node:fs';
+import { InvalidArgumentError, type Command } from 'commander';
+import { errorText, systemClock } from '../../core/index.ts';
+import { PlatformError } from '../../platform/index.ts';
+import {
+  readCheckpointFile,
+  readStatement,
+  setCheckpointFileAside,
+  statementTypes,
+  type Audit,
+  type AuditRecord,
+  type Checkpoint,
+} from '../../service/audit/index.ts';
+import type { CliContext } from './context.ts';
+import { withInstallation, type AuditedInstallation } from './with-installation.ts';
+
+/** Adds `audit`: who did what, and whether the record of it is whole. */
+export function addAuditCommands(program: Command, context: CliContext): void {
+  const audit = program.command('audit').description('who did what: the audit chain');
+  addListCommand(audit, context);
+  addVerifyCommands(audit, context);
+  audit
+    .command('public-key')
+    .description('print the key that verifies checkpoints, as a JWK: give it to your auditor')
+    .action(() =>
+      withAudit(context, async ({ audit: chain }) =>
+        context.print(JSON.stringify(await chain.findPublicKey())),
+      ),
+    );
+  audit
+    .command('restart')
+    .description(
+      'go on after a restore from a backup: sets the checkpoint file aside and notes that, and why, in the chain',
+    )
+    .requiredOption('--reason <text>', 'for the audit trail')
+    .action((options: { reason: string }) => restart(context, options.reason));
+}
+
+interface FindOptions {
+  readonly action?: string;
+  readonly actor?: string;
+  readonly outcome?: string;
+  readonly request?: string;
+  readonly since?: Date;
+  readonly until?: Date;
+  readonly before?: number;
+  readonly limit: number;
+  readonly all?: true;
+}
+
+/** Rows read at a time. */
+const auditPage = 500;
+
+function addListCommand(audit: Command, context: CliContext): void {
+  audit
+    .command('list')
+    .description('show events as JSON lines, newest first')
+    .option('--action <action>', 'for example token.issue')
+    .option('--actor <actor>', 'a client id, or operator:NAME')
+    .option('--request <id>', 'the X-Request-Id of one request')
+    .option('--outcome <outcome>', 'ok, refused or failed')
+    .option('--since <time>', 'from this time on, for example 2026-05-01 or 2026-05-01T08:00:00Z', readTime)
+    .option('--until <time>', 'up to this time', readTime)
+    .option('--before <sequence>', 'only events before this one: the last one of the page before', readLimit)
+    .option('--limit <number>', 'at most so many', readLimit, 100)
+    .option('--all', 'without a limit')
+    .action((options: FindOptions) =>
+      withAudit(context, ({ audit: chain }) => listEvents(context, chain, options)),
+    );
+}
+
+async function listEvents(context: CliContext, chain: Audit, options: FindOptions): Promise<void> {
+  let left = options.all === true ? Number.POSITIVE_INFINITY : options.limit;
+  let { before } = options;
+  while (left > 0 && !context.isOutputClosed()) {
+    const limit = Math.min(left, auditPage);
+    const found = await chain.find({ ...options, before, requestId: options.request, limit });
+    found.forEach((record: AuditRecord) => context.print(JSON.stringify(record)));
+    left -= found.length;
+    before = found.at(-1)?.sequence;
+    if (found.length < limit) return;
+  }
+  if (options.all !== true && before !== undefined) context.note(`More: --before ${before}`);
+}
+
+function addVerifyCommands(audit: Command, context: CliContext): void {
+  audit
+    .command('verify')
+    .description('walk the whole chain and compare it with the checkpoints; ends with 1 if it is broken')
+    .option('--checkpoints <file...>', 'files of checkpoints, in addition to that of this installation')
+    .action((options: { checkpoints?: string[] }) =>
+      withAudit(context, async ({ audit: chain, config }) => {
+        const given = await readAll([config.audit.checkpointFile, ...(options.checkpoints ?? [])]);
+        const report = await chain.verifyChain(given);
+        context.print(
+          `${report.eventCount} events, ${report.firstSequence ?? 0} to ${report.lastSequence ?? 0}, keyed from ${report.keyedFrom ?? 'none'}`,
+        );
+        context.print(
+          `${report.checkpointCount} checkpoints, up to event ${report.coveredTo ?? 'none'}; the next one covers what follows`,
+        );
+        context.print(`last hash ${report.lastHash ?? 'none'}`);
+      }),
+    );
+  audit
+    .command('verify-checkpoints <file>')
+    .description(
+      'verify a file of checkpoints offline, without installation; ends with 1 if one is not genuine',
+    )
+    .requiredOption('--public-key <file>', 'what "openhisp audit public-key" has printed')
+    .action(async (file: string, options: { publicKey: string }) => {
+      try {
+        const key = readPublicKey(options.publicKey);
+        const last = verifyCheckpoints(await readCheckpointFile(file), key);
+        context.print(JSON.stringify(last));
+      } catch (error) {
+        context.note(errorText(error));
+        context.setExitCode(1);
+      }
+    });
+}
+
+async function readAll(files: readonly string[]): Promise<readonly string[]> {
+  return (await Promise.all(files.map(readCheckpointFile))).flat();
+}
+
+function readPublicKey(file: string): Uint8Array {
+  const { x } = JSON.parse(readFileSync(file, 'utf8')) as { x?: unknown };
+  const raw = Buffer.from(typeof x === 'string' ? x : '', 'base64url');
+  if (raw.length === 32) return raw;
+  throw new RangeError(`${file}: not an Ed25519 public key as a JWK.`);
+}
+
+/** All of one chain, each after the one before. Returns the last one. */
+function verifyCheckpoints(statements: readonly string[], key: Uint8Array): Checkpoint {
+  let last: Checkpoint | undefined;
+  for (const [index, statement] of statements.entries()) {
+    const next = readStatement<Checkpoint>(statementTypes.checkpoint, statement, key);
+    const follows =
+      last === undefined || (next.chain === last.chain && next.last.sequence > last.last.sequence);
+    if (!follows) throw new RangeError(`Line ${index + 1} does not continue the checkpoints before it.`);
+    last = next;
+  }
+  if (last === undefined) throw new RangeError('The file has no checkpoint.');
+  return last;
+}
+
+async function restart(context: CliContext, reason: string): Promise<void> {
+  const { audit } = await context.loadConfig();
+  // First: with the file in place a database that was reset is not opened.
+  const last = (await readCheckpointFile(audit.checkpointFile)).at(-1);
+  const aside = await setCheckpointFileAside(audit.checkpointFile, systemClock.now());
+  if (last === undefined || aside === undefined)
+    throw new PlatformError(
+      'PLATFORM_CONFIG_INVALID',
+      `There are no checkpoints in ${audit.checkpointFile}.`,
+    );
+  try {
+    await withInstallation(context, async ({ audit: chain }) => {
+      await chain.recordNow({
+        action: 'audit.restart',
+        actor: 'operator',
+        outcome: 'ok',
+        objects: { reason, setAside: aside, lastCheckpoint: last },
+      });
+    });
+  } catch (error) {
+    renameSync(aside, audit.checkpointFile);
+    throw error;
+  }
+  context.print(`The checkpoints are now in ${aside}: keep them.`);
+}
+
+async function withAudit(
+  context: CliContext,
+  work: (installation: AuditedInstallation) => Promise<void>,
+): Promise<void> {
+  try {
+    await withInstallation(context, work);
+  } catch (error) {
+    context.note(errorText(error));
+    context.setExitCode(1);
+  }
+}
+
+function readLimit(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('a number from 1 on');
+}
+
+function readTime(text: string): Date {
+  const time = new Date(text);
+  if (/^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(time.getTime())) return time;
+  throw new InvalidArgumentError('a date or a time such as 2026-05-01T08:00:00Z');
+}

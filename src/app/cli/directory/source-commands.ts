@@ -1,0 +1,129 @@
+import path from 'node:path';
+import type { Command } from 'commander';
+import { systemClock } from '../../../core/index.ts';
+import {
+  orderSources,
+  readSources,
+  removeSource,
+  scheduleSource,
+  setExportRight,
+  showRecords,
+  type RecordName,
+} from '../../../service/directory/index.ts';
+import type { CliContext } from '../context.ts';
+import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
+import { formatRecord, formatSources } from './format-sources.ts';
+
+interface ScheduleFlags {
+  readonly every?: number;
+  readonly path?: string;
+  readonly off?: true;
+}
+
+/** Adds `directory show`, `sources` and `source …` (Decision 0025). */
+export function addSourceCommands(directory: Command, context: CliContext): void {
+  directory
+    .command('show')
+    .description('Show what is served for a Direct address or an id, and what each source says of it')
+    .argument('<record>', 'a Direct address, or the id of a record')
+    .option('--json', 'print JSON')
+    .action((name: string, { json }: { json?: true }) =>
+      withInstallation(context, async ({ storage }) => {
+        const records = await showRecords(storage, nameOf(name));
+        if (records.length === 0) context.setExitCode(1);
+        const text = records.length === 0 ? ['No record found.'] : records.flatMap(formatRecord);
+        context.print(json === true ? JSON.stringify(records, null, 2) : text.join('\n'));
+      }),
+    );
+  directory
+    .command('sources')
+    .description('Show the sources in order of precedence')
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: true }) =>
+      withInstallation(context, ({ storage }) => printSources(context, storage, json === true)),
+    );
+  const source = directory.command('source').description('Order, open, schedule and remove sources');
+  source
+    .command('order')
+    .description('Let the named sources take precedence in this order, the others after them')
+    .argument('<names...>')
+    .action((names: string[]) =>
+      withInstallation(context, async (at) => {
+        await orderSources(contextOf(at), names);
+        await printSources(context, at.storage, false);
+      }),
+    );
+  source
+    .command('remove')
+    .description('Remove a source with all its generations; what it had overridden is served again')
+    .argument('<name>')
+    .action((name: string) =>
+      withInstallation(context, async (at) => {
+        await removeSource(contextOf(at), name);
+        context.print(`The source ${name} is removed.`);
+      }),
+    );
+  source
+    .command('export')
+    .description('Say whether rows of a source may leave by exports (open) or not (closed)')
+    .argument('<name>')
+    .argument('<right>', 'open or closed', parseRight)
+    .action((name: string, right: 'open' | 'closed') =>
+      withInstallation(context, async ({ storage, audit }) => {
+        await setExportRight({ storage, audit }, name, right);
+        context.print(`The source ${name} is ${right}.`);
+      }),
+    );
+  source
+    .command('schedule')
+    .description('Load a file into a source whenever it has changed')
+    .argument('<name>')
+    .option('--every <duration>', 'how often to look, for example 30m, 24h or 7d', parseDuration)
+    .option('--path <file>', 'the file, on every node that may load it')
+    .option('--off', 'end the schedule')
+    .action((name: string, flags: ScheduleFlags) =>
+      withInstallation(context, async ({ storage, audit }) => {
+        const at = { storage, audit, clock: systemClock };
+        await scheduleSource(at, name, scheduleOf(flags));
+        await printSources(context, storage, false);
+      }),
+    );
+}
+
+function contextOf({ storage, audit, config }: AuditedInstallation): Parameters<typeof removeSource>[0] {
+  return { storage, audit, clock: systemClock, snapshotDir: config.directory.snapshotDir };
+}
+
+async function printSources(
+  context: CliContext,
+  storage: AuditedInstallation['storage'],
+  isJson: boolean,
+): Promise<void> {
+  const sources = await readSources(storage);
+  context.print(isJson ? JSON.stringify(sources, null, 2) : formatSources(sources).join('\n'));
+}
+
+function nameOf(text: string): RecordName {
+  return /^[0-9]{1,10}$/.test(text) ? { id: Number(text) } : { directAddress: text };
+}
+
+function scheduleOf({ every, path: file, off }: ScheduleFlags): Parameters<typeof scheduleSource>[2] {
+  if (off === true) return undefined;
+  if (every === undefined || file === undefined)
+    throw new Error('--every and --path are both needed, or --off');
+  return { everyMs: every, path: path.resolve(file) };
+}
+
+function parseRight(text: string): 'open' | 'closed' {
+  if (text === 'open' || text === 'closed') return text;
+  throw new Error('the right is open or closed');
+}
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function parseDuration(text: string): number {
+  const [, count = '', unit = ''] = /^([1-9][0-9]{0,3})([mhd])$/.exec(text) ?? [];
+  const milliseconds = Number(count) * (unitMs[unit] ?? 0);
+  if (milliseconds > 0) return milliseconds;
+  throw new Error('--every is a number of minutes, hours or days, for example 30m, 24h or 7d');
+}

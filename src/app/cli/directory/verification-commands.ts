@@ -1,0 +1,111 @@
+import type { Command } from 'commander';
+import {
+  readDomainFigures,
+  readSourceFigures,
+  readVerificationStatus,
+  setRunning,
+  verifiedStates,
+  type DomainFigures,
+  type SourceFigures,
+  type VerificationStatus,
+} from '../../../service/verification/index.ts';
+import type { CliContext } from '../context.ts';
+import { withInstallation } from '../with-installation.ts';
+
+const defaultDomains = 50;
+
+/** Adds `directory verification start|pause|status|report` (Decision 0027). */
+export function addVerificationCommands(directory: Command, context: CliContext): void {
+  const verification = directory
+    .command('verification')
+    .description('Find out which addresses of the directory can be reached and trusted');
+  verification
+    .command('start')
+    .description('Let the running nodes verify all addresses, again and again')
+    .action(() =>
+      withInstallation(context, async (at) => {
+        await setRunning(at, true);
+        context.print('Verification is running; the nodes follow within seconds.');
+      }),
+    );
+  verification
+    .command('pause')
+    .description('Let no node verify; what has been found stays')
+    .action(() =>
+      withInstallation(context, async (at) => {
+        await setRunning(at, false);
+        context.print('Verification is paused; the nodes follow within seconds.');
+      }),
+    );
+  verification
+    .command('status')
+    .description('Show how far it is and what was found')
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: true }) =>
+      withInstallation(context, async ({ storage }) => {
+        const status = await readVerificationStatus(storage);
+        context.print(json === true ? JSON.stringify(status, null, 2) : formatStatus(status).join('\n'));
+      }),
+    );
+  verification
+    .command('report')
+    .description(
+      'Show what was found by source and by domain, those with the most addresses not trusted first',
+    )
+    .option('--domains <count>', 'show so many domains', parseCount, defaultDomains)
+    .option('--json', 'print JSON')
+    .action(({ json, domains: limit }: { json?: true; domains: number }) =>
+      withInstallation(context, async ({ storage }) => {
+        const sources = await readSourceFigures(storage);
+        const domains = await readDomainFigures(storage, limit);
+        const report = { sources, domains };
+        context.print(json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'));
+      }),
+    );
+}
+
+function formatStatus({
+  isRunning,
+  domains,
+  checkedDomains,
+  dueDomains,
+  counts,
+  reasons,
+}: VerificationStatus): string[] {
+  return [
+    `Verification is ${isRunning ? 'running' : 'paused'}.`,
+    `Domains: ${domains}, completed at least once: ${checkedDomains}, due now: ${dueDomains}`,
+    ...verifiedStates.map((state) => `  ${state}: ${counts[state]}`),
+    ...(reasons.length === 0 ? [] : ['Reasons:']),
+    ...reasons.map(({ state, reason, count }) => `  ${state} ${reason}: ${count}`),
+  ];
+}
+
+interface Report {
+  readonly sources: readonly SourceFigures[];
+  readonly domains: readonly DomainFigures[];
+}
+
+function formatReport({ sources, domains }: Report): string[] {
+  return [
+    'By source:',
+    ...sources.map(
+      ({ source, addresses, counts }) => `  ${source}: ${addresses} addresses; ${formatCounts(counts)}`,
+    ),
+    'By domain:',
+    ...domains.map(
+      ({ domain, nameServer, counts, queries, checkedAt }) =>
+        `  ${domain} (${nameServer}): ${formatCounts(counts)}; ${queries} queries; checked ${checkedAt ?? 'never'}`,
+    ),
+  ];
+}
+
+function formatCounts(counts: SourceFigures['counts']): string {
+  const shown = Object.entries(counts).filter(([, count]) => count > 0);
+  return shown.length === 0 ? 'none' : shown.map(([state, count]) => `${state} ${count}`).join(', ');
+}
+
+function parseCount(text: string): number {
+  if (!/^[0-9]{1,7}$/.test(text)) throw new Error('--domains is a number');
+  return Number(text);
+}

@@ -1,0 +1,83 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { errorText } from '../../../core/index.ts';
+import { acceptRow } from '../../../service/integrity/index.ts';
+import { guardedTables } from '../../server/index.ts';
+import type { CliContext } from '../context.ts';
+import { withInstallation } from '../with-installation.ts';
+import { verifyInstallation, type VerifyFinding } from './verify-installation.ts';
+
+interface VerifyFlags {
+  readonly json?: true;
+  readonly checkpoints?: string[];
+  readonly accept?: { readonly table: string; readonly row: string };
+  readonly reason?: string;
+}
+
+/** Adds `verify`: whether what is stored is what this service stored. */
+export function addVerifyCommand(program: Command, context: CliContext): void {
+  program
+    .command('verify')
+    .description(
+      'examine all that is stored: database, audit chain, MACs, sealed values, directory; ends with 1 if something was changed or is missing',
+    )
+    .option('--json', 'as JSON')
+    .option('--checkpoints <file...>', 'files of audit checkpoints, in addition to that of this installation')
+    .option(
+      '--accept <table:row>',
+      'give a row that you have examined a MAC for what it says now; needs --reason',
+      readRow,
+    )
+    .option('--reason <text>', 'why, for the audit trail')
+    .action(async (flags: VerifyFlags) => {
+      try {
+        await (flags.accept === undefined
+          ? verify(context, flags)
+          : accept(context, flags.accept, flags.reason));
+      } catch (error) {
+        tell(context, flags, [unusable(error)]);
+      }
+    });
+}
+
+async function verify(context: CliContext, flags: VerifyFlags): Promise<void> {
+  await withInstallation(context, async (installation) =>
+    tell(context, flags, await verifyInstallation(installation, flags.checkpoints ?? [])),
+  );
+}
+
+async function accept(
+  context: CliContext,
+  named: { readonly table: string; readonly row: string },
+  reason = '',
+): Promise<void> {
+  if (reason.trim() === '') throw new RangeError('--reason: missing.');
+  await withInstallation(context, (installation) => acceptRow(installation, guardedTables, named, reason));
+  context.print(`${named.table}:${named.row} is accepted as it is.`);
+}
+
+function tell(context: CliContext, flags: VerifyFlags, findings: readonly VerifyFinding[]): void {
+  const isIntact = findings.every((finding) => finding.isIntact);
+  if (flags.json === true) context.print(JSON.stringify({ intact: isIntact, findings }, undefined, 2));
+  else findings.forEach((finding) => printFinding(context, finding));
+  if (!isIntact) context.setExitCode(1);
+}
+
+function printFinding(context: CliContext, { check, isIntact, text, advice }: VerifyFinding): void {
+  context.print(`${(isIntact ? 'ok' : 'ERROR').padEnd(8)}${check}: ${text}`);
+  if (advice !== '') context.print(`        -> ${advice}`);
+}
+
+function unusable(error: unknown): VerifyFinding {
+  return {
+    check: 'database',
+    isIntact: false,
+    text: errorText(error),
+    advice: 'openhisp doctor examines the rest.',
+  };
+}
+
+function readRow(text: string): { table: string; row: string } {
+  const at = text.indexOf(':');
+  if (at > 0) return { table: text.slice(0, at), row: text.slice(at + 1) };
+  throw new InvalidArgumentError('TABLE:ROW, as "openhisp verify" prints it');
+}

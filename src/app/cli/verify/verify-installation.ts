@@ -1,0 +1,157 @@
+import { errorCode, errorText, systemClock } from '../../../core/index.ts';
+import { createContentStore, openSealedValues, PlatformError, type Config } from '../../../platform/index.ts';
+import { auditSealedColumns, readCheckpointFile } from '../../../service/audit/index.ts';
+import { deliverySealedColumns } from '../../../service/delivery/index.ts';
+import { verifyDirectory } from '../../../service/directory/index.ts';
+import { findChangedRows } from '../../../service/integrity/index.ts';
+import { messagingSealedColumns } from '../../../service/messaging/index.ts';
+import { trustSealedColumns } from '../../../service/trust/index.ts';
+import { webhookSealedColumns } from '../../../service/webhook/index.ts';
+import { guardedTables } from '../../server/index.ts';
+import type { AuditedInstallation } from '../with-installation.ts';
+
+/** What `openhisp verify` found about one part. */
+export interface VerifyFinding {
+  readonly check: 'database' | 'audit' | 'rows' | 'vault' | 'directory';
+  readonly isIntact: boolean;
+  /** One sentence. */
+  readonly text: string;
+  /** What to do; empty if nothing. */
+  readonly advice: string;
+}
+
+/** All that is sealed under the keys of the vault. */
+export const sealedColumns = [
+  ...auditSealedColumns,
+  ...trustSealedColumns,
+  ...webhookSealedColumns,
+  ...deliverySealedColumns,
+  ...messagingSealedColumns,
+];
+
+/** Faults of one kind that are listed one by one. */
+const maxListed = 100;
+
+/** Examines everything that is stored. It changes nothing, and may run next to the server. */
+export async function verifyInstallation(
+  installation: AuditedInstallation,
+  checkpointFiles: readonly string[],
+): Promise<readonly VerifyFinding[]> {
+  const { config } = installation;
+  const checkpoints = [config.audit.checkpointFile, ...checkpointFiles];
+  return [
+    ...(await attempt('database', () => verifyDatabase(installation))),
+    ...(await attempt('audit', () => verifyAudit(installation, checkpoints))),
+    ...(await attempt('rows', () => verifyRows(installation))),
+    ...(await attempt('vault', () => verifyVault(installation))),
+    ...(await attempt('directory', () => verifyStoredDirectory(installation, config))),
+  ];
+}
+
+type Check = VerifyFinding['check'];
+
+async function attempt(
+  check: Check,
+  work: () => Promise<readonly VerifyFinding[]>,
+): Promise<readonly VerifyFinding[]> {
+  try {
+    return await work();
+  } catch (error) {
+    return [fault(check, `${errorCode(error)}: ${errorText(error)}`, advices[check])];
+  }
+}
+
+const advices: Readonly<Record<Check, string>> = {
+  database:
+    'Stop the service, keep a copy of the file, and restore the last backup that passes "openhisp verify".',
+  audit:
+    'Keep a copy of the database. Find out who can write to it, and compare with the last backup and with the checkpoints that you keep elsewhere. After a restore from a backup: openhisp audit restart --reason TEXT',
+  rows: 'Find out who wrote it. If it says what it should: openhisp verify --accept TABLE:ROW --reason TEXT. If not: remove it, and create it anew by the command that creates such things.',
+  vault:
+    'It was changed or its data key was deleted. Restore it from a backup, or import it anew if it is a key.',
+  directory:
+    'Load the directory again (openhisp directory load); delete a damaged snapshot, it is made again.',
+};
+
+async function verifyDatabase({ storage }: AuditedInstallation): Promise<readonly VerifyFinding[]> {
+  try {
+    await storage.verify();
+  } catch (error) {
+    if (!(error instanceof PlatformError && error.code === 'PLATFORM_STORAGE_UNSUPPORTED')) throw error;
+    return [intact('database', 'PostgreSQL examines its own files: pg_amcheck, pg_checksums.')];
+  }
+  return [intact('database', 'The database file is whole.')];
+}
+
+async function verifyAudit(
+  { audit }: AuditedInstallation,
+  files: readonly string[],
+): Promise<readonly VerifyFinding[]> {
+  const checkpoints = (await Promise.all(files.map(readCheckpointFile))).flat();
+  const report = await audit.verifyChain(checkpoints);
+  if (report.keyedFrom === undefined)
+    return [fault('audit', 'The audit chain has no key yet.', 'End all nodes of earlier versions.')];
+  if (report.coveredTo === undefined)
+    return [fault('audit', 'The last checkpoint of the audit chain is missing.', advices.audit)];
+  return [
+    intact(
+      'audit',
+      `${report.eventCount} audit events, compared with ${report.checkpointCount} checkpoints up to event ${report.coveredTo}.`,
+    ),
+  ];
+}
+
+async function verifyRows({ storage, vault }: AuditedInstallation): Promise<readonly VerifyFinding[]> {
+  const { rowCount, changed } = await findChangedRows(storage.db, vault, guardedTables);
+  if (changed.length === 0) return [intact('rows', `${rowCount} security rows carry a valid MAC.`)];
+  return limited(
+    changed.map(({ table, row, isWithoutMac }) =>
+      fault(
+        'rows',
+        `${table}:${row} ${isWithoutMac ? 'has no MAC: it was not written by this service' : 'was changed'}.`,
+        advices.rows,
+      ),
+    ),
+  );
+}
+
+async function verifyVault({ storage, vault }: AuditedInstallation): Promise<readonly VerifyFinding[]> {
+  const contents = createContentStore({ storage, vault, clock: systemClock });
+  const { openedCount, broken } = await openSealedValues({ storage, contents, columns: sealedColumns });
+  if (broken.length === 0) return [intact('vault', `${openedCount} sealed values open.`)];
+  return limited(
+    broken.map(({ table, row, column, code }) =>
+      fault('vault', `${table}:${row} ${column} does not open (${code}).`, advices.vault),
+    ),
+  );
+}
+
+async function verifyStoredDirectory(
+  { storage }: AuditedInstallation,
+  config: Config,
+): Promise<readonly VerifyFinding[]> {
+  const report = await verifyDirectory(storage, config.directory.snapshotDir);
+  if (report.faults.length > 0)
+    return limited(report.faults.map((text) => fault('directory', text, advices.directory)));
+  return [
+    intact(
+      'directory',
+      `${report.recordCount} directory records and ${report.snapshotCount} snapshots are whole.`,
+    ),
+  ];
+}
+
+function limited(faults: readonly VerifyFinding[]): readonly VerifyFinding[] {
+  const [first] = faults;
+  if (first === undefined || faults.length <= maxListed) return faults;
+  const more = fault(first.check, `${faults.length - maxListed} more.`, first.advice);
+  return [...faults.slice(0, maxListed), more];
+}
+
+function intact(check: Check, text: string): VerifyFinding {
+  return { check, isIntact: true, text, advice: '' };
+}
+
+function fault(check: Check, text: string, advice: string): VerifyFinding {
+  return { check, isIntact: false, text, advice };
+}

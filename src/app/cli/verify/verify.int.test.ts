@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { Command } from 'commander';
+import { sql } from 'kysely';
+import { silentLog, systemClock } from '../../../core/index.ts';
+import { createTestDatabase, isPostgres, type TestDatabase } from '../../../../test/support/storage.ts';
+import { createContentStore, openVault, parseMasterKey } from '../../../platform/index.ts';
+import { appendToCheckpointFile, createAudit } from '../../../service/audit/index.ts';
+import { addAuditCommands } from '../audit.ts';
+import { addClientCommands } from '../client.ts';
+import { createCliContext } from '../context.ts';
+import { addInitCommand } from '../init.ts';
+import { addTrustCommands } from '../trust.ts';
+import { addVerifyCommand } from './index.ts';
+import { sealedColumns, type VerifyFinding } from './verify-installation.ts';
+
+const folders: string[] = [];
+after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
+
+interface Installation {
+  readonly database: TestDatabase;
+  readonly dataDir: string;
+  readonly checkpoints: string;
+  run(...words: string[]): Promise<{ out: string; note: string; code: number }>;
+  /** What `verify --json` says is not intact. */
+  faults(): Promise<readonly VerifyFinding[]>;
+}
+
+async function install(): Promise<Installation> {
+  const database = await createTestDatabase();
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'openhisp-verify-'));
+  folders.push(dataDir);
+  const { url, file } = database.location;
+  const where = url === undefined ? { OPENHISP_STORAGE_FILE: file ?? '' } : { OPENHISP_STORAGE_URL: url };
+  async function run(...words: string[]): Promise<{ out: string; note: string; code: number }> {
+    let [out, note] = ['', ''];
+    const host = {
+      env: { OPENHISP_DATA_DIR: dataDir, ...where },
+      stdout: { write: (text: string) => void (out += text) },
+      stderr: { write: (text: string) => void (note += text) },
+      exitCode: 0 as number | string | null | undefined,
+    };
+    const context = createCliContext(host);
+    const program = new Command('openhisp').exitOverride();
+    for (const add of [
+      addInitCommand,
+      addTrustCommands,
+      addClientCommands,
+      addAuditCommands,
+      addVerifyCommand,
+    ])
+      add(program, context);
+    await program.parseAsync(words, { from: 'user' });
+    return { out, note, code: Number(host.exitCode) };
+  }
+  // Its database file exists already where the test makes it.
+  rmSync(file ?? '', { force: true });
+  await run('init', '--exist-ok');
+  await run('domain', 'add', 'direct.example.org');
+  return {
+    database,
+    dataDir,
+    checkpoints: path.join(dataDir, 'audit-checkpoints.jws'),
+    run,
+    async faults() {
+      const { out, code } = await run('verify', '--json');
+      const { intact, findings } = JSON.parse(out) as { intact: boolean; findings: VerifyFinding[] };
+      const faults = findings.filter(({ isIntact }) => !isIntact);
+      assert.deepEqual([intact, code], [faults.length === 0, faults.length === 0 ? 0 : 1]);
+      for (const { text, advice } of faults) assert.ok(text !== '' && advice !== '');
+      return faults;
+    },
+  };
+}
+
+const dropTriggers = ['audit_event_unchanged', 'audit_event_kept'].map(
+  (name) => `drop trigger ${name}${isPostgres ? ' on audit_event' : ''}`,
+);
+
+test('a new installation has a first audit row and is whole; each check says what it examined', async () => {
+  const { run, faults } = await install();
+  assert.deepEqual(await faults(), []);
+  const { out, code } = await run('verify');
+  assert.equal(code, 0);
+  for (const check of ['database', 'audit', 'rows', 'vault', 'directory'])
+    assert.match(out, new RegExp(`^ok +${check}: `, 'm'));
+  const audited = await run('audit', 'verify');
+  assert.match(audited.out, /^\d events, 1 to \d, keyed from 1$/m);
+  const first = (await run('audit', 'list', '--action', 'audit.begin')).out;
+  assert.equal((JSON.parse(first) as { sequence: number }).sequence, 1);
+});
+
+test('what was changed in the database is found, named, and can be accepted with a reason', async () => {
+  const { database, run, faults } = await install();
+  await database.runRaw("insert into hosted_domain (domain, created_at) values ('evil.example.org', 1)");
+  const [fault, ...more] = await faults();
+  assert.deepEqual(more, []);
+  assert.match(fault?.text ?? '', /^hosted_domain:evil\.example\.org has no MAC/);
+  const without = await run('verify', '--accept', 'hosted_domain:evil.example.org');
+  assert.equal(without.code, 1);
+  await run(
+    'verify',
+    '--accept',
+    'hosted_domain:evil.example.org',
+    '--reason',
+    'added by the migration team',
+  );
+  assert.deepEqual(await faults(), []);
+  assert.match((await run('audit', 'list', '--action', 'integrity.accept')).out, /migration team/);
+  const unknown = await run('verify', '--accept', 'hosted_domain:none.example.org', '--reason', 'x');
+  assert.deepEqual([unknown.code, /no row none/.test(unknown.out)], [1, true]);
+});
+
+test('an audit chain with rows missing at the front, at the end, or without any: exit 1', async () => {
+  for (const cut of ['sequence = 1', 'sequence > 1', 'sequence > 0']) {
+    const { database, run, faults, checkpoints } = await install();
+    await run('domain', 'add', 'second.example.org');
+    const server = await openServer(database, checkpoints);
+    await server.checkpoint();
+    await server.close();
+    assert.equal((await run('audit', 'verify')).code, 0);
+    for (const statement of [...dropTriggers, `delete from audit_event where ${cut}`])
+      await database.runRaw(statement);
+    assert.equal((await run('audit', 'verify')).code, 1, cut);
+    const [fault] = await faults();
+    assert.equal(fault?.check, 'audit', cut);
+  }
+});
+
+test('a database that was put back to before its last checkpoint is found by the file; restart goes on', async () => {
+  const { database, run, checkpoints } = await install();
+  const server = await openServer(database, checkpoints);
+  await server.checkpoint();
+  const [{ sequence }] = await listEvents(run);
+  await run('domain', 'add', 'second.example.org');
+  await server.checkpoint();
+  await server.close();
+  const [first = ''] = readFileSync(checkpoints, 'utf8').split('\n');
+  for (const statement of [
+    ...dropTriggers,
+    `delete from audit_event where sequence > ${sequence}`,
+    `update audit_checkpoint set statement = '${first}'`,
+  ])
+    await database.runRaw(statement);
+  const verified = await run('audit', 'verify');
+  assert.equal(verified.code, 1);
+  assert.match(verified.note, new RegExp(`audit events after ${sequence} are missing`));
+  const restarted = await run('audit', 'restart', '--reason', 'restored from the backup of Monday');
+  assert.match(restarted.out, /audit-checkpoints\.jws\.\d+T\d+Z: keep them/);
+  assert.equal((await run('audit', 'verify')).code, 0);
+  const [event] = await listEvents(run);
+  assert.equal(event.action, 'audit.restart');
+  assert.equal(event.objects['reason'], 'restored from the backup of Monday');
+});
+
+test('a database that says it never had a key is opened by nothing, and not by a restart either', async () => {
+  const { database, run, checkpoints } = await install();
+  const server = await openServer(database, checkpoints);
+  await server.checkpoint();
+  await server.close();
+  await database.runRaw('delete from audit_chain');
+  await assert.rejects(run('domain', 'list'), /checkpoints of a keyed audit chain.*openhisp audit restart/);
+  const { out, code } = await run('verify', '--json');
+  assert.equal(code, 1);
+  assert.match(out, /keyed audit chain/);
+  await assert.rejects(run('audit', 'restart', '--reason', 'x'), /not of a chain without a key/);
+  assert.ok(readFileSync(checkpoints, 'utf8').startsWith('ey'));
+});
+
+test('checkpoints are verified offline by the public key alone', async () => {
+  const { database, run, dataDir, checkpoints } = await install();
+  const server = await openServer(database, checkpoints);
+  await server.checkpoint();
+  await run('domain', 'add', 'second.example.org');
+  await server.checkpoint();
+  await server.close();
+  const key = path.join(dataDir, 'audit-key.json');
+  writeFileSync(key, (await run('audit', 'public-key')).out);
+  const good = await run('audit', 'verify-checkpoints', checkpoints, '--public-key', key);
+  assert.equal(good.code, 0);
+  assert.ok((JSON.parse(good.out) as { last: { sequence: number } }).last.sequence > 1);
+  const lines = readFileSync(checkpoints, 'utf8');
+  appendFileSync(checkpoints, lines.split('\n')[0] ?? '');
+  assert.equal((await run('audit', 'verify-checkpoints', checkpoints, '--public-key', key)).code, 1);
+  writeFileSync(
+    checkpoints,
+    lines.replace(/\.(.)/, (_all, one: string) => `.${one === 'e' ? 'f' : 'e'}`),
+  );
+  assert.equal((await run('audit', 'verify-checkpoints', checkpoints, '--public-key', key)).code, 1);
+  const other = await install();
+  writeFileSync(key, (await other.run('audit', 'public-key')).out);
+  writeFileSync(checkpoints, lines);
+  assert.equal((await run('audit', 'verify-checkpoints', checkpoints, '--public-key', key)).code, 1);
+});
+
+test('a sealed value or a part of a content that was changed or cut is found', async () => {
+  const { database, dataDir, faults } = await install();
+  const storage = await database.open();
+  const masterKey = parseMasterKey(readFileSync(path.join(dataDir, 'master.key'), 'utf8'));
+  const vault = await openVault({ storage, masterKey, clock: systemClock });
+  const contents = createContentStore({ storage, vault, clock: systemClock });
+  const large = await contents.write(Buffer.alloc(3_000_000, 7), 'inbox:large');
+  const small = await contents.write(Buffer.from('x'), 'inbox:small');
+  await storage.transaction((tx) => contents.keepIn(tx, large));
+  const columns = await sql<{ name: string; type: string }>`${
+    isPostgres
+      ? sql`select column_name::text as name, data_type::text as type from information_schema.columns where table_schema = current_schema() and table_name = 'inbox_message' and is_nullable = 'NO'`
+      : sql`select name, type from pragma_table_info('inbox_message') where "notnull" = 1 or pk = 1`
+  }`.execute(storage.db);
+  for (const [id, stored] of [
+    ['large', large],
+    ['small', small],
+  ] as const) {
+    const names = columns.rows.map(({ name }) => name);
+    const values = columns.rows.map(({ name, type }): unknown => {
+      if (name === 'id') return id;
+      if (name === 'sealed_message') return stored;
+      return /int/i.test(type) ? 1 : 'x';
+    });
+    await sql`insert into inbox_message (${sql.join(names.map((name) => sql.ref(name)))})
+      values (${sql.join(values)})`.execute(storage.db);
+  }
+  assert.deepEqual(await faults(), []);
+  await sql`delete from content_part where position = 1`.execute(storage.db);
+  await sql`update inbox_message set sealed_message = ${vault.seal(Buffer.from('x'), 'inbox:other')} where id = 'small'`.execute(
+    storage.db,
+  );
+  await storage.close();
+  assert.deepEqual(
+    (await faults()).map(({ check, text }) => `${check} ${text}`),
+    [
+      'vault inbox_message:large sealed_message does not open (PLATFORM_CONTENT_MISSING).',
+      'vault inbox_message:small sealed_message does not open (PLATFORM_SEAL_BROKEN).',
+    ],
+  );
+});
+
+test('every sealed column of the schema is examined', async () => {
+  const { database } = await install();
+  const storage = await database.open();
+  const { rows } = await sql<{ place: string }>`${
+    isPostgres
+      ? sql`select table_name || '.' || column_name as place from information_schema.columns
+          where table_schema = current_schema() and column_name like 'sealed\\_%'`
+      : sql`select t.name || '.' || c.name as place from sqlite_schema t, pragma_table_info(t.name) c
+          where t.type = 'table' and c.name like 'sealed\\_%' escape '\\'`
+  }`.execute(storage.db);
+  await storage.close();
+  assert.deepEqual(
+    rows.map(({ place }) => place).sort(),
+    sealedColumns.map(({ table, column }) => `${table}.${column}`).sort(),
+  );
+});
+
+test(
+  'a damaged database file is found',
+  { skip: isPostgres ? 'PostgreSQL examines its own files' : false },
+  async () => {
+    const { database, faults } = await install();
+    const file = database.location.file ?? '';
+    const bytes = readFileSync(file);
+    // Past the header and the schema: a page of some table or index.
+    for (let at = 4096 * 20 + 8; at < bytes.length; at += 4096 * 3) bytes.fill(0xff, at, at + 60);
+    writeFileSync(file, bytes);
+    assert.ok((await faults()).length > 0);
+  },
+);
+
+interface Listed {
+  readonly sequence: number;
+  readonly action: string;
+  readonly objects: Readonly<Record<string, string>>;
+}
+
+async function listEvents(run: Installation['run']): Promise<readonly [Listed, ...Listed[]]> {
+  const { out } = await run('audit', 'list');
+  return out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Listed) as [Listed, ...Listed[]];
+}
+
+/** What a running server does in time: a checkpoint in the database and in the file. */
+async function openServer(
+  database: TestDatabase,
+  checkpoints: string,
+): Promise<{ checkpoint(): Promise<void>; close(): Promise<void> }> {
+  const storage = await database.open();
+  const masterKey = parseMasterKey(readFileSync(path.join(path.dirname(checkpoints), 'master.key'), 'utf8'));
+  const vault = await openVault({ storage, masterKey, clock: systemClock });
+  const audit = createAudit({ storage, vault, clock: systemClock, log: silentLog });
+  return {
+    async checkpoint() {
+      await audit.signCheckpoint();
+      await appendToCheckpointFile(checkpoints, (await audit.lastCheckpoint())?.statement ?? '');
+    },
+    async close() {
+      await audit.close();
+      await storage.close();
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { errorText } from '../../core/index.ts';
+import { resolveRelay } from '../../lib/smtp/index.ts';
+import { createOutgoingMail } from '../server/index.ts';
+import type { DoctorOptions } from './examine.ts';
+import { findingsOf, type Finding } from './findings.ts';
+
+/** Whether the smart host, if there is one, can be reached, has a certificate of its name and takes the credentials. */
+export async function examineRelay({ config, dns, timeoutMs }: DoctorOptions): Promise<readonly Finding[]> {
+  const { relayHost, relayPort, relayTls } = config.smtp;
+  if (relayHost === undefined) return [];
+  const place = `${relayHost} port ${relayPort}`;
+  const report = findingsOf('relay', relayHost);
+  try {
+    const { smtp, port } = createOutgoingMail({ ...config, smtp: { ...config.smtp, timeoutMs } });
+    for (const { address } of await resolveRelay(relayHost, dns)) await smtp.check({ host: address, port });
+    return [report.ok(`${place} takes our mail (TLS: ${relayTls}).`)];
+  } catch (error) {
+    return [
+      report.error(
+        `No mail leaves: ${errorText(error)}`,
+        'Check smtp.relayHost, relayPort, relayTls, relayCaFile and the credentials, and the log of the relay.',
+      ),
+    ];
+  }
+}

@@ -1,0 +1,133 @@
+import { STATUS_CODES } from 'node:http';
+import { buildErrorEnvelope } from '../envelope.ts';
+import { answerHeaders, rateLimitHeaders, referTo, type AnswerHeader } from './headers.ts';
+import { createSchemaNames, isObject, type Json, type JsonObject } from './name-schemas.ts';
+import { describeWebhooks } from './webhooks.ts';
+
+/** A route whose answers carry the RateLimit headers says so by this member of its schema. */
+const rateLimitedMark = 'x-rate-limited';
+
+/**
+ * Completes what is made of the routes' schemas: named schemas, refusals as shared answers with their headers, and what is sent to
+ * webhooks.
+ */
+export function completeDocument(made: JsonObject): JsonObject {
+  const names = createSchemaNames();
+  const refusals = new Map<string, JsonObject>();
+  const paths = mapObject(objectIn(made, 'paths'), (path) =>
+    mapObject(path, (operation) => completeOperation(operation, refusals)),
+  );
+  const named = names.replace(paths);
+  const hasWebhooks = '/messaging/webhooks' in paths;
+  const webhooks = hasWebhooks ? { webhooks: names.replace(describeWebhooks()) } : {};
+  const responses = names.replace(Object.fromEntries(refusals));
+  return {
+    ...made,
+    paths: named,
+    ...webhooks,
+    components: {
+      ...objectIn(made, 'components'),
+      schemas: names.list(),
+      responses,
+      headers: answerHeaders,
+    },
+  };
+}
+
+function completeOperation(operation: JsonObject, refusals: Map<string, JsonObject>): JsonObject {
+  const { [rateLimitedMark]: isLimited, ...rest } = operation;
+  const hasLimits = isLimited === true;
+  const stated = objectIn(operation, 'responses');
+  const all = { ...stated, ...('requestBody' in operation && slowBody(stated)) };
+  const responses = Object.entries(all).map(([status, response]): [string, Json] => {
+    if (!isObject(response)) throw new TypeError(`status ${status} has no description`);
+    const headers = headersOf(Number(status), hasLimits);
+    const own = isObject(response['headers']) ? response['headers'] : {};
+    const whole = { ...response, headers: { ...referTo(headers), ...own } };
+    if (titleOf(response) !== 'Error') return [status, whole];
+    const name = `${nameOf(Number(status))}${hasLimits && status === '429' ? 'Limited' : ''}`;
+    refusals.set(name, { ...whole, content: exampleContent(whole, Number(status)) });
+    return [status, { $ref: `#/components/responses/${name}` }];
+  });
+  return { ...rest, responses: Object.fromEntries(responses) };
+}
+
+/** A body that comes too slowly is answered in the envelope by every route that uses it (Decision 0020). */
+function slowBody({ 400: malformed }: JsonObject): JsonObject {
+  if (!isObject(malformed) || titleOf(malformed) !== 'Error') return {};
+  return { 408: { ...malformed, description: responseName(408) } };
+}
+
+function headersOf(status: number, isLimited: boolean): readonly AnswerHeader[] {
+  const common: readonly AnswerHeader[] = ['X-Request-Id'];
+  // RFC 6750 §3.1: a malformed Authorization header is a 400 with a challenge.
+  if (status === 400 || status === 401 || status === 403) return [...common, 'WWW-Authenticate'];
+  if (status === 503) return [...common, 'Retry-After'];
+  if (status === 429) return [...common, 'Retry-After', ...(isLimited ? rateLimitHeaders : [])];
+  return status < 300 && isLimited ? [...common, ...rateLimitHeaders] : common;
+}
+
+// Node has another name for 413.
+const responseName = (status: number): string =>
+  status === 413 ? 'Content Too Large' : (STATUS_CODES[status] ?? String(status));
+
+/** `Bad Request` → `BadRequest`. */
+function nameOf(status: number): string {
+  return responseName(status).replaceAll(/[^A-Za-z]/g, '');
+}
+
+function titleOf(response: JsonObject): Json | undefined {
+  const content = response['content'];
+  if (!isObject(content)) return undefined;
+  const [media] = Object.values(content);
+  const schema = isObject(media) ? media['schema'] : undefined;
+  return isObject(schema) ? schema['title'] : undefined;
+}
+
+/** A refusal as it looks with this status. */
+function exampleContent(response: JsonObject, status: number): JsonObject {
+  const problem = exampleProblems[status] ?? {
+    field: '',
+    reason: 'invalid',
+    detail: 'The request is not valid.',
+  };
+  const example = buildErrorEnvelope(status, [problem], answerHeaders['X-Request-Id']['example'] as string);
+  return mapObject(objectIn(response, 'content'), (media) => ({ ...media, example: example as never }));
+}
+
+const exampleProblems: Readonly<Record<number, { field: string; reason: string; detail: string }>> = {
+  400: { field: 'toDirectAddress', reason: 'required', detail: 'This field is required.' },
+  401: { field: '', reason: 'oauth_token_invalid', detail: 'The token is unknown, expired or revoked.' },
+  403: { field: '', reason: 'oauth_scope_insufficient', detail: 'The token is not for this service.' },
+  404: { field: '', reason: 'messaging_message_not_found', detail: 'Message not found.' },
+  408: { field: '', reason: 'too_slow', detail: 'The body of the request came too slowly.' },
+  409: {
+    field: '',
+    reason: 'messaging_id_reused',
+    detail: 'This messageId was already used for another message.',
+  },
+  413: { field: '', reason: 'too_large', detail: 'The request body is larger than the service takes.' },
+  415: {
+    field: '',
+    reason: 'unsupported_media_type',
+    detail: 'The Content-Type of the request is not one that this address takes.',
+  },
+  429: {
+    field: '',
+    reason: 'http_client_busy',
+    detail: 'Too many requests, or too large ones, of this client are under way; try again shortly.',
+  },
+  500: { field: '', reason: 'internal', detail: 'The service failed; the request may be tried again.' },
+  503: { field: '', reason: 'http_overloaded', detail: 'The service is over capacity; try again shortly.' },
+};
+
+function objectIn(parent: JsonObject, name: string): JsonObject {
+  const value = parent[name];
+  return isObject(value) ? value : {};
+}
+
+function mapObject(value: JsonObject, change: (member: JsonObject) => JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, isObject(member) ? change(member) : member]),
+  );
+}

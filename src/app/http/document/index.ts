@@ -1,0 +1,1 @@
+export { addDocument, type ExampleAddresses } from './add-document.ts';

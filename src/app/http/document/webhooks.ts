@@ -1,0 +1,81 @@
+import { inboundPayload } from '../messaging/schemas.ts';
+import { notification } from '../messaging/webhook-schemas.ts';
+import type { Json, JsonObject } from './name-schemas.ts';
+
+const header = (name: string, description: string, example: string): JsonObject => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+  example,
+});
+
+/** Of Standard Webhooks (HOOK-01). */
+const signatureHeaders: readonly JsonObject[] = [
+  header(
+    'webhook-id',
+    'The same in every attempt: skip what you have already processed.',
+    '0c6f3a52-4d0e-4d7f-8c3b-0a5e8f7b9d11',
+  ),
+  header('webhook-timestamp', 'Seconds since 1970. Refuse what is older than five minutes.', '1795334400'),
+  header(
+    'webhook-signature',
+    'For each secret `v1,` and the base64 HMAC-SHA-256 of `id.timestamp.body`, separated by blanks. The key is the base64 after `whsec_`.',
+    'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  ),
+];
+
+const answers: JsonObject = {
+  '2XX': { description: 'Taken. For an inbound webhook this acknowledges the message.' },
+  '410': { description: 'Gone: the webhook is disabled.' },
+  '4XX': { description: 'Anything else is tried again for about a day.' },
+  '5XX': { description: 'Tried again for about a day.' },
+};
+
+/** What is posted to the webhooks of clients. */
+export function describeWebhooks(): JsonObject {
+  return {
+    status: post({
+      operationId: 'onStatus',
+      summary: 'A recipient changed its status, or a message was received',
+      description:
+        'To webhooks of the kind `status`. Addresses, ids and status only, nothing of the patient. At least once, in no promised order. Answer within 15 seconds.',
+      schema: toJson(notification),
+    }),
+    inbound: post({
+      operationId: 'onInboundMessage',
+      summary: 'A received message, whole',
+      description: 'To webhooks of the kind `inbound`. A 2xx answer acknowledges the message.',
+      schema: toJson(inboundPayload),
+    }),
+  };
+}
+
+interface Post {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly schema: JsonObject;
+}
+
+function post({ schema, ...operation }: Post): JsonObject {
+  // As in the document's other bodies, the example stands next to the schema.
+  const { examples, ...rest } = schema;
+  const example = Array.isArray(examples) ? { example: (examples as readonly Json[])[0] ?? null } : {};
+  return {
+    post: {
+      ...operation,
+      tags: ['webhooks'],
+      security: [{ webhookSignature: [] }],
+      parameters: signatureHeaders,
+      requestBody: { required: true, content: { 'application/json': { schema: rest, ...example } } },
+      responses: answers,
+    },
+  };
+}
+
+// TypeBox schemas carry members that are not part of the JSON.
+function toJson(schema: object): JsonObject {
+  return JSON.parse(JSON.stringify(schema)) as JsonObject;
+}

@@ -1,0 +1,157 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { viewAsBuffer } from '../../../core/index.ts';
+import {
+  parseExport,
+  resourceTypes,
+  type BulkExport,
+  type FhirDirectory,
+  type FhirRequest,
+} from '../../../service/directory/index.ts';
+import { callerOf, readParameters } from '../directory-request.ts';
+import { HttpError } from '../errors.ts';
+import { ownAddress } from '../own-address.ts';
+import { setRateLimitHeaders } from '../rate-limit-headers.ts';
+import { sendRefusalBody } from '../refusal-body.ts';
+import type { HispFastify, RouteModule } from '../types.ts';
+import { fhirMediaType, fhirPath } from './outcome.ts';
+
+export interface FhirRoutesOptions {
+  readonly fhir: FhirDirectory;
+  readonly version: string;
+  readonly publicUrl: string | undefined;
+}
+
+/** The parameters of a search sent in a body. */
+const maxBodyBytes = 16_384;
+
+const schema = { hide: true } as const;
+
+/** Reads and searches, for tokens of the scope `provider-directory`; the capability statement for everybody. */
+export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): RouteModule {
+  const serverOf = (request: FastifyRequest): string => publicUrl?.replace(/\/$/, '') ?? ownAddress(request);
+
+  const requestOf = (request: FastifyRequest, reply: FastifyReply): FhirRequest => ({
+    caller: callerOf(request),
+    base: `${serverOf(request)}${fhirPath}`,
+    onLimits: (taken) => setRateLimitHeaders(reply, taken),
+  });
+
+  return (app) => {
+    const onRequest = app.requireScope('provider-directory');
+    takeForms(app);
+    app.addHook('preHandler', refuseOtherFormats);
+
+    app.get(`${fhirPath}/metadata`, { schema }, async (request, reply) => {
+      const server = serverOf(request);
+      const statement = fhir.capabilities({
+        base: `${server}${fhirPath}`,
+        version,
+        tokenUrl: `${server}/oauth2/direct/v1/token`,
+      });
+      return reply.type(fhirMediaType).send(JSON.stringify(statement));
+    });
+
+    for (const type of resourceTypes) {
+      const search = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+        const answer = await fhir.search(type, allParameters(request), {
+          ...requestOf(request, reply),
+          isStrict: isStrict(request),
+        });
+        return reply.type(fhirMediaType).send(viewAsBuffer(answer.json));
+      };
+      app.get(`${fhirPath}/${type}`, { onRequest, schema }, search);
+      app.post(`${fhirPath}/${type}/_search`, { onRequest, schema, bodyLimit: maxBodyBytes }, search);
+      app.get<{ Params: { id: string } }>(
+        `${fhirPath}/${type}/:id`,
+        { onRequest, schema },
+        async (request, reply) => {
+          const answer = await fhir.read(type, request.params.id, requestOf(request, reply));
+          return reply.type(fhirMediaType).send(viewAsBuffer(answer.json));
+        },
+      );
+    }
+    addExport(app, fhir.bulk, (request) => `${serverOf(request)}${fhirPath}`);
+  };
+}
+
+/**
+ * Bulk Data Access: kick-off, status, files. An export is named by what the open sources hold, so that each node can answer
+ * each of the requests; a file is written while it is sent, and is gone after the next load.
+ */
+function addExport(app: HispFastify, bulk: BulkExport, baseOf: (request: FastifyRequest) => string): void {
+  const onRequest = app.requireScope('provider-directory');
+  app.get(`${fhirPath}/$export`, { onRequest, schema }, async (request, reply) => {
+    if (!/(?:^|[,;\s])respond-async(?:[,;\s]|$)/i.test(preferOf(request))) {
+      const detail = 'An export is begun with the header Prefer: respond-async.';
+      throw new HttpError('HTTP_REQUEST_INVALID', 'not asynchronous', {
+        problems: [{ field: 'Prefer', reason: 'required', detail }],
+      });
+    }
+    const { tag, types } = await bulk.begin(readParameters(request), isStrict(request), callerOf(request));
+    const status = `${baseOf(request)}/$export-status/${tag}?_type=${types.join(',')}`;
+    return reply.code(202).header('Content-Location', status).send();
+  });
+  app.get<{ Params: { tag: string } }>(
+    `${fhirPath}/$export-status/:tag`,
+    { onRequest, schema },
+    async (request, reply) => {
+      const types = parseExport(readParameters(request), false);
+      const manifest = await bulk.manifest({ tag: request.params.tag, types }, baseOf(request));
+      return reply.type('application/json').send(JSON.stringify(manifest));
+    },
+  );
+  // Nothing is kept for an export.
+  app.delete(`${fhirPath}/$export-status/:tag`, { onRequest, schema }, async (_request, reply) =>
+    reply.code(202).send(),
+  );
+  for (const type of resourceTypes) {
+    app.get<{ Params: { tag: string } }>(
+      `${fhirPath}/$export-file/:tag/${type}.ndjson`,
+      { onRequest, schema },
+      async (request, reply) => {
+        const stream = await bulk.file(request.params.tag, type, callerOf(request));
+        return reply.type('application/fhir+ndjson').send(stream);
+      },
+    );
+  }
+}
+
+function takeForms(app: HispFastify): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: maxBodyBytes },
+    (_request, body, done) => done(null, body),
+  );
+}
+
+function allParameters(request: FastifyRequest): [string, string][] {
+  const sent = readParameters(request);
+  if (typeof request.body === 'string') sent.push(...new URLSearchParams(request.body));
+  return sent;
+}
+
+function isStrict(request: FastifyRequest): boolean {
+  return /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:[,;\s]|$)/i.test(preferOf(request));
+}
+
+function preferOf({ headers: { prefer } }: FastifyRequest): string {
+  return Array.isArray(prefer) ? prefer.join(', ') : (prefer ?? '');
+}
+
+/** FHIR R4: General parameters. Only JSON is spoken; `_format` counts more than the header. */
+async function refuseOtherFormats(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const asked = allParameters(request).find(([name]) => name === '_format')?.[1];
+  // An unescaped + of `application/fhir+json` is a blank in a query.
+  const isJson =
+    asked === undefined || asked === ''
+      ? acceptsJson(request.headers.accept)
+      : /^(?:json|text\/json|application\/(?:fhir[+ ])?json)(?:;|$)/i.test(asked);
+  if (isJson) return;
+  const detail = 'The answer can only be had as application/fhir+json.';
+  await sendRefusalBody(request, reply, 406, [{ field: '', reason: 'not_acceptable', detail }]);
+}
+
+function acceptsJson(accept: string | undefined): boolean {
+  return accept === undefined || accept.trim() === '' || /json|\*\/\*|application\/\*/i.test(accept);
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createManualClock } from '../../core/index.ts';
+import type { MessagingTables } from '../../service/messaging/index.ts';
+import { openTestStorage } from '../../../test/support/storage.ts';
+import { createUpkeepWatch } from './watch-upkeep.ts';
+
+test('bundles that are not refreshed and dead-lettered mail are readiness details until they are mended', async (t) => {
+  const clock = createManualClock(new Date('2026-06-10T00:00:00Z'));
+  const storage = await openTestStorage();
+  t.after(() => storage.close());
+  const bundle = {
+    id: 'b1',
+    domain: 'direct.example.org',
+    direction: 'both' as const,
+    url: 'https://user:secret@bundles.example/a.p7b',
+    anchorCount: 1,
+    refreshedAt: new Date('2026-06-09T00:00:00Z'),
+    checksum: '',
+    lastError: '',
+  };
+  let bundles: readonly (typeof bundle)[] = [bundle];
+  const watch = createUpkeepWatch({ storage, clock, trust: { listBundles: async () => bundles } });
+  await watch.run();
+  assert.deepEqual(watch.degraded(), []);
+  bundles = [bundle, { ...bundle, lastError: 'timeout' }, { ...bundle, refreshedAt: new Date(0) }];
+  const mail = storage.tables<MessagingTables>();
+  await mail
+    .insertInto('inbound_mail')
+    .values({
+      id: 'm1',
+      mail_from: '',
+      recipients: '[]',
+      sealed_mail: Buffer.alloc(1),
+      content_hash: '1',
+      network: '',
+      sender_domain: '',
+      party: '',
+      needs_fetch: 0,
+      state: 'dead-letter',
+      attempts: 9,
+      next_attempt_at: 0,
+      lease_token: null,
+      lease_until: 0,
+      last_error: 'X',
+      received_at: 0,
+    })
+    .execute();
+  await watch.run();
+  const stale = (last: string) => ({
+    part: 'bundles',
+    detail: `A trust bundle of direct.example.org is not refreshed; last: ${last}.`,
+  });
+  assert.deepEqual(watch.degraded(), [
+    stale('2026-06-09T00:00:00.000Z'),
+    stale('1970-01-01T00:00:00.000Z'),
+    { part: 'mail', detail: '1 inbound messages are dead letters.' },
+  ]);
+  bundles = [bundle];
+  await mail.deleteFrom('inbound_mail').execute();
+  await watch.run();
+  assert.deepEqual(watch.degraded(), []);
+});

@@ -1,0 +1,46 @@
+import type { Clock } from '../../core/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import { listDeadLetters } from '../../service/messaging/index.ts';
+import type { Trust } from '../../service/trust/index.ts';
+import type { DegradedPart } from '../http/index.ts';
+
+export interface UpkeepWatch {
+  run(): Promise<void>;
+  /** What the last run found, for the readiness details. */
+  degraded(): readonly DegradedPart[];
+}
+
+const dayMs = 86_400_000;
+/** Bundles are fetched once a day unless configured otherwise. */
+const oldBundleMs = 3 * dayMs;
+
+/** Tells operators of trust bundles that are not refreshed, and of inbound mail that waits for them. */
+export function createUpkeepWatch({
+  storage,
+  trust,
+  clock,
+}: {
+  readonly storage: Storage;
+  readonly trust: Pick<Trust, 'listBundles'>;
+  readonly clock: Clock;
+}): UpkeepWatch {
+  let resources: readonly DegradedPart[] = [];
+  return {
+    async run() {
+      const now = clock.now().getTime();
+      const stale = (await trust.listBundles()).filter(
+        ({ refreshedAt, lastError }) =>
+          lastError !== '' || (refreshedAt !== undefined && now - refreshedAt.getTime() > oldBundleMs),
+      );
+      const mail = (await listDeadLetters(storage)).length;
+      resources = [
+        ...stale.map(({ domain, refreshedAt }) => ({
+          part: 'bundles',
+          detail: `A trust bundle of ${domain} is not refreshed; last: ${refreshedAt?.toISOString() ?? 'never'}.`,
+        })),
+        ...(mail === 0 ? [] : [{ part: 'mail', detail: `${mail} inbound messages are dead letters.` }]),
+      ];
+    },
+    degraded: () => resources,
+  };
+}

@@ -1,0 +1,217 @@
+import { clearBit, countBits, setBit, wordCount } from '../bits.ts';
+import { createIndexBuilder } from '../build/index-builder.ts';
+import { placeOfHash } from '../distinct/build-entities.ts';
+import { markView } from '../distinct/one-per-person.ts';
+import { filtersOfEntity, hashOfEntity } from '../distinct/entity-hash.ts';
+import { groupsEqualTo } from '../find-groups.ts';
+import { openPart, type IndexPart } from '../open-index.ts';
+import type { Selector } from '../selector.ts';
+import type { TextColumn } from '../text-column.ts';
+import type {
+  Distinct,
+  EntityHash,
+  EntityKind,
+  ProviderQuery,
+  SearchResult,
+  SharedEntities,
+} from '../types.ts';
+import { mergePage, type ChangedParts } from './merge-page.ts';
+
+/** Persons, organizations and places of an index and what has changed since. */
+export interface DistinctChanges {
+  search(query: ProviderQuery, distinct: Distinct): SearchResult;
+  findEntity(kind: EntityKind, hash: EntityHash, entities: SharedEntities): number | undefined;
+}
+
+/** Two sets of rows that share no person, organization or place, so that their results are only merged. */
+interface ApartParts {
+  readonly base: IndexPart;
+  readonly baseRows: Selector;
+  readonly others: IndexPart;
+  readonly otherRows: readonly Selector[];
+  /** From a row of `others` to its number in the changed index. */
+  rowOf(other: number): number;
+}
+
+interface ChangedEntities extends ApartParts {
+  readonly version: number;
+  find(hash: EntityHash): number | undefined;
+}
+
+/** What is needed is worked out with the first query that needs it. */
+export function createDistinctChanges(parts: ChangedParts): DistinctChanges {
+  let gone: ReadonlySet<number> | undefined;
+  let persons: ApartParts | undefined;
+  const entitiesByKind = new Map<EntityKind, ChangedEntities>();
+
+  function goneRows(): ReadonlySet<number> {
+    return (gone ??= findGoneRows(parts));
+  }
+
+  function entitiesOf(kind: EntityKind, entities: SharedEntities): ChangedEntities {
+    let found = entitiesByKind.get(kind);
+    if (found?.version !== entities.version) {
+      found = changeEntities(kind, entities, parts, goneRows());
+      entitiesByKind.set(kind, found);
+    }
+    return found;
+  }
+
+  return {
+    search(query, distinct) {
+      if (distinct.kind !== 'person') return searchApart(query, entitiesOf(distinct.kind, distinct.entities));
+      persons ??= changePersons(parts, goneRows());
+      return searchApart(query, persons);
+    },
+    findEntity: (kind, hash, entities) => entitiesOf(kind, entities).find(hash),
+  };
+}
+
+function searchApart(
+  query: ProviderQuery,
+  { base, baseRows, others, otherRows, rowOf }: ApartParts,
+): SearchResult {
+  const { rowCount } = base.context;
+  const counts = {
+    added: others.searchAmong({ ...query, offset: 0, limit: 0 }, otherRows).totalCount,
+    removed: 0,
+  };
+  if (counts.added === 0) return base.searchAmong(query, [baseRows]);
+  const page = mergePage(query, counts, {
+    base: among(base, [baseRows]),
+    added: among(others, otherRows),
+    removed: among(others, [nothing]),
+    removedIds: new Set(),
+  });
+  return { ...page, rows: page.rows.map((row) => (row < rowCount ? row : rowOf(row - rowCount))) };
+}
+
+const nothing: Selector = { kind: 'rows', rows: new Uint32Array(0), count: 0 };
+
+function among(part: IndexPart, selectors: readonly Selector[]): IndexPart {
+  return { ...part, index: { ...part.index, search: (query) => part.searchAmong(query, selectors) } };
+}
+
+/** The rows of the base whose records no longer hold. */
+function findGoneRows({ base, removed }: ChangedParts): ReadonlySet<number> {
+  const rows = new Set<number>();
+  for (let row = 0; row < removed.index.recordCount; row++) {
+    const { npi, id } = removed.index.record(row);
+    const found = findRow(base, npi, id);
+    if (found !== undefined) rows.add(found);
+  }
+  return rows;
+}
+
+// Rows of one NPI lie by id.
+function findRow({ context }: IndexPart, npi: string, id: number): number | undefined {
+  let [first, end] = rowsOfNpi(context.columns.get('npi') as TextColumn, npi);
+  while (first < end) {
+    const middle = (first + end) >>> 1;
+    const found = context.ids[middle] as number;
+    if (found === id) return middle;
+    if (found < id) first = middle + 1;
+    else end = middle;
+  }
+  return undefined;
+}
+
+function rowsOfNpi(column: TextColumn, npi: string): [first: number, end: number] {
+  const [first, end] = groupsEqualTo(column, Buffer.from(npi));
+  return [column.starts[first] as number, column.starts[end] as number];
+}
+
+/** Persons with a changed record are looked for in their own index. */
+function changePersons(parts: ChangedParts, gone: ReadonlySet<number>): ApartParts {
+  const { base, added, removed } = parts;
+  const { rowCount, columns } = base.context;
+  const bits = allRows(rowCount);
+  const builder = createIndexBuilder();
+  const rowOfId = new Map<number, number>();
+  const keep = (part: IndexPart, row: number, number: number): void => {
+    const record = part.index.record(row);
+    builder.add(record);
+    rowOfId.set(record.id, number);
+  };
+  for (const npi of new Set([...npisOf(added), ...npisOf(removed)])) {
+    const [first, end] = rowsOfNpi(columns.get('npi') as TextColumn, npi);
+    for (let row = first; row < end; row++) {
+      clearBit(bits, row);
+      if (!gone.has(row)) keep(base, row, row);
+    }
+  }
+  for (const row of gone) clearBit(bits, row);
+  for (let row = 0; row < added.index.recordCount; row++) keep(added, row, row + rowCount);
+  const others = openPart(builder.finish());
+  const numbers = Uint32Array.from(others.context.ids, (id) => rowOfId.get(id) as number);
+  return {
+    base,
+    baseRows: markView({ kind: 'bits', bits, count: countBits(bits) }),
+    others,
+    otherRows: [],
+    rowOf: (other) => numbers[other] as number,
+  };
+}
+
+function npisOf({ index }: IndexPart): string[] {
+  return Array.from({ length: index.recordCount }, (_, row) => index.record(row).npi).filter(
+    (npi) => npi !== '',
+  );
+}
+
+function allRows(rowCount: number): Uint32Array {
+  const bits = new Uint32Array(wordCount(rowCount)).fill(0xffffffff);
+  if ((rowCount & 31) !== 0) bits[bits.length - 1] = (1 << (rowCount & 31)) - 1;
+  return bits;
+}
+
+/** An entity whose first row is gone is shown by the next one, or by the first that has come. */
+function changeEntities(
+  kind: EntityKind,
+  entities: SharedEntities,
+  { base, added }: ChangedParts,
+  gone: ReadonlySet<number>,
+): ChangedEntities {
+  const { [kind]: arrays, seed, version } = entities;
+  const { rowCount } = base.context;
+  const bits = arrays.bits.slice();
+  /** By place of the entity: its row now, or none. */
+  const moved = new Map<number, number | undefined>();
+  for (const row of gone) {
+    const record = base.index.record(row);
+    const hash = hashOfEntity(record, kind, seed);
+    const place = hash === undefined ? -1 : placeOfHash(arrays, hash);
+    if (place < 0 || arrays.rows[place] !== row) continue;
+    clearBit(bits, row);
+    const query = { filters: filtersOfEntity(record, kind), sort: [], offset: 0, limit: gone.size + 1 };
+    const next = base.index.search(query).rows.find((other) => !gone.has(other));
+    moved.set(place, next);
+    if (next !== undefined) setBit(bits, next);
+  }
+  const find = (hash: EntityHash): number | undefined => {
+    const place = placeOfHash(arrays, hash);
+    if (place < 0) return undefined;
+    return moved.has(place) ? moved.get(place) : arrays.rows[place];
+  };
+  const fresh = new Map<string, number>();
+  const addedBits = new Uint32Array(wordCount(added.index.recordCount));
+  for (let row = 0; row < added.index.recordCount; row++) {
+    const hash = hashOfEntity(added.index.record(row), kind, seed);
+    if (hash === undefined || fresh.has(keyOf(hash)) || find(hash) !== undefined) continue;
+    fresh.set(keyOf(hash), row + rowCount);
+    setBit(addedBits, row);
+  }
+  return {
+    version,
+    base,
+    baseRows: { kind: 'bits', bits, count: countBits(bits) },
+    others: added,
+    otherRows: [{ kind: 'bits', bits: addedBits, count: fresh.size }],
+    rowOf: (other) => other + rowCount,
+    find: (hash) => find(hash) ?? fresh.get(keyOf(hash)),
+  };
+}
+
+function keyOf({ low, high }: EntityHash): string {
+  return `${high}-${low}`;
+}

@@ -1,0 +1,15 @@
+/** Runs in a worker thread: finds the organizations and places of an index. */
+import { serveTasks } from '../../../core/threads/index.ts';
+import type { EntitySeed, SharedEntities, SharedIndexBytes } from '../types.ts';
+import { buildEntities } from './build-entities.ts';
+
+export interface EntityTask {
+  readonly bytes: SharedIndexBytes;
+  readonly seed: EntitySeed;
+  readonly version: number;
+}
+
+serveTasks(
+  ({ bytes, seed, version }: EntityTask): SharedEntities => buildEntities(bytes, seed, version),
+  () => [],
+);

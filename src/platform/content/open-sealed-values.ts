@@ -1,0 +1,77 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { errorCode } from '../../core/index.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { SealedColumn } from '../vault/sealed-column.ts';
+import type { ContentStore } from './content-store.ts';
+
+export interface BrokenValue {
+  readonly table: string;
+  readonly row: string;
+  readonly column: string;
+  /** Why it does not open. */
+  readonly code: string;
+}
+
+/** Rows whose names are read at once. */
+const pageRows = 1000;
+
+/** Opens every sealed value and every content in parts, which proves each unchanged; one is in memory at a time. */
+export async function openSealedValues(options: {
+  readonly storage: Storage;
+  readonly contents: ContentStore;
+  readonly columns: readonly SealedColumn[];
+}): Promise<{ readonly openedCount: number; readonly broken: readonly BrokenValue[] }> {
+  const broken: BrokenValue[] = [];
+  let openedCount = 0;
+  for (const place of options.columns) {
+    for await (const row of listRows(options.storage, place)) {
+      const code = await findFault(options, place, row);
+      if (code === undefined) openedCount++;
+      else if (code !== gone) broken.push({ table: place.table, row, column: place.column, code });
+      await nextTurn();
+    }
+  }
+  return { openedCount, broken };
+}
+
+/** The row was deleted, or its content released, since it was listed. */
+const gone = 'gone';
+
+async function findFault(
+  { storage, contents }: { readonly storage: Storage; readonly contents: ContentStore },
+  place: SealedColumn,
+  row: string,
+): Promise<string | undefined> {
+  const stored = await readValue(storage, place, row);
+  if (stored === undefined) return gone;
+  try {
+    await contents.open(stored, place.context(row));
+    return undefined;
+  } catch (error) {
+    const isSame = Buffer.from(stored).equals((await readValue(storage, place, row)) ?? Buffer.alloc(0));
+    return isSame ? errorCode(error) : gone;
+  }
+}
+
+async function readValue(
+  { db }: Storage,
+  { table, key, column }: SealedColumn,
+  row: string,
+): Promise<Uint8Array | undefined> {
+  const { rows } = await sql<{ value: Uint8Array | null }>`
+    select ${sql.ref(column)} as value from ${sql.table(table)} where ${sql.ref(key)} = ${row}`.execute(db);
+  return rows[0]?.value ?? undefined;
+}
+
+async function* listRows({ db }: Storage, { table, key, column }: SealedColumn): AsyncGenerator<string> {
+  for (let after = ''; ;) {
+    const { rows } = await sql<{ name: string }>`
+      select ${sql.ref(key)} as name from ${sql.table(table)}
+      where ${sql.ref(key)} > ${after} and ${sql.ref(column)} is not null
+      order by ${sql.ref(key)} limit ${sql.lit(pageRows)}`.execute(db);
+    for (const { name } of rows) yield name;
+    after = rows.at(-1)?.name ?? after;
+    if (rows.length < pageRows) return;
+  }
+}

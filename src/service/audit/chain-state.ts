@@ -1,0 +1,71 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import { createHmacSha256 } from '../../core/index.ts';
+import type { SealedColumn, Vault } from '../../platform/index.ts';
+import type { AuditChainRow, AuditTables, Authenticate } from './chain.ts';
+import { AuditError } from './errors.ts';
+
+/** The keys of a chain. */
+export interface ChainState {
+  readonly chainId: string;
+  readonly keyedFrom: number;
+  /** Ed25519, 32 bytes. */
+  readonly publicKey: Uint8Array;
+  readonly authenticate: Authenticate;
+  /** PKCS #8 DER of the key that signs statements. */
+  openPrivateKey(): Uint8Array;
+}
+
+/** Undefined as long as the chain is not keyed. Throws AUDIT_CHAIN_BROKEN if somebody without the vault's keys wrote the row. */
+export async function readChainState(db: Kysely<AuditTables>, vault: Vault): Promise<ChainState | undefined> {
+  const row = await db.selectFrom('audit_chain').selectAll().executeTakeFirst();
+  return row && openState(row, vault);
+}
+
+/** The state of a chain that is keyed from this row on. */
+export function newChainRow(vault: Vault, keyedFrom: number, atMs: number): AuditChainRow {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const chainId = randomUUID();
+  const pkcs8 = privateKey.export({ format: 'der', type: 'pkcs8' });
+  const row = {
+    id: 1,
+    chain_id: chainId,
+    keyed_from: keyedFrom,
+    key_id: vault.keyId,
+    public_key: Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url'),
+    sealed_private_key: vault.seal(pkcs8, sealContext(chainId)),
+    began_at: atMs,
+  };
+  return { ...row, mac: vault.mac(macInput(row), macContext) };
+}
+
+export function openState(row: AuditChainRow, vault: Vault): ChainState {
+  try {
+    vault.requireMac(row.mac, macInput(row), macContext);
+  } catch (cause) {
+    throw new AuditError('AUDIT_CHAIN_BROKEN', 'the row that names the key of the audit chain was changed', {
+      cause,
+    });
+  }
+  return {
+    chainId: row.chain_id,
+    keyedFrom: Number(row.keyed_from),
+    publicKey: row.public_key,
+    authenticate: createHmacSha256(vault.deriveKey(row.key_id, `audit chain ${row.chain_id}`)),
+    openPrivateKey: () => vault.open(row.sealed_private_key, sealContext(row.chain_id)),
+  };
+}
+
+/** What is sealed by the vault. */
+export const auditSealedColumns: readonly SealedColumn[] = [
+  { table: 'audit_chain', key: 'chain_id', column: 'sealed_private_key', context: (id) => sealContext(id) },
+];
+
+const macContext = 'audit-chain';
+const sealContext = (chainId: string): string => `audit-chain:${chainId}`;
+
+function macInput(row: Omit<AuditChainRow, 'mac'>): Uint8Array {
+  const publicKey = Buffer.from(row.public_key).toString('hex');
+  const fields = [row.chain_id, Number(row.keyed_from), row.key_id, publicKey, Number(row.began_at)];
+  return Buffer.from(JSON.stringify(fields));
+}

@@ -1,0 +1,329 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { Kysely } from 'kysely';
+import { createManualClock, silentLog, type ManualClock } from '../../core/index.ts';
+import { createVault, type Storage, type Vault } from '../../platform/index.ts';
+import { createTestDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
+import { chainStart, hashRow, type AuditRow, type AuditTables } from './chain.ts';
+import { appendToCheckpointFile, readCheckpointFile, setCheckpointFileAside } from './checkpoint-file.ts';
+import { createAudit, type Audit } from './create-audit.ts';
+import { AuditError, type AuditErrorCode } from './errors.ts';
+import { readStatement, statementTypes, type Checkpoint } from './statements.ts';
+
+interface World {
+  readonly audit: Audit;
+  readonly storage: Storage;
+  readonly database: TestDatabase;
+  readonly clock: ManualClock;
+  readonly vault: Vault;
+  /** Another process over the same database. */
+  open(vault?: Vault): Promise<Audit>;
+}
+
+async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
+  const database = await createTestDatabase();
+  const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
+  const vault = createVault(randomBytes(32));
+  const opened: { audit: Audit; storage: Storage }[] = [];
+  const open = async (own: Vault = vault) => {
+    const storage = await database.open();
+    await storage.migrate();
+    const audit = createAudit({ storage, vault: own, clock, log: silentLog });
+    opened.push({ audit, storage });
+    return { audit, storage };
+  };
+  try {
+    const { audit, storage } = await open();
+    await work({ audit, storage, database, clock, vault, open: async (own) => (await open(own)).audit });
+  } finally {
+    for (const one of opened) {
+      await one.audit.close();
+      await one.storage.close();
+    }
+  }
+}
+
+const begin = (audit: Audit, storage: Storage): Promise<void> =>
+  storage.transaction(async (tx: Kysely<unknown>) =>
+    audit.beginKeyingIn(tx, { action: 'audit.begin', actor: 'system', outcome: 'ok' }),
+  );
+
+async function add(audit: Audit, count: number): Promise<void> {
+  for (let index = 0; index < count; index++)
+    await audit.recordNow({ action: 'a', outcome: 'ok', objects: { index } });
+}
+
+const refusedAs = (code: AuditErrorCode, text?: RegExp) => (error: unknown) =>
+  error instanceof AuditError && error.code === code && (text === undefined || text.test(error.message));
+const isBroken = refusedAs('AUDIT_CHAIN_BROKEN');
+
+/** What somebody can do who may write to the database as its owner. */
+async function dropGuards({ database }: World): Promise<void> {
+  for (const name of ['audit_event_unchanged', 'audit_event_kept'])
+    await database.runRaw(`drop trigger ${name}${isPostgres ? ' on audit_event' : ''}`);
+}
+
+const tables = ({ storage }: World): Kysely<AuditTables> => storage.tables<AuditTables>();
+
+/** Writes the chain anew from a row on, as the program of the world does it, but with the hash function of an outsider. */
+async function rehash(
+  world: World,
+  from: number,
+  authenticate?: Parameters<typeof hashRow>[1],
+): Promise<void> {
+  const rows = await tables(world).selectFrom('audit_event').selectAll().orderBy('sequence').execute();
+  let previous: Uint8Array = rows.find(({ sequence }) => sequence === from - 1)?.hash ?? chainStart;
+  for (const row of rows.filter(({ sequence }) => sequence >= from)) {
+    const changed: AuditRow = { ...row, action: 'forged', previous_hash: previous };
+    previous = hashRow(changed, authenticate);
+    await tables(world)
+      .updateTable('audit_event')
+      .set({ action: 'forged', previous_hash: changed.previous_hash, hash: previous })
+      .where('sequence', '=', row.sequence)
+      .execute();
+  }
+}
+
+test('the first row of a new database begins the chain and names its key', () =>
+  withWorld(async ({ audit, storage }) => {
+    assert.equal(await audit.isKeyed(), false);
+    assert.equal(await audit.findPublicKey(), undefined);
+    await begin(audit, storage);
+    await begin(audit, storage);
+    await add(audit, 3);
+    const [first] = await audit.find({ action: 'audit.begin' });
+    const key = await audit.findPublicKey();
+    assert.equal(first?.sequence, 1);
+    assert.equal(first?.objects['publicKey'], key?.kid);
+    const report = await audit.verifyChain();
+    assert.deepEqual([report.eventCount, report.keyedFrom], [4, 1]);
+  }));
+
+test('rows of an earlier version still verify, and the row from which the chain is keyed is marked', () =>
+  withWorld(async (world) => {
+    const { audit, storage } = world;
+    await add(audit, 3);
+    // Whatever else the same transaction records before.
+    await storage.transaction(async (tx: Kysely<unknown>) => {
+      await audit.recordIn(tx, { action: 'before', outcome: 'ok' });
+      audit.beginKeyingIn(tx, { action: 'audit.begin', actor: 'system', outcome: 'ok' });
+      await audit.recordIn(tx, { action: 'after', outcome: 'ok' });
+    });
+    await add(audit, 2);
+    const report = await audit.verifyChain();
+    assert.deepEqual([report.eventCount, report.keyedFrom, report.lastSequence], [8, 5, 8]);
+    const rows = await tables(world).selectFrom('audit_event').selectAll().orderBy('sequence').execute();
+    assert.deepEqual(
+      rows.map((row) => Buffer.from(row.hash).equals(hashRow(row, undefined))),
+      [true, true, true, true, false, false, false, false],
+    );
+  }));
+
+test('another process goes on in the keyed chain, and two that begin at once begin once', () =>
+  withWorld(async ({ audit, storage, open }) => {
+    const other = await open();
+    await add(other, 1);
+    await Promise.all([begin(audit, storage), begin(audit, storage)]);
+    await Promise.all([add(other, 5), add(audit, 5)]);
+    const report = await other.verifyChain();
+    assert.deepEqual([report.eventCount, report.keyedFrom], [12, 2]);
+    assert.equal((await other.find({ action: 'audit.begin' })).length, 1);
+  }));
+
+test('a tail that was hashed anew without the key is found, whatever hash the forger uses', async () => {
+  const outsider = (...parts: readonly (Uint8Array | string)[]): Buffer =>
+    parts
+      .reduce<ReturnType<typeof createHash>>((hash, part) => hash.update(part), createHash('sha256'))
+      .digest();
+  for (const authenticate of [undefined, outsider]) {
+    for (const from of [1, 3]) {
+      await withWorld(async (world) => {
+        await begin(world.audit, world.storage);
+        await add(world.audit, 5);
+        await dropGuards(world);
+        await rehash(world, from, authenticate);
+        await assert.rejects(
+          world.audit.verifyChain(),
+          refusedAs('AUDIT_CHAIN_BROKEN', new RegExp(`event ${from} `)),
+        );
+      });
+    }
+  }
+});
+
+test('a forger who moves the row from which the chain is keyed, or takes its key for his own, is found', async () => {
+  await withWorld(async (world) => {
+    await add(world.audit, 2);
+    await begin(world.audit, world.storage);
+    await add(world.audit, 3);
+    await dropGuards(world);
+    await rehash(world, 4);
+    await tables(world).updateTable('audit_chain').set({ keyed_from: 100 }).execute();
+    await assert.rejects(world.audit.verifyChain(), isBroken);
+    // With the vault of his own installation.
+    const foreign = createVault(randomBytes(32));
+    const mac = foreign.mac(Buffer.from('[]'), 'audit-chain');
+    await tables(world).updateTable('audit_chain').set({ mac }).execute();
+    await assert.rejects(world.audit.verifyChain(), isBroken);
+    const fresh = await world.open();
+    await assert.rejects(fresh.recordNow({ action: 'a', outcome: 'ok' }), isBroken);
+  });
+});
+
+test('a database that says it was never keyed is not keyed again over keyed rows', () =>
+  withWorld(async (world) => {
+    await begin(world.audit, world.storage);
+    await add(world.audit, 3);
+    await world.database.runRaw('delete from audit_chain');
+    const fresh = await world.open();
+    const storage = await world.database.open();
+    try {
+      await assert.rejects(begin(createAudit({ ...world, storage, log: silentLog }), storage), (error) =>
+        refusedAs('AUDIT_CHAIN_RESET')(error),
+      );
+    } finally {
+      await storage.close();
+    }
+    assert.equal(await fresh.isKeyed(), false);
+    await assert.rejects(fresh.verifyChain(), isBroken);
+  }));
+
+test('missing rows at the front, at the end, or all of them: each is found', async () => {
+  const cuts = ['sequence <= 2', 'sequence > 4', 'sequence = 6', 'sequence > 0'];
+  for (const cut of cuts) {
+    await withWorld(async (world) => {
+      await begin(world.audit, world.storage);
+      await add(world.audit, 5);
+      await world.audit.signCheckpoint();
+      const report = await world.audit.verifyChain();
+      assert.deepEqual([report.eventCount, report.checkpointCount, report.coveredTo], [6, 1, 6]);
+      await dropGuards(world);
+      await world.database.runRaw(`delete from audit_event where ${cut}`);
+      await assert.rejects(world.audit.verifyChain(), isBroken, cut);
+      await assert.rejects(world.audit.signCheckpoint(), isBroken, cut);
+    });
+  }
+});
+
+test('an end that was cut off together with its checkpoint is found by a checkpoint kept elsewhere', () =>
+  withWorld(async (world) => {
+    const { audit, storage, database } = world;
+    const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-checkpoints-'));
+    const file = path.join(folder, 'audit.jws');
+    await begin(audit, storage);
+    for (let round = 0; round < 2; round++) {
+      await add(audit, 3);
+      await appendToCheckpointFile(file, (await audit.signCheckpoint())?.statement ?? '');
+    }
+    assert.equal(await audit.signCheckpoint(), undefined);
+    const kept = await readCheckpointFile(file);
+    assert.equal((await audit.verifyChain(kept)).checkpointCount, 2);
+    await dropGuards(world);
+    await database.runRaw('delete from audit_event where sequence > 4');
+    await tables(world)
+      .updateTable('audit_checkpoint')
+      .set({ statement: kept[0] ?? '' })
+      .execute();
+    assert.equal((await audit.verifyChain(kept.slice(0, 1))).eventCount, 4);
+    await assert.rejects(
+      audit.verifyChain(kept),
+      refusedAs('AUDIT_CHAIN_BROKEN', /events after 4 are missing/),
+    );
+    const aside = await setCheckpointFileAside(file, new Date('2026-05-01T00:00:00Z'));
+    assert.equal(aside, `${file}.20260501T000000000Z`);
+    assert.deepEqual(await readCheckpointFile(file), []);
+    rmSync(folder, { recursive: true });
+  }));
+
+test('a checkpoint that is forged, of another chain or of another kind is refused', () =>
+  withWorld(async (world) => {
+    await begin(world.audit, world.storage);
+    await add(world.audit, 1);
+    const own = (await world.audit.signCheckpoint())?.statement ?? '';
+    const [head = '', payload = '', signature = ''] = own.split('.');
+    const key = Buffer.from((await world.audit.findPublicKey())?.x ?? '', 'base64url');
+    assert.equal(readStatement<Checkpoint>(statementTypes.checkpoint, own, key).last.sequence, 2);
+    const forged = Buffer.from(payload, 'base64url').toString().replace('"sequence":2', '"sequence":1');
+    const encode = (text: string): string => Buffer.from(text).toString('base64url');
+    const bad = [
+      `${head}.${encode(forged)}.${signature}`,
+      `${encode('{"alg":"none","typ":"openhisp-audit-checkpoint+jws"}')}.${payload}.`,
+      `${head}.${payload}.`,
+      `${own}.`,
+      'nonsense',
+    ];
+    for (const statement of bad)
+      await assert.rejects(
+        world.audit.verifyChain([statement]),
+        refusedAs('AUDIT_STATEMENT_INVALID'),
+        statement,
+      );
+    assert.throws(() => readStatement(statementTypes.start, own, key), refusedAs('AUDIT_STATEMENT_INVALID'));
+    await withWorld(async (other) => {
+      await begin(other.audit, other.storage);
+      await add(other.audit, 1);
+      await assert.rejects(other.audit.verifyChain([own]), refusedAs('AUDIT_STATEMENT_INVALID'));
+    });
+  }));
+
+test('after old rows were deleted a signed statement tells where the chain begins, and no other beginning passes', () =>
+  withWorld(async (world) => {
+    const { audit, storage, clock } = world;
+    const day = 86_400_000;
+    clock.advance(new Date('2008-01-01T00:00:00Z').getTime() - clock.now().getTime());
+    await begin(audit, storage);
+    await add(audit, 4);
+    await audit.signCheckpoint();
+    clock.advance(2193 * day);
+    await add(audit, 2);
+    assert.equal(await audit.deleteOld(), 5);
+    const report = await audit.verifyChain();
+    assert.deepEqual([report.firstSequence, report.lastSequence], [6, 7]);
+    const { checkpoint } = (await audit.signCheckpoint()) ?? {};
+    assert.equal(checkpoint?.first.sequence, 6);
+    await dropGuards(world);
+    await storage.transaction(async (tx: Kysely<AuditTables>) => {
+      const row = await tx
+        .selectFrom('audit_event')
+        .selectAll()
+        .where('sequence', '=', 6)
+        .executeTakeFirstOrThrow();
+      await tx.deleteFrom('audit_event').where('sequence', '=', 6).execute();
+      await tx.updateTable('audit_start').set({ sequence: 7, previous_hash: row.hash }).execute();
+    });
+    await assert.rejects(audit.verifyChain(), isBroken);
+    await tables(world).updateTable('audit_start').set({ statement: '' }).execute();
+    await assert.rejects(audit.verifyChain(), refusedAs('AUDIT_STATEMENT_INVALID'));
+  }));
+
+test('a beginning that an earlier version noted is signed when the chain is keyed', () =>
+  withWorld(async (world) => {
+    const { audit, storage, clock } = world;
+    clock.advance(new Date('2008-01-01T00:00:00Z').getTime() - clock.now().getTime());
+    await add(audit, 2);
+    clock.advance(2193 * 86_400_000);
+    await add(audit, 1);
+    assert.equal(await audit.deleteOld(), 2);
+    await begin(audit, storage);
+    assert.equal((await audit.verifyChain()).firstSequence, 3);
+    assert.match(
+      (await tables(world).selectFrom('audit_start').select('statement').executeTakeFirstOrThrow()).statement,
+      /^ey/,
+    );
+  }));
+
+test('several nodes take turns: no new checkpoint while the newest is young', () =>
+  withWorld(async ({ audit, storage, clock, open }) => {
+    await begin(audit, storage);
+    const other = await open();
+    await audit.signCheckpoint({ leastAgeMs: 60_000 });
+    await add(audit, 1);
+    assert.equal(await other.signCheckpoint({ leastAgeMs: 60_000 }), undefined);
+    clock.advance(60_000);
+    assert.equal((await other.signCheckpoint({ leastAgeMs: 60_000 }))?.checkpoint.last.sequence, 2);
+    assert.equal((await audit.lastCheckpoint())?.checkpoint.last.sequence, 2);
+  }));

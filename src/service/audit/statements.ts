@@ -1,0 +1,109 @@
+import { createPrivateKey, createPublicKey, hash, sign, verify, type KeyObject } from 'node:crypto';
+import { AuditError } from './errors.ts';
+
+/** A row of the chain by number and hash. Hashes are hex. */
+export interface ChainPosition {
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+/** Where the kept rows begin: the number of the first one, and the hash before it. */
+export interface ChainBeginning {
+  readonly sequence: number;
+  readonly previousHash: string;
+}
+
+/**
+ * What the service states about its chain at one moment. Example:
+ * `{"chain":"…","time":"2026-05-01T00:00:00.000Z","first":{"sequence":1,"previousHash":"00…"},"last":{"sequence":90,"hash":"5f…"}}`
+ */
+export interface Checkpoint {
+  /** Names the chain, so that a statement about another one does not pass for one about this. */
+  readonly chain: string;
+  readonly time: string;
+  readonly first: ChainBeginning;
+  readonly last: ChainPosition;
+}
+
+/** What is left of the chain after old rows were deleted. */
+export interface StartStatement {
+  readonly chain: string;
+  readonly time: string;
+  readonly first: ChainBeginning;
+}
+
+/** The `typ` of each kind, so that one never passes for the other (RFC 8725 §3.11). */
+export const statementTypes = {
+  checkpoint: 'openhisp-audit-checkpoint+jws',
+  start: 'openhisp-audit-start+jws',
+} as const;
+
+export type StatementType = (typeof statementTypes)[keyof typeof statementTypes];
+
+/** An Ed25519 public key as a JWK (RFC 8037 §2). */
+export interface AuditPublicKey {
+  readonly kty: 'OKP';
+  readonly crv: 'Ed25519';
+  /** base64url of 32 bytes. */
+  readonly x: string;
+  readonly kid: string;
+}
+
+/** The JWK of a raw key of 32 bytes; `kid` is its thumbprint (RFC 7638 §3, RFC 8037 appendix A.3). */
+export function toJwk(raw: Uint8Array): AuditPublicKey {
+  const x = Buffer.from(raw).toString('base64url');
+  const kid = hash('sha256', `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`, 'base64url');
+  return { kty: 'OKP', crv: 'Ed25519', x, kid };
+}
+
+/** Signs a statement as a compact JWS (RFC 7515 §7.1) by Ed25519 (RFC 8037 §3.1). `pkcs8` is DER. */
+export function signStatement(
+  type: StatementType,
+  statement: object,
+  key: { readonly pkcs8: Uint8Array; readonly publicKey: Uint8Array },
+): string {
+  const header = { alg: 'EdDSA', kid: toJwk(key.publicKey).kid, typ: type };
+  const text = `${encode(header)}.${encode(statement)}`;
+  const privateKey = createPrivateKey({ key: Buffer.from(key.pkcs8), format: 'der', type: 'pkcs8' });
+  return `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`;
+}
+
+/** The statement, if it is of this type and signed by this key. Throws AUDIT_STATEMENT_INVALID. */
+export function readStatement<Statement extends Checkpoint | StartStatement>(
+  type: StatementType,
+  text: string,
+  publicKey: Uint8Array,
+): Statement {
+  const [head = '', payload = '', signature = '', ...more] = text.trim().split('.');
+  const header = decode(head);
+  if (more.length > 0 || header?.['alg'] !== 'EdDSA' || header['typ'] !== type)
+    throw invalid(`not a statement of the type ${type}`);
+  const bytes = Buffer.from(signature, 'base64url');
+  if (!verify(null, Buffer.from(`${head}.${payload}`), publicKeyOf(publicKey), bytes))
+    throw invalid(`the signature is not by the key ${toJwk(publicKey).kid}`);
+  const statement = decode(payload);
+  if (statement === undefined) throw invalid('the payload is not JSON');
+  return statement as unknown as Statement;
+}
+
+function publicKeyOf(raw: Uint8Array): KeyObject {
+  const { kty, crv, x } = toJwk(raw);
+  return createPublicKey({ key: { kty, crv, x }, format: 'jwk' });
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+function decode(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function invalid(text: string): AuditError {
+  return new AuditError('AUDIT_STATEMENT_INVALID', `a signed statement about the audit chain: ${text}`);
+}

@@ -1,0 +1,25 @@
+import { LRUCache } from 'lru-cache';
+
+/**
+ * What this node knows of a destination: `new`, nothing since the start; `steady`, its last attempt was not an outage; `failing`, it was.
+ * Few values instead of one per domain, so that a metric can tell partners that begin to fail from those that always do.
+ */
+export type DestinationClass = 'new' | 'steady' | 'failing';
+
+export interface DestinationClasses {
+  /** The class before this attempt, whose end is noted. */
+  note(domain: string, isOutage: boolean): DestinationClass;
+}
+
+const maxDestinations = 10_000;
+
+export function createDestinationClasses(): DestinationClasses {
+  const classes = new LRUCache<string, DestinationClass>({ max: maxDestinations });
+  return {
+    note(domain, isOutage) {
+      const before = classes.get(domain) ?? 'new';
+      classes.set(domain, isOutage ? 'failing' : 'steady');
+      return before;
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { Storage } from '../../platform/index.ts';
+import type { DeliveryTables } from './tables.ts';
+
+/**
+ * True if outgoing mail waits for this service. What waits for its peer does not count: mail of a destination that is on
+ * hold, or that has failed lately.
+ */
+export async function isMailDue(storage: Storage): Promise<boolean> {
+  const now = storage.clock.now().getTime();
+  const row = await storage
+    .tables<DeliveryTables>()
+    .selectFrom('delivery_destination')
+    .select('id')
+    .where('next_attempt_at', '<=', now)
+    .where('lease_until', '<=', now)
+    .where('domain', 'not in', (eb) => eb.selectFrom('delivery_hold').select('domain'))
+    .where('domain', 'not in', (eb) =>
+      eb
+        .selectFrom('delivery_destination as failed')
+        .select('failed.domain')
+        .where('failed.last_reason', '<>', ''),
+    )
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}

@@ -1,0 +1,124 @@
+import { errorCode, type Closable, type Log } from '../../core/index.ts';
+import { SmtpError } from '../../lib/smtp/index.ts';
+import { findHosts, type AttemptParts } from './attempt.ts';
+import type { DeliveryQueue } from './queue.ts';
+
+export interface OutageParts extends Pick<
+  AttemptParts,
+  'dns' | 'smtp' | 'peerPort' | 'relayHost' | 'allowsPrivateHosts'
+> {
+  readonly queue: Pick<DeliveryQueue, 'findOutages' | 'makeDue' | 'makeOneDue' | 'hasOutage'>;
+  readonly log: Log;
+  /** Waits between probes of one destination, in order; the last one repeats. */
+  readonly probeWaitsMs: readonly number[];
+  /** One waiting message of the destination is due now: let one attempt decide. */
+  readonly reopen: (domain: string) => void;
+}
+
+/**
+ * Destinations that could not be reached. Each is probed by opening an SMTP session without a message; when its server answers, one
+ * waiting message is tried, and when that was answered too, everything that waits for the destination becomes due (Decision 0023).
+ */
+export interface Outages extends Closable {
+  /** An attempt could not reach the destination. */
+  note(domain: string): void;
+  /** The destination's server has answered an attempt. */
+  end(domain: string): void;
+}
+
+interface Outage {
+  step: number;
+  probeAt: number;
+  isProbing: boolean;
+}
+
+const probesAtOnce = 8;
+const rowsPerStatement = 500;
+
+export function watchOutages(parts: OutageParts): Outages {
+  const { queue, log, probeWaitsMs } = parts;
+  const outages = new Map<string, Outage>();
+  const probing = new Set<Promise<void>>();
+  const closing = Promise.withResolvers<false>();
+  let isClosed = false;
+  const waitOf = (step: number): number => probeWaitsMs[Math.min(step, probeWaitsMs.length - 1)] ?? 0;
+
+  function note(domain: string): void {
+    const known = outages.get(domain);
+    if (known === undefined) {
+      outages.set(domain, { step: 0, probeAt: performance.now() + waitOf(0), isProbing: false });
+      return;
+    }
+    if (known.probeAt > performance.now()) return;
+    known.step++;
+    known.probeAt = performance.now() + waitOf(known.step);
+  }
+
+  async function probe(domain: string, outage: Outage): Promise<void> {
+    outage.step++;
+    outage.probeAt = performance.now() + waitOf(outage.step);
+    if (!(await queue.hasOutage(domain))) return void outages.delete(domain);
+    // The end of the service does not wait for a server that says nothing.
+    if (!(await Promise.race([answers(domain), closing.promise])) || isClosed) return;
+    if ((await queue.makeOneDue(domain)) > 0) parts.reopen(domain);
+  }
+
+  async function answers(domain: string): Promise<boolean> {
+    try {
+      for (const { address } of await findHosts(domain, parts)) {
+        try {
+          await parts.smtp.check({ host: address, port: parts.peerPort });
+          return true;
+        } catch (error) {
+          if (!(error instanceof SmtpError)) throw error;
+        }
+      }
+    } catch (error) {
+      log.debug({ destination: domain, code: errorCode(error) }, 'a destination is still not found');
+    }
+    return false;
+  }
+
+  async function makeAllDue(domain: string): Promise<void> {
+    while (!isClosed && (await queue.makeDue(domain, rowsPerStatement)) === rowsPerStatement);
+  }
+
+  function run(work: () => Promise<void>): void {
+    const running = work().catch((error: unknown) =>
+      log.warn({ code: errorCode(error), error }, 'destinations that failed could not be looked after'),
+    );
+    probing.add(running);
+    void running.finally(() => probing.delete(running));
+  }
+
+  function tick(): void {
+    const now = performance.now();
+    for (const [domain, outage] of outages) {
+      if (probing.size >= probesAtOnce) return;
+      if (outage.isProbing || outage.probeAt > now) continue;
+      outage.isProbing = true;
+      // Behind all others, so that many silent servers cannot keep one from being probed.
+      outages.delete(domain);
+      outages.set(domain, outage);
+      run(() => probe(domain, outage).finally(() => (outage.isProbing = false)));
+    }
+  }
+
+  run(async () => {
+    for (const domain of await queue.findOutages()) note(domain);
+  });
+  const timer = setInterval(tick, Math.min(1_000, waitOf(0)));
+  timer.unref();
+  return {
+    note,
+    end(domain) {
+      if (outages.delete(domain)) run(() => makeAllDue(domain));
+    },
+    async close() {
+      isClosed = true;
+      closing.resolve(false);
+      clearInterval(timer);
+      await Promise.all(probing);
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { includes, searchParameters } from './search-parameters.ts';
+import { resourceTypes } from './vocabulary.ts';
+
+export interface CapabilityOptions {
+  /** The address of the FHIR service. */
+  readonly base: string;
+  readonly version: string;
+  /** Where access tokens come from. */
+  readonly tokenUrl: string;
+  /** When this program began to answer. */
+  readonly date: Date;
+}
+
+/** What is done, and no more: `instantiates` is absent, since the guide's server demands more than this (Decision 0028). */
+export function makeCapabilities({ base, version, tokenUrl, date }: CapabilityOptions): object {
+  return {
+    resourceType: 'CapabilityStatement',
+    status: 'active',
+    date: date.toISOString(),
+    kind: 'instance',
+    software: { name: 'openhisp', version },
+    implementation: {
+      description:
+        'Provider directory: Direct addresses with their owners. Modelled on the National Directory of Healthcare guide.',
+      url: base,
+    },
+    fhirVersion: '4.0.1',
+    format: ['application/fhir+json', 'json'],
+    rest: [
+      {
+        mode: 'server',
+        security: {
+          service: [
+            {
+              coding: [
+                { system: 'http://terminology.hl7.org/CodeSystem/restful-security-service', code: 'OAuth' },
+              ],
+            },
+          ],
+          description: `A bearer token of the scope provider-directory, from ${tokenUrl} by client credentials.`,
+        },
+        resource: resourceTypes.map((type) => ({
+          type,
+          interaction: [{ code: 'read' }, { code: 'search-type' }],
+          versioning: 'no-version',
+          referencePolicy: ['literal'],
+          ...listed('searchInclude', includes[type].include),
+          ...listed('searchRevInclude', includes[type].revinclude),
+          searchParam: searchParameters[type].map(({ name, definition, type: kind, documentation }) => ({
+            name,
+            ...(definition && { definition }),
+            type: kind,
+            documentation,
+          })),
+        })),
+        operation: [
+          {
+            name: 'export',
+            definition: 'http://hl7.org/fhir/uv/bulkdata/OperationDefinition/export',
+            documentation: 'Records of open sources only; _type is supported.',
+          },
+        ],
+      },
+    ],
+  };
+}
+
+function listed(name: string, values: readonly string[]): object {
+  return values.length === 0 ? {} : { [name]: values };
+}

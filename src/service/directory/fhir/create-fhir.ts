@@ -1,0 +1,185 @@
+import type { Readable } from 'node:stream';
+import type { Clock, Log, Taken } from '../../../core/index.ts';
+import type { Gazetteer } from '../../../lib/geo/index.ts';
+import type { EntitySeed, SearchPool } from '../../../lib/provider-index/index.ts';
+import type { Storage } from '../../../platform/index.ts';
+import type { DirectoryAnswer, WrittenAnswer } from '../answer.ts';
+import { DirectoryError } from '../errors.ts';
+import type { DirectoryCaller } from '../guard/guard-client.ts';
+import { maxPageSize } from '../limits.ts';
+import { makeBundle } from './bundle.ts';
+import { makeCapabilities, type CapabilityOptions } from './capabilities.ts';
+import { createOpenExport } from './export.ts';
+import { findIncluded } from './include.ts';
+import { plainText, type JsonRecord } from './json-records.ts';
+import { createResourceMaker } from './make-resources.ts';
+import { parseExport } from './parse-export.ts';
+import { warn, type OperationOutcome } from './outcome.ts';
+import { parseSearch, type ParsedSearch, type SentParameters } from './parse-search.ts';
+import { parseResourceId } from './resource-ids.ts';
+import { createResourceSearch } from './run-search.ts';
+import type { ResourceType } from './vocabulary.ts';
+import { createResourceWriter } from './write-resources.ts';
+
+/** Who asks, and how. */
+export interface FhirRequest {
+  readonly caller: DirectoryCaller;
+  /** The address of the FHIR service as the client knows it. */
+  readonly base: string;
+  readonly onLimits?: (state: Taken) => void;
+}
+
+/** The directory as FHIR R4 resources, under the same limits, quota and audit as the search (Decision 0028). */
+export interface FhirDirectory {
+  /** Throws DirectoryError; with `isStrict` also for parameters that are not supported. */
+  search(
+    type: ResourceType,
+    parameters: SentParameters,
+    request: FhirRequest & { readonly isStrict: boolean },
+  ): Promise<DirectoryAnswer>;
+  /** Throws DIRECTORY_RESOURCE_NOT_FOUND. */
+  read(type: ResourceType, id: string, request: FhirRequest): Promise<DirectoryAnswer>;
+  capabilities(options: Omit<CapabilityOptions, 'date'>): object;
+  readonly bulk: BulkExport;
+}
+
+/** Exports of records of open sources (Bulk Data Access). A closed source's record is never in one. */
+export interface BulkExport {
+  /** Throws DirectoryError; with `isStrict` also for parameters that are not supported. Returns what names the export. */
+  begin(parameters: SentParameters, isStrict: boolean, caller: DirectoryCaller): Promise<ExportName>;
+  /** The manifest of an export. Throws DIRECTORY_EXPORT_CHANGED. */
+  manifest(name: ExportName, base: string): Promise<object>;
+  /** A file as NDJSON. Throws DIRECTORY_EXPORT_CHANGED, DIRECTORY_EXPORT_BUSY. */
+  file(tag: string, type: ResourceType, caller: DirectoryCaller): Promise<Readable>;
+}
+
+export interface ExportName {
+  readonly tag: string;
+  readonly types: readonly ResourceType[];
+}
+
+export interface FhirOptions {
+  readonly pool: SearchPool;
+  readonly seed: EntitySeed;
+  readonly gazetteer: Gazetteer;
+  readonly clock: Clock;
+  /** Answers within limits, quota and audit. */
+  readonly storage: Storage;
+  readonly log: Log;
+  /** Refuses a client that may not export, and leaves an audit row. */
+  readonly admitExport: (caller: DirectoryCaller, resource: string) => Promise<void>;
+  readonly answer: (
+    caller: DirectoryCaller,
+    parameters: SentParameters,
+    onLimits: ((state: Taken) => void) | undefined,
+    query: () => Promise<WrittenAnswer>,
+    resource: ResourceType,
+  ) => Promise<DirectoryAnswer>;
+}
+
+export function createFhir(options: FhirOptions): FhirDirectory {
+  const { pool, seed, gazetteer, clock, answer, admitExport } = options;
+  const search = createResourceSearch(pool, seed);
+  const make = createResourceMaker({
+    seed,
+    isFromGazetteer: (record) => isFromGazetteer(record, gazetteer),
+  });
+  const writer = createResourceWriter(make);
+  const open = createOpenExport({ ...options, make });
+  const date = clock.now();
+
+  async function runSearch(base: string, type: ResourceType, parsed: ParsedSearch): Promise<WrittenAnswer> {
+    const { conditions, count, offset, include, revinclude } = parsed;
+    const page = await search.find(type, conditions, { offset, limit: count });
+    const found = writer.page(type, page);
+    const { resources: included, isCut } = await findIncluded(
+      found,
+      { include, revinclude, limit: maxPageSize },
+      search,
+      writer,
+    );
+    const total = page.totalCount;
+    const bundle = makeBundle(base, type, parsed, {
+      total,
+      found,
+      included,
+      outcome: outcomeOf(parsed, isCut),
+    });
+    return { totalCount: total, count: found.length + included.length, json: Buffer.from(bundle) };
+  }
+
+  return {
+    search: (type, parameters, { caller, base, onLimits, isStrict }) =>
+      answer(
+        caller,
+        parameters,
+        onLimits,
+        () => runSearch(base, type, parseSearch(type, parameters, isStrict)),
+        type,
+      ),
+    read: (type, id, { caller, onLimits }) =>
+      answer(
+        caller,
+        [['_id', id]],
+        onLimits,
+        async () => {
+          const key = parseResourceId(type, id);
+          const place = key && (await search.read(type, key));
+          const rows = place && Uint32Array.of(place.row);
+          const resource = rows && writer.page(type, { index: place.index, rows })[0];
+          if (resource === undefined)
+            throw new DirectoryError('DIRECTORY_RESOURCE_NOT_FOUND', 'No resource with this id');
+          return { totalCount: 1, count: 1, json: Buffer.from(resource.json) };
+        },
+        type,
+      ),
+    capabilities: (about) => makeCapabilities({ ...about, date }),
+    bulk: {
+      async begin(parameters, isStrict, caller) {
+        await admitExport(caller, 'all');
+        return { tag: await open.tag(), types: parseExport(parameters, isStrict) };
+      },
+      async manifest({ tag, types }, base) {
+        if (tag !== (await open.tag()))
+          throw new DirectoryError('DIRECTORY_EXPORT_CHANGED', 'The open sources have changed');
+        return {
+          transactionTime: clock.now().toISOString(),
+          request: `${base}/$export?_type=${types.join(',')}`,
+          requiresAccessToken: true,
+          output: types.map((type) => ({ type, url: `${base}/$export-file/${tag}/${type}.ndjson` })),
+          error: [],
+        };
+      },
+      async file(tag, type, caller) {
+        await admitExport(caller, type);
+        return open.write(type, tag);
+      },
+    },
+  };
+}
+
+function outcomeOf({ ignored }: ParsedSearch, isCut: boolean): OperationOutcome | undefined {
+  const problems = [
+    ...ignored,
+    ...(isCut
+      ? [
+          {
+            field: '_include',
+            reason: 'cut',
+            detail: `At most ${maxPageSize} resources are included; search for the others by reference.`,
+          },
+        ]
+      : []),
+  ];
+  return problems.length === 0 ? undefined : warn(problems);
+}
+
+// A load gives a record without coordinates those of its ZIP code, or else of its city.
+function isFromGazetteer(
+  { zip, city, state, latitude, longitude }: JsonRecord,
+  gazetteer: Gazetteer,
+): boolean {
+  const point =
+    (zip === '' ? undefined : gazetteer.findZip(zip)) ?? gazetteer.findCity(plainText(city), state);
+  return point !== undefined && String(point.latitude) === latitude && String(point.longitude) === longitude;
+}

@@ -1,0 +1,134 @@
+import type { FieldProblem } from '../../../core/index.ts';
+import { invalidQuery } from '../errors.ts';
+import { defaultPageSize, maxPageSize, maxValueLength } from '../limits.ts';
+import { includes, searchParameters, splitEscaped, type Condition } from './search-parameters.ts';
+import { resourceTypes, type ResourceType } from './vocabulary.ts';
+
+export type SentParameters = readonly (readonly [name: string, value: string])[];
+
+/** An included kind of resource: `PractitionerRole:endpoint`. */
+export interface Include {
+  readonly path: string;
+  /** Also from what is included, not only from what was found. */
+  readonly iterates: boolean;
+}
+
+export interface ParsedSearch {
+  readonly conditions: readonly Condition[];
+  readonly count: number;
+  readonly offset: number;
+  readonly include: readonly Include[];
+  readonly revinclude: readonly string[];
+  /** What was understood, for `link`: without the offset. */
+  readonly used: SentParameters;
+  /** What was ignored. */
+  readonly ignored: readonly FieldProblem[];
+}
+
+interface Draft {
+  readonly conditions: Condition[];
+  readonly include: Include[];
+  readonly revinclude: string[];
+  count: number;
+  offset: number;
+}
+
+type Reader = (
+  value: string,
+  modifier: string | undefined,
+  draft: Draft,
+) => FieldProblem['detail'] | undefined;
+
+/**
+ * Reads the parameters of a search. What is unknown is refused if the client asked for it (`Prefer: handling=strict`),
+ * else ignored and reported. Throws DIRECTORY_QUERY_INVALID with every faulty parameter.
+ */
+export function parseSearch(type: ResourceType, sent: SentParameters, isStrict: boolean): ParsedSearch {
+  const draft: Draft = { conditions: [], include: [], revinclude: [], count: defaultPageSize, offset: 0 };
+  const problems: FieldProblem[] = [];
+  const ignored: FieldProblem[] = [];
+  const used: (readonly [string, string])[] = [];
+  for (const [key, value] of sent) {
+    const field = key.length <= 64 ? key : `${key.slice(0, 64)}…`;
+    if (value.length > maxValueLength || value.includes('\ufffd')) {
+      problems.push({ field, reason: 'invalid', detail: `At most ${maxValueLength} characters of UTF-8.` });
+      continue;
+    }
+    if (value === '') continue;
+    const [name = '', ...modifiers] = key.split(':');
+    const modifier = modifiers.length === 0 ? undefined : modifiers.join(':');
+    const read = readerOf(type, name, modifier, value);
+    if (read === undefined) {
+      ignored.push({ field, reason: 'unknown', detail: 'The parameter is not supported and was ignored.' });
+      continue;
+    }
+    const problem = read(value, modifier, draft);
+    if (problem !== undefined) problems.push({ field, reason: 'invalid', detail: problem });
+    else if (name !== '_offset') used.push([key, value]);
+  }
+  if (isStrict) {
+    for (const { field } of ignored)
+      problems.push({ field, reason: 'unknown', detail: 'The parameter is not supported.' });
+  }
+  if (problems.length > 0) throw invalidQuery(problems);
+  return { ...draft, used, ignored };
+}
+
+/** Undefined for what is not supported. */
+function readerOf(
+  type: ResourceType,
+  name: string,
+  modifier: string | undefined,
+  value: string,
+): Reader | undefined {
+  const parameter = searchParameters[type].find((one) => one.name === name);
+  if (parameter !== undefined) {
+    if (modifier !== undefined && !parameter.modifiers.includes(modifier)) return undefined;
+    return (text, own, draft) => {
+      const values = splitEscaped(text, ',').filter((part) => part !== '');
+      if (values.length === 0) return undefined;
+      if (values.length > maxValues) return `At most ${maxValues} values.`;
+      const condition = parameter.read(values, own);
+      if (typeof condition === 'string') return condition;
+      draft.conditions.push(condition);
+      return undefined;
+    };
+  }
+  if (name === '_include' && (modifier === undefined || modifier === 'iterate')) {
+    const known = resourceTypes.flatMap((source) =>
+      source === type || modifier === 'iterate' ? includes[source].include : [],
+    );
+    if (!known.includes(value)) return undefined;
+    return (path, own, { include }) => void include.push({ path, iterates: own === 'iterate' });
+  }
+  if (name === '_revinclude' && modifier === undefined && includes[type].revinclude.includes(value))
+    return (path, _own, { revinclude }) => void revinclude.push(path);
+  return modifier === undefined ? (controls.get(`${name}=${value}`) ?? controls.get(name)) : undefined;
+}
+
+/** Values of one parameter, of which one must fit. */
+const maxValues = 50;
+
+function ofNumber(name: 'count' | 'offset', most: number): Reader {
+  return (value, _modifier, draft) => {
+    if (!/^[0-9]+$/.test(value)) return 'The value is a whole number.';
+    draft[name] = Math.min(Number(value), most);
+    return undefined;
+  };
+}
+
+const understood: Reader = () => undefined;
+
+/** Parameters of every search; with a value where only that one is supported. */
+const controls: ReadonlyMap<string, Reader> = new Map([
+  ['_count', ofNumber('count', maxPageSize)],
+  ['_offset', ofNumber('offset', Number.MAX_SAFE_INTEGER)],
+  ['_summary=count', (_value, _modifier, draft) => void (draft.count = 0)],
+  ['_summary=false', understood],
+  // Totals are exact, whatever is asked for.
+  ['_total=accurate', understood],
+  ['_total=estimate', understood],
+  ['_total=none', understood],
+  // Judged before, with the Accept header.
+  ['_format', understood],
+]);

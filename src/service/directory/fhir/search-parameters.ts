@@ -1,0 +1,323 @@
+import type { FieldProblem } from '../../../core/index.ts';
+import type { Alternative, ProviderQuery } from '../../../lib/provider-index/index.ts';
+import type { FilterMatch, TextField } from '../../../lib/provider-record/index.ts';
+import { maxRadiusMiles } from '../limits.ts';
+import { parseResourceId, type ResourceKey } from './resource-ids.ts';
+import {
+  connectionTypeSystem,
+  directProject,
+  endpointStatusSystem,
+  npiSystem,
+  taxonomyOid,
+  taxonomySystem,
+  type ResourceType,
+} from './vocabulary.ts';
+
+/** What a search parameter asks of records. */
+export type Condition =
+  | { readonly kind: 'alternatives'; readonly alternatives: readonly Alternative[] }
+  /** Of resources with one of these ids. */
+  | { readonly kind: 'keys'; readonly keys: readonly ResourceKey[] }
+  /** Of resources that refer to one of these; with `isDepartment` only through records without an NPI. */
+  | { readonly kind: 'references'; readonly keys: readonly ResourceKey[]; readonly isDepartment: boolean }
+  | { readonly kind: 'near'; readonly radius: NonNullable<ProviderQuery['radius']> }
+  | { readonly kind: 'everything' };
+
+/** One value, or several of which one must fit; never empty. */
+type Values = readonly string[];
+
+export interface SearchParameter {
+  readonly name: string;
+  readonly type: 'string' | 'token' | 'reference' | 'special';
+  /** The definition in FHIR R4, for those that have one. */
+  readonly definition?: string;
+  readonly documentation: string;
+  readonly modifiers: readonly string[];
+  readonly read: (values: Values, modifier: string | undefined) => Condition | FieldProblem['detail'];
+}
+
+const nothing: Condition = { kind: 'alternatives', alternatives: [] };
+
+const r4 = (id: string): string => `http://hl7.org/fhir/SearchParameter/${id}`;
+
+function ofText(
+  name: string,
+  fields: readonly TextField[],
+  documentation: string,
+  definition?: string,
+): SearchParameter {
+  return {
+    name,
+    type: 'string',
+    ...(definition && { definition }),
+    documentation: `${documentation} Begins with the value; case and accents do not count.`,
+    modifiers: ['exact', 'contains'],
+    read: (values, modifier) => ({
+      kind: 'alternatives',
+      alternatives: values.flatMap((value) =>
+        fields.map((field) => [{ field, match: matchOf(field, modifier), value: unescape(value) }]),
+      ),
+    }),
+  };
+}
+
+function matchOf(field: TextField, modifier: string | undefined): FilterMatch {
+  if (modifier === 'exact' || modifier === 'contains') return modifier;
+  return field === 'zip' ? 'zip-prefix' : 'prefix';
+}
+
+function ofToken(
+  name: string,
+  definition: string | undefined,
+  documentation: string,
+  read: (token: Token) => readonly Alternative[] | 'everything',
+  modifiers: Readonly<Record<string, (value: string) => Alternative>> = {},
+): SearchParameter {
+  return {
+    name,
+    type: 'token',
+    ...(definition && { definition }),
+    documentation,
+    modifiers: Object.keys(modifiers),
+    read(values, modifier) {
+      const alternatives: Alternative[] = [];
+      for (const value of values) {
+        if (modifier !== undefined) {
+          const own = modifiers[modifier]?.(unescape(value));
+          if (own !== undefined) alternatives.push(own);
+          continue;
+        }
+        const found = read(parseToken(value));
+        if (found === 'everything') return { kind: 'everything' };
+        alternatives.push(...found);
+      }
+      return alternatives.length === 0 ? nothing : { kind: 'alternatives', alternatives };
+    },
+  };
+}
+
+interface Token {
+  /** Undefined if the value names none, blank for "without a system". */
+  readonly system: string | undefined;
+  readonly code: string;
+}
+
+function parseToken(value: string): Token {
+  const [system = '', ...rest] = splitEscaped(value, '|');
+  return rest.length === 0
+    ? { system: undefined, code: unescape(system) }
+    : { system: unescape(system), code: unescape(rest.join('|')) };
+}
+
+/** Splits at separators that no backslash stands before (FHIR R4: Escaping Search Parameters). */
+export function splitEscaped(text: string, separator: ',' | '|'): string[] {
+  const parts: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charAt(at);
+    if (unit === '\\') at++;
+    else if (unit === separator) {
+      parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...parts, text.slice(start)];
+}
+
+function unescape(text: string): string {
+  return text.replace(/\\(.)/gs, '$1');
+}
+
+/** A constant of all records: everything, or nothing. */
+function ofConstant(name: string, system: string, code: string, documentation: string): SearchParameter {
+  const isWanted = (token: Token): boolean =>
+    (token.system === undefined || token.system === system) &&
+    (token.code === code || (token.code === '' && token.system === system));
+  return ofToken(name, r4(`Endpoint-${name}`), documentation, (token) =>
+    isWanted(token) ? 'everything' : [],
+  );
+}
+
+function ofSpecialty(name: string, definition: string | undefined): SearchParameter {
+  return ofToken(
+    name,
+    definition,
+    `A specialty code; the system is ${taxonomySystem} or urn:oid:<OID>. With :text a part of the specialty as it is stored.`,
+    ({ system, code }) => {
+      const oid = system === undefined ? undefined : oidOf(system);
+      if (code === '' || code.includes(':') || (system !== undefined && oid === undefined)) return [];
+      return [
+        [
+          { field: 'specialty', match: 'contains', value: `:${code}:` },
+          ...(oid === undefined ? [] : [{ field: 'specialty', match: 'prefix', value: `${oid}:` } as const]),
+        ],
+      ];
+    },
+    { text: (value) => [{ field: 'specialty', match: 'contains', value }] },
+  );
+}
+
+function oidOf(system: string): string | undefined {
+  return system === taxonomySystem ? taxonomyOid : /^urn:oid:([0-9.]+)$/.exec(system)?.[1];
+}
+
+function ofReference(
+  name: string,
+  target: ResourceType,
+  definition: string,
+  documentation: string,
+  isDepartment = false,
+): SearchParameter {
+  return {
+    name,
+    type: 'reference',
+    definition,
+    documentation,
+    modifiers: [target],
+    read(values) {
+      const keys = values.map((value) => parseReference(value, target)).filter((key) => key !== undefined);
+      return keys.length === 0 ? nothing : { kind: 'references', keys, isDepartment };
+    },
+  };
+}
+
+// An id, type and id, or the whole address of a resource; of another server's resources there are none.
+function parseReference(value: string, target: ResourceType): ResourceKey | undefined {
+  const parts = value.split('/');
+  const [id = '', type = target] = parts.toReversed();
+  return type === target ? parseResourceId(target, id) : undefined;
+}
+
+function ofId(type: ResourceType): SearchParameter {
+  return {
+    name: '_id',
+    type: 'token',
+    definition: r4('Resource-id'),
+    documentation: 'The id of a resource.',
+    modifiers: [],
+    read(values) {
+      const keys = values.map((value) => parseResourceId(type, value)).filter((key) => key !== undefined);
+      return keys.length === 0 ? nothing : { kind: 'keys', keys };
+    },
+  };
+}
+
+const addressFields = ['street', 'city', 'state', 'zip'] as const satisfies readonly TextField[];
+
+function ofAddress(type: 'Organization' | 'Location'): SearchParameter[] {
+  const part = (name: string, field: TextField, what: string): SearchParameter =>
+    ofText(name, [field], what, r4(`${type}-${name}`));
+  return [
+    ofText('address', addressFields, 'Street, city, state or ZIP code.', r4(`${type}-address`)),
+    part('address-city', 'city', 'The city.'),
+    part('address-state', 'state', 'The state, as two letters.'),
+    part('address-postalcode', 'zip', 'The ZIP code.'),
+  ];
+}
+
+const milesPerUnit: Readonly<Record<string, number>> = {
+  '': 0.621371192237334,
+  km: 0.621371192237334,
+  m: 0.000621371192237334,
+  '[mi_us]': 1.000002000004,
+  '[mi_i]': 1,
+  mi: 1,
+};
+
+/** Where `near` names no distance. */
+const defaultNearMiles = 25;
+
+const near: SearchParameter = {
+  name: 'near',
+  type: 'special',
+  definition: r4('Location-near'),
+  documentation:
+    `latitude|longitude|distance|unit: km (if none is named), m or [mi_us]; ${defaultNearMiles} miles without a distance, ` +
+    `at most ${maxRadiusMiles}. The nearest come first.`,
+  modifiers: [],
+  read(values) {
+    const [value = '', ...others] = values;
+    const [latitude, longitude, distance = '', unit = '', ...rest] = value.split('|');
+    const miles = distance === '' ? defaultNearMiles : number(distance) * (milesPerUnit[unit] ?? Number.NaN);
+    const center = { latitude: number(latitude ?? ''), longitude: number(longitude ?? '') };
+    const isPlace = Math.abs(center.latitude) <= 90 && Math.abs(center.longitude) <= 180;
+    if (others.length > 0 || rest.length > 0 || !isPlace || !(miles >= 0))
+      return 'The value is latitude|longitude|distance|unit, with a unit of km, m or [mi_us].';
+    return { kind: 'near', radius: { ...center, miles: Math.min(miles, maxRadiusMiles) } };
+  },
+};
+
+function number(text: string): number {
+  return /^[+-]?[0-9]+(?:\.[0-9]+)?$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/** Every search parameter of each resource: parsing and the capability statement walk this table. */
+export const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]>> = {
+  Endpoint: [
+    ofId('Endpoint'),
+    ofConstant('connection-type', connectionTypeSystem, directProject, `All are ${directProject}.`),
+    ofConstant('status', endpointStatusSystem, 'active', 'All are active.'),
+    ofReference(
+      'organization',
+      'Organization',
+      r4('Endpoint-organization'),
+      'The organization of a departmental address. Addresses of persons are found by PractitionerRole?organization=… with _include=PractitionerRole:endpoint.',
+      true,
+    ),
+    ofText('address', ['directAddress'], 'The Direct address. FHIR R4 defines no such parameter.'),
+  ],
+  Practitioner: [
+    ofId('Practitioner'),
+    ofText(
+      'name',
+      ['firstName', 'middleName', 'lastName', 'suffix'],
+      'Any part of the name.',
+      r4('Practitioner-name'),
+    ),
+    ofText('family', ['lastName'], 'The last name.', r4('individual-family')),
+    ofText('given', ['firstName', 'middleName'], 'The first or middle name.', r4('individual-given')),
+    ofToken(
+      'identifier',
+      r4('Practitioner-identifier'),
+      `An NPI; the system is ${npiSystem}.`,
+      ({ system, code }) =>
+        code !== '' && (system === undefined || system === npiSystem)
+          ? [[{ field: 'npi', match: 'exact', value: code }]]
+          : [],
+    ),
+    ofSpecialty('qualification-code', undefined),
+  ],
+  PractitionerRole: [
+    ofId('PractitionerRole'),
+    ofReference('practitioner', 'Practitioner', r4('PractitionerRole-practitioner'), 'The person.'),
+    ofReference('organization', 'Organization', r4('PractitionerRole-organization'), 'The organization.'),
+    ofReference('location', 'Location', r4('PractitionerRole-location'), 'The place.'),
+    ofReference('endpoint', 'Endpoint', r4('PractitionerRole-endpoint'), 'The Direct address.'),
+    ofSpecialty('specialty', r4('PractitionerRole-specialty')),
+  ],
+  Organization: [
+    ofId('Organization'),
+    ofText('name', ['organization'], 'The name.', r4('Organization-name')),
+    ...ofAddress('Organization'),
+  ],
+  Location: [ofId('Location'), ...ofAddress('Location'), near],
+};
+
+/** Which references are followed from a result, and which are followed back. */
+export const includes: Readonly<
+  Record<ResourceType, { readonly include: readonly string[]; readonly revinclude: readonly string[] }>
+> = {
+  Endpoint: { include: ['Endpoint:organization'], revinclude: ['PractitionerRole:endpoint'] },
+  Practitioner: { include: [], revinclude: ['PractitionerRole:practitioner'] },
+  PractitionerRole: {
+    include: [
+      'PractitionerRole:practitioner',
+      'PractitionerRole:organization',
+      'PractitionerRole:location',
+      'PractitionerRole:endpoint',
+    ],
+    revinclude: [],
+  },
+  Organization: { include: [], revinclude: ['PractitionerRole:organization', 'Endpoint:organization'] },
+  Location: { include: [], revinclude: ['PractitionerRole:location'] },
+};

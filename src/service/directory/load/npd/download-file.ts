@@ -1,0 +1,247 @@
+import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRateWatch, errorText } from '../../../../core/index.ts';
+import { FetchError, type DownloadResponse, type GuardedDownload } from '../../../../lib/fetch/index.ts';
+import { DirectoryError } from '../../errors.ts';
+
+/** How patient a download is. */
+export interface DownloadPatience {
+  /** Tries in a row that bring less than `worthwhileBytes`, after which the download is abandoned. */
+  readonly maxTries: number;
+  /** Before the second try; doubled for each further one. */
+  readonly firstPauseMs: number;
+  readonly maxPauseMs: number;
+  readonly worthwhileBytes: number;
+  /** A connection that brings less within the window is abandoned, and the download resumed on a new one. */
+  readonly minBytesPerSecond: number;
+  readonly rateWindowMs: number;
+}
+
+export const usualPatience: DownloadPatience = {
+  maxTries: 8,
+  firstPauseMs: 1000,
+  maxPauseMs: 60_000,
+  worthwhileBytes: 1_000_000,
+  minBytesPerSecond: 4096,
+  rateWindowMs: 60_000,
+};
+
+export interface DownloadFileOptions {
+  readonly download: GuardedDownload;
+  readonly url: string;
+  /** Where the file is when it is complete; until then it is at `<file>.part`, with its state at `<file>.state`. */
+  readonly file: string;
+  readonly expectedBytes: number;
+  readonly patience: DownloadPatience;
+  /** Hears of bytes that are there; negative when some had to be abandoned. */
+  readonly onBytes: (count: number) => void;
+}
+
+/** What a partial file is a part of. */
+interface PartState {
+  readonly url: string;
+  readonly etag: string;
+  readonly expectedBytes: number;
+}
+
+/**
+ * Downloads a file, also over several breaks and several runs of the program: it goes on where it stopped as long as the
+ * server has the same version of the file (RFC 9110 §13.1.5), else from the start. Throws DIRECTORY_DOWNLOAD_FAILED,
+ * DIRECTORY_RELEASE_CHANGED if the file has another size than expected, DIRECTORY_DISK_LOW.
+ */
+export async function downloadFile(options: DownloadFileOptions): Promise<void> {
+  const { file, expectedBytes, patience, onBytes } = options;
+  if ((await sizeOf(file)) === expectedBytes) return onBytes(expectedBytes);
+  let told = 0;
+  const tell = (bytesThere: number): void => {
+    onBytes(bytesThere - told);
+    told = bytesThere;
+  };
+  await withPatience(
+    patience,
+    () => downloadRest(options, tell),
+    () => told,
+  );
+  await rename(partOf(file), file);
+  await rm(stateOf(file), { force: true });
+}
+
+/** Tries again what another try may mend, with growing pauses; tries that bring something worthwhile do not count. */
+export async function withPatience<R>(
+  patience: DownloadPatience,
+  attempt: () => Promise<R>,
+  readBytes: () => number = () => 0,
+): Promise<R> {
+  let pauseMs = patience.firstPauseMs;
+  for (let tries = 1; ; tries++) {
+    const before = readBytes();
+    try {
+      return await attempt();
+    } catch (error) {
+      const failure = asFailure(error);
+      if (!failure.isWorthRetrying) throw failure.error;
+      if (readBytes() - before >= patience.worthwhileBytes) {
+        tries = 0;
+        pauseMs = patience.firstPauseMs;
+      }
+      if (tries >= patience.maxTries) throw failure.error;
+    }
+    await sleep(pauseMs);
+    pauseMs = Math.min(pauseMs * 2, patience.maxPauseMs);
+  }
+}
+
+const partOf = (file: string): string => `${file}.part`;
+const stateOf = (file: string): string => `${file}.state`;
+
+/** The files that a download may leave. */
+export const leftoversOf = (file: string): string[] => [file, partOf(file), stateOf(file)];
+
+async function downloadRest(options: DownloadFileOptions, tell: (bytesThere: number) => void): Promise<void> {
+  const { download, url, expectedBytes } = options;
+  const part = await readPart(options);
+  tell(part.bytes);
+  if (part.bytes === expectedBytes) return;
+  const headers: Record<string, string> =
+    part.bytes === 0 ? {} : { range: `bytes=${part.bytes}-`, 'if-range': part.etag };
+  const slow = new AbortController();
+  const response = await download(url, { headers, signal: slow.signal });
+  const start = await acceptStart(options, part, response);
+  tell(start);
+  const etag = strongEtag(response);
+  const handle = await open(partOf(options.file), start === 0 ? 'w' : 'r+', 0o600);
+  let position = start;
+  const { minBytesPerSecond, rateWindowMs } = options.patience;
+  const watch = createRateWatch({ minBytesPerSecond, windowMs: rateWindowMs });
+  const endWatch = watch.watch(
+    () => position,
+    () => slow.abort(),
+  );
+  try {
+    const state: PartState = { url, etag, expectedBytes };
+    if (start === 0) await writeFile(stateOf(options.file), JSON.stringify(state), { mode: 0o600 });
+    for await (const piece of response.body) {
+      if (position + piece.length > expectedBytes) throw otherSize(options, `more than ${expectedBytes}`);
+      await handle.write(piece, 0, piece.length, position);
+      position += piece.length;
+      tell(position);
+    }
+  } finally {
+    endWatch();
+    await handle.close();
+  }
+  if (position < expectedBytes)
+    throw new DirectoryError('DIRECTORY_DOWNLOAD_FAILED', `${nameOf(url)} broke off after ${position} bytes`);
+}
+
+interface Part {
+  readonly bytes: number;
+  readonly etag: string;
+}
+
+const noPart: Part = { bytes: 0, etag: '' };
+
+/** What is there already, if it is known which version of the file it belongs to. */
+async function readPart({ file, url, expectedBytes }: DownloadFileOptions): Promise<Part> {
+  const bytes = await sizeOf(partOf(file));
+  if (bytes === undefined || bytes > expectedBytes) return noPart;
+  try {
+    const state = JSON.parse(await readFile(stateOf(file), 'utf8')) as Partial<PartState>;
+    const isSame = state.url === url && state.expectedBytes === expectedBytes;
+    return isSame && typeof state.etag === 'string' && state.etag !== ''
+      ? { bytes, etag: state.etag }
+      : noPart;
+  } catch {
+    return noPart;
+  }
+}
+
+/** Where the body of the answer begins. An answer that does not continue the part is never spliced to it. */
+async function acceptStart(
+  options: DownloadFileOptions,
+  part: Part,
+  response: DownloadResponse,
+): Promise<number> {
+  const { url, expectedBytes, file } = options;
+  const { status, headers } = response;
+  if (status === 200) {
+    const length = Number(headers['content-length'] ?? expectedBytes);
+    if (length === expectedBytes) return 0;
+    response.cancel();
+    throw otherSize(options, String(length));
+  }
+  if (status === 206 && part.bytes > 0) {
+    const isSame = headers['etag'] === undefined || headers['etag'] === part.etag;
+    const range = `bytes ${part.bytes}-${expectedBytes - 1}/${expectedBytes}`;
+    if (isSame && headers['content-range'] === range) return part.bytes;
+  }
+  response.cancel();
+  // Without its state the part is not gone on with.
+  if (status === 206 || status === 416) await rm(stateOf(file), { force: true });
+  throw refusedStatus(nameOf(url), status);
+}
+
+/** The error for an answer other than the file. */
+export function refusedStatus(name: string, status: number): DirectoryError {
+  const message = `${name}: the server answered ${status}${status === 206 ? ' with another part of the file' : ''}`;
+  return isPassing(status)
+    ? new DirectoryError('DIRECTORY_DOWNLOAD_FAILED', message)
+    : new RefusedDownload(message);
+}
+
+/** An answer that another try would get again. */
+class RefusedDownload extends DirectoryError {
+  constructor(message: string) {
+    super('DIRECTORY_DOWNLOAD_FAILED', message);
+  }
+}
+
+// 403 is what an object store says to a signed URL that has expired meanwhile; each try asks for a new one.
+const passingStatuses: ReadonlySet<number> = new Set([206, 403, 408, 416, 425, 429]);
+const isPassing = (status: number): boolean => passingStatuses.has(status) || status >= 500;
+
+/** Only a strong validator tells that two parts belong to the same bytes (RFC 9110 §8.8.1). */
+function strongEtag({ headers }: DownloadResponse): string {
+  const etag = headers['etag'] ?? '';
+  return /^"[^"]*"$/.test(etag) ? etag : '';
+}
+
+function otherSize({ url, expectedBytes }: DownloadFileOptions, found: string): DirectoryError {
+  return new DirectoryError(
+    'DIRECTORY_RELEASE_CHANGED',
+    `${nameOf(url)} has ${found} bytes; the manifest says ${expectedBytes}`,
+  );
+}
+
+const retriedCodes: ReadonlySet<string> = new Set(['FETCH_FAILED', 'FETCH_TIMEOUT', 'FETCH_HOST_UNKNOWN']);
+
+function asFailure(error: unknown): { readonly error: unknown; readonly isWorthRetrying: boolean } {
+  if (error instanceof DirectoryError) {
+    const isWorthRetrying = error.code === 'DIRECTORY_DOWNLOAD_FAILED' && !(error instanceof RefusedDownload);
+    return { error, isWorthRetrying };
+  }
+  if (error instanceof FetchError) {
+    const failed = new DirectoryError('DIRECTORY_DOWNLOAD_FAILED', errorText(error), { cause: error });
+    return { error: failed, isWorthRetrying: retriedCodes.has(error.code) };
+  }
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return {
+      error: new DirectoryError('DIRECTORY_DISK_LOW', 'The disk is full', { cause: error }),
+      isWorthRetrying: false,
+    };
+  return { error, isWorthRetrying: false };
+}
+
+/** The last part of the path: the query of a signed URL is a secret. */
+function nameOf(url: string): string {
+  return new URL(url).pathname.split('/').at(-1) ?? '';
+}
+
+async function sizeOf(file: string): Promise<number | undefined> {
+  try {
+    return (await stat(file)).size;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,73 @@
+import { DirectoryError } from '../../errors.ts';
+import { maxResourceBytes } from '../../limits.ts';
+
+/** Hears of one line: its place in `bytes`, without the end of line, and its number, from 1. */
+export type LineListener = (bytes: Buffer, start: number, end: number, line: number) => void;
+
+const lineFeed = 10;
+
+/**
+ * Cuts pieces into lines where they lie, without copying more than the line at each seam, and yields the number of lines
+ * so far after each piece. Empty lines are counted and not told. Throws DIRECTORY_FILE_BROKEN for a line longer than
+ * `maxBytes`.
+ */
+export async function* scanLines(
+  pieces: AsyncIterable<Buffer>,
+  onLine: LineListener,
+  maxBytes = maxResourceBytes,
+): AsyncGenerator<number> {
+  let line = 0;
+  const seam = createSeam(maxBytes, () => line + 1);
+  const tell = (bytes: Buffer, start: number, end: number): void => {
+    line++;
+    if (end > start) onLine(bytes, start, end, line);
+  };
+  for await (const piece of pieces) {
+    let start = 0;
+    if (seam.length > 0) {
+      const end = piece.indexOf(lineFeed);
+      seam.add(end < 0 ? piece : piece.subarray(0, end));
+      if (end >= 0) {
+        const whole = seam.take();
+        tell(whole, 0, whole.length);
+      }
+      start = end < 0 ? piece.length : end + 1;
+    }
+    for (let end = piece.indexOf(lineFeed, start); end >= 0; end = piece.indexOf(lineFeed, start)) {
+      tell(piece, start, end);
+      start = end + 1;
+    }
+    if (start < piece.length) seam.add(piece.subarray(start));
+    yield line;
+  }
+  if (seam.length === 0) return;
+  const last = seam.take();
+  tell(last, 0, last.length);
+  yield line;
+}
+
+/** What is there of a line that goes on in the next piece. */
+function createSeam(maxBytes: number, lineNumber: () => number) {
+  let parts: Buffer[] = [];
+  let length = 0;
+  return {
+    get length() {
+      return length;
+    },
+    add(part: Buffer) {
+      length += part.length;
+      if (length > maxBytes)
+        throw new DirectoryError(
+          'DIRECTORY_FILE_BROKEN',
+          `Line ${lineNumber()} is longer than ${maxBytes} bytes`,
+        );
+      parts.push(part);
+    },
+    take(): Buffer {
+      const whole = Buffer.concat(parts, length);
+      parts = [];
+      length = 0;
+      return whole;
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { Closable } from '../../../../core/index.ts';
+import { Column } from './columns.ts';
+import { IdTable, PairTable, type HashSeed } from './id-table.ts';
+import { TextStore } from './text-store.ts';
+
+/**
+ * What is kept of a release until its records are made: numbers in typed arrays, texts in a scratch file. Memory follows
+ * the number of Direct addresses and of what they name (some 300 bytes each), not the size of the release.
+ *
+ * Columns hold a number plus one, so that 0 stands for none.
+ */
+export interface Staging extends Closable {
+  readonly texts: TextStore;
+  /** By the endpoint's id. */
+  readonly endpoints: IdTable;
+  /** The address of an endpoint; several endpoints may carry the same one. */
+  readonly addressOfEndpoint: Column;
+  readonly addresses: {
+    /** By lower-cased Direct address. */
+    readonly table: IdTable;
+    /** Place of the Direct address in `texts`. */
+    readonly text: Column;
+    /** Line of the first endpoint that has it. */
+    readonly line: Column;
+    readonly managingOrganization: Column;
+    /** The organization whose `endpoint` names it. */
+    readonly namingOrganization: Column;
+    readonly namingLocation: Column;
+    /** What its records are linked by (`link-paths.ts`). */
+    readonly paths: Column;
+    /** 1 once a record of a person is made of it. */
+    readonly hasPerson: Column;
+  };
+  /** What roles say of an address and a practitioner. */
+  readonly links: {
+    /** Address and practitioner plus one. */
+    readonly table: PairTable;
+    readonly address: Column;
+    readonly organization: Column;
+    readonly location: Column;
+    /** Place of telephone and specialty in `texts`. */
+    readonly text: Column;
+    /** How much the role says that gave the other columns. */
+    readonly weight: Column;
+    /** The next link of the same practitioner. */
+    readonly next: Column;
+  };
+  readonly practitioners: { readonly table: IdTable; readonly firstLink: Column };
+  /** Organizations that are named; `text` is 0 until theirs is read, and stays so for those that are not to be used. */
+  readonly organizations: { readonly table: IdTable; readonly text: Column };
+  readonly locations: { readonly table: IdTable; readonly text: Column };
+}
+
+/** The scratch file is made in `folder`. */
+export function createStaging(folder: string, seed: HashSeed): Staging {
+  const texts = new TextStore(folder);
+  return {
+    texts,
+    endpoints: new IdTable(seed),
+    addressOfEndpoint: new Column(),
+    addresses: {
+      table: new IdTable(seed),
+      text: new Column('f64'),
+      line: new Column(),
+      managingOrganization: new Column(),
+      namingOrganization: new Column(),
+      namingLocation: new Column(),
+      paths: new Column(),
+      hasPerson: new Column(),
+    },
+    links: {
+      table: new PairTable(),
+      address: new Column(),
+      organization: new Column(),
+      location: new Column(),
+      text: new Column('f64'),
+      weight: new Column(),
+      next: new Column(),
+    },
+    practitioners: { table: new IdTable(seed), firstLink: new Column() },
+    organizations: { table: new IdTable(seed), text: new Column('f64') },
+    locations: { table: new IdTable(seed), text: new Column('f64') },
+    async close() {
+      texts.close();
+    },
+  };
+}
+
+/** The number that a reference is given among what is wanted, plus one; 0 for no reference. */
+export function wantId(table: IdTable, id: string): number {
+  return id === '' ? 0 : table.add(id) + 1;
+}

@@ -1,0 +1,85 @@
+import { foldText } from '../../../core/index.ts';
+import { textFields, type TextField } from '../../../lib/provider-record/index.ts';
+
+/** What several sources say of one record, put together. */
+export interface FilledRecord {
+  readonly line: string;
+  /** For each value of the line, which of the given lines it comes from; -1 for a blank one. Latitude and longitude come last. */
+  readonly origins: readonly number[];
+}
+
+const at = Object.fromEntries(textFields.map((field, index) => [field, index])) as Record<TextField, number>;
+const latitude = textFields.length;
+const longitude = latitude + 1;
+
+interface FieldGroup {
+  readonly values: readonly number[];
+  /** Values by which two sources must not differ if one is to complete the other. */
+  readonly decisive: readonly number[];
+}
+
+/**
+ * Values that belong together: half an address of one office, completed by half of another one's, would be the address of
+ * none. So a source completes a person's name or a place only if it does not contradict what is there.
+ */
+const groups: readonly FieldGroup[] = [
+  {
+    values: [at.firstName, at.middleName, at.lastName, at.suffix],
+    decisive: [at.firstName, at.lastName],
+  },
+  {
+    values: [at.street, at.city, at.state, at.zip, latitude, longitude],
+    decisive: [at.city, at.state, at.zip],
+  },
+  ...[at.organization, at.specialty, at.phone, at.excluded].map((value) => ({
+    values: [value],
+    decisive: [],
+  })),
+];
+
+/** The first line, with its blank values filled from the others, which come in order of precedence. */
+export function fillRecord(lines: readonly string[]): FilledRecord {
+  const values = (lines[0] ?? '').split('\t');
+  const origins = values.map((value) => (value === '' ? -1 : 0));
+  for (const [origin, line] of lines.entries()) {
+    if (origin === 0 || !origins.includes(-1)) continue;
+    const others = line.split('\t');
+    for (const group of groups)
+      if (!contradicts(group, values, others)) fillGroup(group, values, others, origins, origin);
+  }
+  return { line: values.join('\t'), origins };
+}
+
+function contradicts(
+  { decisive }: FieldGroup,
+  values: readonly string[],
+  others: readonly string[],
+): boolean {
+  return decisive.some((position) => {
+    const [value = '', other = ''] = [values[position], others[position]];
+    return value !== '' && other !== '' && comparable(position, value) !== comparable(position, other);
+  });
+}
+
+/** ZIP+4 is a place within the ZIP code. */
+function comparable(position: number, value: string): string {
+  return position === at.zip ? value.slice(0, 5) : foldText(value);
+}
+
+function fillGroup(
+  group: FieldGroup,
+  values: string[],
+  others: readonly string[],
+  origins: number[],
+  origin: number,
+): void {
+  for (const position of group.values) {
+    // A longitude goes with its latitude.
+    const leader = position === longitude ? latitude : position;
+    if (position === longitude ? origins[leader] !== origin : values[position] !== '') continue;
+    const other = others[position] ?? '';
+    if (other === '') continue;
+    values[position] = other;
+    origins[position] = origin;
+  }
+}

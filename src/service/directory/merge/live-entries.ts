@@ -1,0 +1,93 @@
+import { readKeys, readLines, type Block } from '../records/block.ts';
+import { KeyTable } from '../records/key-table.ts';
+import { textOf } from '../records/record-line.ts';
+import { readEntryKeys } from '../store/entry-keys.ts';
+import { readBlock } from '../store/generation.ts';
+import { hashAddress, type HashSeed } from '../store/provisioned.ts';
+import type { DirectoryDb } from '../store/state.ts';
+import type { LoadRow } from '../store/tables.ts';
+
+/**
+ * The entries of one block by their pairs. A pair is the hash of Direct address and NPI, by which the records of
+ * different sources are the same one; it is also the key, unless the file had its own keys.
+ */
+export interface PairBlock {
+  readonly load: LoadRow;
+  readonly sequence: number;
+  readonly entryCount: number;
+  /** Hash low, hash high, id, check sum, again and again. */
+  readonly keys: Uint32Array;
+  /** Hash low and high of an entry's pair, `pairStride` apart. */
+  readonly pairs: Uint32Array;
+  readonly pairStride: number;
+  /** The lines, if the pairs were made from them. */
+  readonly lines?: readonly string[];
+  /** 1 for each entry that newer loads of the chain replace, and for each removal. */
+  readonly skip?: Uint8Array;
+}
+
+/** The blocks of a load in their order. Reads keys only, unless records of the load have keys of their file. */
+export async function* readPairs(db: DirectoryDb, load: LoadRow, seed: HashSeed): AsyncGenerator<PairBlock> {
+  for await (const { sequence, keys } of readEntryKeys(db, load)) {
+    const entryCount = keys.length / 4;
+    const block = { load, sequence, entryCount, keys };
+    if (load.file_keys === 0) yield { ...block, pairs: keys, pairStride: 4 };
+    else yield { ...block, ...(await pairsOfLines(await readBlock(db, load.id, sequence), seed)) };
+  }
+}
+
+async function pairsOfLines(
+  block: Block,
+  seed: HashSeed,
+): Promise<Pick<PairBlock, 'lines' | 'pairs' | 'pairStride'>> {
+  const lines = readLines(block);
+  const keys = readKeys(block);
+  const pairs = new Uint32Array(lines.length * 2);
+  const hash = { low: 0, high: 0 };
+  for (const [entry, line] of lines.entries()) {
+    if (keys[entry * 4 + 2] === 0) continue;
+    hashAddress(textOf(line, 'directAddress'), textOf(line, 'npi'), seed, hash);
+    pairs[entry * 2] = hash.low;
+    pairs[entry * 2 + 1] = hash.high;
+  }
+  return { lines, pairs, pairStride: 2 };
+}
+
+/** The same for a whole generation, newest load first, with what does not count marked. */
+export async function* readLivePairs(
+  db: DirectoryDb,
+  chain: readonly LoadRow[],
+  seed: HashSeed,
+): AsyncGenerator<PairBlock> {
+  const replaced = new KeyTable();
+  for (const [depth, load] of chain.entries()) {
+    const remembers = depth < chain.length - 1;
+    for await (const block of readPairs(db, load, seed)) {
+      yield replaced.size === 0 && !remembers
+        ? block
+        : { ...block, skip: markReplaced(block, replaced, remembers) };
+    }
+  }
+}
+
+function markReplaced({ keys, entryCount }: PairBlock, replaced: KeyTable, remembers: boolean): Uint8Array {
+  const skip = new Uint8Array(entryCount);
+  for (let entry = 0; entry < entryCount; entry++) {
+    const low = keys[entry * 4] as number;
+    const high = keys[entry * 4 + 1] as number;
+    const isReplaced = replaced.find(low, high) >= 0;
+    if (isReplaced || keys[entry * 4 + 2] === 0) skip[entry] = 1;
+    if (!isReplaced && remembers) replaced.add(low, high, 1, 0, true);
+  }
+  return skip;
+}
+
+/** True for an entry that counts. */
+export function isLive({ skip, keys }: Pick<PairBlock, 'skip' | 'keys'>, entry: number): boolean {
+  return skip === undefined ? keys[entry * 4 + 2] !== 0 : skip[entry] === 0;
+}
+
+/** The lines of a block that was read by its pairs. */
+export async function linesOf(db: DirectoryDb, block: PairBlock): Promise<readonly string[]> {
+  return block.lines ?? readLines(await readBlock(db, block.load.id, block.sequence));
+}

@@ -1,0 +1,191 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { HashSeed } from '../store/provisioned.ts';
+import type { SourceChain } from '../store/sources.ts';
+import type { DirectoryDb } from '../store/state.ts';
+import type { SourceRow } from '../store/tables.ts';
+import { fillRecord } from './fill-record.ts';
+import { LineStore } from './line-store.ts';
+import { isLive, linesOf, readLivePairs, type PairBlock } from './live-entries.ts';
+import type { MergeSink } from './merge-writer.ts';
+import { firstRank, PairTable } from './pair-table.ts';
+import { maskOf } from './source-masks.ts';
+
+export interface MergeAllRequest {
+  readonly db: DirectoryDb;
+  /** In order of precedence. */
+  readonly sources: readonly SourceChain[];
+  readonly seed: HashSeed;
+  readonly sink: MergeSink;
+  /** Leaves out what the other sources say: every record of theirs, and every value. Ids stay those of the whole merge. */
+  readonly isShown?: (source: SourceRow) => boolean;
+  /** Lines of overridden records in memory at once, about 200 bytes each; with more of them the sources are read several times. */
+  readonly linesAtOnce?: number;
+}
+
+const defaultLinesAtOnce = 500_000;
+
+/**
+ * Merges whole sources: for each pair of Direct address and NPI the records of the first source that has it, filled from the
+ * others. Pairs that only the largest source has are not kept in memory, and are passed on as they are.
+ */
+export async function mergeAll(request: MergeAllRequest): Promise<void> {
+  const { db, sources, seed, isShown = () => true } = request;
+  const pairs = await findPairs(db, sources, seed);
+  const shownRanks = sources.reduce(
+    (ranks, { source }, rank) => (isShown(source) ? ranks | (1 << rank) : ranks),
+    0,
+  );
+  const parts = Math.max(1, Math.ceil(pairs.countOverlaps() / (request.linesAtOnce ?? defaultLinesAtOnce)));
+  for (let part = 0; part < parts; part++) {
+    const merge = new PartialMerge(request, pairs, shownRanks, { part, parts });
+    for (let rank = sources.length - 1; rank >= 0; rank--) await merge.keepOverridden(rank);
+    for (let rank = 0; rank < sources.length; rank++) await merge.passOn(rank);
+    merge.forget();
+  }
+}
+
+/** The pairs of all sources but the largest, with the ranks that have them. */
+async function findPairs(
+  db: DirectoryDb,
+  sources: readonly SourceChain[],
+  seed: HashSeed,
+): Promise<PairTable> {
+  const counts = sources.map(({ chain }) => chain[0]?.record_count ?? 0);
+  const largest = counts.indexOf(Math.max(...counts));
+  const table = new PairTable(counts.reduce((sum, count, rank) => (rank === largest ? sum : sum + count), 0));
+  for (const [rank, { chain }] of sources.entries()) {
+    if (rank === largest) continue;
+    for await (const block of readLivePairs(db, chain, seed))
+      forEachLive(block, (low, high, id) => table.add(low, high, rank, id));
+  }
+  for await (const block of readLivePairs(db, sources[largest]?.chain ?? [], seed))
+    forEachLive(block, (low, high, id) => {
+      const slot = table.find(low, high);
+      if (slot >= 0) table.addTo(slot, largest, id);
+    });
+  return table;
+}
+
+function forEachLive(
+  block: PairBlock,
+  visit: (low: number, high: number, id: number, entry: number) => void,
+): void {
+  const { keys, pairs, pairStride, entryCount } = block;
+  for (let entry = 0; entry < entryCount; entry++) {
+    if (!isLive(block, entry)) continue;
+    const at = entry * pairStride;
+    visit(pairs[at] as number, pairs[at + 1] as number, keys[entry * 4 + 2] as number, entry);
+  }
+}
+
+/** The merge of one part of all pairs, so that what is kept in memory is bounded. */
+class PartialMerge {
+  readonly #request: MergeAllRequest;
+  readonly #pairs: PairTable;
+  readonly #shownRanks: number;
+  readonly #share: { readonly part: number; readonly parts: number };
+  readonly #kept = new LineStore();
+  readonly #noted: number[] = [];
+
+  constructor(
+    request: MergeAllRequest,
+    pairs: PairTable,
+    shownRanks: number,
+    share: { readonly part: number; readonly parts: number },
+  ) {
+    this.#request = request;
+    this.#pairs = pairs;
+    this.#shownRanks = shownRanks;
+    this.#share = share;
+  }
+
+  /** Keeps the lines of a source that fill records of sources before it. Sources come in reverse order, the last one first. */
+  async keepOverridden(rank: number): Promise<void> {
+    for await (const [block, wanted] of this.#blocksWith(
+      rank,
+      (slot) => slot >= 0 && !this.#isFirst(slot, rank),
+    )) {
+      const lines = await linesOf(this.#request.db, block);
+      for (const { entry, slot } of wanted)
+        this.#keep(slot, rank, block.keys[entry * 4 + 2] as number, lines[entry] ?? '');
+      await nextTurn();
+    }
+  }
+
+  /** Of several records of one source the oldest one fills. */
+  #keep(slot: number, rank: number, id: number, line: string): void {
+    const head = this.#pairs.noteAt(slot);
+    const isSameSource = head !== 0 && this.#kept.rankOf(head) === rank;
+    if (isSameSource && this.#kept.idOf(head) < id) return;
+    if (head === 0) this.#noted.push(slot);
+    const next = isSameSource ? this.#kept.nextOf(head) : head;
+    this.#pairs.setNoteAt(slot, this.#kept.add({ line, rank, id, next }));
+  }
+
+  /** Passes on the records for which a source takes precedence. */
+  async passOn(rank: number): Promise<void> {
+    const { db, sink } = this.#request;
+    const isWanted = (slot: number): boolean =>
+      slot >= 0 ? this.#isFirst(slot, rank) : this.#share.part === 0 && this.#isShown(rank);
+    for await (const [block, wanted] of this.#blocksWith(rank, isWanted)) {
+      const lines = await linesOf(db, block);
+      for (const { entry, slot } of wanted) this.#passOnEntry(block, rank, entry, slot, lines[entry] ?? '');
+      await sink.settle();
+      await nextTurn();
+    }
+  }
+
+  #passOnEntry({ keys }: PairBlock, rank: number, entry: number, slot: number, own: string): void {
+    const { sink, sources } = this.#request;
+    const [low, high] = [keys[entry * 4] as number, keys[entry * 4 + 1] as number];
+    const ownId = keys[entry * 4 + 2] as number;
+    const bitOf = (one: number): number => maskOf((sources[one] as SourceChain).source.bit);
+    if (slot < 0) {
+      sink.add({ low, high, id: ownId, line: own, mask: bitOf(rank) });
+      return;
+    }
+    const id = this.#pairs.hasSeveralAt(slot, rank) ? ownId : this.#pairs.lowestIdAt(slot);
+    const lines = [own];
+    const ranks = [rank];
+    for (let kept = this.#pairs.noteAt(slot); kept !== 0; kept = this.#kept.nextOf(kept)) {
+      lines.push(this.#kept.lineOf(kept));
+      ranks.push(this.#kept.rankOf(kept));
+    }
+    const { line, origins } = fillRecord(lines);
+    let mask = bitOf(rank);
+    for (const origin of origins) if (origin > 0) mask = (mask | bitOf(ranks[origin] as number)) >>> 0;
+    sink.add({ low, high, id, line, mask });
+  }
+
+  forget(): void {
+    for (const slot of this.#noted) this.#pairs.setNoteAt(slot, 0);
+  }
+
+  #isShown(rank: number): boolean {
+    return (this.#shownRanks & (1 << rank)) !== 0;
+  }
+
+  #isFirst(slot: number, rank: number): boolean {
+    const ranks = this.#pairs.ranksAt(slot) & this.#shownRanks;
+    return ranks !== 0 && firstRank(ranks) === rank;
+  }
+
+  /** Blocks of a source with entries of this part that are wanted; `slot` is -1 for a pair that no other source has. */
+  async *#blocksWith(
+    rank: number,
+    isWanted: (slot: number) => boolean,
+  ): AsyncGenerator<readonly [PairBlock, readonly { readonly entry: number; readonly slot: number }[]]> {
+    const { db, sources, seed } = this.#request;
+    if (!this.#isShown(rank)) return;
+    const { part, parts } = this.#share;
+    for await (const block of readLivePairs(db, sources[rank]?.chain ?? [], seed)) {
+      const wanted: { entry: number; slot: number }[] = [];
+      forEachLive(block, (low, high, _, entry) => {
+        const slot = this.#pairs.find(low, high);
+        if (slot >= 0 && high % parts !== part) return;
+        if (isWanted(slot)) wanted.push({ entry, slot });
+      });
+      if (wanted.length > 0) yield [block, wanted];
+    }
+  }
+}

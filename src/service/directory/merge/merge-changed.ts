@@ -1,0 +1,175 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { readLines } from '../records/block.ts';
+import type { KeyTable } from '../records/key-table.ts';
+import type { HashSeed } from '../store/provisioned.ts';
+import type { SourceChain } from '../store/sources.ts';
+import type { DirectoryDb } from '../store/state.ts';
+import type { LoadRow } from '../store/tables.ts';
+import { fillRecord } from './fill-record.ts';
+import { isLive, readLivePairs } from './live-entries.ts';
+import type { MergedEntry, MergeSink } from './merge-writer.ts';
+import { maskOf, unpackMasks } from './source-masks.ts';
+
+export interface MergeChangedRequest {
+  readonly db: DirectoryDb;
+  /** In order of precedence, as they will be. */
+  readonly sources: readonly SourceChain[];
+  /** The merge that is changed, or a source's own generation: newest load first. */
+  readonly base: readonly LoadRow[];
+  /** The pairs that may differ from the base, as keys. */
+  readonly pairs: KeyTable;
+  readonly seed: HashSeed;
+  readonly sink: MergeSink;
+}
+
+/** Records that the base gains, less those that it loses. */
+export interface MergedChanges {
+  readonly gained: number;
+}
+
+/** An entry that has one of the pairs, with its record. */
+export interface FoundEntry {
+  /** Place in the order of the sources, or -1 in the base. */
+  readonly rank: number;
+  readonly low: number;
+  readonly high: number;
+  readonly id: number;
+  line: string;
+  mask: number;
+}
+
+/** What the sources say of one pair now, and what the base says of it. */
+export interface PairGroup {
+  readonly said: FoundEntry[];
+  readonly shown: FoundEntry[];
+}
+
+const baseRank = -1;
+
+/** Merges some pairs anew and passes on what differs from the base: of the sources nothing but keys and blocks that hold one of the pairs is read. */
+export async function mergeChanged(request: MergeChangedRequest): Promise<MergedChanges> {
+  return passOnChanges(request, await findGroups(request));
+}
+
+/** What the sources, and a base if there is one, say of some pairs, in the order of the pairs' ids. */
+export async function findGroups(request: Omit<MergeChangedRequest, 'sink'>): Promise<readonly PairGroup[]> {
+  const groups: PairGroup[] = Array.from({ length: request.pairs.size }, () => ({ said: [], shown: [] }));
+  const bits = new Map(request.sources.map(({ source }) => [source.name, source.bit]));
+  for (const [rank, { chain }] of request.sources.entries())
+    await findEntries(request, chain, rank, groups, bits);
+  await findEntries(request, request.base, baseRank, groups, bits);
+  return groups;
+}
+
+async function findEntries(
+  { db, pairs: wanted, seed }: Pick<MergeChangedRequest, 'db' | 'pairs' | 'seed'>,
+  chain: readonly LoadRow[],
+  rank: number,
+  groups: readonly PairGroup[],
+  bits: ReadonlyMap<string, number>,
+): Promise<void> {
+  for await (const block of readLivePairs(db, chain, seed)) {
+    const found: [number, FoundEntry][] = [];
+    const { keys, pairs, pairStride, entryCount } = block;
+    for (let entry = 0; entry < entryCount; entry++) {
+      const slot = wanted.find(pairs[entry * pairStride] as number, pairs[entry * pairStride + 1] as number);
+      if (slot < 0 || !isLive(block, entry)) continue;
+      const at = entry * 4;
+      const [low, high, id] = [keys[at] as number, keys[at + 1] as number, keys[at + 2] as number];
+      const one: FoundEntry = { rank, low, high, id, line: '', mask: 0 };
+      const group = groups[wanted.idAt(slot) - 1] as PairGroup;
+      (rank === baseRank ? group.shown : group.said).push(one);
+      found.push([entry, one]);
+    }
+    if (found.length > 0) await readFound(db, block.load, block.sequence, found, bits);
+  }
+}
+
+async function readFound(
+  db: DirectoryDb,
+  load: LoadRow,
+  sequence: number,
+  found: readonly (readonly [number, FoundEntry])[],
+  bits: ReadonlyMap<string, number>,
+): Promise<void> {
+  const row = await db
+    .selectFrom('directory_block')
+    .select(['records', 'sources'])
+    .where('load_id', '=', load.id)
+    .where('sequence', '=', sequence)
+    .executeTakeFirstOrThrow();
+  const lines = readLines(row);
+  const masks = row.sources === null ? undefined : unpackMasks(row.sources);
+  // A source that is no more has no bit; its records differ from any others.
+  const ownMask = bits.has(load.source_name) ? maskOf(bits.get(load.source_name) as number) : 0;
+  for (const [entry, one] of found) {
+    // A line cut out of the block's text would keep all of it in memory.
+    one.line = Buffer.from(lines[entry] ?? '').toString();
+    one.mask = masks?.[entry] ?? ownMask;
+  }
+  await nextTurn();
+}
+
+/** Keys of the base that the merge does not have any more are removed, unless another pair has them now. */
+async function passOnChanges(
+  { sink, sources }: MergeChangedRequest,
+  groups: readonly PairGroup[],
+): Promise<MergedChanges> {
+  const bits = sources.map(({ source }) => source.bit);
+  const shown = new Map<string, FoundEntry>();
+  for (const group of groups) for (const one of group.shown) shown.set(keyOf(one), one);
+  let gained = -shown.size;
+  let sinceSettled = 0;
+  const add = async (entry: MergedEntry): Promise<void> => {
+    sink.add(entry);
+    if (++sinceSettled % 1024 !== 0) return;
+    await sink.settle();
+    await nextTurn();
+  };
+  for (const { said } of groups) {
+    for (const entry of mergePair(said, bits)) {
+      const key = keyOf(entry);
+      const old = shown.get(key);
+      shown.delete(key);
+      gained++;
+      if (old?.line !== entry.line || old.id !== entry.id || old.mask !== entry.mask) await add(entry);
+    }
+  }
+  for (const { low, high } of shown.values()) await add({ low, high, id: 0, line: '', mask: 0 });
+  return { gained };
+}
+
+function keyOf({ low, high }: Pick<MergedEntry, 'low' | 'high'>): string {
+  return `${low} ${high}`;
+}
+
+/** A merged record, with what each of its values comes from. */
+export interface MergedRecord extends MergedEntry {
+  /** The source of each value of the line by its place in the order, -1 for a blank value. */
+  readonly origins: readonly number[];
+}
+
+/** The records of the first source, filled from the oldest record of each other one. `bits` are those of all sources. */
+export function mergePair(said: readonly FoundEntry[], bits: readonly number[]): MergedRecord[] {
+  const inOrder = said.toSorted((a, b) => a.rank - b.rank || a.id - b.id);
+  const first = inOrder.filter(({ rank }) => rank === inOrder[0]?.rank);
+  const others = inOrder
+    .slice(first.length)
+    .filter(({ rank }, index, all) => index === 0 || rank !== all[index - 1]?.rank);
+  const lowestId = Math.min(...said.map(({ id }) => id));
+  return first.map((own) => {
+    const { line, origins } = fillRecord([own.line, ...others.map((other) => other.line)]);
+    const ranks = [own.rank, ...others.map(({ rank }) => rank)];
+    let mask = maskOf(bits[own.rank] as number);
+    for (const origin of origins)
+      if (origin > 0) mask = (mask | maskOf(bits[ranks[origin] as number] as number)) >>> 0;
+    return {
+      low: own.low,
+      high: own.high,
+      id: first.length > 1 ? own.id : lowestId,
+      line,
+      mask,
+      origins: origins.map((origin) => ranks[origin] ?? -1),
+    };
+  });
+}

@@ -1,0 +1,192 @@
+import type { Clock } from '../../../core/index.ts';
+import type { Storage } from '../../../platform/index.ts';
+import { maxChainLength } from '../limits.ts';
+import { removeBlocks } from '../store/clear-loads.ts';
+import { countEntries } from '../store/generation.ts';
+import { seedOf, type HashSeed } from '../store/provisioned.ts';
+import type { SourceChain, ToServe } from '../store/sources.ts';
+import { lockState, updateState, type DirectoryDb } from '../store/state.ts';
+import type { DirectoryTables, LoadRow } from '../store/tables.ts';
+import { compareSources, countChangedEntries, findAllPairs, findChangedPairs } from './find-changed-pairs.ts';
+import { mergeAll } from './merge-all.ts';
+import { mergeChanged } from './merge-changed.ts';
+import { MergeWriter } from './merge-writer.ts';
+import type { KeyTable } from '../records/key-table.ts';
+
+/** What a merge works with. */
+export interface MergeContext {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  /** Pairs that are merged anew one by one; above, everything is. Tests lower it. */
+  readonly pairsMergedSingly?: number;
+}
+
+/** The directory before a change of its sources. */
+export interface ServedBefore {
+  /** In order of precedence. */
+  readonly sources: readonly SourceChain[];
+  /** What is served, newest load first; empty if nothing is. */
+  readonly served: readonly LoadRow[];
+  readonly secret: Uint8Array;
+}
+
+/** Pairs that are merged anew one by one, each of some kilobytes of memory. */
+const defaultPairsMergedSingly = 200_000;
+
+/**
+ * Finds what is to be served when the sources are as given (Decision 0025): a source's own generation if no other one has
+ * records, else a merge, whose blocks are stored before this is fulfilled. A merge is a load like any other, a small one if
+ * few records differ from the merge before or from one of the sources. Only under the lock of `loadAlone`.
+ */
+export async function mergeSources(
+  context: MergeContext,
+  before: ServedBefore,
+  after: readonly SourceChain[],
+): Promise<ToServe> {
+  const filled = after.filter(({ chain }) => (chain[0]?.record_count ?? 0) > 0);
+  if (filled.length <= 1) {
+    const only = filled[0] ?? after.find(({ chain }) => chain.length > 0);
+    return { chain: only?.chain ?? [], entryCount: 0 };
+  }
+  const plan = await planMerge(context, before, filled);
+  const row = await beginMerge(context, filled);
+  try {
+    return await runMerge(context, plan, row, filled, seedOf(before.secret));
+  } catch (error) {
+    await giveUpMerge(context.storage, row.id);
+    throw error;
+  }
+}
+
+/** What a merge changes; nothing if it begins with nothing. */
+interface MergePlan {
+  readonly base: readonly LoadRow[];
+  readonly findPairs: (db: DirectoryDb, seed: HashSeed) => Promise<KeyTable>;
+}
+
+/** The base from which the fewest pairs have to be looked at: the merge before, or one of the sources. */
+async function planMerge(
+  { storage, pairsMergedSingly = defaultPairsMergedSingly }: MergeContext,
+  before: ServedBefore,
+  sources: readonly SourceChain[],
+): Promise<MergePlan | undefined> {
+  const db = storage.tables<DirectoryTables>();
+  const counts = await Promise.all(sources.map(({ chain }) => countEntries(db, chain)));
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const differences = compareSources(before.sources, sources);
+  const plans = sources.map(({ chain }, rank) => ({
+    base: chain,
+    count: total - (counts[rank] ?? 0),
+    findPairs: (tables: DirectoryDb, seed: HashSeed) =>
+      findAllPairs(
+        tables,
+        sources.flatMap((source, other) => (other === rank ? [] : source.chain)),
+        seed,
+      ),
+  }));
+  if (isMergeOf(before) && isInSameOrder(before.sources, sources)) {
+    plans.unshift({
+      base: before.served,
+      count: await countChangedEntries(db, differences),
+      findPairs: (tables, seed) => findChangedPairs(tables, differences, seed),
+    });
+  }
+  const [best] = plans.toSorted((a, b) => a.count - b.count);
+  if (best === undefined || best.count > pairsMergedSingly || best.base.length >= maxChainLength)
+    return undefined;
+  const older = await countEntries(db, best.base.slice(0, -1));
+  return (older + best.count) * 2 > (best.base[0]?.record_count ?? 0) ? undefined : best;
+}
+
+/** Whether what is served holds what all sources said, and not one load that the version before has made active among several sources. */
+function isMergeOf({ served, sources }: ServedBefore): boolean {
+  const filled = sources.filter(({ chain }) => (chain[0]?.record_count ?? 0) > 0);
+  return served[0]?.kind === 'merged' || (served.length > 0 && filled.length <= 1);
+}
+
+/** Whether of any two sources that were there the same one takes precedence. */
+function isInSameOrder(before: readonly SourceChain[], after: readonly SourceChain[]): boolean {
+  const names = (chains: readonly SourceChain[], among: readonly SourceChain[]): string =>
+    chains
+      .map(({ source }) => source.name)
+      .filter((name) => among.some(({ source }) => source.name === name))
+      .join(' ');
+  return names(before, after) === names(after, before);
+}
+
+async function beginMerge(
+  { storage, clock }: MergeContext,
+  sources: readonly SourceChain[],
+): Promise<LoadRow> {
+  const now = clock.now().getTime();
+  const merged = sources.map(({ source }) => source.name).join(', ');
+  return storage.transaction(async (tx: DirectoryDb) => {
+    const { next_load_id: id } = await lockState(storage, tx);
+    await updateState(tx, { next_load_id: id + 1 });
+    const row: LoadRow = {
+      id,
+      parent_id: null,
+      previous_id: null,
+      kind: 'merged',
+      format: 'merge',
+      source: merged,
+      state: 'merging',
+      record_count: 0,
+      block_count: 0,
+      report: '{}',
+      started_at: now,
+      heartbeat_at: now,
+      finished_at: null,
+      source_name: '',
+      file_keys: sources.some(({ chain }) => chain.some(({ file_keys: keys }) => keys !== 0)) ? 1 : 0,
+    };
+    await tx.insertInto('directory_load').values(row).execute();
+    return row;
+  });
+}
+
+async function runMerge(
+  { storage, clock }: MergeContext,
+  plan: MergePlan | undefined,
+  row: LoadRow,
+  sources: readonly SourceChain[],
+  seed: HashSeed,
+): Promise<ToServe> {
+  const db = storage.tables<DirectoryTables>();
+  const sink = new MergeWriter(storage, clock, row.id, seed);
+  if (plan === undefined) {
+    await mergeAll({ db, sources, seed, sink });
+    await sink.flush();
+    return servedMerge({ ...row, record_count: sink.entryCount, block_count: sink.blockCount }, [], sink);
+  }
+  const { base } = plan;
+  const pairs = await plan.findPairs(db, seed);
+  const { gained } = await mergeChanged({ db, sources, base, pairs, seed, sink });
+  await sink.flush();
+  if (sink.entryCount === 0) {
+    await giveUpMerge(storage, row.id);
+    return { chain: base, entryCount: 0 };
+  }
+  const recordCount = (base[0]?.record_count ?? 0) + gained;
+  const parentId = base[0]?.id ?? null;
+  return servedMerge(
+    { ...row, parent_id: parentId, record_count: recordCount, block_count: sink.blockCount },
+    base,
+    sink,
+  );
+}
+
+function servedMerge(merge: LoadRow, base: readonly LoadRow[], { entryCount }: MergeWriter): ToServe {
+  return { chain: [merge, ...base], entryCount, merge };
+}
+
+/** Removes a merge that is not activated. */
+export async function giveUpMerge(storage: Storage, loadId: number): Promise<void> {
+  const result = await storage
+    .tables<DirectoryTables>()
+    .deleteFrom('directory_load')
+    .where('id', '=', loadId)
+    .where('state', '=', 'merging')
+    .executeTakeFirst();
+  if (result.numDeletedRows === 1n) await removeBlocks(storage, loadId);
+}

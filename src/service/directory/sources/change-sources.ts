@@ -1,0 +1,204 @@
+import { DirectoryError } from '../errors.ts';
+import { indexServed } from '../load/index-served.ts';
+import { giveUpMerge, mergeSources, type MergeContext } from '../merge/merge-sources.ts';
+import { retireGenerations } from '../store/clear-loads.ts';
+import { clearDeadLoads, loadAlone } from '../store/load-lock.ts';
+import { activateMerge, refuseIfChanged, type ActivationContext } from '../store/loads.ts';
+import {
+  getSource,
+  listSources,
+  lockSources,
+  readChains,
+  serve,
+  setActive,
+  storeSources,
+  type SourceChain,
+} from '../store/sources.ts';
+import {
+  findLoad,
+  findPreviousLoad,
+  loadState,
+  lockState,
+  readChain,
+  type DirectoryDb,
+} from '../store/state.ts';
+import type { DirectoryTables, ExportRight, LoadRow, SourceRow } from '../store/tables.ts';
+import type { AuditEvent } from '../../audit/index.ts';
+
+/** What a change of the sources works with. */
+export interface SourceContext extends ActivationContext, MergeContext {
+  /** The node's folder for snapshots of the index. */
+  readonly snapshotDir: string;
+  readonly changesBeforeRebuild?: number;
+}
+
+/**
+ * Goes back to a source's generation before its active one; without a name, of the only source. Throws
+ * DIRECTORY_NOTHING_TO_ROLL_BACK.
+ */
+export async function rollBack(context: SourceContext, name?: string): Promise<LoadRow> {
+  await loadState(context.storage);
+  const done = await rollBackAlone(context, name);
+  if (done !== undefined) return done;
+  let target: LoadRow | undefined;
+  await changeSources(context, async (db, sources) => {
+    const { source } = chainOfSource(sources, name);
+    target = await findTarget(db, source);
+    const chain = await readChain(db, target.id);
+    return {
+      after: sources.map((one) => (one.source.name === source.name ? { source, chain } : one)),
+      event: rolledBack(source, target),
+    };
+  });
+  return target as LoadRow;
+}
+
+/** Without another source there is nothing to merge, and a rollback is one transaction, even while a load runs. */
+function rollBackAlone(
+  { storage, audit }: SourceContext,
+  name: string | undefined,
+): Promise<LoadRow | undefined> {
+  return storage.transaction(async (tx: DirectoryDb) => {
+    const state = await lockState(storage, tx);
+    const sources = await lockSources(tx, state);
+    const [only, ...others] = sources.filter((source) => source.active_load_id !== null);
+    if (others.length > 0) return undefined;
+    const source = name === undefined ? only : getSource(sources, name);
+    if (source === undefined) throw nothingToRollBack();
+    const previous = await findTarget(tx, source);
+    await setActive(tx, source.name, previous.id);
+    await serve(tx, state, previous.id);
+    await audit.recordIn(tx, rolledBack(source, previous));
+    return previous;
+  });
+}
+
+async function findTarget(db: DirectoryDb, source: SourceRow): Promise<LoadRow> {
+  const active = source.active_load_id === null ? undefined : await findLoad(db, source.active_load_id);
+  const previous = await findPreviousLoad(db, active);
+  if (previous?.state === 'ready') return previous;
+  throw nothingToRollBack();
+}
+
+function nothingToRollBack(): DirectoryError {
+  return new DirectoryError('DIRECTORY_NOTHING_TO_ROLL_BACK', 'No earlier generation to roll back to');
+}
+
+function rolledBack(source: SourceRow, to: LoadRow): AuditEvent {
+  const objects = { sourceName: source.name, from: source.active_load_id ?? 0, to: to.id };
+  return { action: 'directory.rollback', actor: 'operator', outcome: 'ok', objects };
+}
+
+/** Removes a source with all its generations; what it had overridden is served again. Throws DIRECTORY_SOURCE_UNKNOWN. */
+export async function removeSource(context: SourceContext, name: string): Promise<void> {
+  await changeSources(context, async (_, sources) => {
+    const { source } = chainOfSource(sources, name);
+    return {
+      after: sources.filter((one) => one.source.name !== source.name),
+      event: changed('remove', { sourceName: name }),
+    };
+  });
+}
+
+/** The named sources take precedence in this order, the others after them as before. Throws DIRECTORY_SOURCE_UNKNOWN. */
+export async function orderSources(context: SourceContext, names: readonly string[]): Promise<void> {
+  await changeSources(context, async (_, sources) => {
+    const first = [...new Set(names)].map((name) => chainOfSource(sources, name));
+    const others = sources.filter(({ source }) => !names.includes(source.name));
+    const after = [...first, ...others];
+    const order = after.map(({ source }) => source.name).join(' ');
+    return { after, event: changed('order', { order }) };
+  });
+}
+
+/** Opens or closes a source to exports; nothing is merged for it. Throws DIRECTORY_SOURCE_UNKNOWN. */
+export async function setExportRight(
+  { storage, audit }: Omit<ActivationContext, 'clock'>,
+  name: string,
+  right: ExportRight,
+): Promise<void> {
+  await loadState(storage);
+  await storage.transaction(async (tx: DirectoryDb) => {
+    getSource(await lockSources(tx, await lockState(storage, tx)), name);
+    await tx.updateTable('directory_source').set({ export_right: right }).where('name', '=', name).execute();
+    await audit.recordIn(tx, changed('export', { sourceName: name, right }));
+  });
+}
+
+/** The audit event of a change of a source. */
+export function changed(what: string, objects: AuditEvent['objects']): AuditEvent {
+  return {
+    action: `directory.source-${what}`,
+    actor: 'operator',
+    outcome: 'ok',
+    ...(objects && { objects }),
+  };
+}
+
+function chainOfSource(sources: readonly SourceChain[], name: string | undefined): SourceChain {
+  const rows = sources.map(({ source }) => source);
+  if (name === undefined) {
+    const names = rows.map((row) => row.name).join(', ');
+    throw new DirectoryError('DIRECTORY_SOURCE_INVALID', `Name the source: ${names}`);
+  }
+  const { name: found } = getSource(rows, name);
+  return sources.find(({ source }) => source.name === found) as SourceChain;
+}
+
+interface PlannedChange {
+  /** The sources as they will be, in order of precedence. */
+  readonly after: readonly SourceChain[];
+  readonly event: AuditEvent;
+}
+
+type ChangePlan = (db: DirectoryDb, sources: readonly SourceChain[]) => Promise<PlannedChange>;
+
+/** Changes the sources and what is served together, all or nothing, while no load runs. Throws DIRECTORY_LOAD_RUNNING. */
+async function changeSources(context: SourceContext, plan: ChangePlan): Promise<void> {
+  const { storage, clock } = context;
+  await loadState(storage);
+  await loadAlone(context, async () => {
+    await clearDeadLoads(storage, clock);
+    const before = await storage.transaction(async (tx: DirectoryDb) => {
+      const state = await lockState(storage, tx);
+      const sources = await readChains(tx, await lockSources(tx, state));
+      const served = state.active_load_id === null ? [] : await readChain(tx, state.active_load_id);
+      return { sources, served, revision: state.revision, secret: state.secret };
+    });
+    const { after, event } = await plan(storage.tables<DirectoryTables>(), before.sources);
+    const toServe = await mergeSources(context, before, after);
+    try {
+      if (toServe.merge !== undefined) await indexServed(context, toServe, before);
+      await activate(context, before.served, after, toServe, event);
+    } catch (error) {
+      if (toServe.merge !== undefined) await giveUpMerge(storage, toServe.merge.id);
+      throw error;
+    }
+  });
+  await retireGenerations(storage);
+}
+
+async function activate(
+  { storage, clock, audit }: SourceContext,
+  served: readonly LoadRow[],
+  after: readonly SourceChain[],
+  toServe: Awaited<ReturnType<typeof mergeSources>>,
+  event: AuditEvent,
+): Promise<void> {
+  await storage.transaction(async (tx: DirectoryDb) => {
+    const state = await lockState(storage, tx);
+    refuseIfChanged(state, served);
+    // Rights and schedules may have changed meanwhile; generations and order have not.
+    const rows = new Map((await listSources(tx)).map((row) => [row.name, row]));
+    await storeSources(
+      tx,
+      after.map(({ source, chain }) => ({
+        ...(rows.get(source.name) ?? source),
+        active_load_id: chain[0]?.id ?? null,
+      })),
+    );
+    await activateMerge(tx, clock, toServe.merge);
+    await serve(tx, state, toServe.chain[0]?.id ?? null);
+    await audit.recordIn(tx, event);
+  });
+}

@@ -1,0 +1,159 @@
+import { stat } from 'node:fs/promises';
+import { errorCode, errorText, type Closable } from '../../../core/index.ts';
+import type { ImportContext } from '../load/context.ts';
+import { importDirectory } from '../load/import-directory.ts';
+import { openInput } from '../load/open-input.ts';
+import type { ActivationContext } from '../store/loads.ts';
+import { findSources, insertSource, lockSources, planSource, storeSources } from '../store/sources.ts';
+import { loadState, lockState, type DirectoryDb } from '../store/state.ts';
+import type { DirectoryTables, SourceRow } from '../store/tables.ts';
+import { changed } from './change-sources.ts';
+
+/** A file that becomes a source's next generation whenever it changes. */
+export interface SourceSchedule {
+  /** On the machine of each node that may load it. */
+  readonly path: string;
+  readonly everyMs: number;
+}
+
+/** A file that changed less than this ago may still be being written. */
+const settledAfterMs = 60_000;
+
+/** Sets or, without a schedule, ends the schedule of a source, which is made if it is not there. Throws DIRECTORY_SOURCE_INVALID. */
+export async function scheduleSource(
+  { storage, clock, audit }: ActivationContext,
+  name: string,
+  schedule: SourceSchedule | undefined,
+): Promise<void> {
+  await loadState(storage);
+  await storage.transaction(async (tx: DirectoryDb) => {
+    const sources = await lockSources(tx, await lockState(storage, tx));
+    const source =
+      sources.find((one) => one.name === name) ?? planSource(sources, name, clock.now().getTime());
+    const row: SourceRow = {
+      ...source,
+      schedule_path: schedule?.path ?? null,
+      schedule_every_ms: schedule?.everyMs ?? null,
+      schedule_checked_at: 0,
+      schedule_seen: '',
+      schedule_failure: '',
+    };
+    await storeSources(tx, insertSource(sources, row));
+    const every = schedule === undefined ? {} : { everyMs: schedule.everyMs };
+    await audit.recordIn(tx, changed('schedule', { sourceName: name, ...every }));
+  });
+}
+
+/** What the scheduled loads work with. */
+export interface ScheduleContext extends ImportContext {
+  /** Youngest file that is loaded; tests lower it. */
+  readonly settledAfterMs?: number;
+  /** Ends a load that is under way, which is then abandoned. */
+  readonly signal?: AbortSignal;
+}
+
+/** Looks for scheduled loads in intervals; `onLoaded` hears when there was one. */
+export function followSchedules(
+  context: Omit<ScheduleContext, 'signal'>,
+  everyMs: number,
+  onLoaded: () => void,
+): Closable {
+  const closing = new AbortController();
+  let running: Promise<void> | undefined;
+  async function look(): Promise<void> {
+    try {
+      const loaded = await runSchedules({ ...context, signal: closing.signal });
+      if (loaded.length > 0) onLoaded();
+    } catch (error) {
+      const fields = { code: errorCode(error), reason: errorText(error) };
+      if (!closing.signal.aborted)
+        context.log.error(fields, 'scheduled directory loads could not be looked for');
+    }
+  }
+  const timer = setInterval(() => {
+    running ??= look().finally(() => {
+      running = undefined;
+    });
+  }, everyMs);
+  timer.unref();
+  return {
+    async close() {
+      clearInterval(timer);
+      closing.abort();
+      await running;
+    },
+  };
+}
+
+/**
+ * Loads the files of sources that are due and have changed, on one node at a time. A node that does not have the file leaves
+ * it to the others. Returns the names of the sources that were loaded.
+ */
+export async function runSchedules(context: ScheduleContext): Promise<readonly string[]> {
+  const { storage } = context;
+  const alone = await storage.tryAlone('directory-schedule', async () => {
+    const loaded: string[] = [];
+    const sources = await findSources(storage.tables<DirectoryTables>(), await loadState(storage));
+    for (const source of sources.filter((one) => isDue(context, one)))
+      if (await loadIfChanged(context, source)) loaded.push(source.name);
+    return loaded;
+  });
+  return alone?.result ?? [];
+}
+
+function isDue({ clock }: ScheduleContext, source: SourceRow): boolean {
+  const { schedule_every_ms: everyMs, schedule_checked_at: checkedAt } = source;
+  return everyMs !== null && clock.now().getTime() - checkedAt >= everyMs;
+}
+
+async function loadIfChanged(context: ScheduleContext, source: SourceRow): Promise<boolean> {
+  const path = source.schedule_path ?? '';
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) {
+    context.log.warn({ source: source.name }, 'the file of a scheduled directory source is not on this node');
+    return false;
+  }
+  const ageMs = Date.now() - found.mtimeMs;
+  if (ageMs >= 0 && ageMs < (context.settledAfterMs ?? settledAfterMs)) return false;
+  const seen = `${found.size} ${Math.round(found.mtimeMs)}`;
+  if (seen === source.schedule_seen) {
+    await noteCheck(context, source, {});
+    return false;
+  }
+  try {
+    const files = await openInput(path);
+    const onProgress = (): void => context.signal?.throwIfAborted();
+    const request = { files, kind: 'full', sourceName: source.name, onProgress } as const;
+    await importDirectory({ ...context, audit: bySystem(context.audit) }, request);
+    await noteCheck(context, source, { schedule_seen: seen, schedule_failure: '' });
+    return true;
+  } catch (error) {
+    if (context.signal?.aborted === true) throw error;
+    // It is due still.
+    if (errorCode(error) === 'DIRECTORY_LOAD_RUNNING') return false;
+    await noteCheck(context, source, { schedule_failure: errorText(error) });
+    context.log.error({ source: source.name, reason: errorText(error) }, 'a scheduled directory load failed');
+    return false;
+  }
+}
+
+/** Nobody has asked for this load. */
+function bySystem(audit: ScheduleContext['audit']): ScheduleContext['audit'] {
+  return { recordIn: (tx, event) => audit.recordIn(tx, { ...event, actor: 'system' }) };
+}
+
+/** Unless the schedule was changed meanwhile. */
+async function noteCheck(
+  { storage, clock }: ScheduleContext,
+  { name, schedule_path: path, schedule_every_ms: everyMs }: SourceRow,
+  change: Partial<Pick<SourceRow, 'schedule_seen' | 'schedule_failure'>>,
+): Promise<void> {
+  await storage
+    .tables<DirectoryTables>()
+    .updateTable('directory_source')
+    .set({ ...change, schedule_checked_at: clock.now().getTime() })
+    .where('name', '=', name)
+    .where('schedule_path', '=', path)
+    .where('schedule_every_ms', '=', everyMs)
+    .execute();
+}

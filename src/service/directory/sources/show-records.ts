@@ -1,0 +1,201 @@
+import { providerFields } from '../../../lib/provider-record/index.ts';
+import { addressKey, parseDirectAddress } from '../../../lib/values/index.ts';
+import type { Storage } from '../../../platform/index.ts';
+import { isLive, linesOf, readLivePairs } from '../merge/live-entries.ts';
+import { findGroups, mergePair, type FoundEntry } from '../merge/merge-changed.ts';
+import { maskOf } from '../merge/source-masks.ts';
+import { KeyTable } from '../records/key-table.ts';
+import { readMarkedLine, textOf } from '../records/record-line.ts';
+import { hashHosted, seedOf, type HashSeed } from '../store/provisioned.ts';
+import { findSources, isOpen, readChains, type SourceChain } from '../store/sources.ts';
+import { loadState, type DirectoryDb } from '../store/state.ts';
+import type { DirectoryTables, ExportRight, ProvisionedRow, SourceRow } from '../store/tables.ts';
+
+/** By what a record is looked up. */
+export type RecordName = { readonly directAddress: string } | { readonly id: number };
+
+/** A value of a record, and the source that it comes from: the name of one, or `hosted`. */
+export interface ShownValue {
+  readonly value: string;
+  readonly source: string;
+}
+
+// An operator sees internal fields, too.
+type ShownName = (typeof providerFields)[number]['wireName'] | 'lat' | 'lng';
+
+/** What one source says of a record. */
+export interface SourceRecord {
+  readonly source: string;
+  readonly exportRight: ExportRight;
+  readonly values: Readonly<Partial<Record<ShownName, string>>>;
+}
+
+/** A record as it is served, and what each source says of its address and NPI. */
+export interface ShownRecord {
+  readonly id: number;
+  /** True if all that the record shows comes from sources that are open to export. */
+  readonly isOpen: boolean;
+  /** Every value that is not blank, with where it comes from. */
+  readonly values: Readonly<Partial<Record<ShownName, ShownValue>>>;
+  /** In order of precedence. */
+  readonly said: readonly SourceRecord[];
+}
+
+const names: readonly ShownName[] = [...providerFields.map(({ wireName }) => wireName), 'lat', 'lng'];
+const hosted = 'hosted';
+
+/**
+ * The records of a Direct address, or the one with an id, as they are served now, with what each source says. Reads the blocks,
+ * so that it works without an index: a matter of seconds at millions of records. Throws VALUE_DIRECT_ADDRESS_INVALID.
+ */
+export async function showRecords(storage: Storage, name: RecordName): Promise<readonly ShownRecord[]> {
+  const state = await loadState(storage);
+  const db = storage.tables<DirectoryTables>();
+  const sources = await readChains(db, await findSources(db, state));
+  const seed = seedOf(state.secret);
+  const wanted = 'id' in name ? name : { directAddress: addressKey(parseDirectAddress(name.directAddress)) };
+  const pairs = new KeyTable();
+  const byName = 'id' in wanted ? { ids: [wanted.id] } : { addresses: [wanted.directAddress] };
+  const named = await findHosted(db, byName, seed, pairs);
+  await findPairs(db, sources, wanted, seed, pairs);
+  const groups = await findGroups({ db, sources, base: [], pairs, seed });
+  const addresses = groups.flatMap(({ said }) => said.map(({ line }) => addressOf(line)));
+  const hostedRows = [...named, ...(await findHosted(db, { addresses }, seed, pairs))];
+  const shown = groups.flatMap(({ said }, index) => {
+    const over = hostedRows.filter((row) => row.pair === index + 1);
+    return over[0] === undefined ? showMerged(said, sources) : [showHosted(over[0], said, sources)];
+  });
+  return 'id' in name ? shown.filter(({ id }) => id === name.id) : shown;
+}
+
+type WantedRecord = { readonly directAddress: string } | { readonly id: number };
+
+/** The pairs that any source has under this address or id. */
+async function findPairs(
+  db: DirectoryDb,
+  sources: readonly SourceChain[],
+  wanted: WantedRecord,
+  seed: HashSeed,
+  pairs: KeyTable,
+): Promise<void> {
+  for (const { chain } of sources) {
+    for await (const block of readLivePairs(db, chain, seed)) {
+      const lines = 'id' in wanted ? undefined : await linesOf(db, block);
+      for (let entry = 0; entry < block.entryCount; entry++) {
+        const isWanted =
+          'id' in wanted
+            ? block.keys[entry * 4 + 2] === wanted.id
+            : addressOf(lines?.[entry] ?? '') === wanted.directAddress;
+        if (!isWanted || !isLive(block, entry)) continue;
+        const at = entry * block.pairStride;
+        note(pairs, block.pairs[at] as number, block.pairs[at + 1] as number);
+      }
+    }
+  }
+}
+
+interface HostedRow extends Pick<ProvisionedRow, 'record' | 'record_id'> {
+  readonly pair: number;
+}
+
+function addressOf(line: string): string {
+  return textOf(line, 'directAddress').toLowerCase();
+}
+
+/** The hosted records of some addresses or ids; their pairs are added. */
+async function findHosted(
+  db: DirectoryDb,
+  { ids = [], addresses = [] }: { readonly ids?: readonly number[]; readonly addresses?: readonly string[] },
+  seed: HashSeed,
+  pairs: KeyTable,
+): Promise<HostedRow[]> {
+  if (ids.length + addresses.length === 0) return [];
+  const rows = await db
+    .selectFrom('directory_provisioned')
+    .select(['record', 'record_id'])
+    .where('record', '!=', '')
+    .where((where) =>
+      ids.length > 0 ? where('record_id', 'in', ids) : where('address_key', 'in', addresses),
+    )
+    .execute();
+  const hash = { low: 0, high: 0 };
+  return rows.map((row) => {
+    hashHosted(row.record, seed, hash);
+    return { ...row, pair: note(pairs, hash.low, hash.high) };
+  });
+}
+
+/** The pair's number, from 1. */
+function note(pairs: KeyTable, low: number, high: number): number {
+  const slot = pairs.find(low, high);
+  if (slot >= 0) return pairs.idAt(slot);
+  pairs.add(low, high, pairs.size + 1, 0, true);
+  return pairs.size;
+}
+
+function showMerged(said: readonly FoundEntry[], sources: readonly SourceChain[]): ShownRecord[] {
+  const rows = sources.map(({ source }) => source);
+  return mergePair(
+    said,
+    rows.map(({ bit }) => bit),
+  ).map(({ id, line, mask, origins }) => ({
+    id,
+    isOpen: rows.every((row) => (mask & maskOf(row.bit)) === 0 || isOpen(row.export_right)),
+    values: valuesOf(line, (value, position) => ({
+      value,
+      source: rows[origins[position] ?? -1]?.name ?? '',
+    })),
+    said: saidBy(said, rows),
+  }));
+}
+
+/** A hosted record is served as the operator has written it, and is the operator's to give. */
+function showHosted(
+  { record, record_id: id }: HostedRow,
+  said: readonly FoundEntry[],
+  sources: readonly SourceChain[],
+): ShownRecord {
+  const line = readMarkedLine(record);
+  const own: SourceRecord = {
+    source: hosted,
+    exportRight: 'closed',
+    values: valuesOf(line, (value) => value),
+  };
+  return {
+    id,
+    isOpen: false,
+    values: valuesOf(line, (value) => ({ value, source: hosted })),
+    said: [
+      own,
+      ...saidBy(
+        said,
+        sources.map(({ source }) => source),
+      ),
+    ],
+  };
+}
+
+function saidBy(said: readonly FoundEntry[], rows: readonly SourceRow[]): SourceRecord[] {
+  return said
+    .toSorted((a, b) => a.rank - b.rank || a.id - b.id)
+    .map(({ rank, line }) => {
+      const row = rows[rank] as SourceRow;
+      return {
+        source: row.name,
+        exportRight: row.export_right,
+        values: valuesOf(line, (value) => value),
+      };
+    });
+}
+
+function valuesOf<Shown>(
+  line: string,
+  show: (value: string, position: number) => Shown,
+): Partial<Record<ShownName, Shown>> {
+  const values = line.split('\t').map((value, position) => [names[position], value, position] as const);
+  return Object.fromEntries(
+    values.flatMap(([name, value, position]) =>
+      name === undefined || value === '' ? [] : [[name, show(value, position)]],
+    ),
+  ) as Partial<Record<ShownName, Shown>>;
+}

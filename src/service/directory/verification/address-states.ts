@@ -1,0 +1,31 @@
+/** A state of Decision 0027, or `unverified` for an address that has not been checked yet. */
+export type ShownState =
+  | 'trusted'
+  | 'discoverable'
+  | 'expired'
+  | 'no-certificate'
+  | 'unreachable'
+  | 'unverified';
+
+/** What is known of an address, as it is shown. */
+export interface AddressState {
+  readonly state: ShownState;
+  /** A code; empty if there is nothing to say. */
+  readonly reason: string;
+  readonly checkedAt: Date | undefined;
+  /** For example `2026-06`: when a message from this service was last processed. */
+  readonly processedMonth: string | undefined;
+}
+
+/** Asked of the service that verifies addresses. Addresses have slots, so that an index keeps a number per row. */
+export interface AddressStates {
+  /** In the order of sorting, `unverified` last. */
+  readonly names: readonly ShownState[];
+  /** Reads what has changed since. */
+  refresh(): Promise<void>;
+  /** Of an address in lower case; stays the same. */
+  slotOf(address: string): number;
+  /** The place of its state among `names`. */
+  rankOf(slot: number): number;
+  read(slot: number): AddressState;
+}

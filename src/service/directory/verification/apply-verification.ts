@@ -1,0 +1,101 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type {
+  FoundPage,
+  ProviderIndex,
+  ProviderQuery,
+  SearchPool,
+} from '../../../lib/provider-index/index.ts';
+import type { AddressStates } from './address-states.ts';
+import type { VerificationQuery } from './parameter.ts';
+
+/** Rows looked at in one turn of the event loop. */
+const rowsPerTurn = 5000;
+/** More than any directory has. */
+const allRows = 0xffff_ffff;
+
+/** Searches by what is known of addresses. Only searches that filter or sort by it pay for it. */
+export interface VerifiedSearch {
+  search(query: ProviderQuery, asked: VerificationQuery): Promise<FoundPage>;
+}
+
+/**
+ * The slots of an index's rows are found once per index, when a search first needs them; states change beneath them. A search
+ * takes all rows of the query in their order and keeps those with the wanted states.
+ */
+export function createVerifiedSearch(pool: SearchPool, states: AddressStates): VerifiedSearch {
+  const overlays = new WeakMap<ProviderIndex, Promise<Uint32Array>>();
+
+  function overlayOf(index: ProviderIndex): Promise<Uint32Array> {
+    const known = overlays.get(index) ?? buildOverlay(index, states);
+    overlays.set(index, known);
+    return known;
+  }
+
+  return {
+    async search(query, asked) {
+      await states.refresh();
+      if (asked.states === undefined && asked.sort === undefined) return pool.search(query);
+      const all = await pool.search({ ...query, offset: 0, limit: allRows });
+      const places = await choose(all, await overlayOf(all.index), states, asked);
+      const page = places.subarray(
+        Math.min(query.offset, places.length),
+        Math.min(query.offset + query.limit, places.length),
+      );
+      const { distances } = all;
+      return {
+        index: all.index,
+        totalCount: places.length,
+        rows: Uint32Array.from(page, (place) => all.rows[place] as number),
+        ...(distances && { distances: Float64Array.from(page, (place) => distances[place] as number) }),
+      };
+    },
+  };
+}
+
+async function buildOverlay(index: ProviderIndex, states: AddressStates): Promise<Uint32Array> {
+  const { addresses } = index;
+  const slots = new Uint32Array(addresses.rowLimit);
+  for (let row = 0; row < slots.length; row++) {
+    if (row % rowsPerTurn === rowsPerTurn - 1) await nextTurn();
+    slots[row] = states.slotOf(addresses.addressOf(row));
+  }
+  return slots;
+}
+
+/** Places in `found.rows`, in order: counted by state, then put where they belong, so that ties keep their order. */
+async function choose(
+  found: FoundPage,
+  slots: Uint32Array,
+  states: AddressStates,
+  asked: VerificationQuery,
+): Promise<Uint32Array> {
+  const isWanted = states.names.map((name) => asked.states?.has(name) ?? true);
+  const ranks = new Uint8Array(found.rows.length);
+  const counts = states.names.map(() => 0);
+  for (let place = 0; place < ranks.length; place++) {
+    if (place % 100_000 === 99_999) await nextTurn();
+    const rank = states.rankOf(slots[found.rows[place] as number] as number);
+    ranks[place] = rank;
+    if (isWanted[rank] === true) counts[rank] = (counts[rank] ?? 0) + 1;
+  }
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const chosen = new Uint32Array(total);
+  const order = counts.map((_, rank) => (asked.sort === 'descending' ? counts.length - 1 - rank : rank));
+  const nextOf = new Uint32Array(counts.length);
+  if (asked.sort !== undefined) {
+    let next = 0;
+    for (const rank of order) {
+      nextOf[rank] = next;
+      next += counts[rank] ?? 0;
+    }
+  }
+  let end = 0;
+  for (let place = 0; place < ranks.length; place++) {
+    const rank = ranks[place] as number;
+    if (isWanted[rank] !== true) continue;
+    const at = asked.sort === undefined ? end++ : (nextOf[rank] as number);
+    nextOf[rank] = at + 1;
+    chosen[at] = place;
+  }
+  return chosen;
+}

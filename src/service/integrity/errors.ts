@@ -1,0 +1,16 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const integrityErrors = {
+  // Mail waits: an operator can put the row right.
+  INTEGRITY_ROW_CHANGED: { kind: 'internal', isTransient: true },
+  INTEGRITY_ROW_UNKNOWN: { kind: 'not-found' },
+} as const satisfies ErrorTable;
+
+export type IntegrityErrorCode = keyof typeof integrityErrors;
+
+/** A row of the database was not written by this service. */
+export class IntegrityError extends CodedError<IntegrityErrorCode> {
+  constructor(code: IntegrityErrorCode, message: string, options: ErrorOptionsFor = {}) {
+    super(integrityErrors, code, message, options);
+  }
+}

@@ -1,0 +1,88 @@
+import { LRUCache } from 'lru-cache';
+import { CodedError } from '../../core/index.ts';
+import type { Vault } from '../../platform/index.ts';
+import type { Audit } from '../audit/index.ts';
+import { IntegrityError } from './errors.ts';
+import { macOfRow, nameRow, requireMacOfRow } from './row-mac.ts';
+
+/** A table whose rows carry a MAC in the column `mac`. */
+export interface GuardedTable {
+  readonly table: string;
+  /** The column that names a row. */
+  readonly key: string;
+  /** The columns that the MAC covers, the key among them. Another order or choice is another MAC. */
+  readonly columns: readonly string[];
+}
+
+export interface MacColumn {
+  /** Null in rows of earlier versions until the service has started once. */
+  mac: Uint8Array | null;
+}
+
+/** Gives rows of one table their MAC when they are written, and checks it when they are used. */
+export interface RowGuard<Row extends MacColumn> {
+  seal(row: Omit<Row, 'mac'>): Row & { mac: Uint8Array };
+  /** The row itself. Throws INTEGRITY_ROW_CHANGED; to be called where rows are looked up, not for each use of what is cached. */
+  check(row: Row): Promise<Row>;
+  checkAll(rows: readonly Row[]): Promise<readonly Row[]>;
+}
+
+export interface GuardParts {
+  readonly vault: Vault;
+  readonly audit: Audit;
+}
+
+/** A changed row may be asked for all the time; it is reported once in this time. */
+const reportedForMs = 3_600_000;
+const maxReported = 1000;
+
+export function createRowGuard<Row extends MacColumn>(
+  { vault, audit }: GuardParts,
+  table: GuardedTable,
+): RowGuard<Row> {
+  const reported = new LRUCache<string, true>({ max: maxReported, ttl: reportedForMs });
+  let isRequired = false;
+
+  // Before the rows of an older version have got their MACs, none can be asked for.
+  async function mayLackMac(): Promise<boolean> {
+    isRequired ||= await audit.isKeyed();
+    return !isRequired;
+  }
+
+  async function check(row: Row): Promise<Row> {
+    if (row.mac === null) {
+      if (await mayLackMac()) return row;
+      throw refuse(row, undefined);
+    }
+    try {
+      requireMacOfRow(vault, table, row as Row & { mac: Uint8Array });
+    } catch (error) {
+      // A data key that another node has just made is there the next time.
+      if (error instanceof CodedError && error.isTransient) throw error;
+      throw refuse(row, error);
+    }
+    return row;
+  }
+
+  function refuse(row: Row, cause: unknown): IntegrityError {
+    const objects = { table: table.table, row: nameRow(table, row) };
+    if (!reported.has(objects.row)) {
+      reported.set(objects.row, true);
+      audit.alarm({ action: 'integrity.refuse', actor: 'system', outcome: 'failed', objects });
+    }
+    return new IntegrityError(
+      'INTEGRITY_ROW_CHANGED',
+      `${objects.table} ${objects.row}: not written by this service, so it is not used. openhisp verify lists all such rows.`,
+      { cause, fields: objects },
+    );
+  }
+
+  return {
+    seal: (row) => ({ ...row, mac: macOfRow(vault, table, row) }) as Row & { mac: Uint8Array },
+    check,
+    async checkAll(rows) {
+      for (const row of rows) await check(row);
+      return rows;
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { viewAsBuffer, type Closable } from '../../../core/index.ts';
+import { listMoved, threadScript, createTaskThreads } from '../../../core/threads/index.ts';
+import { collectParts, parseEntity } from '../../../lib/mime/index.ts';
+import type { ComposeInput } from './compose-input.ts';
+import {
+  doContentWork,
+  listContents,
+  readSend,
+  type ContentResult,
+  type ContentTask,
+  type ReadResult,
+  type ReadTask,
+} from './content-work.ts';
+import type { InboundDocument, OpenOptions } from './inbound-document.ts';
+
+/** The body of a send that was not parsed yet, because parsing it would take long. The memory is given away. */
+export class UnparsedJson {
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+}
+
+/** Contents of more than this are worked on in a thread; below, going there would cost more than the work. */
+export const largeBytes = 1024 * 1024;
+
+/** A thread keeps the memory of the largest message that it has worked on until it ends. */
+const threadIdleMs = 10_000;
+
+/**
+ * Does the work whose cost grows with a message's contents: small ones at once, large ones in a thread. Large bytes move
+ * there: whoever hands them in must not use them again.
+ */
+export interface WorkerPool extends Closable {
+  /** Throws MESSAGING_REQUEST_INVALID or MESSAGING_TOO_LARGE. */
+  readSend(body: unknown, task: Omit<ReadTask, 'json'>): Promise<ReadResult>;
+  /** The plain RFC 5322 message. */
+  compose(input: ComposeInput): Promise<Uint8Array>;
+  /** The JSON of an `InboundPayload`. */
+  formatPayload(inner: Uint8Array, options: OpenOptions): Promise<Uint8Array>;
+  findDocument(
+    inner: Uint8Array,
+    options: OpenOptions,
+    position: number,
+  ): Promise<InboundDocument | undefined>;
+}
+
+export function createWorkerPool(): WorkerPool {
+  const threads = createTaskThreads<ContentTask, ContentResult>(
+    threadScript('content-thread', import.meta.url),
+    { idleMs: threadIdleMs },
+  );
+
+  async function run<Result extends ContentResult>(task: ContentTask, isLarge: boolean): Promise<Result> {
+    const work = isLarge ? threads.run(task, listMoved(listContents(task))) : doContentWork(task);
+    return (await work) as Result;
+  }
+
+  return {
+    async readSend(body, task) {
+      if (!(body instanceof UnparsedJson)) return readSend(body, task);
+      const read = await run<ReadResult>({ kind: 'read', json: body.bytes, ...task }, true);
+      const attachments = read.request.attachments.map(asBuffer);
+      return { ...read, request: { ...read.request, attachments } };
+    },
+    compose(input) {
+      const total = input.request.attachments.reduce((sum, { content }) => sum + content.length, 0);
+      return run({ kind: 'compose', input }, total > largeBytes);
+    },
+    formatPayload: (inner, options) => run({ kind: 'payload', inner, options }, isHeavy(inner)),
+    async findDocument(inner, options, position) {
+      const task: ContentTask = { kind: 'document', inner, options, position };
+      const found = await run<InboundDocument | undefined>(task, isHeavy(inner));
+      return found === undefined ? undefined : asBuffer(found);
+    },
+    close: () => threads.close(),
+  };
+}
+
+// Bytes that come from a thread are no Buffers.
+function asBuffer<Item extends { readonly content: Uint8Array }>(item: Item): Item & { content: Buffer } {
+  return { ...item, content: viewAsBuffer(item.content) };
+}
+
+// A small package may hold large documents.
+function isHeavy(inner: Uint8Array): boolean {
+  if (inner.length > largeBytes) return true;
+  return collectParts(parseEntity(inner)).some(
+    ({ mediaType, fileName = '' }) =>
+      /zip|octet-stream/.test(mediaType) || fileName.toLowerCase().endsWith('.zip'),
+  );
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import { buildDsn, buildMdn } from '../../../lib/mdn/index.ts';
+import { domainOf, parseDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import type { MessagingParts } from '../ports.ts';
+import type { MessagingTables } from '../tables.ts';
+
+/** Product name in Reporting-UA; letters only, because old test tools allow no more (MDN-06). */
+const product = 'openhisp';
+
+/** What an MDN answers. */
+export interface Original {
+  readonly sender: DirectAddress;
+  /** With angle brackets; undefined if the message had none. */
+  readonly wireId: string | undefined;
+}
+
+/** Queues one MDN by one local recipient, signed as that recipient (MDN-01a, MDN-03, MDN-10). */
+export async function enqueueMdn(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  recipient: DirectAddress,
+  original: Original,
+  disposition: 'processed' | 'dispatched',
+): Promise<void> {
+  const id = randomUUID();
+  const message = buildMdn({
+    disposition,
+    finalRecipient: recipient,
+    originalSender: original.sender,
+    originalMessageId: original.wireId,
+    reportingUa: { host: parts.identity.hostname, product },
+    date: parts.clock.now(),
+    messageId: `<${id}@${domainOf(recipient)}>`,
+    isFinalDelivery: disposition === 'dispatched',
+  });
+  await parts.delivery.enqueue(tx, {
+    deliveryId: id,
+    ...(original.wireId === undefined ? {} : { messageId: original.wireId.slice(0, 255) }),
+    kind: 'mdn',
+    from: recipient,
+    recipients: [original.sender],
+    message,
+  });
+  await auditMdn(tx, parts, `mdn.${disposition}`, { id, from: recipient, original });
+}
+
+/** Why a message could not be delivered here. */
+export interface Failure {
+  /** RFC 3463. */
+  readonly status: string;
+  readonly diagnostic: string;
+}
+
+/** Queues one failure report for the recipients of one of our domains, secured like a message (DSN-05, MDN-12). */
+export async function enqueueFailure(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  recipients: readonly DirectAddress[],
+  original: Original,
+  failure: Failure,
+): Promise<void> {
+  const [first] = recipients;
+  if (first === undefined) return;
+  const id = randomUUID();
+  const from = parseDirectAddress(`postmaster@${domainOf(first)}`);
+  const message = buildDsn({
+    reportingMta: parts.identity.hostname,
+    from,
+    to: original.sender,
+    date: parts.clock.now(),
+    messageId: `<${id}@${domainOf(first)}>`,
+    originalMessageId: original.wireId,
+    recipients: recipients.map((finalRecipient) => ({
+      finalRecipient,
+      action: 'failed',
+      ...failure,
+    })),
+  });
+  await parts.delivery.enqueue(tx, {
+    deliveryId: id,
+    ...(original.wireId === undefined ? {} : { messageId: original.wireId.slice(0, 255) }),
+    kind: 'dsn',
+    from,
+    recipients: [original.sender],
+    message,
+  });
+  await auditMdn(tx, parts, 'dsn.failed', { id, from, original });
+}
+
+async function auditMdn(
+  tx: Kysely<MessagingTables>,
+  parts: MessagingParts,
+  action: string,
+  { id, from, original }: { id: string; from: DirectAddress; original: Original },
+): Promise<void> {
+  await parts.audit.recordIn(tx, {
+    action,
+    actor: 'system',
+    outcome: 'ok',
+    objects: { deliveryId: id, from, to: original.sender, messageId: original.wireId?.slice(0, 255) ?? '' },
+  });
+}

@@ -1,0 +1,12 @@
+import type { SealedColumn } from '../../platform/index.ts';
+import { evidenceContext } from './evidence/keep-mdn.ts';
+import { sealContext as spoolContext } from './inbound/spool-mail.ts';
+import { inboxContext } from './tables.ts';
+
+/** What is sealed by the vault. */
+export const messagingSealedColumns: readonly SealedColumn[] = [
+  { table: 'message', key: 'id', column: 'sealed_details', context: (id) => `message:${id}` },
+  { table: 'inbound_mail', key: 'id', column: 'sealed_mail', context: spoolContext },
+  { table: 'inbox_message', key: 'id', column: 'sealed_message', context: inboxContext },
+  { table: 'mdn_evidence', key: 'id', column: 'sealed_mdn', context: evidenceContext },
+];

@@ -1,0 +1,52 @@
+import type { SealedColumn } from '../../platform/index.ts';
+import { createRowGuard, type GuardedTable, type RowGuard } from '../integrity/index.ts';
+import type { TrustTables } from './tables.ts';
+
+const domains: GuardedTable = { table: 'hosted_domain', key: 'domain', columns: ['domain'] };
+const addresses: GuardedTable = {
+  table: 'hosted_address',
+  key: 'address_key',
+  columns: ['address_key', 'address', 'domain', 'status'],
+};
+const keys: GuardedTable = {
+  table: 'key_pair',
+  key: 'id',
+  columns: ['id', 'owner', 'certificate', 'fingerprint', 'sealed_private_key', 'status', 'created_at'],
+};
+const anchors: GuardedTable = {
+  table: 'trust_anchor',
+  key: 'id',
+  columns: ['id', 'domain', 'direction', 'certificate', 'fingerprint', 'bundle_id'],
+};
+/** Not what a refresh notes: when, and with what outcome. */
+const bundles: GuardedTable = {
+  table: 'trust_bundle',
+  key: 'id',
+  columns: ['id', 'domain', 'direction', 'url', 'signer'],
+};
+
+/** What is sealed by the vault. */
+export const trustSealedColumns: readonly SealedColumn[] = [
+  { table: 'key_pair', key: 'id', column: 'sealed_private_key', context: (id) => `private-key:${id}` },
+];
+
+/** The tables whose rows carry a MAC (Decision 0024). */
+export const trustGuardedTables: readonly GuardedTable[] = [domains, addresses, keys, anchors, bundles];
+
+export interface TrustGuards {
+  readonly domains: RowGuard<TrustTables['hosted_domain']>;
+  readonly addresses: RowGuard<TrustTables['hosted_address']>;
+  readonly keys: RowGuard<TrustTables['key_pair']>;
+  readonly anchors: RowGuard<TrustTables['trust_anchor']>;
+  readonly bundles: RowGuard<TrustTables['trust_bundle']>;
+}
+
+export function createTrustGuards(parts: Parameters<typeof createRowGuard>[0]): TrustGuards {
+  return {
+    domains: createRowGuard(parts, domains),
+    addresses: createRowGuard(parts, addresses),
+    keys: createRowGuard(parts, keys),
+    anchors: createRowGuard(parts, anchors),
+    bundles: createRowGuard(parts, bundles),
+  };
+}

@@ -1,0 +1,195 @@
+import type { Clock } from '../../core/index.ts';
+import { createDiscovery, type Discovery, type DiscoveryOptions } from '../../lib/direct/index.ts';
+import { DnsError, type CertRecord, type DnsAnswer, type DnsResolver } from '../../lib/dns/index.ts';
+import type { GuardedFetch } from '../../lib/fetch/index.ts';
+import type { LdapAnswer, LdapClient } from '../../lib/ldap/index.ts';
+import { type DirectAddress } from '../../lib/values/index.ts';
+import type { Pace } from './pace.ts';
+
+/** What verification asks over; apart from what mail uses, so that neither fills the other's caches. */
+export interface NetworkSources {
+  readonly dns: Pick<DnsResolver, 'resolveCert' | 'resolveSrv' | 'resolveAddresses' | 'resolveNs'>;
+  readonly ldap: LdapClient;
+  readonly fetch: GuardedFetch;
+  readonly clock: Clock;
+}
+
+export interface DomainQuestion {
+  readonly domain: string;
+  /** Who is asked, for the pace. */
+  readonly nameServer: string;
+  readonly sources: NetworkSources;
+  readonly pace: Pick<Pace, 'wait'>;
+  /** Ends while mail waits; called before each question. */
+  readonly gate: () => Promise<void>;
+  /** Whether an address of a domain that has a certificate is asked for one that is only its own. */
+  readonly isSampled: (address: DirectAddress) => boolean;
+}
+
+/** Discovery as for sending, for the addresses of one domain, which asks nothing twice. */
+export interface DomainDiscovery {
+  readonly discovery: Discovery;
+  /** Finds out what holds for the domain as a whole. */
+  prepare(): Promise<void>;
+  /** Tells which address comes next. */
+  begin(address: DirectAddress): void;
+  /** Questions put to the network so far. */
+  readonly queries: number;
+  /** Addresses that have something of their own although the domain has a certificate. */
+  readonly exceptions: number;
+  /** True if the name servers did not answer. */
+  readonly isDead: boolean;
+}
+
+/** Longer than any discovery with its waits for a turn; each question has its own time limit. */
+const budgetMs = 600_000;
+
+/**
+ * Places are asked in the order of sending (DISC-01). What the domain's name and its LDAP servers said is kept for all its
+ * addresses. If the domain has a certificate, only some of its addresses are asked for one of their own (Decision 0027);
+ * the others count as having none. A place that did not answer for the domain is not asked for its addresses.
+ */
+export function askDomain(question: DomainQuestion): DomainDiscovery {
+  const { domain, nameServer, sources, pace, gate } = question;
+  const { dns, ldap, fetch, clock } = sources;
+  let queries = 0;
+  let exceptions = 0;
+  let isDead = false;
+  let hasCertificate = false;
+  let ldapIsDead = false;
+  let current: DirectAddress | undefined;
+
+  async function turn(server: string): Promise<void> {
+    await gate();
+    await pace.wait(server, domain);
+    queries++;
+  }
+
+  const known = new Map<string, Promise<unknown>>();
+  function once<T>(key: string, ask: () => Promise<T>): Promise<T> {
+    const running = (known.get(key) as Promise<T> | undefined) ?? ask();
+    known.set(key, running);
+    return running;
+  }
+
+  const skips = (): boolean => hasCertificate && (current === undefined || !question.isSampled(current));
+
+  function ofDomain(): Promise<DnsAnswer<CertRecord>> {
+    return once('cert', async () => {
+      await turn(nameServer);
+      try {
+        return await dns.resolveCert(domain);
+      } catch (error) {
+        isDead = error instanceof DnsError && error.isTransient;
+        throw error;
+      }
+    });
+  }
+
+  async function ofAddress(name: string): Promise<DnsAnswer<CertRecord>> {
+    if (skips()) return absent;
+    if (isDead) throw new DnsError('DNS_SERVER_FAILURE', 'the domain did not answer');
+    await turn(nameServer);
+    const answer = await dns.resolveCert(name);
+    if (hasCertificate && answer.records.length > 0) exceptions++;
+    return answer;
+  }
+
+  async function askLdap(lookup: Parameters<LdapClient['findCertificates']>[0]): Promise<LdapAnswer> {
+    if (ldapIsDead) return { status: 'unreachable', certificates: [], attempts: [] };
+    await turn(`ldap:${lookup.targets[0]?.host ?? domain}`);
+    const answer = await ldap.findCertificates(lookup);
+    if (answer.status === 'unreachable') ldapIsDead = true;
+    return answer;
+  }
+
+  const directories: LdapClient = {
+    async findCertificates(lookup) {
+      if (lookup.mail === domain) return once('ldap', () => askLdap(lookup));
+      if (skips()) return { status: 'absent', certificates: [], attempts: [] };
+      const answer = await askLdap(lookup);
+      if (hasCertificate && answer.status === 'found') exceptions++;
+      return answer;
+    },
+  };
+  const options: DiscoveryOptions = {
+    clock,
+    budgetMs,
+    maxCached: 0,
+    dns: {
+      resolveCert: (name) => (name === domain ? ofDomain() : ofAddress(name)),
+      resolveSrv: (name) =>
+        once('srv', async () => {
+          await turn(nameServer);
+          return dns.resolveSrv(name);
+        }),
+    },
+    ldap: directories,
+    fetch: (url, init) =>
+      once(`fetch ${url}`, async () => {
+        await turn(`http:${hostOf(url)}`);
+        return fetch(url, init);
+      }),
+  };
+
+  return {
+    discovery: createDiscovery(options),
+    async prepare() {
+      const own = createDiscovery({
+        ...options,
+        dns: { ...options.dns, resolveCert: ofDomain },
+        ldap: { findCertificates: (lookup) => directories.findCertificates({ ...lookup, mail: domain }) },
+      });
+      const { outcome } = await own.discover(`postmaster@${domain}` as DirectAddress);
+      hasCertificate = outcome === 'found';
+    },
+    begin(address) {
+      current = address;
+    },
+    get queries() {
+      return queries;
+    },
+    get exceptions() {
+      return exceptions;
+    },
+    get isDead() {
+      return isDead;
+    },
+  };
+}
+
+const absent: DnsAnswer<CertRecord> = { status: 'nodata', records: [], ttlSeconds: 0, transport: 'udp' };
+
+/** The host of a URL that a stranger wrote. */
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url.slice(0, 100);
+}
+
+/** Labels below which no domain is delegated to those whose domains we ask for. */
+const leastLabels = 2;
+
+/**
+ * Who answers for a domain: the name servers' own domain, for example `dns.example` for `ns1.dns.example`, since those of one
+ * operator fail and are burdened together. The domain itself if it cannot be found out.
+ */
+export async function findNameServer(
+  domain: string,
+  dns: Pick<DnsResolver, 'resolveNs'>,
+  turn: () => Promise<void>,
+): Promise<string> {
+  for (let name = domain; name.split('.').length >= leastLabels; name = name.slice(name.indexOf('.') + 1)) {
+    await turn();
+    let answer;
+    try {
+      answer = await dns.resolveNs(name);
+    } catch (error) {
+      if (error instanceof DnsError) return domain;
+      throw error;
+    }
+    const [first] = answer.records.map((host) => host.toLowerCase()).toSorted();
+    if (first === undefined) continue;
+    const above = first.slice(first.indexOf('.') + 1);
+    return above.split('.').length >= leastLabels ? above : first;
+  }
+  return domain;
+}

@@ -1,0 +1,79 @@
+import { LRUCache } from 'lru-cache';
+import { errorCode, type Clock, type Closable, type Log } from '../../core/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import type { VerificationTables } from './tables.ts';
+
+export interface ProcessedOptions {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly flushMs?: number;
+}
+
+/** Notes in which month a message was last processed by each recipient. */
+export interface ProcessedNotes extends Closable {
+  /** Costs nothing here: it is written later, once per address and month, apart from what the MDN changes. */
+  note(addressKey: string): void;
+}
+
+/** Addresses whose month is known to be written. */
+const maxKnown = 50_000;
+/** Addresses that wait to be written; more are lost, which costs a month of an indication. */
+const maxWaiting = 20_000;
+const rowsAtOnce = 200;
+
+export function createProcessedNotes({
+  storage,
+  clock,
+  log,
+  flushMs = 2000,
+}: ProcessedOptions): ProcessedNotes {
+  const known = new LRUCache<string, number>({ max: maxKnown });
+  let waiting = new Map<string, number>();
+  let running: Promise<void> | undefined;
+
+  async function flush(): Promise<void> {
+    const notes = [...waiting].sort(([a], [b]) => (a < b ? -1 : 1));
+    waiting = new Map();
+    const changed_at = storage.clock.now().getTime();
+    for (let start = 0; start < notes.length; start += rowsAtOnce) {
+      const some = notes.slice(start, start + rowsAtOnce);
+      await storage
+        .tables<VerificationTables>()
+        .insertInto('verification_processed')
+        .values(some.map(([address_key, month]) => ({ address_key, month, changed_at })))
+        .onConflict((conflict) =>
+          conflict.column('address_key').doUpdateSet((eb) => ({
+            month: eb.ref('excluded.month'),
+            changed_at: eb.ref('excluded.changed_at'),
+          })),
+        )
+        .execute();
+      for (const [key, month] of some) known.set(key, month);
+    }
+  }
+
+  function run(): Promise<void> {
+    running ??= flush()
+      .catch((error: unknown) => log.warn({ code: errorCode(error) }, 'processed months could not be noted'))
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
+  }
+
+  const timer = setInterval(() => void (waiting.size > 0 && run()), flushMs);
+  timer.unref();
+  return {
+    note(addressKey) {
+      const now = clock.now();
+      const month = now.getUTCFullYear() * 100 + now.getUTCMonth() + 1;
+      if (known.get(addressKey) !== month && waiting.size < maxWaiting) waiting.set(addressKey, month);
+    },
+    async close() {
+      clearInterval(timer);
+      await running;
+      if (waiting.size > 0) await run();
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { createRowGuard, type GuardedTable, type RowGuard } from '../integrity/index.ts';
+import type { WebhookRow } from './tables.ts';
+
+/** Where a webhook sends, what, and with which secrets; not whether it is enabled and how its calls went. */
+const webhooks: GuardedTable = {
+  table: 'webhook',
+  key: 'id',
+  columns: [
+    'id',
+    'client_id',
+    'kind',
+    'url',
+    'event_types',
+    'is_xdm',
+    'sealed_secret',
+    'sealed_previous_secret',
+    'previous_secret_until',
+    'sealed_basic',
+  ],
+};
+
+/** The tables whose rows carry a MAC (Decision 0024). */
+export const webhookGuardedTables: readonly GuardedTable[] = [webhooks];
+
+export function createWebhookGuard(parts: Parameters<typeof createRowGuard>[0]): RowGuard<WebhookRow> {
+  return createRowGuard(parts, webhooks);
+}

@@ -1,0 +1,195 @@
+/** Messages that must be believed: the other side of every rule (AS-02, AS-39, AS-70 to AS-84, VER-02). */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { openMessage } from '../../src/lib/direct/index.ts';
+import { PkiError, type Certificate } from '../../src/lib/pki/index.ts';
+import { encryptEntity } from '../../src/lib/smime/index.ts';
+import { parseDirectAddress } from '../../src/lib/values/index.ts';
+import { refusedWith } from './support/refusals.ts';
+import {
+  createMessageWorld,
+  inner,
+  makeMessage,
+  plainHeader,
+  receive,
+  replaced,
+  signerOf,
+  signWith,
+  without,
+  type MessageWorld,
+} from './support/test-messages.ts';
+import { alice, bob, createTestPki, past } from './support/test-pki.ts';
+
+describe('messages that are believed', () => {
+  let world: MessageWorld;
+  before(async () => {
+    world = createMessageWorld(await createTestPki());
+  });
+
+  test('AS-70 a good message gives its sender, the path and the recipients', async () => {
+    const verified = await receive(world, makeMessage(world));
+    assert.equal(verified.sender, alice);
+    assert.deepEqual(verified.recipients, [bob]);
+    assert.equal(verified.path.anchor.fingerprint, world.pki.root.certificate.fingerprint);
+  });
+
+  test('AS-75 the outer header plays no part', async () => {
+    const outerHeader = [
+      'From: mallory@evil.example',
+      'To: x@y.example',
+      'Subject: other',
+      'MIME-Version: 1.0',
+    ];
+    assert.equal((await receive(world, makeMessage(world, { outerHeader }))).sender, alice);
+  });
+
+  test('AS-76 any one good signer is enough, in whatever place', async () => {
+    const good = world.signer;
+    const stranger = signerOf(world.pki, { issuer: world.pki.stranger });
+    const expired = signerOf(world.pki, { notAfter: past(1) });
+    const unbound = signerOf(world.pki, { rfc822Names: ['mallory@direct.alpha.example'] });
+    for (const keys of [
+      [good, stranger],
+      [stranger, good],
+      [expired, stranger, good],
+      [unbound, good],
+    ]) {
+      const { signer } = await receive(world, makeMessage(world, { sign: signWith(keys) }));
+      assert.deepEqual(signer.certificate, good.certificate.der);
+    }
+  });
+
+  test('AS-76 an intermediate certificate inside the message completes the path', async () => {
+    const { intermediate } = world.pki;
+    const keys = [signerOf(world.pki, { issuer: intermediate })];
+    const verified = await receive(
+      world,
+      makeMessage(world, { sign: signWith(keys, [intermediate.certificate]) }),
+    );
+    assert.equal(verified.path.certificates.length, 3);
+  });
+
+  test('AS-79 Sender speaks for several From mailboxes, and only it is verified', async () => {
+    const header = [
+      ...replaced('From: carol@direct.alpha.example, dan@direct.alpha.example'),
+      `Sender: ${alice}`,
+    ];
+    assert.equal((await receive(world, makeMessage(world, inner(header)))).sender, alice);
+  });
+
+  test('AS-02, AS-03 case and display names do not count', async () => {
+    const header = [
+      ...without('From').filter((line) => !line.startsWith('To:')),
+      'From: "Dr. A" <ALICE@direct.Alpha.example>',
+      'To: "B, b" <BOB@DIRECT.beta.example>',
+    ];
+    const verified = await receive(world, makeMessage(world, inner(header)));
+    assert.equal(verified.sender, 'ALICE@direct.Alpha.example');
+  });
+
+  test('AS-39 the envelope check can be switched off', async () => {
+    const options = {
+      envelope: { mailFrom: 'x@y.example', recipients: [] },
+      messagePolicy: { requireEnvelopeMatch: false },
+    };
+    assert.equal((await receive(world, makeMessage(world), options)).sender, alice);
+  });
+
+  test('VER-02 an unwrapped message takes its header from outside, without what is only on the outside of content', async () => {
+    const wrap = (): Buffer => Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n');
+    const outerHeader = plainHeader.filter((line) => !line.startsWith('Content-'));
+    const message = makeMessage(world, { wrap, outerHeader });
+    const opened = openMessage({ message, keys: [world.recipient] });
+    assert.equal(opened.wasWrapped, false);
+    assert.doesNotMatch(Buffer.from(opened.inner).toString(), /pkcs7|MIME-Version[^]*MIME-Version/);
+    assert.match(
+      Buffer.from(opened.inner).toString(),
+      /^From: alice@direct\.alpha\.example\r\n[^]*\r\nMIME-Version: 1\.0\r\nContent-Type: text\/plain\r\n\r\nHello\.\r\n$/,
+    );
+    assert.equal((await receive(world, message)).sender, alice);
+  });
+
+  test('VER-02 an unwrapped message in a file with LF is read like one with CRLF', async () => {
+    const wrap = (): Buffer => Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n');
+    const outerHeader = [...plainHeader.filter((line) => !line.startsWith('Content-')), 'X-Folded: a\r\n b'];
+    const message = makeMessage(world, { wrap, outerHeader });
+    const stored = Buffer.from(message.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
+    assert.equal((await receive(world, stored)).sender, alice);
+    assert.deepEqual(
+      openMessage({ message: stored, keys: [world.recipient] }).inner,
+      openMessage({ message, keys: [world.recipient] }).inner,
+    );
+  });
+
+  test('MDN-08 an MDN may come with a null reverse path', async () => {
+    const header = replaced(
+      'Content-Type: multipart/report; report-type=disposition-notification; boundary=x',
+    );
+    const verified = await receive(world, makeMessage(world, inner(header)), {
+      envelope: { mailFrom: '', recipients: [bob] },
+    });
+    assert.equal(verified.sender, alice);
+  });
+
+  test('AS-84 a retired key, given last, still opens', async () => {
+    const message = makeMessage(world);
+    const current = {
+      certificate: world.pki.issue({ rfc822Names: [bob] }),
+      privateKey: world.pki.rsaKeys.privateKey,
+    };
+    const opened = openMessage({ message, keys: [current, world.recipient] });
+    assert.equal(opened.decryptedBy, world.recipient.certificate.fingerprint);
+  });
+
+  describe('AS-83 which keys open', () => {
+    const carol = parseDirectAddress('carol@direct.beta.example');
+    const keyFor = (changes: Parameters<MessageWorld['pki']['issue']>[0]) => ({
+      certificate: world.pki.issue(changes),
+      privateKey: world.pki.rsaKeys.privateKey,
+    });
+    /** To bob, but encrypted to these keys, whoever they belong to. */
+    const encryptedTo = (...keys: readonly { certificate: Certificate }[]) =>
+      makeMessage(world, { encrypt: (content) => encryptEntity(content, keys) });
+
+    test('a key that is not bound to the recipient opens nothing, with RCPT TO and without', async () => {
+      const foreign = keyFor({ rfc822Names: [carol] });
+      const message = encryptedTo(foreign);
+      for (const recipients of [[bob], 'visible'] as const) {
+        const error = await refusedWith('DIRECT_UNKNOWN_RECIPIENT', () =>
+          openMessage({ message, keys: [foreign], recipients }),
+        );
+        assert.equal(error.kind, 'untrusted');
+      }
+    });
+
+    test('among several keys the one that is bound to the recipient is used', () => {
+      const foreign = keyFor({ rfc822Names: [carol] });
+      const message = encryptedTo(foreign, world.recipient);
+      for (const recipients of [[bob], 'visible'] as const) {
+        const opened = openMessage({ message, keys: [foreign, world.recipient], recipients });
+        assert.equal(opened.decryptedBy, world.recipient.certificate.fingerprint);
+      }
+    });
+
+    test('a certificate for the whole domain opens for each of its addresses', () => {
+      const ofDomain = keyFor({ rfc822Names: [], dnsNames: ['direct.beta.example'] });
+      const message = encryptedTo(ofDomain);
+      for (const recipients of [[bob], 'visible'] as const)
+        assert.equal(
+          openMessage({ message, keys: [ofDomain], recipients }).decryptedBy,
+          ofDomain.certificate.fingerprint,
+        );
+    });
+  });
+
+  test('TRUST-05 a path that could not be finished is undecided, not refused', async () => {
+    const keys = [
+      signerOf(world.pki, { issuer: world.pki.intermediate, caIssuerUrls: ['http://aia.alpha.example/'] }),
+    ];
+    const fetchIssuers = () => Promise.reject(new PkiError('PKI_ISSUER_UNAVAILABLE', 'down'));
+    const error = await refusedWith('DIRECT_SENDER_UNDECIDED', () =>
+      receive(world, makeMessage(world, { sign: signWith(keys) }), { fetchIssuers }),
+    );
+    assert.equal(error.isTransient, true);
+  });
+});

@@ -1,0 +1,197 @@
+/** `$export`: every record of open sources, once, and never anything of a closed one. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { errorCode } from '../../../src/core/index.ts';
+import { assertValidResource } from '../../support/fhir-validator.ts';
+import { startTestDirectory, toCsv, type TestDirectory } from '../start-directory.ts';
+import { testFhir, type FhirResource, type TestFhir } from './start-fhir.ts';
+
+const place = {
+  org_name: 'Open Clinic',
+  org_addr_1: '1 Main St',
+  org_city: 'Boston',
+  org_state: 'MA',
+  org_zip: '02114',
+};
+
+const openRows = [
+  {
+    ...place,
+    serv_direct_addr: 'a@open.example',
+    prov_npi: '1234567893',
+    prov_first_name: 'Ana',
+    prov_last_name: 'Open',
+  },
+  {
+    ...place,
+    serv_direct_addr: 'b@open.example',
+    prov_npi: '1234567893',
+    prov_first_name: 'Anna',
+    prov_last_name: 'Open',
+  },
+  // Also in the closed source, which knows more.
+  { serv_direct_addr: 'both@open.example', prov_npi: '1245319599', prov_last_name: 'Shared' },
+  { ...place, serv_direct_addr: 'department@open.example' },
+];
+
+const closedRows = [
+  {
+    serv_direct_addr: 'both@open.example',
+    prov_npi: '1245319599',
+    prov_last_name: 'Shared',
+    prov_first_name: 'Secretname',
+    org_phone: '617-555-0199',
+    org_name: 'Secret Clinic',
+    org_addr_1: '9 Secret St',
+    org_city: 'Albany',
+    org_state: 'NY',
+    org_zip: '12207',
+    prov_spec_text: 'Secret specialty',
+  },
+  { serv_direct_addr: 'c@secret.example', prov_npi: '1000000004', prov_last_name: 'Secretperson' },
+  // Another name of a person of the open source.
+  { serv_direct_addr: 'd@secret.example', prov_npi: '1234567893', prov_last_name: 'Secretname' },
+];
+
+let world: TestDirectory;
+let fhir: TestFhir;
+before(async () => {
+  world = await startTestDirectory();
+  fhir = testFhir(world);
+  await world.load(toCsv(openRows), 'full', { sourceName: 'npd' });
+  await world.load(toCsv(closedRows), 'full', { sourceName: 'directtrust' });
+  await world.directory.provision({ directAddress: 'hosted@secret.example', lastName: 'Secrethosted' });
+  await world.directory.refresh();
+});
+after(() => world.close());
+
+const headers = { prefer: 'respond-async' };
+
+async function call(url: string, extra: Record<string, string> = {}, method = 'GET'): Promise<Response> {
+  const target = url.startsWith('http') ? url : `${world.baseUrl}/fhir/${url}`;
+  return fetch(target, { method, headers: { authorization: `Bearer ${world.token}`, ...extra } });
+}
+
+interface Manifest {
+  readonly output: readonly { type: string; url: string }[];
+}
+
+async function begin(query = ''): Promise<{ status: string; manifest: Manifest }> {
+  const response = await call(`$export${query}`, headers);
+  assert.equal(response.status, 202, await response.text());
+  const status = response.headers.get('content-location') ?? '';
+  return { status, manifest: (await (await call(status)).json()) as Manifest };
+}
+
+async function read(url: string): Promise<FhirResource[]> {
+  const response = await call(url);
+  assert.equal(response.headers.get('content-type'), 'application/fhir+ndjson');
+  return (await response.text())
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as FhirResource);
+}
+
+test('holds every resource of the open source once, and not a word of the closed one or of hosted records', async () => {
+  // The closed source's records are served.
+  assert.equal((await fhir.get('Practitioner?family=secret')).body.total, 3);
+  const { manifest } = await begin();
+  const all: FhirResource[] = [];
+  for (const { type, url } of manifest.output) {
+    const resources = await read(url);
+    assert.ok(resources.length > 0, type);
+    for (const resource of resources) {
+      assert.equal(resource.resourceType, type);
+      assertValidResource(resource);
+    }
+    all.push(...resources);
+  }
+  const text = JSON.stringify(all);
+  assert.equal(/secret|albany|0199/i.test(text), false, text);
+  const count = (type: string): number => all.filter(({ resourceType }) => resourceType === type).length;
+  assert.deepEqual(
+    ['Endpoint', 'PractitionerRole', 'Practitioner', 'Organization', 'Location'].map(count),
+    [4, 4, 2, 1, 1],
+  );
+  const keys = new Set(all.map(({ resourceType, id }) => `${resourceType}/${id}`));
+  assert.equal(keys.size, all.length);
+  for (const [, reference] of text.matchAll(/"reference":"([^"]+)"/g))
+    assert.ok(keys.has(reference ?? ''), reference);
+  const ana = all.find(({ id }) => id === 'npi-1234567893');
+  assert.deepEqual(ana?.['name'], [
+    { family: 'Open', given: ['Ana'] },
+    { family: 'Open', given: ['Anna'] },
+  ]);
+});
+
+test('kinds can be chosen; what is malformed is refused', async () => {
+  const { manifest } = await begin('?_type=Location,Endpoint&_outputFormat=application/fhir%2Bndjson');
+  assert.deepEqual(
+    manifest.output.map(({ type }) => type),
+    ['Endpoint', 'Location'],
+  );
+  for (const [path, extra, status] of [
+    ['$export', {}, 400],
+    ['$export?_type=Patient', headers, 400],
+    ['$export?_outputFormat=text/csv', headers, 400],
+    ['$export?_since=2026-01-01T00:00:00Z', { prefer: 'respond-async, handling=strict' }, 400],
+    ['$export', { ...headers, authorization: '' }, 401],
+    [
+      '$export',
+      { ...headers, authorization: `Bearer ${await world.createToken({ acceptsDataUse: false })}` },
+      403,
+    ],
+    ['$export-status/0123456789abcdef', {}, 404],
+    ['$export-file/0123456789abcdef/Endpoint.ndjson', {}, 404],
+  ] as const) {
+    const response = await call(path, extra);
+    assert.equal(response.status, status, path);
+    const outcome = (await response.json()) as FhirResource;
+    assertValidResource(outcome);
+    assert.equal(outcome.resourceType, 'OperationOutcome');
+  }
+});
+
+test('an export is not counted as records shown, and leaves an audit row per file', async () => {
+  const token = await world.createToken({ clientId: 'exporter', limits: { directoryRecordsPerDay: 1 } });
+  const { manifest } = await begin('?_type=Endpoint');
+  for (let round = 0; round < 2; round++) {
+    const response = await call(manifest.output[0]?.url ?? '', { authorization: `Bearer ${token}` });
+    assert.equal(response.status, 200);
+    assert.equal((await response.text()).split('\n').length, 5);
+  }
+  const rows = (await world.audit.find({ action: 'directory.export', limit: 100 })).filter(
+    ({ actor }) => actor === 'exporter',
+  );
+  assert.equal(rows.length, 2);
+});
+
+test('a node writes two exports at once, and others once these have ended or their clients have gone', async () => {
+  const { bulk } = world.directory.fhir;
+  const { manifest } = await begin('?_type=Endpoint');
+  const tag = manifest.output[0]?.url.split('/').at(-2) ?? '';
+  const client = { clientId: 'many', limits: {}, dataUseAcceptedAt: new Date() };
+  const all = await Promise.allSettled(
+    Array.from({ length: 6 }, () => bulk.file(tag, 'Endpoint', { client })),
+  );
+  const streams = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const codes = all.flatMap((one) => (one.status === 'rejected' ? [errorCode(one.reason)] : []));
+  assert.deepEqual(new Set(codes), new Set(['DIRECTORY_EXPORT_BUSY']));
+  for (const stream of streams) stream.destroy();
+  for (let done = false; !done;) {
+    done = await bulk.file(tag, 'Endpoint', { client }).then(
+      (stream) => Boolean(stream.destroy()),
+      () => false,
+    );
+  }
+});
+
+test('a source that is closed meanwhile, or loaded anew, ends the export', async () => {
+  const { status, manifest } = await begin();
+  assert.equal((await call(status, {}, 'DELETE')).status, 202);
+  await world.load(toCsv(openRows.slice(1)), 'full', { sourceName: 'npd' });
+  assert.equal((await call(status)).status, 404);
+  assert.equal((await call(manifest.output[0]?.url ?? '')).status, 404);
+  const { manifest: next } = await begin('?_type=Endpoint');
+  assert.equal((await read(next.output[0]?.url ?? '')).length, 3);
+});

@@ -1,0 +1,124 @@
+/** Scheduled loads: a file becomes a source's next generation when it has changed, on one node. */
+import assert from 'node:assert/strict';
+import { rm, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { silentLog } from '../../src/core/index.ts';
+import { removeSource, scheduleSource } from '../../src/service/directory/index.ts';
+import { followSchedules, runSchedules } from '../../src/service/directory/sources/schedule.ts';
+import { startTestDirectory, testGazetteer, toCsv, type TestDirectory } from './start-directory.ts';
+
+const hourMs = 3_600_000;
+
+let world: TestDirectory;
+let file: string;
+beforeEach(async () => {
+  world = await startTestDirectory({ pollIntervalMs: 60_000 });
+  file = path.join(world.folder, 'county.csv');
+});
+afterEach(() => world.close());
+
+const contextOf = (node: TestDirectory) => ({ ...node, log: silentLog, gazetteer: testGazetteer() });
+
+/** Writes a file of one record that looks as if it had been written some minutes ago. */
+async function writeOld(name: string, minutesAgo: number): Promise<void> {
+  await writeFile(file, toCsv([{ serv_direct_addr: `${name}@d.example` }]));
+  const at = new Date(Date.now() - minutesAgo * 60_000);
+  await utimes(file, at, at);
+}
+
+async function addresses(): Promise<unknown[]> {
+  await world.directory.refresh();
+  // Past the HTTP API, whose tokens expire while the clock advances.
+  const caller = { client: { clientId: 'schedule', limits: {}, dataUseAcceptedAt: new Date() } };
+  const { json } = await world.directory.search([], caller);
+  const { providers } = JSON.parse(Buffer.from(json).toString()) as { providers: Record<string, unknown>[] };
+  return providers.map((record) => record['serv_direct_addr']);
+}
+
+async function countySource() {
+  const { sources } = await world.directory.status();
+  return sources.find(({ name }) => name === 'county');
+}
+
+test('a file is loaded when its time has come and it has changed, and not before', async () => {
+  await writeOld('first', 30);
+  await scheduleSource(world, 'county', { path: file, everyMs: hourMs });
+  assert.deepEqual(await runSchedules(contextOf(world)), ['county']);
+  assert.deepEqual(await addresses(), ['first@d.example']);
+  assert.equal(
+    (await world.audit.find({})).find(({ action }) => action === 'directory.load')?.actor,
+    'system',
+  );
+  await writeOld('second', 20);
+  assert.deepEqual(await runSchedules(contextOf(world)), [], 'its time has not come');
+  world.clock.advance(hourMs);
+  assert.deepEqual(await runSchedules(contextOf(world)), ['county']);
+  assert.deepEqual(await addresses(), ['second@d.example']);
+  const { active } = (await countySource()) ?? {};
+  world.clock.advance(hourMs);
+  assert.deepEqual(await runSchedules(contextOf(world)), [], 'it has not changed');
+  assert.equal((await countySource())?.active?.id, active?.id);
+  await scheduleSource(world, 'county', undefined);
+  await writeOld('third', 10);
+  world.clock.advance(hourMs);
+  assert.deepEqual(await runSchedules(contextOf(world)), [], 'the schedule has ended');
+});
+
+test('a file that is still being written waits, and one that is not on this node is left to others', async () => {
+  await writeFile(file, toCsv([{ serv_direct_addr: 'half@d.example' }]));
+  await scheduleSource(world, 'county', { path: file, everyMs: hourMs });
+  assert.deepEqual(await runSchedules(contextOf(world)), []);
+  await rm(file);
+  assert.deepEqual(await runSchedules(contextOf(world)), []);
+  assert.equal((await countySource())?.schedule?.checkedAt, undefined, 'another node may have it');
+  await writeOld('whole', 5);
+  assert.deepEqual(await runSchedules(contextOf(world)), ['county']);
+});
+
+test('a broken file leaves what is served, is told in the status, and is mended by the next one', async () => {
+  await writeOld('first', 30);
+  await scheduleSource(world, 'county', { path: file, everyMs: hourMs });
+  await runSchedules(contextOf(world));
+  await writeFile(file, 'nothing,here\n1,2\n');
+  const at = new Date(Date.now() - 120_000);
+  await utimes(file, at, at);
+  world.clock.advance(hourMs);
+  assert.deepEqual(await runSchedules(contextOf(world)), []);
+  assert.deepEqual(await addresses(), ['first@d.example']);
+  assert.match((await countySource())?.schedule?.failure ?? '', /columns of a directory/);
+  await writeOld('second', 10);
+  world.clock.advance(hourMs);
+  assert.deepEqual(await runSchedules(contextOf(world)), ['county']);
+  assert.equal((await countySource())?.schedule?.failure, undefined);
+  await removeSource(world, 'county');
+  world.clock.advance(hourMs);
+  assert.deepEqual(await runSchedules(contextOf(world)), []);
+});
+
+test('of two nodes that look at once one loads', async () => {
+  const other = await startTestDirectory({ sharesWith: world, snapshotFolder: 'other' });
+  try {
+    await writeOld('first', 30);
+    await scheduleSource(world, 'county', { path: file, everyMs: hourMs });
+    const results = await Promise.all([world, other].map((node) => runSchedules(contextOf(node))));
+    assert.deepEqual(results.flat(), ['county']);
+    assert.equal((await world.directory.status()).loads.length, 1);
+  } finally {
+    await other.close();
+  }
+});
+
+test('closing gives up a load that is under way', async () => {
+  const rows = Array.from({ length: 60_000 }, (_, index) => ({ serv_direct_addr: `m${index}@d.example` }));
+  await writeFile(file, toCsv(rows));
+  const at = new Date(Date.now() - hourMs);
+  await utimes(file, at, at);
+  await scheduleSource(world, 'county', { path: file, everyMs: hourMs });
+  const following = followSchedules(contextOf(world), 10, () => assert.fail('loaded'));
+  while ((await world.directory.status()).running === undefined)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  await following.close();
+  assert.equal((await world.directory.status()).loads[0]?.state, 'failed');
+  assert.deepEqual(await addresses(), []);
+});

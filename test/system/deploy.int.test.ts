@@ -1,0 +1,96 @@
+/** The files of `deploy/` that an installation copies: what can be checked of them without their own machine. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { startHisp } from '../../src/app/server/index.ts';
+import { silentLog } from '../../src/core/index.ts';
+import { loadConfig } from '../../src/platform/index.ts';
+import { needsPrograms, runProgram } from '../support/processes.ts';
+import { makeTlsCertificate } from '../support/tls-certificate.ts';
+
+const deploy = path.resolve(import.meta.dirname, '../../deploy');
+const read = (name: string): string => readFileSync(path.join(deploy, name), 'utf8');
+const units = ['openhisp.service', 'openhisp-backup.service', 'openhisp-backup.timer'];
+
+function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-deploy-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+test('systemd takes the units, and calls them well protected', needsPrograms('systemd-analyze'), (t) => {
+  const folder = temporaryFolder(t);
+  for (const unit of units) {
+    // It looks for the program that a unit starts.
+    const text = read(unit).replaceAll('/opt/openhisp/node_modules/.bin/node', process.execPath);
+    writeFileSync(path.join(folder, unit), text);
+  }
+  const files = units.map((unit) => path.join(folder, unit));
+  const verified = spawnSync('systemd-analyze', ['verify', '--man=no', ...files], { encoding: 'utf8' });
+  assert.equal(verified.status, 0, verified.stderr);
+  assert.equal(verified.stderr, '');
+  for (const file of files.filter((one) => one.endsWith('.service'))) {
+    // 25 stands for 2.5 of 10; unprotected services have 9.6.
+    const options = ['security', '--offline=true', '--threshold=25', '--no-pager', file];
+    const { status, stdout } = spawnSync('systemd-analyze', options, { encoding: 'utf8' });
+    assert.equal(status, 0, stdout.slice(-500));
+  }
+});
+
+test('every line of the example of settings is a setting with a valid value, those in comments too', (t) => {
+  const lines = read('openhisp.env.example').split('\n');
+  const parse = (some: readonly string[]) =>
+    Object.fromEntries(some.map((line) => line.split('=') as [string, string]));
+  const active = lines.filter((line) => line.startsWith('OPENHISP_'));
+  assert.ok(active.length > 10);
+  const dataDir = temporaryFolder(t);
+  const config = loadConfig(parse(active), undefined, { dataDir });
+  assert.deepEqual([config.smtp.port, config.http.port], [25, 443]);
+  const all = lines.filter((line) => /^#?OPENHISP_/.test(line)).map((line) => line.replace(/^#/, ''));
+  assert.ok(all.length > active.length + 5);
+  assert.equal(loadConfig(parse(all), undefined, { dataDir }).smtp.relayUser, 'hisp');
+  // The file is read by a shell as well.
+  for (const line of all) assert.match(line, /^[A-Z_]+=[\w./:,@-]+$/);
+});
+
+test('the command for operators is a valid script', () => {
+  const { status, stderr } = spawnSync('/bin/sh', ['-n', path.join(deploy, 'openhisp')], {
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr);
+});
+
+test('the health check of the image tells a server that answers, by HTTP and HTTPS, from one that does not', async (t) => {
+  const [, json = ''] =
+    /^HEALTHCHECK [^[]*CMD (\[.*\])$/m.exec(read('Containerfile').replaceAll('\\\n', '')) ?? [];
+  const [node, ...words] = JSON.parse(json) as string[];
+  assert.equal(node, 'node');
+  const check = async (env: Readonly<Record<string, string>>) =>
+    (await runProgram(process.execPath, words, { env })).status;
+  const folder = temporaryFolder(t);
+  const tlsFile = path.join(folder, 'tls.pem');
+  const pem = makeTlsCertificate('hisp.example.org');
+  if (pem === undefined) return t.skip('openssl is not installed');
+  writeFileSync(tlsFile, pem);
+  for (const tls of [{}, { 'http.tlsKeyFile': tlsFile, 'http.tlsCertificateFile': tlsFile }]) {
+    const settings = { 'http.port': '0', 'smtp.port': '0', 'directory.searchThreads': '0', ...tls };
+    const config = loadConfig({}, undefined, {
+      dataDir: path.join(folder, `data-${Object.keys(tls).length}`),
+      ...settings,
+    });
+    const hisp = await startHisp({ config, log: silentLog });
+    const env = {
+      OPENHISP_HTTP_PORT: new URL(hisp.baseUrl).port,
+      ...('http.tlsKeyFile' in tls && { OPENHISP_HTTP_TLS_KEY_FILE: tlsFile }),
+    };
+    try {
+      assert.equal(await check(env), 0);
+    } finally {
+      await hisp.close();
+    }
+    assert.equal(await check(env), 1);
+  }
+});

@@ -1,0 +1,125 @@
+/** What is known of addresses in searches: shown, filtered and sorted on request, and in no other answer. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createAddressStates } from '../../src/service/verification/index.ts';
+import type { VerificationTables, VerifiedState } from '../../src/service/verification/tables.ts';
+import { startTestDirectory, type TestDirectory } from '../directory/start-directory.ts';
+
+const path = '/provider-directory/v2/providers';
+/** In order, with right check digits. */
+const npis = ['1000000004', '1000000012', '1000000020', '1000000038', '1000000046', '1000000053'];
+const names = ['Ann', 'Ben', 'Cat', 'Dan', 'Eve', 'Fay'];
+const found: Readonly<Record<string, VerifiedState>> = {
+  Ann: 'trusted',
+  Ben: 'expired',
+  Cat: 'trusted',
+  Dan: 'unreachable',
+  Fay: 'discoverable',
+};
+const addressOf = (name: string): string => `${name}@Direct.${name}.example`;
+
+interface Provider {
+  readonly prov_first_name: string;
+  readonly verification?: { readonly state: string };
+}
+
+describe('searches by verification', () => {
+  let directory: TestDirectory;
+  let search: (query: string) => Promise<{ names: string; total: string; providers: readonly Provider[] }>;
+
+  async function store(name: string, state: VerifiedState): Promise<void> {
+    const row = {
+      address_key: addressOf(name).toLowerCase(),
+      domain: `direct.${name}.example`.toLowerCase(),
+      state,
+      reason: state === 'expired' ? 'PKI_EXPIRED' : '',
+      checked_at: Date.UTC(2026, 5, 1, 12),
+      changed_at: directory.storage.clock.now().getTime(),
+    };
+    await directory.storage
+      .tables<VerificationTables>()
+      .insertInto('verification_address')
+      .values(row)
+      .onConflict((conflict) => conflict.column('address_key').doUpdateSet(row))
+      .execute();
+  }
+
+  before(async () => {
+    directory = await startTestDirectory({ states: createAddressStates });
+    const rows = names.map((name, at) => `${npis[at]},${addressOf(name)},${name},Miller`);
+    await directory.load(['prov_npi,serv_direct_addr,prov_first_name,prov_last_name', ...rows].join('\n'));
+    for (const [name, state] of Object.entries(found)) await store(name, state);
+    await directory.storage
+      .tables<VerificationTables>()
+      .insertInto('verification_processed')
+      .values({ address_key: addressOf('Cat').toLowerCase(), month: 202605, changed_at: 1 })
+      .execute();
+    search = async (query) => {
+      const { status, body } = await directory.get(`${path}?${query}`);
+      assert.equal(status, 200, JSON.stringify(body));
+      const { providers, totalCount } = body as unknown as { providers: Provider[]; totalCount: string };
+      return { names: providers.map((one) => one.prov_first_name).join(' '), total: totalCount, providers };
+    };
+  });
+  after(() => directory.close());
+
+  test('an answer that does not ask for it keeps its shape', async () => {
+    const { providers, total } = await search('prov_last_name=Miller');
+    assert.equal(total, '6');
+    assert.ok(providers.every((one) => !('verification' in one)));
+  });
+
+  test('shows state, reason, date and month', async () => {
+    const { providers } = await search('verification=show');
+    assert.deepEqual(
+      providers.map(({ verification }) => verification),
+      names.map((name) => ({
+        state: found[name] ?? 'unverified',
+        reason: name === 'Ben' ? 'PKI_EXPIRED' : '',
+        checkedTime: name === 'Eve' ? null : '2026-06-01T12:00:00.000Z',
+        lastProcessedMonth: name === 'Cat' ? '2026-05' : null,
+      })),
+    );
+  });
+
+  test('filters by states together with other filters, with exact totals and pages', async () => {
+    assert.equal((await search('verification=trusted')).names, 'Ann Cat');
+    assert.equal((await search('verification=expired,unverified')).names, 'Ben Eve');
+    assert.equal((await search('verification=trusted&prov_first_name=C')).names, 'Cat');
+    const page = await search('verification=trusted,unreachable&limit=1&offset=1');
+    assert.deepEqual([page.names, page.total], ['Cat', '3']);
+    const none = await search('verification=trusted&offset=10');
+    assert.deepEqual([none.names, none.total], ['', '2']);
+  });
+
+  test('sorts by state first, then as asked', async () => {
+    const ascending = await search('verification=show&sort_by=verification');
+    assert.equal(ascending.names, 'Ann Cat Fay Ben Dan Eve');
+    const mixed = await search(
+      'verification=show&sort_by=verification,prov_first_name&sort_order=ascending,descending',
+    );
+    assert.equal(mixed.names, 'Cat Ann Fay Ben Dan Eve');
+    const descending = await search('verification=show&sort_by=verification&sort_order=descending&limit=2');
+    assert.equal(descending.names, 'Eve Dan');
+  });
+
+  test('follows new results and new records', async () => {
+    await store('Eve', 'trusted');
+    const giveUpAt = performance.now() + 20_000;
+    while ((await search('verification=trusted')).names !== 'Ann Cat Eve')
+      assert.ok(performance.now() < giveUpAt, 'the new state was not shown');
+    await directory.directory.provision({ npi: '1234567893', directAddress: 'new@direct.new.example' });
+    await directory.directory.refresh();
+    assert.equal((await search('verification=unverified')).total, '1');
+  });
+
+  test('refuses unknown states, repetitions and sorting without it', async () => {
+    for (const query of [
+      'verification=good',
+      'verification=trusted&verification=show',
+      'sort_by=verification',
+      'verification=show&sort_by=prov_npi,verification',
+    ])
+      assert.equal((await directory.get(`${path}?${query}`)).status, 400, query);
+  });
+});
