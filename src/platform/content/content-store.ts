@@ -36,13 +36,13 @@ export interface ContentStore {
   sweep(): Promise<number>;
 }
 
-export interface ContentStoreParts {
+export interface ContentStoreDependencies {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
 }
 
-export function createContentStore({ storage, vault, clock }: ContentStoreParts): ContentStore {
+export function createContentStore({ storage, vault, clock }: ContentStoreDependencies): ContentStore {
   const db = storage.tables<ContentTables>();
 
   async function writeParts(plain: Uint8Array, context: string): Promise<Uint8Array> {

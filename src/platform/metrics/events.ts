@@ -27,18 +27,18 @@ type LabelOf<Spec> = Spec extends { readonly labels: readonly (infer Label exten
 /** Registers the counters of a module's event table and returns the function that reports an event. */
 export function createReport<const Table extends EventTable>(
   table: Table,
-  parts: { metrics: Metrics; log: Log },
+  deps: { metrics: Metrics; log: Log },
 ): Report<Table> {
   const counters = new Map(
     Object.entries(table).map(([name, spec]) => [
       name,
-      parts.metrics.counter({ name: spec.counter, help: spec.help, labels: spec.labels ?? [] }),
+      deps.metrics.counter({ name: spec.counter, help: spec.help, labels: spec.labels ?? [] }),
     ]),
   );
   return (event, labels, fields = {}) => {
     const spec = table[event];
     if (spec === undefined) throw new TypeError(`no event ${String(event)}`);
     counters.get(String(event))?.add(labels);
-    parts.log[spec.level]({ event: String(event), ...labels, ...fields }, spec.text);
+    deps.log[spec.level]({ event: String(event), ...labels, ...fields }, spec.text);
   };
 }

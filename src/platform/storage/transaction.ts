@@ -13,7 +13,7 @@ import { PlatformError } from '../errors.ts';
 import type { AnyTransaction, Collector } from './storage.ts';
 
 /** What all transactions of one engine share. */
-export interface TransactionParts {
+export interface TransactionDependencies {
   readonly dialect: Dialect;
   readonly driver: Driver;
   readonly compiler: QueryCompiler;
@@ -30,7 +30,7 @@ export class StorageTransaction extends Transaction<unknown> {
   readonly collected = new Map<GatheringCollector<unknown>, unknown[]>();
   isOver = false;
 
-  constructor(parts: TransactionParts, connection: DatabaseConnection) {
+  constructor(deps: TransactionDependencies, connection: DatabaseConnection) {
     const provider = {
       provideConnection: <T>(consumer: (connection: DatabaseConnection) => Promise<T>): Promise<T> => {
         if (this.isOver)
@@ -39,10 +39,10 @@ export class StorageTransaction extends Transaction<unknown> {
       },
     };
     super({
-      config: { dialect: parts.dialect },
-      dialect: parts.dialect,
-      driver: parts.driver,
-      executor: new DefaultQueryExecutor(parts.compiler, parts.adapter, provider),
+      config: { dialect: deps.dialect },
+      dialect: deps.dialect,
+      driver: deps.driver,
+      executor: new DefaultQueryExecutor(deps.compiler, deps.adapter, provider),
     });
     this.#connection = connection;
   }

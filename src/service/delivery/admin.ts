@@ -72,7 +72,7 @@ export interface DeliveryAdmin {
   fail(deliveryId: string): Promise<{ readonly failed: number; readonly running: number }>;
 }
 
-export interface AdminParts {
+export interface AdminDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly queue: DeliveryQueue;
@@ -83,7 +83,7 @@ export interface AdminParts {
 
 const maxPage = 500;
 
-export function createAdmin({ storage, clock, queue, holds, worker }: AdminParts): DeliveryAdmin {
+export function createAdmin({ storage, clock, queue, holds, worker }: AdminDependencies): DeliveryAdmin {
   const db = storage.tables<DeliveryTables>();
   const now = (): number => storage.clock.now().getTime();
 

@@ -25,7 +25,7 @@ import type { AttemptRecord, ClaimedDestination } from './queue.ts';
 import type { DeliveryProblem, RecipientDecision } from './request.ts';
 import type { SealedShare, SharedSeals } from './shared-seal.ts';
 
-export interface AttemptParts {
+export interface AttemptDependencies {
   readonly clock: Clock;
   readonly dns: DnsResolver;
   readonly log: Log;
@@ -71,16 +71,16 @@ const askNextWithinMs = 5 * 60_000;
  */
 export async function attemptDestination(
   item: ClaimedDestination,
-  parts: AttemptParts,
+  deps: AttemptDependencies,
 ): Promise<AttemptResult> {
-  const startedAt = parts.clock.now();
+  const startedAt = deps.clock.now();
   const began = performance.now();
   let certificates = '';
   let findings: Findings;
   try {
-    const share = await parts.seals.get(item);
+    const share = await deps.seals.get(item);
     certificates = listCertificates(share);
-    findings = mergeRefused(share, await carry(item, share, parts));
+    findings = mergeRefused(share, await carry(item, share, deps));
   } catch (error) {
     if (isLeaseLost(error)) throw error;
     findings = failAll(item.recipients, readFailure(error), {});
@@ -139,23 +139,31 @@ function listCertificates({ usable, refused }: SealedShare): string {
   return list.length === 0 ? '' : JSON.stringify(list);
 }
 
-async function carry(item: ClaimedDestination, share: SealedShare, parts: AttemptParts): Promise<Findings> {
+async function carry(
+  item: ClaimedDestination,
+  share: SealedShare,
+  deps: AttemptDependencies,
+): Promise<Findings> {
   const recipients = share.usable.map(({ address }) => address);
   if (share.sealed === undefined) return { sent: [], failures: new Map() };
   let hosts: readonly MailHost[];
   try {
-    hosts = await findHosts(item.party, parts);
+    hosts = await findHosts(item.party, deps);
   } catch (error) {
     return failAll(recipients, readFailure(error), {});
   }
-  const findings = await askHosts(item, { recipients, message: share.sealed, hosts }, parts);
+  const findings = await askHosts(item, { recipients, message: share.sealed, hosts }, deps);
   return findings.sent.length === 0 ? findings : { ...findings, sentHash: await hashInSlices(share.sealed) };
 }
 
 /** Where mail for a domain goes, in order of preference. */
 export async function findHosts(
   domain: string,
-  { dns, relayHost, allowsPrivateHosts }: Pick<AttemptParts, 'dns' | 'relayHost' | 'allowsPrivateHosts'>,
+  {
+    dns,
+    relayHost,
+    allowsPrivateHosts,
+  }: Pick<AttemptDependencies, 'dns' | 'relayHost' | 'allowsPrivateHosts'>,
 ): Promise<readonly MailHost[]> {
   if (relayHost !== undefined) return resolveRelay(relayHost, dns);
   const hosts = await resolveMailHosts(domain, dns);
@@ -171,26 +179,26 @@ interface Load {
 async function askHosts(
   item: ClaimedDestination,
   { recipients, message, hosts }: Load,
-  parts: AttemptParts,
+  deps: AttemptDependencies,
 ): Promise<Findings> {
   const until = performance.now() + askNextWithinMs;
   let last: Findings | undefined;
   for (const host of hosts) {
     try {
-      const outcome = await parts.smtp.send({
+      const outcome = await deps.smtp.send({
         host: host.address,
-        port: parts.peerPort,
+        port: deps.peerPort,
         mailFrom: item.sender,
         recipients,
         message,
-        beforeData: () => parts.confirmLease(item),
+        beforeData: () => deps.confirmLease(item),
       });
-      const read = parts.relayHost === undefined ? readRejection : readRelayRejection;
+      const read = deps.relayHost === undefined ? readRejection : readRelayRejection;
       return readOutcome(recipients, host, outcome, read);
     } catch (error) {
       if (!(error instanceof SmtpError)) throw error;
-      const failure = parts.relayHost === undefined ? readFailure(error) : readRelayFailure(error);
-      parts.log.debug(
+      const failure = deps.relayHost === undefined ? readFailure(error) : readRelayFailure(error);
+      deps.log.debug(
         { messageId: item.messageId, host: host.name, address: host.address, code: failure.code },
         'a mail server could not be used',
       );
@@ -204,7 +212,7 @@ async function askHosts(
       // pass goes before one that does not.
       if (last === undefined || !isTransient(last) || failure.isTransient) last = findings;
       // The server may have taken the message: another one must not get it now.
-      if (error.fields['hasSentData'] === true || performance.now() > until || parts.isClosing()) break;
+      if (error.fields['hasSentData'] === true || performance.now() > until || deps.isClosing()) break;
     }
   }
   return last ?? failAll(recipients, readFailure(undefined), {});

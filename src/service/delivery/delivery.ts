@@ -115,7 +115,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   const seals = createSharedSeals(options.agent, queue);
   const classes = createDestinationClasses();
   const gate = createByteGate(maxLargeBytes);
-  const attemptParts = { ...options, seals, confirmLease, isClosing: () => isClosing.signal.aborted };
+  const attemptDeps = { ...options, seals, confirmLease, isClosing: () => isClosing.signal.aborted };
 
   /** Renews a lease that ends soon. Throws PLATFORM_LEASE_LOST. */
   async function confirmLease(item: ClaimedDestination): Promise<void> {
@@ -135,7 +135,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     }
     const leave =
       item.sizeBytes > smallBytes ? await gate.enter(item.sizeBytes * copiesPerMessage) : undefined;
-    const result = await attemptDestination(item, attemptParts).finally(leave);
+    const result = await attemptDestination(item, attemptDeps).finally(leave);
     const settlement = scheduleRest(item, result, options, storage.clock.now().getTime());
     await settleSurely(item, settlement);
     reportAttempt(item, result, settlement);

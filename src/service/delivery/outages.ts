@@ -1,10 +1,10 @@
 import { errorCode, type Closable, type Log } from '../../core/index.ts';
 import { SmtpError } from '../../lib/smtp/index.ts';
-import { findHosts, type AttemptParts } from './attempt.ts';
+import { findHosts, type AttemptDependencies } from './attempt.ts';
 import type { DeliveryQueue } from './queue.ts';
 
-export interface OutageParts extends Pick<
-  AttemptParts,
+export interface OutageDependencies extends Pick<
+  AttemptDependencies,
   'dns' | 'smtp' | 'peerPort' | 'relayHost' | 'allowsPrivateHosts'
 > {
   readonly queue: Pick<DeliveryQueue, 'findOutages' | 'makeDue' | 'makeOneDue' | 'hasOutage'>;
@@ -35,8 +35,8 @@ interface Outage {
 const probesAtOnce = 8;
 const rowsPerStatement = 500;
 
-export function watchOutages(parts: OutageParts): Outages {
-  const { queue, log, probeWaitsMs } = parts;
+export function watchOutages(deps: OutageDependencies): Outages {
+  const { queue, log, probeWaitsMs } = deps;
   const outages = new Map<string, Outage>();
   const probing = new Set<Promise<void>>();
   const closing = Promise.withResolvers<false>();
@@ -60,14 +60,14 @@ export function watchOutages(parts: OutageParts): Outages {
     if (!(await queue.hasOutage(domain))) return void outages.delete(domain);
     // The end of the service does not wait for a server that says nothing.
     if (!(await Promise.race([answers(domain), closing.promise])) || isClosed) return;
-    if ((await queue.makeOneDue(domain)) > 0) parts.reopen(domain);
+    if ((await queue.makeOneDue(domain)) > 0) deps.reopen(domain);
   }
 
   async function answers(domain: string): Promise<boolean> {
     try {
-      for (const { address } of await findHosts(domain, parts)) {
+      for (const { address } of await findHosts(domain, deps)) {
         try {
-          await parts.smtp.check({ host: address, port: parts.peerPort });
+          await deps.smtp.check({ host: address, port: deps.peerPort });
           return true;
         } catch (error) {
           if (!(error instanceof SmtpError)) throw error;

@@ -68,7 +68,7 @@ export interface Settlement {
   readonly attempt?: AttemptRecord | undefined;
 }
 
-export interface QueueParts {
+export interface QueueDependencies {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
@@ -135,9 +135,9 @@ export function timePrefix(atMs: number): string {
   return Math.max(0, atMs).toString(16).padStart(12, '0');
 }
 
-export function createQueue(parts: QueueParts): DeliveryQueue {
-  const { storage, vault, clock, leases } = parts;
-  const contents = createContentStore(parts);
+export function createQueue(deps: QueueDependencies): DeliveryQueue {
+  const { storage, vault, clock, leases } = deps;
+  const contents = createContentStore(deps);
   const statements = prepareStatements(storage);
   const nowMs = (): number => storage.clock.now().getTime();
 
@@ -166,13 +166,13 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
     const now = nowMs();
     const begun: ClaimedDestination[] = [];
     const rows = groups.map(([domain, recipients]): Destination => {
-      const lease = parts.hasRoom(domain) ? leases.begin() : undefined;
+      const lease = deps.hasRoom(domain) ? leases.begin() : undefined;
       const row: Destination = {
         id: timedId(at),
         delivery_id: request.deliveryId,
         domain,
         recipients: JSON.stringify(recipients),
-        not_after: now + parts.lifetimeMs,
+        not_after: now + deps.lifetimeMs,
         next_attempt_at: now,
         attempts: 0,
         last_reason: '',
@@ -201,7 +201,7 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
     const [only] = rows;
     if (rows.length === 1 && only !== undefined) await statements.insertDestination.run(db, only);
     else await db.insertInto('delivery_destination').values(rows).execute();
-    storage.afterCommit(tx, () => parts.onStored(begun, request.message, begun.length === rows.length));
+    storage.afterCommit(tx, () => deps.onStored(begun, request.message, begun.length === rows.length));
   }
 
   async function claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]> {
@@ -309,7 +309,7 @@ export function createQueue(parts: QueueParts): DeliveryQueue {
       else await postpone(tx, item, left, settlement);
       if (settlement.attempt !== undefined)
         await statements.insertAttempt.run(tx, attemptRow(item, settlement, settlement.attempt, left.length));
-      if (outcomes.length > 0) await parts.onOutcome(tx, outcomes);
+      if (outcomes.length > 0) await deps.onOutcome(tx, outcomes);
     });
   }
 

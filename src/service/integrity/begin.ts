@@ -7,7 +7,7 @@ import { macOfRow } from './row-mac.ts';
 /** Rows read at once. */
 const pageRows = 500;
 
-export interface IntegrityParts {
+export interface IntegrityDependencies {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly audit: Audit;
@@ -18,7 +18,12 @@ export interface IntegrityParts {
  * Begins, once for a database: in one transaction every guarded row without a MAC gets one, and the audit chain is keyed from a row on
  * that says so. Returns whether it did. Throws AUDIT_CHAIN_RESET if the chain was keyed before.
  */
-export async function beginIntegrity({ storage, vault, audit, tables }: IntegrityParts): Promise<boolean> {
+export async function beginIntegrity({
+  storage,
+  vault,
+  audit,
+  tables,
+}: IntegrityDependencies): Promise<boolean> {
   if (await audit.isKeyed()) return false;
   await storage.transaction(async (tx: Kysely<unknown>) => {
     let rows = 0;

@@ -27,7 +27,7 @@ export interface RowGuard<Row extends MacColumn> {
   checkAll(rows: readonly Row[]): Promise<readonly Row[]>;
 }
 
-export interface GuardParts {
+export interface GuardDependencies {
   readonly vault: Vault;
   readonly audit: Audit;
 }
@@ -37,7 +37,7 @@ const reportedForMs = 3_600_000;
 const maxReported = 1000;
 
 export function createRowGuard<Row extends MacColumn>(
-  { vault, audit }: GuardParts,
+  { vault, audit }: GuardDependencies,
   table: GuardedTable,
 ): RowGuard<Row> {
   const reported = new LRUCache<string, true>({ max: maxReported, ttl: reportedForMs });

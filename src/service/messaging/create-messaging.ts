@@ -38,7 +38,7 @@ import {
   type SpoolRoom,
 } from './inbound/spool-room.ts';
 import { recordOutcomes } from './status/record-outcome.ts';
-import type { MessagingParts, RequestOrigin } from './ports.ts';
+import type { MessagingDependencies, RequestOrigin } from './ports.ts';
 import { createSendLimit, defaultSendRate, type LimitSends, type SendRate } from './send/limit-sends.ts';
 import { sendMessage, type SendAnswer } from './send/send-message.ts';
 import { defaultMdnWindows, type MdnWindows } from './status/states.ts';
@@ -46,7 +46,7 @@ import { inboxContext, type MessagingTables } from './tables.ts';
 import { createWorkerPool } from './contents/worker-pool.ts';
 
 export interface MessagingOptions extends Omit<
-  MessagingParts,
+  MessagingDependencies,
   'limits' | 'checks' | 'windows' | 'mailDates' | 'report' | 'contents' | 'workerPool'
 > {
   /** Where events are counted; by default nowhere that anybody sees. */
@@ -129,7 +129,7 @@ export interface Messaging extends Closable {
 const mailLeaseMs = 30_000;
 
 export function createMessaging(options: MessagingOptions): Messaging {
-  const parts: MessagingParts = {
+  const deps: MessagingDependencies = {
     ...options,
     contents: createContentStore(options),
     workerPool: createWorkerPool(),
@@ -139,12 +139,12 @@ export function createMessaging(options: MessagingOptions): Messaging {
     windows: options.windows ?? defaultMdnWindows,
     mailDates: options.mailDates ?? defaultMailDates,
   };
-  const db = parts.storage.tables<MessagingTables>();
+  const db = deps.storage.tables<MessagingTables>();
   const spool = createSpoolRoom(db, { ...defaultSpoolLimits, ...options.spoolLimits });
   let refreshing: NodeJS.Timeout | undefined;
   const workers: Worker[] = [];
   let mailWorkers: MailWorkers | undefined;
-  const intake = createIntake(parts, {
+  const intake = createIntake(deps, {
     spool,
     direct: options.directLimits ?? defaultDirectLimits,
     workers: () => mailWorkers,
@@ -153,53 +153,53 @@ export function createMessaging(options: MessagingOptions): Messaging {
     mailWorkers?.wake();
     for (const worker of workers) worker.wake();
   };
-  serveInboundHooks(parts, db);
+  serveInboundHooks(deps, db);
   return {
-    limits: parts.limits,
+    limits: deps.limits,
     limitSends: createSendLimit(
       options.sendRate ?? defaultSendRate,
-      parts.clock,
+      deps.clock,
       () => options.nodes?.liveCount ?? 1,
     ),
-    send: (client, body, origin) => sendMessage(parts, client, body, origin),
-    getStatus: (client, messageId) => getStatus(parts, client, messageId),
-    getEvidence: (client, messageId, origin) => getEvidence(parts, client, messageId, origin),
-    listStatus: (client, body) => listStatus(parts, client, body),
-    checkAddresses: (client, body) => checkAddresses(parts, client, body),
+    send: (client, body, origin) => sendMessage(deps, client, body, origin),
+    getStatus: (client, messageId) => getStatus(deps, client, messageId),
+    getEvidence: (client, messageId, origin) => getEvidence(deps, client, messageId, origin),
+    listStatus: (client, body) => listStatus(deps, client, body),
+    checkAddresses: (client, body) => checkAddresses(deps, client, body),
     listInbox: (client, query) => listInbox(db, client, query),
     readInbox: (client, messageId, isXdm, origin) =>
-      readInbox(parts, db, { client, messageId, isXdm, origin }),
+      readInbox(deps, db, { client, messageId, isXdm, origin }),
     readAttachment: (client, messageId, position, isXdm, origin) =>
-      readAttachment(parts, db, { client, messageId, isXdm, origin }, position),
-    acknowledge: (client, messageId, origin) => acknowledge(parts, client, messageId, origin),
+      readAttachment(deps, db, { client, messageId, isXdm, origin }, position),
+    acknowledge: (client, messageId, origin) => acknowledge(deps, client, messageId, origin),
     checkSpool: (origin) => spool.check(origin),
-    noteRefused: (mail, reason) => noteRefused(parts, mail, reason),
+    noteRefused: (mail, reason) => noteRefused(deps, mail, reason),
     acceptInbound: (mail, network = '') => intake.accept(mail, network),
-    listDeadLetters: () => listDeadLetters(parts.storage),
+    listDeadLetters: () => listDeadLetters(deps.storage),
     async retryDeadLetters(id) {
-      const count = await retryDeadLetters(parts.storage, id);
+      const count = await retryDeadLetters(deps.storage, id);
       wake();
       return count;
     },
-    onDeliveryOutcome: (tx, outcomes) => recordOutcomes(tx, parts, outcomes),
+    onDeliveryOutcome: (tx, outcomes) => recordOutcomes(tx, deps, outcomes),
     async start() {
       const idleMs = options.idleMs ?? 1000;
       await spool.restore();
-      refreshing = startRefreshing(parts, spool);
-      mailWorkers = startMailWorkers(parts, { leaseMs: options.mailLeaseMs ?? mailLeaseMs, idleMs });
-      workers.push(startWindowTimer(parts, idleMs));
-      workers.push(startHousekeeping(parts, options.retention ?? defaultRetention));
+      refreshing = startRefreshing(deps, spool);
+      mailWorkers = startMailWorkers(deps, { leaseMs: options.mailLeaseMs ?? mailLeaseMs, idleMs });
+      workers.push(startWindowTimer(deps, idleMs));
+      workers.push(startHousekeeping(deps, options.retention ?? defaultRetention));
     },
     wake,
     async close() {
       clearInterval(refreshing);
       await Promise.all([mailWorkers?.close(), ...workers.map((worker) => worker.close())]);
-      await parts.workerPool.close();
+      await deps.workerPool.close();
     },
   };
 }
 
-function createChecks(limits: CheckLimits): MessagingParts['checks'] {
+function createChecks(limits: CheckLimits): MessagingDependencies['checks'] {
   return {
     budget: createBudget({ total: limits.addresses, perCaller: limits.addressesPerClient }),
     slots: createFairSlots({ total: limits.atOnce, perCaller: limits.atOncePerClient }),
@@ -208,7 +208,7 @@ function createChecks(limits: CheckLimits): MessagingParts['checks'] {
 
 const refreshMs = 1000;
 
-function startRefreshing({ log }: MessagingParts, spool: SpoolRoom): NodeJS.Timeout {
+function startRefreshing({ log }: MessagingDependencies, spool: SpoolRoom): NodeJS.Timeout {
   let isRunning = false;
   const refresh = async (): Promise<void> => {
     if (isRunning) return;
@@ -224,9 +224,9 @@ function startRefreshing({ log }: MessagingParts, spool: SpoolRoom): NodeJS.Time
   return setInterval(() => void refresh(), refreshMs).unref();
 }
 
-function noteRefused(parts: MessagingParts, mail: RefusedMail, reason: string): void {
-  parts.report('rejected', { code: reason });
-  void parts.audit.record({
+function noteRefused(deps: MessagingDependencies, mail: RefusedMail, reason: string): void {
+  deps.report('rejected', { code: reason });
+  void deps.audit.record({
     action: 'message.reject',
     actor: 'system',
     outcome: 'refused',
@@ -240,14 +240,14 @@ function noteRefused(parts: MessagingParts, mail: RefusedMail, reason: string): 
 }
 
 async function getEvidence(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   client: ClientIdentity,
   messageId: string,
   origin: RequestOrigin,
 ): Promise<SignedEvidence> {
-  const message = await getMessage(parts, client, messageId);
-  const signed = await signEvidence(parts, await buildEvidence(parts, message));
-  await parts.audit.recordNow({
+  const message = await getMessage(deps, client, messageId);
+  const signed = await signEvidence(deps, await buildEvidence(deps, message));
+  await deps.audit.recordNow({
     action: 'message.evidence',
     actor: client.clientId,
     outcome: 'ok',
@@ -265,43 +265,47 @@ interface ReadRequest {
 }
 
 async function readInbox(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   db: Kysely<MessagingTables>,
   request: ReadRequest,
 ): Promise<Uint8Array> {
   const entry = await getEntry(db, request.client, request.messageId);
-  await auditFetch(parts, request, entry);
-  return formatEntry(parts, entry, request.isXdm);
+  await auditFetch(deps, request, entry);
+  return formatEntry(deps, entry, request.isXdm);
 }
 
 async function readAttachment(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   db: Kysely<MessagingTables>,
   request: ReadRequest,
   position: number,
 ): Promise<InboundDocument> {
   const entry = await getEntry(db, request.client, request.messageId);
-  const inner = await openInner(parts, entry);
-  const document = await parts.workerPool.findDocument(
-    inner,
-    optionsOf(parts, entry, request.isXdm),
-    position,
-  );
+  const inner = await openInner(deps, entry);
+  const document = await deps.workerPool.findDocument(inner, optionsOf(deps, entry, request.isXdm), position);
   if (document === undefined)
     throw new MessagingError('MESSAGING_ATTACHMENT_NOT_FOUND', `there is no attachment ${position}`);
-  await auditFetch(parts, request, entry);
+  await auditFetch(deps, request, entry);
   return document;
 }
 
-async function formatEntry(parts: MessagingParts, entry: InboxEntry, isXdm: boolean): Promise<Uint8Array> {
-  return parts.workerPool.formatPayload(await openInner(parts, entry), optionsOf(parts, entry, isXdm));
+async function formatEntry(
+  deps: MessagingDependencies,
+  entry: InboxEntry,
+  isXdm: boolean,
+): Promise<Uint8Array> {
+  return deps.workerPool.formatPayload(await openInner(deps, entry), optionsOf(deps, entry, isXdm));
 }
 
-function openInner({ contents }: MessagingParts, { message }: InboxEntry): Promise<Buffer> {
+function openInner({ contents }: MessagingDependencies, { message }: InboxEntry): Promise<Buffer> {
   return contents.open(message.sealed_message, inboxContext(message.id));
 }
 
-function optionsOf({ identity }: MessagingParts, { copy, message }: InboxEntry, isXdm: boolean): OpenOptions {
+function optionsOf(
+  { identity }: MessagingDependencies,
+  { copy, message }: InboxEntry,
+  isXdm: boolean,
+): OpenOptions {
   const facts = {
     copyId: copy.id,
     recipient: copy.address,
@@ -313,7 +317,7 @@ function optionsOf({ identity }: MessagingParts, { copy, message }: InboxEntry, 
 }
 
 async function auditFetch(
-  { audit }: MessagingParts,
+  { audit }: MessagingDependencies,
   { client, origin }: ReadRequest,
   entry: InboxEntry,
 ): Promise<void> {
@@ -332,21 +336,21 @@ function namesOf({ copy, message }: InboxEntry): Readonly<Record<string, string>
 }
 
 // Inbound hooks push the same payload that the inbox serves; their 2xx acknowledges (Decision 0014).
-function serveInboundHooks(parts: MessagingParts, db: Kysely<MessagingTables>): void {
-  parts.webhooks.serveInbound({
+function serveInboundHooks(deps: MessagingDependencies, db: Kysely<MessagingTables>): void {
+  deps.webhooks.serveInbound({
     async buildPayload(copyId, clientId, { isXdm }) {
-      const entry = await findEntry(db, await parts.clients.get(clientId), copyId);
+      const entry = await findEntry(db, await deps.clients.get(clientId), copyId);
       if (entry === undefined || entry.copy.acknowledged_at !== null) return undefined;
-      await parts.audit.recordNow({
+      await deps.audit.recordNow({
         action: 'message.push',
         actor: clientId,
         outcome: 'ok',
         objects: namesOf(entry),
       });
-      return formatEntry(parts, entry, isXdm);
+      return formatEntry(deps, entry, isXdm);
     },
     async acknowledge(copyId, clientId) {
-      await acknowledge(parts, await parts.clients.get(clientId), copyId, {});
+      await acknowledge(deps, await deps.clients.get(clientId), copyId, {});
     },
   });
 }

@@ -11,7 +11,7 @@ import {
   type TestMessaging,
 } from '../../../test/messaging/start-messaging.ts';
 import { defaultRetention, keepHouse } from './housekeeping.ts';
-import type { MessagingParts } from './ports.ts';
+import type { MessagingDependencies } from './ports.ts';
 
 const day = 86_400_000;
 const lines: string[] = [];
@@ -31,7 +31,7 @@ async function keep(): Promise<string[]> {
       audit: world.audit,
       clock: world.clock,
       log,
-    } as unknown as MessagingParts,
+    } as unknown as MessagingDependencies,
     defaultRetention,
   );
   return lines.filter((line) => line.includes('waits for its edge client'));

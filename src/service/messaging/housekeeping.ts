@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { certificateUseMs } from './evidence/keep-mdn.ts';
 import { referenceBytes, startWorker, type Worker } from '../../platform/index.ts';
-import type { MessagingParts } from './ports.ts';
+import type { MessagingDependencies } from './ports.ts';
 import type { MessagingTables } from './tables.ts';
 
 /** How long things are kept, in milliseconds (Decision 0014, SEC-08). */
@@ -39,25 +39,25 @@ const everyMs = 60_000;
 const batch = 500;
 
 /** One round of cleaning and warning. One node does it at a time. */
-export async function keepHouse(parts: MessagingParts, retention: Retention): Promise<void> {
-  await parts.storage.tryAlone('messaging-housekeeping', async () => {
-    const nowMs = parts.clock.now().getTime();
-    await warnWaiting(parts, nowMs, retention);
+export async function keepHouse(deps: MessagingDependencies, retention: Retention): Promise<void> {
+  await deps.storage.tryAlone('messaging-housekeeping', async () => {
+    const nowMs = deps.clock.now().getTime();
+    await warnWaiting(deps, nowMs, retention);
     const clean = (work: (tx: Kysely<MessagingTables>) => Promise<number>): Promise<void> =>
-      inBatches(parts, work);
-    await clean((tx) => deleteAcknowledged(tx, parts, nowMs - retention.keepAcknowledgedMs));
+      inBatches(deps, work);
+    await clean((tx) => deleteAcknowledged(tx, deps, nowMs - retention.keepAcknowledgedMs));
     await clean((tx) => forgetDetails(tx, nowMs - retention.keepDetailsMs));
     await clean((tx) => deleteMessages(tx, nowMs - retention.keepMessagesMs));
     await clean((tx) => deleteCertificates(tx, nowMs - retention.keepMessagesMs - 2 * certificateUseMs));
     await clean((tx) => deleteRegister(tx, nowMs - retention.keepRegisterMs));
-    await clean((tx) => deleteDeadLetters(tx, parts, nowMs - retention.keepDeadLettersMs));
-    await parts.contents.sweep();
+    await clean((tx) => deleteDeadLetters(tx, deps, nowMs - retention.keepDeadLettersMs));
+    await deps.contents.sweep();
   });
 }
 
 /** Repeats until there is nothing left, so that what is deleted keeps up with what comes. */
 async function inBatches(
-  { storage }: MessagingParts,
+  { storage }: MessagingDependencies,
   work: (tx: Kysely<MessagingTables>) => Promise<number>,
 ): Promise<void> {
   while ((await storage.transaction(work)) === batch) await nextTurn();
@@ -116,7 +116,7 @@ async function deleteRegister(tx: Kysely<MessagingTables>, beforeMs: number): Pr
 
 async function deleteDeadLetters(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   beforeMs: number,
 ): Promise<number> {
   const old = await tx
@@ -132,8 +132,8 @@ async function deleteDeadLetters(
   const ids = old.map(({ id }) => id);
   await tx.deleteFrom('inbound_mail').where('id', 'in', ids).execute();
   for (const row of old) {
-    await parts.contents.releaseIn(tx, row.start);
-    await parts.audit.recordIn(tx, {
+    await deps.contents.releaseIn(tx, row.start);
+    await deps.audit.recordIn(tx, {
       action: 'message.discard',
       actor: 'system',
       outcome: 'failed',
@@ -148,8 +148,8 @@ function startOf(column: 'sealed_mail' | 'sealed_message') {
   return sql<Uint8Array>`substr(${sql.ref(column)}, 1, ${sql.lit(referenceBytes)})`.as('start');
 }
 
-async function warnWaiting(parts: MessagingParts, nowMs: number, retention: Retention): Promise<void> {
-  const db = parts.storage.tables<MessagingTables>();
+async function warnWaiting(deps: MessagingDependencies, nowMs: number, retention: Retention): Promise<void> {
+  const db = deps.storage.tables<MessagingTables>();
   const old = await db
     .selectFrom('inbox_copy as c')
     .innerJoin('inbox_message as m', 'm.id', 'c.message_id')
@@ -166,7 +166,7 @@ async function warnWaiting(parts: MessagingParts, nowMs: number, retention: Rete
     .limit(batch)
     .execute();
   for (const copy of old)
-    parts.log.warn(
+    deps.log.warn(
       { copyId: copy.id, to: copy.address, receivedAt: new Date(copy.received_at).toISOString() },
       'a received message waits for its edge client',
     );
@@ -177,7 +177,7 @@ async function warnWaiting(parts: MessagingParts, nowMs: number, retention: Rete
 
 async function deleteAcknowledged(
   tx: Kysely<MessagingTables>,
-  { contents }: MessagingParts,
+  { contents }: MessagingDependencies,
   beforeMs: number,
 ): Promise<number> {
   const copies = await tx
@@ -217,16 +217,16 @@ async function deleteAcknowledged(
 }
 
 /** Cleans and warns once a minute until it is closed. */
-export function startHousekeeping(parts: MessagingParts, retention: Retention): Worker {
+export function startHousekeeping(deps: MessagingDependencies, retention: Retention): Worker {
   return startWorker<never>({
     name: 'messaging-housekeeping',
     claim: async () => {
-      await keepHouse(parts, retention);
+      await keepHouse(deps, retention);
       return [];
     },
     handle: async () => {},
     idleMs: everyMs,
     concurrency: 1,
-    log: parts.log,
+    log: deps.log,
   });
 }

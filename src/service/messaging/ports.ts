@@ -51,8 +51,8 @@ export type VerificationLookup = (address: DirectAddress) => Promise<ShownVerifi
 /** What messaging asks about clients: whose an address is. */
 export type ClientBook = Pick<ClientStore, 'get'>;
 
-/** The parts that every function of this module works with. */
-export interface MessagingParts {
+/** What every function of this module works with, from the rest of the service. */
+export interface MessagingDependencies {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly contents: ContentStore;

@@ -48,7 +48,7 @@ export interface ClientStore {
   enable(clientId: string): Promise<void>;
 }
 
-export interface ClientStoreParts {
+export interface ClientStoreDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly audit: Audit;
@@ -60,8 +60,8 @@ export interface ClientStoreParts {
 
 type Tx = Kysely<OauthTables>;
 
-export function createClientStore(parts: ClientStoreParts): ClientStore {
-  const { storage, clock, audit, guards } = parts;
+export function createClientStore(deps: ClientStoreDependencies): ClientStore {
+  const { storage, clock, audit, guards } = deps;
   const db = storage.tables<OauthTables>();
   const lookups = createLookups(storage, 'oauth');
 
@@ -83,7 +83,7 @@ export function createClientStore(parts: ClientStoreParts): ClientStore {
       });
       return done;
     });
-    parts.onChange(clientId);
+    deps.onChange(clientId);
     return result;
   }
 
@@ -107,7 +107,7 @@ export function createClientStore(parts: ClientStoreParts): ClientStore {
   return {
     async create(client) {
       const row = guards.clients.seal(newRow(client, clock.now().getTime()));
-      const issued = await issueSecret(parts.hasher, row, client.clientSecret);
+      const issued = await issueSecret(deps.hasher, row, client.clientSecret);
       return change('client.create', row.client_id, { scopes: row.scopes }, async (tx) => {
         await refuseKnown(tx, row.client_id);
         await tx.insertInto('oauth_client').values(row).execute();
@@ -142,7 +142,7 @@ export function createClientStore(parts: ClientStoreParts): ClientStore {
       return toClient(db, await requireRow(db, guards, clientId));
     },
     async rotateSecret(clientId) {
-      const issued = await issueSecret(parts.hasher, await requireRow(db, guards, clientId));
+      const issued = await issueSecret(deps.hasher, await requireRow(db, guards, clientId));
       return change('client.rotate-secret', clientId, { secretId: issued.row.secret_id }, async (tx) => {
         // Two rotations at once must not both count one secret.
         await lockClient(tx, clientId);

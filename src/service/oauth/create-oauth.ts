@@ -14,7 +14,7 @@ import {
   issueToken,
   revokeToken,
   type IssuedToken,
-  type TokenEndpointParts,
+  type TokenEndpointDependencies,
   type TokenRequest,
 } from './token-endpoint.ts';
 import { createTokenStore } from './token-store.ts';
@@ -49,7 +49,7 @@ export function createOauth(options: OauthOptions): Oauth {
   const hasher = createSecretHasher();
   const guards = createOauthGuards(options);
   const tokens = createTokenStore({ db, clock, guards });
-  const parts: TokenEndpointParts = {
+  const deps: TokenEndpointDependencies = {
     storage,
     clock,
     audit,
@@ -59,8 +59,8 @@ export function createOauth(options: OauthOptions): Oauth {
     acceptsQueryParameters: options.acceptsQueryParameters ?? false,
   };
   return {
-    issueToken: (request) => issueToken(parts, request),
-    revokeToken: (request) => revokeToken(parts, request),
+    issueToken: (request) => issueToken(deps, request),
+    revokeToken: (request) => revokeToken(deps, request),
     async authenticate(authorization, scope) {
       const client = await tokens.find(readBearerToken(authorization));
       if (client.scopes.includes(scope)) return client;

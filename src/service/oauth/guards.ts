@@ -39,10 +39,10 @@ export interface OauthGuards {
   readonly tokens: RowGuard<OauthTables['oauth_token']>;
 }
 
-export function createOauthGuards(parts: Parameters<typeof createRowGuard>[0]): OauthGuards {
+export function createOauthGuards(deps: Parameters<typeof createRowGuard>[0]): OauthGuards {
   return {
-    clients: createRowGuard(parts, clients),
-    secrets: createRowGuard(parts, secrets),
-    tokens: createRowGuard(parts, tokens),
+    clients: createRowGuard(deps, clients),
+    secrets: createRowGuard(deps, secrets),
+    tokens: createRowGuard(deps, tokens),
   };
 }

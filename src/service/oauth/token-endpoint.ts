@@ -28,7 +28,7 @@ export interface IssuedToken {
   readonly scopes: readonly string[];
 }
 
-export interface TokenEndpointParts {
+export interface TokenEndpointDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly audit: Audit;
@@ -39,47 +39,50 @@ export interface TokenEndpointParts {
 }
 
 /** One grant: read the form, authenticate the client, check the grant, choose the scopes, issue (RFC 6749 §4.4). */
-export async function issueToken(parts: TokenEndpointParts, request: TokenRequest): Promise<IssuedToken> {
+export async function issueToken(
+  deps: TokenEndpointDependencies,
+  request: TokenRequest,
+): Promise<IssuedToken> {
   let clientId: string | undefined;
   try {
-    const form = readParameters(parts, request);
-    const client = await authenticateClient(parts, request, form);
+    const form = readParameters(deps, request);
+    const client = await authenticateClient(deps, request, form);
     clientId = client.row.client_id;
     requireGrant(form);
     const scopes = chooseScopes(form.get('scope'), allowedScopes(client));
-    parts.guard.granted(clientId);
-    return await storeToken(parts, request, client, scopes);
+    deps.guard.granted(clientId);
+    return await storeToken(deps, request, client, scopes);
   } catch (error) {
-    await recordRefusal(parts.audit, request, clientId, error);
+    await recordRefusal(deps.audit, request, clientId, error);
     throw error;
   }
 }
 
 /** RFC 7009: whatever the token was, the answer is the same; only the client's own is ended. */
-export async function revokeToken(parts: TokenEndpointParts, request: TokenRequest): Promise<void> {
+export async function revokeToken(deps: TokenEndpointDependencies, request: TokenRequest): Promise<void> {
   const form = readTokenForm(request.contentType, request.body);
-  const { row } = await authenticateClient(parts, request, form);
+  const { row } = await authenticateClient(deps, request, form);
   const token = form.get('token');
   if (token === undefined) throw new OauthError('OAUTH_REQUEST_INVALID', 'the token parameter is missing');
-  await parts.storage.transaction(async (tx: Kysely<OauthTables>) => {
+  await deps.storage.transaction(async (tx: Kysely<OauthTables>) => {
     const ended = await tx
       .deleteFrom('oauth_token')
       .where('token_hash', '=', hashToken(token))
       .where('client_id', '=', row.client_id)
       .executeTakeFirstOrThrow();
     if (ended.numDeletedRows > 0n)
-      await parts.audit.recordIn(tx, event(request, 'token.revoke', 'ok', row.client_id));
+      await deps.audit.recordIn(tx, event(request, 'token.revoke', 'ok', row.client_id));
   });
-  parts.tokens.forget(row.client_id);
+  deps.tokens.forget(row.client_id);
 }
 
 // OAUTH-07: the body by default; with the switch also the query, but never credentials from there.
-function readParameters(parts: TokenEndpointParts, request: TokenRequest): TokenForm {
+function readParameters(deps: TokenEndpointDependencies, request: TokenRequest): TokenForm {
   const query = readTokenQuery(request.query);
   if (query.has('client_secret')) {
     throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials must not be in the address of a request');
   }
-  if (!parts.acceptsQueryParameters) return readTokenForm(request.contentType, request.body);
+  if (!deps.acceptsQueryParameters) return readTokenForm(request.contentType, request.body);
   const body =
     request.body.length === 0 ? new Map<string, string>() : readTokenForm(request.contentType, request.body);
   if ([...query.keys()].some((name) => body.has(name))) {
@@ -89,7 +92,7 @@ function readParameters(parts: TokenEndpointParts, request: TokenRequest): Token
 }
 
 async function authenticateClient(
-  parts: TokenEndpointParts,
+  deps: TokenEndpointDependencies,
   request: TokenRequest,
   form: TokenForm,
 ): Promise<VerifiedClient> {
@@ -98,15 +101,15 @@ async function authenticateClient(
     throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials are given twice');
   }
   // Whoever has verified these credentials lately guesses nothing, and must not be held back for others at its address.
-  if (!parts.verifier.isVerified(request.authorization))
-    parts.guard.check(request.remoteAddress, request.authorization);
+  if (!deps.verifier.isVerified(request.authorization))
+    deps.guard.check(request.remoteAddress, request.authorization);
   try {
-    const client = await parts.verifier.verify(request.authorization);
+    const client = await deps.verifier.verify(request.authorization);
     requireSameClient(form, client);
     return client;
   } catch (error) {
     if (errorCode(error) === 'OAUTH_CLIENT_INVALID')
-      parts.guard.refused(request.remoteAddress, request.authorization);
+      deps.guard.refused(request.remoteAddress, request.authorization);
     throw error;
   }
 }
@@ -132,19 +135,16 @@ function allowedScopes({ row }: VerifiedClient): readonly string[] {
 }
 
 async function storeToken(
-  parts: TokenEndpointParts,
+  deps: TokenEndpointDependencies,
   request: TokenRequest,
   client: VerifiedClient,
   scopes: readonly string[],
 ): Promise<IssuedToken> {
-  const { token, row } = parts.tokens.create(client.row.client_id, client.secretId, scopes);
-  await parts.storage.transaction(async (tx: Kysely<OauthTables>) => {
+  const { token, row } = deps.tokens.create(client.row.client_id, client.secretId, scopes);
+  await deps.storage.transaction(async (tx: Kysely<OauthTables>) => {
     await tx.deleteFrom('oauth_token').where('expires_at', '<=', row.issued_at).execute();
     await tx.insertInto('oauth_token').values(row).execute();
-    await parts.audit.recordIn(
-      tx,
-      event(request, 'token.issue', 'ok', row.client_id, { scopes: row.scopes }),
-    );
+    await deps.audit.recordIn(tx, event(request, 'token.issue', 'ok', row.client_id, { scopes: row.scopes }));
   });
   return { accessToken: token, expiresInSeconds: tokenLifetimeSeconds, scopes };
 }

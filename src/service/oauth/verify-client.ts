@@ -31,29 +31,29 @@ export interface ClientVerifier {
   isVerified(authorization: string | undefined): boolean;
 }
 
-export function createClientVerifier(parts: {
+export function createClientVerifier(deps: {
   readonly db: Kysely<OauthTables>;
   readonly hasher: SecretHasher;
   readonly clock: Clock;
   readonly guards: OauthGuards;
 }): ClientVerifier {
   const unknownSalt = createSalt();
-  const verified = createVerifiedSecrets(parts.clock);
+  const verified = createVerifiedSecrets(deps.clock);
 
   /** The client, or the id of a known client whose secret this is not, or undefined. */
   async function tryReading(reading: BasicCredentials): Promise<VerifiedClient | string | undefined> {
-    const row = await findRow(parts.db, parts.guards, reading.clientId);
-    const secrets = await parts.db
+    const row = await findRow(deps.db, deps.guards, reading.clientId);
+    const secrets = await deps.db
       .selectFrom('oauth_secret')
       .selectAll()
       .where('client_id', '=', reading.clientId)
       .execute();
-    await parts.guards.secrets.checkAll(secrets);
+    await deps.guards.secrets.checkAll(secrets);
     const remembered = verified.find(reading);
     if (row !== undefined && secrets.some((secret) => secret.secret_id === remembered))
       return { row, secretId: remembered ?? '' };
     verified.forget(reading);
-    const hash = await parts.hasher.hash(
+    const hash = await deps.hasher.hash(
       reading.clientSecret,
       row?.secret_salt ?? unknownSalt,
       row?.secret_cost ?? secretCost,

@@ -5,7 +5,7 @@ import type { Audit } from '../audit/index.ts';
 import type { TrustGuards } from './guards.ts';
 import type { TrustTables } from './tables.ts';
 
-/** What the parts of this module work with. */
+/** What every function of this module works with. */
 export interface TrustStore {
   readonly storage: Storage;
   readonly clock: Clock;

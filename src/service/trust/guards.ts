@@ -41,12 +41,12 @@ export interface TrustGuards {
   readonly bundles: RowGuard<TrustTables['trust_bundle']>;
 }
 
-export function createTrustGuards(parts: Parameters<typeof createRowGuard>[0]): TrustGuards {
+export function createTrustGuards(deps: Parameters<typeof createRowGuard>[0]): TrustGuards {
   return {
-    domains: createRowGuard(parts, domains),
-    addresses: createRowGuard(parts, addresses),
-    keys: createRowGuard(parts, keys),
-    anchors: createRowGuard(parts, anchors),
-    bundles: createRowGuard(parts, bundles),
+    domains: createRowGuard(deps, domains),
+    addresses: createRowGuard(deps, addresses),
+    keys: createRowGuard(deps, keys),
+    anchors: createRowGuard(deps, anchors),
+    bundles: createRowGuard(deps, bundles),
   };
 }

@@ -18,16 +18,16 @@ export interface Revisions {
 
 export type Trust = Addresses & Keys & KeyDates & Anchors & Bundles & Revisions;
 
-export interface TrustParts extends Omit<TrustStore, 'lookups' | 'guards'> {
+export interface TrustDependencies extends Omit<TrustStore, 'lookups' | 'guards'> {
   readonly vault: Vault;
 }
 
 /** Opens our domains, addresses, keys and anchors over a migrated storage. Every change leaves an audit row. */
-export function createTrust({ vault, ...parts }: TrustParts): Trust {
+export function createTrust({ vault, ...deps }: TrustDependencies): Trust {
   const store: TrustStore = {
-    ...parts,
-    lookups: createLookups(parts.storage, 'trust'),
-    guards: createTrustGuards({ vault, audit: parts.audit }),
+    ...deps,
+    lookups: createLookups(deps.storage, 'trust'),
+    guards: createTrustGuards({ vault, audit: deps.audit }),
   };
   return {
     ...createAddresses(store),

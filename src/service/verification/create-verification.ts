@@ -73,7 +73,7 @@ export function startVerification(options: VerificationOptions): Verification {
     while (mailWaits && running) await pause(lookMs, closing.signal);
   }
 
-  const parts = {
+  const deps = {
     storage,
     clock,
     addresses,
@@ -96,7 +96,7 @@ export function startVerification(options: VerificationOptions): Verification {
     dueAfter: (ms) => storage.clock.now().getTime() + ms,
     claim: async (limit, excluded) =>
       running && !mailWaits && addresses.revision !== undefined ? work.claim(limit, excluded) : [],
-    handle: (item) => verifyDomain(parts, item),
+    handle: (item) => verifyDomain(deps, item),
   });
 
   async function refresh(): Promise<void> {

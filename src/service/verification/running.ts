@@ -2,13 +2,13 @@ import type { Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { VerificationTables } from './tables.ts';
 
-export interface SwitchParts {
+export interface SwitchDependencies {
   readonly storage: Storage;
   readonly audit: Pick<Audit, 'recordIn'>;
 }
 
 /** Starts or pauses verification on all nodes; they follow within seconds. Work in hand is stored. */
-export async function setRunning({ storage, audit }: SwitchParts, isRunning: boolean): Promise<void> {
+export async function setRunning({ storage, audit }: SwitchDependencies, isRunning: boolean): Promise<void> {
   await storage.transaction<VerificationTables, void>(async (tx) => {
     await tx
       .updateTable('verification_state')

@@ -10,7 +10,7 @@ import type { DomainItem, DomainWork, WorkResult } from './domain-work.ts';
 import type { Pace } from './pace.ts';
 import { stateOf, type Verified } from './state-of.ts';
 
-export interface VerifyParts {
+export interface VerifyDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly addresses: AddressSource;
@@ -41,33 +41,33 @@ const pieceMs = 30_000;
 const addressesPerTurn = 10;
 
 /** Works on one piece of a domain and stores what came of it. */
-export async function verifyDomain(parts: VerifyParts, item: DomainItem): Promise<AttemptVerdict> {
-  if (item.nameServer === '') return identify(parts, item);
-  const { storage, clock, addresses } = parts;
+export async function verifyDomain(deps: VerifyDependencies, item: DomainItem): Promise<AttemptVerdict> {
+  if (item.nameServer === '') return identify(deps, item);
+  const { storage, clock, addresses } = deps;
   const all = await addresses.addressesOf(item.id);
   const from = item.doneUpTo === '' ? 0 : firstAfter(all, item.doneUpTo);
   const asked = askDomain({
     domain: item.id,
     nameServer: item.nameServer,
-    sources: parts.sources,
-    pace: parts.pace,
-    gate: parts.gate,
-    isSampled: sampler(item, all.length, parts.timing.samples),
+    sources: deps.sources,
+    pace: deps.pace,
+    gate: deps.gate,
+    isSampled: sampler(item, all.length, deps.timing.samples),
   });
   const startedAt = item.cycleStartedAt === 0 ? storage.clock.now().getTime() : item.cycleStartedAt;
-  const found = await judgeSome(parts, asked, all, from);
+  const found = await judgeSome(deps, asked, all, from);
   const result = {
     found,
     cycleStartedAt: startedAt,
     queries: item.queries + asked.queries,
-    ...nextStep({ parts, item, asked, found, count: all.length, from }),
+    ...nextStep({ deps, item, asked, found, count: all.length, from }),
   };
-  await parts.work.store(item, result, clock.now().getTime());
+  await deps.work.store(item, result, clock.now().getTime());
   return asked.isDead ? 'failing' : 'ok';
 }
 
 async function identify(
-  { sources, pace, gate, work }: VerifyParts,
+  { sources, pace, gate, work }: VerifyDependencies,
   item: DomainItem,
 ): Promise<AttemptVerdict> {
   let queries = 0;
@@ -81,7 +81,7 @@ async function identify(
 }
 
 async function judgeSome(
-  { judge, isStopping, gate }: VerifyParts,
+  { judge, isStopping, gate }: VerifyDependencies,
   asked: DomainDiscovery,
   all: readonly DirectAddress[],
   from: number,
@@ -102,7 +102,7 @@ async function judgeSome(
 }
 
 interface Step {
-  readonly parts: VerifyParts;
+  readonly deps: VerifyDependencies;
   readonly item: DomainItem;
   readonly asked: DomainDiscovery;
   readonly found: readonly (readonly [string, Verified])[];
@@ -111,14 +111,14 @@ interface Step {
 }
 
 function nextStep({
-  parts,
+  deps,
   item,
   asked,
   found,
   count,
   from,
 }: Step): Omit<WorkResult, 'found' | 'queries' | 'cycleStartedAt'> {
-  const { storage, clock, timing } = parts;
+  const { storage, clock, timing } = deps;
   const now = storage.clock.now().getTime();
   const isEnd = from + found.length >= count;
   const asksAll = item.asksAll || asked.exceptions > 0;

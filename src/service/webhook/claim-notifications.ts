@@ -3,7 +3,7 @@ import type { Leases, Storage } from '../../platform/index.ts';
 import { toItem, type NotificationItem } from './store-notifications.ts';
 import type { WebhookKind, WebhookTables } from './tables.ts';
 
-export interface ClaimParts {
+export interface ClaimDependencies {
   readonly storage: Storage;
   readonly leases: Leases;
 }
@@ -21,7 +21,7 @@ interface Due {
 }
 
 /** Takes due notifications of one kind under a lease, oldest first, with one statement; it is preceded by a look that writes nothing. */
-export function createClaim({ storage, leases }: ClaimParts, kind: WebhookKind): ClaimNotifications {
+export function createClaim({ storage, leases }: ClaimDependencies, kind: WebhookKind): ClaimNotifications {
   const db = storage.tables<WebhookTables>();
   const findAny = storage.prepare<WebhookTables, { now: number }, { id: string }>((on, { now }) =>
     dueIds(on, kind, { now, hooks: [], clients: [] }).limit(sql.lit(1)),

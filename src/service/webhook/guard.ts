@@ -22,6 +22,6 @@ const webhooks: GuardedTable = {
 /** The tables whose rows carry a MAC (Decision 0024). */
 export const webhookGuardedTables: readonly GuardedTable[] = [webhooks];
 
-export function createWebhookGuard(parts: Parameters<typeof createRowGuard>[0]): RowGuard<WebhookRow> {
-  return createRowGuard(parts, webhooks);
+export function createWebhookGuard(deps: Parameters<typeof createRowGuard>[0]): RowGuard<WebhookRow> {
+  return createRowGuard(deps, webhooks);
 }

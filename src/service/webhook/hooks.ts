@@ -34,7 +34,7 @@ export interface Webhook {
   readonly createdAt: Date;
 }
 
-export interface HookParts {
+export interface HookDependencies {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
@@ -55,8 +55,8 @@ export interface Hooks {
   remove(clientId: string, id: string): Promise<void>;
 }
 
-export function createHooks(parts: HookParts): Hooks {
-  const { storage, vault, clock, cache, guard } = parts;
+export function createHooks(deps: HookDependencies): Hooks {
+  const { storage, vault, clock, cache, guard } = deps;
   const db = storage.tables<WebhookTables>();
 
   async function getRow(clientId: string, id: string): Promise<WebhookRow> {
@@ -87,7 +87,7 @@ export function createHooks(parts: HookParts): Hooks {
   return {
     async create(clientId, request) {
       const secret = createSigningSecret();
-      const row = guard.seal(newRow(parts, clientId, request, secret));
+      const row = guard.seal(newRow(deps, clientId, request, secret));
       await storage.transaction(async (tx: Kysely<WebhookTables>) => {
         await refuseTooMany(storage, tx, clientId);
         await tx.insertInto('webhook').values(row).execute();
@@ -158,13 +158,13 @@ export function openBasic(vault: Vault, row: WebhookRow): string | undefined {
 }
 
 function newRow(
-  parts: HookParts,
+  deps: HookDependencies,
   clientId: string,
   request: WebhookRequest,
   secret: string,
 ): Omit<WebhookRow, 'mac'> {
   const id = randomUUID();
-  const nowMs = parts.clock.now().getTime();
+  const nowMs = deps.clock.now().getTime();
   return {
     id,
     client_id: clientId,
@@ -175,10 +175,10 @@ function newRow(
     is_xdm: request.isXdm ? 1 : 0,
     is_enabled: 1,
     disabled_reason: '',
-    sealed_secret: sealText(parts.vault, secret, secretContext(id)),
+    sealed_secret: sealText(deps.vault, secret, secretContext(id)),
     sealed_previous_secret: null,
     previous_secret_until: null,
-    sealed_basic: request.basic === undefined ? null : sealBasic(parts.vault, id, request.basic),
+    sealed_basic: request.basic === undefined ? null : sealBasic(deps.vault, id, request.basic),
     failing_since: null,
     last_success_at: null,
     created_at: nowMs,

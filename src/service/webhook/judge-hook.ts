@@ -8,7 +8,7 @@ import type { WebhookRow, WebhookTables } from './tables.ts';
 /** How often the time of the last success is written. */
 const successEveryMs = 60_000;
 
-export interface JudgeParts {
+export interface JudgeDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly cache: HookCache;
@@ -23,7 +23,7 @@ export type JudgeHook = (
 ) => Promise<ReadonlyMap<Attempt, NonNullable<Settled['disabledReason']>>>;
 
 /** Nothing is written, or even read, unless a webhook changes: that is judged by the cached row. */
-export function createJudge({ storage, clock, cache, disableAfterMs }: JudgeParts): JudgeHook {
+export function createJudge({ storage, clock, cache, disableAfterMs }: JudgeDependencies): JudgeHook {
   const noteSuccess = storage.prepare<WebhookTables, { id: string; now: number }>((db, { id, now }) =>
     db.updateTable('webhook').set({ failing_since: null, last_success_at: now }).where('id', '=', id),
   );

@@ -35,7 +35,7 @@ export interface OperatedDetails {
   readonly deadLetters: readonly DeadNotification[];
 }
 
-export interface OperatorParts {
+export interface OperatorDependencies {
   readonly storage: Storage;
   readonly audit: Audit;
   /** Who does it, for the audit trail. */
@@ -52,7 +52,7 @@ export interface WebhookOperator {
   replay(id: string, eventIds?: readonly string[]): Promise<number>;
 }
 
-export function createWebhookOperator({ storage, audit, operator }: OperatorParts): WebhookOperator {
+export function createWebhookOperator({ storage, audit, operator }: OperatorDependencies): WebhookOperator {
   const db = storage.tables<WebhookTables>();
 
   async function find(change: { clientId?: string | undefined; id?: string }): Promise<OperatedWebhook[]> {

@@ -9,7 +9,7 @@ export interface Retention {
   readonly keepAttemptsMs: number;
 }
 
-export interface PurgeParts {
+export interface PurgeDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly log: Log;
@@ -20,14 +20,14 @@ const everyMs = 3_600_000;
 const batch = 500;
 
 /** Deletes what is older than its retention, in batches, on one node at a time. */
-async function purge(parts: PurgeParts): Promise<void> {
-  await parts.storage.tryAlone('webhook-purge', async () => {
-    while ((await purgeSettled(parts)) === batch);
-    while ((await purgeAttempts(parts)) === batch);
+async function purge(deps: PurgeDependencies): Promise<void> {
+  await deps.storage.tryAlone('webhook-purge', async () => {
+    while ((await purgeSettled(deps)) === batch);
+    while ((await purgeAttempts(deps)) === batch);
   });
 }
 
-async function purgeSettled({ storage, clock, retention }: PurgeParts): Promise<number> {
+async function purgeSettled({ storage, clock, retention }: PurgeDependencies): Promise<number> {
   const before = clock.now().getTime() - retention.keepDeadMs;
   const result = await storage
     .tables<WebhookTables>()
@@ -44,7 +44,7 @@ async function purgeSettled({ storage, clock, retention }: PurgeParts): Promise<
   return Number(result.numDeletedRows);
 }
 
-async function purgeAttempts({ storage, clock, retention }: PurgeParts): Promise<number> {
+async function purgeAttempts({ storage, clock, retention }: PurgeDependencies): Promise<number> {
   const before = clock.now().getTime() - retention.keepAttemptsMs;
   const result = await storage
     .tables<WebhookTables>()
@@ -57,16 +57,16 @@ async function purgeAttempts({ storage, clock, retention }: PurgeParts): Promise
 }
 
 /** Purges at once and then every hour. */
-export function startPurge(parts: PurgeParts): Closable {
+export function startPurge(deps: PurgeDependencies): Closable {
   return startWorker<never>({
     name: 'webhook-purge',
     claim: async () => {
-      await purge(parts);
+      await purge(deps);
       return [];
     },
     handle: async () => {},
     idleMs: everyMs,
     concurrency: 1,
-    log: parts.log,
+    log: deps.log,
   });
 }

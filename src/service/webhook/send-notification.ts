@@ -40,7 +40,7 @@ export interface Call {
   readonly hook: WebhookRow;
 }
 
-export interface SendParts {
+export interface SendDependencies {
   readonly vault: Vault;
   readonly post: PostNotification;
   readonly inbound: InboundSource | undefined;
@@ -51,18 +51,18 @@ const maxErrorLength = 200;
 const gone = 410;
 
 /** One attempt. Never throws for what the target does; what the target says is not kept, only its status. */
-export async function sendNotification(call: Call, parts: SendParts): Promise<AttemptResult> {
+export async function sendNotification(call: Call, deps: SendDependencies): Promise<AttemptResult> {
   try {
-    const body = await buildBody(call, parts.inbound);
+    const body = await buildBody(call, deps.inbound);
     if (body === undefined) return { outcome: 'delivered', httpStatus: null };
-    const { status } = await parts.post(call.hook.url, {
+    const { status } = await deps.post(call.hook.url, {
       method: 'POST',
-      headers: await buildHeaders(call, body, parts),
+      headers: await buildHeaders(call, body, deps),
       body,
     });
     if (status < 200 || status > 299)
       return { outcome: status === gone ? 'gone' : 'failed', httpStatus: status, error: `HTTP ${status}` };
-    if (call.hook.kind === 'inbound') await parts.inbound?.acknowledge(call.row.subject, call.hook.client_id);
+    if (call.hook.kind === 'inbound') await deps.inbound?.acknowledge(call.row.subject, call.hook.client_id);
     return { outcome: 'delivered', httpStatus: status };
   } catch (error) {
     return { outcome: 'failed', httpStatus: null, error: describe(error) };
@@ -82,7 +82,7 @@ async function buildBody(
 async function buildHeaders(
   { row, hook }: Call,
   body: Uint8Array,
-  { vault, now }: SendParts,
+  { vault, now }: SendDependencies,
 ): Promise<Record<string, string>> {
   const timestamp = Math.floor(now.getTime() / 1000);
   const keys = openSigningKeys(vault, hook, now.getTime());

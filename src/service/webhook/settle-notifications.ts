@@ -27,7 +27,7 @@ export interface Settled {
   readonly disabledReason: 'gone' | 'failing' | undefined;
 }
 
-export interface SettleParts {
+export interface SettleDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly audit: Audit;
@@ -51,8 +51,8 @@ interface Waiting {
  * Results that come within some milliseconds, or while a transaction is running, share one. Rejects
  * with PLATFORM_LEASE_LOST, and stores nothing, for an attempt whose lease another node has taken.
  */
-export function createSettler(parts: SettleParts): (attempt: Attempt) => Promise<Settled> {
-  const { storage } = parts;
+export function createSettler(deps: SettleDependencies): (attempt: Attempt) => Promise<Settled> {
+  const { storage } = deps;
   const statements = createStatements(storage);
   const waiting: Waiting[] = [];
   let isRunning = false;
@@ -69,7 +69,7 @@ export function createSettler(parts: SettleParts): (attempt: Attempt) => Promise
     try {
       const settled = await storage.transaction((tx: Kysely<WebhookTables>) =>
         storeResults(
-          parts,
+          deps,
           statements,
           tx,
           some.map(({ attempt }) => attempt),
@@ -160,27 +160,27 @@ function createStatements(storage: Storage) {
 
 /** Queue rows first, then webhooks, then the audit chain: the lock order of Decision 0023. What was lost is omitted. */
 async function storeResults(
-  parts: SettleParts,
+  deps: SettleDependencies,
   statements: Statements,
   tx: Kysely<WebhookTables>,
   attempts: readonly Attempt[],
 ): Promise<ReadonlyMap<Attempt, Settled>> {
-  const states = await storeOutcomes(parts, statements, tx, attempts);
+  const states = await storeOutcomes(deps, statements, tx, attempts);
   const kept = [...states.keys()];
   const told = kept.filter(({ item, result }) => result.outcome !== 'delivered' || item.row.attempts > 0);
   if (told.length > 0) await statements.insertAttempts.all(tx, told.map(toAttemptRow));
-  const disabled = await parts.judge(tx, kept);
+  const disabled = await deps.judge(tx, kept);
   const settled = new Map<Attempt, Settled>();
   for (const [attempt, state] of states) {
     const result = { state, disabledReason: disabled.get(attempt) };
     settled.set(attempt, result);
-    await auditAttempt(parts.audit, tx, attempt, result);
+    await auditAttempt(deps.audit, tx, attempt, result);
   }
   return settled;
 }
 
 async function storeOutcomes(
-  { storage, clock, random }: SettleParts,
+  { storage, clock, random }: SettleDependencies,
   statements: Statements,
   tx: Kysely<WebhookTables>,
   attempts: readonly Attempt[],

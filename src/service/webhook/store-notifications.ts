@@ -16,7 +16,7 @@ export interface NotificationItem extends FairItem {
 /** Where notifications of a kind are worked on; undefined before the service is started. */
 export type FindWorker = (kind: WebhookKind) => FairWorker<NotificationItem> | undefined;
 
-export interface StoreParts {
+export interface StoreDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly cache: HookCache;
@@ -35,8 +35,8 @@ export interface StoreNotifications {
 
 type StoredNotification = Pick<NotificationRow, keyof NotificationRow>;
 
-export function createStore(parts: StoreParts): StoreNotifications {
-  const { storage, clock, cache, leases, findWorker, startedAtOnce } = parts;
+export function createStore(deps: StoreDependencies): StoreNotifications {
+  const { storage, clock, cache, leases, findWorker, startedAtOnce } = deps;
   const insert = prepareForRows<StoredNotification>(storage, (db, rows) =>
     db.insertInto('webhook_notification').values(rows.map(columnsOf)),
   );

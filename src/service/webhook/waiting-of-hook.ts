@@ -4,7 +4,7 @@ import { requireLease, type Storage } from '../../platform/index.ts';
 import type { NotificationItem } from './store-notifications.ts';
 import type { WebhookTables } from './tables.ts';
 
-export interface HoldParts {
+export interface HoldDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
 }
@@ -13,7 +13,10 @@ export interface HoldParts {
  * Stops what waits for a disabled webhook: the notification in hand and all that nobody holds. The webhook is looked at
  * under its lock after its notifications were changed, so one that is enabled meanwhile keeps nothing back.
  */
-export async function holdWaiting({ storage, clock }: HoldParts, item: NotificationItem): Promise<void> {
+export async function holdWaiting(
+  { storage, clock }: HoldDependencies,
+  item: NotificationItem,
+): Promise<void> {
   await storage.transaction(async (tx: Kysely<WebhookTables>) => {
     const held = await tx
       .updateTable('webhook_notification')

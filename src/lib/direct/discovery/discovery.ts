@@ -3,12 +3,12 @@ import type { Certificate } from '../../pki/index.ts';
 import { addressDnsName, addressKey, domainOf, type DirectAddress } from '../../values/index.ts';
 import { createDiscoveryCache } from './cache.ts';
 import { askDns, type DnsSource } from './dns-source.ts';
-import { createLdapSource, type LdapParts } from './ldap-source.ts';
+import { createLdapSource, type LdapDependencies } from './ldap-source.ts';
 import type { DiscoverySource, DiscoveryStep, SourceAnswer } from './steps.ts';
 import { withinBudget } from './time-budget.ts';
 
-export interface DiscoveryOptions extends DnsSource, Partial<Pick<LdapParts, 'ldap'>> {
-  readonly dns: DnsSource['dns'] & LdapParts['dns'];
+export interface DiscoveryOptions extends DnsSource, Partial<Pick<LdapDependencies, 'ldap'>> {
+  readonly dns: DnsSource['dns'] & LdapDependencies['dns'];
   readonly clock: Clock;
   /** For one address, all places together (DISC-11). Default 25 s: two rounds of DNS and one of LDAP. */
   readonly budgetMs?: number;

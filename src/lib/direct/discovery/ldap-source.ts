@@ -12,13 +12,13 @@ export interface LdapSource {
   ask(mail: string): Promise<SourceAnswer>;
 }
 
-export interface LdapParts {
+export interface LdapDependencies {
   readonly dns: Pick<DnsResolver, 'resolveSrv'>;
   readonly ldap: LdapClient;
 }
 
 /** DISC-06 to DISC-08. Never throws for what servers do. */
-export function createLdapSource(domain: string, { dns, ldap }: LdapParts): LdapSource {
+export function createLdapSource(domain: string, { dns, ldap }: LdapDependencies): LdapSource {
   let targets: Promise<readonly LdapTarget[]> | undefined;
   return {
     async ask(mail) {

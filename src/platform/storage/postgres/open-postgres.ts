@@ -12,7 +12,7 @@ import type { Clock } from '../../../core/index.ts';
 import { migrateToLatest, type Migration } from '../migrate.ts';
 import { prepareQuery } from '../prepare.ts';
 import type { Storage } from '../storage.ts';
-import { asTransaction, GatheringCollector, type TransactionParts } from '../transaction.ts';
+import { asTransaction, GatheringCollector, type TransactionDependencies } from '../transaction.ts';
 import { advisoryKey } from './advisory-keys.ts';
 import { insertOnPostgres } from './bulk-insert.ts';
 import { clientOptions, connectAlone, ConnectionPool, type ConnectionLimits } from './connections.ts';
@@ -88,7 +88,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     pool: writePool,
     statements,
     counts,
-    transactionParts: () => transactionParts,
+    transactionDeps: () => transactionDeps,
   });
 
   function read<R>(query: typeof compiled): Promise<QueryResult<R>> {
@@ -110,7 +110,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const driver = new OutsideDriver(outside);
   const dialect = createPostgresDialect(driver);
   const db = new Kysely<unknown>({ dialect });
-  const transactionParts: TransactionParts = {
+  const transactionDeps: TransactionDependencies = {
     dialect,
     driver,
     compiler: dialect.createQueryCompiler(),

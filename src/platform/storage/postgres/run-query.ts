@@ -8,7 +8,7 @@ import { toParameters } from '../values.ts';
 const watchEveryMs = 5000;
 
 /** What the runner needs to know. */
-export interface StatementRunnerParts {
+export interface StatementRunnerDependencies {
   readonly names: StatementNames;
   readonly counts: { statements: number };
   /** The server ends statements sooner; one without an answer for this long has lost its connection. */
@@ -17,12 +17,12 @@ export interface StatementRunnerParts {
 
 /** Runs compiled queries. A connection that never answers is closed, which rejects what waits for it. */
 export class StatementRunner {
-  readonly #parts: StatementRunnerParts;
+  readonly #deps: StatementRunnerDependencies;
   readonly #waiting = new Map<pg.ClientBase, number>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(parts: StatementRunnerParts) {
-    this.#parts = parts;
+  constructor(deps: StatementRunnerDependencies) {
+    this.#deps = deps;
     this.#timer = setInterval(() => this.#closeSilent(), watchEveryMs);
     this.#timer.unref();
   }
@@ -32,7 +32,7 @@ export class StatementRunner {
     { sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>,
   ): Promise<QueryResult<R>> {
     const values = toParameters(parameters);
-    const name = this.#parts.names.nameOf(sql);
+    const name = this.#deps.names.nameOf(sql);
     const { rows, rowCount, command } = await this.watched(client, () =>
       client.query<R & pg.QueryResultRow>({ text: sql, values, ...(name === undefined ? {} : { name }) }),
     );
@@ -41,7 +41,7 @@ export class StatementRunner {
   }
 
   async watched<R>(client: pg.ClientBase, work: () => Promise<R>): Promise<R> {
-    this.#parts.counts.statements++;
+    this.#deps.counts.statements++;
     this.#waiting.set(client, performance.now());
     try {
       return await translated(work);
@@ -55,7 +55,7 @@ export class StatementRunner {
   }
 
   #closeSilent(): void {
-    const latest = performance.now() - this.#parts.answerMs;
+    const latest = performance.now() - this.#deps.answerMs;
     for (const [client, since] of this.#waiting) {
       // With a statement under way the driver cuts the connection.
       if (since < latest) void (client as pg.Client).end().catch(() => {});

@@ -29,7 +29,7 @@ export interface Session extends Closable {
   onAnnounced(topic: string, listener: () => void): () => void;
 }
 
-export interface SessionParts {
+export interface SessionDependencies {
   connect(): Promise<pg.Client>;
   /** Hears that the connection was lost, for the log. */
   onProblem(text: string): void;
@@ -41,7 +41,7 @@ interface HeldLock {
 }
 
 /** Makes the session. The connection is made again when it is lost; what it held is lost then. */
-export function createSession({ connect, onProblem }: SessionParts): Session {
+export function createSession({ connect, onProblem }: SessionDependencies): Session {
   const listeners = new Map<string, Set<() => void>>();
   const waitingTopics = new Set<string>();
   const locks = new Set<HeldLock>();

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
 import { PlatformError } from '../../errors.ts';
-import { asTransaction, StorageTransaction, type TransactionParts } from '../transaction.ts';
+import { asTransaction, StorageTransaction, type TransactionDependencies } from '../transaction.ts';
 import type { AnyTransaction } from '../storage.ts';
 import { advisoryKey } from './advisory-keys.ts';
 import type { ConnectionPool } from './connections.ts';
@@ -21,28 +21,28 @@ export interface TransactionCounts {
   statements: number;
 }
 
-export interface RunnerParts {
+export interface RunnerDependencies {
   readonly pool: ConnectionPool;
   readonly statements: StatementRunner;
   readonly counts: TransactionCounts;
-  transactionParts(): TransactionParts;
+  transactionDeps(): TransactionDependencies;
 }
 
 /** One transaction's connection. Statements of one transaction run one after another, in the order of asking. */
 class TransactionConnection implements DatabaseConnection {
   readonly #client: pg.ClientBase;
-  readonly #parts: RunnerParts;
+  readonly #deps: RunnerDependencies;
   #last: Promise<unknown> = Promise.resolve();
   /** PostgreSQL refuses everything after the first error; that one tells why. */
   firstError: unknown;
 
-  constructor(client: pg.ClientBase, parts: RunnerParts) {
+  constructor(client: pg.ClientBase, deps: RunnerDependencies) {
     this.#client = client;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    return this.inOrder((client) => this.#parts.statements.run<R>(client, query));
+    return this.inOrder((client) => this.#deps.statements.run<R>(client, query));
   }
 
   streamQuery(): never {
@@ -70,12 +70,12 @@ class TransactionConnection implements DatabaseConnection {
 
 /** Runs transactions, each on its own connection, again after a deadlock. */
 export class TransactionRunner {
-  readonly #parts: RunnerParts;
+  readonly #deps: RunnerDependencies;
   readonly #context = new AsyncLocalStorage<StorageTransaction>();
   readonly #connections = new WeakMap<StorageTransaction, TransactionConnection>();
 
-  constructor(parts: RunnerParts) {
-    this.#parts = parts;
+  constructor(deps: RunnerDependencies) {
+    this.#deps = deps;
   }
 
   async run<R>(work: (tx: StorageTransaction) => Promise<R>): Promise<R> {
@@ -109,10 +109,10 @@ export class TransactionRunner {
   }
 
   async #runOnce<R>(work: (tx: StorageTransaction) => Promise<R>): Promise<R> {
-    const { pool, statements, counts } = this.#parts;
+    const { pool, statements, counts } = this.#deps;
     const { client, release } = await pool.take();
-    const connection = new TransactionConnection(client, this.#parts);
-    const tx = new StorageTransaction(this.#parts.transactionParts(), connection);
+    const connection = new TransactionConnection(client, this.#deps);
+    const tx = new StorageTransaction(this.#deps.transactionDeps(), connection);
     this.#connections.set(tx, connection);
     counts.transactions++;
     let result: R;

@@ -16,7 +16,7 @@ import { StablePlanCompiler } from './query-compiler.ts';
 import { runOn } from './run-query.ts';
 import type { SqliteWriter, WriterCounts } from './writer.ts';
 
-export interface SqliteDriverParts {
+export interface SqliteDriverDependencies {
   readonly file: string;
   readonly reader: SqliteFile;
   readonly flusher: LogFlusher;
@@ -32,21 +32,20 @@ export class SqliteDriver implements Driver {
   readonly #connection: DatabaseConnection;
   #isClosed = false;
 
-  constructor(parts: SqliteDriverParts) {
+  constructor(deps: SqliteDriverDependencies) {
     this.#connection = {
       executeQuery: async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
         this.requireOpen();
         if (isRead(query)) {
-          parts.counts.statements++;
-          const result = translated(() => runOn<R>(parts.reader, query));
+          deps.counts.statements++;
+          const result = translated(() => runOn<R>(deps.reader, query));
           // What is answered to somebody must not be undone by a loss of power.
-          await parts.flusher.pending;
+          await deps.flusher.pending;
           return result;
         }
-        return parts.writer().transaction((tx) => tx.runCompiled<R>(query));
+        return deps.writer().transaction((tx) => tx.runCompiled<R>(query));
       },
-      streamQuery: <R>(query: CompiledQuery, chunkSize: number) =>
-        streamFrom<R>(parts.file, query, chunkSize),
+      streamQuery: <R>(query: CompiledQuery, chunkSize: number) => streamFrom<R>(deps.file, query, chunkSize),
     };
   }
 

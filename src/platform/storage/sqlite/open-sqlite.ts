@@ -52,7 +52,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     busyTimeoutMs,
     counts,
     onProblem,
-    transactionParts: {
+    transactionDeps: {
       dialect,
       driver,
       compiler: new StablePlanCompiler(),

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import { errorText } from '../../../core/index.ts';
 import { PlatformError } from '../../errors.ts';
-import { mergeCollected, StorageTransaction, type TransactionParts } from '../transaction.ts';
+import { mergeCollected, StorageTransaction, type TransactionDependencies } from '../transaction.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import { isBusy, translated } from './errors.ts';
 import type { SqliteFile } from './files.ts';
@@ -32,11 +32,11 @@ export interface WriterCounts {
   statements: number;
 }
 
-export interface WriterParts {
+export interface WriterDependencies {
   readonly file: SqliteFile;
   readonly flusher: LogFlusher;
   readonly checkpointer: Checkpointer;
-  readonly transactionParts: TransactionParts;
+  readonly transactionDeps: TransactionDependencies;
   /** How long to wait for another process that holds the write lock. */
   readonly busyTimeoutMs: number;
   readonly counts: WriterCounts;
@@ -49,7 +49,7 @@ export interface WriterParts {
  * them has a savepoint, so that one that fails takes none of the others along, and all share one commit and one flush.
  */
 export class SqliteWriter {
-  readonly #parts: WriterParts;
+  readonly #deps: WriterDependencies;
   readonly #queue: Job[] = [];
   readonly #context = new AsyncLocalStorage<StorageTransaction>();
   // The loop must not inherit the context of the transaction that happened to start it.
@@ -57,8 +57,8 @@ export class SqliteWriter {
   #running: Promise<void> | undefined;
   #weight = 0;
 
-  constructor(parts: WriterParts) {
-    this.#parts = parts;
+  constructor(deps: WriterDependencies) {
+    this.#deps = deps;
   }
 
   transaction<R>(work: (tx: StorageTransaction) => Promise<R>): Promise<R> {
@@ -95,8 +95,8 @@ export class SqliteWriter {
       while (this.#queue.length > 0) {
         // Nothing of the next group can be on disk before the flush that is under way has ended, so what comes until then
         // shares one commit. A failed flush is told by the next group.
-        await this.#parts.flusher.pending?.catch(() => {});
-        await this.#parts.checkpointer.pause();
+        await this.#deps.flusher.pending?.catch(() => {});
+        await this.#deps.checkpointer.pause();
         await this.#runGroup();
       }
     } finally {
@@ -105,7 +105,7 @@ export class SqliteWriter {
   }
 
   async #runGroup(): Promise<void> {
-    const { file, counts, flusher, checkpointer, onProblem } = this.#parts;
+    const { file, counts, flusher, checkpointer, onProblem } = this.#deps;
     try {
       if (flusher.hasFailed) await flusher.flush();
       await this.#whenFree(() => file.prepare('begin immediate').run());
@@ -139,13 +139,13 @@ export class SqliteWriter {
   }
 
   async #runShared(): Promise<Done[]> {
-    const { file, counts } = this.#parts;
+    const { file, counts } = this.#deps;
     const group: Done[] = [];
     const startedAt = performance.now();
     do {
       const job = this.#queue.shift() as Job;
       counts.transactions++;
-      const tx = new StorageTransaction(this.#parts.transactionParts, this.#connect());
+      const tx = new StorageTransaction(this.#deps.transactionDeps, this.#connect());
       // The first one needs no savepoint: if it fails, there is nothing else to keep.
       const isFirst = group.length === 0;
       try {
@@ -178,14 +178,14 @@ export class SqliteWriter {
   async #writeCollected(group: readonly Done[]): Promise<readonly (() => void)[]> {
     const collected = mergeCollected(group.map(({ tx }) => tx));
     if (collected.size === 0) return [];
-    const tx = new StorageTransaction(this.#parts.transactionParts, this.#connect());
+    const tx = new StorageTransaction(this.#deps.transactionDeps, this.#connect());
     for (const [collector, items] of collected) await this.#context.run(tx, () => collector.write(tx, items));
     tx.isOver = true;
     return tx.afterCommit;
   }
 
   #connect(): DatabaseConnection {
-    const { file, counts } = this.#parts;
+    const { file, counts } = this.#deps;
     return {
       executeQuery: async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
         counts.statements++;
@@ -199,7 +199,7 @@ export class SqliteWriter {
 
   /** Undoes the last transaction of the group, or the whole group if the disk does not even allow that. */
   #undoLast(): void {
-    const { handle } = this.#parts.file;
+    const { handle } = this.#deps.file;
     if (!handle.inTransaction) return;
     try {
       handle.exec('rollback to shared; release shared');
@@ -210,7 +210,7 @@ export class SqliteWriter {
 
   /** Never throws: whoever waits for the group must still be told. */
   #rollBack(): void {
-    const { file, onProblem } = this.#parts;
+    const { file, onProblem } = this.#deps;
     try {
       if (file.handle.inTransaction) file.handle.exec('rollback');
     } catch (error) {
@@ -220,7 +220,7 @@ export class SqliteWriter {
 
   /** Repeats `attempt` while another process holds the lock, handing the event loop back in between. */
   async #whenFree(attempt: () => unknown): Promise<void> {
-    const giveUpAt = performance.now() + this.#parts.busyTimeoutMs;
+    const giveUpAt = performance.now() + this.#deps.busyTimeoutMs;
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
       try {
         translated(attempt);

@@ -1,13 +1,13 @@
 import { domainOf, type DirectAddress } from '../../../lib/values/index.ts';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import { describeMessages, type RecipientStatus } from '../status/find-status.ts';
 import type { MdnEvidenceRow, MessageRow, MessagingTables } from '../tables.ts';
 import { toAttempt, type Attempt } from './attempts.ts';
 import { evidenceContext } from './keep-mdn.ts';
 
 /** What evidence is built from. */
-export type EvidenceParts = Pick<MessagingParts, 'storage' | 'vault' | 'clock'> & {
-  readonly delivery: Pick<MessagingParts['delivery'], 'findWaiting' | 'listAttempts'>;
+export type EvidenceDependencies = Pick<MessagingDependencies, 'storage' | 'vault' | 'clock'> & {
+  readonly delivery: Pick<MessagingDependencies['delivery'], 'findWaiting' | 'listAttempts'>;
 };
 
 /** What is known of the delivery of one message, without its content. Names are those of the wire; times are ISO 8601. */
@@ -62,20 +62,23 @@ export interface MdnEvidence {
 }
 
 /** Gathers what the database keeps about the delivery of a message. */
-export async function buildEvidence(parts: EvidenceParts, message: MessageRow): Promise<EvidenceDocument> {
-  const [report] = await describeMessages(parts, [message]);
+export async function buildEvidence(
+  deps: EvidenceDependencies,
+  message: MessageRow,
+): Promise<EvidenceDocument> {
+  const [report] = await describeMessages(deps, [message]);
   if (report === undefined) throw new TypeError('a message without a report');
-  const attempts = (await parts.delivery.listAttempts([message.id])).map(toAttempt);
-  const found = (await findMdns(parts, message)).map((row) => ({
+  const attempts = (await deps.delivery.listAttempts([message.id])).map(toAttempt);
+  const found = (await findMdns(deps, message)).map((row) => ({
     ...row,
     path: JSON.parse(row.signer_path) as readonly string[],
   }));
-  const certificates = await findCertificates(parts, new Set(found.flatMap(({ path }) => path)));
+  const certificates = await findCertificates(deps, new Set(found.flatMap(({ path }) => path)));
   const mdns = Map.groupBy(found, ({ address }) => address);
   return {
     type: 'direct-delivery-evidence',
     version: 1,
-    createdTime: parts.clock.now().toISOString(),
+    createdTime: deps.clock.now().toISOString(),
     messageId: report.messageId,
     wireMessageId: message.wire_id,
     fromDirectAddress: message.sender,
@@ -89,14 +92,14 @@ export async function buildEvidence(parts: EvidenceParts, message: MessageRow): 
         receivedTime: new Date(row.received_at).toISOString(),
         signerPath: row.path,
         signerCertificates: row.path.map((fingerprint) => certificates.get(fingerprint) ?? ''),
-        signedMdn: Buffer.from(parts.vault.open(row.sealed_mdn, evidenceContext(row.id))).toString('base64'),
+        signedMdn: Buffer.from(deps.vault.open(row.sealed_mdn, evidenceContext(row.id))).toString('base64'),
       })),
     })),
   };
 }
 
 function findMdns(
-  { storage }: EvidenceParts,
+  { storage }: EvidenceDependencies,
   message: MessageRow,
 ): Promise<readonly (MdnEvidenceRow & { address: string })[]> {
   return storage
@@ -112,7 +115,7 @@ function findMdns(
 }
 
 async function findCertificates(
-  { storage }: EvidenceParts,
+  { storage }: EvidenceDependencies,
   fingerprints: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, string>> {
   if (fingerprints.size === 0) return new Map();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { AnyTransaction } from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
-import type { MessagingParts, OpenedMail } from '../ports.ts';
+import type { MessagingDependencies, OpenedMail } from '../ports.ts';
 import type { FoundRecipient } from '../status/find-recipient.ts';
 import type { MdnEvidenceRow, MessagingTables, PathCertificateRow } from '../tables.ts';
 
@@ -53,7 +53,7 @@ export interface KeptMdn {
  */
 export async function keepMdn(
   tx: AnyTransaction,
-  { storage, vault }: Pick<MessagingParts, 'storage' | 'vault'>,
+  { storage, vault }: Pick<MessagingDependencies, 'storage' | 'vault'>,
   { recipient, opened: { signed, signerPath = [] }, at }: KeptMdn,
 ): Promise<void> {
   if (signed === undefined || recipient.event_count >= maxMdns) return;

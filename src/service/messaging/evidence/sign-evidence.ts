@@ -1,7 +1,7 @@
 import { createPrivateKey, sign, X509Certificate, type KeyObject } from 'node:crypto';
 import type { DirectAddress } from '../../../lib/values/index.ts';
 import { MessagingError } from '../errors.ts';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import type { EvidenceDocument } from './build-evidence.ts';
 
 /** Evidence in the flattened JSON serialization of a JWS (RFC 7515 §7.2.2). Members are base64url. */
@@ -21,7 +21,10 @@ export async function signEvidence(
   {
     trust,
     clock,
-  }: { readonly trust: Pick<MessagingParts['trust'], 'findSigningKeys'> } & Pick<MessagingParts, 'clock'>,
+  }: { readonly trust: Pick<MessagingDependencies['trust'], 'findSigningKeys'> } & Pick<
+    MessagingDependencies,
+    'clock'
+  >,
   document: EvidenceDocument,
 ): Promise<SignedEvidence> {
   const now = clock.now();

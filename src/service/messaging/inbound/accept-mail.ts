@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { errorCode } from '../../../core/index.ts';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 import { judgeMail, type Verdict } from './judge-mail.ts';
 import { partyOf, senderDomainOf, type IncomingMail, type MailEnvelope } from './mail.ts';
@@ -51,7 +51,7 @@ export interface Intake {
   accept(mail: IncomingMail, network: string): Promise<string | undefined>;
 }
 
-export function createIntake(parts: MessagingParts, { spool, direct, workers }: IntakeOptions): Intake {
+export function createIntake(deps: MessagingDependencies, { spool, direct, workers }: IntakeOptions): Intake {
   const inHand = new Map<string, number>();
   const slowUntil = new Map<string, number>();
   let total = 0;
@@ -77,7 +77,7 @@ export function createIntake(parts: MessagingParts, { spool, direct, workers }: 
     try {
       // The agent takes the memory over, and the spool may need it afterwards.
       const copy = Buffer.from(mail.message);
-      const judging = judgeMail(parts, envelope, async () => copy, { allowFetch: false });
+      const judging = judgeMail(deps, envelope, async () => copy, { allowFetch: false });
       const verdict = await within(direct.budgetMs, judging);
       if (verdict === undefined) {
         noteSlow(party);
@@ -97,7 +97,7 @@ export function createIntake(parts: MessagingParts, { spool, direct, workers }: 
     if (verdict.kind === 'failed') return failed(verdict.error, id);
     const { storeIn } = verdict;
     try {
-      await parts.storage.transaction((tx: Kysely<MessagingTables>) => storeIn(tx));
+      await deps.storage.transaction((tx: Kysely<MessagingTables>) => storeIn(tx));
       return undefined;
     } catch (error) {
       return failed(error, id);
@@ -106,7 +106,7 @@ export function createIntake(parts: MessagingParts, { spool, direct, workers }: 
 
   function failed(error: unknown, id: string): Trial {
     const code = errorCode(error);
-    parts.report('postponed', { code }, { mailId: id, attempts: 1 });
+    deps.report('postponed', { code }, { mailId: id, attempts: 1 });
     return { needsFetch: false, lastError: code };
   }
 
@@ -119,11 +119,11 @@ export function createIntake(parts: MessagingParts, { spool, direct, workers }: 
     const party = partyOf(network, senderDomain);
     const id = randomUUID();
     const { mailFrom, recipients } = mail;
-    const envelope: MailEnvelope = { id, mailFrom, recipients, receivedAt: parts.clock.now() };
+    const envelope: MailEnvelope = { id, mailFrom, recipients, receivedAt: deps.clock.now() };
     const facts = isDirect(party, mail) ? await tryDirect(party, mail, envelope) : { needsFetch: false };
     if (facts === undefined) return undefined;
     place.wait(senderDomain, facts.needsFetch);
-    return spoolMail(parts, mail, { ...facts, id, network }, workers()?.lane(facts.needsFetch));
+    return spoolMail(deps, mail, { ...facts, id, network }, workers()?.lane(facts.needsFetch));
   }
 
   return {

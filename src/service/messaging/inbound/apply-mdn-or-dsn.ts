@@ -10,7 +10,7 @@ import {
 import { recipientQueries, type FoundRecipient } from '../status/find-recipient.ts';
 import { keepMdn } from '../evidence/keep-mdn.ts';
 import { recordEvent, modeOf, type RecordedEvent } from '../status/record-event.ts';
-import type { MessagingParts, OpenedMail } from '../ports.ts';
+import type { MessagingDependencies, OpenedMail } from '../ports.ts';
 import type { DeliveryMode } from '../status/states.ts';
 import type { MessagingTables } from '../tables.ts';
 
@@ -34,17 +34,17 @@ interface Claim {
  */
 export async function applyMdnOrDsn(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   opened: OpenedMail,
   mdnOrDsn: MdnOrDsn,
 ): Promise<MdnResult> {
-  if (mdnOrDsn.kind === 'mdn') return applyMdn(tx, parts, opened, mdnOrDsn);
+  if (mdnOrDsn.kind === 'mdn') return applyMdn(tx, deps, opened, mdnOrDsn);
   const messageId = await findOriginal(tx, opened, mdnOrDsn.originalMessageIds);
   if (messageId === undefined) return { applied: 0, ignored: 'no-such-message' };
   const results: (string | undefined)[] = [];
   for (const claim of dsnClaims(mdnOrDsn)) {
-    const recipient = await findByAddress(tx, parts, messageId, claim);
-    results.push(await applyClaim(tx, parts, { recipient, opened, claim, kind: 'dsn' }));
+    const recipient = await findByAddress(tx, deps, messageId, claim);
+    results.push(await applyClaim(tx, deps, { recipient, opened, claim, kind: 'dsn' }));
   }
   const applied = results.filter((result) => result === undefined).length;
   return { applied, ignored: applied > 0 ? undefined : (results[0] ?? 'no-recipient') };
@@ -52,14 +52,14 @@ export async function applyMdnOrDsn(
 
 async function applyMdn(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   opened: OpenedMail,
   mdn: Mdn,
 ): Promise<MdnResult> {
   const claim = mdnClaim(mdn, opened);
-  const recipient = await findForMdn(tx, parts, { opened, claim, ids: mdn.originalMessageIds });
+  const recipient = await findForMdn(tx, deps, { opened, claim, ids: mdn.originalMessageIds });
   if (recipient === 'no-such-message') return { applied: 0, ignored: recipient };
-  const ignored = await applyClaim(tx, parts, { recipient, opened, claim, kind: 'mdn' });
+  const ignored = await applyClaim(tx, deps, { recipient, opened, claim, kind: 'mdn' });
   return { applied: ignored === undefined ? 1 : 0, ignored };
 }
 
@@ -72,7 +72,7 @@ interface MdnNames {
 // Nearly every MDN names one message and goes to one address, and is found by one statement.
 async function findForMdn(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   { opened, claim, ids }: MdnNames,
 ): Promise<FoundRecipient | 'no-such-message' | undefined> {
   const [wireId, ...otherIds] = ids;
@@ -84,21 +84,21 @@ async function findForMdn(
     claim.recipient
   ) {
     const names = { wireId, senderKey: addressKey(sender), addressKey: addressKey(claim.recipient) };
-    const found = await recipientQueries(parts.storage).byWire.first(tx, names);
+    const found = await recipientQueries(deps.storage).byWire.first(tx, names);
     if (found !== undefined) return found;
   }
   const messageId = await findOriginal(tx, opened, ids);
-  return messageId === undefined ? 'no-such-message' : findByAddress(tx, parts, messageId, claim);
+  return messageId === undefined ? 'no-such-message' : findByAddress(tx, deps, messageId, claim);
 }
 
 async function findByAddress(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   messageId: string,
   { recipient }: Claim,
 ): Promise<FoundRecipient | undefined> {
   if (recipient === undefined) return undefined;
-  return recipientQueries(parts.storage).byAddress.first(tx, {
+  return recipientQueries(deps.storage).byAddress.first(tx, {
     messageId,
     addressKey: addressKey(recipient),
   });
@@ -130,7 +130,7 @@ interface ClaimContext {
 // Returns why the claim was ignored, or undefined if it was recorded.
 async function applyClaim(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   { recipient, opened, claim, kind }: ClaimContext,
 ): Promise<string | undefined> {
   if (claim.recipient === undefined) return 'no-recipient';
@@ -138,12 +138,12 @@ async function applyClaim(
   if (!speaksFor(opened, claim.recipient, kind)) return 'signer-not-bound';
   const event = claim.read(modeOf(recipient));
   if (event === undefined) return 'confirms-nothing';
-  const at = parts.clock.now();
-  await recordEvent(tx, parts, recipient, { ...event, at });
-  await keepMdn(tx, parts, { recipient, opened, at });
-  if (event.event === 'processed' && parts.onProcessed !== undefined) {
+  const at = deps.clock.now();
+  await recordEvent(tx, deps, recipient, { ...event, at });
+  await keepMdn(tx, deps, { recipient, opened, at });
+  if (event.event === 'processed' && deps.onProcessed !== undefined) {
     const processedBy = claim.recipient;
-    parts.storage.afterCommit(tx, () => parts.onProcessed?.(processedBy));
+    deps.storage.afterCommit(tx, () => deps.onProcessed?.(processedBy));
   }
   return undefined;
 }

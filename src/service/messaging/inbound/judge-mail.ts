@@ -4,7 +4,7 @@ import { isReport, readMdnOrDsn, type MdnOrDsn } from '../../../lib/mdn/index.ts
 import { MimeError, parseEntity, readMessageIds, type MimeEntity } from '../../../lib/mime/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { canSendAs } from '../../oauth/index.ts';
-import type { MessagingParts, OpenedMail, OpenOptions } from '../ports.ts';
+import type { MessagingDependencies, OpenedMail, OpenOptions } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 import { applyMdnOrDsn } from './apply-mdn-or-dsn.ts';
 import { findDateFault } from './check-dates.ts';
@@ -26,7 +26,7 @@ export type Verdict =
  * Opens and judges mail (AS-70 to AS-79). Never throws for what is in the mail. The memory of a large message is taken over.
  */
 export async function judgeMail(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   mail: MailEnvelope,
   readMessage: () => Promise<Uint8Array>,
   options: OpenOptions,
@@ -34,10 +34,10 @@ export async function judgeMail(
   try {
     const recipients = mail.recipients.flatMap((text) => findDirectAddress(text) ?? []);
     const message = await readMessage();
-    const opened = await parts.agent.openIncoming({ message, mailFrom: mail.mailFrom, recipients }, options);
-    return { kind: 'decided', storeIn: await decideOpened(parts, mail, opened) };
+    const opened = await deps.agent.openIncoming({ message, mailFrom: mail.mailFrom, recipients }, options);
+    return { kind: 'decided', storeIn: await decideOpened(deps, mail, opened) };
   } catch (error) {
-    if (isRejection(error)) return { kind: 'decided', storeIn: rejection(parts, mail, errorCode(error)) };
+    if (isRejection(error)) return { kind: 'decided', storeIn: rejection(deps, mail, errorCode(error)) };
     return { kind: undecidedCodes.has(errorCode(error)) ? 'undecided' : 'failed', error };
   }
 }
@@ -56,43 +56,47 @@ interface OpenedParts {
 }
 
 // The sender is known and trusted, so a message that is too deep or too complex to be read does not just vanish (MDN-12).
-async function decideOpened(parts: MessagingParts, mail: MailEnvelope, opened: OpenedMail): Promise<Store> {
+async function decideOpened(
+  deps: MessagingDependencies,
+  mail: MailEnvelope,
+  opened: OpenedMail,
+): Promise<Store> {
   const entity = parseEntity(opened.inner);
   const [wireId] = readMessageIds(entity.header('message-id') ?? '');
   const identity = { sender: opened.sender, wireId, contentHash: await hashInSlices(opened.inner) };
-  const addressees = await sortRecipients(parts, mail, opened);
+  const addressees = await sortRecipients(deps, mail, opened);
   const all = { mail, opened, entity, identity, addressees };
-  const dateFault = findDateFault(entity, opened, parts.mailDates, parts.clock.now());
-  if (dateFault !== undefined) return refusal(parts, all, dateFault, outdated);
+  const dateFault = findDateFault(entity, opened, deps.mailDates, deps.clock.now());
+  if (dateFault !== undefined) return refusal(deps, all, dateFault, outdated);
   try {
     const mdnOrDsn = readMdnOrDsn(entity);
-    return mdnOrDsn === undefined ? await acceptMessage(parts, all) : acceptMdnOrDsn(parts, all, mdnOrDsn);
+    return mdnOrDsn === undefined ? await acceptMessage(deps, all) : acceptMdnOrDsn(deps, all, mdnOrDsn);
   } catch (error) {
     if (!(error instanceof MimeError)) throw error;
-    return refusal(parts, all, error.code, unreadable);
+    return refusal(deps, all, error.code, unreadable);
   }
 }
 
 function acceptMdnOrDsn(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   { mail, opened, identity }: OpenedParts,
   mdnOrDsn: MdnOrDsn,
 ): Store {
   const hash = hashForAll(identity, 'report', opened.recipients);
   return async (tx) => {
-    const isNew = await registerIn(tx, parts, hash, mail.receivedAt);
+    const isNew = await registerIn(tx, deps, hash, mail.receivedAt);
     const { applied, ignored } = isNew
-      ? await applyMdnOrDsn(tx, parts, opened, mdnOrDsn)
+      ? await applyMdnOrDsn(tx, deps, opened, mdnOrDsn)
       : { applied: 0, ignored: 'duplicate' };
     const messageId = mdnOrDsn.originalMessageIds[0]?.slice(0, 255) ?? '';
-    parts.storage.afterCommit(tx, () =>
-      parts.report(
+    deps.storage.afterCommit(tx, () =>
+      deps.report(
         'mdnReceived',
         { kind: mdnOrDsn.kind, ignored: ignored ?? '' },
         { mailId: mail.id, messageId },
       ),
     );
-    await parts.audit.recordIn(tx, {
+    await deps.audit.recordIn(tx, {
       action: `${mdnOrDsn.kind}.receive`,
       actor: 'system',
       outcome: ignored === undefined ? 'ok' : 'refused',
@@ -101,19 +105,19 @@ function acceptMdnOrDsn(
   };
 }
 
-async function acceptMessage(parts: MessagingParts, all: OpenedParts): Promise<Store> {
+async function acceptMessage(deps: MessagingDependencies, all: OpenedParts): Promise<Store> {
   const { mail, opened, entity, identity, addressees } = all;
-  const received: Received = await prepareReceived(parts, {
+  const received: Received = await prepareReceived(deps, {
     mail,
     opened,
     entity,
     identity,
     recipients: addressees.active,
-    receivers: addressees.active.length === 0 ? [] : await findReceivers(parts),
+    receivers: addressees.active.length === 0 ? [] : await findReceivers(deps),
   });
   return async (tx) => {
-    await storeReceived(tx, parts, received);
-    await reportFailureIn(tx, parts, all, addressees.unknown, unknownRecipient);
+    await storeReceived(tx, deps, received);
+    await reportFailureIn(tx, deps, all, addressees.unknown, unknownRecipient);
   };
 }
 
@@ -125,7 +129,7 @@ interface Addressees {
 }
 
 async function sortRecipients(
-  { trust }: MessagingParts,
+  { trust }: MessagingDependencies,
   mail: MailEnvelope,
   opened: OpenedMail,
 ): Promise<Addressees> {
@@ -145,7 +149,7 @@ async function sortRecipients(
   return { active, unknown };
 }
 
-async function findReceivers({ webhooks, clients }: MessagingParts): Promise<Received['receivers']> {
+async function findReceivers({ webhooks, clients }: MessagingDependencies): Promise<Received['receivers']> {
   const ids = await webhooks.listReceivers();
   if (ids.length === 0) return [];
   const found = await Promise.allSettled(ids.map((clientId) => clients.get(clientId)));
@@ -163,10 +167,10 @@ const outdated: Failure = {
 };
 
 /** Rejects mail of a trusted sender, who is told so. */
-function refusal(parts: MessagingParts, all: OpenedParts, reason: string, failure: Failure): Store {
-  const reject = rejection(parts, all.mail, reason, all);
+function refusal(deps: MessagingDependencies, all: OpenedParts, reason: string, failure: Failure): Store {
+  const reject = rejection(deps, all.mail, reason, all);
   return async (tx) => {
-    await reportFailureIn(tx, parts, all, all.addressees.active, failure);
+    await reportFailureIn(tx, deps, all, all.addressees.active, failure);
     await reject(tx);
   };
 }
@@ -174,17 +178,17 @@ function refusal(parts: MessagingParts, all: OpenedParts, reason: string, failur
 // The mail was taken with a 250, so its sender must be told that it reached nobody (MDN-12, DSN-05); of a replay once an hour.
 async function reportFailureIn(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   { mail, entity, identity }: OpenedParts,
   recipients: readonly DirectAddress[],
   failure: Failure,
 ): Promise<void> {
   if (recipients.length === 0 || mail.mailFrom === '' || isReport(entity)) return;
   const hash = hashForAll(identity, 'undeliverable', recipients);
-  const isNew = await registerIn(tx, parts, hash, mail.receivedAt);
-  if (!isNew && !(await mayAnswerIn(tx, parts, hash))) return;
+  const isNew = await registerIn(tx, deps, hash, mail.receivedAt);
+  if (!isNew && !(await mayAnswerIn(tx, deps, hash))) return;
   for (const addresses of Map.groupBy(recipients, domainOf).values())
-    await enqueueFailure(tx, parts, addresses, identity, failure);
+    await enqueueFailure(tx, deps, addresses, identity, failure);
 }
 
 // What the agent refuses for good is dropped without any MDN (AS-78); limits of the MIME reader count as such.
@@ -200,14 +204,14 @@ function isRejection(error: unknown): boolean {
 
 /** That mail was rejected for good. */
 export function rejection(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   mail: MailEnvelope,
   reason: string,
   opened?: Pick<OpenedParts, 'identity'>,
 ): Store {
   const messageId = opened?.identity.wireId?.slice(0, 255) ?? '';
   return async (tx) => {
-    await parts.audit.recordIn(tx, {
+    await deps.audit.recordIn(tx, {
       action: 'message.reject',
       actor: 'system',
       outcome: 'refused',
@@ -219,8 +223,8 @@ export function rejection(
         reason,
       },
     });
-    parts.storage.afterCommit(tx, () =>
-      parts.report('rejected', { code: reason }, { mailId: mail.id, messageId }),
+    deps.storage.afterCommit(tx, () =>
+      deps.report('rejected', { code: reason }, { mailId: mail.id, messageId }),
     );
   };
 }

@@ -8,7 +8,7 @@ import {
   type FairWorker,
 } from '../../../platform/index.ts';
 import type { Kysely } from 'kysely';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 import { judgeMail, rejection, type Verdict } from './judge-mail.ts';
 import {
@@ -60,8 +60,11 @@ const fetchLimits: FairLimits = {
   waiting: 16,
 };
 
-export function startMailWorkers(parts: MessagingParts, { leaseMs, idleMs }: MailWorkerOptions): MailWorkers {
-  const leases = createLeases({ storage: parts.storage, table: 'inbound_mail', leaseMs });
+export function startMailWorkers(
+  deps: MessagingDependencies,
+  { leaseMs, idleMs }: MailWorkerOptions,
+): MailWorkers {
+  const leases = createLeases({ storage: deps.storage, table: 'inbound_mail', leaseMs });
 
   function startLane(needsFetch: boolean): FairWorker<MailItem> {
     return startFairWorker<MailItem>({
@@ -69,11 +72,11 @@ export function startMailWorkers(parts: MessagingParts, { leaseMs, idleMs }: Mai
       limits: needsFetch ? fetchLimits : ordinaryLimits,
       leases,
       leaseMs,
-      claim: (limit, excluded) => claimMail(parts, leases, needsFetch, limit, excluded),
-      handle: (item) => processMail(parts, item, () => fetching.wake()),
-      dueAfter: (ms) => parts.storage.clock.now().getTime() + ms,
+      claim: (limit, excluded) => claimMail(deps, leases, needsFetch, limit, excluded),
+      handle: (item) => processMail(deps, item, () => fetching.wake()),
+      dueAfter: (ms) => deps.storage.clock.now().getTime() + ms,
       idleMs,
-      log: parts.log,
+      log: deps.log,
     });
   }
 
@@ -100,61 +103,61 @@ export function startMailWorkers(parts: MessagingParts, { leaseMs, idleMs }: Mai
 
 /** Works on one spooled mail. What comes of it is stored together with its removal, under its lease. */
 async function processMail(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   mail: MailItem,
   wakeFetching: () => void,
 ): Promise<AttemptVerdict> {
-  const verdict = await judge(parts, mail);
+  const verdict = await judge(deps, mail);
   if (verdict.kind === 'decided') {
     try {
-      await settle(parts, mail, verdict.storeIn);
+      await settle(deps, mail, verdict.storeIn);
     } catch (error) {
       if (isLeaseLost(error)) throw error;
-      await postpone(parts, mail, error, false);
+      await postpone(deps, mail, error, false);
     }
     return 'ok';
   }
   const isUndecided = verdict.kind === 'undecided';
-  await postpone(parts, mail, verdict.error, isUndecided);
+  await postpone(deps, mail, verdict.error, isUndecided);
   if (isUndecided && !mail.needsFetch) wakeFetching();
   return 'ok';
 }
 
-async function judge(parts: MessagingParts, mail: MailItem): Promise<Verdict> {
+async function judge(deps: MessagingDependencies, mail: MailItem): Promise<Verdict> {
   // It has ended the process that often.
   if (mail.attempts > (mail.needsFetch ? maxUndecidedAttempts : maxInboundAttempts))
     return { kind: 'failed', error: new RangeError('the attempts are used up') };
-  return judgeMail(parts, mail, () => openMail(parts, mail), {
+  return judgeMail(deps, mail, () => openMail(deps, mail), {
     allowFetch: mail.needsFetch,
     isLastAttempt: mail.needsFetch && mail.attempts >= maxUndecidedAttempts,
   });
 }
 
 async function settle(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   mail: MailItem,
   storeIn: (tx: Kysely<MessagingTables>) => Promise<void>,
 ): Promise<void> {
-  await parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
-    await removeMail(tx, parts, mail);
+  await deps.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+    await removeMail(tx, deps, mail);
     await storeIn(tx);
   });
 }
 
 async function postpone(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   mail: MailItem,
   error: unknown,
   isUndecided: boolean,
 ): Promise<void> {
   const code = errorCode(error);
-  const became = await postponeMail(parts, mail, code, isUndecided);
+  const became = await postponeMail(deps, mail, code, isUndecided);
   if (became === 'undecided') {
-    await settle(parts, mail, rejection(parts, mail, code));
+    await settle(deps, mail, rejection(deps, mail, code));
     return;
   }
   const fields = { mailId: mail.id, attempts: mail.attempts, frames: framesOf(error) };
-  parts.report(became === 'dead-letter' ? 'deadLettered' : 'postponed', { code }, fields);
+  deps.report(became === 'dead-letter' ? 'deadLettered' : 'postponed', { code }, fields);
 }
 
 // Where it happened, without the text: what a parser says may quote what it could not read.

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AnyTransaction } from '../../../platform/index.ts';
 import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
 import { perStorage } from '../per-storage.ts';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 
 /** A duplicate is answered at most once in this time. */
@@ -41,7 +41,7 @@ const queriesOf = perStorage((storage) => ({
  */
 export async function registerIn(
   tx: AnyTransaction,
-  { storage }: Pick<MessagingParts, 'storage'>,
+  { storage }: Pick<MessagingDependencies, 'storage'>,
   hash: Uint8Array,
   receivedAt: Date,
 ): Promise<boolean> {
@@ -51,7 +51,7 @@ export async function registerIn(
 /** Whether a duplicate may be answered now: once an hour, so that replays cannot make this service send. */
 export async function mayAnswerIn(
   tx: AnyTransaction,
-  { storage, clock }: Pick<MessagingParts, 'storage' | 'clock'>,
+  { storage, clock }: Pick<MessagingDependencies, 'storage' | 'clock'>,
   hash: Uint8Array,
 ): Promise<boolean> {
   const now = clock.now().getTime();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { buildDsn, buildMdn } from '../../../lib/mdn/index.ts';
 import { domainOf, parseDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 
 /** Product name in Reporting-UA; letters only, because old test tools allow no more (MDN-06). */
@@ -18,7 +18,7 @@ export interface Original {
 /** Queues one MDN by one local recipient, signed as that recipient (MDN-01a, MDN-03, MDN-10). */
 export async function enqueueMdn(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   recipient: DirectAddress,
   original: Original,
   disposition: 'processed' | 'dispatched',
@@ -29,12 +29,12 @@ export async function enqueueMdn(
     finalRecipient: recipient,
     originalSender: original.sender,
     originalMessageId: original.wireId,
-    reportingUa: { host: parts.identity.hostname, product },
-    date: parts.clock.now(),
+    reportingUa: { host: deps.identity.hostname, product },
+    date: deps.clock.now(),
     messageId: `<${id}@${domainOf(recipient)}>`,
     isFinalDelivery: disposition === 'dispatched',
   });
-  await parts.delivery.enqueue(tx, {
+  await deps.delivery.enqueue(tx, {
     deliveryId: id,
     ...(original.wireId === undefined ? {} : { messageId: original.wireId.slice(0, 255) }),
     kind: 'mdn',
@@ -42,7 +42,7 @@ export async function enqueueMdn(
     recipients: [original.sender],
     message,
   });
-  await auditMdn(tx, parts, `mdn.${disposition}`, { id, from: recipient, original });
+  await auditMdn(tx, deps, `mdn.${disposition}`, { id, from: recipient, original });
 }
 
 /** Why a message could not be delivered here. */
@@ -55,7 +55,7 @@ export interface Failure {
 /** Queues one failure report for the recipients of one of our domains, secured like a message (DSN-05, MDN-12). */
 export async function enqueueFailure(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   recipients: readonly DirectAddress[],
   original: Original,
   failure: Failure,
@@ -65,10 +65,10 @@ export async function enqueueFailure(
   const id = randomUUID();
   const from = parseDirectAddress(`postmaster@${domainOf(first)}`);
   const message = buildDsn({
-    reportingMta: parts.identity.hostname,
+    reportingMta: deps.identity.hostname,
     from,
     to: original.sender,
-    date: parts.clock.now(),
+    date: deps.clock.now(),
     messageId: `<${id}@${domainOf(first)}>`,
     originalMessageId: original.wireId,
     recipients: recipients.map((finalRecipient) => ({
@@ -77,7 +77,7 @@ export async function enqueueFailure(
       ...failure,
     })),
   });
-  await parts.delivery.enqueue(tx, {
+  await deps.delivery.enqueue(tx, {
     deliveryId: id,
     ...(original.wireId === undefined ? {} : { messageId: original.wireId.slice(0, 255) }),
     kind: 'dsn',
@@ -85,16 +85,16 @@ export async function enqueueFailure(
     recipients: [original.sender],
     message,
   });
-  await auditMdn(tx, parts, 'dsn.failed', { id, from, original });
+  await auditMdn(tx, deps, 'dsn.failed', { id, from, original });
 }
 
 async function auditMdn(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   action: string,
   { id, from, original }: { id: string; from: DirectAddress; original: Original },
 ): Promise<void> {
-  await parts.audit.recordIn(tx, {
+  await deps.audit.recordIn(tx, {
     action,
     actor: 'system',
     outcome: 'ok',

@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { hashInSlices } from '../../../core/index.ts';
 import { requireLease, type FairItem, type Leases } from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
 import { partyOf, senderDomainOf, type IncomingMail, type MailEnvelope } from './mail.ts';
 
@@ -79,7 +79,7 @@ const insertOf = perStorage((storage) =>
  * sends again: while the first copy still waits, the second is dropped, on whichever node. Returns the id of the waiting mail.
  */
 export async function spoolMail(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   mail: IncomingMail,
   facts: SpoolFacts,
   taker: MailTaker | undefined,
@@ -87,19 +87,19 @@ export async function spoolMail(
   const senderDomain = senderDomainOf(mail.mailFrom);
   const { id } = facts;
   const contentHash = await hashMail(mail);
-  const stored = await parts.contents.write(mail.message, sealContext(id));
-  const row = newRow(parts, mail, { stored, contentHash, senderDomain, facts });
-  return parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+  const stored = await deps.contents.write(mail.message, sealContext(id));
+  const row = newRow(deps, mail, { stored, contentHash, senderDomain, facts });
+  return deps.storage.transaction(async (tx: Kysely<MessagingTables>) => {
     // Mail that failed just now waits; other mail is started from memory.
     const lease =
       facts.lastError === undefined && taker?.hasRoom(row.party) === true ? taker.leases.begin() : undefined;
     const leased = lease === undefined ? row : { ...row, ...lease, attempts: 1 };
-    if ((await insertOf(parts.storage).run(tx, leased)) === 0) {
-      await parts.contents.releaseIn(tx, stored);
+    if ((await insertOf(deps.storage).run(tx, leased)) === 0) {
+      await deps.contents.releaseIn(tx, stored);
       return findWaiting(tx, contentHash, id);
     }
-    await parts.contents.keepIn(tx, stored);
-    parts.storage.afterCommit(tx, () => {
+    await deps.contents.keepIn(tx, stored);
+    deps.storage.afterCommit(tx, () => {
       if (lease === undefined) taker?.wake();
       else taker?.offer(toItem(leased, lease.lease_token));
     });
@@ -129,7 +129,7 @@ interface Given {
   readonly facts: SpoolFacts;
 }
 
-function newRow({ clock, storage }: MessagingParts, mail: IncomingMail, given: Given): InboundMailRow {
+function newRow({ clock, storage }: MessagingDependencies, mail: IncomingMail, given: Given): InboundMailRow {
   const { id, network, needsFetch, lastError } = given.facts;
   const delayMs = lastError === undefined ? 0 : (retryDelaysMs[0] ?? 0);
   return {
@@ -175,7 +175,7 @@ function toItem(row: InboundMailRow, token: string): MailItem {
 
 /** Takes due mail of one lane by lease, in one statement. */
 export async function claimMail(
-  { storage }: MessagingParts,
+  { storage }: MessagingDependencies,
   leases: Leases,
   needsFetch: boolean,
   limit: number,
@@ -207,7 +207,7 @@ export async function claimMail(
 }
 
 /** The outer message, in memory of its own. */
-export function openMail({ contents }: MessagingParts, mail: MailItem): Promise<Buffer> {
+export function openMail({ contents }: MessagingDependencies, mail: MailItem): Promise<Buffer> {
   return contents.open(mail.stored, sealContext(mail.id));
 }
 
@@ -223,7 +223,7 @@ const removeOf = perStorage((storage) =>
  */
 export async function removeMail(
   tx: Kysely<MessagingTables>,
-  { storage, contents }: MessagingParts,
+  { storage, contents }: MessagingDependencies,
   mail: MailItem,
 ): Promise<void> {
   requireLease(await removeOf(storage).run(tx, { id: mail.id, token: mail.token }), mail.id);
@@ -239,7 +239,7 @@ export type Postponed = 'waiting' | 'dead-letter' | 'undecided';
  * its last attempt (`undecided`).
  */
 export async function postponeMail(
-  { storage, audit }: MessagingParts,
+  { storage, audit }: MessagingDependencies,
   mail: MailItem,
   errorCode: string,
   isUndecided: boolean,

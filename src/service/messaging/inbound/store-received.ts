@@ -4,7 +4,7 @@ import { collectParts, findBodyText, type MimeEntity } from '../../../lib/mime/i
 import { isReport, requestsFinalDelivery } from '../../../lib/mdn/index.ts';
 import { addressKey, domainOf, type DirectAddress } from '../../../lib/values/index.ts';
 import { perStorage } from '../per-storage.ts';
-import type { MessagingParts, OpenedMail } from '../ports.ts';
+import type { MessagingDependencies, OpenedMail } from '../ports.ts';
 import { inboxContext, type InboxCopyRow, type InboxMessageRow, type MessagingTables } from '../tables.ts';
 import type { MailEnvelope } from './mail.ts';
 import { hashForRecipient, mayAnswerIn, registerIn, type Identity } from './register.ts';
@@ -29,7 +29,10 @@ export interface Received extends ReceivedMail {
 }
 
 /** Throws MimeError for a message that cannot be read. */
-export async function prepareReceived(parts: MessagingParts, received: ReceivedMail): Promise<Received> {
+export async function prepareReceived(
+  deps: MessagingDependencies,
+  received: ReceivedMail,
+): Promise<Received> {
   const { opened, entity, identity, mail } = received;
   const attachmentCount = countAttachments(entity);
   const id = randomUUID();
@@ -37,7 +40,7 @@ export async function prepareReceived(parts: MessagingParts, received: ReceivedM
     id,
     sender: opened.sender,
     wire_id: identity.wireId ?? '',
-    sealed_message: await parts.contents.write(opened.inner, inboxContext(id)),
+    sealed_message: await deps.contents.write(opened.inner, inboxContext(id)),
     requests_final_delivery: requestsFinalDelivery(entity) && !isReport(entity) ? 1 : 0,
     attachment_count: attachmentCount,
     size_bytes: opened.inner.length,
@@ -86,25 +89,25 @@ const insertsOf = perStorage((storage) => ({
  */
 export async function storeReceived(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   received: Received,
 ): Promise<void> {
   const { row, mail } = received;
   const fresh: DirectAddress[] = [];
   for (const { recipient, hash } of inLockOrder(received)) {
-    const isNew = await registerIn(tx, parts, hash, mail.receivedAt);
+    const isNew = await registerIn(tx, deps, hash, mail.receivedAt);
     if (isNew) fresh.push(recipient);
-    else if (await mayAnswerIn(tx, parts, hash)) await answerDuplicate(tx, parts, received, recipient);
+    else if (await mayAnswerIn(tx, deps, hash)) await answerDuplicate(tx, deps, received, recipient);
   }
   if (fresh.length === 0) {
-    await parts.contents.releaseIn(tx, row.sealed_message);
+    await deps.contents.releaseIn(tx, row.sealed_message);
     return;
   }
-  await parts.contents.keepIn(tx, row.sealed_message);
-  await insertsOf(parts.storage).message.run(tx, row);
+  await deps.contents.keepIn(tx, row.sealed_message);
+  await insertsOf(deps.storage).message.run(tx, row);
   // In the order of the envelope.
   for (const recipient of received.recipients.filter((address) => fresh.includes(address)))
-    await storeCopy(tx, parts, received, recipient);
+    await storeCopy(tx, deps, received, recipient);
 }
 
 /** Two transactions that register the same message for several recipients take the rows in the same order. */
@@ -119,7 +122,7 @@ function inLockOrder({
 
 async function storeCopy(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   received: Received,
   recipient: DirectAddress,
 ): Promise<void> {
@@ -134,23 +137,23 @@ async function storeCopy(
     warned_at: null,
     received_at: row.received_at,
   };
-  await insertsOf(parts.storage).copy.run(tx, copy);
+  await insertsOf(deps.storage).copy.run(tx, copy);
   const messageId = identity.wireId?.slice(0, 255) ?? '';
-  await parts.audit.recordIn(tx, {
+  await deps.audit.recordIn(tx, {
     action: 'message.receive',
     actor: 'system',
     outcome: 'ok',
     objects: { mailId: mail.id, copyId: copy.id, messageId, from: opened.sender, to: copy.address },
   });
   // A report of whatever kind is never answered (MDN-02).
-  if (!isReport(entity)) await enqueueMdn(tx, parts, recipient, identity, 'processed');
-  await notifyReceivers(tx, parts, received, copy);
-  parts.storage.afterCommit(tx, () => parts.report('received', {}, { copyId: copy.id, messageId }));
+  if (!isReport(entity)) await enqueueMdn(tx, deps, recipient, identity, 'processed');
+  await notifyReceivers(tx, deps, received, copy);
+  deps.storage.afterCommit(tx, () => deps.report('received', {}, { copyId: copy.id, messageId }));
 }
 
 async function notifyReceivers(
   tx: Kysely<MessagingTables>,
-  { webhooks }: MessagingParts,
+  { webhooks }: MessagingDependencies,
   { opened, receivers, mail }: Received,
   copy: InboxCopyRow,
 ): Promise<void> {
@@ -173,12 +176,12 @@ async function notifyReceivers(
 // The dispatched MDN may have got lost as well.
 async function answerDuplicate(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   { entity, identity, opened }: Received,
   recipient: DirectAddress,
 ): Promise<void> {
   if (isReport(entity)) return;
-  await enqueueMdn(tx, parts, recipient, identity, 'processed');
+  await enqueueMdn(tx, deps, recipient, identity, 'processed');
   if (!requestsFinalDelivery(entity)) return;
   const acknowledged = await tx
     .selectFrom('inbox_copy as c')
@@ -191,5 +194,5 @@ async function answerDuplicate(
     .where('c.address_key', '=', addressKey(recipient))
     .where('c.acknowledged_at', 'is not', null)
     .executeTakeFirst();
-  if (acknowledged !== undefined) await enqueueMdn(tx, parts, recipient, identity, 'dispatched');
+  if (acknowledged !== undefined) await enqueueMdn(tx, deps, recipient, identity, 'dispatched');
 }

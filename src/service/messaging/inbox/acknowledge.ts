@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { DirectAddress } from '../../../lib/values/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { getEntry } from './inbox-access.ts';
-import type { MessagingParts, RequestOrigin } from '../ports.ts';
+import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
 import { enqueueMdn } from '../inbound/send-mdn-or-dsn.ts';
 import type { MessagingTables } from '../tables.ts';
 
@@ -11,15 +11,15 @@ import type { MessagingTables } from '../tables.ts';
  * one (MDN-09, MDN-13). Acknowledging again changes nothing. Returns when it was acknowledged first.
  */
 export async function acknowledge(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   client: Pick<ClientIdentity, 'clientId' | 'directAddresses'>,
   messageId: string,
   origin: RequestOrigin,
 ): Promise<Date> {
-  return parts.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+  return deps.storage.transaction(async (tx: Kysely<MessagingTables>) => {
     const { copy, message } = await getEntry(tx, client, messageId);
     if (copy.acknowledged_at !== null) return new Date(copy.acknowledged_at);
-    const now = parts.clock.now();
+    const now = deps.clock.now();
     const result = await tx
       .updateTable('inbox_copy')
       .set({ acknowledged_at: now.getTime() })
@@ -32,8 +32,8 @@ export async function acknowledge(
       wireId: message.wire_id === '' ? undefined : message.wire_id,
     };
     if (message.requests_final_delivery === 1)
-      await enqueueMdn(tx, parts, copy.address as DirectAddress, original, 'dispatched');
-    await parts.audit.recordIn(tx, {
+      await enqueueMdn(tx, deps, copy.address as DirectAddress, original, 'dispatched');
+    await deps.audit.recordIn(tx, {
       action: 'message.acknowledge',
       actor: client.clientId,
       outcome: 'ok',

@@ -40,7 +40,7 @@ export interface MessageDetails {
   readonly attempts: readonly Attempt[];
 }
 
-export interface OperatorParts {
+export interface OperatorDependencies {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
@@ -83,14 +83,14 @@ export interface MessagingOperator {
   showInbound(id: string): Promise<InboundEntry | WaitingMail>;
 }
 
-export function createMessagingOperator(parts: OperatorParts): MessagingOperator {
-  const { storage, audit, operator } = parts;
+export function createMessagingOperator(deps: OperatorDependencies): MessagingOperator {
+  const { storage, audit, operator } = deps;
   const db = storage.tables<MessagingTables>();
-  const report = createReport(messagingEvents, { metrics: createMetrics(), log: parts.log });
+  const report = createReport(messagingEvents, { metrics: createMetrics(), log: deps.log });
   const delivery = createDeliveryAdmin({
-    ...parts,
+    ...deps,
     onOutcome: (tx, outcomes) =>
-      recordOutcomes(tx, { ...parts, report, windows: defaultMdnWindows }, outcomes),
+      recordOutcomes(tx, { ...deps, report, windows: defaultMdnWindows }, outcomes),
   });
 
   const record = (action: string, objects: Readonly<Record<string, string | number>>): Promise<void> =>
@@ -151,7 +151,7 @@ export function createMessagingOperator(parts: OperatorParts): MessagingOperator
     },
     async getEvidence(name) {
       const message = await get('message.evidence', name);
-      const signed = await signEvidence(parts, await buildEvidence({ ...parts, delivery }, message));
+      const signed = await signEvidence(deps, await buildEvidence({ ...deps, delivery }, message));
       await record('message.evidence', { messageId: message.wire_id });
       return signed;
     },
@@ -206,7 +206,7 @@ function given(
   );
 }
 
-interface DetailsSource extends Pick<OperatorParts, 'storage' | 'audit'> {
+interface DetailsSource extends Pick<OperatorDependencies, 'storage' | 'audit'> {
   readonly delivery: ReturnType<typeof createDeliveryAdmin>;
 }
 

@@ -5,7 +5,7 @@ import { requireOwned } from '../require-owned.ts';
 import { maxCheckMs, maxValidateAddresses } from '../limits.ts';
 import { MessagingError } from '../errors.ts';
 import { createProblems, isRecord } from '../problems.ts';
-import type { MessagingParts, ShownVerification } from '../ports.ts';
+import type { MessagingDependencies, ShownVerification } from '../ports.ts';
 
 /** What can be told about an address before a send. Undefined where it cannot be told now. */
 export interface AddressCheck {
@@ -35,21 +35,21 @@ interface Question {
  * slots, of which a client has a share (Decision 0020). Throws MESSAGING_CHECKS_LIMITED, MESSAGING_CHECKS_OVERLOADED.
  */
 export async function checkAddresses(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   client: ClientIdentity,
   body: unknown,
 ): Promise<readonly AddressCheck[]> {
   const { from, texts, asksVerification } = readQuestion(body);
   requireOwned(client, from, 'fromDirectAddress');
-  const room = parts.checks.budget.reserve(client.clientId, texts.length);
+  const room = deps.checks.budget.reserve(client.clientId, texts.length);
   if (typeof room === 'string') throw tooMany(client, room);
   const untilMs = performance.now() + maxCheckMs;
   const check = (text: string): Promise<AddressCheck> =>
-    parts.checks.slots.run(client.clientId, () => checkAddress(parts, from, text, untilMs));
+    deps.checks.slots.run(client.clientId, () => checkAddress(deps, from, text, untilMs));
   const checkAll = async (text: string): Promise<AddressCheck> => {
     const [checked, verification] = await Promise.all([
       check(text),
-      asksVerification ? findVerification(parts, text) : undefined,
+      asksVerification ? findVerification(deps, text) : undefined,
     ]);
     return verification === undefined ? checked : { ...checked, verification };
   };
@@ -107,7 +107,7 @@ function readQuestion(body: unknown): Question {
 }
 
 async function checkAddress(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   from: DirectAddress,
   text: string,
   untilMs: number,
@@ -124,15 +124,18 @@ async function checkAddress(
       statusCode: '5.1.3',
     };
   const [verdict, isListed] = await Promise.all([
-    performance.now() < untilMs ? findVerdict(parts, from, address) : undecided,
-    parts.isListed?.(address),
+    performance.now() < untilMs ? findVerdict(deps, from, address) : undecided,
+    deps.isListed?.(address),
   ]);
   return { text, isWellFormed: true, ...verdict, isListed };
 }
 
-async function findVerification(parts: MessagingParts, text: string): Promise<ShownVerification | undefined> {
+async function findVerification(
+  deps: MessagingDependencies,
+  text: string,
+): Promise<ShownVerification | undefined> {
   const address = findDirectAddress(text);
-  return address === undefined ? undefined : parts.findVerification?.(address);
+  return address === undefined ? undefined : deps.findVerification?.(address);
 }
 
 /** What cannot be told now. */
@@ -146,7 +149,7 @@ const undecided: Verdict = {
 type Verdict = Pick<AddressCheck, 'hasCertificate' | 'isTrusted' | 'reason' | 'statusCode'>;
 
 async function findVerdict(
-  { agent, trust }: MessagingParts,
+  { agent, trust }: MessagingDependencies,
   from: DirectAddress,
   address: DirectAddress,
 ): Promise<Verdict> {

@@ -14,7 +14,7 @@ import { MessagingError } from '../errors.ts';
 import { findWarnings } from './find-warnings.ts';
 import type { SendRequest } from './read-send-request.ts';
 import { stateTexts } from '../reasons.ts';
-import type { MessagingParts, RequestOrigin } from '../ports.ts';
+import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessageRow, MessagingTables, RecipientRow } from '../tables.ts';
 
@@ -30,41 +30,41 @@ export interface SendAnswer {
  * (Messaging spec: Send message). When the promise is fulfilled the message will go out even if the machine stops.
  */
 export async function sendMessage(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   client: ClientIdentity,
   body: unknown,
   origin: RequestOrigin,
 ): Promise<SendAnswer> {
   try {
-    return await acceptSend(parts, client, body, origin);
+    return await acceptSend(deps, client, body, origin);
   } catch (error) {
     const { requestId = '' } = origin;
-    parts.report('refused', { code: errorCode(error) }, { requestId, clientId: client.clientId });
+    deps.report('refused', { code: errorCode(error) }, { requestId, clientId: client.clientId });
     throw error;
   }
 }
 
 async function acceptSend(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   client: ClientIdentity,
   body: unknown,
   origin: RequestOrigin,
 ): Promise<SendAnswer> {
-  const { request, requestHash } = await parts.workerPool.readSend(body, {
+  const { request, requestHash } = await deps.workerPool.readSend(body, {
     clientId: client.clientId,
-    options: { limits: parts.limits, now: parts.clock.now(), ...deniedTypes(parts) },
+    options: { limits: deps.limits, now: deps.clock.now(), ...deniedTypes(deps) },
   });
-  await authorizeSender(parts, client, request, origin);
-  const replay = await findReplay(parts.storage.tables(), client, request, requestHash);
+  await authorizeSender(deps, client, request, origin);
+  const replay = await findReplay(deps.storage.tables(), client, request, requestHash);
   if (replay !== undefined) return replay;
   const draft = draftMessage(client, request, requestHash);
-  const message = await parts.workerPool.compose({
+  const message = await deps.workerPool.compose({
     request,
-    identity: parts.identity,
-    at: parts.clock.now(),
+    identity: deps.identity,
+    at: deps.clock.now(),
     ...draft,
   });
-  const delivery = await parts.delivery.prepare({
+  const delivery = await deps.delivery.prepare({
     deliveryId: draft.id,
     messageId: draft.wireId,
     kind: 'message',
@@ -72,24 +72,24 @@ async function acceptSend(
     recipients: request.to,
     message,
   });
-  return storeOnce(parts, client, { draft, request, delivery, origin });
+  return storeOnce(deps, client, { draft, request, delivery, origin });
 }
 
-function deniedTypes(parts: MessagingParts): { deniedMediaTypes?: ReadonlySet<string> } {
-  return parts.deniedMediaTypes === undefined ? {} : { deniedMediaTypes: parts.deniedMediaTypes };
+function deniedTypes(deps: MessagingDependencies): { deniedMediaTypes?: ReadonlySet<string> } {
+  return deps.deniedMediaTypes === undefined ? {} : { deniedMediaTypes: deps.deniedMediaTypes };
 }
 
 async function authorizeSender(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   client: ClientIdentity,
   { from }: SendRequest,
   origin: RequestOrigin,
 ): Promise<void> {
   const isOwned = canSendAs(client, from);
-  const hosted = isOwned ? await parts.trust.findAddress(from) : undefined;
+  const hosted = isOwned ? await deps.trust.findAddress(from) : undefined;
   if (hosted?.status === 'active') return;
   const code = isOwned ? 'MESSAGING_SENDER_NOT_HOSTED' : 'MESSAGING_SENDER_NOT_OWNED';
-  await parts.audit.record({
+  await deps.audit.record({
     action: 'message.refuse',
     actor: client.clientId,
     outcome: 'refused',
@@ -165,19 +165,17 @@ function draftMessage(client: ClientIdentity, request: SendRequest, requestHash:
 // Two equal requests may come at once: the database refuses the second, which then finds what the first stored. The name on the
 // wire may be another client's as well.
 async function storeOnce(
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   client: ClientIdentity,
   accepted: Accepted,
 ): Promise<SendAnswer> {
   try {
-    return await parts.storage.transaction((tx: Kysely<MessagingTables>) =>
-      storeMessage(tx, parts, accepted),
-    );
+    return await deps.storage.transaction((tx: Kysely<MessagingTables>) => storeMessage(tx, deps, accepted));
   } catch (error) {
     if (errorCode(error) !== 'PLATFORM_STORAGE_DUPLICATE') throw error;
     const { request, draft } = accepted;
     // In a transaction: the first one's commit may be shared with this one, and is not to be seen outside yet.
-    const earlier = await parts.storage.transaction((tx: Kysely<MessagingTables>) =>
+    const earlier = await deps.storage.transaction((tx: Kysely<MessagingTables>) =>
       findReplay(tx, client, request, draft.requestHash),
     );
     if (earlier === undefined) throw error;
@@ -195,16 +193,16 @@ interface Accepted {
 // Message, recipients, delivery and audit row are stored together or not at all.
 async function storeMessage(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   accepted: Accepted,
 ): Promise<SendAnswer> {
   const { draft, request } = accepted;
-  const at = parts.clock.now();
+  const at = deps.clock.now();
   const json = formatAnswer(draft, request, at);
-  await insertsOf(parts.storage).message.run(tx, messageRow(parts, accepted, json, at));
-  await insertRecipients(tx, parts, draft.id, request, at);
-  await parts.delivery.enqueue(tx, accepted.delivery);
-  await parts.audit.recordIn(tx, {
+  await insertsOf(deps.storage).message.run(tx, messageRow(deps, accepted, json, at));
+  await insertRecipients(tx, deps, draft.id, request, at);
+  await deps.delivery.enqueue(tx, accepted.delivery);
+  await deps.audit.recordIn(tx, {
     action: 'message.accept',
     actor: draft.clientId,
     outcome: 'ok',
@@ -216,11 +214,16 @@ async function storeMessage(
     },
     ...accepted.origin,
   });
-  parts.storage.afterCommit(tx, () => parts.report('accepted', {}, { messageId: draft.wireId }));
+  deps.storage.afterCommit(tx, () => deps.report('accepted', {}, { messageId: draft.wireId }));
   return { json, messageId: draft.messageId, isReplay: false };
 }
 
-function messageRow(parts: MessagingParts, { draft, request }: Accepted, json: string, at: Date): MessageRow {
+function messageRow(
+  deps: MessagingDependencies,
+  { draft, request }: Accepted,
+  json: string,
+  at: Date,
+): MessageRow {
   return {
     id: draft.id,
     client_id: draft.clientId,
@@ -233,7 +236,7 @@ function messageRow(parts: MessagingParts, { draft, request }: Accepted, json: s
     is_xdm: request.flags.xdm === true ? 1 : 0,
     is_asm_enabled: request.flags.asmEnabled === true ? 1 : 0,
     requests_final_delivery: draft.requestsFinalDelivery ? 1 : 0,
-    sealed_details: parts.vault.seal(Buffer.from(draft.details), `message:${draft.id}`),
+    sealed_details: deps.vault.seal(Buffer.from(draft.details), `message:${draft.id}`),
     created_at: at.getTime(),
   };
 }
@@ -254,7 +257,7 @@ function detailsOf({ texts, attachments }: SendRequest): object {
 
 async function insertRecipients(
   tx: Kysely<MessagingTables>,
-  { storage }: MessagingParts,
+  { storage }: MessagingDependencies,
   messageId: string,
   request: SendRequest,
   at: Date,

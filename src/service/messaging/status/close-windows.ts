@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { startWorker, type Worker } from '../../../platform/index.ts';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 import { recipientQueries } from './find-recipient.ts';
 import { recordEvent } from './record-event.ts';
@@ -13,9 +13,9 @@ const atOnce = 20;
  * Ends the waits whose time has come. The timers are rows, so a restart loses none (MDN-25); an MDN that arrives in between
  * wins, because the deadline is looked at again once the recipient is locked.
  */
-export async function closeWindows(parts: MessagingParts): Promise<number> {
-  const nowMs = parts.storage.clock.now().getTime();
-  const due = await parts.storage
+export async function closeWindows(deps: MessagingDependencies): Promise<number> {
+  const nowMs = deps.storage.clock.now().getTime();
+  const due = await deps.storage
     .tables<MessagingTables>()
     .selectFrom('message_recipient')
     .select('id')
@@ -28,7 +28,7 @@ export async function closeWindows(parts: MessagingParts): Promise<number> {
       due
         .slice(start, start + atOnce)
         .map(({ id }) =>
-          parts.storage.transaction((tx: Kysely<MessagingTables>) => closeWindow(tx, parts, id, nowMs)),
+          deps.storage.transaction((tx: Kysely<MessagingTables>) => closeWindow(tx, deps, id, nowMs)),
         ),
     );
   return due.length;
@@ -36,14 +36,14 @@ export async function closeWindows(parts: MessagingParts): Promise<number> {
 
 async function closeWindow(
   tx: Kysely<MessagingTables>,
-  parts: MessagingParts,
+  deps: MessagingDependencies,
   recipientId: string,
   nowMs: number,
 ): Promise<void> {
-  const recipient = await recipientQueries(parts.storage).byId.first(tx, { id: recipientId });
+  const recipient = await recipientQueries(deps.storage).byId.first(tx, { id: recipientId });
   if (recipient === undefined || recipient.deadline_at === null || recipient.deadline_at > nowMs) return;
-  const state = await recordEvent(tx, parts, recipient, { event: 'window-closed', at: parts.clock.now() });
-  await parts.audit.recordIn(tx, {
+  const state = await recordEvent(tx, deps, recipient, { event: 'window-closed', at: deps.clock.now() });
+  await deps.audit.recordIn(tx, {
     action: 'message.expire',
     actor: 'system',
     outcome: 'failed',
@@ -52,18 +52,18 @@ async function closeWindow(
 }
 
 /** Looks for closed windows until it is closed. One node does it at a time. */
-export function startWindowTimer(parts: MessagingParts, idleMs: number): Worker {
+export function startWindowTimer(deps: MessagingDependencies, idleMs: number): Worker {
   return startWorker<never>({
     name: 'mdn-windows',
     claim: async () => {
-      await parts.storage.tryAlone('mdn-windows', async () => {
-        while ((await closeWindows(parts)) === batch);
+      await deps.storage.tryAlone('mdn-windows', async () => {
+        while ((await closeWindows(deps)) === batch);
       });
       return [];
     },
     handle: async () => {},
     idleMs,
     concurrency: 1,
-    log: parts.log,
+    log: deps.log,
   });
 }

@@ -54,19 +54,19 @@ export interface StatusReport {
 }
 
 /** What a status is read from. */
-export interface StatusParts {
+export interface StatusDependencies {
   readonly storage: Pick<Storage, 'tables'>;
   readonly delivery: Pick<Delivery, 'findWaiting'>;
 }
 
 /** The status of a message of this client. Throws MESSAGING_MESSAGE_NOT_FOUND, also for another client's message. */
 export async function getStatus(
-  parts: StatusParts,
+  deps: StatusDependencies,
   client: ClientIdentity,
   messageId: string,
 ): Promise<StatusReport> {
   const uuid = findUuid(messageId);
-  const [report] = uuid === undefined ? [] : await findReports(parts, client, [uuid]);
+  const [report] = uuid === undefined ? [] : await findReports(deps, client, [uuid]);
   if (report === undefined)
     throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', 'no message of this client has that id');
   return report;
@@ -74,13 +74,13 @@ export async function getStatus(
 
 /** The status of many messages, and the ids that name none of this client's. */
 export async function listStatus(
-  parts: StatusParts,
+  deps: StatusDependencies,
   client: ClientIdentity,
   body: unknown,
 ): Promise<{ readonly reports: readonly StatusReport[]; readonly unknown: readonly string[] }> {
   const ids = readIds(body);
   const uuids = ids.flatMap((id) => findUuid(id) ?? []);
-  const reports = await findReports(parts, client, uuids);
+  const reports = await findReports(deps, client, uuids);
   const found = new Set(reports.map((report) => report.messageId));
   return { reports, unknown: ids.filter((id) => !found.has(`urn:uuid:${findUuid(id)}`)) };
 }
@@ -116,7 +116,7 @@ export function findUuid(messageId: string): string | undefined {
 
 /** The row of a message of this client. Throws MESSAGING_MESSAGE_NOT_FOUND. */
 export async function getMessage(
-  { storage }: Pick<StatusParts, 'storage'>,
+  { storage }: Pick<StatusDependencies, 'storage'>,
   client: ClientIdentity,
   messageId: string,
 ): Promise<MessageRow> {
@@ -137,7 +137,7 @@ export async function getMessage(
 }
 
 async function findReports(
-  { storage, delivery }: StatusParts,
+  { storage, delivery }: StatusDependencies,
   client: ClientIdentity,
   uuids: readonly string[],
 ): Promise<readonly StatusReport[]> {
@@ -158,7 +158,7 @@ async function findReports(
 
 /** Reports of these messages, in the same order. */
 export async function describeMessages(
-  { storage, delivery }: StatusParts,
+  { storage, delivery }: StatusDependencies,
   messages: readonly MessageRow[],
 ): Promise<readonly StatusReport[]> {
   const ids = messages.map((message) => message.id);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AnyTransaction } from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import { cleanStatusText } from '../reasons.ts';
 import type { MessageRow, MessagingTables, RecipientEventRow, RecipientRow } from '../tables.ts';
 import type { FoundRecipient } from './find-recipient.ts';
@@ -29,8 +29,8 @@ export interface RecordedEvent {
 /** A peer that repeats its MDNs endlessly must not fill the database. With the acceptance, a history has one entry more. */
 const maxHistory = 99;
 
-export interface EventParts extends Pick<MessagingParts, 'storage' | 'windows' | 'report'> {
-  readonly webhooks: Pick<MessagingParts['webhooks'], 'notifyIn'>;
+export interface EventDependencies extends Pick<MessagingDependencies, 'storage' | 'windows' | 'report'> {
+  readonly webhooks: Pick<MessagingDependencies['webhooks'], 'notifyIn'>;
 }
 
 type Progress = Pick<
@@ -83,7 +83,7 @@ const queriesOf = perStorage((storage) => ({
  */
 export async function recordEvent(
   tx: AnyTransaction,
-  parts: EventParts,
+  deps: EventDependencies,
   recipient: FoundRecipient,
   recorded: RecordedEvent,
 ): Promise<RecipientState> {
@@ -94,7 +94,7 @@ export async function recordEvent(
   );
   const report = reportOf(applied.state, findReason(recipient.state, recorded), recorded.statusCode);
   if (recipient.event_count >= maxHistory && !applied.isChanged) return applied.state;
-  const { insertEvent, updateRecipient } = queriesOf(parts.storage);
+  const { insertEvent, updateRecipient } = queriesOf(deps.storage);
   const at = recorded.at.getTime();
   await insertEvent.run(tx, {
     id: randomUUID(),
@@ -118,12 +118,10 @@ export async function recordEvent(
       status_code: report.statusCode,
       status_at: at,
       // By the clock that does not jump: an hour that the machine's clock skips ends no wait.
-      deadline_at:
-        deadlineOf(applied.state, mode, parts.storage.clock.now().getTime(), parts.windows) ?? null,
+      deadline_at: deadlineOf(applied.state, mode, deps.storage.clock.now().getTime(), deps.windows) ?? null,
     }),
   });
-  if (applied.isChanged)
-    await notify(tx, parts, { recipient, state: applied.state, report, at: recorded.at });
+  if (applied.isChanged) await notify(tx, deps, { recipient, state: applied.state, report, at: recorded.at });
   return applied.state;
 }
 
@@ -140,7 +138,7 @@ interface Change {
 
 async function notify(
   tx: AnyTransaction,
-  { storage, webhooks, report }: EventParts,
+  { storage, webhooks, report }: EventDependencies,
   { recipient, state, report: told, at }: Change,
 ): Promise<void> {
   if (state === 'queued') return;

@@ -1,36 +1,36 @@
 import { addressKey } from '../../../lib/values/index.ts';
 import type { AnyTransaction } from '../../../platform/index.ts';
 import type { DeliveryOutcome } from '../../delivery/index.ts';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import { recipientQueries } from './find-recipient.ts';
-import { recordEvent, type EventParts } from './record-event.ts';
+import { recordEvent, type EventDependencies } from './record-event.ts';
 
-export type OutcomeParts = EventParts & Pick<MessagingParts, 'audit'>;
+export type OutcomeDependencies = EventDependencies & Pick<MessagingDependencies, 'audit'>;
 
 /** Stores what delivery says about recipients of one delivery, in delivery's transaction (MDN-27). */
 export async function recordOutcomes(
   tx: AnyTransaction,
-  parts: OutcomeParts,
+  deps: OutcomeDependencies,
   outcomes: readonly DeliveryOutcome[],
 ): Promise<void> {
-  for (const outcome of outcomes) await recordOutcome(tx, parts, outcome);
+  for (const outcome of outcomes) await recordOutcome(tx, deps, outcome);
 }
 
 async function recordOutcome(
   tx: AnyTransaction,
-  parts: OutcomeParts,
+  deps: OutcomeDependencies,
   outcome: DeliveryOutcome,
 ): Promise<void> {
   const recipient =
     outcome.kind === 'message'
-      ? await recipientQueries(parts.storage).byAddress.first(tx, {
+      ? await recipientQueries(deps.storage).byAddress.first(tx, {
           messageId: outcome.deliveryId,
           addressKey: addressKey(outcome.recipient),
         })
       : undefined;
-  await auditOutcome(tx, parts, outcome);
+  await auditOutcome(tx, deps, outcome);
   if (recipient === undefined) return;
-  await recordEvent(tx, parts, recipient, {
+  await recordEvent(tx, deps, recipient, {
     event: outcome.outcome === 'sent' ? 'sent' : 'refused',
     at: outcome.at,
     reason: outcome.reason,
@@ -41,7 +41,7 @@ async function recordOutcome(
 
 async function auditOutcome(
   tx: AnyTransaction,
-  { audit }: OutcomeParts,
+  { audit }: OutcomeDependencies,
   outcome: DeliveryOutcome,
 ): Promise<void> {
   await audit.recordIn(tx, {

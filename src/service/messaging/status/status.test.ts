@@ -14,7 +14,7 @@ import { closeWindows } from './close-windows.ts';
 import { MessagingError } from '../errors.ts';
 import { failureReasons, waitingText } from '../reasons.ts';
 import { rollUp, type StatusReport } from './find-status.ts';
-import type { MessagingParts } from '../ports.ts';
+import type { MessagingDependencies } from '../ports.ts';
 
 let world: TestMessaging;
 before(async () => {
@@ -138,7 +138,7 @@ describe('MDN-25: windows are rows', () => {
   it('a message that waits to be sent does not expire', async () => {
     const message = await send();
     world.clock.advance(24 * 3_600_000);
-    await closeWindows({ ...partsOf(world) });
+    await closeWindows({ ...dependenciesOf(world) });
     assert.equal((await message.status()).status, 'queued');
   });
 
@@ -300,12 +300,12 @@ describe('Decision 0012: one word for a whole message', () => {
   }
 });
 
-function partsOf({ storage, clock, webhooks, audit }: TestMessaging): MessagingParts {
+function dependenciesOf({ storage, clock, webhooks, audit }: TestMessaging): MessagingDependencies {
   return {
     storage,
     clock,
     webhooks,
     audit,
     windows: { processedMs: 60_000, dispatchedMs: 30_000 },
-  } as unknown as MessagingParts;
+  } as unknown as MessagingDependencies;
 }
