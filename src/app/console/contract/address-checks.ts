@@ -1,0 +1,89 @@
+import { Type, type Static } from 'typebox';
+import { level, oneOf, time } from './common.ts';
+import { certificatePath } from './trust-paths.ts';
+
+/** `POST /admin/v1/address-checks` answers NDJSON (`application/x-ndjson`): one event a line, the decision last. */
+export const addressCheckRequest = Type.Object(
+  {
+    address: Type.String({ minLength: 3, maxLength: 255 }),
+    /** Whose anchors decide; the first hosted domain if absent. */
+    fromDomain: Type.Optional(Type.String({ maxLength: 255 })),
+  },
+  { title: 'AddressCheckRequest', additionalProperties: false },
+);
+export type AddressCheckRequest = Static<typeof addressCheckRequest>;
+
+export const checkStarted = Type.Object(
+  {
+    type: Type.Literal('started'),
+    address: Type.String(),
+    fromDomain: Type.String(),
+    at: time,
+    /** The places that will be asked, in order, until one has something. */
+    places: Type.Array(
+      Type.Object({
+        source: oneOf(['dns-address', 'dns-domain', 'ldap-address', 'ldap-domain']),
+        title: Type.String(),
+      }),
+    ),
+  },
+  { title: 'CheckStarted' },
+);
+
+export const checkStep = Type.Object(
+  {
+    type: Type.Literal('step'),
+    source: oneOf(['dns-address', 'dns-domain', 'ldap-address', 'ldap-domain']),
+    title: Type.String(),
+    /** What was asked, for example `bob.direct.example.org CERT`. */
+    query: Type.String(),
+    outcome: oneOf(['found', 'absent', 'unavailable']),
+    level,
+    text: Type.String(),
+    /** `udp`, `tcp`, or `host:port` of the LDAP server; may be empty. */
+    via: Type.String(),
+    certificateCount: Type.Integer(),
+    unreadableCount: Type.Integer(),
+    ttlSeconds: Type.Integer(),
+    detail: Type.String(),
+    elapsedMs: Type.Number(),
+  },
+  { title: 'CheckStep' },
+);
+
+export const checkCertificate = Type.Object(
+  { type: Type.Literal('certificate'), path: certificatePath },
+  { title: 'CheckCertificate' },
+);
+
+export const checkDecision = Type.Object(
+  {
+    type: Type.Literal('decision'),
+    canSend: Type.Boolean(),
+    level,
+    sentence: Type.String(),
+    whatToDo: Type.String(),
+    reason: Type.String(),
+    code: Type.String(),
+    statusCode: Type.String(),
+    isTransient: Type.Boolean(),
+    /** Text for the operator of the other side; empty if there is nothing to tell them. */
+    letter: Type.String(),
+    elapsedMs: Type.Number(),
+  },
+  { title: 'CheckDecision' },
+);
+
+export const checkFailed = Type.Object(
+  { type: Type.Literal('failed'), text: Type.String() },
+  { title: 'CheckFailed' },
+);
+
+export const addressCheckEvent = Type.Union([
+  checkStarted,
+  checkStep,
+  checkCertificate,
+  checkDecision,
+  checkFailed,
+]);
+export type AddressCheckEvent = Static<typeof addressCheckEvent>;

@@ -1,0 +1,200 @@
+import { Type, type Static } from 'typebox';
+import { nullable, oneOf, pageOf, paging, time } from './common.ts';
+
+/** A provider record: the names of the native API, each a text that may be empty. */
+export const provider = Type.Object(
+  {
+    id: Type.Integer(),
+    /** `prov_npi`, `serv_direct_addr`, `org_name`, … see `directoryForm`. */
+    values: Type.Record(Type.String(), Type.String()),
+    lat: nullable(Type.Number()),
+    lng: nullable(Type.Number()),
+    /** Miles from the center; null without a radius. */
+    distance: nullable(Type.Number()),
+    verification: nullable(
+      Type.Object({
+        state: oneOf(['trusted', 'discoverable', 'expired', 'no-certificate', 'unreachable', 'unverified']),
+        reason: Type.String(),
+        checkedAt: nullable(time),
+      }),
+    ),
+  },
+  { title: 'Provider' },
+);
+export type Provider = Static<typeof provider>;
+
+/**
+ * `GET /admin/v1/directory/search`: takes every parameter of the native search (filters, `sort_by`, `sort_order`, `offset`, `limit`,
+ * `radius`, `verification`), judged by the same table. Counts against no quota.
+ */
+export const providerPage = Type.Object(
+  {
+    providers: Type.Array(provider),
+    totalCount: Type.Integer(),
+    offset: Type.Integer(),
+    limit: Type.Integer(),
+    /** For the circle on the map; null without a radius. */
+    center: nullable(Type.Object({ lat: Type.Number(), lng: Type.Number(), radiusMiles: Type.Number() })),
+    tookMs: Type.Number(),
+  },
+  { title: 'ProviderPage' },
+);
+export type ProviderPage = Static<typeof providerPage>;
+
+/** `GET /admin/v1/directory/form`: the fields of the search, from the table that also judges them. */
+export const directoryForm = Type.Object(
+  {
+    filters: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        description: Type.String(),
+        matchText: Type.String(),
+        example: Type.String(),
+        pattern: nullable(Type.String()),
+      }),
+    ),
+    sortable: Type.Array(Type.String()),
+    maxRadiusMiles: Type.Integer(),
+    maxPageSize: Type.Integer(),
+  },
+  { title: 'DirectoryForm' },
+);
+export type DirectoryForm = Static<typeof directoryForm>;
+
+/** `GET /admin/v1/directory/records/:id` */
+export const directoryRecord = Type.Object(
+  {
+    id: Type.Integer(),
+    directAddress: Type.String(),
+    /** What is served, with the source of each value. */
+    values: Type.Array(Type.Object({ name: Type.String(), value: Type.String(), source: Type.String() })),
+    /** What each source says, in order of precedence. */
+    said: Type.Array(
+      Type.Object({
+        source: Type.String(),
+        exportRight: oneOf(['open', 'closed']),
+        values: Type.Record(Type.String(), Type.String()),
+      }),
+    ),
+    isOpen: Type.Boolean(),
+    verification: provider.properties.verification,
+  },
+  { title: 'DirectoryRecord' },
+);
+export type DirectoryRecord = Static<typeof directoryRecord>;
+
+export const loadReport = Type.Object(
+  {
+    rowsRead: Type.Integer(),
+    loaded: Type.Integer(),
+    added: Type.Integer(),
+    changed: Type.Integer(),
+    unchanged: Type.Integer(),
+    removed: Type.Integer(),
+    skipped: Type.Integer(),
+    refusedRows: Type.Integer(),
+    recordCount: Type.Integer(),
+    seconds: Type.Number(),
+    /** Line numbers only; no row is shown. */
+    findings: Type.Array(
+      Type.Object({
+        kind: oneOf(['refused', 'warning']),
+        reason: Type.String(),
+        text: Type.String(),
+        count: Type.Integer(),
+        lines: Type.Array(Type.Integer()),
+      }),
+    ),
+    failure: Type.String({ description: 'Why it was abandoned; empty if it was not.' }),
+  },
+  { title: 'LoadReport' },
+);
+export type LoadReport = Static<typeof loadReport>;
+
+export const directoryLoad = Type.Object(
+  {
+    id: Type.Integer(),
+    kind: oneOf(['full', 'incremental', 'merged']),
+    format: Type.String(),
+    /** The name of the file. */
+    source: Type.String(),
+    /** Empty for a merge. */
+    sourceName: Type.String(),
+    state: oneOf(['loading', 'merging', 'ready', 'failed', 'retired']),
+    recordCount: Type.Integer(),
+    startedAt: time,
+    finishedAt: nullable(time),
+    report: nullable(loadReport),
+  },
+  { title: 'DirectoryLoad' },
+);
+export type DirectoryLoad = Static<typeof directoryLoad>;
+
+/** `GET /admin/v1/directory/loads`: newest first. */
+export const loadQuery = Type.Object(
+  { source: Type.Optional(Type.String({ maxLength: 32 })), ...paging },
+  { additionalProperties: false },
+);
+export const loadPage = pageOf(directoryLoad, 'LoadPage');
+export type LoadPage = Static<typeof loadPage>;
+
+export const directorySource = Type.Object(
+  {
+    name: Type.String(),
+    exportRight: oneOf(['open', 'closed']),
+    active: nullable(directoryLoad),
+    /** Where a roll-back goes; null if there is none. */
+    previous: nullable(directoryLoad),
+    schedule: nullable(
+      Type.Object({
+        path: Type.String(),
+        everyMinutes: Type.Number(),
+        checkedAt: nullable(time),
+        failure: Type.String(),
+      }),
+    ),
+  },
+  { title: 'DirectorySource' },
+);
+export type DirectorySource = Static<typeof directorySource>;
+
+/** `GET /admin/v1/directory/sources`: in order of precedence. */
+export const sourceList = Type.Object(
+  {
+    result: Type.Array(directorySource),
+    recordCount: Type.Integer({ description: 'Records that are served.' }),
+    hostedCount: Type.Integer({ description: 'Hosted addresses that the operator has listed.' }),
+    /** How the addresses of the directory stand, by state of verification; null before the first look. */
+    verification: nullable(Type.Record(Type.String(), Type.Integer())),
+  },
+  { title: 'SourceList' },
+);
+export type SourceList = Static<typeof sourceList>;
+
+/**
+ * `POST /admin/v1/directory/loads?source=&format=&kind=&name=` with the file as body (`text/csv` or `application/zip`).
+ * Answers 202 as soon as the file is here; the event `load` of `/admin/v1/live` tells the rest, and the list of loads the report.
+ */
+export const uploadQuery = Type.Object(
+  {
+    source: Type.Optional(Type.String({ maxLength: 32 })),
+    format: Type.Optional(oneOf(['auto', 'own', 'directtrust', 'nppes'])),
+    kind: Type.Optional(oneOf(['full', 'incremental'])),
+    name: Type.Optional(Type.String({ maxLength: 200, description: 'The name of the file.' })),
+  },
+  { additionalProperties: false },
+);
+export type UploadQuery = Static<typeof uploadQuery>;
+
+export const uploadAnswer = Type.Object(
+  { uploadId: Type.String(), bytes: Type.Integer() },
+  { title: 'UploadAnswer' },
+);
+export type UploadAnswer = Static<typeof uploadAnswer>;
+
+/** `POST /admin/v1/directory/sources/:name/rollback` */
+export const rollbackAnswer = Type.Object(
+  { sentence: Type.String(), recordCount: Type.Integer() },
+  { title: 'RollbackAnswer' },
+);
+export type RollbackAnswer = Static<typeof rollbackAnswer>;

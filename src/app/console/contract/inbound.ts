@@ -1,0 +1,65 @@
+import { Type, type Static } from 'typebox';
+import { level, oneOf, pageOf, paging, time } from './common.ts';
+
+export const inboundState = oneOf(['received', 'refused', 'dead-lettered', 'unacknowledged']);
+export type InboundState = Static<typeof inboundState>;
+
+export const inboundRow = Type.Object(
+  {
+    /** Unique within a state. */
+    id: Type.String(),
+    state: inboundState,
+    at: time,
+    level,
+    /** Of the envelope; empty for the null sender. */
+    from: Type.String(),
+    to: Type.Array(Type.String()),
+    /** A code; empty for what was received. */
+    code: Type.String(),
+    text: Type.String(),
+    whatToDo: Type.String(),
+    /** The sender's Message-ID; empty if the mail could not be opened. */
+    wireId: Type.String(),
+    /** Of the peer; empty if not known any more. */
+    remoteAddress: Type.String(),
+    attempts: Type.Integer(),
+    /** Dead letters can be tried again. */
+    canRetry: Type.Boolean(),
+  },
+  { title: 'InboundRow' },
+);
+export type InboundRow = Static<typeof inboundRow>;
+
+/** `GET /admin/v1/inbound`: newest first, but what is unacknowledged by age, oldest first. */
+export const inboundQuery = Type.Object(
+  {
+    state: Type.Optional(inboundState),
+    /** Part of the sender, for example a domain. */
+    from: Type.Optional(Type.String({ maxLength: 255 })),
+    to: Type.Optional(Type.String({ maxLength: 255 })),
+    code: Type.Optional(Type.String({ maxLength: 100 })),
+    since: Type.Optional(time),
+    until: Type.Optional(time),
+    ...paging,
+  },
+  { additionalProperties: false },
+);
+export type InboundQuery = Static<typeof inboundQuery>;
+
+export const inboundPage = pageOf(inboundRow, 'InboundPage');
+export type InboundPage = Static<typeof inboundPage>;
+
+/** `GET /admin/v1/inbound/counts`: for the tabs. Refused and received are those of the last 24 hours, at most 10,000. */
+export const inboundCounts = Type.Object(
+  {
+    received: Type.Integer(),
+    refused: Type.Integer(),
+    deadLettered: Type.Integer(),
+    unacknowledged: Type.Integer(),
+    oldestUnacknowledgedSeconds: Type.Number(),
+    waiting: Type.Integer({ description: 'Taken and not worked on yet.' }),
+  },
+  { title: 'InboundCounts' },
+);
+export type InboundCounts = Static<typeof inboundCounts>;
+/** `POST /admin/v1/inbound/:id/retry` answers `Done`. */

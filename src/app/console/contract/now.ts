@@ -1,0 +1,113 @@
+import { Type, type Static } from 'typebox';
+import { level, nullable, oneOf, time } from './common.ts';
+
+/** The console's own paths; `link` is one of them with a query. */
+export const tileId = oneOf([
+  'queue',
+  'failures',
+  'inbound',
+  'unacknowledged',
+  'webhooks',
+  'keys',
+  'bundles',
+  'directory',
+]);
+export type TileId = Static<typeof tileId>;
+
+export const tile = Type.Object(
+  {
+    id: tileId,
+    title: Type.String(),
+    /** The number to show; null if it cannot be read or does not apply. */
+    value: nullable(Type.Number()),
+    /** For example `waiting`, `days`, `h`; may be empty. */
+    unit: Type.String(),
+    level,
+    text: Type.String({ description: 'One short sentence.' }),
+    link: Type.String({ description: 'A path of the console, for example /messages?state=failed.' }),
+  },
+  { title: 'Tile' },
+);
+export type Tile = Static<typeof tile>;
+
+export const reasonCount = Type.Object(
+  {
+    reason: Type.String(),
+    count: Type.Integer(),
+    text: Type.String(),
+    whatToDo: Type.String(),
+    link: Type.String(),
+  },
+  { title: 'ReasonCount' },
+);
+export type ReasonCount = Static<typeof reasonCount>;
+
+/** Columns of equal length; point `i` covers `stepSeconds` from `times[i]`. All nodes together. */
+export const series = Type.Object(
+  {
+    stepSeconds: Type.Integer(),
+    times: Type.Array(time),
+    accepted: Type.Array(Type.Integer()),
+    processed: Type.Array(Type.Integer()),
+    failed: Type.Array(Type.Integer()),
+    /** From accepted to processed, 99th percentile; null where nothing was processed. */
+    p99Seconds: Type.Array(nullable(Type.Number())),
+  },
+  { title: 'Series' },
+);
+export type Series = Static<typeof series>;
+
+/** `GET /admin/v1/now?hours=` */
+export const nowQuery = Type.Object(
+  { hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 24, default: 4 })) },
+  { additionalProperties: false },
+);
+export const now = Type.Object(
+  {
+    at: time,
+    /** All that matters, in one sentence. */
+    sentence: Type.String(),
+    level,
+    tiles: Type.Array(tile),
+    /** Of the last 24 hours, most first. */
+    failures: Type.Array(reasonCount),
+    series,
+  },
+  { title: 'Now' },
+);
+export type Now = Static<typeof now>;
+
+/**
+ * `GET /admin/v1/live`: server-sent events. `changed` (at most one per second) names the topics whose answers may have
+ * changed; `load` tells how a directory load goes on; `exchange` that the playground saw something; `ended` that the session is
+ * over: then do not connect again. A comment comes every 15 seconds. At most six connections per operator: 429.
+ */
+export const topic = oneOf([
+  'messages',
+  'queue',
+  'inbound',
+  'webhooks',
+  'directory',
+  'trust',
+  'clients',
+  'audit',
+]);
+export type Topic = Static<typeof topic>;
+
+export const changedEvent = Type.Object({ topics: Type.Array(topic), at: time }, { title: 'ChangedEvent' });
+export type ChangedEvent = Static<typeof changedEvent>;
+
+/** Data of the event `load`. */
+export const loadEvent = Type.Object(
+  {
+    uploadId: Type.String(),
+    phase: oneOf(['waiting', 'reading', 'merging', 'indexing', 'activating', 'done', 'failed']),
+    rowsRead: Type.Integer(),
+    bytesRead: Type.Integer(),
+    totalBytes: nullable(Type.Integer()),
+    /** Why it failed; empty otherwise. */
+    text: Type.String(),
+  },
+  { title: 'LoadEvent' },
+);
+export type LoadEvent = Static<typeof loadEvent>;

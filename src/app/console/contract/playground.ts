@@ -1,0 +1,75 @@
+import { Type, type Static } from 'typebox';
+import { level, nullable, oneOf, time } from './common.ts';
+
+export const partner = Type.Object(
+  {
+    outcome: oneOf(['processed', 'dispatched', 'failed', 'expired', 'untrusted', 'noCertificate']),
+    address: Type.String(),
+    title: Type.String(),
+    /** What will happen, in one sentence. */
+    text: Type.String(),
+  },
+  { title: 'Partner' },
+);
+export type Partner = Static<typeof partner>;
+
+export const sampleDocument = Type.Object(
+  { id: Type.String(), title: Type.String(), mediaType: Type.String(), bytes: Type.Integer() },
+  { title: 'SampleDocument' },
+);
+export type SampleDocument = Static<typeof sampleDocument>;
+
+/** `GET /admin/v1/playground`; 404 outside the sandbox. */
+export const playground = Type.Object(
+  {
+    from: Type.String(),
+    partners: Type.Array(partner),
+    samples: Type.Array(sampleDocument),
+  },
+  { title: 'Playground' },
+);
+export type Playground = Static<typeof playground>;
+
+/** `POST /admin/v1/playground/send` */
+export const playgroundSend = Type.Object(
+  {
+    to: Type.String({ maxLength: 255 }),
+    sample: Type.String({ maxLength: 50 }),
+    requestFinalDelivery: Type.Optional(Type.Boolean()),
+  },
+  { title: 'PlaygroundSend', additionalProperties: false },
+);
+export type PlaygroundSend = Static<typeof playgroundSend>;
+export const playgroundSent = Type.Object({ messageId: Type.String() }, { title: 'PlaygroundSent' });
+export type PlaygroundSent = Static<typeof playgroundSent>;
+
+/** One thing that happened on the wire. */
+export const wireEvent = Type.Object(
+  {
+    id: Type.Integer({ description: 'In order of time.' }),
+    at: time,
+    kind: oneOf(['state', 'dns', 'smtp', 'mdn', 'webhook']),
+    /** Who and to whom, for example `this HISP` and `DNS`; lanes of the drawing. */
+    from: oneOf(['client', 'this HISP', 'DNS', 'partner HISP', 'silent HISP', 'webhook']),
+    to: oneOf(['client', 'this HISP', 'DNS', 'partner HISP', 'silent HISP', 'webhook']),
+    /** One line: the question and its answer, the SMTP command or reply, the MDN's disposition. No content. */
+    text: Type.String(),
+    level,
+  },
+  { title: 'WireEvent' },
+);
+export type WireEvent = Static<typeof wireEvent>;
+
+/** `GET /admin/v1/playground/exchange/:messageId?after=`: what was seen since the event `after`; ask again while not complete. */
+export const exchange = Type.Object(
+  {
+    messageId: Type.String(),
+    state: Type.String(),
+    sentence: Type.String(),
+    isComplete: Type.Boolean(),
+    events: Type.Array(wireEvent),
+    last: nullable(Type.Integer()),
+  },
+  { title: 'Exchange' },
+);
+export type Exchange = Static<typeof exchange>;

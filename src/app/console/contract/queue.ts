@@ -1,0 +1,103 @@
+import { Type, type Static } from 'typebox';
+import { level, nullable, oneOf, pageOf, paging, time } from './common.ts';
+
+export const queueDestination = Type.Object(
+  {
+    domain: Type.String(),
+    /** Deliveries that wait; MDNs and DSNs are counted in `reports`, and not in `messages`. */
+    messages: Type.Integer(),
+    reports: Type.Integer(),
+    running: Type.Integer(),
+    oldestAt: time,
+    /** The most of any of them. */
+    attempts: Type.Integer(),
+    /** Of the last attempt; empty before the first. */
+    reason: Type.String(),
+    level,
+    text: Type.String(),
+    whatToDo: Type.String(),
+    lastError: Type.String(),
+    nextAttemptAt: nullable(time),
+    hold: nullable(Type.Object({ reason: Type.String(), since: time })),
+  },
+  { title: 'QueueDestination' },
+);
+export type QueueDestination = Static<typeof queueDestination>;
+
+/** `GET /admin/v1/queue`: by destination, oldest first. Destinations on hold are listed even if nothing waits for them. */
+export const queueQuery = Type.Object(
+  { domain: Type.Optional(Type.String({ maxLength: 255 })), ...paging },
+  { additionalProperties: false },
+);
+export const queuePage = pageOf(queueDestination, 'QueuePage');
+export type QueuePage = Static<typeof queuePage>;
+
+export const queuedDelivery = Type.Object(
+  {
+    /** Of the delivery to this destination; `deliveries` of an action. */
+    id: Type.String(),
+    messageId: Type.String(),
+    /** `message`, `mdn` or `dsn`; only messages have a page. */
+    kind: oneOf(['message', 'mdn', 'dsn']),
+    from: Type.String(),
+    to: Type.Array(Type.String()),
+    createdAt: time,
+    attempts: Type.Integer(),
+    reason: Type.String(),
+    level,
+    text: Type.String(),
+    whatToDo: Type.String(),
+    lastError: Type.String(),
+    nextAttemptAt: nullable(time),
+    givesUpAt: time,
+    isRunning: Type.Boolean(),
+    isOnHold: Type.Boolean(),
+  },
+  { title: 'QueuedDelivery' },
+);
+export type QueuedDelivery = Static<typeof queuedDelivery>;
+
+/** `GET /admin/v1/queue/:destination`: what waits for it, oldest first. */
+export const deliveryPage = pageOf(queuedDelivery, 'DeliveryPage');
+export type DeliveryPage = Static<typeof deliveryPage>;
+
+export const queueAction = oneOf(['retry', 'hold', 'release', 'fail']);
+export type QueueAction = Static<typeof queueAction>;
+
+/** `POST /admin/v1/queue/actions`. With `preview` nothing changes. `hold` and `release` take destinations only; `hold` needs a reason. */
+export const queueActionRequest = Type.Object(
+  {
+    action: queueAction,
+    destinations: Type.Optional(Type.Array(Type.String({ maxLength: 255 }), { maxItems: 200 })),
+    deliveries: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 500 })),
+    reason: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    preview: Type.Boolean(),
+  },
+  { title: 'QueueActionRequest', additionalProperties: false },
+);
+export type QueueActionRequest = Static<typeof queueActionRequest>;
+
+export const queueActionAnswer = Type.Object(
+  {
+    action: queueAction,
+    preview: Type.Boolean(),
+    /** What was, or would be, done. */
+    sentence: Type.String(),
+    destinations: Type.Integer(),
+    deliveries: Type.Integer(),
+    recipients: Type.Integer(),
+    /** Being tried at this moment, so left alone. */
+    running: Type.Integer(),
+    /** By destination, at most 200. */
+    items: Type.Array(
+      Type.Object({
+        domain: Type.String(),
+        deliveries: Type.Integer(),
+        recipients: Type.Integer(),
+        running: Type.Integer(),
+      }),
+    ),
+  },
+  { title: 'QueueActionAnswer' },
+);
+export type QueueActionAnswer = Static<typeof queueActionAnswer>;

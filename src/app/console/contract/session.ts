@@ -1,0 +1,71 @@
+import { Type, type Static } from 'typebox';
+import { nullable, oneOf, time } from './common.ts';
+
+export const role = oneOf(['help-desk', 'operator', 'auditor']);
+export type Role = Static<typeof role>;
+
+export const permission = oneOf([
+  'messages.read',
+  'messages.change',
+  'addresses.check',
+  'directory.read',
+  'directory.change',
+  'settings.read',
+  'settings.change',
+  'audit.read',
+  'audit.export',
+  'playground',
+]);
+export type Permission = Static<typeof permission>;
+
+/** `GET /admin/v1/session`: who is signed in. `DELETE` signs out. */
+export const session = Type.Object(
+  {
+    operator: Type.Object({ id: Type.String(), name: Type.String(), role }),
+    permissions: Type.Array(permission, { description: 'Hide what is not among them; the API refuses it.' }),
+    isSandbox: Type.Boolean(),
+    version: Type.String(),
+    hisp: Type.Object({
+      hostname: Type.String(),
+      /** In alphabetical order, the first 100. */
+      domains: Type.Array(Type.String()),
+      /** Of the edge API, for requests to copy. */
+      apiUrl: Type.String(),
+    }),
+    startedAt: time,
+    idleEndsAt: time,
+    endsAt: time,
+  },
+  { title: 'Session' },
+);
+export type Session = Static<typeof session>;
+
+export const sessionEntry = Type.Object(
+  {
+    id: Type.String(),
+    isCurrent: Type.Boolean(),
+    /** How it was begun: `link`, `passkey`, `oidc` or `token`. */
+    method: Type.String(),
+    startedAt: time,
+    lastSeenAt: time,
+    endsAt: time,
+    remoteAddress: Type.String(),
+    userAgent: Type.String(),
+  },
+  { title: 'SessionEntry' },
+);
+export type SessionEntry = Static<typeof sessionEntry>;
+
+/** `GET /admin/v1/sessions`: the operator's own. `DELETE /admin/v1/sessions/:id` ends one, `DELETE /admin/v1/sessions` all. */
+export const sessionList = Type.Object({ result: Type.Array(sessionEntry) }, { title: 'SessionList' });
+export type SessionList = Static<typeof sessionList>;
+
+/** `GET /admin/v1/sign-in/methods`, without a session. */
+export const signInMethods = Type.Object(
+  {
+    passkey: Type.Boolean(),
+    oidc: nullable(Type.Object({ name: Type.String() })),
+  },
+  { title: 'SignInMethods' },
+);
+export type SignInMethods = Static<typeof signInMethods>;

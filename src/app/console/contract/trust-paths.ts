@@ -1,0 +1,35 @@
+import { Type, type Static } from 'typebox';
+import { nullable, oneOf, time } from './common.ts';
+
+/** A certificate on the way from the recipient's to an anchor, or the place where the next one is missing. */
+export const pathNode = Type.Object(
+  {
+    role: oneOf(['recipient', 'issuer', 'anchor', 'missing']),
+    state: oneOf(['ok', 'failed', 'not-reached']),
+    /** SHA-256, lower-case hex; empty for what is missing. */
+    fingerprint: Type.String(),
+    /** Names of CAs and holders, not of patients; empty if not known any more. */
+    subject: Type.String(),
+    issuer: Type.String(),
+    notBefore: nullable(time),
+    notAfter: nullable(time),
+    /** The code of the reason at the node that failed; empty otherwise. */
+    code: Type.String(),
+    text: Type.String(),
+  },
+  { title: 'PathNode' },
+);
+export type PathNode = Static<typeof pathNode>;
+
+/** One certificate that was considered, with its path. */
+export const certificatePath = Type.Object(
+  {
+    state: oneOf(['trusted', 'refused']),
+    code: Type.String(),
+    text: Type.String(),
+    /** From the recipient's certificate up to the anchor. */
+    nodes: Type.Array(pathNode),
+  },
+  { title: 'CertificatePath' },
+);
+export type CertificatePath = Static<typeof certificatePath>;

@@ -1,0 +1,103 @@
+import { Type, type Static } from 'typebox';
+import { level, nullable, oneOf, time } from './common.ts';
+
+export const webhook = Type.Object(
+  {
+    id: Type.String(),
+    clientId: Type.String(),
+    clientName: Type.String(),
+    kind: oneOf(['status', 'inbound']),
+    url: Type.String({ description: 'Without its query.' }),
+    description: Type.String(),
+    eventTypes: Type.Array(Type.String()),
+    isEnabled: Type.Boolean(),
+    level,
+    /** How it stands, in one sentence. */
+    text: Type.String(),
+    whatToDo: Type.String(),
+    failingSince: nullable(time),
+    lastSuccessAt: nullable(time),
+    createdAt: time,
+    waiting: Type.Integer(),
+    held: Type.Integer(),
+    dead: Type.Integer(),
+  },
+  { title: 'Webhook' },
+);
+export type Webhook = Static<typeof webhook>;
+
+/** `GET /admin/v1/webhooks?client=`: by client and age. */
+export const webhookQuery = Type.Object(
+  { client: Type.Optional(Type.String({ maxLength: 100 })) },
+  { additionalProperties: false },
+);
+export const webhookList = Type.Object({ result: Type.Array(webhook) }, { title: 'WebhookList' });
+export type WebhookList = Static<typeof webhookList>;
+
+/** An attempt that failed, or the one that succeeded after others had failed; a first success leaves none. */
+export const webhookAttempt = Type.Object(
+  {
+    eventId: Type.String(),
+    messageId: Type.String(),
+    attempt: Type.Integer(),
+    at: time,
+    durationMs: Type.Number(),
+    httpStatus: nullable(Type.Integer()),
+    level,
+    error: Type.String(),
+    /** The beginning of the answer to a status event; empty for hooks that get messages, whose answers may repeat content. */
+    answer: Type.String(),
+  },
+  { title: 'WebhookAttempt' },
+);
+export type WebhookAttempt = Static<typeof webhookAttempt>;
+
+/** `GET /admin/v1/webhooks/:id/attempts`: newest first, at most 100. */
+export const webhookAttempts = Type.Object(
+  { webhook, result: Type.Array(webhookAttempt) },
+  { title: 'WebhookAttempts' },
+);
+export type WebhookAttempts = Static<typeof webhookAttempts>;
+
+export const deadNotification = Type.Object(
+  {
+    eventId: Type.String(),
+    eventType: Type.String(),
+    messageId: Type.String(),
+    attempts: Type.Integer(),
+    lastStatus: nullable(Type.Integer()),
+    lastError: Type.String(),
+    createdAt: time,
+    settledAt: nullable(time),
+  },
+  { title: 'DeadNotification' },
+);
+export type DeadNotification = Static<typeof deadNotification>;
+
+/** `GET /admin/v1/webhooks/:id/dead-letters`: oldest first, at most 200. */
+export const deadLetterList = Type.Object(
+  { webhook, result: Type.Array(deadNotification) },
+  { title: 'DeadLetterList' },
+);
+export type DeadLetterList = Static<typeof deadLetterList>;
+
+/** `POST /admin/v1/webhooks/:id/replay`: the named dead letters, or all without `eventIds`. Answers `Done`. */
+export const replayRequest = Type.Object(
+  { eventIds: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: 200 })) },
+  { title: 'ReplayRequest', additionalProperties: false },
+);
+export type ReplayRequest = Static<typeof replayRequest>;
+
+/** `POST /admin/v1/webhooks/:id/test`: sends one signed event of the type `test` now, once. */
+export const webhookTest = Type.Object(
+  {
+    isOk: Type.Boolean(),
+    sentence: Type.String(),
+    httpStatus: nullable(Type.Integer()),
+    durationMs: Type.Number(),
+    error: Type.String(),
+    answer: Type.String(),
+  },
+  { title: 'WebhookTest' },
+);
+export type WebhookTest = Static<typeof webhookTest>;
