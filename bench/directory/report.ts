@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
-import type { PartSize } from '../../src/lib/provider-index/index.ts';
+import type { ArraySize } from '../../src/lib/provider-index/index.ts';
 import type { EngineTiming } from './engine.ts';
 import type { PostgresTiming } from './postgres-query.ts';
 
@@ -12,7 +12,7 @@ export interface Row {
 export interface Figures {
   readonly recordCount: number;
   readonly bytes: number;
-  readonly parts: readonly PartSize[];
+  readonly parts: readonly ArraySize[];
   readonly build: { readonly addMs: number; readonly finishMs: number };
   readonly snapshot: { readonly writeMs: number; readonly readMs: number; readonly bytes: number };
   readonly postgres:

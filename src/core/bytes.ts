@@ -1,8 +1,8 @@
 /** Byte helpers that Node's Buffer lacks or does leniently. */
 import { timingSafeEqual } from 'node:crypto';
 
-export function concatBytes(parts: readonly Uint8Array[]): Buffer {
-  return Buffer.concat(parts);
+export function concatBytes(chunks: readonly Uint8Array[]): Buffer {
+  return Buffer.concat(chunks);
 }
 
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -87,7 +87,7 @@ export async function startDeliveryWorld({ isSteady = false } = {}): Promise<Del
     port: 0,
     zones: () => [...zones].map(([domain, records]) => createStaticZone(domain, records)),
   });
-  const parts: Closable[] = [];
+  const closables: Closable[] = [];
   const mail: TakenMail[] = [];
   const connections = new Map<string, number>();
   const sealed: { recipients: readonly string[] }[] = [];
@@ -129,12 +129,12 @@ export async function startDeliveryWorld({ isSteady = false } = {}): Promise<Del
               connections.set(host, (connections.get(host) ?? 0) + 1);
               behaviour(socket);
             });
-      parts.push(peer);
+      closables.push(peer);
       return peer;
     },
     start: (options = {}) => start(world, { vault, dnsPort: dns.port, peerPort }, options),
     async close() {
-      await Promise.all(parts.map((part) => part.close()));
+      await Promise.all(closables.map((closable) => closable.close()));
       await dns.close();
       await storage.close();
     },

@@ -26,7 +26,7 @@ const secret = 'Quillfeather-of-the-subject';
 /** A domain of the silent mail server that nobody answers for: its mail host's address has no listener. */
 const downDomain = 'direct.down.example';
 
-interface SignedParts {
+interface FlattenedJws {
   readonly payload: string;
   readonly protected: string;
   readonly signature: string;
@@ -224,7 +224,7 @@ describe('an operator of the running service', () => {
     assert.equal((await run('message', 'evidence', delivered, '--out', file)).exitCode, undefined);
     const fromApi = (await world.client.get(
       `/messaging/dirmsg/evidence/${encodeURIComponent(delivered)}`,
-    )) as SignedParts;
+    )) as FlattenedJws;
     const text = await readFile(file, 'utf8');
     for (const one of [text, JSON.stringify(fromApi)]) {
       const verified = await verifyEvidence(one);
@@ -257,7 +257,7 @@ describe('an operator of the running service', () => {
     );
     const signed = (await world.client.get(
       `/messaging/dirmsg/evidence/${encodeURIComponent(messageId)}`,
-    )) as SignedParts;
+    )) as FlattenedJws;
     const sent = (await verifyEvidence(JSON.stringify(signed))).recipients[0]?.sent[0];
     assert.equal(
       sent?.sha256,
@@ -270,7 +270,7 @@ describe('an operator of the running service', () => {
   it('evidence that was changed is not valid', async () => {
     const signed = (await world.client.get(
       `/messaging/dirmsg/evidence/${encodeURIComponent(delivered)}`,
-    )) as SignedParts;
+    )) as FlattenedJws;
     type Document = {
       createdTime: string;
       wireMessageId: string;

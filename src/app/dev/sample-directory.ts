@@ -232,10 +232,10 @@ function givenName(rank: number): string {
 
 function inventName(rank: number, salt: number): string {
   const hash = hash32(salt, rank);
-  const parts = [hash, hash >>> 8, hash >>> 16]
+  const words = [hash, hash >>> 8, hash >>> 16]
     .slice(0, 2 + (hash % 3 === 0 ? 1 : 0))
     .map((part) => syllables[(part + rank) % syllables.length]);
-  const name = parts.join('');
+  const name = words.join('');
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 

@@ -62,21 +62,21 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     throw Object.assign(new Error(`port ${options.httpPort} is in use`), { code: 'EADDRINUSE' });
   }
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
-  const parts: Closable[] = [];
+  const closables: Closable[] = [];
   try {
-    return await buildWorld(options, parts);
+    return await buildWorld(options, closables);
   } catch (error) {
-    await closeAll(parts);
+    await closeAll(closables);
     throw error;
   }
 }
 
-async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<World> {
+async function buildWorld(options: WorldOptions, closables: Closable[]): Promise<World> {
   const clock = options.clock ?? systemClock;
   const log = options.log ?? silentLog;
   const isFixed = options.httpPort !== 0;
   const side = keep(
-    parts,
+    closables,
     await startSideServer(await choosePort(['127.0.0.1'], isFixed ? preferred.side : 0)),
   );
   const authorities = await openAuthorities(options.folder, side, clock);
@@ -84,7 +84,7 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
   const outside = new Map<string, DnsZone>();
   const hosted: { list(): Promise<readonly DnsZone[]> }[] = [];
   const dns = keep(
-    parts,
+    closables,
     await createDnsServer({
       host: '127.0.0.1',
       port: await choosePort(['127.0.0.1'], isFixed ? preferred.dns : 0),
@@ -96,7 +96,7 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
   );
   const smtpPort =
     options.smtpPort ?? (await choosePort(Object.values(loopbackAddresses), isFixed ? preferred.smtp : 0));
-  const silentMail = await startSilentServer(parts, smtpPort);
+  const silentMail = await startSilentServer(closables, smtpPort);
   await publishOutside(outside, authorities);
 
   async function startOne(who: 'own' | 'partner', extra: Readonly<Record<string, string>>): Promise<Hisp> {
@@ -121,7 +121,7 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
       ...extra,
     });
     const hisp = keep(
-      parts,
+      closables,
       await startHisp({
         config,
         clock,
@@ -151,7 +151,7 @@ async function buildWorld(options: WorldOptions, parts: Closable[]): Promise<Wor
     smtpPort,
     silentMail,
     publish: (zone) => void outside.set(zone.name, zone),
-    close: () => closeAll(parts),
+    close: () => closeAll(closables),
   };
 }
 
@@ -212,10 +212,10 @@ async function provision(hisp: Hisp, domain: string, authority: SandboxAuthority
   await hisp.trust.addAnchor(domain, authority.certificate.der);
 }
 
-async function startSilentServer(parts: Closable[], port: number) {
+async function startSilentServer(closables: Closable[], port: number) {
   const taken: { mailFrom: string; recipients: readonly string[]; message: Uint8Array }[] = [];
   keep(
-    parts,
+    closables,
     await createSmtpServer({
       host: loopbackAddresses.silent,
       port,
@@ -240,11 +240,11 @@ export async function ensureAddress(
   if ((await hisp.trust.findAddress(address)) === undefined) await hisp.trust.putAddress(address, status);
 }
 
-function keep<Part extends Closable>(parts: Closable[], part: Part): Part {
-  parts.unshift(part);
-  return part;
+function keep<C extends Closable>(closables: Closable[], closable: C): C {
+  closables.unshift(closable);
+  return closable;
 }
 
-async function closeAll(parts: readonly Closable[]): Promise<void> {
-  for (const part of parts) await part.close();
+async function closeAll(closables: readonly Closable[]): Promise<void> {
+  for (const closable of closables) await closable.close();
 }

@@ -41,7 +41,7 @@ const inDays = (days: number): Date => new Date(Date.now() + days * dayMs);
 let folder: string;
 let caKeys: KeyPair;
 let authority: Certificate;
-const parts: Closable[] = [];
+const closables: Closable[] = [];
 
 before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'openhisp-doctor-'));
@@ -54,12 +54,12 @@ before(async () => {
   });
 });
 after(async () => {
-  for (const part of parts.toReversed()) await part.close();
+  for (const closable of closables.toReversed()) await closable.close();
   await rm(folder, { recursive: true, force: true });
 });
 
 function keep<Part extends Closable>(part: Part): Part {
-  parts.push(part);
+  closables.push(part);
   return part;
 }
 

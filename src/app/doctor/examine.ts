@@ -58,8 +58,8 @@ export async function examine(options: DoctorOptions): Promise<readonly Finding[
 }
 
 async function examineDomain(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
-  const parts = [examineTrust, examineDns, examineMail] as const;
-  return (await Promise.all(parts.map((check) => check(domain, options)))).flat();
+  const checks = [examineTrust, examineDns, examineMail] as const;
+  return (await Promise.all(checks.map((check) => check(domain, options)))).flat();
 }
 
 function nothingHosted(only: string | undefined): Finding {

@@ -9,7 +9,7 @@ import { addCompression } from './compress.ts';
 import { addDocument, type ExampleAddresses } from './document/index.ts';
 import { sendRefusal } from './error-map.ts';
 import { httpEvents } from './events.ts';
-import { healthRoutes, type DegradedPart, type ReadinessChecks } from './health-routes.ts';
+import { healthRoutes, type DegradedComponent, type ReadinessChecks } from './health-routes.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { addObservation } from './observe.ts';
 import { refuseAmbiguousRequests } from './refuse-ambiguous.ts';
@@ -32,7 +32,7 @@ export interface HttpAppOptions {
   /** Addresses in the examples of the API document; by default reserved ones. */
   readonly exampleAddresses?: ExampleAddresses | undefined;
   /** What `/health/ready` lists without failing because of it. */
-  readonly degraded?: () => readonly DegradedPart[];
+  readonly degraded?: () => readonly DegradedComponent[];
   readonly routes: readonly RouteModule[];
   /** How long running requests may take to finish after `close`; 10 s if omitted. */
   readonly closeGraceMs?: number;

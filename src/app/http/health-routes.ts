@@ -8,7 +8,7 @@ import type { RouteModule } from './types.ts';
 export type ReadinessChecks = Readonly<Record<string, () => Promise<void>>>;
 
 /** Something that works badly or soon will not, though the service can serve. */
-export interface DegradedPart {
+export interface DegradedComponent {
   /** A stable word, for example `keys`. */
   readonly part: string;
   readonly detail: string;
@@ -21,7 +21,7 @@ export function healthRoutes({
   log,
 }: {
   readonly checks: ReadinessChecks;
-  readonly degraded?: (() => readonly DegradedPart[]) | undefined;
+  readonly degraded?: (() => readonly DegradedComponent[]) | undefined;
   readonly log: Log;
 }): RouteModule {
   let lastNames = '';
@@ -32,11 +32,11 @@ export function healthRoutes({
       const problems = found.map(({ problem }) => problem);
       if (problems.length === 0) {
         lastNames = '';
-        const parts = degraded();
+        const components = degraded();
         return {
           status: 'OK' as const,
           checks: Object.keys(checks),
-          ...(parts.length > 0 && { degraded: [...parts] }),
+          ...(components.length > 0 && { degraded: [...components] }),
         };
       }
       const names = problems.map(({ field }) => field).join(', ');
@@ -74,7 +74,9 @@ const readySchema = {
         status: Type.Literal('OK'),
         checks: Type.Array(Type.String()),
         degraded: Type.Optional(
-          Type.Array(Type.Object({ part: Type.String(), detail: Type.String() }, { title: 'DegradedPart' })),
+          Type.Array(
+            Type.Object({ part: Type.String(), detail: Type.String() }, { title: 'DegradedComponent' }),
+          ),
         ),
       },
       { title: 'Readiness' },

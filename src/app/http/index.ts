@@ -12,7 +12,7 @@ export { errorResponses, type ErrorEnvelope } from './envelope.ts';
 export { setRateLimitHeaders } from './rate-limit-headers.ts';
 export { trustBundleRoute } from './trust-bundle-route.ts';
 export type { ExampleAddresses } from './document/index.ts';
-export type { DegradedPart, ReadinessChecks } from './health-routes.ts';
+export type { DegradedComponent, ReadinessChecks } from './health-routes.ts';
 export type { HispFastify, RouteModule, ScopeCheck } from './types.ts';
 export { directoryRoutes, type DirectoryRoutesOptions } from './directory/index.ts';
 export { fhirRoutes, type FhirRoutesOptions } from './fhir/index.ts';

@@ -9,7 +9,7 @@ import {
   type Checkpoint,
   type SignedCheckpoint,
 } from '../../service/audit/index.ts';
-import type { DegradedPart } from '../http/index.ts';
+import type { DegradedComponent } from '../http/index.ts';
 import { beginInstallationIntegrity, type InstallationIntegrity } from './begin-integrity.ts';
 
 export interface CheckpointExport {
@@ -18,7 +18,7 @@ export interface CheckpointExport {
   /** The same whatever the interval: the last thing before the service stops. */
   finish(): Promise<void>;
   /** A chain that is broken, or a receiver that does not answer, for the readiness details. */
-  degraded(): readonly DegradedPart[];
+  degraded(): readonly DegradedComponent[];
 }
 
 export interface CheckpointExportOptions extends InstallationIntegrity {

@@ -19,7 +19,7 @@ import {
   fhirRoutes,
   messagingRoutes,
   trustBundleRoute,
-  type DegradedPart,
+  type DegradedComponent,
   type ExampleAddresses,
   type ReadinessChecks,
   type RouteModule,
@@ -38,7 +38,7 @@ import { createWriteProbe, proveWritable } from './write-probe.ts';
 
 export interface HttpExtras {
   readonly checks: ReadinessChecks;
-  readonly degraded: () => readonly DegradedPart[];
+  readonly degraded: () => readonly DegradedComponent[];
   readonly exampleAddresses: ExampleAddresses | undefined;
 }
 

@@ -7,7 +7,7 @@ import type { Messaging } from '../../service/messaging/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { Webhooks } from '../../service/webhook/index.ts';
-import type { DegradedPart, ExampleAddresses, ReadinessChecks } from '../http/index.ts';
+import type { DegradedComponent, ExampleAddresses, ReadinessChecks } from '../http/index.ts';
 import { buildServices } from './build-services.ts';
 import { createCheckpointExport } from './export-checkpoints.ts';
 import { openCoreServices } from './open-core-services.ts';
@@ -79,7 +79,7 @@ async function build(
   const webhookWatch = createWebhookWatch(core);
   const upkeepWatch = createUpkeepWatch(core);
   const watches = [keyWatch, webhookWatch, upkeepWatch, checkpoints];
-  const degraded = (): readonly DegradedPart[] => watches.flatMap((watch) => watch.degraded());
+  const degraded = (): readonly DegradedComponent[] => watches.flatMap((watch) => watch.degraded());
   const baseUrl = await startHttp(core, services, resources, { checks, degraded, exampleAddresses });
   const smtpPort = await startSmtp(core, services, resources);
   await startPublishing(core, resources);

@@ -1,13 +1,13 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Metrics } from '../../platform/index.ts';
 import type { DomainKeyDates, KeyWarning, Trust } from '../../service/trust/index.ts';
-import type { DegradedPart } from '../http/index.ts';
+import type { DegradedComponent } from '../http/index.ts';
 
 export interface KeyWatch {
   /** Reads the dates of all active keys, sets the gauges, and logs what is wrong once a day. */
   run(): Promise<void>;
   /** What the last run found, for the readiness details. */
-  degraded(): readonly DegradedPart[];
+  degraded(): readonly DegradedComponent[];
 }
 
 export interface KeyWatchOptions {

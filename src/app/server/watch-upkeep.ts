@@ -2,12 +2,12 @@ import type { Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { listDeadLetters } from '../../service/messaging/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
-import type { DegradedPart } from '../http/index.ts';
+import type { DegradedComponent } from '../http/index.ts';
 
 export interface UpkeepWatch {
   run(): Promise<void>;
   /** What the last run found, for the readiness details. */
-  degraded(): readonly DegradedPart[];
+  degraded(): readonly DegradedComponent[];
 }
 
 const dayMs = 86_400_000;
@@ -24,7 +24,7 @@ export function createUpkeepWatch({
   readonly trust: Pick<Trust, 'listBundles'>;
   readonly clock: Clock;
 }): UpkeepWatch {
-  let resources: readonly DegradedPart[] = [];
+  let resources: readonly DegradedComponent[] = [];
   return {
     async run() {
       const now = clock.now().getTime();

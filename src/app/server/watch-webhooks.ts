@@ -1,13 +1,13 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { findFailingHooks, type FailingHook } from '../../service/webhook/index.ts';
-import type { DegradedPart } from '../http/index.ts';
+import type { DegradedComponent } from '../http/index.ts';
 
 export interface WebhookWatch {
   /** Finds webhooks that need attention, and logs each once a day. */
   run(): Promise<void>;
   /** What the last run found, for the readiness details. */
-  degraded(): readonly DegradedPart[];
+  degraded(): readonly DegradedComponent[];
 }
 
 const dayMs = 86_400_000;

@@ -16,13 +16,13 @@ function tlv(tagByte: number, ...content: readonly Uint8Array[]): Buffer {
   return Buffer.concat([header(tagByte, length), ...content]);
 }
 
-function sequence(...parts: readonly Uint8Array[]): Buffer {
-  return tlv(0x30, ...parts);
+function sequence(...elements: readonly Uint8Array[]): Buffer {
+  return tlv(0x30, ...elements);
 }
 
 /** SET OF: elements in ascending order of their encodings (X.690 §11.6). */
-function set(...parts: readonly Uint8Array[]): Buffer {
-  return tlv(0x31, ...parts.toSorted(Buffer.compare));
+function set(...elements: readonly Uint8Array[]): Buffer {
+  return tlv(0x31, ...elements.toSorted(Buffer.compare));
 }
 
 function integer(value: bigint | number): Buffer {
@@ -116,8 +116,8 @@ function time(date: Date): Buffer {
 }
 
 /** `[tagNumber] EXPLICIT part`. */
-function explicit(tagNumber: number, ...parts: readonly Uint8Array[]): Buffer {
-  return tlv(0xa0 | tagNumber, ...parts);
+function explicit(tagNumber: number, ...elements: readonly Uint8Array[]): Buffer {
+  return tlv(0xa0 | tagNumber, ...elements);
 }
 
 /** `[tagNumber] IMPLICIT` around content bytes without their own tag and length. */

@@ -106,10 +106,10 @@ test('DISC-05: what does not fit is replaced by an empty answer with TC; extra a
   const additionals: DnsRecord[] = [
     { name: 'ns.example.org', type: 'TXT', ttlSeconds: 1, data: ['z'.repeat(100)] },
   ];
-  const parts = { rcode: rcodes.noError, isAuthoritative: true, answers, additionals };
-  const trimmed = readMessage(writeResponse(query, parts, 512));
+  const fields = { rcode: rcodes.noError, isAuthoritative: true, answers, additionals };
+  const trimmed = readMessage(writeResponse(query, fields, 512));
   assert.deepEqual([trimmed.isTruncated, trimmed.answers.length, trimmed.additionals.length], [false, 1, 1]);
-  const cut = readMessage(writeResponse(query, parts, 300));
+  const cut = readMessage(writeResponse(query, fields, 300));
   assert.deepEqual([cut.isTruncated, cut.answers.length, cut.edns !== undefined], [true, 0, true]);
 });
 

@@ -111,7 +111,7 @@ export function writeQuery({ id, name, type, isEdns }: QueryOptions): Buffer {
   return Buffer.concat([header, question, ...(isEdns ? [writeOpt(0)] : [])]);
 }
 
-export interface ResponseParts {
+export interface ResponseFields {
   readonly rcode: number;
   readonly isAuthoritative: boolean;
   readonly answers?: readonly DnsRecord[];
@@ -124,13 +124,13 @@ export interface ResponseParts {
  * When it exceeds `maxOctets`, additional records go first; if that does not suffice, a response without
  * records and with TC set is written (RFC 2181 §9).
  */
-export function writeResponse(query: DnsMessage, parts: ResponseParts, maxOctets: number): Buffer {
-  const { answers = [], authorities = [], additionals = [] } = parts;
-  const full = assemble(query, parts, { answers, authorities, additionals }, false);
+export function writeResponse(query: DnsMessage, fields: ResponseFields, maxOctets: number): Buffer {
+  const { answers = [], authorities = [], additionals = [] } = fields;
+  const full = assemble(query, fields, { answers, authorities, additionals }, false);
   if (full.length <= maxOctets) return full;
-  const needed = assemble(query, parts, { answers, authorities, additionals: [] }, false);
+  const needed = assemble(query, fields, { answers, authorities, additionals: [] }, false);
   if (needed.length <= maxOctets) return needed;
-  return assemble(query, parts, { answers: [], authorities: [], additionals: [] }, true);
+  return assemble(query, fields, { answers: [], authorities: [], additionals: [] }, true);
 }
 
 interface Sections {
@@ -139,15 +139,20 @@ interface Sections {
   readonly additionals: readonly DnsRecord[];
 }
 
-function assemble(query: DnsMessage, parts: ResponseParts, sections: Sections, isTruncated: boolean): Buffer {
+function assemble(
+  query: DnsMessage,
+  fields: ResponseFields,
+  sections: Sections,
+  isTruncated: boolean,
+): Buffer {
   const flags =
     0x8000 |
     (query.opcode << 11) |
-    (parts.isAuthoritative ? 0x0400 : 0) |
+    (fields.isAuthoritative ? 0x0400 : 0) |
     (isTruncated ? 0x0200 : 0) |
     (query.isRecursionDesired ? 0x0100 : 0) |
-    (parts.rcode & 0xf);
-  const opt = query.edns === undefined ? [] : [writeOpt(parts.rcode >>> 4)];
+    (fields.rcode & 0xf);
+  const opt = query.edns === undefined ? [] : [writeOpt(fields.rcode >>> 4)];
   const counts = [
     sections.answers.length,
     sections.authorities.length,

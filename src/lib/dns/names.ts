@@ -6,14 +6,14 @@ import { headerOctets, maxLabelOctets, maxNameOctets } from './limits.ts';
 
 /** Writes a name without compression. Characters beyond ASCII become their UTF-8 octets. Throws `DNS_NAME_INVALID`. */
 export function writeName(name: string): Buffer {
-  const parts: Buffer[] = [];
+  const labels: Buffer[] = [];
   for (const label of splitLabels(name)) {
     if (label.length === 0) throw invalidName(name, 'an empty label');
     if (label.length > maxLabelOctets) throw invalidName(name, 'a label over 63 octets');
-    parts.push(Buffer.of(label.length), label);
+    labels.push(Buffer.of(label.length), label);
   }
-  parts.push(Buffer.of(0));
-  const wire = Buffer.concat(parts);
+  labels.push(Buffer.of(0));
+  const wire = Buffer.concat(labels);
   if (wire.length > maxNameOctets) throw invalidName(name, 'over 255 octets');
   return wire;
 }

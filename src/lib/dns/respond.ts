@@ -5,7 +5,7 @@ import {
   writeFormatError,
   writeResponse,
   type DnsMessage,
-  type ResponseParts,
+  type ResponseFields,
 } from './message.ts';
 import { DnsError } from './errors.ts';
 import { isWithin, nameKey } from './names.ts';
@@ -53,7 +53,7 @@ function udpOctets(query: DnsMessage): number {
   return Math.min(Math.max(query.edns.udpOctets, plainUdpOctets), ednsUdpOctets);
 }
 
-async function answer(query: DnsMessage, listZones: ListZones): Promise<ResponseParts> {
+async function answer(query: DnsMessage, listZones: ListZones): Promise<ResponseFields> {
   const [question] = query.questions;
   if (query.opcode !== 0) return refusal(rcodes.notImp);
   if (question === undefined || query.questions.length > 1) return refusal(rcodes.formErr);
@@ -63,7 +63,7 @@ async function answer(query: DnsMessage, listZones: ListZones): Promise<Response
   return zone === undefined ? refusal(rcodes.refused) : answerFromZone(zone, question.name, question.type);
 }
 
-async function answerFromZone(zone: DnsZone, name: string, type: number): Promise<ResponseParts> {
+async function answerFromZone(zone: DnsZone, name: string, type: number): Promise<ResponseFields> {
   const answers: DnsRecord[] = [];
   let current = name;
   for (let step = 0; step <= maxAliases; step++) {
@@ -93,7 +93,7 @@ function asNamed(records: readonly DnsRecord[], name: string): DnsRecord[] {
   return records.map((record) => ({ ...record, name }));
 }
 
-async function presence(zone: DnsZone, answers: readonly DnsRecord[]): Promise<ResponseParts> {
+async function presence(zone: DnsZone, answers: readonly DnsRecord[]): Promise<ResponseFields> {
   return {
     rcode: rcodes.noError,
     isAuthoritative: true,
@@ -102,7 +102,7 @@ async function presence(zone: DnsZone, answers: readonly DnsRecord[]): Promise<R
   };
 }
 
-async function absence(zone: DnsZone, answers: readonly DnsRecord[], rcode: number): Promise<ResponseParts> {
+async function absence(zone: DnsZone, answers: readonly DnsRecord[], rcode: number): Promise<ResponseFields> {
   const apex = (await zone.findRecords(nameKey(zone.name))) ?? [];
   const soa = apex.find((record) => record.type === 'SOA');
   if (soa === undefined) return refusal(rcodes.servFail);
@@ -140,7 +140,7 @@ function findZone(zones: readonly DnsZone[], key: string): DnsZone | undefined {
   return found;
 }
 
-function refusal(rcode: number): ResponseParts {
+function refusal(rcode: number): ResponseFields {
   return { rcode, isAuthoritative: false };
 }
 

@@ -114,14 +114,14 @@ describe('readCertificate', () => {
   });
 
   const parts = () => readAsn1(certificate.der).children.map((part) => Buffer.from(encodedBytes(part)));
-  const bodyParts = () =>
+  const bodyFields = () =>
     (readAsn1(certificate.der).children[0]?.children ?? []).map((part) => Buffer.from(encodedBytes(part)));
   const assembled = (body: Buffer) => {
     const [, algorithm = Buffer.alloc(0), signature = Buffer.alloc(0)] = parts();
     return der.sequence(body, algorithm, signature);
   };
   const changedBody = (change: (fields: Buffer[]) => void) => {
-    const fields = bodyParts();
+    const fields = bodyFields();
     change(fields);
     return assembled(der.sequence(...fields));
   };

@@ -116,14 +116,14 @@ function readCopy(encoded: Uint8Array, fingerprint: string): Certificate {
   const bytes = Buffer.allocUnsafeSlow(encoded.length);
   bytes.set(encoded);
   try {
-    return readParts(bytes, fingerprint);
+    return readFields(bytes, fingerprint);
   } catch (error) {
     if (!(error instanceof Asn1Error)) throw error;
     throw new PkiError('PKI_CERTIFICATE_MALFORMED', `not a certificate: ${error.message}`, { cause: error });
   }
 }
 
-function readParts(bytes: Uint8Array, fingerprint: string): Certificate {
+function readFields(bytes: Uint8Array, fingerprint: string): Certificate {
   const root = readAsn1(bytes, { strictDer: true, maxDepth: 32, maxNodes: 20_000 });
   const [body, signatureAlgorithm, signatureNode, ...rest] = sequenceItems(root);
   if (
@@ -187,12 +187,12 @@ function readBody(body: Asn1): BodyFields {
   };
 }
 
-type SignedParts = Pick<Certificate, 'signature' | 'signedBytes' | 'signatureAlgorithm'>;
+type SignedFields = Pick<Certificate, 'signature' | 'signedBytes' | 'signatureAlgorithm'>;
 
 function assemble(
   encoded: Pick<Certificate, 'der' | 'fingerprint'>,
   fields: BodyFields,
-  signed: SignedParts,
+  signed: SignedFields,
 ): Certificate {
   const issuerNames = readRelativeNames(fields.issuer);
   const subjectNames = readRelativeNames(fields.subject);

@@ -3,7 +3,7 @@ import { childAt, der, readAsn1, readBitString } from '../asn1/index.ts';
 import { readCertificate, type Certificate } from './certificate.ts';
 import { signatureAlgorithmDer, signObject, type SignatureDigest } from './sign-object.ts';
 import { extensionsDer, type ExtensionRequest } from './write-extensions.ts';
-import { nameDer, type NameParts } from './write-names.ts';
+import { nameDer, type NameAttributes } from './write-names.ts';
 
 /** A CA that can sign: its certificate and the private key to it. */
 export interface Issuer {
@@ -12,7 +12,7 @@ export interface Issuer {
 }
 
 export interface CertificateRequest extends ExtensionRequest {
-  readonly subject: NameParts;
+  readonly subject: NameAttributes;
   readonly publicKey: KeyObject;
   /** Who signs. Without it the certificate is self-signed with `privateKey`. */
   readonly issuer?: Issuer;

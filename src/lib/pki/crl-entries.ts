@@ -50,12 +50,12 @@ function hasTag(cursor: Cursor, ...tagBytes: readonly number[]): boolean {
 
 function hasUnknownCriticalExtension(bytes: Uint8Array, start: number, end: number): boolean {
   const extensions = createCursor(bytes, start, end);
-  const parts = createCursor(bytes, 0, 0);
+  const fields = createCursor(bytes, 0, 0);
   while (extensions.next()) {
-    parts.reset(extensions.contentStart, extensions.end);
-    if (extensions.tagByte !== 0x30 || !parts.next()) throw malformed();
-    const oid = bytes.subarray(parts.start, parts.end);
-    const isCritical = parts.next() && parts.tagByte === tags.boolean && bytes[parts.contentStart] !== 0;
+    fields.reset(extensions.contentStart, extensions.end);
+    if (extensions.tagByte !== 0x30 || !fields.next()) throw malformed();
+    const oid = bytes.subarray(fields.start, fields.end);
+    const isCritical = fields.next() && fields.tagByte === tags.boolean && bytes[fields.contentStart] !== 0;
     if (isCritical && !knownEntryOids.some((known) => known.equals(oid))) return true;
   }
   return false;

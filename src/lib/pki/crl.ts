@@ -61,14 +61,14 @@ export const maxCrlBytes = 32 * 1024 * 1024;
 export function readCrl(bytes: Uint8Array): Crl {
   if (bytes.length > maxCrlBytes) throw new PkiError('PKI_TOO_LARGE', `a CRL of ${bytes.length} bytes`);
   try {
-    return readParts(bytes);
+    return readFields(bytes);
   } catch (error) {
     if (!(error instanceof Asn1Error)) throw error;
     throw new PkiError('PKI_CRL_MALFORMED', `not a CRL: ${error.message}`, { cause: error });
   }
 }
 
-function readParts(bytes: Uint8Array): Crl {
+function readFields(bytes: Uint8Array): Crl {
   const outer = scanElements(bytes, 0, bytes.length);
   const [whole] = outer;
   if (whole === undefined || outer.length !== 1 || whole.tagByte !== 0x30)
@@ -77,8 +77,8 @@ function readParts(bytes: Uint8Array): Crl {
   if (body?.tagByte !== 0x30 || algorithm === undefined || signatureNode === undefined || rest.length > 0) {
     throw malformed('not the three parts of a CRL');
   }
-  const parse = (part: { start: number; end: number }): Asn1 =>
-    readAsn1(bytes.subarray(part.start, part.end), { strictDer: true, maxDepth: 16, maxNodes: 10_000 });
+  const parse = (element: { start: number; end: number }): Asn1 =>
+    readAsn1(bytes.subarray(element.start, element.end), { strictDer: true, maxDepth: 16, maxNodes: 10_000 });
   const signatureAlgorithm = parse(algorithm);
   const { unusedBits, bytes: signature } = readBitString(parse(signatureNode));
   if (unusedBits !== 0) throw malformed('a signature that is not whole bytes');
@@ -105,30 +105,30 @@ function readParts(bytes: Uint8Array): Crl {
   };
 }
 
-interface Part {
+interface Element {
   readonly tagByte: number;
   readonly start: number;
   readonly contentStart: number;
   readonly end: number;
 }
 
-function readBody(bytes: Uint8Array, body: Part, parse: (part: Part) => Asn1) {
-  const parts = [...scanElements(bytes, body.contentStart, body.end)];
-  const take = (what: string): Part => {
-    const part = parts.shift();
-    if (part === undefined) throw malformed(`no ${what}`);
-    return part;
+function readBody(bytes: Uint8Array, body: Element, parse: (element: Element) => Asn1) {
+  const elements = [...scanElements(bytes, body.contentStart, body.end)];
+  const take = (what: string): Element => {
+    const element = elements.shift();
+    if (element === undefined) throw malformed(`no ${what}`);
+    return element;
   };
-  if (parts[0]?.tagByte === tags.integer) checkVersion(parse(take('version')));
+  if (elements[0]?.tagByte === tags.integer) checkVersion(parse(take('version')));
   const algorithm = parse(take('algorithm'));
   const issuer = parse(take('issuer'));
   const thisUpdate = readTime(parse(take('thisUpdate')));
-  const hasNext = parts[0]?.tagByte === tags.utcTime || parts[0]?.tagByte === tags.generalizedTime;
+  const hasNext = elements[0]?.tagByte === tags.utcTime || elements[0]?.tagByte === tags.generalizedTime;
   const nextUpdate = hasNext ? readTime(parse(take('nextUpdate'))) : undefined;
-  const list = parts[0]?.tagByte === 0x30 ? take('entries') : undefined;
+  const list = elements[0]?.tagByte === 0x30 ? take('entries') : undefined;
   const extensions =
-    parts[0]?.tagByte === 0xa0 ? readExtensionList(childAt(parse(take('extensions')), 0)) : [];
-  if (parts.length > 0) throw malformed('an unknown field');
+    elements[0]?.tagByte === 0xa0 ? readExtensionList(childAt(parse(take('extensions')), 0)) : [];
+  if (elements.length > 0) throw malformed('an unknown field');
   return { algorithm, issuer, thisUpdate, nextUpdate, extensions, entries: scanEntries(bytes, list) };
 }
 
@@ -167,18 +167,18 @@ export function readCrlScope(crl: Crl): CrlScope | undefined {
   const extension = crl.extensions.find(({ oid }) => oid === oids.issuingDistributionPoint);
   if (extension === undefined) return undefined;
   const { children } = readAsn1(extension.value, { maxNodes: 2_000 });
-  const part = (tag: number): Asn1 | undefined => children.find((child) => isContext(child, tag));
+  const element = (tag: number): Asn1 | undefined => children.find((child) => isContext(child, tag));
   const flag = (tag: number): boolean => {
-    const node = part(tag);
+    const node = element(tag);
     return node !== undefined && contentBytes(node)[0] !== 0;
   };
-  const name = part(0)?.children[0];
+  const name = element(0)?.children[0];
   return {
     pointNodes: isContext(name, 0) ? name.children : [],
     isForUsersOnly: flag(1),
     isForAuthoritiesOnly: flag(2),
     // A point named relative to the issuer is not compared here, so that such a list counts as partial.
-    isPartial: part(3) !== undefined || flag(4) || flag(5) || isContext(name, 1),
+    isPartial: element(3) !== undefined || flag(4) || flag(5) || isContext(name, 1),
   };
 }
 

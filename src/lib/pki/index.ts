@@ -56,4 +56,4 @@ export {
 } from './issue-certificate.ts';
 export { createCsr, type CsrRequest } from './create-csr.ts';
 export { createCrl, type CrlRequest, type RevokedEntry } from './create-crl.ts';
-export { generalNameDer, nameDer, type NameParts } from './write-names.ts';
+export { generalNameDer, nameDer, type NameAttributes } from './write-names.ts';

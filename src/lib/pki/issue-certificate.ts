@@ -3,10 +3,10 @@ import type { DirectAddress } from '../values/index.ts';
 import type { Certificate } from './certificate.ts';
 import { createCertificate, type Issuer } from './create-certificate.ts';
 import { oids } from './oids.ts';
-import type { NameParts } from './write-names.ts';
+import type { NameAttributes } from './write-names.ts';
 
 export interface AuthorityRequest {
-  readonly subject: NameParts;
+  readonly subject: NameAttributes;
   readonly publicKey: KeyObject;
   /** Absent for a root, which then signs itself with `privateKey`. */
   readonly issuer?: Issuer;

@@ -2,13 +2,13 @@ import { concatBytes } from '../../core/index.ts';
 import { der } from '../asn1/index.ts';
 import { keyUsageNames, type KeyUsage, type RawExtension } from './extensions.ts';
 import { oids } from './oids.ts';
-import { generalNameDer, type NameParts } from './write-names.ts';
+import { generalNameDer, type NameAttributes } from './write-names.ts';
 
 /** Names that a CA may (or may not) vouch for. */
 export interface SubtreeNames {
   readonly rfc822?: readonly string[];
   readonly dns?: readonly string[];
-  readonly directory?: readonly NameParts[];
+  readonly directory?: readonly NameAttributes[];
   readonly uri?: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import { der } from '../asn1/index.ts';
 
 /** Attributes of a distinguished name in order, for example `[['CN', 'alpha anchor'], ['O', 'alpha']]`. */
-export type NameParts = readonly (readonly [type: string, value: string])[];
+export type NameAttributes = readonly (readonly [type: string, value: string])[];
 
 const attributeOids: Readonly<Record<string, string>> = {
   CN: '2.5.4.3',
@@ -15,9 +15,9 @@ const attributeOids: Readonly<Record<string, string>> = {
 };
 
 /** A Name (RFC 5280 §4.1.2.4). A type is one of the usual short names or an OID. */
-export function nameDer(parts: NameParts): Buffer {
+export function nameDer(attributes: NameAttributes): Buffer {
   return der.sequence(
-    ...parts.map(([type, value]) => {
+    ...attributes.map(([type, value]) => {
       const text =
         type === 'emailAddress' || type === 'DC'
           ? der.ia5(value)
@@ -33,6 +33,6 @@ export function nameDer(parts: NameParts): Buffer {
 export const generalNameDer = {
   rfc822: (text: string): Buffer => der.implicit(1, false, Buffer.from(text, 'latin1')),
   dns: (text: string): Buffer => der.implicit(2, false, Buffer.from(text, 'latin1')),
-  directory: (parts: NameParts): Buffer => der.explicit(4, nameDer(parts)),
+  directory: (attributes: NameAttributes): Buffer => der.explicit(4, nameDer(attributes)),
   uri: (text: string): Buffer => der.implicit(6, false, Buffer.from(text, 'latin1')),
 } as const;

@@ -25,22 +25,22 @@ export interface ArrayStore {
 
 export function createArrayStore(): ArrayStore {
   const arrays: ArraySpec[] = [];
-  const parts: SharedArrayBuffer[] = [];
+  const buffers: SharedArrayBuffer[] = [];
   const allocate = <Type extends keyof ArrayTypes>(
     name: string,
     type: Type,
     length: number,
   ): ArrayTypes[Type] => {
-    const part = new SharedArrayBuffer(length * elementBytes[type]);
+    const buffer = new SharedArrayBuffer(length * elementBytes[type]);
     arrays.push({ name, type, length });
-    parts.push(part);
-    return viewOf(type, part);
+    buffers.push(buffer);
+    return viewOf(type, buffer);
   };
   return {
     allocate,
     allocateCodes: (name, limit, length) =>
       allocate(name, limit <= 0x100 ? 'u8' : limit <= 0x10000 ? 'u16' : 'u32', length),
-    finish: (recordCount) => ({ layout: { recordCount, arrays }, parts }),
+    finish: (recordCount) => ({ layout: { recordCount, arrays }, buffers }),
   };
 }
 
@@ -54,7 +54,7 @@ export interface ArrayReader {
 
 export function createArrayReader(bytes: SharedIndexBytes): ArrayReader {
   const found = new Map(
-    bytes.layout.arrays.map((spec, part) => [spec.name, { spec, buffer: bytes.parts[part] }]),
+    bytes.layout.arrays.map((spec, position) => [spec.name, { spec, buffer: bytes.buffers[position] }]),
   );
   const find = <Type extends keyof ArrayTypes>(name: string, type: Type): ArrayTypes[Type] | undefined => {
     const entry = found.get(name);
@@ -72,15 +72,15 @@ export function createArrayReader(bytes: SharedIndexBytes): ArrayReader {
   };
 }
 
-function viewOf<Type extends keyof ArrayTypes>(type: Type, part: SharedArrayBuffer): ArrayTypes[Type] {
-  const makers: { [Key in keyof ArrayTypes]: (part: SharedArrayBuffer) => ArrayTypes[Key] } = {
+function viewOf<Type extends keyof ArrayTypes>(type: Type, buffer: SharedArrayBuffer): ArrayTypes[Type] {
+  const makers: { [Key in keyof ArrayTypes]: (buffer: SharedArrayBuffer) => ArrayTypes[Key] } = {
     u8: (buffer) => new Uint8Array(buffer),
     u16: (buffer) => new Uint16Array(buffer),
     u32: (buffer) => new Uint32Array(buffer),
     f32: (buffer) => new Float32Array(buffer),
     f64: (buffer) => new Float64Array(buffer),
   };
-  return makers[type](part);
+  return makers[type](buffer);
 }
 
 function present<Value>(value: Value | undefined, name: string): Value {

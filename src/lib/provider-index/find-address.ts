@@ -18,7 +18,7 @@ export function findInAddress(
 ): Selector | undefined {
   if (match === 'exact') return findExact(wanted, context);
   if (wanted.length === 0) return undefined;
-  return match === 'contains' ? findPart(wanted, context) : findStart(wanted, context);
+  return match === 'contains' ? findSubstring(wanted, context) : findStart(wanted, context);
 }
 
 function findExact(wanted: Uint8Array, context: FilterContext): Selector {
@@ -46,19 +46,19 @@ function findStart(wanted: Uint8Array, context: FilterContext): Selector {
 }
 
 // The text lies in the local part, in the domain, or across the first `@`.
-function findPart(wanted: Uint8Array, context: FilterContext): Selector {
+function findSubstring(wanted: Uint8Array, context: FilterContext): Selector {
   const { local, domain } = context.address;
   const split = wanted.indexOf(at) + 1;
-  const parts = [selectContaining(domain, wanted, context.grams.get('addressDomain'))];
+  const selectors = [selectContaining(domain, wanted, context.grams.get('addressDomain'))];
   if (split === 0 || split === wanted.length) {
-    parts.push(selectContaining(local, wanted, context.grams.get('addressLocal')));
+    selectors.push(selectContaining(local, wanted, context.grams.get('addressLocal')));
   } else {
     const heads = selectContaining(local, wanted.subarray(0, split), context.grams.get('addressLocal'));
     const tails = selectRanges(domain, Uint32Array.from(groupsWithPrefix(domain, wanted.subarray(split))));
-    parts.push(both(heads, tails, context));
+    selectors.push(both(heads, tails, context));
   }
   return either(
-    parts.filter((part) => part.count > 0),
+    selectors.filter((selector) => selector.count > 0),
     context,
   );
 }
@@ -73,8 +73,8 @@ function both(a: Selector, b: Selector, context: FilterContext): Selector {
 }
 
 /** The rows of any of the selectors. */
-export function either(parts: readonly Selector[], { rowCount, pool }: FilterContext): Selector {
-  const [most, ...others] = parts.toSorted((a, b) => b.count - a.count);
+export function either(selectors: readonly Selector[], { rowCount, pool }: FilterContext): Selector {
+  const [most, ...others] = selectors.toSorted((a, b) => b.count - a.count);
   if (most === undefined) return { kind: 'rows', rows: new Uint32Array(0), count: 0 };
   if (others.length === 0 || most.count === rowCount) return most;
   const bits = pool.take();

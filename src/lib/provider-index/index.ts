@@ -16,7 +16,7 @@ export {
   type IndexBuilder,
   type IndexChanges,
   type IndexLayout,
-  type PartSize,
+  type ArraySize,
   type ProviderFilter,
   type ProviderIndex,
   type ProviderQuery,

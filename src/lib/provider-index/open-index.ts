@@ -23,7 +23,7 @@ import type { Selector } from './selector.ts';
 import { openTextColumn, type TextColumn } from './text-column.ts';
 import type {
   Alternative,
-  PartSize,
+  ArraySize,
   ProviderIndex,
   ProviderQuery,
   SearchResult,
@@ -32,7 +32,7 @@ import type {
 } from './types.ts';
 
 /** An index opened in this thread, with what lies beneath it. */
-export interface IndexPart {
+export interface SubIndex {
   readonly index: ProviderIndex;
   readonly context: IndexContext;
   /** A search among the rows that further conditions select; what is distinct about organizations and places is one of these. */
@@ -48,13 +48,16 @@ export interface OpenIndexOptions {
 
 /** Makes an index usable in this thread. Cheap: nothing is copied or computed. */
 export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): ProviderIndex {
-  return openPart(bytes, options).index;
+  return openSubIndex(bytes, options).index;
 }
 
 /** For who combines several indexes: their rows are compared and found by what lies beneath. */
-export function openPart(bytes: SharedIndexBytes, { shortResult = 4096 }: OpenIndexOptions = {}): IndexPart {
+export function openSubIndex(
+  bytes: SharedIndexBytes,
+  { shortResult = 4096 }: OpenIndexOptions = {},
+): SubIndex {
   const context = openContext(bytes, shortResult);
-  const searchAmong: IndexPart['searchAmong'] = (query, selectors) => {
+  const searchAmong: SubIndex['searchAmong'] = (query, selectors) => {
     try {
       return search(query, selectors, context);
     } finally {
@@ -234,10 +237,10 @@ function findByNpi(npi: string, { columns }: IndexContext): Uint32Array {
   return Uint32Array.from({ length: (column.starts[end] as number) - start }, (_, index) => start + index);
 }
 
-function memoryOf({ layout, parts }: SharedIndexBytes): PartSize[] {
+function memoryOf({ layout, buffers }: SharedIndexBytes): ArraySize[] {
   const sizes = new Map<string, number>();
   for (const [index, { name }] of layout.arrays.entries()) {
-    sizes.set(name, (sizes.get(name) ?? 0) + (parts[index]?.byteLength ?? 0));
+    sizes.set(name, (sizes.get(name) ?? 0) + (buffers[index]?.byteLength ?? 0));
   }
   return [...sizes].map(([part, bytes]) => ({ part, bytes }));
 }

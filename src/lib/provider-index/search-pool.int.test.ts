@@ -144,8 +144,8 @@ test('an index built in two threads is the same as one built in one', async () =
   const textOf = (bytes: SharedIndexBytes): string[] =>
     bytes.layout.arrays
       .map(
-        ({ name }, part) =>
-          `${name} ${Buffer.from(bytes.parts[part] as SharedArrayBuffer).toString('base64')}`,
+        ({ name }, position) =>
+          `${name} ${Buffer.from(bytes.buffers[position] as SharedArrayBuffer).toString('base64')}`,
       )
       .sort();
   assert.deepEqual(textOf(two), textOf(one));

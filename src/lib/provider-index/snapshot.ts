@@ -39,7 +39,7 @@ function writeFile(bytes: SharedIndexBytes, path: string): number {
   try {
     const head = Buffer.from(JSON.stringify(headOf(bytes)));
     let size = writeAll(file, headerFor(head)) + writeAll(file, head);
-    for (const part of bytes.parts) size += writeAll(file, new Uint8Array(part));
+    for (const buffer of bytes.buffers) size += writeAll(file, new Uint8Array(buffer));
     fsyncSync(file);
     return size;
   } finally {
@@ -48,9 +48,9 @@ function writeFile(bytes: SharedIndexBytes, path: string): number {
 }
 
 function headOf(bytes: SharedIndexBytes): SnapshotHead {
-  const parts = bytes.parts.map((part) => ({
-    bytes: part.byteLength,
-    checksum: checksumOf(new Uint8Array(part)),
+  const parts = bytes.buffers.map((buffer) => ({
+    bytes: buffer.byteLength,
+    checksum: checksumOf(new Uint8Array(buffer)),
   }));
   return { layout: bytes.layout, parts };
 }
@@ -69,13 +69,13 @@ export function readSnapshot(path: string): SharedIndexBytes {
   const file = openSnapshot(path);
   try {
     const head = readHead(file);
-    const parts = head.parts.map((spec) => new SharedArrayBuffer(spec.bytes));
-    for (const [index, part] of parts.entries()) {
-      readAll(file, new Uint8Array(part));
-      if (checksumOf(new Uint8Array(part)) !== head.parts[index]?.checksum)
+    const buffers = head.parts.map((spec) => new SharedArrayBuffer(spec.bytes));
+    for (const [index, buffer] of buffers.entries()) {
+      readAll(file, new Uint8Array(buffer));
+      if (checksumOf(new Uint8Array(buffer)) !== head.parts[index]?.checksum)
         throw invalid('a checksum does not hold');
     }
-    return { layout: head.layout, parts };
+    return { layout: head.layout, buffers };
   } finally {
     closeSync(file);
   }

@@ -111,7 +111,7 @@ export interface IndexLayout {
 
 export interface SharedIndexBytes {
   readonly layout: IndexLayout;
-  readonly parts: readonly SharedArrayBuffer[];
+  readonly buffers: readonly SharedArrayBuffer[];
 }
 
 /** What has changed since an index was built, as two small indexes next to it. */
@@ -123,7 +123,7 @@ export interface IndexChanges {
 }
 
 /** Bytes by part, for example `{ part: 'street', bytes: 104857600 }`. */
-export interface PartSize {
+export interface ArraySize {
   readonly part: string;
   readonly bytes: number;
 }
@@ -155,7 +155,7 @@ export interface ProviderIndex {
   writeRecords(page: Pick<SearchResult, 'rows' | 'distances'>, format: RecordFormat): Uint8Array;
   /** A rough number of record visits that the query costs; decides whether it runs in a worker. */
   estimateCost(query: ProviderQuery): number;
-  memory(): readonly PartSize[];
+  memory(): readonly ArraySize[];
   readonly addresses: AddressList;
 }
 

@@ -66,9 +66,9 @@ function importPoint(point: Uint8Array, certificate: Certificate): KeyObject {
 function writeSharedInfo(wrapInfo: Uint8Array, material: Uint8Array | undefined, keyBytes: number): Buffer {
   const keyBits = Buffer.alloc(4);
   keyBits.writeUInt32BE(keyBytes * 8);
-  const parts = [wrapInfo, der.explicit(2, der.octetString(keyBits))];
-  if (material !== undefined) parts.splice(1, 0, der.explicit(0, der.octetString(material)));
-  return der.sequence(...parts);
+  const elements = [wrapInfo, der.explicit(2, der.octetString(keyBits))];
+  if (material !== undefined) elements.splice(1, 0, der.explicit(0, der.octetString(material)));
+  return der.sequence(...elements);
 }
 
 /** ANSI X9.63 key derivation as SEC 1 §3.6.1 gives it. */

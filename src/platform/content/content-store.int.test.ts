@@ -36,15 +36,15 @@ const keep = (stored: Uint8Array) =>
   storage.transaction((tx: Kysely<unknown>) => contents.keepIn(tx, stored));
 const release = (stored: Uint8Array) =>
   storage.transaction((tx: Kysely<unknown>) => contents.releaseIn(tx, stored));
-const countParts = async (): Promise<number> =>
+const countChunks = async (): Promise<number> =>
   (await db.selectFrom('content_part').select('position').execute()).length;
 const idOf = (stored: Uint8Array): string => readReference(stored)?.id ?? '';
 const isBroken = (error: unknown): boolean =>
   error instanceof PlatformError && error.code === 'PLATFORM_SEAL_BROKEN';
 const isMissing = (error: unknown): boolean =>
   error instanceof PlatformError && error.code === 'PLATFORM_CONTENT_MISSING';
-/** Three parts, each of its own bytes. */
-const threeParts = (): Buffer => randomBytes(2 * sliceBytes + 1000);
+/** Three chunks, each of its own bytes. */
+const threeChunks = (): Buffer => randomBytes(2 * sliceBytes + 1000);
 
 describe('contents of every size', () => {
   const sizes = [0, 1, sliceBytes - 1, sliceBytes, sliceBytes + 1, 2 * sliceBytes, 2 * sliceBytes + 1];
@@ -53,7 +53,7 @@ describe('contents of every size', () => {
     test(`${size} bytes come back as they were, and none of them lies open`, async () => {
       const plain = randomBytes(size);
       const stored = await contents.write(plain, 'place:1');
-      assert.equal(await countParts(), size <= sliceBytes ? 0 : Math.ceil(size / sliceBytes));
+      assert.equal(await countChunks(), size <= sliceBytes ? 0 : Math.ceil(size / sliceBytes));
       assert.ok(plain.equals(await contents.open(stored, 'place:1')));
       const rows = await db.selectFrom('content_part').select('sealed').execute();
       const start = plain.subarray(0, 32);
@@ -62,7 +62,7 @@ describe('contents of every size', () => {
           assert.equal(Buffer.from(bytes).includes(start), false);
     });
 
-  test('any size up to four parts', async () => {
+  test('any size up to four chunks', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 4 * sliceBytes }), async (size) => {
         const plain = randomBytes(size);
@@ -72,27 +72,27 @@ describe('contents of every size', () => {
     );
   });
 
-  test('a value that was sealed into the row before there were parts still opens', async () => {
-    const plain = threeParts();
+  test('a value that was sealed into the row before there were chunks still opens', async () => {
+    const plain = threeChunks();
     assert.ok(plain.equals(await contents.open(vault.seal(plain, 'place:1'), 'place:1')));
   });
 
   test('what opens has memory of its own, so that it can be given to a thread', async () => {
-    for (const plain of [randomBytes(100_000), threeParts()]) {
+    for (const plain of [randomBytes(100_000), threeChunks()]) {
       const opened = await contents.open(await contents.write(plain, 'place:1'), 'place:1');
       assert.equal(opened.buffer.byteLength, opened.length);
     }
   });
 });
 
-describe('parts stay in their place', () => {
+describe('chunks stay in their place', () => {
   test('in another context nothing opens', async () => {
-    const stored = await contents.write(threeParts(), 'place:1');
+    const stored = await contents.write(threeChunks(), 'place:1');
     await assert.rejects(contents.open(stored, 'place:2'), isBroken);
   });
 
-  test('two parts that changed places are found', async () => {
-    const stored = await contents.write(threeParts(), 'place:1');
+  test('two chunks that changed places are found', async () => {
+    const stored = await contents.write(threeChunks(), 'place:1');
     const move = (from: number, to: number) =>
       db.updateTable('content_part').set({ position: to }).where('position', '=', from).execute();
     await move(0, 9);
@@ -101,9 +101,9 @@ describe('parts stay in their place', () => {
     await assert.rejects(contents.open(stored, 'place:1'), isBroken);
   });
 
-  test('a part of another content is found, also of one in the same place', async () => {
-    const stored = await contents.write(threeParts(), 'place:1');
-    const other = await contents.write(threeParts(), 'place:1');
+  test('a chunk of another content is found, also of one in the same place', async () => {
+    const stored = await contents.write(threeChunks(), 'place:1');
+    const other = await contents.write(threeChunks(), 'place:1');
     const { sealed } = await db
       .selectFrom('content_part')
       .select('sealed')
@@ -120,8 +120,8 @@ describe('parts stay in their place', () => {
     assert.ok(await contents.open(other, 'place:1'));
   });
 
-  test('a part left out is found, in the middle and at the end, also if the reference is made to fit', async () => {
-    const stored = Buffer.from(await contents.write(threeParts(), 'place:1'));
+  test('a chunk left out is found, in the middle and at the end, also if the reference is made to fit', async () => {
+    const stored = Buffer.from(await contents.write(threeChunks(), 'place:1'));
     await db.deleteFrom('content_part').where('position', '=', 2).execute();
     await assert.rejects(contents.open(stored, 'place:1'), isMissing);
     const shorter = Buffer.from(stored);
@@ -131,8 +131,8 @@ describe('parts stay in their place', () => {
     await assert.rejects(contents.open(stored, 'place:1'), isMissing);
   });
 
-  test('a flipped bit anywhere in a part is found', async () => {
-    const stored = await contents.write(threeParts(), 'place:1');
+  test('a flipped bit anywhere in a chunk is found', async () => {
+    const stored = await contents.write(threeChunks(), 'place:1');
     const last = db.selectFrom('content_part').select('sealed').where('position', '=', 2);
     const { sealed } = await last.executeTakeFirstOrThrow();
     for (const at of [0, 1, 9, 21, 500, sealed.length - 1]) {
@@ -144,7 +144,7 @@ describe('parts stay in their place', () => {
   });
 
   test('a reference to nothing, and one of any bytes, opens nothing', async () => {
-    const stored = Buffer.from(await contents.write(threeParts(), 'place:1'));
+    const stored = Buffer.from(await contents.write(threeChunks(), 'place:1'));
     stored[5] = (stored[5] ?? 0) ^ 1;
     await assert.rejects(contents.open(stored, 'place:1'), isMissing);
     await assert.rejects(contents.open(Buffer.of(2, 1, 1), 'place:1'), isBroken);
@@ -153,20 +153,20 @@ describe('parts stay in their place', () => {
 
 describe('owners', () => {
   test('a content without an owner is deleted after an hour, one with an owner stays', async () => {
-    const kept = await contents.write(threeParts(), 'place:1');
-    const orphan = await contents.write(threeParts(), 'place:2');
+    const kept = await contents.write(threeChunks(), 'place:1');
+    const orphan = await contents.write(threeChunks(), 'place:2');
     await keep(kept);
     assert.equal(await contents.sweep(), 0);
     clock.advance(3_600_000);
     assert.equal(await contents.sweep(), 1);
-    assert.equal(await countParts(), 3);
+    assert.equal(await countChunks(), 3);
     await assert.rejects(contents.open(orphan, 'place:2'), isMissing);
     await assert.rejects(keep(orphan), isMissing);
     assert.equal((await contents.open(kept, 'place:1')).length, 2 * sliceBytes + 1000);
   });
 
   test('an owner that was rolled back leaves an orphan', async () => {
-    const stored = await contents.write(threeParts(), 'place:1');
+    const stored = await contents.write(threeChunks(), 'place:1');
     await assert.rejects(
       storage.transaction(async (tx: Kysely<unknown>) => {
         await contents.keepIn(tx, stored);
@@ -178,12 +178,12 @@ describe('owners', () => {
   });
 
   test('what is released is deleted at the next sweep, and not before its transaction is committed', async () => {
-    const stored = await contents.write(threeParts(), 'place:1');
+    const stored = await contents.write(threeChunks(), 'place:1');
     await keep(stored);
     await release(stored);
     assert.ok(await contents.open(stored, 'place:1'));
     assert.equal(await contents.sweep(), 1);
-    assert.equal(await countParts(), 0);
+    assert.equal(await countChunks(), 0);
     assert.deepEqual(await db.selectFrom('content').selectAll().execute(), []);
   });
 
@@ -196,7 +196,7 @@ describe('owners', () => {
 
   test('a large one cannot be written inside a transaction, which would wait for itself', async () => {
     await assert.rejects(
-      storage.transaction(async () => contents.write(threeParts(), 'place:1')),
+      storage.transaction(async () => contents.write(threeChunks(), 'place:1')),
       (error: unknown) => error instanceof PlatformError && error.code === 'PLATFORM_STORAGE_NESTED',
     );
   });

@@ -5,17 +5,17 @@ import { sliceBytes, slicesOf, viewAsBuffer, type Clock } from '../../core/index
 import { PlatformError } from '../errors.ts';
 import { tablesOf, type AnyTransaction, type Storage } from '../storage/storage.ts';
 import type { Vault } from '../vault/vault.ts';
-import { formatReference, partContext, readReference, type ContentReference } from './reference.ts';
+import { formatReference, chunkContext, readReference, type ContentReference } from './reference.ts';
 import type { ContentTables } from './tables.ts';
 
-/** Bytes of one part, and the most that is kept in the owner's row. */
-const partBytes = sliceBytes;
-/** Parts whose owner was not stored within this time belong to nobody: the process died in between. */
+/** Bytes per chunk; a content of up to this size stays in its owner's row. */
+const chunkBytes = sliceBytes;
+/** Chunks whose owner is not stored within this time belong to nobody: the process died in between. */
 const ownerWithinMs = 3_600_000;
 
 /**
  * Sealed contents of any size next to the row that they belong to (Decision 0018: Large contents). What fits into one
- * part is sealed into the owner's row; a larger content lies in parts, so that neither writing nor reading it holds up
+ * chunk is encrypted into the owner's row; a larger content is stored in chunks, so that neither writing nor reading it holds up
  * the event loop, and the row holds a reference. Owners keep the one or the other in a `bytea` column and hand it in here.
  *
  * A content is written before the transaction that stores its owner, and is durable when `write` is fulfilled.
@@ -30,9 +30,9 @@ export interface ContentStore {
    * cut or taken from another place.
    */
   open(stored: Uint8Array, context: string): Promise<Buffer>;
-  /** In the transaction that removes the owner or its content; the parts are deleted by the next `sweep`. */
+  /** In the transaction that removes the owner or its content; the next `sweep` deletes the chunks. */
   releaseIn(tx: AnyTransaction, stored: Uint8Array): Promise<void>;
-  /** Deletes the parts of contents that have no owner. Returns how many contents. */
+  /** Deletes the chunks of contents that have no owner. Returns the number of contents. */
   sweep(): Promise<number>;
 }
 
@@ -45,24 +45,24 @@ export interface ContentStoreDependencies {
 export function createContentStore({ storage, vault, clock }: ContentStoreDependencies): ContentStore {
   const db = storage.tables<ContentTables>();
 
-  async function writeParts(plain: Uint8Array, context: string): Promise<Uint8Array> {
+  async function writeChunks(plain: Uint8Array, context: string): Promise<Uint8Array> {
     const reference: ContentReference = { id: randomUUID(), sizeBytes: plain.length };
     const sweepAt = clock.now().getTime() + ownerWithinMs;
     await db.insertInto('content').values({ id: reference.id, sweep_at: sweepAt }).execute();
-    for (const [position, slice] of [...slicesOf(plain, partBytes)].entries()) {
-      const sealed = vault.seal(slice, partContext(reference, position, context));
+    for (const [position, slice] of [...slicesOf(plain, chunkBytes)].entries()) {
+      const sealed = vault.seal(slice, chunkContext(reference, position, context));
       await db.insertInto('content_part').values({ content_id: reference.id, position, sealed }).execute();
       await nextTurn();
     }
     return formatReference(reference);
   }
 
-  async function openParts(reference: ContentReference, context: string): Promise<Buffer> {
+  async function openChunks(reference: ContentReference, context: string): Promise<Buffer> {
     const plain = Buffer.allocUnsafeSlow(reference.sizeBytes);
-    for (let position = 0; position * partBytes < plain.length; position++) {
-      const sealed = await readPart(db, reference.id, position);
-      const part = vault.open(sealed, partContext(reference, position, context));
-      plain.set(part, position * partBytes);
+    for (let position = 0; position * chunkBytes < plain.length; position++) {
+      const sealed = await readChunk(db, reference.id, position);
+      const chunk = vault.open(sealed, chunkContext(reference, position, context));
+      plain.set(chunk, position * chunkBytes);
       await nextTurn();
     }
     return plain;
@@ -70,7 +70,7 @@ export function createContentStore({ storage, vault, clock }: ContentStoreDepend
 
   return {
     async write(plain, context) {
-      return plain.length <= partBytes ? vault.seal(plain, context) : writeParts(plain, context);
+      return plain.length <= chunkBytes ? vault.seal(plain, context) : writeChunks(plain, context);
     },
     async keepIn(tx, stored) {
       const reference = readReference(stored);
@@ -81,7 +81,7 @@ export function createContentStore({ storage, vault, clock }: ContentStoreDepend
       const reference = readReference(stored);
       return reference === undefined
         ? viewAsBuffer(vault.open(stored, context))
-        : openParts(reference, context);
+        : openChunks(reference, context);
     },
     async releaseIn(tx, stored) {
       const reference = readReference(stored);
@@ -112,7 +112,7 @@ async function setSweep(
   return result.numUpdatedRows > 0n;
 }
 
-async function readPart(db: Kysely<ContentTables>, id: string, position: number): Promise<Uint8Array> {
+async function readChunk(db: Kysely<ContentTables>, id: string, position: number): Promise<Uint8Array> {
   const row = await db
     .selectFrom('content_part')
     .select('sealed')
@@ -123,14 +123,18 @@ async function readPart(db: Kysely<ContentTables>, id: string, position: number)
   return row.sealed;
 }
 
-// Part by part, as it was written. The content's own row goes last, so that a sweep that was cut off is taken up again.
+// Deletes chunk by chunk; the content's row goes last, so that the next sweep resumes one that was aborted.
 async function deleteContent(db: Kysely<ContentTables>, id: string): Promise<void> {
-  const parts = db.selectFrom('content_part').select('position').where('content_id', '=', id).limit(1);
-  for (let part = await parts.executeTakeFirst(); part !== undefined; part = await parts.executeTakeFirst()) {
+  const chunks = db.selectFrom('content_part').select('position').where('content_id', '=', id).limit(1);
+  for (
+    let chunk = await chunks.executeTakeFirst();
+    chunk !== undefined;
+    chunk = await chunks.executeTakeFirst()
+  ) {
     await db
       .deleteFrom('content_part')
       .where('content_id', '=', id)
-      .where('position', '=', part.position)
+      .where('position', '=', chunk.position)
       .execute();
     await nextTurn();
   }
@@ -138,5 +142,5 @@ async function deleteContent(db: Kysely<ContentTables>, id: string): Promise<voi
 }
 
 function missing(id: string): PlatformError {
-  return new PlatformError('PLATFORM_CONTENT_MISSING', `the parts of content ${id} are not there`);
+  return new PlatformError('PLATFORM_CONTENT_MISSING', `the chunks of content ${id} are missing`);
 }

@@ -16,7 +16,7 @@ export interface BrokenValue {
 /** Rows whose names are read at once. */
 const pageRows = 1000;
 
-/** Opens every sealed value and every content in parts, which proves each unchanged; one is in memory at a time. */
+/** Opens every sealed value and every content in chunks, which verifies that each is unchanged; one is in memory at a time. */
 export async function openSealedValues(options: {
   readonly storage: Storage;
   readonly contents: ContentStore;

@@ -31,10 +31,10 @@ export function readReference(stored: Uint8Array): ContentReference | undefined 
 }
 
 /**
- * Binds a part to the content, to its place there, and to the owner. The size stands for the number of parts, so that
+ * Binds a chunk to its content, its position and the owner. The size stands for the number of chunks, so that
  * none can be omitted at the end.
  */
-export function partContext(
+export function chunkContext(
   { id, sizeBytes }: ContentReference,
   position: number,
   ownerContext: string,

@@ -1,8 +1,8 @@
 export interface ContentTables {
-  /** A content that lies in parts. */
+  /** A content that is stored in chunks. */
   content: {
     id: string;
-    /** When its parts may be deleted; null while it has an owner. */
+    /** When its chunks may be deleted; null while it has an owner. */
     sweep_at: number | null;
   };
   content_part: {

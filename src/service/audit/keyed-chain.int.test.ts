@@ -135,8 +135,8 @@ test('another process goes on in the keyed chain, and two that begin at once beg
   }));
 
 test('a tail that was hashed anew without the key is found, whatever hash the forger uses', async () => {
-  const outsider = (...parts: readonly (Uint8Array | string)[]): Buffer =>
-    parts
+  const outsider = (...chunks: readonly (Uint8Array | string)[]): Buffer =>
+    chunks
       .reduce<ReturnType<typeof createHash>>((hash, part) => hash.update(part), createHash('sha256'))
       .digest();
   for (const authenticate of [undefined, outsider]) {

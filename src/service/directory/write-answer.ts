@@ -38,21 +38,21 @@ export function writeVerifiedAnswer(
   totalCount: number,
   states: AddressStates,
 ): Uint8Array {
-  const parts: Uint8Array[] = [opening];
+  const chunks: Uint8Array[] = [opening];
   for (const [at, row] of rows.entries()) {
     const one = {
       rows: rows.subarray(at, at + 1),
       ...(distances && { distances: distances.subarray(at, at + 1) }),
     };
     const known = formatState(states.read(states.slotOf(index.addresses.addressOf(row))));
-    parts.push(
+    chunks.push(
       Buffer.from(at === 0 ? '' : ','),
       // A writer reuses its memory.
       Uint8Array.from(index.writeRecords(one, unfinishedFormat)),
       Buffer.from(`,"verification":${JSON.stringify(known)}}`),
     );
   }
-  return Buffer.concat([...parts, Buffer.from(`],"totalCount":"${totalCount}"}`)]);
+  return Buffer.concat([...chunks, Buffer.from(`],"totalCount":"${totalCount}"}`)]);
 }
 
 /** What is known of an address, on the wire. */

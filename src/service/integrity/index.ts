@@ -8,5 +8,5 @@
  */
 export { type IntegrityErrorCode } from './errors.ts';
 export { createRowGuard, type GuardedTable, type MacColumn, type RowGuard } from './row-guard.ts';
-export { beginIntegrity, type IntegrityDependencies as IntegrityParts } from './begin.ts';
+export { beginIntegrity, type IntegrityDependencies } from './begin.ts';
 export { acceptRow, findChangedRows, type ChangedRow, type RowsReport } from './find-changed-rows.ts';

@@ -44,7 +44,7 @@ const receive = (to: string, headers = '', text = 'Text') =>
     inner: `From: ${bob}\nTo: ${to}\nSubject: Jane Doe\nMessage-ID: <${to}>\n${headers}\n${text}`,
   });
 const waiting = async () => (await world.messaging.listInbox(world.clinic, {})).messages;
-const countParts = async () =>
+const countChunks = async () =>
   (
     await world.storage
       .tables<{ content_part: { position: number } }>()
@@ -92,14 +92,14 @@ describe('Decision 0014: retention', () => {
 
   it('a large one is deleted with all its parts, those of its spooled mail as soon as it was worked on', async () => {
     await receive(alice, '', 'a line of some length\n'.repeat(150_000));
-    assert.equal(await countParts(), 8);
+    assert.equal(await countChunks(), 8);
     await keep();
-    assert.equal(await countParts(), 4);
+    assert.equal(await countChunks(), 4);
     for (const { messageId } of await waiting())
       await world.messaging.acknowledge(world.clinic, messageId, {});
     world.clock.advance(30 * day + 1);
     await keep();
-    assert.equal(await countParts(), 0);
+    assert.equal(await countChunks(), 0);
   });
 
   it('SEC-08: what a send said beside its status is deleted after 30 days; status and history stay', async () => {

@@ -6,7 +6,7 @@
  * certificate is trusted is decided in `lib/direct`; this module only says from which anchors.
  * Called by the agent, delivery and messaging services, the SMTP edge and the CLI.
  */
-export { createTrust, type Trust, type TrustDependencies as TrustParts } from './trust.ts';
+export { createTrust, type Trust, type TrustDependencies } from './trust.ts';
 export type { Addresses, HostedAddress } from './addresses.ts';
 export { expiryWarningDays, type DomainKeyDates, type KeyDates, type KeyWarning } from './key-dates.ts';
 export type { AddKeyOptions, KeyMaterial, Keys } from './keys.ts';

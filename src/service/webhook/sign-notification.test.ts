@@ -13,27 +13,27 @@ describe('HOOK-01: signatures', () => {
   });
 
   it('signs id.timestamp.body with the bytes behind the prefix (the published example of Standard Webhooks)', async () => {
-    const parts = {
+    const fields = {
       id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
       timestamp: 1614265330,
       body: Buffer.from('{"test": 2432232314}'),
     };
     assert.equal(
-      await signNotification([readSigningSecret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], parts),
+      await signNotification([readSigningSecret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], fields),
       'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
     );
   });
 
   it('signs with each secret while a rotation lasts', async () => {
     const secrets = [createSigningSecret(), createSigningSecret()];
-    const parts = { id: 'a', timestamp: 1, body: Buffer.from('b') };
+    const fields = { id: 'a', timestamp: 1, body: Buffer.from('b') };
     const expected = secrets.map(
       (secret) =>
         `v1,${createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
           .update('a.1.b')
           .digest('base64')}`,
     );
-    assert.equal(await signNotification(secrets.map(readSigningSecret), parts), expected.join(' '));
+    assert.equal(await signNotification(secrets.map(readSigningSecret), fields), expected.join(' '));
   });
 });
 

@@ -16,7 +16,7 @@ export function readSigningSecret(secret: string): KeyObject {
   return createSecretKey(Buffer.from(secret.slice(secretPrefix.length), 'base64'));
 }
 
-export interface SignedParts {
+export interface SignedFields {
   readonly id: string;
   /** Seconds since 1970. */
   readonly timestamp: number;
@@ -27,13 +27,13 @@ export interface SignedParts {
  * The value of `webhook-signature`: one `v1,<base64>` for each key, joined by blanks (HOOK-01). Each is the
  * HMAC-SHA-256 of `id.timestamp.body`.
  */
-export async function signNotification(keys: readonly KeyObject[], parts: SignedParts): Promise<string> {
+export async function signNotification(keys: readonly KeyObject[], fields: SignedFields): Promise<string> {
   const signatures: string[] = [];
-  for (const key of keys) signatures.push(`v1,${await signatureOf(key, parts)}`);
+  for (const key of keys) signatures.push(`v1,${await signatureOf(key, fields)}`);
   return signatures.join(' ');
 }
 
-async function signatureOf(key: KeyObject, { id, timestamp, body }: SignedParts): Promise<string> {
+async function signatureOf(key: KeyObject, { id, timestamp, body }: SignedFields): Promise<string> {
   const mac = createHmac('sha256', key).update(`${id}.${timestamp}.`);
   for (const slice of slicesOf(body)) {
     mac.update(slice);

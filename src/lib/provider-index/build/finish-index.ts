@@ -87,7 +87,7 @@ const helperColumns: readonly ColumnName[] = ['street', 'phone', 'zip', 'organiz
 function joinBytes(a: SharedIndexBytes, b: SharedIndexBytes): SharedIndexBytes {
   return {
     layout: { recordCount: a.layout.recordCount, arrays: [...a.layout.arrays, ...b.layout.arrays] },
-    parts: [...a.parts, ...b.parts],
+    buffers: [...a.buffers, ...b.buffers],
   };
 }
 

@@ -4,7 +4,7 @@ import { placeOfHash } from '../distinct/build-entities.ts';
 import { markView } from '../distinct/one-per-person.ts';
 import { filtersOfEntity, hashOfEntity } from '../distinct/entity-hash.ts';
 import { groupsEqualTo } from '../find-groups.ts';
-import { openPart, type IndexPart } from '../open-index.ts';
+import { openSubIndex, type SubIndex } from '../open-index.ts';
 import type { Selector } from '../selector.ts';
 import type { TextColumn } from '../text-column.ts';
 import type {
@@ -15,7 +15,7 @@ import type {
   SearchResult,
   SharedEntities,
 } from '../types.ts';
-import { mergePage, type ChangedParts } from './merge-page.ts';
+import { mergePage, type ChangedIndexes } from './merge-page.ts';
 
 /** Persons, organizations and places of an index and what has changed since. */
 export interface DistinctChanges {
@@ -24,34 +24,34 @@ export interface DistinctChanges {
 }
 
 /** Two sets of rows that share no person, organization or place, so that their results are only merged. */
-interface ApartParts {
-  readonly base: IndexPart;
+interface DisjointIndexes {
+  readonly base: SubIndex;
   readonly baseRows: Selector;
-  readonly others: IndexPart;
+  readonly others: SubIndex;
   readonly otherRows: readonly Selector[];
   /** From a row of `others` to its number in the changed index. */
   rowOf(other: number): number;
 }
 
-interface ChangedEntities extends ApartParts {
+interface ChangedEntities extends DisjointIndexes {
   readonly version: number;
   find(hash: EntityHash): number | undefined;
 }
 
 /** What is needed is worked out with the first query that needs it. */
-export function createDistinctChanges(parts: ChangedParts): DistinctChanges {
+export function createDistinctChanges(indexes: ChangedIndexes): DistinctChanges {
   let gone: ReadonlySet<number> | undefined;
-  let persons: ApartParts | undefined;
+  let persons: DisjointIndexes | undefined;
   const entitiesByKind = new Map<EntityKind, ChangedEntities>();
 
   function goneRows(): ReadonlySet<number> {
-    return (gone ??= findGoneRows(parts));
+    return (gone ??= findGoneRows(indexes));
   }
 
   function entitiesOf(kind: EntityKind, entities: SharedEntities): ChangedEntities {
     let found = entitiesByKind.get(kind);
     if (found?.version !== entities.version) {
-      found = changeEntities(kind, entities, parts, goneRows());
+      found = changeEntities(kind, entities, indexes, goneRows());
       entitiesByKind.set(kind, found);
     }
     return found;
@@ -60,7 +60,7 @@ export function createDistinctChanges(parts: ChangedParts): DistinctChanges {
   return {
     search(query, distinct) {
       if (distinct.kind !== 'person') return searchApart(query, entitiesOf(distinct.kind, distinct.entities));
-      persons ??= changePersons(parts, goneRows());
+      persons ??= changePersons(indexes, goneRows());
       return searchApart(query, persons);
     },
     findEntity: (kind, hash, entities) => entitiesOf(kind, entities).find(hash),
@@ -69,7 +69,7 @@ export function createDistinctChanges(parts: ChangedParts): DistinctChanges {
 
 function searchApart(
   query: ProviderQuery,
-  { base, baseRows, others, otherRows, rowOf }: ApartParts,
+  { base, baseRows, others, otherRows, rowOf }: DisjointIndexes,
 ): SearchResult {
   const { rowCount } = base.context;
   const counts = {
@@ -88,12 +88,15 @@ function searchApart(
 
 const nothing: Selector = { kind: 'rows', rows: new Uint32Array(0), count: 0 };
 
-function among(part: IndexPart, selectors: readonly Selector[]): IndexPart {
-  return { ...part, index: { ...part.index, search: (query) => part.searchAmong(query, selectors) } };
+function among(subIndex: SubIndex, selectors: readonly Selector[]): SubIndex {
+  return {
+    ...subIndex,
+    index: { ...subIndex.index, search: (query) => subIndex.searchAmong(query, selectors) },
+  };
 }
 
 /** The rows of the base whose records no longer hold. */
-function findGoneRows({ base, removed }: ChangedParts): ReadonlySet<number> {
+function findGoneRows({ base, removed }: ChangedIndexes): ReadonlySet<number> {
   const rows = new Set<number>();
   for (let row = 0; row < removed.index.recordCount; row++) {
     const { npi, id } = removed.index.record(row);
@@ -104,7 +107,7 @@ function findGoneRows({ base, removed }: ChangedParts): ReadonlySet<number> {
 }
 
 // Rows of one NPI lie by id.
-function findRow({ context }: IndexPart, npi: string, id: number): number | undefined {
+function findRow({ context }: SubIndex, npi: string, id: number): number | undefined {
   let [first, end] = rowsOfNpi(context.columns.get('npi') as TextColumn, npi);
   while (first < end) {
     const middle = (first + end) >>> 1;
@@ -122,14 +125,14 @@ function rowsOfNpi(column: TextColumn, npi: string): [first: number, end: number
 }
 
 /** Persons with a changed record are looked for in their own index. */
-function changePersons(parts: ChangedParts, gone: ReadonlySet<number>): ApartParts {
-  const { base, added, removed } = parts;
+function changePersons(indexes: ChangedIndexes, gone: ReadonlySet<number>): DisjointIndexes {
+  const { base, added, removed } = indexes;
   const { rowCount, columns } = base.context;
   const bits = allRows(rowCount);
   const builder = createIndexBuilder();
   const rowOfId = new Map<number, number>();
-  const keep = (part: IndexPart, row: number, number: number): void => {
-    const record = part.index.record(row);
+  const keep = (subIndex: SubIndex, row: number, number: number): void => {
+    const record = subIndex.index.record(row);
     builder.add(record);
     rowOfId.set(record.id, number);
   };
@@ -142,7 +145,7 @@ function changePersons(parts: ChangedParts, gone: ReadonlySet<number>): ApartPar
   }
   for (const row of gone) clearBit(bits, row);
   for (let row = 0; row < added.index.recordCount; row++) keep(added, row, row + rowCount);
-  const others = openPart(builder.finish());
+  const others = openSubIndex(builder.finish());
   const numbers = Uint32Array.from(others.context.ids, (id) => rowOfId.get(id) as number);
   return {
     base,
@@ -153,7 +156,7 @@ function changePersons(parts: ChangedParts, gone: ReadonlySet<number>): ApartPar
   };
 }
 
-function npisOf({ index }: IndexPart): string[] {
+function npisOf({ index }: SubIndex): string[] {
   return Array.from({ length: index.recordCount }, (_, row) => index.record(row).npi).filter(
     (npi) => npi !== '',
   );
@@ -169,7 +172,7 @@ function allRows(rowCount: number): Uint32Array {
 function changeEntities(
   kind: EntityKind,
   entities: SharedEntities,
-  { base, added }: ChangedParts,
+  { base, added }: ChangedIndexes,
   gone: ReadonlySet<number>,
 ): ChangedEntities {
   const { [kind]: arrays, seed, version } = entities;

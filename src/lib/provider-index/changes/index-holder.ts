@@ -1,4 +1,4 @@
-import { openPart, type IndexPart } from '../open-index.ts';
+import { openSubIndex, type SubIndex } from '../open-index.ts';
 import type { IndexChanges, ProviderIndex, SharedIndexBytes } from '../types.ts';
 import { openChangedIndex } from './open-changed-index.ts';
 
@@ -17,11 +17,11 @@ export interface IndexHolder {
 }
 
 export function createIndexHolder(): IndexHolder {
-  let base: IndexPart | undefined;
+  let base: SubIndex | undefined;
   let current: ProviderIndex | undefined;
   return {
     take({ bytes, changes }) {
-      if (bytes !== undefined) base = openPart(bytes);
+      if (bytes !== undefined) base = openSubIndex(bytes);
       if (base === undefined) return;
       current = changes === undefined ? base.index : openChangedIndex(base, changes);
     },

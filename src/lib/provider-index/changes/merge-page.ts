@@ -1,12 +1,12 @@
-import type { IndexPart } from '../open-index.ts';
+import type { SubIndex } from '../open-index.ts';
 import type { ProviderQuery, SearchResult } from '../types.ts';
 import { comparePlaces, type OrderedRows } from './row-order.ts';
 
 /** A large index, with the little that has changed since. */
-export interface ChangedParts {
-  readonly base: IndexPart;
-  readonly added: IndexPart;
-  readonly removed: IndexPart;
+export interface ChangedIndexes {
+  readonly base: SubIndex;
+  readonly added: SubIndex;
+  readonly removed: SubIndex;
   /** Ids of the removed records. */
   readonly removedIds: ReadonlySet<number>;
 }
@@ -28,7 +28,7 @@ interface Window {
  * asked for a window that is wider than the page. Mostly a little is enough; as much as the changes can have moved the
  * page always is.
  */
-export function mergePage(query: ProviderQuery, counts: ChangeCounts, parts: ChangedParts): SearchResult {
+export function mergePage(query: ProviderQuery, counts: ChangeCounts, indexes: ChangedIndexes): SearchResult {
   const from = query.offset;
   const to = from + query.limit;
   const narrow: Window = {
@@ -36,7 +36,7 @@ export function mergePage(query: ProviderQuery, counts: ChangeCounts, parts: Cha
     end: to + Math.min(counts.removed, marginFor(to)),
   };
   const wide: Window = { first: Math.max(0, from - counts.added), end: to + counts.removed };
-  const merged = mergeWindow(query, narrow, counts, parts) ?? mergeWindow(query, wide, counts, parts);
+  const merged = mergeWindow(query, narrow, counts, indexes) ?? mergeWindow(query, wide, counts, indexes);
   if (merged === undefined) throw new TypeError('The widest window of a page does not hold it.');
   return merged;
 }
@@ -56,9 +56,9 @@ function mergeWindow(
   query: ProviderQuery,
   { first, end }: Window,
   counts: ChangeCounts,
-  parts: ChangedParts,
+  indexes: ChangedIndexes,
 ): SearchResult | undefined {
-  const { base, added, removed } = parts;
+  const { base, added, removed } = indexes;
   const from = query.offset;
   const limit = query.limit === 0 ? 0 : end - first;
   const window = { context: base.context, result: base.index.search({ ...query, offset: first, limit }) };
@@ -67,7 +67,7 @@ function mergeWindow(
   const length = Math.max(0, Math.min(query.limit, totalCount - from));
   if (length === 0) return emptyPage(query, totalCount);
   if (first > 0 && window.result.rows.length === 0) return undefined;
-  const kept = keptPlaces(window.result, parts);
+  const kept = keptPlaces(window.result, indexes);
   // Staying and added rows before the window: its first row is at the place of both together.
   const lowRank = first - (first === 0 ? 0 : countBefore(window, query, removed, counts.removed));
   const lowAdded = first === 0 ? 0 : countBefore(window, query, added, counts.added);
@@ -80,7 +80,7 @@ function mergeWindow(
 }
 
 // Places in the window of the rows that still hold.
-function keptPlaces({ rows }: SearchResult, { base, removedIds }: ChangedParts): Uint32Array {
+function keptPlaces({ rows }: SearchResult, { base, removedIds }: ChangedIndexes): Uint32Array {
   const { ids } = base.context;
   const kept = new Uint32Array(rows.length);
   let count = 0;
@@ -91,9 +91,9 @@ function keptPlaces({ rows }: SearchResult, { base, removedIds }: ChangedParts):
 }
 
 // How many rows of a small index come before the window's first one. They are counted one by one: putting them in order costs more.
-function countBefore(window: OrderedRows, query: ProviderQuery, part: IndexPart, limit: number): number {
+function countBefore(window: OrderedRows, query: ProviderQuery, subIndex: SubIndex, limit: number): number {
   const inAnyOrder = { ...query, sort: anyOrder, offset: 0, limit };
-  const rows = { context: part.context, result: part.index.search(inAnyOrder) };
+  const rows = { context: subIndex.context, result: subIndex.index.search(inAnyOrder) };
   const compare = comparePlaces(query, rows, window);
   let count = 0;
   for (let place = 0; place < rows.result.rows.length; place++) if (compare(place, 0) < 0) count++;

@@ -17,7 +17,7 @@ import {
   type ProviderQuery,
   type SharedIndexBytes,
 } from '../index.ts';
-import { openPart } from '../open-index.ts';
+import { openSubIndex } from '../open-index.ts';
 
 type Random = () => number;
 
@@ -58,7 +58,7 @@ function change(
     now.set(id, record);
   }
   const options = { shortResult };
-  const base = openPart(build(records), options);
+  const base = openSubIndex(build(records), options);
   const merged = openChangedIndex(base, { added: build(added.values()), removed: build(removed.values()) });
   return { merged, rebuilt: openIndex(build(now.values()), options), records: [...now.values()] };
 }

@@ -1,22 +1,29 @@
-import { openPart, type IndexPart } from '../open-index.ts';
+import { openSubIndex, type SubIndex } from '../open-index.ts';
 import { readRecord } from '../read-record.ts';
-import type { AddressList, IndexChanges, PartSize, ProviderIndex, ProviderQuery } from '../types.ts';
+import type { AddressList, IndexChanges, ArraySize, ProviderIndex, ProviderQuery } from '../types.ts';
 import { createDistinctChanges } from './distinct-changes.ts';
-import { mergePage, type ChangedParts } from './merge-page.ts';
+import { mergePage, type ChangedIndexes } from './merge-page.ts';
 import { createMixedWriter } from './write-mixed-records.ts';
 
 /**
  * An index and what has changed since it was built, seen as one: counts, order and text are those of an index built
  * anew. A query that no change concerns costs two searches in the small indexes more.
  */
-export function openChangedIndex(base: IndexPart, changes: IndexChanges): ProviderIndex {
-  const added = openPart(changes.added);
-  const removed = openPart(changes.removed);
-  const parts: ChangedParts = { base, added, removed, removedIds: new Set(Array.from(removed.context.ids)) };
+export function openChangedIndex(base: SubIndex, changes: IndexChanges): ProviderIndex {
+  const added = openSubIndex(changes.added);
+  const removed = openSubIndex(changes.removed);
+  const indexes: ChangedIndexes = {
+    base,
+    added,
+    removed,
+    removedIds: new Set(Array.from(removed.context.ids)),
+  };
   const { rowCount } = base.context;
-  const countIn = (part: IndexPart, query: ProviderQuery): number =>
-    part.index.recordCount === 0 ? 0 : part.index.search({ ...query, offset: 0, limit: 0 }).totalCount;
-  const distinct = createDistinctChanges(parts);
+  const countIn = (subIndex: SubIndex, query: ProviderQuery): number =>
+    subIndex.index.recordCount === 0
+      ? 0
+      : subIndex.index.search({ ...query, offset: 0, limit: 0 }).totalCount;
+  const distinct = createDistinctChanges(indexes);
   return {
     recordCount: rowCount - removed.index.recordCount + added.index.recordCount,
     bytes: base.index.bytes,
@@ -25,21 +32,21 @@ export function openChangedIndex(base: IndexPart, changes: IndexChanges): Provid
       const counts = { added: countIn(added, query), removed: countIn(removed, query) };
       return counts.added === 0 && counts.removed === 0
         ? base.index.search(query)
-        : mergePage(query, counts, parts);
+        : mergePage(query, counts, indexes);
     },
-    findByNpi: (npi) => findByNpi(npi, parts),
-    findById: (id) => findById(id, parts),
+    findByNpi: (npi) => findByNpi(npi, indexes),
+    findById: (id) => findById(id, indexes),
     findEntity: (kind, hash, entities) => distinct.findEntity(kind, hash, entities),
     record: (row) =>
       row < rowCount ? readRecord(row, base.context) : readRecord(row - rowCount, added.context),
     writeRecords: createMixedWriter(base, added),
-    estimateCost: (query) => estimateCost(query, parts),
-    addresses: listChangedAddresses(parts),
+    estimateCost: (query) => estimateCost(query, indexes),
+    addresses: listChangedAddresses(indexes),
     memory: () => [...base.index.memory(), ...sizesOf(added), ...sizesOf(removed)],
   };
 }
 
-function findByNpi(npi: string, { base, added, removedIds }: ChangedParts): Uint32Array {
+function findByNpi(npi: string, { base, added, removedIds }: ChangedIndexes): Uint32Array {
   const { ids, rowCount } = base.context;
   const staying = base.index.findByNpi(npi).filter((row) => !removedIds.has(ids[row] as number));
   const newcomers = added.index.findByNpi(npi);
@@ -51,25 +58,25 @@ function findByNpi(npi: string, { base, added, removedIds }: ChangedParts): Uint
   );
 }
 
-function findById(id: number, { base, added, removedIds }: ChangedParts): number | undefined {
+function findById(id: number, { base, added, removedIds }: ChangedIndexes): number | undefined {
   const newcomer = added.index.findById(id);
   if (newcomer !== undefined) return newcomer + base.context.rowCount;
   return removedIds.has(id) ? undefined : base.index.findById(id);
 }
 
 // The page is written once, wherever its rows come from.
-function estimateCost(query: ProviderQuery, { base, added, removed }: ChangedParts): number {
+function estimateCost(query: ProviderQuery, { base, added, removed }: ChangedIndexes): number {
   const counting = { ...query, offset: 0, limit: 0 };
   return (
     base.index.estimateCost(query) + added.index.estimateCost(counting) + removed.index.estimateCost(counting)
   );
 }
 
-function sizesOf({ index }: IndexPart): PartSize[] {
+function sizesOf({ index }: SubIndex): ArraySize[] {
   return index.memory().map(({ part, bytes }) => ({ part: `changes.${part}`, bytes }));
 }
 
-function listChangedAddresses({ base, added, removedIds }: ChangedParts): AddressList {
+function listChangedAddresses({ base, added, removedIds }: ChangedIndexes): AddressList {
   const { ids, rowCount } = base.context;
   const [before, newcomers] = [base.index.addresses, added.index.addresses];
   return {

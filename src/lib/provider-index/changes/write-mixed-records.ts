@@ -1,4 +1,4 @@
-import type { IndexPart } from '../open-index.ts';
+import type { SubIndex } from '../open-index.ts';
 import type { ProviderIndex } from '../types.ts';
 
 const comma = Buffer.from(',');
@@ -7,7 +7,7 @@ const comma = Buffer.from(',');
  * Writes records whose rows come from two indexes, those of the second one numbered behind the first one's: each run of
  * rows by its own index, byte for byte what one index of both would write.
  */
-export function createMixedWriter(base: IndexPart, added: IndexPart): ProviderIndex['writeRecords'] {
+export function createMixedWriter(base: SubIndex, added: SubIndex): ProviderIndex['writeRecords'] {
   const { rowCount } = base.context;
   return ({ rows, distances }, format) => {
     const pieces = runsOf(rows, rowCount).map(({ start, end, isAdded }) => {

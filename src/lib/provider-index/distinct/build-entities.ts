@@ -53,7 +53,7 @@ function buildKind(
   rowCount: number,
   seed: EntitySeed,
 ): EntityArrays {
-  const parts = entityFields[kind].map((field) => columns.get(field) as HashedColumn);
+  const hashed = entityFields[kind].map((field) => columns.get(field) as HashedColumn);
   const required = requiredFields[kind].map((field) => (columns.get(field) as HashedColumn).column);
   const [low, high] = [new Uint32Array(rowCount), new Uint32Array(rowCount)];
   const hash: MutableHash = { low: 0, high: 0 };
@@ -62,9 +62,9 @@ function buildKind(
     if (!hasAny(required, row)) continue;
     hash.low = seed.low;
     hash.high = seed.high;
-    for (const part of parts) {
-      const group = part.column.codes[row] as number;
-      combine(part.low[group] as number, part.high[group] as number, hash);
+    for (const field of hashed) {
+      const group = field.column.codes[row] as number;
+      combine(field.low[group] as number, field.high[group] as number, hash);
     }
     low[row] = hash.low;
     high[row] = hash.high;

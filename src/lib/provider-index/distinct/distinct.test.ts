@@ -22,7 +22,7 @@ import {
   type SharedEntities,
   type SharedIndexBytes,
 } from '../index.ts';
-import { openPart } from '../open-index.ts';
+import { openSubIndex } from '../open-index.ts';
 
 const seed = { low: 11, high: 12 };
 
@@ -73,7 +73,7 @@ async function randomWorld(
     now.set(id, record);
   }
   const bytes = build(before);
-  const base = openPart(bytes, { shortResult });
+  const base = openSubIndex(bytes, { shortResult });
   const index =
     changes === 0
       ? base.index

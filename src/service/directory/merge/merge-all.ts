@@ -35,9 +35,12 @@ export async function mergeAll(request: MergeAllRequest): Promise<void> {
     (ranks, { source }, rank) => (isShown(source) ? ranks | (1 << rank) : ranks),
     0,
   );
-  const parts = Math.max(1, Math.ceil(pairs.countOverlaps() / (request.linesAtOnce ?? defaultLinesAtOnce)));
-  for (let part = 0; part < parts; part++) {
-    const merge = new PartialMerge(request, pairs, shownRanks, { part, parts });
+  const partitions = Math.max(
+    1,
+    Math.ceil(pairs.countOverlaps() / (request.linesAtOnce ?? defaultLinesAtOnce)),
+  );
+  for (let partition = 0; partition < partitions; partition++) {
+    const merge = new PartialMerge(request, pairs, shownRanks, { partition, partitions });
     for (let rank = sources.length - 1; rank >= 0; rank--) await merge.keepOverridden(rank);
     for (let rank = 0; rank < sources.length; rank++) await merge.passOn(rank);
     merge.forget();
@@ -83,7 +86,7 @@ class PartialMerge {
   readonly #request: MergeAllRequest;
   readonly #pairs: PairTable;
   readonly #shownRanks: number;
-  readonly #share: { readonly part: number; readonly parts: number };
+  readonly #share: { readonly partition: number; readonly partitions: number };
   readonly #kept = new LineStore();
   readonly #noted: number[] = [];
 
@@ -91,7 +94,7 @@ class PartialMerge {
     request: MergeAllRequest,
     pairs: PairTable,
     shownRanks: number,
-    share: { readonly part: number; readonly parts: number },
+    share: { readonly partition: number; readonly partitions: number },
   ) {
     this.#request = request;
     this.#pairs = pairs;
@@ -126,7 +129,7 @@ class PartialMerge {
   async passOn(rank: number): Promise<void> {
     const { db, sink } = this.#request;
     const isWanted = (slot: number): boolean =>
-      slot >= 0 ? this.#isFirst(slot, rank) : this.#share.part === 0 && this.#isShown(rank);
+      slot >= 0 ? this.#isFirst(slot, rank) : this.#share.partition === 0 && this.#isShown(rank);
     for await (const [block, wanted] of this.#blocksWith(rank, isWanted)) {
       const lines = await linesOf(db, block);
       for (const { entry, slot } of wanted) this.#passOnEntry(block, rank, entry, slot, lines[entry] ?? '');
@@ -177,12 +180,12 @@ class PartialMerge {
   ): AsyncGenerator<readonly [PairBlock, readonly { readonly entry: number; readonly slot: number }[]]> {
     const { db, sources, seed } = this.#request;
     if (!this.#isShown(rank)) return;
-    const { part, parts } = this.#share;
+    const { partition, partitions } = this.#share;
     for await (const block of readLivePairs(db, sources[rank]?.chain ?? [], seed)) {
       const wanted: { entry: number; slot: number }[] = [];
       forEachLive(block, (low, high, _, entry) => {
         const slot = this.#pairs.find(low, high);
-        if (slot >= 0 && high % parts !== part) return;
+        if (slot >= 0 && high % partitions !== partition) return;
         if (isWanted(slot)) wanted.push({ entry, slot });
       });
       if (wanted.length > 0) yield [block, wanted];

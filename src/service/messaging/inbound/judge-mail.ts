@@ -47,7 +47,7 @@ const undecidedCodes: ReadonlySet<string> = new Set(['DIRECT_SENDER_NEEDS_FETCH'
 type Store = (tx: Kysely<MessagingTables>) => Promise<void>;
 
 /** An opened message with what is needed of it again and again. */
-interface OpenedParts {
+interface OpenedContext {
   readonly mail: MailEnvelope;
   readonly opened: OpenedMail;
   readonly entity: MimeEntity;
@@ -79,7 +79,7 @@ async function decideOpened(
 
 function acceptMdnOrDsn(
   deps: MessagingDependencies,
-  { mail, opened, identity }: OpenedParts,
+  { mail, opened, identity }: OpenedContext,
   mdnOrDsn: MdnOrDsn,
 ): Store {
   const hash = hashForAll(identity, 'report', opened.recipients);
@@ -105,8 +105,8 @@ function acceptMdnOrDsn(
   };
 }
 
-async function acceptMessage(deps: MessagingDependencies, all: OpenedParts): Promise<Store> {
-  const { mail, opened, entity, identity, addressees } = all;
+async function acceptMessage(deps: MessagingDependencies, context: OpenedContext): Promise<Store> {
+  const { mail, opened, entity, identity, addressees } = context;
   const received: Received = await prepareReceived(deps, {
     mail,
     opened,
@@ -117,7 +117,7 @@ async function acceptMessage(deps: MessagingDependencies, all: OpenedParts): Pro
   });
   return async (tx) => {
     await storeReceived(tx, deps, received);
-    await reportFailureIn(tx, deps, all, addressees.unknown, unknownRecipient);
+    await reportFailureIn(tx, deps, context, addressees.unknown, unknownRecipient);
   };
 }
 
@@ -167,10 +167,15 @@ const outdated: Failure = {
 };
 
 /** Rejects mail of a trusted sender, who is told so. */
-function refusal(deps: MessagingDependencies, all: OpenedParts, reason: string, failure: Failure): Store {
-  const reject = rejection(deps, all.mail, reason, all);
+function refusal(
+  deps: MessagingDependencies,
+  context: OpenedContext,
+  reason: string,
+  failure: Failure,
+): Store {
+  const reject = rejection(deps, context.mail, reason, context);
   return async (tx) => {
-    await reportFailureIn(tx, deps, all, all.addressees.active, failure);
+    await reportFailureIn(tx, deps, context, context.addressees.active, failure);
     await reject(tx);
   };
 }
@@ -179,7 +184,7 @@ function refusal(deps: MessagingDependencies, all: OpenedParts, reason: string, 
 async function reportFailureIn(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,
-  { mail, entity, identity }: OpenedParts,
+  { mail, entity, identity }: OpenedContext,
   recipients: readonly DirectAddress[],
   failure: Failure,
 ): Promise<void> {
@@ -207,7 +212,7 @@ export function rejection(
   deps: MessagingDependencies,
   mail: MailEnvelope,
   reason: string,
-  opened?: Pick<OpenedParts, 'identity'>,
+  opened?: Pick<OpenedContext, 'identity'>,
 ): Store {
   const messageId = opened?.identity.wireId?.slice(0, 255) ?? '';
   return async (tx) => {

@@ -63,7 +63,7 @@ export async function findMessages(
 }
 
 /** Each part is served by one index. */
-function splitQuery(query: MessageQuery): readonly PartQuery[] {
+function splitQuery(query: MessageQuery): readonly PageQuery[] {
   const { address, state, reason } = query;
   if (address !== undefined) {
     const key = addressKey(address as DirectAddress);
@@ -125,13 +125,13 @@ interface Side {
   readonly key: string;
 }
 
-interface PartQuery extends MessageQuery {
+interface PageQuery extends MessageQuery {
   readonly side?: Side;
 }
 
 async function search(
   db: Kysely<MessagingTables>,
-  { clientId, state, reason, since, until, cursor, side: address }: PartQuery,
+  { clientId, state, reason, since, until, cursor, side: address }: PageQuery,
   ids: readonly string[] | undefined,
   size: number,
 ): Promise<FoundMessage[]> {

@@ -38,7 +38,7 @@ export interface DownloadFileOptions {
 }
 
 /** What a partial file is a part of. */
-interface PartState {
+interface PartialState {
   readonly url: string;
   readonly etag: string;
   readonly expectedBytes: number;
@@ -62,7 +62,7 @@ export async function downloadFile(options: DownloadFileOptions): Promise<void> 
     () => downloadRest(options, tell),
     () => told,
   );
-  await rename(partOf(file), file);
+  await rename(partialFileOf(file), file);
   await rm(stateOf(file), { force: true });
 }
 
@@ -91,25 +91,25 @@ export async function withPatience<R>(
   }
 }
 
-const partOf = (file: string): string => `${file}.part`;
+const partialFileOf = (file: string): string => `${file}.part`;
 const stateOf = (file: string): string => `${file}.state`;
 
 /** The files that a download may leave. */
-export const leftoversOf = (file: string): string[] => [file, partOf(file), stateOf(file)];
+export const leftoversOf = (file: string): string[] => [file, partialFileOf(file), stateOf(file)];
 
 async function downloadRest(options: DownloadFileOptions, tell: (bytesThere: number) => void): Promise<void> {
   const { download, url, expectedBytes } = options;
-  const part = await readPart(options);
-  tell(part.bytes);
-  if (part.bytes === expectedBytes) return;
+  const partial = await readPartial(options);
+  tell(partial.bytes);
+  if (partial.bytes === expectedBytes) return;
   const headers: Record<string, string> =
-    part.bytes === 0 ? {} : { range: `bytes=${part.bytes}-`, 'if-range': part.etag };
+    partial.bytes === 0 ? {} : { range: `bytes=${partial.bytes}-`, 'if-range': partial.etag };
   const slow = new AbortController();
   const response = await download(url, { headers, signal: slow.signal });
-  const start = await acceptStart(options, part, response);
+  const start = await acceptStart(options, partial, response);
   tell(start);
   const etag = strongEtag(response);
-  const handle = await open(partOf(options.file), start === 0 ? 'w' : 'r+', 0o600);
+  const handle = await open(partialFileOf(options.file), start === 0 ? 'w' : 'r+', 0o600);
   let position = start;
   const { minBytesPerSecond, rateWindowMs } = options.patience;
   const watch = createRateWatch({ minBytesPerSecond, windowMs: rateWindowMs });
@@ -118,7 +118,7 @@ async function downloadRest(options: DownloadFileOptions, tell: (bytesThere: num
     () => slow.abort(),
   );
   try {
-    const state: PartState = { url, etag, expectedBytes };
+    const state: PartialState = { url, etag, expectedBytes };
     if (start === 0) await writeFile(stateOf(options.file), JSON.stringify(state), { mode: 0o600 });
     for await (const piece of response.body) {
       if (position + piece.length > expectedBytes) throw otherSize(options, `more than ${expectedBytes}`);
@@ -134,32 +134,32 @@ async function downloadRest(options: DownloadFileOptions, tell: (bytesThere: num
     throw new DirectoryError('DIRECTORY_DOWNLOAD_FAILED', `${nameOf(url)} broke off after ${position} bytes`);
 }
 
-interface Part {
+interface PartialFile {
   readonly bytes: number;
   readonly etag: string;
 }
 
-const noPart: Part = { bytes: 0, etag: '' };
+const noPartial: PartialFile = { bytes: 0, etag: '' };
 
 /** What is there already, if it is known which version of the file it belongs to. */
-async function readPart({ file, url, expectedBytes }: DownloadFileOptions): Promise<Part> {
-  const bytes = await sizeOf(partOf(file));
-  if (bytes === undefined || bytes > expectedBytes) return noPart;
+async function readPartial({ file, url, expectedBytes }: DownloadFileOptions): Promise<PartialFile> {
+  const bytes = await sizeOf(partialFileOf(file));
+  if (bytes === undefined || bytes > expectedBytes) return noPartial;
   try {
-    const state = JSON.parse(await readFile(stateOf(file), 'utf8')) as Partial<PartState>;
+    const state = JSON.parse(await readFile(stateOf(file), 'utf8')) as Partial<PartialState>;
     const isSame = state.url === url && state.expectedBytes === expectedBytes;
     return isSame && typeof state.etag === 'string' && state.etag !== ''
       ? { bytes, etag: state.etag }
-      : noPart;
+      : noPartial;
   } catch {
-    return noPart;
+    return noPartial;
   }
 }
 
 /** Where the body of the answer begins. An answer that does not continue the part is never spliced to it. */
 async function acceptStart(
   options: DownloadFileOptions,
-  part: Part,
+  partial: PartialFile,
   response: DownloadResponse,
 ): Promise<number> {
   const { url, expectedBytes, file } = options;
@@ -170,10 +170,10 @@ async function acceptStart(
     response.cancel();
     throw otherSize(options, String(length));
   }
-  if (status === 206 && part.bytes > 0) {
-    const isSame = headers['etag'] === undefined || headers['etag'] === part.etag;
-    const range = `bytes ${part.bytes}-${expectedBytes - 1}/${expectedBytes}`;
-    if (isSame && headers['content-range'] === range) return part.bytes;
+  if (status === 206 && partial.bytes > 0) {
+    const isSame = headers['etag'] === undefined || headers['etag'] === partial.etag;
+    const range = `bytes ${partial.bytes}-${expectedBytes - 1}/${expectedBytes}`;
+    if (isSame && headers['content-range'] === range) return partial.bytes;
   }
   response.cancel();
   // Without its state the part is not gone on with.

@@ -60,9 +60,9 @@ export function createRecordMaker(staging: Staging, taxonomy: TaxonomyNames): Re
   function locationAt(numberPlusOne: number): Location | undefined {
     const place = numberPlusOne === 0 ? 0 : staging.locations.text.get(numberPlusOne - 1);
     if (place === 0) return undefined;
-    const parts = texts.read(place).split('\t');
-    const [latitude = '', longitude = '', phone = '', manager = '0'] = parts.slice(4);
-    return { place: readPlace(parts), latitude, longitude, phone, manager: Number(manager) };
+    const columns = texts.read(place).split('\t');
+    const [latitude = '', longitude = '', phone = '', manager = '0'] = columns.slice(4);
+    return { place: readPlace(columns), latitude, longitude, phone, manager: Number(manager) };
   }
 
   function make(address: number, link: number | undefined, person: Person | undefined): MadeRow {

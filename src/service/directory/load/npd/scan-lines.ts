@@ -48,7 +48,7 @@ export async function* scanLines(
 
 /** What is there of a line that goes on in the next piece. */
 function createSeam(maxBytes: number, lineNumber: () => number) {
-  let parts: Buffer[] = [];
+  let chunks: Buffer[] = [];
   let length = 0;
   return {
     get length() {
@@ -61,11 +61,11 @@ function createSeam(maxBytes: number, lineNumber: () => number) {
           'DIRECTORY_FILE_BROKEN',
           `Line ${lineNumber()} is longer than ${maxBytes} bytes`,
         );
-      parts.push(part);
+      chunks.push(part);
     },
     take(): Buffer {
-      const whole = Buffer.concat(parts, length);
-      parts = [];
+      const whole = Buffer.concat(chunks, length);
+      chunks = [];
       length = 0;
       return whole;
     },
