@@ -1,4 +1,13 @@
-import { Type, type Static, type TArray, type TObject, type TSchema, type TUnion, type TNull } from 'typebox';
+import {
+  Type,
+  type Static,
+  type TArray,
+  type TEnum,
+  type TObject,
+  type TSchema,
+  type TUnion,
+  type TNull,
+} from 'typebox';
 
 /** ISO 8601 in UTC; pages show it in the reader's zone. */
 export const time = Type.String({ format: 'date-time', description: 'ISO 8601, UTC.' });
@@ -7,8 +16,8 @@ export const nullable = <Schema extends TSchema>(schema: Schema): TUnion<[Schema
   Type.Union([schema, Type.Null()]);
 
 /** One of some words. */
-export const oneOf = <const Words extends readonly string[]>(words: Words, description?: string) =>
-  Type.Enum([...words] as unknown as [...Words], description === undefined ? {} : { description });
+export const oneOf = <Words extends string[]>(words: readonly [...Words]): TEnum<Words> =>
+  Type.Enum<Words>(words);
 
 /** A page of a list: `next` goes back as `cursor`, and is null on the last page. A page may be short and still have a next one. */
 export const pageOf = <Item extends TSchema>(
