@@ -3,7 +3,7 @@
  * both HISPs keep their state there, the sender is two nodes over one database, and the database server is restarted as well.
  *
  * Usage: `npm run prove:kills -- [--kills 200] [--engine sqlite|postgres] [--at-once 4] [--seed N]`. Exits 1 if anything was lost, doubled
- * or untold. 200 kills take about ten minutes.
+ * or unreported. 200 kills take about ten minutes.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';

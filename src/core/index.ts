@@ -35,7 +35,12 @@ export { createByteCollector, type ByteCollector } from './byte-collector.ts';
 export { createRateWatch, type RateWatch, type RateWatchOptions } from './rate-watch.ts';
 export { concatBytes, decodeBase64Strict, equalBytes, equalSecrets, toHex, viewAsBuffer } from './bytes.ts';
 export { createHmacSha256 } from './hmac.ts';
-export { createTokenBuckets, type BucketOptions, type Taken, type TokenBuckets } from './token-buckets.ts';
+export {
+  createTokenBuckets,
+  type BucketOptions,
+  type RateLimitResult,
+  type TokenBuckets,
+} from './token-buckets.ts';
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
 export { foldText, hasLineBreaker } from './text.ts';
 export { findJsonProblem } from './json-problems.ts';

@@ -41,8 +41,8 @@ test('no more is ever given than burst plus what refilled', () => {
         for (const { waitMs, cost } of steps) {
           clock.advance(waitMs);
           if (buckets.take('a', cost).allowed) given += cost;
-          const passedSeconds = (clock.now().getTime() - start.getTime()) / 1000;
-          assert.ok(given <= 5 + passedSeconds * 2 + 1e-6);
+          const elapsedSeconds = (clock.now().getTime() - start.getTime()) / 1000;
+          assert.ok(given <= 5 + elapsedSeconds * 2 + 1e-6);
         }
       },
     ),

@@ -12,7 +12,7 @@ export interface BucketOptions {
   readonly maxBuckets?: number;
 }
 
-export interface Taken {
+export interface RateLimitResult {
   readonly allowed: boolean;
   /** Whole tokens left. */
   readonly remaining: number;
@@ -28,7 +28,7 @@ export interface TokenBuckets {
     key: string,
     cost?: number,
     limits?: { readonly ratePerSecond: number; readonly burst: number },
-  ): Taken;
+  ): RateLimitResult;
 }
 
 interface Bucket {
@@ -55,12 +55,16 @@ export function createTokenBuckets(options: BucketOptions): TokenBuckets {
 
 function refill(bucket: Bucket, limits: { ratePerSecond: number; burst: number }, nowMs: number): void {
   // A clock that was set back must not drain the bucket.
-  const passedSeconds = Math.max(0, nowMs - bucket.atMs) / 1000;
-  bucket.tokens = Math.min(limits.burst, bucket.tokens + passedSeconds * limits.ratePerSecond);
+  const elapsedSeconds = Math.max(0, nowMs - bucket.atMs) / 1000;
+  bucket.tokens = Math.min(limits.burst, bucket.tokens + elapsedSeconds * limits.ratePerSecond);
   bucket.atMs = nowMs;
 }
 
-function takeFrom(bucket: Bucket, cost: number, limits: { ratePerSecond: number; burst: number }): Taken {
+function takeFrom(
+  bucket: Bucket,
+  cost: number,
+  limits: { ratePerSecond: number; burst: number },
+): RateLimitResult {
   const allowed = bucket.tokens >= cost;
   if (allowed) bucket.tokens -= cost;
   const missing = allowed ? 0 : cost - bucket.tokens;

@@ -129,7 +129,7 @@ async function gauge(name: string, { url } = server): Promise<number> {
 const connections = (): Promise<number> =>
   new Promise((resolve) => server.app.server.getConnections((_error, count) => resolve(count)));
 
-const allGivenBack = (): Promise<void> =>
+const allReleased = (): Promise<void> =>
   waitUntil(
     async () =>
       (await gauge('openhisp_http_body_bytes')) === 0 &&
@@ -144,12 +144,12 @@ describe('bodies', () => {
     held.request.write('"half of it');
     await refused(offer(1.2 * megabyte, { token: second }), 503, 'http_overloaded');
     held.request.destroy();
-    await allGivenBack();
+    await allReleased();
     const again = offer(1.2 * megabyte, { token: second });
     await whenAskedFor(again);
     again.request.end(jsonOf(1.2 * megabyte));
     assert.equal((await again.answer).status, 200);
-    await allGivenBack();
+    await allReleased();
   });
 
   test('one that its client has no room for is 429 before it is read; another client is served', async () => {
@@ -162,12 +162,12 @@ describe('bodies', () => {
     assert.equal((await other.answer).status, 200);
     held.request.end(jsonOf(1.5 * megabyte));
     assert.equal((await held.answer).status, 200);
-    await allGivenBack();
+    await allReleased();
   });
 
   test('one over the limit of its route is 413 before it is read', async () => {
     await refused(offer(2 * megabyte + 1), 413, 'too_large');
-    await allGivenBack();
+    await allReleased();
   });
 
   test('without a token, or for an address that does not exist, nothing is read', async () => {
@@ -176,7 +176,7 @@ describe('bodies', () => {
     const nowhere = offer(megabyte, { path: '/nowhere' });
     assert.deepEqual([(await nowhere.answer).status, nowhere.isAskedFor()], [404, false]);
     for (const upload of [anonymous, nowhere]) upload.request.destroy();
-    await allGivenBack();
+    await allReleased();
   });
 
   test('one of unknown length takes room as it comes, and is refused when there is none left', async () => {
@@ -193,7 +193,7 @@ describe('bodies', () => {
     assert.deepEqual([answer.status, answer.reason], [429, 'http_client_busy']);
     large.request.destroy();
     held.request.destroy();
-    await allGivenBack();
+    await allReleased();
   });
 
   test('a client that does not wait to be asked sees the refusal too', async () => {
@@ -207,7 +207,7 @@ describe('bodies', () => {
     assert.equal(response.status, 503);
     await response.text();
     held.request.destroy();
-    await allGivenBack();
+    await allReleased();
   });
 
   test('room is given back only when the handler has ended, also if the client has gone', async () => {
@@ -225,7 +225,7 @@ describe('bodies', () => {
     assert.equal(await gauge('openhisp_http_body_bytes'), megabyte);
     gate = undefined;
     open.resolve();
-    await allGivenBack();
+    await allReleased();
   });
 });
 
@@ -269,7 +269,7 @@ describe('requests', () => {
       statuses.slice(0, 10),
       Array.from({ length: 10 }, () => 200),
     );
-    await allGivenBack();
+    await allReleased();
   });
 
   test('callers without a token, however many, leave half of the room to those with one', async () => {
@@ -285,7 +285,7 @@ describe('requests', () => {
     assert.equal(forged.status, 401);
     for (const end of ends.splice(0)) end();
     await Promise.all(running);
-    await allGivenBack();
+    await allReleased();
   });
 
   const ends: (() => void)[] = [];

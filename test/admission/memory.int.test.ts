@@ -78,11 +78,11 @@ describe('memory', needsProc, () => {
       timeoutMs: 30_000,
     });
     // Garbage is collected when there is work.
-    const isGivenBack = async (): Promise<boolean> => {
+    const isReleased = async (): Promise<boolean> => {
       await (await fetch(`${child.baseUrl}/openapi.json`)).text();
       return child.residentBytes() < before + 250 * megabyte;
     };
-    await waitUntil(isGivenBack, {
+    await waitUntil(isReleased, {
       timeoutMs: 50_000,
       what: 'the memory to be given back',
     }).catch((error: unknown) => {

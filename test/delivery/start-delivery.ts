@@ -30,7 +30,7 @@ import { openTestStorage } from '../support/storage.ts';
 
 export const from = parseDirectAddress('sender@direct.own.example');
 
-export interface TakenMail {
+export interface ReceivedMail {
   readonly mailFrom: string;
   readonly recipients: readonly string[];
   readonly text: string;
@@ -47,7 +47,7 @@ export interface DeliveryWorld {
   readonly db: Kysely<DeliveryTables>;
   readonly clock: ManualClock;
   /** What the peers took, in order. */
-  readonly mail: TakenMail[];
+  readonly mail: ReceivedMail[];
   /** Connections by the peer's address. */
   readonly connections: Map<string, number>;
   readonly sealed: { recipients: readonly string[] }[];
@@ -88,7 +88,7 @@ export async function startDeliveryWorld({ isSteady = false } = {}): Promise<Del
     zones: () => [...zones].map(([domain, records]) => createStaticZone(domain, records)),
   });
   const closables: Closable[] = [];
-  const mail: TakenMail[] = [];
+  const mail: ReceivedMail[] = [];
   const connections = new Map<string, number>();
   const sealed: { recipients: readonly string[] }[] = [];
   const logLines: string[] = [];

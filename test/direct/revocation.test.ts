@@ -123,7 +123,7 @@ describe('CRLs', () => {
     assert.equal(asked.length, 1);
   });
 
-  const unbelievable: readonly { title: string; code: string; make: () => ServedFile }[] = [
+  const invalidLists: readonly { title: string; code: string; make: () => ServedFile }[] = [
     {
       title: 'out of date',
       code: 'PKI_CRL_STALE',
@@ -207,7 +207,7 @@ describe('CRLs', () => {
     { title: 'not to be had in time', code: 'PKI_CRL_UNAVAILABLE', make: () => 'timeout' },
     { title: 'at a private address', code: 'PKI_CRL_UNAVAILABLE', make: () => 'forbidden' },
   ];
-  for (const { title, code, make } of unbelievable) {
+  for (const { title, code, make } of invalidLists) {
     test(`TRUST-07 a CRL ${title} is not valid (${code}): hard-fail refuses, soft-fail warns`, async () => {
       const files = { [url]: make() };
       const error = await refusedWith('PKI_REVOCATION_UNKNOWN', () =>

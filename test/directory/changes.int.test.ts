@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStream, rollBack } from '../../src/service/directory/index.ts';
-import { forgetRemovals } from '../../src/service/directory/store/clear-loads.ts';
+import { deleteRemovals } from '../../src/service/directory/store/clear-loads.ts';
 import { loadState, updateState } from '../../src/service/directory/store/state.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { snapshotsOf, startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
@@ -354,7 +354,7 @@ describe('hosted addresses that were taken out', () => {
       await own.load(toCsv(people));
       const [first = ''] = await snapshotsOf(own);
       for (const name of ['a', 'b', 'c']) await own.directory.unprovision(`${name}@hosted.example`);
-      await forgetRemovals(own.storage, 1);
+      await deleteRemovals(own.storage, 1);
       const tables = own.storage.tables<DirectoryTables>();
       const left = await tables.selectFrom('directory_provisioned').select('address_key').execute();
       assert.deepEqual(left, [{ address_key: 'c@hosted.example' }]);

@@ -40,18 +40,18 @@ async function compare(
     const { status, body, text } = await target.search(query);
     assert.equal(status, 200, text);
     found += expected.totalCount > 0 ? 1 : 0;
-    const told = `query ${JSON.stringify(query)}`;
-    assert.equal(body.totalCount, String(expected.totalCount), told);
+    const label = `query ${JSON.stringify(query)}`;
+    assert.equal(body.totalCount, String(expected.totalCount), label);
     assert.deepEqual(
       body.providers?.map((record) => record['id']),
       expected.ids,
-      told,
+      label,
     );
     if (expected.distances !== undefined) {
       assert.deepEqual(
         body.providers?.map((record) => record['distance']),
         expected.distances.map(roundUpMiles),
-        told,
+        label,
       );
     }
   }

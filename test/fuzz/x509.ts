@@ -43,17 +43,17 @@ const at = new Date('2026-06-15T00:00:00Z');
 /** As every reader of outside bytes would take it; what was changed must never be proved. */
 async function run(bytes: Buffer): Promise<string> {
   const outcomes = [
-    await outcomeOf(async () => prove(readCertificate(bytes))),
+    await outcomeOf(async () => validate(readCertificate(bytes))),
     await outcomeOf(async () => {
-      for (const certificate of readCertificates(bytes).slice(0, 4)) await prove(certificate);
+      for (const certificate of readCertificates(bytes).slice(0, 4)) await validate(certificate);
     }),
-    await outcomeOf(() => believeList(bytes)),
+    await outcomeOf(() => verifyList(bytes)),
     await outcomeOf(() => void readTrustBundle(bytes)),
   ];
   return outcomes.find((outcome) => outcome !== 'PKI_CERTIFICATE_MALFORMED') ?? 'PKI_CERTIFICATE_MALFORMED';
 }
 
-async function prove(certificate: Certificate): Promise<void> {
+async function validate(certificate: Certificate): Promise<void> {
   await validatePath(certificate, 'signing', {
     at,
     anchors: [anchor],
@@ -63,7 +63,7 @@ async function prove(certificate: Certificate): Promise<void> {
     throw new Error('a changed certificate was proved');
 }
 
-function believeList(bytes: Buffer): void {
+function verifyList(bytes: Buffer): void {
   const crl = readCrl(bytes);
   crl.find(Buffer.of(1));
   verifyCrl(crl, { issuer: anchor, candidates: [intermediate], at, graceMs: 0 });

@@ -390,7 +390,7 @@ test('the rate of sends and of searches is divided by the running nodes', () => 
   const limitSends = createSendLimit({ ratePerSecond: 4, burst: 8 }, clock, () => nodes);
   const limitOf = (client: string): number => {
     let limit = 0;
-    limitSends({ clientId: client, limits: {} }, (taken) => (limit = taken.limit));
+    limitSends({ clientId: client, limits: {} }, (rateLimit) => (limit = rateLimit.limit));
     return limit;
   };
   assert.equal(limitOf('a'), 8);

@@ -27,22 +27,22 @@ export interface Account {
   /** Messages that the receiver has more than once. */
   readonly doubled: readonly string[];
   /** Messages whose final notification never came. */
-  readonly untold: readonly string[];
+  readonly unreported: readonly string[];
   /** Messages told of with two different final states. */
   readonly contradicted: readonly string[];
   /** Events told of under two different ids. */
-  readonly retold: readonly string[];
+  readonly reportedAgain: readonly string[];
   readonly auditEvents: number;
 }
 
 /** What must be empty in an account. */
-export const faultsOf = ({ others, lost, doubled, untold, contradicted, retold }: Account) => ({
+export const faultsOf = ({ others, lost, doubled, unreported, contradicted, reportedAgain }: Account) => ({
   others,
   lost,
   doubled,
-  untold,
+  unreported,
   contradicted,
-  retold,
+  reportedAgain,
 });
 
 export interface Traffic {
@@ -75,7 +75,7 @@ export function startTraffic(world: ProcessWorld, options: TrafficOptions): Traf
     if (finalEvent.test(eventType))
       states.set(messageId, (states.get(messageId) ?? new Set()).add(eventType));
   });
-  const { clientOf, forget } = createClients();
+  const { clientOf, forgetHisp } = createClients();
   const sent: readonly Sent[] = [sender, receiver].map((from) => ({ from, ids: [], refused: 0 }));
   let isSending = true;
   let repeated = 0;
@@ -99,7 +99,7 @@ export function startTraffic(world: ProcessWorld, options: TrafficOptions): Traf
         return;
       } catch (error) {
         // The clock of the service may have passed the end of the token.
-        if ((error as { status?: number }).status === 401) forget(entrance);
+        if ((error as { status?: number }).status === 401) forgetHisp(entrance);
         if (isFirst) repeated++;
         direction.refused++;
         await sleep(100);
@@ -127,7 +127,7 @@ export function startTraffic(world: ProcessWorld, options: TrafficOptions): Traf
       const answer = await clientOf(from).post('/messaging/dirmsg/status', { messageIds });
       return (answer as { result: readonly { messageId: string; messageStatus: string }[] }).result;
     } catch {
-      forget(from);
+      forgetHisp(from);
       return [];
     }
   }
@@ -178,9 +178,9 @@ export function startTraffic(world: ProcessWorld, options: TrafficOptions): Traf
         others: said.filter(([, state]) => state !== 'processed').map(([id, state]) => `${id} ${state}`),
         lost: wireIds.filter((id) => !counts.has(id)),
         doubled: [...counts].filter(([, count]) => count > 1).map(([id]) => id),
-        untold: all.filter((id) => !states.has(id)),
+        unreported: all.filter((id) => !states.has(id)),
         contradicted: [...states].filter(([, types]) => types.size > 1).map(([id]) => id),
-        retold: [...eventIds].filter(([, ids]) => ids.size > 1).map(([key]) => key),
+        reportedAgain: [...eventIds].filter(([, ids]) => ids.size > 1).map(([key]) => key),
         auditEvents,
       };
     },
@@ -190,7 +190,7 @@ export function startTraffic(world: ProcessWorld, options: TrafficOptions): Traf
 /** One token per run of a HISP: tokens are limited, and a restart moves the API to another port. */
 function createClients(): {
   clientOf(hisp: HispProcess): EdgeClient;
-  forget(hisp: HispProcess): void;
+  forgetHisp(hisp: HispProcess): void;
 } {
   const known = new Map<HispProcess, { ready: HispProcess['ready']; client: EdgeClient }>();
   return {
@@ -202,6 +202,6 @@ function createClients(): {
       known.set(hisp, { ready, client });
       return client;
     },
-    forget: (hisp) => void known.delete(hisp),
+    forgetHisp: (hisp) => void known.delete(hisp),
   };
 }

@@ -15,7 +15,7 @@ export function assertValidResource(resource: unknown): void {
   try {
     validateResource(resource as never);
   } catch (error) {
-    const told = error instanceof Error ? error.message : String(error);
-    assert.fail(`${told}\n${JSON.stringify(resource, undefined, 1)}`);
+    const label = error instanceof Error ? error.message : String(error);
+    assert.fail(`${label}\n${JSON.stringify(resource, undefined, 1)}`);
   }
 }

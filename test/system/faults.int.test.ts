@@ -53,7 +53,7 @@ async function problemsOf(hisp: HispProcess): Promise<readonly string[]> {
 const until = (what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> =>
   waitUntil(isTrue, { what, timeoutMs: limitMs });
 /** The directory is empty, which is not what these tests are about. */
-const isTold = (hisp: HispProcess) => async () => (await problemsOf(hisp)).includes('storage');
+const isReported = (hisp: HispProcess) => async () => (await problemsOf(hisp)).includes('storage');
 const isWell = (hisp: HispProcess) => async () => !(await problemsOf(hisp)).includes('storage');
 
 async function acceptMore(traffic: Traffic, count: number): Promise<void> {
@@ -69,9 +69,9 @@ async function requireAll(traffic: Traffic): Promise<void> {
       others: [],
       lost: [],
       doubled: [],
-      untold: [],
+      unreported: [],
       contradicted: [],
-      retold: [],
+      reportedAgain: [],
       processed: account.accepted,
     },
   );
@@ -88,13 +88,13 @@ for (const state of ['full', 'read-only'] as const)
       const { pid } = world.sender.process;
       // Also where nobody sends anything.
       faults.setDisk(state);
-      await until('health to tell', isTold(world.sender));
+      await until('health to tell', isReported(world.sender));
       faults.setDisk('well');
       await until('health', isWell(world.sender));
       const traffic = startTraffic(world, { atOnce: 4, pauseMs: 300 });
       await acceptMore(traffic, 10);
       faults.setDisk(state);
-      await until('health to tell', isTold(world.sender));
+      await until('health to tell', isReported(world.sender));
       await until('sends to be refused', () => traffic.refusedInARow(world.sender) > 5);
       faults.setDisk('well');
       await until('health', isWell(world.sender));
@@ -134,7 +134,7 @@ test('a database that is away for a minute', needsBothEngines(), async (t) => {
   await acceptMore(traffic, 10);
   const { pid } = world.sender.process;
   const back = postgres.restart('fast', 60_000);
-  await until('health to tell', isTold(world.sender));
+  await until('health to tell', isReported(world.sender));
   await until('sends to be refused', () => traffic.refusedInARow(world.sender) > 5);
   await back;
   await until('health', isWell(world.sender));

@@ -12,9 +12,9 @@ const none = {
   others: [],
   lost: [],
   doubled: [],
-  untold: [],
+  unreported: [],
   contradicted: [],
-  retold: [],
+  reportedAgain: [],
 };
 
 async function requireNothingLost(onPostgres: boolean, kills: number): Promise<void> {

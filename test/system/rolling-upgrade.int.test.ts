@@ -74,9 +74,9 @@ test(
         others: [],
         lost: [],
         doubled: [],
-        untold: [],
+        unreported: [],
         contradicted: [],
-        retold: [],
+        reportedAgain: [],
         processed: account.accepted,
       },
     );

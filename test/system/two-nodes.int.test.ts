@@ -19,7 +19,7 @@ interface Nodes {
   readonly first: HispProcess;
   readonly second: HispProcess;
   /** Ids of the notifications of each message, by the type of event. */
-  readonly told: ReadonlyMap<string, readonly string[]>;
+  readonly reported: ReadonlyMap<string, readonly string[]>;
 }
 
 async function startNodes(t: TestContext): Promise<Nodes> {
@@ -40,12 +40,12 @@ async function startNodes(t: TestContext): Promise<Nodes> {
     await world.close();
     await rm(folder, { recursive: true, force: true });
   });
-  const told = new Map<string, string[]>();
+  const reported = new Map<string, string[]>();
   world.onNotification(({ eventType, eventId, messageId }) => {
     const key = `${messageId} ${eventType}`;
-    told.set(key, [...(told.get(key) ?? []), eventId]);
+    reported.set(key, [...(reported.get(key) ?? []), eventId]);
   });
-  return { world, first: world.sender, second: await world.addSender(), told };
+  return { world, first: world.sender, second: await world.addSender(), reported };
 }
 
 async function send({ world }: Nodes, node: HispProcess, count: number): Promise<string[]> {
@@ -65,7 +65,7 @@ async function send({ world }: Nodes, node: HispProcess, count: number): Promise
 }
 
 /** Waits until each message is processed, as `node` says, and told of. */
-async function settle({ told }: Nodes, node: HispProcess, ids: readonly string[]): Promise<void> {
+async function settle({ reported }: Nodes, node: HispProcess, ids: readonly string[]): Promise<void> {
   const client = createEdgeClient(node.ready, 'messaging.api');
   const giveUpAt = performance.now() + drainMs;
   let open = ids;
@@ -73,12 +73,12 @@ async function settle({ told }: Nodes, node: HispProcess, ids: readonly string[]
     const { result } = (await client.post('/messaging/dirmsg/status', { messageIds: open })) as {
       result: readonly { messageId: string; messageStatus: string }[];
     };
-    const untold = [...told.keys()]
+    const unreported = [...reported.keys()]
       .filter((key) => key.endsWith('processed'))
       .map((key) => key.split(' ')[0]);
     open = ids.filter(
       (id) =>
-        !untold.includes(id) ||
+        !unreported.includes(id) ||
         (open.includes(id) && result.find((one) => one.messageId === id)?.messageStatus !== 'processed'),
     );
     if (open.length === 0) return;
@@ -87,12 +87,12 @@ async function settle({ told }: Nodes, node: HispProcess, ids: readonly string[]
   }
 }
 
-async function requireOnce({ world, told }: Nodes, ids: readonly string[]): Promise<void> {
+async function requireOnce({ world, reported }: Nodes, ids: readonly string[]): Promise<void> {
   const { received } = await world.receiver.inspect();
   const expected = ids.map((id) => `<${id.slice(9)}@${world.sender.party.domain}>`);
   assert.deepEqual([...received].sort(), expected.sort());
   // A notification that was under way when its node ended may come again, under the same id.
-  for (const [key, eventIds] of told) assert.equal(new Set(eventIds).size, 1, key);
+  for (const [key, eventIds] of reported) assert.equal(new Set(eventIds).size, 1, key);
 }
 
 test(
@@ -104,7 +104,7 @@ test(
     await settle(nodes, nodes.first, ids);
     await settle(nodes, nodes.second, ids);
     await requireOnce(nodes, ids);
-    for (const [key, eventIds] of nodes.told) assert.equal(eventIds.length, 1, key);
+    for (const [key, eventIds] of nodes.reported) assert.equal(eventIds.length, 1, key);
     assert.deepEqual((await nodes.second.inspect()).waiting, (await nodes.first.inspect()).waiting);
   },
 );

@@ -130,8 +130,8 @@ describe('a polite verification', needsPrograms('named'), () => {
         const states = await readStates(storage);
         assert.match(states['u7@dead.example'] ?? '', /^unreachable/);
         assert.match(states['u7@slow.example'] ?? '', /^trusted/);
-        const ofDead = world.proxy.seen.filter(({ name }) => name.endsWith('dead.example'));
-        assert.ok(ofDead.length <= 6, `${ofDead.length} questions about sixty addresses`);
+        const toUnreachable = world.proxy.seen.filter(({ name }) => name.endsWith('dead.example'));
+        assert.ok(toUnreachable.length <= 6, `${toUnreachable.length} questions about sixty addresses`);
       },
       delayOf,
     );

@@ -5,7 +5,7 @@ import { PlatformError } from '../../platform/index.ts';
 import {
   readCheckpointFile,
   readStatement,
-  setCheckpointFileAside,
+  renameCheckpointFile,
   statementTypes,
   type Audit,
   type AuditRecord,
@@ -90,8 +90,8 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
     .option('--checkpoints <file...>', 'files of checkpoints, in addition to that of this installation')
     .action((options: { checkpoints?: string[] }) =>
       withAudit(context, async ({ audit: chain, config }) => {
-        const given = await readAll([config.audit.checkpointFile, ...(options.checkpoints ?? [])]);
-        const report = await chain.verifyChain(given);
+        const exported = await readAll([config.audit.checkpointFile, ...(options.checkpoints ?? [])]);
+        const report = await chain.verifyChain(exported);
         context.print(
           `${report.eventCount} events, ${report.firstSequence ?? 0} to ${report.lastSequence ?? 0}, keyed from ${report.keyedFrom ?? 'none'}`,
         );
@@ -148,8 +148,8 @@ async function restart(context: CliContext, reason: string): Promise<void> {
   const { audit } = await context.loadConfig();
   // First: with the file in place a database that was reset is not opened.
   const last = (await readCheckpointFile(audit.checkpointFile)).at(-1);
-  const aside = await setCheckpointFileAside(audit.checkpointFile, systemClock.now());
-  if (last === undefined || aside === undefined)
+  const renamed = await renameCheckpointFile(audit.checkpointFile, systemClock.now());
+  if (last === undefined || renamed === undefined)
     throw new PlatformError(
       'PLATFORM_CONFIG_INVALID',
       `There are no checkpoints in ${audit.checkpointFile}.`,
@@ -160,14 +160,14 @@ async function restart(context: CliContext, reason: string): Promise<void> {
         action: 'audit.restart',
         actor: 'operator',
         outcome: 'ok',
-        objects: { reason, setAside: aside, lastCheckpoint: last },
+        objects: { reason, setAside: renamed, lastCheckpoint: last },
       });
     });
   } catch (error) {
-    renameSync(aside, audit.checkpointFile);
+    renameSync(renamed, audit.checkpointFile);
     throw error;
   }
-  context.print(`The checkpoints are now in ${aside}: keep them.`);
+  context.print(`The checkpoints are now in ${renamed}: keep them.`);
 }
 
 async function withAudit(

@@ -25,7 +25,7 @@ export function addOperationCommands(program: Command, context: CliContext): voi
       await withInstallation(context, async ({ config, storage, audit }) => {
         await audit.recordNow({ action: 'backup.write', actor: 'operator', outcome: 'ok' });
         await storage.backup(file);
-        report = await proveCopy(file, config);
+        report = await verifyCopy(file, config);
       });
       context.print(`${file}: ${report?.eventCount} audit events, last hash ${report?.lastHash}`);
       context.note('The copy was opened and checked. The master key is not in it: keep that elsewhere.');
@@ -36,7 +36,7 @@ export function addOperationCommands(program: Command, context: CliContext): voi
  * Opens the copy by itself, has the database check it, and verifies the audit chain. A copy that fails is deleted: it must not
  * pass for a backup.
  */
-async function proveCopy(file: string, config: Config): Promise<ChainReport> {
+async function verifyCopy(file: string, config: Config): Promise<ChainReport> {
   try {
     const copy = await openStorage({ file });
     try {

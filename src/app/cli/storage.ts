@@ -62,7 +62,7 @@ async function copy(context: CliContext, options: TargetOption): Promise<void> {
       objects: { to: targetName },
     });
     await sourceAudit.close();
-    const tables = await copyStorage({ file, to: target, onTable: (table) => tell(context, table) });
+    const tables = await copyStorage({ file, to: target, onTable: (table) => printCopied(context, table) });
     await verifyAudit(context, config, target);
     context.print(`${countRows(tables)} rows in ${tables.length} tables copied and verified: ${targetName}`);
     context.note(
@@ -73,7 +73,11 @@ async function copy(context: CliContext, options: TargetOption): Promise<void> {
 
 async function compare(context: CliContext, options: TargetOption): Promise<void> {
   await withDatabases(context, options, async ({ config, file, target, targetName }) => {
-    const tables = await compareStorage({ file, to: target, onTable: (table) => tell(context, table) });
+    const tables = await compareStorage({
+      file,
+      to: target,
+      onTable: (table) => printCopied(context, table),
+    });
     await verifyAudit(context, config, target);
     context.print(`${countRows(tables)} rows in ${tables.length} tables are the same: ${targetName}`);
   });
@@ -136,7 +140,7 @@ async function verifyAudit(context: CliContext, config: Config, storage: Storage
   }
 }
 
-function tell(context: CliContext, { name, rowCount, hash }: CopiedTable): void {
+function printCopied(context: CliContext, { name, rowCount, hash }: CopiedTable): void {
   context.print(`${name}\t${rowCount}\t${hash}`);
 }
 

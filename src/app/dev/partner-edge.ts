@@ -23,7 +23,7 @@ interface InboxEntry {
 export function startPartnerEdge(options: PartnerEdgeOptions): Closable {
   const { client, log } = options;
   let running: Promise<void> | undefined;
-  const look = (): void => {
+  const poll = (): void => {
     running ??= work().finally(() => {
       running = undefined;
     });
@@ -66,7 +66,7 @@ export function startPartnerEdge(options: PartnerEdgeOptions): Closable {
     }
   }
 
-  const timer = setInterval(look, options.everyMs ?? 500);
+  const timer = setInterval(poll, options.everyMs ?? 500);
   return {
     async close() {
       clearInterval(timer);

@@ -213,7 +213,7 @@ async function provision(hisp: Hisp, domain: string, authority: SandboxAuthority
 }
 
 async function startSilentServer(closables: Closable[], port: number) {
-  const taken: { mailFrom: string; recipients: readonly string[]; message: Uint8Array }[] = [];
+  const received: { mailFrom: string; recipients: readonly string[]; message: Uint8Array }[] = [];
   keep(
     closables,
     await createSmtpServer({
@@ -223,12 +223,12 @@ async function startSilentServer(closables: Closable[], port: number) {
       handlers: {
         onRecipient: async () => 'accept',
         onMessage: async ({ mailFrom, recipients, message }) => {
-          if (taken.push({ mailFrom, recipients, message }) > 100) taken.shift();
+          if (received.push({ mailFrom, recipients, message }) > 100) received.shift();
         },
       },
     }),
   );
-  return taken;
+  return received;
 }
 
 /** Adds an address to a HISP unless it is there. */

@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { errorText } from '../../core/index.ts';
 import { readTlsFiles } from '../../platform/index.ts';
 import { expiryWarningDays } from '../../service/trust/index.ts';
-import { proveWritable } from '../server/index.ts';
+import { checkWritable } from '../server/index.ts';
 import type { DoctorOptions } from './examine.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
@@ -35,7 +35,7 @@ async function examineDatabase({ config, storage }: DoctorOptions): Promise<Find
   const report = findingsOf('database', url === undefined ? file : 'PostgreSQL');
   try {
     await storage.check();
-    await proveWritable(storage);
+    await checkWritable(storage);
   } catch (error) {
     return report.error(
       `It cannot be written: ${errorText(error)}`,

@@ -45,12 +45,12 @@ function examineSource({ name, active, schedule }: SourceStatus, nowMs: number, 
 async function examineWebhooks({ storage, clock }: DoctorOptions): Promise<readonly Finding[]> {
   const failing = await findFailingHooks(storage);
   if (failing.length === 0) return [findingsOf('webhook').ok('None fails.')];
-  return failing.map(({ id, clientId, failingSince, disabledReason, deadCount }) => {
+  return failing.map(({ id, clientId, failingSince, disabledReason, deadLetterCount }) => {
     const report = findingsOf('webhook', id);
     const owner = `of client ${clientId}`;
     if (disabledReason !== '')
       return report.error(
-        `The webhook ${owner} was switched off (${disabledReason}); ${deadCount} notifications are undelivered.`,
+        `The webhook ${owner} was switched off (${disabledReason}); ${deadLetterCount} notifications are undelivered.`,
         'Tell the client to correct its receiver, to enable the webhook and to replay.',
       );
     if (failingSince !== undefined)
@@ -59,7 +59,7 @@ async function examineWebhooks({ storage, clock }: DoctorOptions): Promise<reado
         'Tell the client: after three days it is switched off.',
       );
     return report.warning(
-      `The webhook ${owner} works again; ${deadCount} notifications are undelivered.`,
+      `The webhook ${owner} works again; ${deadLetterCount} notifications are undelivered.`,
       'Tell the client to replay them.',
     );
   });

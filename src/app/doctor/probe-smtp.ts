@@ -51,13 +51,10 @@ async function talk(socket: Socket, { host, hostname }: ProbeOptions): Promise<S
   const reply = await replies.next();
   if (!reply.startsWith('220')) return { greeting, offersStartTls, tlsError: printable(reply) };
   replies.stop();
-  return { greeting, offersStartTls, ...(await shakeHands(socket, host)) };
+  return { greeting, offersStartTls, ...(await startTls(socket, host)) };
 }
 
-async function shakeHands(
-  socket: Socket,
-  host: string,
-): Promise<Pick<SmtpProbe, 'tlsError' | 'certificate'>> {
+async function startTls(socket: Socket, host: string): Promise<Pick<SmtpProbe, 'tlsError' | 'certificate'>> {
   // The probe reads the certificate and sends nothing secret, so it need not trust it.
   const secure: TLSSocket = connectTls({
     socket,

@@ -97,7 +97,7 @@ function refusal(status: number, problems: readonly FieldProblem[]): HttpRefusal
 }
 
 /** Refusals of a request as such; those of a token are reported where it is checked. */
-const toldOperators: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
+const reportedStatuses: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 
 /** Writes the refusal, and what the operator must know about it. */
 export function sendRefusal(
@@ -114,7 +114,7 @@ export function sendRefusal(
     log.warn({ ...where, code: error.code, reason: error.message }, 'a request could not be served now');
   else if (status >= 500) log.error({ ...where, error }, 'a request failed');
   // Whoever asks about a refusal has nothing but its request id. Names of fields come from the caller and are omitted.
-  else if (toldOperators.has(status))
+  else if (reportedStatuses.has(status))
     log.info(
       {
         ...where,

@@ -1,10 +1,10 @@
-import { type Taken } from '../../core/index.ts';
+import { type RateLimitResult } from '../../core/index.ts';
 import type { FastifyReply } from 'fastify';
 
 /** Tells a client how much of its allowance is left (Decision 0007; draft-ietf-httpapi-ratelimit-headers, in its plain form). */
-export function setRateLimitHeaders(reply: FastifyReply, taken: Taken): void {
+export function setRateLimitHeaders(reply: FastifyReply, rateLimit: RateLimitResult): void {
   reply
-    .header('RateLimit-Limit', String(taken.limit))
-    .header('RateLimit-Remaining', String(taken.remaining))
-    .header('RateLimit-Reset', String(taken.retryAfterSeconds));
+    .header('RateLimit-Limit', String(rateLimit.limit))
+    .header('RateLimit-Remaining', String(rateLimit.remaining))
+    .header('RateLimit-Reset', String(rateLimit.retryAfterSeconds));
 }

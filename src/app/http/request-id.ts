@@ -7,8 +7,8 @@ const idForm = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /** The caller's own id if it is harmless, else a new one. */
 export function chooseRequestId(request: IncomingMessage): string {
-  const given = request.headers['x-request-id'];
-  return typeof given === 'string' && idForm.test(given) ? given : randomUUID();
+  const header = request.headers['x-request-id'];
+  return typeof header === 'string' && idForm.test(header) ? header : randomUUID();
 }
 
 /** Adds `request.requestId` and returns it with every answer. */

@@ -172,7 +172,7 @@ function buildWebhooks(core: CoreServices, resources: Resources): Webhooks {
     isLoopbackAllowed: allowsPrivateTargets,
     concurrency,
     disableAfterMs: disableAfterDays * dayMs,
-    retention: { keepDeadMs: deadLetterDays * dayMs, keepAttemptsMs: attemptDays * dayMs },
+    retention: { keepDeadLettersMs: deadLetterDays * dayMs, keepAttemptsMs: attemptDays * dayMs },
   });
 }
 

@@ -9,5 +9,5 @@ export { beginInstallationIntegrity, guardedTables } from './begin-integrity.ts'
 export { resolversOf } from './build-services.ts';
 export { createOutgoingMail } from './outgoing-mail.ts';
 export { publicAddressesOf } from './public-addresses.ts';
-export { proveWritable } from './write-probe.ts';
+export { checkWritable } from './write-probe.ts';
 export { createHostedZones, type HostedZonesOptions } from './hosted-zones.ts';

@@ -34,7 +34,7 @@ import type { Resources } from './resources.ts';
 import { startMetrics } from './start-metrics.ts';
 import { startTimer } from './start-timer.ts';
 import { createTlsWatch } from './watch-tls.ts';
-import { createWriteProbe, proveWritable } from './write-probe.ts';
+import { createWriteProbe, checkWritable } from './write-probe.ts';
 
 export interface HttpExtras {
   readonly checks: ReadinessChecks;
@@ -60,7 +60,7 @@ export async function startHttp(
     version: packageJson.version,
     exampleAddresses,
     checks: {
-      storage: createWriteProbe(() => proveWritable(storage), clock),
+      storage: createWriteProbe(() => checkWritable(storage), clock),
       disk: async () => disk.requireRoom(),
       directory: async () => {
         if (!directory.isReady()) throw new Error('the directory index is being loaded');

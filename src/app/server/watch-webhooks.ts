@@ -12,7 +12,7 @@ export interface WebhookWatch {
 
 const dayMs = 86_400_000;
 /** A webhook that fails for less time is left to the retries. */
-const tellAfterMs = 600_000;
+const reportAfterMs = 600_000;
 /** Webhooks that are listed one by one. */
 const maxListed = 20;
 
@@ -29,7 +29,7 @@ export function createWebhookWatch(options: {
   function logDue(now: number): void {
     const due = failing.filter(({ id }) => now - (loggedAt.get(id) ?? -Infinity) >= dayMs);
     for (const hook of due.slice(0, maxListed)) {
-      const { id, clientId, disabledReason, deadCount } = hook;
+      const { id, clientId, disabledReason, deadLetterCount: deadCount } = hook;
       log.warn({ webhookId: id, clientId, disabledReason, deadCount }, describeFailingHook(hook));
     }
     if (due.length > maxListed)
@@ -45,10 +45,10 @@ export function createWebhookWatch(options: {
     async run() {
       const now = clock.now().getTime();
       failing = (await findFailingHooks(storage)).filter(
-        ({ failingSince, disabledReason, deadCount }) =>
+        ({ failingSince, disabledReason, deadLetterCount: deadCount }) =>
           disabledReason !== '' ||
           deadCount > 0 ||
-          (failingSince !== undefined && now - failingSince.getTime() >= tellAfterMs),
+          (failingSince !== undefined && now - failingSince.getTime() >= reportAfterMs),
       );
       logDue(now);
     },
@@ -62,7 +62,13 @@ export function createWebhookWatch(options: {
 }
 
 /** One sentence for operators, without the address of the receiver. */
-function describeFailingHook({ id, clientId, failingSince, disabledReason, deadCount }: FailingHook): string {
+function describeFailingHook({
+  id,
+  clientId,
+  failingSince,
+  disabledReason,
+  deadLetterCount: deadCount,
+}: FailingHook): string {
   const state =
     disabledReason !== ''
       ? `was switched off (${disabledReason})`

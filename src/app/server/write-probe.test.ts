@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createManualClock } from '../../core/index.ts';
 import { openTestStorage } from '../../../test/support/storage.ts';
-import { createWriteProbe, proveWritable } from './write-probe.ts';
+import { createWriteProbe, checkWritable } from './write-probe.ts';
 
 const start = new Date('2026-06-01T00:00:00Z');
 
 test('a database that can be written is ready; one that is closed is not', async () => {
   const storage = await openTestStorage();
-  const check = createWriteProbe(() => proveWritable(storage), createManualClock(start));
+  const check = createWriteProbe(() => checkWritable(storage), createManualClock(start));
   await check();
   await storage.close();
   await assert.rejects(check);

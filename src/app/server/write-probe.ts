@@ -15,7 +15,7 @@ interface MigrationTable {
  * Resolves when the database could be written. Rejects with the reason, for example a full or read-only disk. A row is written as it is:
  * a statement that changes none would never reach the disk.
  */
-export async function proveWritable(storage: Storage): Promise<void> {
+export async function checkWritable(storage: Storage): Promise<void> {
   await storage.transaction<MigrationTable, unknown>((tx) =>
     tx
       .updateTable('schema_migration')

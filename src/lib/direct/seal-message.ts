@@ -108,10 +108,10 @@ function readPlain(message: Uint8Array): Plain {
 
 /** The message as given, whose line ends will be changed: they must not make other header fields of it, nor change what is not text. */
 function checkChange(message: Uint8Array): void {
-  const given = parseEntity(message);
-  const ambiguity = findHeaderAmbiguity(given);
+  const parsed = parseEntity(message);
+  const ambiguity = findHeaderAmbiguity(parsed);
   if (ambiguity !== undefined) throw new DirectError('DIRECT_MESSAGE_MALFORMED', ambiguity);
-  const mediaType = findDamagedPart(given);
+  const mediaType = findDamagedPart(parsed);
   if (mediaType !== undefined)
     throw new DirectError(
       'DIRECT_BINARY_PART',

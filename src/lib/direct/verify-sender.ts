@@ -73,13 +73,16 @@ async function findTrustedSigner(
   context: TrustContext & { readonly budget: ValidationBudget },
   allowFetch: boolean,
 ): Promise<TrustedSigner> {
-  const atHand = await trySigners(signers, { ...context, budget: context.budget.withoutIssuerFetches() });
-  if (!Array.isArray(atHand)) return atHand;
-  const open = atHand.filter(({ refusal }) => refusal.code === 'PKI_FETCH_NEEDED');
-  if (!allowFetch || open.length === 0) throw refusalOf(atHand);
+  const fromMessage = await trySigners(signers, {
+    ...context,
+    budget: context.budget.withoutIssuerFetches(),
+  });
+  if (!Array.isArray(fromMessage)) return fromMessage;
+  const open = fromMessage.filter(({ refusal }) => refusal.code === 'PKI_FETCH_NEEDED');
+  if (!allowFetch || open.length === 0) throw refusalOf(fromMessage);
   const fetched = await trySigners(open, context);
   if (!Array.isArray(fetched)) return fetched;
-  throw refusalOf([...atHand.filter((one) => !open.includes(one)), ...fetched]);
+  throw refusalOf([...fromMessage.filter((one) => !open.includes(one)), ...fetched]);
 }
 
 /** The first signer that is trusted, or why each is refused. */

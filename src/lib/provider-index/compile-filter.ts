@@ -30,7 +30,7 @@ function compileFilter(
         ? undefined
         : selectRanges(column, Uint32Array.from(groupsWithPrefix(column, wanted)));
     case 'contains':
-      return wanted.length === 0 ? undefined : selectContaining(column, wanted, context.grams.get(field));
+      return wanted.length === 0 ? undefined : selectContaining(column, wanted, context.trigrams.get(field));
     case 'zip-prefix':
       return selectAlternate(column, wanted, alternateKeys['zip-prefix']);
     case 'phone-prefix':

@@ -1,5 +1,5 @@
 import type { ColumnName } from './columns.ts';
-import { keepContaining, type GramIndex } from './grams.ts';
+import { keepContaining, type TrigramIndex } from './trigrams.ts';
 import type { IntersectContext } from './intersect.ts';
 import { selectGroups, type Selector } from './selector.ts';
 import type { TextColumn } from './text-column.ts';
@@ -8,7 +8,7 @@ import type { ProviderFilter } from './types.ts';
 /** What filters are compiled against. */
 export interface FilterContext extends IntersectContext {
   readonly columns: ReadonlyMap<ColumnName, TextColumn>;
-  readonly grams: ReadonlyMap<ColumnName, GramIndex>;
+  readonly trigrams: ReadonlyMap<ColumnName, TrigramIndex>;
   readonly address: AddressColumns;
   /** The filters of the running query that are compiled already. */
   readonly compiled: Map<ProviderFilter, Selector | undefined>;
@@ -19,13 +19,13 @@ export interface AddressColumns {
   readonly domain: TextColumn;
 }
 
-/** Rows whose text in the column holds `wanted`, by grams or, in a column without them, by reading every text. */
+/** Rows whose text in the column holds `wanted`, by trigrams or, in a column without them, by reading every text. */
 export function selectContaining(
   column: TextColumn,
   wanted: Uint8Array,
-  grams: GramIndex | undefined,
+  trigrams: TrigramIndex | undefined,
 ): Selector {
-  if (grams !== undefined) return grams.find(wanted);
+  if (trigrams !== undefined) return trigrams.find(wanted);
   return selectGroups(column, keepContaining(column, allGroups(column), wanted));
 }
 

@@ -49,11 +49,11 @@ function findStart(wanted: Uint8Array, context: FilterContext): Selector {
 function findSubstring(wanted: Uint8Array, context: FilterContext): Selector {
   const { local, domain } = context.address;
   const split = wanted.indexOf(at) + 1;
-  const selectors = [selectContaining(domain, wanted, context.grams.get('addressDomain'))];
+  const selectors = [selectContaining(domain, wanted, context.trigrams.get('addressDomain'))];
   if (split === 0 || split === wanted.length) {
-    selectors.push(selectContaining(local, wanted, context.grams.get('addressLocal')));
+    selectors.push(selectContaining(local, wanted, context.trigrams.get('addressLocal')));
   } else {
-    const heads = selectContaining(local, wanted.subarray(0, split), context.grams.get('addressLocal'));
+    const heads = selectContaining(local, wanted.subarray(0, split), context.trigrams.get('addressLocal'));
     const tails = selectRanges(domain, Uint32Array.from(groupsWithPrefix(domain, wanted.subarray(split))));
     selectors.push(both(heads, tails, context));
   }

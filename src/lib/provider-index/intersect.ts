@@ -22,11 +22,11 @@ export interface BitsPool {
 
 export function createBitsPool(words: number): BitsPool {
   const sets: Uint32Array[] = [];
-  let taken = 0;
+  let used = 0;
   return {
-    take: () => (sets[taken++] ??= new Uint32Array(words)),
+    take: () => (sets[used++] ??= new Uint32Array(words)),
     releaseAll() {
-      taken = 0;
+      used = 0;
     },
   };
 }

@@ -6,7 +6,7 @@ import type { FilterContext } from './filter-context.ts';
 import { ProviderIndexError } from './errors.ts';
 import { estimateCost } from './estimate-cost.ts';
 import { groupsEqualTo } from './find-groups.ts';
-import { openGramIndex, type GramIndex } from './grams.ts';
+import { openTrigramIndex, type TrigramIndex } from './trigrams.ts';
 import { createBitsPool, intersect, type Matches } from './intersect.ts';
 import { listAddresses } from './list-addresses.ts';
 import { isRowOrder, orderPage } from './order/order-page.ts';
@@ -101,17 +101,17 @@ function openContext(bytes: SharedIndexBytes, shortResult: number): IndexContext
   const arrays = createArrayReader(bytes);
   const rowCount = bytes.layout.recordCount;
   const columns = new Map(columnNames.map((name) => [name, openTextColumn(name, arrays)]));
-  const grams = new Map<ColumnName, GramIndex>();
+  const trigrams = new Map<ColumnName, TrigramIndex>();
   for (const [name, column] of columns) {
-    const index = openGramIndex(column, arrays, wordCount(rowCount));
-    if (index !== undefined) grams.set(name, index);
+    const index = openTrigramIndex(column, arrays, wordCount(rowCount));
+    if (index !== undefined) trigrams.set(name, index);
   }
   const points = openPointMap(arrays);
   return {
     rowCount,
     shortResult,
     columns,
-    grams,
+    trigrams,
     compiled: new Map(),
     points,
     ids:

@@ -84,13 +84,13 @@ export function readBareContent(context: SignedContent): Uint8Array {
   const [only, ...rest] = context.content;
   const content = only !== undefined && rest.length === 0 ? only : concatBytes(context.content);
   // A signature over attributes is equally one over their encoding as content, were the attributes taken away.
-  if (looksLikeAttributes(content)) {
+  if (resemblesAttributes(content)) {
     throw new SmimeError('SMIME_SIGNED_ATTRIBUTES_STRIPPED', 'the content is a set of signed attributes');
   }
   return content;
 }
 
-function looksLikeAttributes(content: Uint8Array): boolean {
+function resemblesAttributes(content: Uint8Array): boolean {
   if (content[0] !== 0x31) return false;
   try {
     const [first] = readAsn1(content).children;

@@ -11,10 +11,10 @@ import { defaultXdmCodes, loincScheme, type XdmDocumentInput, type XdmRequest } 
 /** The metadata of all documents of a request, with full or limited metadata alike for all (META-01). */
 export function describeDocuments(request: XdmRequest): DocumentEntry[] {
   const names = shortFileNames(request.documents);
-  const taken = new Set<string>();
+  const usedNames = new Set<string>();
   const entries = request.documents.map((document, index) => {
-    const entry = describeDocument(request, document, index, names[index] ?? '', taken);
-    taken.add(entry.uniqueId ?? '');
+    const entry = describeDocument(request, document, index, names[index] ?? '', usedNames);
+    usedNames.add(entry.uniqueId ?? '');
     return entry;
   });
   return entries.every(isComplete)
@@ -45,7 +45,7 @@ function describeDocument(
   document: XdmDocumentInput,
   index: number,
   uri: string,
-  taken: ReadonlySet<string>,
+  usedNames: ReadonlySet<string>,
 ): DocumentEntry {
   const header = sniffCcda(document.content);
   const codes = { ...defaultXdmCodes, ...request.codes };
@@ -58,7 +58,7 @@ function describeDocument(
     uri,
     hash: createHash('sha1').update(document.content).digest('hex'),
     sizeBytes: document.content.length,
-    uniqueId: uniqueIdOf(request, header, index, taken),
+    uniqueId: uniqueIdOf(request, header, index, usedNames),
     title: firstText(document.title, document.fileName, header?.title),
     comments: undefined,
     patientId,
@@ -102,10 +102,10 @@ function uniqueIdOf(
   request: XdmRequest,
   header: CcdaHeader | undefined,
   index: number,
-  taken: ReadonlySet<string>,
+  usedNames: ReadonlySet<string>,
 ): string {
   const own = header?.id === undefined ? undefined : ownId(header.id.root, header.id.extension);
-  return own === undefined || taken.has(own) ? oidOfText(`${request.messageUuid}/${index}`) : own;
+  return own === undefined || usedNames.has(own) ? oidOfText(`${request.messageUuid}/${index}`) : own;
 }
 
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

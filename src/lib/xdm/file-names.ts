@@ -33,10 +33,10 @@ const devices = /^(?:CON|PRN|AUX|NUL|COM\d|LPT\d)$/;
 export function shortFileNames(
   documents: readonly { readonly fileName?: string | undefined; readonly mediaType: string }[],
 ): string[] {
-  const taken = new Set(reserved);
+  const usedNames = new Set(reserved);
   return documents.map((document, index) => {
-    const name = freeName(splitName(document.fileName ?? '', document.mediaType), index, taken);
-    taken.add(name);
+    const name = freeName(splitName(document.fileName ?? '', document.mediaType), index, usedNames);
+    usedNames.add(name);
     return name;
   });
 }
@@ -66,14 +66,14 @@ function clean(text: string): string {
 function freeName(
   { base, extension }: { base: string; extension: string },
   index: number,
-  taken: ReadonlySet<string>,
+  usedNames: ReadonlySet<string>,
 ): string {
   const first = base === '' || devices.test(base) ? `DOC${String(index + 1).padStart(5, '0')}` : base;
-  if (!taken.has(`${first}.${extension}`)) return `${first}.${extension}`;
+  if (!usedNames.has(`${first}.${extension}`)) return `${first}.${extension}`;
   for (let number = 1; ; number++) {
     const suffix = `_${number}`;
     const name = `${first.slice(0, 8 - suffix.length)}${suffix}.${extension}`;
-    if (!taken.has(name)) return name;
+    if (!usedNames.has(name)) return name;
   }
 }
 

@@ -12,7 +12,7 @@ const packedName = /\.(?:ZIP|JPG|PNG|GIF|GZ)$/;
 /** A ZIP archive of the items in their order. Equal items and time give equal bytes, whatever the time zone of the machine. */
 export async function writeZip(items: readonly ZipItem[], at: Date): Promise<Buffer> {
   const zip = new ZipFile();
-  const mtime = localLookingUtc(at);
+  const mtime = asLocalTime(at);
   for (const { name, content } of items) {
     if (content === undefined) zip.addEmptyDirectory(name, { mtime, mode: 0o40755, forceDosTimestamp: true });
     else
@@ -31,7 +31,7 @@ export async function writeZip(items: readonly ZipItem[], at: Date): Promise<Buf
 }
 
 /** ZIP holds local time without a zone; this date shows the UTC time in any zone. DOS knows no year before 1980. */
-function localLookingUtc(at: Date): Date {
+function asLocalTime(at: Date): Date {
   return new Date(
     Math.max(at.getUTCFullYear(), 1980),
     at.getUTCMonth(),

@@ -23,14 +23,14 @@ test('new work is refused while the disk is nearly full, and taken again when th
   guard.requireRoom(500);
   assert.throws(() => guard.requireRoom(501), low);
   free = 499;
-  await guard.look();
+  await guard.refresh();
   assert.throws(() => guard.requireRoom(), low);
   assert.match(await metrics.text(), /^openhisp_disk_low 1$/m);
   free = 510;
-  await guard.look();
+  await guard.refresh();
   assert.throws(() => guard.requireRoom(), low);
   free = 530;
-  await guard.look();
+  await guard.refresh();
   guard.requireRoom();
   assert.match(await metrics.text(), /^openhisp_disk_low 0$/m);
   await guard.close();

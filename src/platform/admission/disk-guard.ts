@@ -8,7 +8,7 @@ export interface DiskGuard extends Closable {
   /** Throws PLATFORM_DISK_LOW unless so many bytes more leave the room that must stay free. */
   requireRoom(bytes?: number): void;
   /** Looks at the disk now; otherwise this happens every second. */
-  look(): Promise<void>;
+  refresh(): Promise<void>;
 }
 
 export interface DiskGuardOptions {
@@ -30,7 +30,7 @@ export async function createDiskGuard(options: DiskGuardOptions): Promise<DiskGu
   const { folders, minFreeBytes, log, metrics, readFree = readFreeBytes } = options;
   let freeBytes = Infinity;
   let isLow = false;
-  let looking: Promise<void> | undefined;
+  let refreshing: Promise<void> | undefined;
 
   async function measure(): Promise<void> {
     try {
@@ -45,19 +45,19 @@ export async function createDiskGuard(options: DiskGuardOptions): Promise<DiskGu
     if (!isLow && wasLow) log.info({ freeBytes, minFreeBytes }, 'enough disk space again');
   }
 
-  const look = (): Promise<void> =>
-    (looking ??= measure().finally(() => {
-      looking = undefined;
+  const refresh = (): Promise<void> =>
+    (refreshing ??= measure().finally(() => {
+      refreshing = undefined;
     }));
 
   metrics.measured(
     { name: 'openhisp_disk_low', help: '1 while new work is refused because the disk is nearly full.' },
     () => Number(isLow),
   );
-  if (minFreeBytes > 0) await look();
-  const timer = minFreeBytes > 0 ? setInterval(() => void look(), everyMs).unref() : undefined;
+  if (minFreeBytes > 0) await refresh();
+  const timer = minFreeBytes > 0 ? setInterval(() => void refresh(), everyMs).unref() : undefined;
   return {
-    look,
+    refresh,
     requireRoom(bytes = 0) {
       if (minFreeBytes === 0 || (!isLow && freeBytes - bytes >= minFreeBytes)) return;
       throw new PlatformError(
@@ -70,7 +70,7 @@ export async function createDiskGuard(options: DiskGuardOptions): Promise<DiskGu
     },
     async close() {
       clearInterval(timer);
-      await looking;
+      await refreshing;
     },
   };
 }

@@ -226,9 +226,9 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       const quota = Math.min(limits.slowShare * 4, Math.floor(limits.waiting / 2 / slowParties.length));
       const excess: Item[] = [];
       for (const party of slowParties) {
-        const taken = party.waiting.splice(quota);
-        countWaiting(party, -taken.length);
-        excess.push(...taken);
+        const started = party.waiting.splice(quota);
+        countWaiting(party, -started.length);
+        excess.push(...started);
       }
       return excess;
     },

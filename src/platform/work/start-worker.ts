@@ -30,7 +30,7 @@ export interface Worker {
  * no other item: the next ones are claimed as soon as another slot is free.
  */
 export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
-  const inHand = new Set<Promise<void>>();
+  const running = new Set<Promise<void>>();
   let isClosing = false;
   let isWoken = false;
   let endSleep = (): void => {};
@@ -40,27 +40,27 @@ export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
     await Promise.resolve();
     while (!isClosing) {
       isWoken = false;
-      const items = await claimSafely(options, options.concurrency - inHand.size);
+      const items = await claimSafely(options, options.concurrency - running.size);
       for (const item of items) await give(item);
       if (items.length === 0) await sleep();
       else await whenFree();
     }
-    await Promise.all(inHand);
+    await Promise.all(running);
   }
 
   /** A claim may bring more than there are slots; the rest wait here. */
   async function give(item: Item): Promise<void> {
     await whenFree();
     const work = handleSafely(options, item).then(() => {
-      inHand.delete(work);
+      running.delete(work);
       // What the item left behind, or what waited for its slot, may be due.
       wake();
     });
-    inHand.add(work);
+    running.add(work);
   }
 
   async function whenFree(): Promise<void> {
-    while (inHand.size >= options.concurrency) await Promise.race(inHand);
+    while (running.size >= options.concurrency) await Promise.race(running);
   }
 
   function sleep(): Promise<void> {

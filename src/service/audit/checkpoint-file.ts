@@ -20,9 +20,9 @@ export async function appendToCheckpointFile(file: string, statement: string): P
 }
 
 /** Renames the file, so that a new one begins. Returns its new name; undefined if there is none. */
-export async function setCheckpointFileAside(file: string, now: Date): Promise<string | undefined> {
+export async function renameCheckpointFile(file: string, now: Date): Promise<string | undefined> {
   if (!existsSync(file)) return undefined;
-  const aside = `${file}.${now.toISOString().replaceAll(/[-:.]/g, '')}`;
-  await rename(file, aside);
-  return aside;
+  const renamed = `${file}.${now.toISOString().replaceAll(/[-:.]/g, '')}`;
+  await rename(file, renamed);
+  return renamed;
 }

@@ -21,5 +21,5 @@ export { type ChainReport } from './verify-chain.ts';
 export { auditSealedColumns } from './chain-state.ts';
 export { AuditError, type AuditErrorCode } from './errors.ts';
 export { type SignedCheckpoint } from './checkpoints.ts';
-export { appendToCheckpointFile, readCheckpointFile, setCheckpointFileAside } from './checkpoint-file.ts';
+export { appendToCheckpointFile, readCheckpointFile, renameCheckpointFile } from './checkpoint-file.ts';
 export { readStatement, statementTypes, type AuditPublicKey, type Checkpoint } from './statements.ts';

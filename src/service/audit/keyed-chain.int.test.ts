@@ -9,7 +9,7 @@ import { createManualClock, silentLog, type ManualClock } from '../../core/index
 import { createVault, type Storage, type Vault } from '../../platform/index.ts';
 import { createTestDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
 import { chainStart, hashRow, type AuditRow, type AuditTables } from './chain.ts';
-import { appendToCheckpointFile, readCheckpointFile, setCheckpointFileAside } from './checkpoint-file.ts';
+import { appendToCheckpointFile, readCheckpointFile, renameCheckpointFile } from './checkpoint-file.ts';
 import { createAudit, type Audit } from './create-audit.ts';
 import { AuditError, type AuditErrorCode } from './errors.ts';
 import { readStatement, statementTypes, type Checkpoint } from './statements.ts';
@@ -233,8 +233,8 @@ test('an end that was cut off together with its checkpoint is found by a checkpo
       audit.verifyChain(kept),
       refusedAs('AUDIT_CHAIN_BROKEN', /events after 4 are missing/),
     );
-    const aside = await setCheckpointFileAside(file, new Date('2026-05-01T00:00:00Z'));
-    assert.equal(aside, `${file}.20260501T000000000Z`);
+    const renamed = await renameCheckpointFile(file, new Date('2026-05-01T00:00:00Z'));
+    assert.equal(renamed, `${file}.20260501T000000000Z`);
     assert.deepEqual(await readCheckpointFile(file), []);
     rmSync(folder, { recursive: true });
   }));

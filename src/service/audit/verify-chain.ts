@@ -69,12 +69,12 @@ export async function verifyChain({ db, vault, checkpoints = [] }: VerifyOptions
 async function readExpected(
   db: Kysely<AuditTables>,
   state: ChainState | undefined,
-  given: readonly string[],
+  exported: readonly string[],
 ): Promise<ReadonlyMap<number, string>> {
   const expected = new Map<number, string>();
   if (state === undefined) return expected;
   const stored = await db.selectFrom('audit_checkpoint').select('statement').executeTakeFirst();
-  for (const statement of stored === undefined ? given : [...given, stored.statement]) {
+  for (const statement of stored === undefined ? exported : [...exported, stored.statement]) {
     const { chain, last } = readStatement<Checkpoint>(statementTypes.checkpoint, statement, state.publicKey);
     const known = expected.get(last.sequence) ?? last.hash;
     if (chain !== state.chainId || known !== last.hash)

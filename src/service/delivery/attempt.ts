@@ -58,7 +58,7 @@ export interface AttemptResult {
 interface Findings {
   readonly sent: readonly DirectAddress[];
   readonly failures: ReadonlyMap<DirectAddress, Failure>;
-  readonly met?: Pick<AttemptRecord, 'host' | 'address' | 'tls' | 'reply'>;
+  readonly peer?: Pick<AttemptRecord, 'host' | 'address' | 'tls' | 'reply'>;
   readonly sentHash?: string;
 }
 
@@ -93,7 +93,7 @@ export async function attemptDestination(
 }
 
 function readFindings(
-  { sent, failures, met, sentHash = '' }: Findings,
+  { sent, failures, peer, sentHash = '' }: Findings,
   times: Pick<AttemptRecord, 'certificates' | 'startedAt' | 'durationMs'>,
 ): AttemptResult {
   const all = [...failures];
@@ -110,10 +110,10 @@ function readFindings(
     failure: worst && problemOf(worst),
     isOutage: sent.length === 0 && waiting !== undefined && isOutage(waiting),
     attempt: {
-      host: met?.host ?? '',
-      address: met?.address ?? '',
-      tls: met?.tls ?? '',
-      reply: met?.reply || (worst?.text ?? ''),
+      host: peer?.host ?? '',
+      address: peer?.address ?? '',
+      tls: peer?.tls ?? '',
+      reply: peer?.reply || (worst?.text ?? ''),
       code: worst === undefined ? '' : worst.code || worst.reason,
       sentHash,
       ...times,
@@ -225,12 +225,12 @@ function isTransient({ failures }: Findings): boolean {
 function failAll(
   recipients: readonly DirectAddress[],
   failure: Failure,
-  met: Partial<NonNullable<Findings['met']>>,
+  peer: Partial<NonNullable<Findings['peer']>>,
 ): Findings {
   return {
     sent: [],
     failures: new Map(recipients.map((recipient) => [recipient, failure])),
-    met: { host: '', address: '', tls: '', reply: '', ...met },
+    peer: { host: '', address: '', tls: '', reply: '', ...peer },
   };
 }
 
@@ -249,5 +249,5 @@ function readOutcome(
     else failures.set(recipient, read(rejection));
   }
   const { tls = '', reply = '' } = outcome;
-  return { sent, failures, met: { host: host.name, address: host.address, tls, reply } };
+  return { sent, failures, peer: { host: host.name, address: host.address, tls, reply } };
 }

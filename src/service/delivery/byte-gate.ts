@@ -23,10 +23,10 @@ export function createByteGate(maxBytes: number): ByteGate {
       waiting.push({ bytes, pass: resolve });
       letPass();
       await promise;
-      let isGivenBack = false;
+      let isReleased = false;
       return () => {
-        if (isGivenBack) return;
-        isGivenBack = true;
+        if (isReleased) return;
+        isReleased = true;
         used -= bytes;
         letPass();
       };

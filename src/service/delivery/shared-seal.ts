@@ -31,8 +31,8 @@ interface Round {
 /** Sealed messages of several destinations that are kept together at most. */
 const maxKeptBytes = 64 * 1024 * 1024;
 /** Plain messages in hand, and the largest of them; larger ones are read again when their turn comes. */
-const maxInHandBytes = 64 * 1024 * 1024;
-const maxInHandMessage = 256 * 1024;
+const maxCachedBytes = 64 * 1024 * 1024;
+const maxCachedMessageBytes = 256 * 1024;
 /** A destination whose certificates take longer to find is sealed for by itself, so that it holds up no other. */
 const othersWaitMs = 3_000;
 /** Assumed until it is known. */
@@ -45,11 +45,11 @@ export function createSharedSeals(
   queue: Pick<DeliveryQueue, 'openMessage' | 'listSiblings'>,
 ): SharedSeals {
   const rounds = new LRUCache<string, Promise<Round>>({ maxSize: maxKeptBytes });
-  const inHand = new LRUCache<string, Uint8Array>({ maxSize: maxInHandBytes });
+  const cached = new LRUCache<string, Uint8Array>({ maxSize: maxCachedBytes });
 
   async function open(deliveryId: string): Promise<Uint8Array> {
-    const message = inHand.get(deliveryId);
-    inHand.delete(deliveryId);
+    const message = cached.get(deliveryId);
+    cached.delete(deliveryId);
     return message ?? queue.openMessage(deliveryId);
   }
 
@@ -58,7 +58,7 @@ export function createSharedSeals(
     usable: readonly UsableRecipient[],
   ): Promise<Uint8Array | undefined> {
     if (usable.length === 0) {
-      inHand.delete(item.deliveryId);
+      cached.delete(item.deliveryId);
       return undefined;
     }
     return agent.seal(item.sender, await open(item.deliveryId), usable);
@@ -123,8 +123,8 @@ export function createSharedSeals(
   return {
     get: (item) => (item.destinations === 1 ? sealAlone(item) : getShared(item)),
     remember(deliveryId, message) {
-      if (message.length <= maxInHandMessage)
-        inHand.set(deliveryId, message, { size: Math.max(1, message.length) });
+      if (message.length <= maxCachedMessageBytes)
+        cached.set(deliveryId, message, { size: Math.max(1, message.length) });
     },
   };
 }

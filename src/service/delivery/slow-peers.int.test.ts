@@ -242,11 +242,11 @@ describe('a process that stood still for longer than its lease', () => {
     // Leases move by hand: to the process, the time between two replies is the standstill.
     const world = await startDeliveryWorld({ isSteady: true });
     world.addDomain('slow.example', '127.0.0.3');
-    const taken: string[] = [];
+    const received: string[] = [];
     const isAsked = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
     await world.startPeer('127.0.0.3', (socket) => {
-      slowly(0, (text) => taken.push(text))(socket);
+      slowly(0, (text) => received.push(text))(socket);
       socket.pause();
       isAsked.resolve();
       void goOn.promise.then(() => socket.resume());
@@ -265,7 +265,7 @@ describe('a process that stood still for longer than its lease', () => {
         () => world.logLines.includes('a lease was lost; nothing was stored'),
         'the lease to be missed',
       );
-      assert.deepEqual([taken, run.outcomes], [[], []]);
+      assert.deepEqual([received, run.outcomes], [[], []]);
       const [row] = await world.db.selectFrom('delivery_destination').selectAll().execute();
       assert.deepEqual([row?.lease_token, row?.attempts], ['another node', 0]);
     } finally {

@@ -1,4 +1,11 @@
-import { errorCode, toHex, type Closable, type Clock, type Log, type Taken } from '../../core/index.ts';
+import {
+  errorCode,
+  toHex,
+  type Closable,
+  type Clock,
+  type Log,
+  type RateLimitResult,
+} from '../../core/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
 import type { AddressList } from '../../lib/provider-index/index.ts';
 import type { Nodes, Storage } from '../../platform/index.ts';
@@ -25,7 +32,7 @@ import type { LoadReport } from './load/quality-report.ts';
 import { parseQuery } from './parse-query.ts';
 import { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 import { followDirectory } from './serve/current-index.ts';
-import { settleDeadLoads } from './store/load-lock.ts';
+import { settleAbandonedLoads } from './store/load-lock.ts';
 import { followSchedules } from './sources/schedule.ts';
 import { seedOf } from './store/provisioned.ts';
 import { loadState } from './store/state.ts';
@@ -50,13 +57,13 @@ export interface Directory extends Closable {
   search(
     parameters: readonly (readonly [string, string])[],
     caller: DirectoryCaller,
-    onLimits?: (state: Taken) => void,
+    onLimits?: (state: RateLimitResult) => void,
   ): Promise<DirectoryAnswer>;
   /** Directory spec: Get providers by NPI. Throws DIRECTORY_NPI_NOT_FOUND if there is no record (D17). */
   findByNpi(
     npi: string,
     caller: DirectoryCaller,
-    onLimits?: (state: Taken) => void,
+    onLimits?: (state: RateLimitResult) => void,
   ): Promise<DirectoryAnswer>;
   /** The same records as FHIR resources. */
   readonly fhir: FhirDirectory;
@@ -146,7 +153,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
   async function answer(
     caller: DirectoryCaller,
     parameters: readonly (readonly [string, string])[],
-    onLimits: ((state: Taken) => void) | undefined,
+    onLimits: ((state: RateLimitResult) => void) | undefined,
     query: () => Promise<WrittenAnswer> | WrittenAnswer,
     resource?: string,
   ): Promise<DirectoryAnswer> {
@@ -263,7 +270,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     },
     unprovision: async (directAddress) => unlistHostedAddress(options, directAddress),
     async status() {
-      await settleDeadLoads(options);
+      await settleAbandonedLoads(options);
       return readStatus(storage, current.pool.current);
     },
     refresh: () => current.refresh(),

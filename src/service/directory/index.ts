@@ -39,7 +39,7 @@ export { type Release } from './load/npd/open-release.ts';
 export { readTaxonomy, type TaxonomyNames } from './load/formats/taxonomy.ts';
 export { formatReport, type LoadReport } from './load/quality-report.ts';
 export { type ImportPhase, type ImportProgress } from './load/progress.ts';
-export { settleDeadLoads } from './store/load-lock.ts';
+export { settleAbandonedLoads } from './store/load-lock.ts';
 export {
   readReport,
   readSources,

@@ -10,7 +10,7 @@ import {
   startTestMessaging,
   type TestMessaging,
 } from '../../../test/messaging/start-messaging.ts';
-import { defaultRetention, keepHouse } from './housekeeping.ts';
+import { defaultRetention, runHousekeeping } from './housekeeping.ts';
 import type { MessagingDependencies } from './ports.ts';
 
 const day = 86_400_000;
@@ -24,7 +24,7 @@ after(() => world.close());
 async function keep(): Promise<string[]> {
   lines.splice(0);
   const log = createLog({ level: 'debug', isReadable: false, write: (line) => lines.push(line) });
-  await keepHouse(
+  await runHousekeeping(
     {
       storage: world.storage,
       contents: world.contents,
@@ -171,10 +171,10 @@ describe('Decision 0014: retention', () => {
       last_error: 'X_BROKEN',
     };
     const receivedAt = world.clock.now().getTime();
-    const dead = { ...row, id: 'dead', content_hash: 'dead', state: 'dead-letter' as const };
+    const deadLetter = { ...row, id: 'dead', content_hash: 'dead', state: 'dead-letter' as const };
     await world.db
       .insertInto('inbound_mail')
-      .values({ ...dead, received_at: receivedAt })
+      .values({ ...deadLetter, received_at: receivedAt })
       .execute();
     world.clock.advance(90 * day);
     await keep();

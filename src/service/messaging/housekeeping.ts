@@ -39,14 +39,14 @@ const everyMs = 60_000;
 const batch = 500;
 
 /** One round of cleaning and warning. One node does it at a time. */
-export async function keepHouse(deps: MessagingDependencies, retention: Retention): Promise<void> {
+export async function runHousekeeping(deps: MessagingDependencies, retention: Retention): Promise<void> {
   await deps.storage.tryAlone('messaging-housekeeping', async () => {
     const nowMs = deps.clock.now().getTime();
     await warnWaiting(deps, nowMs, retention);
     const clean = (work: (tx: Kysely<MessagingTables>) => Promise<number>): Promise<void> =>
       inBatches(deps, work);
     await clean((tx) => deleteAcknowledged(tx, deps, nowMs - retention.keepAcknowledgedMs));
-    await clean((tx) => forgetDetails(tx, nowMs - retention.keepDetailsMs));
+    await clean((tx) => deleteDetails(tx, nowMs - retention.keepDetailsMs));
     await clean((tx) => deleteMessages(tx, nowMs - retention.keepMessagesMs));
     await clean((tx) => deleteCertificates(tx, nowMs - retention.keepMessagesMs - 2 * certificateUseMs));
     await clean((tx) => deleteRegister(tx, nowMs - retention.keepRegisterMs));
@@ -63,7 +63,7 @@ async function inBatches(
   while ((await storage.transaction(work)) === batch) await nextTurn();
 }
 
-async function forgetDetails(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
+async function deleteDetails(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
   const old = tx
     .selectFrom('message')
     .select('id')
@@ -221,7 +221,7 @@ export function startHousekeeping(deps: MessagingDependencies, retention: Retent
   return startWorker<never>({
     name: 'messaging-housekeeping',
     claim: async () => {
-      await keepHouse(deps, retention);
+      await runHousekeeping(deps, retention);
       return [];
     },
     handle: async () => {},

@@ -21,7 +21,7 @@ const leaseMs = 1_000;
 let storage: Storage;
 let peer: SmtpServer;
 let children: CrashChildren;
-let taken: Uint8Array[] = [];
+let accepted: Uint8Array[] = [];
 
 before(async () => {
   const database = await createTestDatabase();
@@ -33,7 +33,7 @@ before(async () => {
     limits: { maxMessageBytes: 1_000_000, maxConnections: 10, idleMs: 60_000 },
     handlers: {
       onRecipient: async () => 'accept',
-      onMessage: async ({ message }) => void taken.push(message),
+      onMessage: async ({ message }) => void accepted.push(message),
     },
   });
   children = createCrashChildren(database, peer.port);
@@ -76,7 +76,7 @@ describe('a node that was stopped for twice its lease', { skip: process.platform
     ['settle', 2],
   ] as const)
     it(`at ${phase} of a message writes nothing; another node has sent it with the same Message-ID`, async () => {
-      taken = [];
+      accepted = [];
       const messageId = newUrn();
       const first = await children.start(`--stop-at=${phase}`);
       // Its answer may come only after the stop.
@@ -91,20 +91,20 @@ describe('a node that was stopped for twice its lease', { skip: process.platform
       assert.equal((await sending).status, 200);
       await first.kill();
       await other.kill();
-      const ids = taken.map((message) => parseEntity(message).header('message-id'));
+      const ids = accepted.map((message) => parseEntity(message).header('message-id'));
       assert.deepEqual(new Set(ids), new Set([`<${messageId.slice(9)}@direct.alpha.example>`]));
       assert.ok(ids.length <= mostCopies, `${ids.length} copies`);
     });
 
   it('at the judgement of mail writes nothing; the other node has stored it once and answered it once', async () => {
-    taken = [];
+    accepted = [];
     const inner = `From: ${bob}\r\nTo: ${alice}\r\nMessage-ID: <stopped@direct.beta.example>\r\n\r\nHello`;
     const first = await children.start('--stop-at=judge');
     first.process.send({ from: bob, to: [alice], message: `${bob}\n${inner}` });
     await waitUntil(() => isStopped(first), 'the stop');
     const stoppedAt = performance.now();
     const other = await children.start();
-    await waitUntil(() => taken.length === 1, 'the processed MDN');
+    await waitUntil(() => accepted.length === 1, 'the processed MDN');
     await waitUntil(
       async () =>
         (await storage.tables<{ delivery: { id: string } }>().selectFrom('delivery').select('id').execute())
@@ -117,7 +117,7 @@ describe('a node that was stopped for twice its lease', { skip: process.platform
     await first.kill();
     await other.kill();
     assert.deepEqual(
-      taken.map((message) => readMdnOrDsn(parseEntity(message))?.originalMessageIds),
+      accepted.map((message) => readMdnOrDsn(parseEntity(message))?.originalMessageIds),
       [['<stopped@direct.beta.example>']],
     );
   });

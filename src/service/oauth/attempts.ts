@@ -45,8 +45,9 @@ export function createAttemptGuard(limits: AttemptLimits, clock: Clock): Attempt
       for (const key of keysOf(remoteAddress, authorization)) refusals.take(key);
     },
     granted(clientId) {
-      const taken = grants.take(clientId);
-      if (!taken.allowed) throw tooMany('too many token requests of one client', taken.retryAfterSeconds);
+      const rateLimit = grants.take(clientId);
+      if (!rateLimit.allowed)
+        throw tooMany('too many token requests of one client', rateLimit.retryAfterSeconds);
     },
   };
 }

@@ -74,7 +74,7 @@ export function createOauth(options: OauthOptions): Oauth {
       audit,
       hasher,
       guards,
-      onChange: (clientId) => tokens.forget(clientId),
+      onChange: (clientId) => tokens.evict(clientId),
     }),
   };
 }

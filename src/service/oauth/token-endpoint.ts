@@ -73,7 +73,7 @@ export async function revokeToken(deps: TokenEndpointDependencies, request: Toke
     if (ended.numDeletedRows > 0n)
       await deps.audit.recordIn(tx, event(request, 'token.revoke', 'ok', row.client_id));
   });
-  deps.tokens.forget(row.client_id);
+  deps.tokens.evict(row.client_id);
 }
 
 // OAUTH-07: the body by default; with the switch also the query, but never credentials from there.

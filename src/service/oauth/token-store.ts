@@ -28,7 +28,7 @@ export interface TokenStore {
   /** Throws OAUTH_TOKEN_INVALID for an unknown, expired or revoked token, and INTEGRITY_ROW_CHANGED. */
   find(token: string): Promise<ClientIdentity>;
   /** Forgets what is trusted about the tokens of a client, or of all. */
-  forget(clientId?: string): void;
+  evict(clientId?: string): void;
 }
 
 interface CachedToken {
@@ -48,7 +48,7 @@ export function createTokenStore({
 }): TokenStore {
   const cached = new Map<string, CachedToken>();
 
-  async function look(hash: Buffer): Promise<CachedToken | undefined> {
+  async function lookup(hash: Buffer): Promise<CachedToken | undefined> {
     const row = await db
       .selectFrom('oauth_token')
       .selectAll()
@@ -89,7 +89,7 @@ export function createTokenStore({
       let entry = cached.get(key);
       if (entry === undefined || entry.untilMs <= nowMs) {
         cached.delete(key);
-        entry = await look(hash);
+        entry = await lookup(hash);
         if (entry === undefined) throw invalidToken();
         if (cached.size >= maxCached) cached.clear();
         cached.set(key, entry);
@@ -98,7 +98,7 @@ export function createTokenStore({
       if (nowMs >= entry.expiresAtMs) throw invalidToken();
       return entry.identity;
     },
-    forget(clientId) {
+    evict(clientId) {
       for (const [key, entry] of cached) {
         if (clientId === undefined || entry.identity.clientId === clientId) cached.delete(key);
       }

@@ -52,7 +52,7 @@ export function createClientVerifier(deps: {
     const remembered = verified.find(reading);
     if (row !== undefined && secrets.some((secret) => secret.secret_id === remembered))
       return { row, secretId: remembered ?? '' };
-    verified.forget(reading);
+    verified.evict(reading);
     const hash = await deps.hasher.hash(
       reading.clientSecret,
       row?.secret_salt ?? unknownSalt,
@@ -87,7 +87,7 @@ export function createClientVerifier(deps: {
 function createVerifiedSecrets(clock: Clock): {
   find(reading: BasicCredentials): string | undefined;
   remember(reading: BasicCredentials, secretId: string): void;
-  forget(reading: BasicCredentials): void;
+  evict(reading: BasicCredentials): void;
 } {
   const processKey = createSecretKey(randomBytes(32));
   const entries = new Map<string, { readonly secretId: string; readonly untilMs: number }>();
@@ -103,6 +103,6 @@ function createVerifiedSecrets(clock: Clock): {
       if (entries.size >= maxVerified && oldest !== undefined) entries.delete(oldest);
       entries.set(keyOf(reading), { secretId, untilMs: clock.now().getTime() + verifiedForMs });
     },
-    forget: (reading) => void entries.delete(keyOf(reading)),
+    evict: (reading) => void entries.delete(keyOf(reading)),
   };
 }

@@ -38,7 +38,7 @@ export interface DomainDiscovery {
   /** Addresses that have something of their own although the domain has a certificate. */
   readonly exceptions: number;
   /** True if the name servers did not answer. */
-  readonly isDead: boolean;
+  readonly isUnreachable: boolean;
 }
 
 /** Longer than any discovery with its waits for a turn; each question has its own time limit. */
@@ -54,9 +54,9 @@ export function askDomain(question: DomainQuestion): DomainDiscovery {
   const { dns, ldap, fetch, clock } = sources;
   let queries = 0;
   let exceptions = 0;
-  let isDead = false;
+  let isUnreachable = false;
   let hasCertificate = false;
-  let ldapIsDead = false;
+  let ldapIsUnreachable = false;
   let current: DirectAddress | undefined;
 
   async function turn(server: string): Promise<void> {
@@ -80,7 +80,7 @@ export function askDomain(question: DomainQuestion): DomainDiscovery {
       try {
         return await dns.resolveCert(domain);
       } catch (error) {
-        isDead = error instanceof DnsError && error.isTransient;
+        isUnreachable = error instanceof DnsError && error.isTransient;
         throw error;
       }
     });
@@ -88,7 +88,7 @@ export function askDomain(question: DomainQuestion): DomainDiscovery {
 
   async function ofAddress(name: string): Promise<DnsAnswer<CertRecord>> {
     if (skips()) return absent;
-    if (isDead) throw new DnsError('DNS_SERVER_FAILURE', 'the domain did not answer');
+    if (isUnreachable) throw new DnsError('DNS_SERVER_FAILURE', 'the domain did not answer');
     await turn(nameServer);
     const answer = await dns.resolveCert(name);
     if (hasCertificate && answer.records.length > 0) exceptions++;
@@ -96,10 +96,10 @@ export function askDomain(question: DomainQuestion): DomainDiscovery {
   }
 
   async function askLdap(lookup: Parameters<LdapClient['findCertificates']>[0]): Promise<LdapAnswer> {
-    if (ldapIsDead) return { status: 'unreachable', certificates: [], attempts: [] };
+    if (ldapIsUnreachable) return { status: 'unreachable', certificates: [], attempts: [] };
     await turn(`ldap:${lookup.targets[0]?.host ?? domain}`);
     const answer = await ldap.findCertificates(lookup);
-    if (answer.status === 'unreachable') ldapIsDead = true;
+    if (answer.status === 'unreachable') ldapIsUnreachable = true;
     return answer;
   }
 
@@ -152,8 +152,8 @@ export function askDomain(question: DomainQuestion): DomainDiscovery {
     get exceptions() {
       return exceptions;
     },
-    get isDead() {
-      return isDead;
+    get isUnreachable() {
+      return isUnreachable;
     },
   };
 }

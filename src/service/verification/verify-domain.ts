@@ -63,7 +63,7 @@ export async function verifyDomain(deps: VerifyDependencies, item: DomainItem): 
     ...nextStep({ deps, item, asked, found, count: all.length, from }),
   };
   await deps.work.store(item, result, clock.now().getTime());
-  return asked.isDead ? 'failing' : 'ok';
+  return asked.isUnreachable ? 'failing' : 'ok';
 }
 
 async function identify(
@@ -129,7 +129,7 @@ function nextStep({
   if (!isEnd) {
     const doneUpTo = found.at(-1)?.[0] ?? item.doneUpTo;
     // A domain that does not answer is not asked once for each piece in a row.
-    const waitMs = asked.isDead ? deadPieceWaitMs : 0;
+    const waitMs = asked.isUnreachable ? unreachableWaitMs : 0;
     return { ...same, doneUpTo, nextAttemptAt: now + waitMs };
   }
   const silent = found.filter(([, { state }]) => state === 'unreachable').length;
@@ -148,7 +148,7 @@ function nextStep({
   };
 }
 
-const deadPieceWaitMs = 60_000;
+const unreachableWaitMs = 60_000;
 
 /** Each cycle samples other addresses, so that in time all are asked. */
 function sampler(

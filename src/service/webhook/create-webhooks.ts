@@ -17,7 +17,7 @@ import {
 } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { createClaim } from './claim-notifications.ts';
-import { listDead, replayDead, type DeadNotification } from './dead-letters.ts';
+import { listDeadLetters, replayDeadLetters, type DeadLetterNotification } from './dead-letters.ts';
 import type { MessageEvent } from './events.ts';
 import { createHookCache } from './hook-cache.ts';
 import { createWebhookGuard } from './guard.ts';
@@ -65,7 +65,7 @@ export interface Webhooks extends Closable {
   readonly hooks: Omit<Hooks, 'create' | 'update'>;
   create(clientId: string, body: unknown): ReturnType<Hooks['create']>;
   update(clientId: string, id: string, body: unknown): ReturnType<Hooks['update']>;
-  listDead(clientId: string, id: string): Promise<readonly DeadNotification[]>;
+  listDeadLetters(clientId: string, id: string): Promise<readonly DeadLetterNotification[]>;
   /** Sends dead notifications again: the named ones, or all. Returns how many. */
   replay(clientId: string, id: string, body: unknown): Promise<number>;
   /** Queues an event for the client's hooks in the transaction that stores what it tells. It is sent once that is committed. */
@@ -84,7 +84,7 @@ export interface Webhooks extends Closable {
 
 const defaultConcurrency = 32;
 const dayMs = 86_400_000;
-const defaultRetention: Retention = { keepDeadMs: 90 * dayMs, keepAttemptsMs: 30 * dayMs };
+const defaultRetention: Retention = { keepDeadLettersMs: 90 * dayMs, keepAttemptsMs: 30 * dayMs };
 const kinds: readonly WebhookKind[] = ['status', 'inbound'];
 
 export function createWebhooks(options: WebhookOptions): Webhooks {
@@ -160,13 +160,13 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       wakeAll();
       return webhook;
     },
-    async listDead(clientId, id) {
+    async listDeadLetters(clientId, id) {
       await hooks.get(clientId, id);
-      return listDead(db, id);
+      return listDeadLetters(db, id);
     },
     async replay(clientId, id, body) {
       await hooks.get(clientId, id);
-      const count = await replayDead(db, id, readReplayRequest(body), storage.clock.now().getTime());
+      const count = await replayDeadLetters(db, id, readReplayRequest(body), storage.clock.now().getTime());
       wakeAll();
       return count;
     },

@@ -6,7 +6,7 @@ import type { WebhookTables } from './tables.ts';
 /** Most dead notifications listed at once. */
 const maxListed = 200;
 /** A notification whose attempts are used up. */
-export interface DeadNotification {
+export interface DeadLetterNotification {
   readonly eventId: string;
   readonly eventType: EventType;
   /** For `inbound` hooks the name of the received message in the inbox. */
@@ -19,10 +19,10 @@ export interface DeadNotification {
 }
 
 /** The dead notifications of a hook, oldest first. */
-export async function listDead(
+export async function listDeadLetters(
   db: Kysely<WebhookTables>,
   webhookId: string,
-): Promise<readonly DeadNotification[]> {
+): Promise<readonly DeadLetterNotification[]> {
   const rows = await db
     .selectFrom('webhook_notification')
     .selectAll()
@@ -48,7 +48,7 @@ export async function listDead(
  * Makes dead notifications due at `dueAt` (by `Storage.clock`), with all attempts: the named ones, or all of the hook.
  * Returns how many.
  */
-export async function replayDead(
+export async function replayDeadLetters(
   db: Kysely<WebhookTables>,
   webhookId: string,
   eventIds: readonly string[] | undefined,

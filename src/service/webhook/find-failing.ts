@@ -9,7 +9,7 @@ export interface FailingHook {
   /** `failing` or `gone` if the service switched it off, else empty. */
   readonly disabledReason: string;
   /** Notifications whose attempts are used up. */
-  readonly deadCount: number;
+  readonly deadLetterCount: number;
 }
 
 /** The webhooks of all clients that fail, were switched off by the service, or have undelivered notifications. By id. */
@@ -21,7 +21,7 @@ export async function findFailingHooks(storage: Storage): Promise<readonly Faili
     .where('state', '=', 'dead')
     .groupBy('webhook_id')
     .execute();
-  const dead = new Map(counts.map((row) => [row.webhook_id, Number(row.count)]));
+  const deadLetters = new Map(counts.map((row) => [row.webhook_id, Number(row.count)]));
   const hooks = await db
     .selectFrom('webhook')
     .select(['id', 'client_id', 'failing_since', 'disabled_reason'])
@@ -33,7 +33,9 @@ export async function findFailingHooks(storage: Storage): Promise<readonly Faili
       clientId: row.client_id,
       failingSince: row.failing_since === null ? undefined : new Date(row.failing_since),
       disabledReason: row.disabled_reason === 'client' ? '' : row.disabled_reason,
-      deadCount: dead.get(row.id) ?? 0,
+      deadLetterCount: deadLetters.get(row.id) ?? 0,
     }))
-    .filter((hook) => hook.failingSince !== undefined || hook.disabledReason !== '' || hook.deadCount > 0);
+    .filter(
+      (hook) => hook.failingSince !== undefined || hook.disabledReason !== '' || hook.deadLetterCount > 0,
+    );
 }

@@ -9,7 +9,7 @@
 export { createWebhooks, type WebhookOptions, type Webhooks } from './create-webhooks.ts';
 export { eventTypes, type EventPayload, type EventType, type MessageEvent } from './events.ts';
 export type { Webhook } from './hooks.ts';
-export type { DeadNotification } from './dead-letters.ts';
+export type { DeadLetterNotification } from './dead-letters.ts';
 export type { InboundSource, PostNotification } from './send-notification.ts';
 export {
   createWebhookOperator,

@@ -301,7 +301,7 @@ describe('retention', () => {
     const clock = createManualClock(new Date('2026-11-21T12:00:00Z'));
     const node = await open(t, {
       clock,
-      retention: { keepDeadMs: 2 * 86_400_000, keepAttemptsMs: 86_400_000 },
+      retention: { keepDeadLettersMs: 2 * 86_400_000, keepAttemptsMs: 86_400_000 },
     });
     const id = await createHook(node, 'clinic', '/ok');
     await notify(node, 'clinic', 700);

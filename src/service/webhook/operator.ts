@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
-import { listDead, replayDead, type DeadNotification } from './dead-letters.ts';
+import { listDeadLetters, replayDeadLetters, type DeadLetterNotification } from './dead-letters.ts';
 import { WebhookError } from './errors.ts';
 import { toWebhook, type Webhook } from './hooks.ts';
 import type { NotificationState, WebhookTables } from './tables.ts';
@@ -32,7 +32,7 @@ export interface OperatedDetails {
   readonly webhook: OperatedWebhook;
   /** Newest first. */
   readonly attempts: readonly WebhookAttempt[];
-  readonly deadLetters: readonly DeadNotification[];
+  readonly deadLetters: readonly DeadLetterNotification[];
 }
 
 export interface OperatorDependencies {
@@ -85,14 +85,18 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
     },
     async show(id) {
       const webhook = await get(id);
-      const details = { webhook, attempts: await listAttempts(db, id), deadLetters: await listDead(db, id) };
+      const details = {
+        webhook,
+        attempts: await listAttempts(db, id),
+        deadLetters: await listDeadLetters(db, id),
+      };
       await record('webhook.show', { webhookId: id, clientId: webhook.clientId });
       return details;
     },
     async replay(id, eventIds) {
       const { clientId } = await get(id);
       return storage.transaction(async (tx: Kysely<WebhookTables>) => {
-        const count = await replayDead(tx, id, eventIds, storage.clock.now().getTime());
+        const count = await replayDeadLetters(tx, id, eventIds, storage.clock.now().getTime());
         await audit.recordIn(tx, {
           action: 'webhook.replay',
           actor: operator,

@@ -4,7 +4,7 @@ import type { WebhookTables } from './tables.ts';
 
 export interface Retention {
   /** Dead notifications, and those held for a disabled webhook. */
-  readonly keepDeadMs: number;
+  readonly keepDeadLettersMs: number;
   /** Attempts. */
   readonly keepAttemptsMs: number;
 }
@@ -28,7 +28,7 @@ async function purge(deps: PurgeDependencies): Promise<void> {
 }
 
 async function purgeSettled({ storage, clock, retention }: PurgeDependencies): Promise<number> {
-  const before = clock.now().getTime() - retention.keepDeadMs;
+  const before = clock.now().getTime() - retention.keepDeadLettersMs;
   const result = await storage
     .tables<WebhookTables>()
     .deleteFrom('webhook_notification')

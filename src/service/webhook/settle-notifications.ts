@@ -167,8 +167,8 @@ async function storeResults(
 ): Promise<ReadonlyMap<Attempt, Settled>> {
   const states = await storeOutcomes(deps, statements, tx, attempts);
   const kept = [...states.keys()];
-  const told = kept.filter(({ item, result }) => result.outcome !== 'delivered' || item.row.attempts > 0);
-  if (told.length > 0) await statements.insertAttempts.all(tx, told.map(toAttemptRow));
+  const reported = kept.filter(({ item, result }) => result.outcome !== 'delivered' || item.row.attempts > 0);
+  if (reported.length > 0) await statements.insertAttempts.all(tx, reported.map(toAttemptRow));
   const disabled = await deps.judge(tx, kept);
   const settled = new Map<Attempt, Settled>();
   for (const [attempt, state] of states) {

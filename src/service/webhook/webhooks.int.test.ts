@@ -162,9 +162,9 @@ describe('Decision 0013: notifications', () => {
       await attempted(attempt);
       world.clock.advance(retryDelaysMs[attempt - 1] ?? 0);
     }
-    const [dead] = await world.webhooks.listDead(clientId, webhook.id);
+    const [deadLetter] = await world.webhooks.listDeadLetters(clientId, webhook.id);
     assert.deepEqual(
-      [dead?.attempts, dead?.lastStatus, dead?.lastError],
+      [deadLetter?.attempts, deadLetter?.lastStatus, deadLetter?.lastError],
       [retryDelaysMs.length + 1, 500, 'HTTP 500'],
     );
     await waitUntil(() => world.logLines.some((line) => line.includes('waits for replay')));
@@ -172,7 +172,7 @@ describe('Decision 0013: notifications', () => {
     assert.equal(await world.webhooks.replay(clientId, webhook.id, { eventIds: ['other'] }), 0);
     assert.equal(await world.webhooks.replay(clientId, webhook.id, undefined), 1);
     await waitUntil(isQueueEmpty);
-    assert.deepEqual(await world.webhooks.listDead(clientId, webhook.id), []);
+    assert.deepEqual(await world.webhooks.listDeadLetters(clientId, webhook.id), []);
   });
 
   it('410 switches the hook off at once', async () => {
@@ -290,7 +290,7 @@ describe('webhooks of a client', () => {
       () => world.webhooks.update('stranger', webhook.id, { enabled: false }),
       () => world.webhooks.hooks.rotateSecret('stranger', webhook.id),
       () => world.webhooks.hooks.remove('stranger', webhook.id),
-      () => world.webhooks.listDead('stranger', webhook.id),
+      () => world.webhooks.listDeadLetters('stranger', webhook.id),
       () => world.webhooks.replay('stranger', webhook.id, {}),
     ])
       await assert.rejects(work(), { code: 'WEBHOOK_NOT_FOUND' });

@@ -97,18 +97,18 @@ async function compare(seed: number, questions: number): Promise<number> {
       ...question.fhir,
       _count: String(pick(random, [3, 7, 1000])),
     }).toString();
-    const told = `${question.type}?${query}`;
-    const { body: bundle, status } = await fhir.get(told, { prefer: 'handling=strict' });
+    const label = `${question.type}?${query}`;
+    const { body: bundle, status } = await fhir.get(label, { prefer: 'handling=strict' });
     assert.equal(status, 200, JSON.stringify(bundle));
     // A role refers to a person only if it names one.
     const isNamed = question.fhir['practitioner'] !== undefined;
     const wanted = isNamed
       ? expected.filter((id) => roles.get(id)?.['practitioner'] !== undefined)
       : expected;
-    assert.equal(bundle.total, wanted.length, told);
-    const ids = (await fhir.all(told)).map(({ id }) => id);
-    if (['Endpoint', 'Practitioner'].includes(question.type)) assert.deepEqual(ids, wanted, told);
-    else assert.deepEqual(ids.toSorted(), wanted.toSorted(), told);
+    assert.equal(bundle.total, wanted.length, label);
+    const ids = (await fhir.all(label)).map(({ id }) => id);
+    if (['Endpoint', 'Practitioner'].includes(question.type)) assert.deepEqual(ids, wanted, label);
+    else assert.deepEqual(ids.toSorted(), wanted.toSorted(), label);
     found += wanted.length > 0 ? 1 : 0;
   }
   return found;

@@ -11,7 +11,7 @@ import {
   readStatus,
   readTaxonomy,
   rollBack,
-  settleDeadLoads,
+  settleAbandonedLoads,
   type ImportRequest,
   type InputFile,
   type LoadReport,
@@ -74,7 +74,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     .action((flags: { json?: true }) =>
       withInstallation(context, async ({ storage, config }) => {
         const { snapshotDir } = config.directory;
-        await settleDeadLoads({ storage, clock: systemClock, snapshotDir });
+        await settleAbandonedLoads({ storage, clock: systemClock, snapshotDir });
         const status = await readStatus(storage);
         context.print(
           flags.json === true ? JSON.stringify(status, null, 2) : formatStatus(status).join('\n'),

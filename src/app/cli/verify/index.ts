@@ -34,14 +34,14 @@ export function addVerifyCommand(program: Command, context: CliContext): void {
           ? verify(context, flags)
           : accept(context, flags.accept, flags.reason));
       } catch (error) {
-        tell(context, flags, [unusable(error)]);
+        printFindings(context, flags, [unusable(error)]);
       }
     });
 }
 
 async function verify(context: CliContext, flags: VerifyFlags): Promise<void> {
   await withInstallation(context, async (installation) =>
-    tell(context, flags, await verifyInstallation(installation, flags.checkpoints ?? [])),
+    printFindings(context, flags, await verifyInstallation(installation, flags.checkpoints ?? [])),
   );
 }
 
@@ -55,7 +55,7 @@ async function accept(
   context.print(`${named.table}:${named.row} is accepted as it is.`);
 }
 
-function tell(context: CliContext, flags: VerifyFlags, findings: readonly VerifyFinding[]): void {
+function printFindings(context: CliContext, flags: VerifyFlags, findings: readonly VerifyFinding[]): void {
   const isIntact = findings.every((finding) => finding.isIntact);
   if (flags.json === true) context.print(JSON.stringify({ intact: isIntact, findings }, undefined, 2));
   else findings.forEach((finding) => printFinding(context, finding));

@@ -22,8 +22,8 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
     const validatorCompiler = (): (() => true) => () => true;
 
     app.get(basePath, { onRequest, validatorCompiler, schema: searchSchema }, async (request, reply) => {
-      const answer = await directory.search(readParameters(request), callerOf(request), (taken) =>
-        setRateLimitHeaders(reply, taken),
+      const answer = await directory.search(readParameters(request), callerOf(request), (rateLimit) =>
+        setRateLimitHeaders(reply, rateLimit),
       );
       return reply.type(jsonMediaType).send(viewAsBuffer(answer.json));
     });
@@ -33,8 +33,8 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
       { onRequest, validatorCompiler, schema: byNpiSchema },
       async (request, reply) => {
         refuseParameters(readParameters(request));
-        const answer = await directory.findByNpi(request.params.npi, callerOf(request), (taken) =>
-          setRateLimitHeaders(reply, taken),
+        const answer = await directory.findByNpi(request.params.npi, callerOf(request), (rateLimit) =>
+          setRateLimitHeaders(reply, rateLimit),
         );
         return reply.type(jsonMediaType).send(viewAsBuffer(answer.json));
       },

@@ -27,7 +27,7 @@ const signatureHeaders: readonly JsonObject[] = [
 ];
 
 const answers: JsonObject = {
-  '2XX': { description: 'Taken. For an inbound webhook this acknowledges the message.' },
+  '2XX': { description: 'Accepted. For an inbound webhook this acknowledges the message.' },
   '410': { description: 'Gone: the webhook is disabled.' },
   '4XX': { description: 'Anything else is tried again for about a day.' },
   '5XX': { description: 'Tried again for about a day.' },

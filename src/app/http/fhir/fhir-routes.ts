@@ -33,7 +33,7 @@ export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): Rou
   const requestOf = (request: FastifyRequest, reply: FastifyReply): FhirRequest => ({
     caller: callerOf(request),
     base: `${serverOf(request)}${fhirPath}`,
-    onLimits: (taken) => setRateLimitHeaders(reply, taken),
+    onLimits: (rateLimit) => setRateLimitHeaders(reply, rateLimit),
   });
 
   return (app) => {

@@ -1,5 +1,5 @@
 import type { AddressCheck, InboxPage, StatusReport } from '../../../service/messaging/index.ts';
-import type { DeadNotification, Webhook } from '../../../service/webhook/index.ts';
+import type { DeadLetterNotification, Webhook } from '../../../service/webhook/index.ts';
 
 /** Names on the wire for what the services answer; nothing else in the program knows them. */
 export function formatStatus(report: StatusReport) {
@@ -80,14 +80,14 @@ export function formatWebhook(webhook: Webhook) {
   };
 }
 
-export function formatDead(dead: DeadNotification) {
+export function formatDeadLetter(deadLetter: DeadLetterNotification) {
   return {
-    eventId: dead.eventId,
-    eventType: dead.eventType,
-    messageId: dead.messageId,
-    attempts: dead.attempts,
-    ...(dead.lastStatus === undefined ? {} : { lastStatus: dead.lastStatus }),
-    lastError: dead.lastError,
-    createdTime: dead.createdAt.toISOString(),
+    eventId: deadLetter.eventId,
+    eventType: deadLetter.eventType,
+    messageId: deadLetter.messageId,
+    attempts: deadLetter.attempts,
+    ...(deadLetter.lastStatus === undefined ? {} : { lastStatus: deadLetter.lastStatus }),
+    lastError: deadLetter.lastError,
+    createdTime: deadLetter.createdAt.toISOString(),
   };
 }

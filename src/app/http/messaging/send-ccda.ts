@@ -18,7 +18,7 @@ export function sendCcdaRoute({ messaging, disk }: SendRouteOptions): RouteModul
   return (app) => {
     // The allowance is taken before the body is read: a refused send costs no memory.
     const limitSends = async (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
-      messaging.limitSends(request.client, (taken) => setRateLimitHeaders(reply, taken));
+      messaging.limitSends(request.client, (rateLimit) => setRateLimitHeaders(reply, rateLimit));
     const requireRoom = async (request: FastifyRequest): Promise<void> =>
       disk?.requireRoom(Number(request.headers['content-length'] ?? 0));
     app.post(

@@ -1,10 +1,10 @@
 import type { Webhooks } from '../../../service/webhook/index.ts';
 import { errorResponses } from '../envelope.ts';
 import type { RouteModule } from '../types.ts';
-import { formatDead, formatWebhook } from './format-answers.ts';
+import { formatDeadLetter, formatWebhook } from './format-answers.ts';
 import { acceptAnyBody } from './request-parts.ts';
 import {
-  deadListAnswer,
+  deadLetterListAnswer,
   replayAnswer,
   replayBody,
   secretAnswer,
@@ -155,12 +155,14 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
             'Newest first, without content. They are kept for 90 days unless the operator says otherwise.',
           tags,
           params: webhookParameter,
-          response: { 200: deadListAnswer, ...errorResponses(401, 403, 404) },
+          response: { 200: deadLetterListAnswer, ...errorResponses(401, 403, 404) },
         },
       },
       async (request) => ({
         ...ok,
-        result: (await webhooks.listDead(request.client.clientId, request.params.webhookId)).map(formatDead),
+        result: (await webhooks.listDeadLetters(request.client.clientId, request.params.webhookId)).map(
+          formatDeadLetter,
+        ),
       }),
     );
     app.post(

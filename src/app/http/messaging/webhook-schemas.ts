@@ -116,7 +116,7 @@ export const webhookParameter = Type.Object({
   webhookId: Type.String({ description: 'The `id` of the webhook.' }),
 });
 
-export const deadListAnswer = Type.Object(
+export const deadLetterListAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
     result: Type.Array(

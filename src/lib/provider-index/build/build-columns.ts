@@ -3,7 +3,7 @@ import { containsColumns, type ColumnName } from '../columns.ts';
 import { buildAlternateOrder } from './build-alternate-order.ts';
 import { buildColumn, type BuiltColumn, type ColumnSource } from './build-column.ts';
 import { buildFrequentTexts } from './build-frequent-texts.ts';
-import { buildGrams } from './build-grams.ts';
+import { buildTrigrams } from './build-trigrams.ts';
 
 /** The texts of a column and which record has which. */
 export interface ColumnInput extends Pick<ColumnSource, 'values' | 'valueOfRecord'> {
@@ -33,7 +33,7 @@ export function buildColumns(
     );
     if (input.name === 'addressDomain') domainSequence = blankFirst(column);
     if (containsColumns.has(input.name))
-      buildFrequentTexts(column, buildGrams(column, store), frequentRows, store);
+      buildFrequentTexts(column, buildTrigrams(column, store), frequentRows, store);
     buildAlternateOrder(column, store);
   }
 }

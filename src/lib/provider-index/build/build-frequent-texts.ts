@@ -1,8 +1,8 @@
 import type { ArrayStore } from '../arrays.ts';
 import { setBit, wordCount } from '../bits.ts';
-import { readGramList } from '../gram-list.ts';
+import { readTrigramList } from '../trigram-list.ts';
 import type { BuiltColumn } from './build-column.ts';
-import type { BuiltGrams } from './build-grams.ts';
+import type { BuiltTrigrams } from './build-trigrams.ts';
 import { createFrequentSets, type FrequentSets, type SharedSet } from './frequent-sets.ts';
 
 // A text inside at least this share of all rows gets the set of those rows.
@@ -14,7 +14,7 @@ const smallBudgetBytesPerRecord = 12;
 const fewGroups = 50_000;
 // Longer texts are found by their runs of three bytes.
 const maxTextBytes = 24;
-const gramBytes = 3;
+const trigramBytes = 3;
 // A code system's name inside every value has hundreds of parts that begin alike.
 const maxTextsPerStart = 200;
 
@@ -32,7 +32,7 @@ interface FrequentText {
  */
 export function buildFrequentTexts(
   column: BuiltColumn,
-  grams: BuiltGrams,
+  trigrams: BuiltTrigrams,
   frequentRows: number,
   store: ArrayStore,
 ): void {
@@ -41,31 +41,31 @@ export function buildFrequentTexts(
   const limit = Math.floor((budget * rowCount) / (wordCount(rowCount) * 4 || 1));
   const minRows = Math.max(1, frequentRows, Math.ceil(rowCount * frequentShare));
   const sets = createFrequentSets({ minRows, limit });
-  const rowsOfList = countRows(column, grams);
-  addShortTexts(column, grams, rowsOfList, sets);
-  addLongTexts(column, grams, rowsOfList, sets);
+  const rowsOfList = countRows(column, trigrams);
+  addShortTexts(column, trigrams, rowsOfList, sets);
+  addLongTexts(column, trigrams, rowsOfList, sets);
   writeColumn(column, sets.kept(), store);
 }
 
 // Runs of one and two bytes are unions of the lists that begin with them.
 function addShortTexts(
   column: BuiltColumn,
-  grams: BuiltGrams,
+  trigrams: BuiltTrigrams,
   rowsOfList: Float64Array,
   sets: FrequentSets,
 ): void {
   const marks = new Uint32Array(column.groupCount);
   let mark = 0;
   for (const shift of [16, 8]) {
-    for (let index = 0, end = 0; index < grams.keys.length; index = end) {
-      const prefix = (grams.keys[index] as number) >>> shift;
+    for (let index = 0, end = 0; index < trigrams.keys.length; index = end) {
+      const prefix = (trigrams.keys[index] as number) >>> shift;
       let rows = 0;
-      while (end < grams.keys.length && (grams.keys[end] as number) >>> shift === prefix)
+      while (end < trigrams.keys.length && (trigrams.keys[end] as number) >>> shift === prefix)
         rows += rowsOfList[end++] as number;
       const text = shift === 16 ? [prefix] : [prefix >>> 8, prefix & 0xff];
       // A zero byte stands for the end of a text.
       if (text.includes(0) || rows < sets.neededRows(text.length)) continue;
-      const groups = unionOf(grams, index, end, marks, ++mark);
+      const groups = unionOf(trigrams, index, end, marks, ++mark);
       sets.add(text, groups, rowsOfGroups(column, groups));
     }
   }
@@ -74,29 +74,29 @@ function addShortTexts(
 // Then the texts that begin with frequent runs of three bytes, the most frequent ones first.
 function addLongTexts(
   column: BuiltColumn,
-  grams: BuiltGrams,
+  trigrams: BuiltTrigrams,
   rowsOfList: Float64Array,
   sets: FrequentSets,
 ): void {
   const candidates = [...rowsOfList.keys()].filter(
-    (index) => (rowsOfList[index] as number) >= sets.neededRows(gramBytes + 1),
+    (index) => (rowsOfList[index] as number) >= sets.neededRows(trigramBytes + 1),
   );
   candidates.sort((a, b) => (rowsOfList[b] as number) - (rowsOfList[a] as number));
   for (const index of candidates) {
-    const key = grams.keys[index] as number;
+    const key = trigrams.keys[index] as number;
     const text = [key >>> 16, (key >>> 8) & 0xff, key & 0xff];
     const rowCount = rowsOfList[index] as number;
-    if (text.includes(0) || rowCount < sets.neededRows(gramBytes + 1)) continue;
-    const groups = readGramList(grams.listAt(index));
+    if (text.includes(0) || rowCount < sets.neededRows(trigramBytes + 1)) continue;
+    const groups = readTrigramList(trigrams.listAt(index));
     sets.add(text, groups, rowCount);
     grow(column, { text, rowCount, ...findOccurrences(column, groups, key) }, sets);
   }
 }
 
-function countRows(column: BuiltColumn, grams: BuiltGrams): Float64Array {
-  const rows = new Float64Array(grams.keys.length);
+function countRows(column: BuiltColumn, trigrams: BuiltTrigrams): Float64Array {
+  const rows = new Float64Array(trigrams.keys.length);
   for (let index = 0; index < rows.length; index++)
-    rows[index] = rowsOfGroups(column, readGramList(grams.listAt(index)));
+    rows[index] = rowsOfGroups(column, readTrigramList(trigrams.listAt(index)));
   return rows;
 }
 
@@ -111,18 +111,18 @@ function rowsOfGroups({ starts }: BuiltColumn, groups: Uint32Array): number {
 
 // Members of any of the lists, in no particular order. `mark` must differ from call to call.
 function unionOf(
-  grams: BuiltGrams,
+  trigrams: BuiltTrigrams,
   first: number,
   end: number,
   marks: Uint32Array,
   mark: number,
 ): Uint32Array {
   let size = 0;
-  for (let index = first; index < end; index++) size += grams.listAt(index).count;
+  for (let index = first; index < end; index++) size += trigrams.listAt(index).count;
   const union = new Uint32Array(Math.min(size, marks.length));
   let found = 0;
   for (let index = first; index < end; index++) {
-    const groups = readGramList(grams.listAt(index));
+    const groups = readTrigramList(trigrams.listAt(index));
     for (let at = 0; at < groups.length; at++) {
       const group = groups[at] as number;
       if (marks[group] === mark) continue;

@@ -39,7 +39,7 @@ export function findBuckets({ column, isDescending, bits, count, from, to }: Col
   const bucketCount = bucketCountOf(buckets);
   const groups: (readonly [number, number])[] = [];
   let counts: Uint32Array | undefined;
-  let looked = 0;
+  let visited = 0;
   let seen = 0;
   let before = 0;
   for (let place = 1; seen < to; place++) {
@@ -48,8 +48,8 @@ export function findBuckets({ column, isDescending, bits, count, from, to }: Col
     const [first, end] = groupsOfBucket(buckets, bucket);
     const low = starts[first] as number;
     const high = starts[end] as number;
-    looked += high - low;
-    if (bits !== undefined && looked > nearRows) counts ??= countByBucket(buckets, bits, count);
+    visited += high - low;
+    if (bits !== undefined && visited > nearRows) counts ??= countByBucket(buckets, bits, count);
     const matching = counts?.[bucket] ?? countMatching(postings, bits, low, high);
     seen += matching;
     if (seen <= from) before = seen;

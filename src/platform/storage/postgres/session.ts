@@ -77,7 +77,7 @@ export function createSession({ connect, onProblem }: SessionDependencies): Sess
     opened.on('error', () => lose(opened));
     opened.on('notification', ({ payload, processId }) => {
       // This node's listeners have heard it already.
-      if (payload !== undefined && processId !== pidOf(opened)) tell(payload);
+      if (payload !== undefined && processId !== pidOf(opened)) notify(payload);
     });
     // What a machine held that lost its power is free again after 25 seconds, not after the system's two hours.
     await translated(() =>
@@ -114,7 +114,7 @@ export function createSession({ connect, onProblem }: SessionDependencies): Sess
       try {
         await connected();
         // Announcements may have been missed.
-        if (wasLost) for (const topic of listeners.keys()) tell(topic);
+        if (wasLost) for (const topic of listeners.keys()) notify(topic);
         return;
       } catch {
         await sleep(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
@@ -122,7 +122,7 @@ export function createSession({ connect, onProblem }: SessionDependencies): Sess
     }
   }
 
-  function tell(topic: string): void {
+  function notify(topic: string): void {
     for (const listener of listeners.get(topic) ?? []) listener();
   }
 
@@ -171,7 +171,7 @@ export function createSession({ connect, onProblem }: SessionDependencies): Sess
       };
     },
     announce(topic) {
-      tell(topic);
+      notify(topic);
       waitingTopics.add(topic);
       announcing ??= sendAnnouncements();
     },

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Clock, Log, Taken } from '../../../core/index.ts';
+import type { Clock, Log, RateLimitResult } from '../../../core/index.ts';
 import type { Gazetteer } from '../../../lib/geo/index.ts';
 import type { EntitySeed, SearchPool } from '../../../lib/provider-index/index.ts';
 import type { Storage } from '../../../platform/index.ts';
@@ -26,7 +26,7 @@ export interface FhirRequest {
   readonly caller: DirectoryCaller;
   /** The address of the FHIR service as the client knows it. */
   readonly base: string;
-  readonly onLimits?: (state: Taken) => void;
+  readonly onLimits?: (state: RateLimitResult) => void;
 }
 
 /** The directory as FHIR R4 resources, under the same limits, quota and audit as the search (Decision 0028). */
@@ -71,7 +71,7 @@ export interface FhirOptions {
   readonly answer: (
     caller: DirectoryCaller,
     parameters: SentParameters,
-    onLimits: ((state: Taken) => void) | undefined,
+    onLimits: ((state: RateLimitResult) => void) | undefined,
     query: () => Promise<WrittenAnswer>,
     resource: ResourceType,
   ) => Promise<DirectoryAnswer>;

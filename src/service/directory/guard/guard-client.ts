@@ -1,4 +1,4 @@
-import { type Clock, createTokenBuckets, type Taken } from '../../../core/index.ts';
+import { type Clock, createTokenBuckets, type RateLimitResult } from '../../../core/index.ts';
 import { type Storage } from '../../../platform/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { DirectoryError } from '../errors.ts';
@@ -21,7 +21,7 @@ export interface DirectoryLimits {
 /** Holds back clients that ask too much or have not accepted the rule (Directory spec: What the service does; D13, D27). */
 export interface ClientGuard {
   /** Takes one request from the client's bucket. */
-  take(caller: DirectoryCaller): Taken;
+  take(caller: DirectoryCaller): RateLimitResult;
   /** Throws DIRECTORY_DATA_USE_NOT_ACCEPTED. */
   admitUse(caller: DirectoryCaller): void;
   /** Throws DIRECTORY_DATA_USE_NOT_ACCEPTED or DIRECTORY_QUOTA_USED. */

@@ -50,7 +50,7 @@ export class EntryWriter {
   #endId = 0;
   readonly knownCount: number;
   /** Known records that the file names. */
-  metCount = 0;
+  matchedCount = 0;
   blockCount = 0;
   entryCount = 0;
   /** Whether a record is known by a key of the file. */
@@ -175,7 +175,7 @@ export class EntryWriter {
     }
     if (this.#known.isSeenAt(slot)) return undefined;
     this.#known.markSeen(slot);
-    this.metCount++;
+    this.matchedCount++;
     if (this.#known.sumAt(slot) === sum) report.unchanged++;
     else report.changed++;
     return this.#known.idAt(slot);
@@ -198,7 +198,7 @@ export class EntryWriter {
     return undefined;
   }
 
-  removeUnlessMet(low: number, high: number): void {
+  removeUnlessMatched(low: number, high: number): void {
     const slot = this.#known.find(low, high);
     if (slot < 0 || this.#known.isSeenAt(slot)) return;
     this.#known.markSeen(slot);

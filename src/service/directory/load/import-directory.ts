@@ -3,7 +3,7 @@ import { DirectoryError } from '../errors.ts';
 import { changesBeforeRebuild } from '../limits.ts';
 import { loadAlone } from '../store/load-lock.ts';
 import { activateLoad, beginLoad, failLoad, type BegunLoad } from '../store/loads.ts';
-import { forgetRemovals, retireGenerations } from '../store/clear-loads.ts';
+import { deleteRemovals, retireGenerations } from '../store/clear-loads.ts';
 import { giveUpMerge, mergeSources } from '../merge/merge-sources.ts';
 import {
   defaultSource,
@@ -195,7 +195,7 @@ function isIndexedAlone(context: ImportContext, load: BegunLoad): boolean {
 async function clearUp({ storage, log }: ImportContext): Promise<void> {
   try {
     await retireGenerations(storage);
-    await forgetRemovals(storage);
+    await deleteRemovals(storage);
   } catch (error) {
     log.warn(
       { code: errorCode(error), reason: errorText(error) },

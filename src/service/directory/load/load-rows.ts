@@ -59,7 +59,7 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
     await removeVanished(options, entries, plan.format.coveredNpis);
   }
   await entries.flush();
-  if (options.kind === 'full') report.removed = entries.knownCount - entries.metCount;
+  if (options.kind === 'full') report.removed = entries.knownCount - entries.matchedCount;
   const recordCount =
     options.kind === 'full' ? report.loaded : entries.knownCount + report.added - report.removed;
   return {
@@ -81,7 +81,7 @@ async function removeVanished(
     const keys = readKeys(block);
     for (const [entry, line] of readLines(block).entries()) {
       if (block.skip?.[entry] === 1 || !npis.has(Number(textOf(line, 'npi')))) continue;
-      entries.removeUnlessMet(keys[entry * 4] ?? 0, keys[entry * 4 + 1] ?? 0);
+      entries.removeUnlessMatched(keys[entry * 4] ?? 0, keys[entry * 4 + 1] ?? 0);
     }
     await entries.settle();
   }

@@ -43,7 +43,7 @@ export async function mergeAll(request: MergeAllRequest): Promise<void> {
     const merge = new PartialMerge(request, pairs, shownRanks, { partition, partitions });
     for (let rank = sources.length - 1; rank >= 0; rank--) await merge.keepOverridden(rank);
     for (let rank = 0; rank < sources.length; rank++) await merge.passOn(rank);
-    merge.forget();
+    merge.clear();
   }
 }
 
@@ -160,7 +160,7 @@ class PartialMerge {
     sink.add({ low, high, id, line, mask });
   }
 
-  forget(): void {
+  clear(): void {
     for (const slot of this.#noted) this.#pairs.setNoteAt(slot, 0);
   }
 

@@ -36,7 +36,7 @@ export interface CurrentIndexOptions extends ViewSourceOptions {
 export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   const { storage, log } = options;
   const pool = createSearchPool({ threads: options.searchThreads });
-  const views = createViewSource(options, () => void look());
+  const views = createViewSource(options, () => void poll());
   let served: SnapshotName | undefined;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -69,7 +69,7 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
    * After a failure the pauses grow: building an index in vain costs a minute of a processor. While changes come all the
    * time, following them takes no more than half of the time.
    */
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const startedAtMs = performance.now();
     try {
       await refresh();
@@ -88,7 +88,7 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   function schedule(): void {
     if (isClosed) return;
     timer = setTimeout(() => {
-      void look().finally(schedule);
+      void poll().finally(schedule);
     }, pauseMs);
     timer.unref();
   }

@@ -2,7 +2,7 @@ import { DirectoryError } from '../errors.ts';
 import { indexServed } from '../load/index-served.ts';
 import { giveUpMerge, mergeSources, type MergeContext } from '../merge/merge-sources.ts';
 import { retireGenerations } from '../store/clear-loads.ts';
-import { clearDeadLoads, loadAlone } from '../store/load-lock.ts';
+import { clearAbandonedLoads, loadAlone } from '../store/load-lock.ts';
 import { activateMerge, refuseIfChanged, type ActivationContext } from '../store/loads.ts';
 import {
   getSource,
@@ -158,7 +158,7 @@ async function changeSources(context: SourceContext, plan: ChangePlan): Promise<
   const { storage, clock } = context;
   await loadState(storage);
   await loadAlone(context, async () => {
-    await clearDeadLoads(storage, clock);
+    await clearAbandonedLoads(storage, clock);
     const before = await storage.transaction(async (tx: DirectoryDb) => {
       const state = await lockState(storage, tx);
       const sources = await readChains(tx, await lockSources(tx, state));

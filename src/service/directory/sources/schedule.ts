@@ -60,7 +60,7 @@ export function followSchedules(
 ): Closable {
   const closing = new AbortController();
   let running: Promise<void> | undefined;
-  async function look(): Promise<void> {
+  async function checkSources(): Promise<void> {
     try {
       const loaded = await runSchedules({ ...context, signal: closing.signal });
       if (loaded.length > 0) onLoaded();
@@ -71,7 +71,7 @@ export function followSchedules(
     }
   }
   const timer = setInterval(() => {
-    running ??= look().finally(() => {
+    running ??= checkSources().finally(() => {
       running = undefined;
     });
   }, everyMs);

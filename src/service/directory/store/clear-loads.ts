@@ -11,7 +11,7 @@ export async function retireGenerations(storage: Storage): Promise<void> {
   await storage.transaction((tx: DirectoryDb) => markRetired(storage, tx));
   const retired = await db.selectFrom('directory_load').select('id').where('state', '=', 'retired').execute();
   for (const { id } of retired) await removeBlocks(storage, id);
-  await forgetOldLoads(db);
+  await deleteOldLoads(db);
 }
 
 /** Under the lock of the state: a rollback cannot make a generation active that is being retired. */
@@ -43,7 +43,7 @@ async function keepGenerations(
 }
 
 /** Forgets the hosted addresses taken out longest ago, and that their going was ever known. */
-export function forgetRemovals(storage: Storage, kept = keptRemovals): Promise<void> {
+export function deleteRemovals(storage: Storage, kept = keptRemovals): Promise<void> {
   return storage.transaction(async (tx: DirectoryDb) => {
     await lockState(storage, tx);
     const removals = tx.selectFrom('directory_provisioned').select('revision').where('record', '=', '');
@@ -61,7 +61,7 @@ export function forgetRemovals(storage: Storage, kept = keptRemovals): Promise<v
 /** Rows of loads, with their reports, that stay when their blocks are gone. */
 const keptLoads = 100;
 
-async function forgetOldLoads(db: DirectoryDb): Promise<void> {
+async function deleteOldLoads(db: DirectoryDb): Promise<void> {
   const [newest] = await db
     .selectFrom('directory_load')
     .select('id')

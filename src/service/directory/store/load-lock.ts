@@ -24,7 +24,7 @@ export async function loadAlone<R>(context: LoadLockContext, work: () => Promise
 }
 
 /** Marks loads as failed whose process has ended, and removes what they left. */
-export async function settleDeadLoads(context: LoadLockContext): Promise<void> {
+export async function settleAbandonedLoads(context: LoadLockContext): Promise<void> {
   const { storage, clock } = context;
   const running = await storage
     .tables<DirectoryTables>()
@@ -32,11 +32,11 @@ export async function settleDeadLoads(context: LoadLockContext): Promise<void> {
     .select('id')
     .where('state', 'in', ['loading', 'merging'])
     .executeTakeFirst();
-  if (running !== undefined) await tryAlone(context, () => clearDeadLoads(storage, clock));
+  if (running !== undefined) await tryAlone(context, () => clearAbandonedLoads(storage, clock));
 }
 
 /** Under the lock every load that is not finished is dead. */
-export async function clearDeadLoads(storage: Storage, clock: Clock): Promise<void> {
+export async function clearAbandonedLoads(storage: Storage, clock: Clock): Promise<void> {
   const db = storage.tables<DirectoryTables>();
   await db
     .updateTable('directory_load')

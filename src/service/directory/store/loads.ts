@@ -4,7 +4,7 @@ import type { Audit } from '../../audit/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { Block } from '../records/block.ts';
 import { removeBlocks } from './clear-loads.ts';
-import { clearDeadLoads } from './load-lock.ts';
+import { clearAbandonedLoads } from './load-lock.ts';
 import {
   checkSourceName,
   insertSource,
@@ -58,7 +58,7 @@ export async function beginLoad(
 ): Promise<BegunLoad> {
   checkSourceName(start.sourceName);
   await loadState(storage);
-  await clearDeadLoads(storage, clock);
+  await clearAbandonedLoads(storage, clock);
   return storage.transaction(async (tx: DirectoryDb) => {
     const state = await lockState(storage, tx);
     await refuseWhileLoading(tx);

@@ -52,13 +52,13 @@ export interface Intake {
 }
 
 export function createIntake(deps: MessagingDependencies, { spool, direct, workers }: IntakeOptions): Intake {
-  const inHand = new Map<string, number>();
+  const inProgress = new Map<string, number>();
   const slowUntil = new Map<string, number>();
   let total = 0;
 
   function isDirect(party: string, mail: IncomingMail): boolean {
     if (workers() === undefined || mail.message.length > direct.maxBytes) return false;
-    if (total >= direct.slots || (inHand.get(party) ?? 0) >= direct.share) return false;
+    if (total >= direct.slots || (inProgress.get(party) ?? 0) >= direct.share) return false;
     const until = slowUntil.get(party);
     if (until === undefined) return true;
     if (until > performance.now()) return false;
@@ -72,7 +72,7 @@ export function createIntake(deps: MessagingDependencies, { spool, direct, worke
   }
 
   async function tryDirect(party: string, mail: IncomingMail, envelope: MailEnvelope): Promise<Trial> {
-    inHand.set(party, (inHand.get(party) ?? 0) + 1);
+    inProgress.set(party, (inProgress.get(party) ?? 0) + 1);
     total++;
     try {
       // The agent takes the memory over, and the spool may need it afterwards.
@@ -86,9 +86,9 @@ export function createIntake(deps: MessagingDependencies, { spool, direct, worke
       return await conclude(verdict, envelope.id);
     } finally {
       total--;
-      const left = (inHand.get(party) ?? 1) - 1;
-      if (left === 0) inHand.delete(party);
-      else inHand.set(party, left);
+      const left = (inProgress.get(party) ?? 1) - 1;
+      if (left === 0) inProgress.delete(party);
+      else inProgress.set(party, left);
     }
   }
 

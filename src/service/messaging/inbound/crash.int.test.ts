@@ -13,7 +13,7 @@ import { alice, bob, newUrn, sendBody, waitUntil } from '../../../../test/messag
 
 let database: TestDatabase;
 let peer: SmtpServer;
-const taken: Uint8Array[] = [];
+const accepted: Uint8Array[] = [];
 let children: CrashChildren;
 const start = (...flags: string[]): Promise<CrashChild> => children.start(...flags);
 
@@ -26,7 +26,7 @@ before(async () => {
     limits: { maxMessageBytes: 1_000_000, maxConnections: 10, idleMs: 5000 },
     handlers: {
       onRecipient: async () => 'accept',
-      onMessage: async ({ message }) => void taken.push(message),
+      onMessage: async ({ message }) => void accepted.push(message),
     },
   });
   children = createCrashChildren(database, peer.port);
@@ -37,9 +37,9 @@ after(async () => {
 });
 
 const sentIds = (): string[] =>
-  taken.map((message) => parseEntity(message).header('message-id')?.slice(1, 37) ?? '').sort();
+  accepted.map((message) => parseEntity(message).header('message-id')?.slice(1, 37) ?? '').sort();
 const answeredIds = (): string[] =>
-  taken.flatMap((message) => [...(readMdnOrDsn(parseEntity(message))?.originalMessageIds ?? [])]);
+  accepted.flatMap((message) => [...(readMdnOrDsn(parseEntity(message))?.originalMessageIds ?? [])]);
 
 async function statusOf(child: CrashChild, messageId: string): Promise<unknown> {
   return (await child.call('GET', `/messaging/dirmsg/status/${messageId}`)).body['messageStatus'];
@@ -64,17 +64,17 @@ describe('what was acknowledged survives kill -9', () => {
     const first = await start('--stuck');
     assert.equal((await first.call('POST', '/messaging/dirmsg/send_ccda', body)).status, 200);
     await first.kill();
-    assert.equal(taken.length, 0);
+    assert.equal(accepted.length, 0);
 
     const second = await start();
-    await waitUntil(() => taken.length > 0, 'the message at the peer');
+    await waitUntil(() => accepted.length > 0, 'the message at the peer');
     await waitUntil(async () => (await statusOf(second, messageId)) === 'sent', 'the status');
     // The client did not get the answer and asks again: the same answer, and nothing more goes out.
     assert.equal((await second.call('POST', '/messaging/dirmsg/send_ccda', body)).status, 200);
     const later = await sendAnother(second);
     assert.deepEqual(sentIds(), [messageId.slice(9), later].sort());
     assert.equal(
-      parseEntity(taken[0] ?? new Uint8Array()).header('message-id'),
+      parseEntity(accepted[0] ?? new Uint8Array()).header('message-id'),
       `<${messageId.slice(9)}@direct.alpha.example>`,
     );
     await second.kill();
@@ -85,7 +85,7 @@ describe('what was acknowledged survives kill -9', () => {
   });
 
   it('mail that was taken is in the inbox after the restart, once, and is answered once', async () => {
-    taken.splice(0);
+    accepted.splice(0);
     const inner = `From: ${bob}\r\nTo: ${alice}\r\nMessage-ID: <survivor@direct.beta.example>\r\n\r\nHello`;
     const first = await start('--stuck');
     first.process.send({ from: bob, to: [alice], message: `${bob}\n${inner}` });
@@ -96,8 +96,8 @@ describe('what was acknowledged survives kill -9', () => {
     const list = async () =>
       (await second.call('GET', '/messaging/dirmsg/inbox')).body['result'] as Record<string, unknown>[];
     await waitUntil(async () => (await list()).length === 1, 'the inbox');
-    await waitUntil(() => taken.length === 1, 'the processed MDN');
-    const mdn = readMdnOrDsn(parseEntity(taken[0] ?? new Uint8Array()));
+    await waitUntil(() => accepted.length === 1, 'the processed MDN');
+    const mdn = readMdnOrDsn(parseEntity(accepted[0] ?? new Uint8Array()));
     assert.deepEqual([mdn?.kind, mdn?.originalMessageIds], ['mdn', ['<survivor@direct.beta.example>']]);
     await second.kill();
     const third = await start();

@@ -18,7 +18,7 @@ export async function listDeadLetters(storage: Storage): Promise<readonly DeadLe
     .tables<MessagingTables>()
     .selectFrom('inbound_mail')
     .select(['id', 'mail_from', 'recipients', 'received_at', 'last_error'])
-    .where(isDead)
+    .where(isDeadLetter)
     .orderBy('received_at')
     .orderBy('id')
     .execute();
@@ -37,7 +37,7 @@ export async function retryDeadLetters(storage: Storage, id?: string): Promise<n
     .tables<MessagingTables>()
     .selectFrom('inbound_mail')
     .select(['id', 'content_hash'])
-    .where(isDead)
+    .where(isDeadLetter)
     .$if(id !== undefined, (query) => query.where('id', '=', id ?? ''))
     .orderBy('received_at')
     .execute();
@@ -59,7 +59,7 @@ async function retryOne(
     .updateTable('inbound_mail')
     .set({ state: 'waiting', attempts: 0, next_attempt_at: storage.clock.now().getTime() })
     .where('id', '=', row.id)
-    .where(isDead)
+    .where(isDeadLetter)
     .where((eb) =>
       eb.not(
         eb.exists(
@@ -76,4 +76,4 @@ async function retryOne(
 }
 
 // The words of the partial index.
-const isDead = sql<boolean>`state = 'dead-letter'`;
+const isDeadLetter = sql<boolean>`state = 'dead-letter'`;

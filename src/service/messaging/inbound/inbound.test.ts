@@ -236,11 +236,14 @@ describe('mail that cannot be worked on', () => {
       );
       assert.ok(!other.logLines.join().includes('Jane Doe'));
       assert.equal((await other.audit.find({ action: 'message.dead-letter' })).length, 1);
-      const [aside] = await other.messaging.listDeadLetters();
-      assert.deepEqual([aside?.mailFrom, aside?.recipients, aside?.reason], [bob, [alice], 'INTERNAL']);
+      const [deadLetter] = await other.messaging.listDeadLetters();
+      assert.deepEqual(
+        [deadLetter?.mailFrom, deadLetter?.recipients, deadLetter?.reason],
+        [bob, [alice], 'INTERNAL'],
+      );
       other.setOpenIncoming(openPlain);
       assert.equal(await other.messaging.retryDeadLetters('another'), 0);
-      assert.equal(await other.messaging.retryDeadLetters(aside?.id), 1);
+      assert.equal(await other.messaging.retryDeadLetters(deadLetter?.id), 1);
       await waitUntil(async () => (await other.messaging.listInbox(other.clinic, {})).messages.length === 1);
       assert.deepEqual(await other.messaging.listDeadLetters(), []);
     } finally {

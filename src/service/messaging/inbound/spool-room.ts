@@ -82,19 +82,19 @@ export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits
     throw full(room);
   }
 
-  function takeMore(taken: Reservation[], budget: Budget, whose: string, what: string): void {
+  function takeMore(reserved: Reservation[], budget: Budget, whose: string, what: string): void {
     const more = budget.reserve(whose, 1);
     if (typeof more === 'string') throw full(`${what} ${whose}`);
-    taken.push(more);
+    reserved.push(more);
   }
 
   /** Over the limit it is not counted: what waits already is refused no more. */
-  function addIfRoom(taken: Reservation[], budget: Budget, whose: string): void {
+  function addIfRoom(reserved: Reservation[], budget: Budget, whose: string): void {
     const more = budget.reserve(whose, 1);
-    if (typeof more !== 'string') taken.push(more);
+    if (typeof more !== 'string') reserved.push(more);
   }
 
-  async function look(ids: readonly string[]): Promise<void> {
+  async function refresh(ids: readonly string[]): Promise<void> {
     const rows = await db
       .selectFrom('inbound_mail')
       .select(['id', 'needs_fetch'])
@@ -162,7 +162,7 @@ export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits
     },
     async refresh() {
       const ids = [...waiting.keys()];
-      for (let from = 0; from < ids.length; from += maxIds) await look(ids.slice(from, from + maxIds));
+      for (let from = 0; from < ids.length; from += maxIds) await refresh(ids.slice(from, from + maxIds));
     },
   };
 }

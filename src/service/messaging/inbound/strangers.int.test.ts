@@ -117,12 +117,12 @@ describe('mail of strangers', () => {
     );
     assert.ok(sealed.every(({ length }) => length > 4_000 && length < 9_000));
     const good = await sealFrom(friend, 'friend');
-    const taken = Promise.all(
+    const accepted = Promise.all(
       sealed.map((message) =>
         world.messaging.acceptInbound({ mailFrom: stranger, recipients: [alice], message }, network),
       ),
     );
-    await taken;
+    await accepted;
     await waitUntil(() => connections.size > 0, 'a fetch that is not answered');
     const startedAt = performance.now();
     await world.messaging.acceptInbound({ mailFrom: friend, recipients: [alice], message: good }, network);

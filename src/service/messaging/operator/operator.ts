@@ -125,8 +125,8 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       const page = await findMessages(db, audit, query);
       const { since, until, cursor: _cursor, ...texts } = query;
       await record('message.find', {
-        ...given(texts),
-        ...given({ since: since?.toISOString(), until: until?.toISOString() }),
+        ...onlyDefined(texts),
+        ...onlyDefined({ since: since?.toISOString(), until: until?.toISOString() }),
         count: page.items.length,
       });
       return page;
@@ -157,7 +157,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     },
     async listQueue(query) {
       const page = await delivery.listQueue(query);
-      await record('queue.list', { ...given({ domain: query.domain }), count: page.items.length });
+      await record('queue.list', { ...onlyDefined({ domain: query.domain }), count: page.items.length });
       return page;
     },
     async listHolds() {
@@ -182,7 +182,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     async listInbound(query) {
       const page = await listInbound(audit, query);
       const { from, to, reason } = query;
-      await record('inbound.list', { ...given({ from, to, reason }), count: page.items.length });
+      await record('inbound.list', { ...onlyDefined({ from, to, reason }), count: page.items.length });
       return page;
     },
     async showInbound(id) {
@@ -198,7 +198,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
   };
 }
 
-function given(
+function onlyDefined(
   values: Readonly<Record<string, string | number | undefined>>,
 ): Record<string, string | number> {
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-import { createTokenBuckets, type Clock, type Taken } from '../../../core/index.ts';
+import { createTokenBuckets, type Clock, type RateLimitResult } from '../../../core/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { MessagingError } from '../errors.ts';
 
@@ -15,22 +15,22 @@ export const defaultSendRate: SendRate = { ratePerSecond: 20, burst: 40 };
  */
 export type LimitSends = (
   client: Pick<ClientIdentity, 'clientId' | 'limits'>,
-  tell: (taken: Taken) => void,
+  report: (rateLimit: RateLimitResult) => void,
 ) => void;
 
 /** Of several nodes each one gives its share (Decision 0022). */
 export function createSendLimit(rate: SendRate, clock: Clock, liveNodes = () => 1): LimitSends {
   const buckets = createTokenBuckets({ ...rate, clock });
-  return ({ clientId, limits }, tell) => {
+  return ({ clientId, limits }, report) => {
     const nodes = liveNodes();
-    const taken = buckets.take(clientId, 1, {
+    const rateLimit = buckets.take(clientId, 1, {
       ratePerSecond: (limits.sendsPerSecond ?? rate.ratePerSecond) / nodes,
       burst: Math.max(1, Math.floor((limits.sendsBurst ?? rate.burst) / nodes)),
     });
-    tell(taken);
-    if (taken.allowed) return;
+    report(rateLimit);
+    if (rateLimit.allowed) return;
     throw new MessagingError('MESSAGING_RATE_LIMITED', `client ${clientId} sends too fast`, {
-      retryAfterSeconds: taken.retryAfterSeconds,
+      retryAfterSeconds: rateLimit.retryAfterSeconds,
     });
   };
 }

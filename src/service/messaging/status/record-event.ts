@@ -139,11 +139,11 @@ interface Change {
 async function notify(
   tx: AnyTransaction,
   { storage, webhooks, report }: EventDependencies,
-  { recipient, state, report: told, at }: Change,
+  { recipient, state, report: reported, at }: Change,
 ): Promise<void> {
   if (state === 'queued') return;
   storage.afterCommit(tx, () =>
-    report('changed', { state, reason: told.reason }, { messageId: recipient.wire_id }),
+    report('changed', { state, reason: reported.reason }, { messageId: recipient.wire_id }),
   );
   await webhooks.notifyIn(tx, {
     clientId: recipient.client_id,
@@ -153,7 +153,7 @@ async function notify(
     fromDirectAddress: recipient.sender,
     toDirectAddress: recipient.address,
     status: state,
-    statusCode: told.statusCode,
-    statusText: told.text,
+    statusCode: reported.statusCode,
+    statusText: reported.text,
   });
 }

@@ -52,15 +52,15 @@ interface PartialState {
 export async function downloadFile(options: DownloadFileOptions): Promise<void> {
   const { file, expectedBytes, patience, onBytes } = options;
   if ((await sizeOf(file)) === expectedBytes) return onBytes(expectedBytes);
-  let told = 0;
-  const tell = (bytesThere: number): void => {
-    onBytes(bytesThere - told);
-    told = bytesThere;
+  let reportedBytes = 0;
+  const report = (bytesThere: number): void => {
+    onBytes(bytesThere - reportedBytes);
+    reportedBytes = bytesThere;
   };
   await withPatience(
     patience,
-    () => downloadRest(options, tell),
-    () => told,
+    () => downloadRest(options, report),
+    () => reportedBytes,
   );
   await rename(partialFileOf(file), file);
   await rm(stateOf(file), { force: true });
@@ -97,17 +97,20 @@ const stateOf = (file: string): string => `${file}.state`;
 /** The files that a download may leave. */
 export const leftoversOf = (file: string): string[] => [file, partialFileOf(file), stateOf(file)];
 
-async function downloadRest(options: DownloadFileOptions, tell: (bytesThere: number) => void): Promise<void> {
+async function downloadRest(
+  options: DownloadFileOptions,
+  report: (bytesThere: number) => void,
+): Promise<void> {
   const { download, url, expectedBytes } = options;
   const partial = await readPartial(options);
-  tell(partial.bytes);
+  report(partial.bytes);
   if (partial.bytes === expectedBytes) return;
   const headers: Record<string, string> =
     partial.bytes === 0 ? {} : { range: `bytes=${partial.bytes}-`, 'if-range': partial.etag };
   const slow = new AbortController();
   const response = await download(url, { headers, signal: slow.signal });
   const start = await acceptStart(options, partial, response);
-  tell(start);
+  report(start);
   const etag = strongEtag(response);
   const handle = await open(partialFileOf(options.file), start === 0 ? 'w' : 'r+', 0o600);
   let position = start;
@@ -124,7 +127,7 @@ async function downloadRest(options: DownloadFileOptions, tell: (bytesThere: num
       if (position + piece.length > expectedBytes) throw otherSize(options, `more than ${expectedBytes}`);
       await handle.write(piece, 0, piece.length, position);
       position += piece.length;
-      tell(position);
+      report(position);
     }
   } finally {
     endWatch();

@@ -65,10 +65,10 @@ describe('the content of a file', () => {
     const file = path.join(folder, 'file');
     await writeFile(file, bytes);
     const pieces: Buffer[] = [];
-    let told = 0;
-    for await (const piece of readOriginal(file, originalBytes, (count) => (told += count)))
+    let reported = 0;
+    for await (const piece of readOriginal(file, originalBytes, (count) => (reported += count)))
       pieces.push(piece);
-    assert.equal(told, bytes.length);
+    assert.equal(reported, bytes.length);
     return Buffer.concat(pieces).toString();
   }
 

@@ -54,16 +54,16 @@ async function* readFrames(file: string, onBytes: (count: number) => void): Asyn
           : undefined;
     const stream = decoder === undefined ? raw : raw.pipe(decoder);
     raw.once('error', (error) => stream.destroy(error));
-    let told = 0;
-    const tell = (): void => {
+    let reported = 0;
+    const report = (): void => {
       const consumed = decoder?.bytesWritten ?? raw.bytesRead;
-      onBytes(consumed - told);
-      told = consumed;
+      onBytes(consumed - reported);
+      reported = consumed;
     };
     try {
       for await (const piece of stream as AsyncIterable<Buffer>) {
         yield piece;
-        tell();
+        report();
       }
     } catch (cause) {
       if (cause instanceof DirectoryError) throw cause;
@@ -73,9 +73,9 @@ async function* readFrames(file: string, onBytes: (count: number) => void): Asyn
     } finally {
       raw.destroy();
     }
-    tell();
-    if (told === 0) throw new DirectoryError('DIRECTORY_FILE_BROKEN', `${baseName(file)} cannot be read`);
-    start += told;
+    report();
+    if (reported === 0) throw new DirectoryError('DIRECTORY_FILE_BROKEN', `${baseName(file)} cannot be read`);
+    start += reported;
   }
 }
 

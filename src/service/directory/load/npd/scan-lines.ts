@@ -17,37 +17,37 @@ export async function* scanLines(
   maxBytes = maxResourceBytes,
 ): AsyncGenerator<number> {
   let line = 0;
-  const seam = createSeam(maxBytes, () => line + 1);
-  const tell = (bytes: Buffer, start: number, end: number): void => {
+  const carry = createLineCarry(maxBytes, () => line + 1);
+  const emit = (bytes: Buffer, start: number, end: number): void => {
     line++;
     if (end > start) onLine(bytes, start, end, line);
   };
   for await (const piece of pieces) {
     let start = 0;
-    if (seam.length > 0) {
+    if (carry.length > 0) {
       const end = piece.indexOf(lineFeed);
-      seam.add(end < 0 ? piece : piece.subarray(0, end));
+      carry.add(end < 0 ? piece : piece.subarray(0, end));
       if (end >= 0) {
-        const whole = seam.take();
-        tell(whole, 0, whole.length);
+        const whole = carry.take();
+        emit(whole, 0, whole.length);
       }
       start = end < 0 ? piece.length : end + 1;
     }
     for (let end = piece.indexOf(lineFeed, start); end >= 0; end = piece.indexOf(lineFeed, start)) {
-      tell(piece, start, end);
+      emit(piece, start, end);
       start = end + 1;
     }
-    if (start < piece.length) seam.add(piece.subarray(start));
+    if (start < piece.length) carry.add(piece.subarray(start));
     yield line;
   }
-  if (seam.length === 0) return;
-  const last = seam.take();
-  tell(last, 0, last.length);
+  if (carry.length === 0) return;
+  const last = carry.take();
+  emit(last, 0, last.length);
   yield line;
 }
 
 /** What is there of a line that goes on in the next piece. */
-function createSeam(maxBytes: number, lineNumber: () => number) {
+function createLineCarry(maxBytes: number, lineNumber: () => number) {
   let chunks: Buffer[] = [];
   let length = 0;
   return {

@@ -1,22 +1,22 @@
 import type { ArrayStore } from '../arrays.ts';
-import type { GramList } from '../gram-list.ts';
+import type { TrigramList } from '../trigram-list.ts';
 import type { BuiltColumn } from './build-column.ts';
 import type { ByteTexts } from './fold-values.ts';
 
 /** Lists of a column: for every run of three bytes the groups whose folded text holds it. */
-export interface BuiltGrams {
+export interface BuiltTrigrams {
   /** `byte1 << 16 | byte2 << 8 | byte3`, ascending. */
   readonly keys: Uint32Array;
-  listAt(index: number): GramList;
+  listAt(index: number): TrigramList;
 }
 
 /**
  * Writes the lists: ascending group numbers as differences, seven bits a byte. Two zero bytes are thought behind every
  * text, so that each byte of it starts a run and a run of one or two bytes is the beginning of some runs of three.
  */
-export function buildGrams({ name, folded }: BuiltColumn, store: ArrayStore): BuiltGrams {
+export function buildTrigrams({ name, folded }: BuiltColumn, store: ArrayStore): BuiltTrigrams {
   const alphabet = alphabetOf(folded.bytes);
-  const table = countGrams(folded, alphabet);
+  const table = countTrigrams(folded, alphabet);
   const present = presentCells(table);
   const keys = store.allocate(`${name}.grams.keys`, 'u32', present.length);
   const counts = store.allocate(`${name}.grams.counts`, 'u32', present.length);
@@ -67,7 +67,10 @@ function keyOf(cell: number, { bytes }: Alphabet): number {
 }
 
 // A cell belongs to each possible run: the numbers of its bytes as digits.
-function countGrams({ bytes, offsets, count }: ByteTexts, { numberOf, bytes: used }: Alphabet): Uint32Array {
+function countTrigrams(
+  { bytes, offsets, count }: ByteTexts,
+  { numberOf, bytes: used }: Alphabet,
+): Uint32Array {
   const base = used.length;
   const keep = base * base;
   const table = new Uint32Array(keep * base * 4);

@@ -1,32 +1,36 @@
 import type { ArrayReader } from './arrays.ts';
 import { countBits, rowsOfBits, setBit, wordCount } from './bits.ts';
-import { intersectGramList, readGramList, type GramList } from './gram-list.ts';
+import { intersectTrigramList, readTrigramList, type TrigramList } from './trigram-list.ts';
 import { selectGroups, type Selector } from './selector.ts';
 import { lowerBound, type TextColumn } from './text-column.ts';
 
 /** Finds texts inside the values of a column. */
-export interface GramIndex {
+export interface TrigramIndex {
   /** Rows whose folded text holds `wanted` (UTF-8, at least one byte) anywhere. */
   find(wanted: Uint8Array): Selector;
 }
 
 /** For runs of three bytes, the groups that hold them. */
-interface GramTable {
+interface TrigramTable {
   readonly keys: Uint32Array;
   readonly counts: Uint32Array;
   readonly offsets: Uint32Array;
   readonly lists: Uint8Array;
 }
 
-const gramBytes = 3;
+const trigramBytes = 3;
 // Rarer lists first; beyond this factor checking the texts costs less than reading another list.
 const worthwhileFactor = 16;
 
-/** Undefined for columns without grams. */
-export function openGramIndex(column: TextColumn, arrays: ArrayReader, words: number): GramIndex | undefined {
+/** Undefined for columns without trigrams. */
+export function openTrigramIndex(
+  column: TextColumn,
+  arrays: ArrayReader,
+  words: number,
+): TrigramIndex | undefined {
   const keys = arrays.find(`${column.name}.grams.keys`, 'u32');
   if (keys === undefined) return undefined;
-  const table: GramTable = {
+  const table: TrigramTable = {
     keys,
     counts: arrays.get(`${column.name}.grams.counts`, 'u32'),
     offsets: arrays.get(`${column.name}.grams.offsets`, 'u32'),
@@ -39,7 +43,7 @@ export function openGramIndex(column: TextColumn, arrays: ArrayReader, words: nu
       if (known !== undefined) return known;
       // Zero bytes stand for the end of a text in the lists.
       if (wanted.includes(0)) return selectGroups(column, keepContaining(column, allGroups(column), wanted));
-      return wanted.length < gramBytes
+      return wanted.length < trigramBytes
         ? findShort(column, table, wanted)
         : selectGroups(column, findLong(column, table, wanted));
     },
@@ -51,36 +55,36 @@ function allGroups(column: TextColumn): Uint32Array {
 }
 
 // A run of one or two bytes begins some runs of three, whose keys lie side by side.
-function findShort(column: TextColumn, table: GramTable, wanted: Uint8Array): Selector {
-  const span = 256 ** (gramBytes - wanted.length);
+function findShort(column: TextColumn, table: TrigramTable, wanted: Uint8Array): Selector {
+  const span = 256 ** (trigramBytes - wanted.length);
   const key = keyAt(wanted, 0, wanted.length) * span;
   const first = lowerBound(table.keys, key);
   const end = lowerBound(table.keys, key + span);
   if (end - first <= 1)
-    return selectGroups(column, first < end ? readGramList(listAt(table, first)) : new Uint32Array(0));
+    return selectGroups(column, first < end ? readTrigramList(listAt(table, first)) : new Uint32Array(0));
   const isListed = new Uint32Array(wordCount(column.groupCount));
   for (let index = first; index < end; index++) {
-    const groups = readGramList(listAt(table, index));
+    const groups = readTrigramList(listAt(table, index));
     for (let at = 0; at < groups.length; at++) setBit(isListed, groups[at] as number);
   }
   return selectGroups(column, rowsOfBits(isListed, countBits(isListed)));
 }
 
-function findLong(column: TextColumn, table: GramTable, wanted: Uint8Array): Uint32Array {
-  const lists: GramList[] = [];
-  for (let start = 0; start + gramBytes <= wanted.length; start++) {
-    const index = lowerBound(table.keys, keyAt(wanted, start, gramBytes));
-    if (table.keys[index] !== keyAt(wanted, start, gramBytes)) return new Uint32Array(0);
+function findLong(column: TextColumn, table: TrigramTable, wanted: Uint8Array): Uint32Array {
+  const lists: TrigramList[] = [];
+  for (let start = 0; start + trigramBytes <= wanted.length; start++) {
+    const index = lowerBound(table.keys, keyAt(wanted, start, trigramBytes));
+    if (table.keys[index] !== keyAt(wanted, start, trigramBytes)) return new Uint32Array(0);
     const list = listAt(table, index);
     if (!lists.some((known) => known.start === list.start)) lists.push(list);
   }
   lists.sort((a, b) => a.count - b.count);
-  let groups = readGramList(lists[0] as GramList);
+  let groups = readTrigramList(lists[0] as TrigramList);
   for (const list of lists.slice(1)) {
     if (list.count > groups.length * worthwhileFactor) break;
-    groups = intersectGramList(groups, list);
+    groups = intersectTrigramList(groups, list);
   }
-  return wanted.length === gramBytes ? groups : keepContaining(column, groups, wanted);
+  return wanted.length === trigramBytes ? groups : keepContaining(column, groups, wanted);
 }
 
 /** Those of the groups whose folded text really holds `wanted`, over the front of `groups`. */
@@ -100,7 +104,7 @@ function keyAt(wanted: Uint8Array, start: number, size: number): number {
   return key;
 }
 
-function listAt({ counts, offsets, lists }: GramTable, index: number): GramList {
+function listAt({ counts, offsets, lists }: TrigramTable, index: number): TrigramList {
   return { lists, start: offsets[index] as number, count: counts[index] as number };
 }
 

@@ -1,5 +1,5 @@
 /** A list of ascending group numbers as differences, seven bits a byte, the last byte of each below 0x80. */
-export interface GramList {
+export interface TrigramList {
   readonly lists: Uint8Array;
   /** First byte. */
   readonly start: number;
@@ -7,7 +7,7 @@ export interface GramList {
   readonly count: number;
 }
 
-export function readGramList({ lists, start, count }: GramList): Uint32Array {
+export function readTrigramList({ lists, start, count }: TrigramList): Uint32Array {
   const groups = new Uint32Array(count);
   let group = -1;
   let at = start;
@@ -25,7 +25,7 @@ export function readGramList({ lists, start, count }: GramList): Uint32Array {
 }
 
 /** The members of `groups`, ascending, that are in the list too; written over the front of `groups`. */
-export function intersectGramList(groups: Uint32Array, { lists, start, count }: GramList): Uint32Array {
+export function intersectTrigramList(groups: Uint32Array, { lists, start, count }: TrigramList): Uint32Array {
   let kept = 0;
   let index = 0;
   let group = -1;
