@@ -1,6 +1,6 @@
 /**
- * Compiles `src/` to JavaScript with declarations in `dist/`, for the published package: Node does not run TypeScript
- * inside `node_modules`. In a checkout nothing needs to be built, so `npm pack` removes `dist/` when the tarball is written.
+ * Compiles `src/` to JavaScript with declarations in `dist/`, and the console's front end to `dist/console/`, for the published
+ * package: Node does not run TypeScript inside `node_modules`. In a checkout nothing needs to be built, so `npm pack` removes `dist/` when the tarball is written.
  *
  * Usage: `node tools/build.ts [--remove]`
  */
@@ -21,7 +21,8 @@ const compiled = spawnSync('tsc', ['-p', 'tsconfig.build.json'], {
 });
 if (compiled.status !== 0) process.exit(1);
 // Data files lie next to the code that reads them.
-for (const file of globSync('src/**/*', { cwd: root })) {
+for (const file of globSync('src/**/*', { cwd: root, exclude: ['src/web/**'] })) {
   if (/\.tsx?$/.test(file) || statSync(path.join(root, file)).isDirectory()) continue;
   cpSync(path.join(root, file), path.join(root, 'dist', file));
 }
+await import('./build-console.ts');

@@ -1,6 +1,7 @@
 /**
  * Holds every import of `src/` against `import-rules.json`: forbidden edges between modules, packages a module may not
- * use, imports past another module's `index.ts`, permissions that nobody uses, edges that point down the layers, cycles.
+ * use, imports past another module's `index.ts`, permissions that nobody uses, edges that point down the layers, cycles. The front
+ * end, `src/web/`, runs in browsers: of other modules it may import types only.
  *
  * Usage: `node tools/check-imports.ts`; prints one line per fault and exits 1 if there is any.
  */
@@ -28,7 +29,7 @@ const faults: string[] = [];
 const usedModules = new Map<string, Set<string>>(order.map((name) => [name, new Set()]));
 const usedPackages = new Map<string, Set<string>>(order.map((name) => [name, new Set()]));
 
-for (const file of globSync('src/**/*.ts', { cwd: root })
+for (const file of globSync('src/**/*.{ts,tsx}', { cwd: root })
   .filter((name) => !name.endsWith('.test.ts'))
   .sort()) {
   checkFile(file);
@@ -47,6 +48,14 @@ function checkFile(file: string): void {
   }
   const text = readFileSync(path.join(root, file), 'utf8').replace(commentForm, '');
   for (const match of text.matchAll(importForm)) checkImport(file, owner, match[1] ?? match[2] ?? '');
+  if (owner !== 'web') return;
+  for (const [statement] of text.matchAll(importForm)) {
+    if (
+      /['"](?:\.\.\/)+(?:app|core|lib|platform|service)\//.test(statement) &&
+      !/^\s*import type /.test(statement)
+    )
+      faults.push(`${file}: ${statement.trim()} must be an import type`);
+  }
 }
 
 function checkImport(file: string, owner: string, specifier: string): void {

@@ -11,6 +11,7 @@ const root = path.resolve(import.meta.dirname, '..');
 
 const checks: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
   ['types', 'tsc', ['-p', '.']],
+  ['types of the console', 'tsc', ['-p', 'src/web']],
   ['lint', 'oxlint', ['--type-aware']],
   ['format', 'oxfmt', ['--check', '.']],
   ['imports', 'node', ['tools/check-imports.ts']],

@@ -1,0 +1,158 @@
+/** One fault of a request, as the error envelope has it. */
+export interface Problem {
+  readonly field: string;
+  readonly reason: string;
+  readonly detail: string;
+}
+
+interface Envelope {
+  readonly message?: string;
+  readonly errors?: readonly Problem[];
+  readonly requestId?: string;
+}
+
+/** A refusal of the admin API, or no answer at all (`status` 0). `message` is a sentence for people. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly problems: readonly Problem[];
+  readonly requestId: string | undefined;
+
+  constructor(status: number, message: string, problems: readonly Problem[] = [], requestId?: string) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.problems = problems;
+    this.requestId = requestId;
+  }
+}
+
+export type QueryValue = string | number | boolean | null | undefined | readonly string[];
+export type Query = Readonly<Record<string, QueryValue>>;
+
+export const apiRoot = '/admin/v1';
+
+let onSignedOut: () => void = () => undefined;
+
+/** Names what happens when an answer says that the session has ended. */
+export function setSignedOutHandler(handler: () => void): void {
+  onSignedOut = handler;
+}
+
+/** `/admin/v1` + path with the values that are set; empty texts and null are left out. */
+export function apiUrl(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null || value === '' || value === false) continue;
+    for (const one of Array.isArray(value) ? value : [value]) parameters.append(name, String(one));
+  }
+  const text = parameters.toString();
+  return `${apiRoot}${path}${text === '' ? '' : `?${text}`}`;
+}
+
+/** Reads JSON. Throws `ApiError`. */
+export async function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
+  const response = await send('GET', apiUrl(path, query), undefined, signal);
+  return (await response.json()) as T;
+}
+
+/** Reads text, such as a ticket. Throws `ApiError`. */
+export async function getText(path: string, query?: Query, signal?: AbortSignal): Promise<string> {
+  return (await send('GET', apiUrl(path, query), undefined, signal)).text();
+}
+
+/** Sends JSON and reads the JSON answer; undefined if it has none. Throws `ApiError`. */
+export async function post<T>(path: string, body: unknown = {}, query?: Query): Promise<T> {
+  return readBody<T>(await send('POST', apiUrl(path, query), JSON.stringify(body)));
+}
+
+export async function put<T>(path: string, body: unknown): Promise<T> {
+  return readBody<T>(await send('PUT', apiUrl(path), JSON.stringify(body)));
+}
+
+export async function patch<T>(path: string, body: unknown): Promise<T> {
+  return readBody<T>(await send('PATCH', apiUrl(path), JSON.stringify(body)));
+}
+
+export async function remove<T>(path: string, query?: Query): Promise<T> {
+  return readBody<T>(await send('DELETE', apiUrl(path, query), '{}'));
+}
+
+/** Uploads a file as it is. Throws `ApiError`. */
+export async function upload<T>(path: string, file: Blob, query?: Query, signal?: AbortSignal): Promise<T> {
+  return readBody<T>(
+    await send('POST', apiUrl(path, query), file, signal, file.type || 'application/octet-stream'),
+  );
+}
+
+/** Sends JSON and yields each line of an answer that comes as NDJSON, as it comes. Throws `ApiError`. */
+export async function* postForLines<T>(path: string, body: unknown, signal: AbortSignal): AsyncGenerator<T> {
+  const response = await send('POST', apiUrl(path), JSON.stringify(body), signal);
+  if (response.body === null) return;
+  let rest = '';
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    const lines = (rest + value).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as T;
+  }
+  if (rest.trim() !== '') yield JSON.parse(rest) as T;
+}
+
+async function send(
+  method: string,
+  url: string,
+  body?: string | Blob,
+  signal?: AbortSignal,
+  contentType = 'application/json',
+): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method,
+      credentials: 'same-origin',
+      headers: {
+        accept: 'application/json, text/plain;q=0.5, */*;q=0.1',
+        ...(body === undefined ? {} : { 'content-type': contentType }),
+      },
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiError(0, 'The server does not answer. Check that it runs and that the network reaches it.');
+  }
+  if (response.ok) return response;
+  throw await readRefusal(response);
+}
+
+async function readRefusal(response: Response): Promise<ApiError> {
+  const envelope = (await response.json().catch(() => ({}))) as Envelope;
+  const problems = envelope.errors ?? [];
+  if (response.status === 401) onSignedOut();
+  return new ApiError(
+    response.status,
+    sentenceFor(response, envelope, problems),
+    problems,
+    envelope.requestId,
+  );
+}
+
+function sentenceFor(response: Response, envelope: Envelope, problems: readonly Problem[]): string {
+  const details = problems.map(({ field, detail }) =>
+    field === '' || detail.startsWith(field) ? detail : `${field}: ${detail}`,
+  );
+  if (details.length > 0) return details.join(' ');
+  if (response.status === 401) return 'You are signed out.';
+  if (response.status === 403) return 'Your role does not allow this.';
+  if (response.status === 404) return 'Not found.';
+  if (response.status === 429) return 'Too many requests. Wait a moment, then try again.';
+  if (response.status >= 500) return 'The server failed to answer. Try again; if it persists, read its log.';
+  return envelope.message ?? `The server answered ${response.status}.`;
+}
+
+async function readBody<T>(response: Response): Promise<T> {
+  const text = await response.text();
+  return (text === '' ? undefined : JSON.parse(text)) as T;
+}

@@ -1,0 +1,91 @@
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+  type QueryKey,
+} from '@tanstack/react-query';
+import { useCallback, useMemo } from 'react';
+import type { ApiError } from './client.ts';
+
+export interface Page<Row> {
+  readonly result: readonly Row[];
+  readonly next: string | null;
+}
+
+export interface PagedRows<Row> {
+  readonly rows: readonly Row[] | undefined;
+  readonly error: ApiError | null;
+  readonly isLoading: boolean;
+  readonly hasMore: boolean;
+  readonly isLoadingMore: boolean;
+  /** Rows at the head that the table does not show yet. */
+  readonly newCount: number;
+  readonly loadMore: () => void;
+  readonly showNew: () => void;
+  readonly retry: () => void;
+}
+
+interface PagedOptions<Row> {
+  /** Begins with the live topic. */
+  readonly queryKey: QueryKey;
+  readonly fetchPage: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
+  readonly idOf: (row: Row) => string;
+}
+
+/**
+ * Rows by cursor, live without jumping: the shown pages stay as they were read; the first page is read again when its topic
+ * changes, its known rows are replaced where they stand and new ones are only counted, until `showNew`.
+ */
+export function usePagedRows<Row>({ queryKey, fetchPage, idOf }: PagedOptions<Row>): PagedRows<Row> {
+  const client = useQueryClient();
+  const shownKey = useMemo(() => ['shown', ...queryKey], [queryKey]);
+  const shown = useInfiniteQuery<Page<Row>, ApiError, readonly Page<Row>[], QueryKey, string | undefined>({
+    queryKey: shownKey,
+    queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
+    initialPageParam: undefined,
+    getNextPageParam: (last) => last.next ?? undefined,
+    select: ({ pages }) => pages,
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  const isShown = shown.data !== undefined && !shown.isPlaceholderData;
+  const head = useQuery<Page<Row>, ApiError>({
+    queryKey,
+    queryFn: ({ signal }) => fetchPage(undefined, signal),
+    enabled: isShown,
+    ...(isShown && shown.data[0] !== undefined
+      ? { initialData: shown.data[0], initialDataUpdatedAt: shown.dataUpdatedAt }
+      : {}),
+    staleTime: 60_000,
+    gcTime: 0,
+  });
+  const pages = shown.data;
+  const headRows = isShown ? head.data?.result : undefined;
+  const { rows, newCount } = useMemo(() => {
+    if (pages === undefined) return { rows: undefined, newCount: 0 };
+    const fresh = new Map((headRows ?? []).map((row) => [idOf(row), row]));
+    const all = pages.flatMap((page) => page.result);
+    const known = new Set(all.map(idOf));
+    return {
+      rows: all.map((row) => fresh.get(idOf(row)) ?? row),
+      newCount: [...fresh.keys()].filter((id) => !known.has(id)).length,
+    };
+  }, [pages, headRows, idOf]);
+  const showNew = useCallback(() => {
+    const first = client.getQueryData<Page<Row>>(queryKey);
+    if (first !== undefined) client.setQueryData(shownKey, { pages: [first], pageParams: [undefined] });
+  }, [client, shownKey, queryKey]);
+  return {
+    rows,
+    newCount,
+    error: shown.error,
+    isLoading: shown.isPending,
+    hasMore: shown.hasNextPage,
+    isLoadingMore: shown.isFetchingNextPage,
+    loadMore: () => void shown.fetchNextPage(),
+    showNew,
+    retry: () => void shown.refetch(),
+  };
+}

@@ -1,0 +1,60 @@
+import { useQuery } from '@tanstack/react-query';
+import { createContext, use } from 'react';
+import { ApiError, get } from './client.ts';
+
+export type Role = 'help-desk' | 'operator' | 'auditor';
+export type Permission =
+  | 'messages.read'
+  | 'messages.change'
+  | 'addresses.check'
+  | 'directory.read'
+  | 'directory.change'
+  | 'settings.read'
+  | 'settings.change'
+  | 'audit.read'
+  | 'audit.export'
+  | 'playground';
+
+export interface Session {
+  readonly operator: { readonly id: string; readonly name: string; readonly role: Role };
+  readonly permissions: readonly Permission[];
+  readonly isSandbox: boolean;
+  readonly version: string;
+  readonly hisp: {
+    readonly hostname: string;
+    readonly domains: readonly string[];
+    readonly apiUrl: string;
+  };
+}
+
+export const sessionKey = ['session'] as const;
+
+/** The session of this browser; null when signed out. */
+export function useSessionQuery(): ReturnType<typeof useQuery<Session | null, ApiError>> {
+  return useQuery<Session | null, ApiError>({
+    queryKey: sessionKey,
+    queryFn: async ({ signal }) => {
+      try {
+        return await get<Session>('/session', {}, signal);
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 401) return null;
+        throw error;
+      }
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export const SessionContext = createContext<Session | undefined>(undefined);
+
+/** The session, inside the signed-in part of the console. */
+export function useSession(): Session {
+  const session = use(SessionContext);
+  if (session === undefined) throw new Error('useSession: outside of the signed-in part');
+  return session;
+}
+
+/** True if the operator's role has the permission. The server decides; this only hides what it would refuse. */
+export function useMay(permission: Permission): boolean {
+  return useSession().permissions.includes(permission);
+}

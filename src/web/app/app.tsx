@@ -1,0 +1,86 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { Suspense, useEffect, type ReactNode } from 'react';
+import { Redirect, Route, Switch, useLocation } from 'wouter';
+import { ApiError, setSignedOutHandler } from '../api/client.ts';
+import { connectLive } from '../api/live.ts';
+import { SessionContext, sessionKey, useSessionQuery, type Session } from '../api/session.ts';
+import { Announcer } from '../components/announce.tsx';
+import { ErrorState, LoadingState } from '../components/states.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
+import { EnrolScreen, NotFoundScreen, screens, SessionsScreen, SignInScreen } from './screens.tsx';
+import { Shell } from './shell.tsx';
+
+/** How long an answer counts as current when no live event says otherwise. */
+const staleAfterMs = 30_000;
+const maxRetries = 2;
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: staleAfterMs,
+      gcTime: staleAfterMs,
+      retry: (count, error) => count < maxRetries && (!(error instanceof ApiError) || error.status >= 500),
+    },
+  },
+});
+// Only a session that was there can end; the sign-in page has none to lose.
+setSignedOutHandler(() => {
+  if (client.getQueryData(sessionKey)) client.setQueryData(sessionKey, null);
+});
+
+export function App(): ReactNode {
+  return (
+    <QueryClientProvider client={client}>
+      <ErrorBoundary>
+        <Announcer>
+          <Suspense fallback={<LoadingState />}>
+            <Switch>
+              <Route path="/sign-in" component={SignInScreen} />
+              <Route path="/enrol" component={EnrolScreen} />
+              <Route>
+                <SignedIn />
+              </Route>
+            </Switch>
+          </Suspense>
+        </Announcer>
+      </ErrorBoundary>
+    </QueryClientProvider>
+  );
+}
+
+function SignedIn(): ReactNode {
+  const session = useSessionQuery();
+  const [location] = useLocation();
+  if (session.isPending) return <LoadingState label="Opening the console" />;
+  if (session.isError) return <ErrorState error={session.error} onRetry={() => void session.refetch()} />;
+  if (session.data === null) {
+    const after = location === '/' ? '' : `?after=${encodeURIComponent(location)}`;
+    return <Redirect to={`/sign-in${after}`} replace />;
+  }
+  return <Screens session={session.data} />;
+}
+
+function Screens({ session }: { readonly session: Session }): ReactNode {
+  const [location] = useLocation();
+  useEffect(() => connectLive(client), []);
+  return (
+    <SessionContext value={session}>
+      <Shell>
+        <ErrorBoundary key={location}>
+          <Suspense fallback={<LoadingState />}>
+            <Switch>
+              {screens
+                .filter(({ permission }) => session.permissions.includes(permission))
+                .filter(({ isSandboxOnly }) => isSandboxOnly !== true || session.isSandbox)
+                .flatMap(({ paths, component }) =>
+                  paths.map((path) => <Route key={path} path={path} component={component} />),
+                )}
+              <Route path="/sessions" component={SessionsScreen} />
+              <Route component={NotFoundScreen} />
+            </Switch>
+          </Suspense>
+        </ErrorBoundary>
+      </Shell>
+    </SessionContext>
+  );
+}

@@ -1,0 +1,32 @@
+import { Component, type ReactNode } from 'react';
+import { ErrorState } from '../components/states.tsx';
+
+interface Props {
+  readonly children: ReactNode;
+}
+
+interface State {
+  readonly error: Error | undefined;
+}
+
+/** Shows what went wrong instead of an empty page. A chunk that a newer build has replaced is read by loading the page again. */
+export class ErrorBoundary extends Component<Props, State> {
+  override state: State = { error: undefined };
+
+  static getDerivedStateFromError(error: Error): State {
+    return { error };
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state;
+    if (error === undefined) return this.props.children;
+    const isChunk = /dynamically imported module|module script/i.test(error.message);
+    return (
+      <ErrorState
+        error={isChunk ? new Error('The console was updated while this page was open.') : error}
+        retryLabel="Load the page again"
+        onRetry={() => location.reload()}
+      />
+    );
+  }
+}

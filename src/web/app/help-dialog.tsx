@@ -1,0 +1,43 @@
+import type { ReactNode } from 'react';
+import { Dialog } from '../components/dialog.tsx';
+import { screens } from './screens.tsx';
+
+const keys: readonly (readonly [string, string])[] = [
+  ['/', 'search'],
+  ['j  k', 'next row, previous row'],
+  ['Enter', 'open the row'],
+  ['x', 'select the row'],
+  ['.', 'show new rows'],
+  ['u', 'back to the list'],
+  ['Esc', 'leave a field, close a dialog'],
+  ['?', 'this list'],
+];
+
+/** Lists every key. */
+export function HelpDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <div className="keys">
+        <KeyList rows={keys} />
+        <KeyList rows={screens.map(({ letter, name }) => [`g  ${letter}`, name] as const)} />
+      </div>
+    </Dialog>
+  );
+}
+
+function KeyList({ rows }: { readonly rows: readonly (readonly [string, string])[] }): ReactNode {
+  return (
+    <dl className="key-list">
+      {rows.map(([key, meaning]) => (
+        <div key={key}>
+          <dt>
+            {key.split('  ').map((part) => (
+              <kbd key={part}>{part}</kbd>
+            ))}
+          </dt>
+          <dd>{meaning}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

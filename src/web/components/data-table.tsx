@@ -1,0 +1,156 @@
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { PagedRows } from '../api/pages.ts';
+import { EmptyState, ErrorState, LoadingState } from './states.tsx';
+import { formatNumber } from './time.tsx';
+
+export interface Column<Row> {
+  readonly name: string;
+  readonly cell: (row: Row) => ReactNode;
+  readonly align?: 'end';
+  /** From which width of the table the column shows. */
+  readonly from?: 'medium' | 'wide';
+  /** Takes what width is left, and cuts its text rather than wrap it. */
+  readonly isFlexible?: boolean;
+}
+
+export interface Selection {
+  readonly ids: ReadonlySet<string>;
+  readonly change: (ids: ReadonlySet<string>) => void;
+}
+
+interface TableProps<Row> {
+  /** Says what the rows are, for screen readers. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly idOf: (row: Row) => string;
+  /** Where the row's first column leads. */
+  readonly hrefOf?: (row: Row) => string;
+  readonly selection?: Selection;
+}
+
+/** A table of rows. The link or button in a row's first column is what `j`, `k` and Enter use. */
+export function Table<Row>({ caption, columns, rows, idOf, hrefOf, selection }: TableProps<Row>): ReactNode {
+  return (
+    <div className="table-frame">
+      <table>
+        <caption className="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {selection !== undefined && (
+              <th scope="col" className="pick">
+                <PickAll ids={rows.map(idOf)} selection={selection} />
+              </th>
+            )}
+            {columns.map(({ name, align, from, isFlexible }) => (
+              <th key={name} scope="col" data-align={align} data-from={from} data-flexible={isFlexible}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const id = idOf(row);
+            return (
+              <tr key={id} data-picked={selection?.ids.has(id)}>
+                {selection !== undefined && (
+                  <td className="pick">
+                    <Pick id={id} selection={selection} />
+                  </td>
+                )}
+                {columns.map(({ name, cell, align, from, isFlexible }, index) => (
+                  <td key={name} data-align={align} data-from={from} data-flexible={isFlexible}>
+                    {index === 0 && hrefOf !== undefined ? (
+                      <Link href={hrefOf(row)} className="row-link" data-row="">
+                        {cell(row)}
+                      </Link>
+                    ) : (
+                      cell(row)
+                    )}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Pick({ id, selection }: { readonly id: string; readonly selection: Selection }): ReactNode {
+  return (
+    <input
+      type="checkbox"
+      data-pick=""
+      aria-label={`Select ${id}`}
+      checked={selection.ids.has(id)}
+      onChange={(event) => {
+        const next = new Set(selection.ids);
+        if (event.currentTarget.checked) next.add(id);
+        else next.delete(id);
+        selection.change(next);
+      }}
+    />
+  );
+}
+
+function PickAll({
+  ids,
+  selection,
+}: {
+  readonly ids: readonly string[];
+  readonly selection: Selection;
+}): ReactNode {
+  const isAll = ids.length > 0 && ids.every((id) => selection.ids.has(id));
+  return (
+    <input
+      type="checkbox"
+      aria-label="Select all"
+      checked={isAll}
+      onChange={() => selection.change(new Set(isAll ? [] : ids))}
+    />
+  );
+}
+
+interface DataTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
+  readonly page: PagedRows<Row>;
+  /** Shown when there is no row. */
+  readonly empty: ReactNode;
+  /** What a new row is called: `message`, `messages`. */
+  readonly noun: readonly [one: string, many: string];
+}
+
+/** A table read by cursor: live rows wait in a button, more rows load on request, and it has its states. */
+export function DataTable<Row>({ page, empty, noun, ...table }: DataTableProps<Row>): ReactNode {
+  if (page.rows === undefined) {
+    if (page.error !== null) return <ErrorState error={page.error} onRetry={page.retry} />;
+    return <LoadingState lines={10} />;
+  }
+  return (
+    <>
+      <div className="new-rows" role="status" aria-live="polite">
+        {page.newCount > 0 && (
+          <button type="button" className="new-button" data-new="" onClick={page.showNew}>
+            {formatNumber(page.newCount)} new {page.newCount === 1 ? noun[0] : noun[1]}{' '}
+            <kbd aria-hidden="true">.</kbd>
+          </button>
+        )}
+      </div>
+      {page.rows.length === 0 ? (
+        (empty ?? <EmptyState title={`No ${noun[1]}`} />)
+      ) : (
+        <Table {...table} rows={page.rows} />
+      )}
+      {page.hasMore && (
+        <p className="more">
+          <button type="button" disabled={page.isLoadingMore} onClick={page.loadMore}>
+            {page.isLoadingMore ? 'Loading' : 'Load more'}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}

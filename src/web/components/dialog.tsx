@@ -1,0 +1,126 @@
+import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
+import { Icon } from './icon.tsx';
+import { ErrorState, LoadingState } from './states.tsx';
+
+/** A modal dialog: the browser traps focus, closes on Escape, and gives focus back. */
+export function Dialog({
+  title,
+  children,
+  onClose,
+  isWide = false,
+}: {
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly onClose: () => void;
+  readonly isWide?: boolean;
+}): ReactNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    const element = dialog.current;
+    element?.showModal();
+    return () => {
+      element?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={heading}
+      data-wide={isWide}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <div className="dialog-head">
+        <h2 id={heading}>{title}</h2>
+        <button type="button" className="quiet" onClick={onClose}>
+          <Icon name="close" />
+          <span className="visually-hidden">Close</span>
+        </button>
+      </div>
+      {children}
+    </dialog>
+  );
+}
+
+/** Asks before something changes, and shows first what would: `preview` reads it. */
+export function Confirm<Preview>({
+  title,
+  action,
+  isDangerous = false,
+  preview,
+  render,
+  canConfirm = () => true,
+  onConfirm,
+  onClose,
+}: {
+  readonly title: string;
+  /** The word on the button that does it. */
+  readonly action: string;
+  readonly isDangerous?: boolean;
+  readonly preview: () => Promise<Preview>;
+  readonly render: (preview: Preview) => ReactNode;
+  readonly canConfirm?: (preview: Preview) => boolean;
+  /** Does it. Its error stays in the dialog. */
+  readonly onConfirm: (preview: Preview) => Promise<void>;
+  readonly onClose: () => void;
+}): ReactNode {
+  const [shown, setShown] = useState<{ readonly value: Preview }>();
+  const [error, setError] = useState<Error>();
+  const [isBusy, setBusy] = useState(false);
+  const read = useRef(preview);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    let isOpen = true;
+    read.current().then(
+      (value) => {
+        if (isOpen) setShown({ value });
+      },
+      (reason: unknown) => {
+        if (isOpen) setError(reason instanceof Error ? reason : new Error(String(reason)));
+      },
+    );
+    return () => {
+      isOpen = false;
+    };
+  }, []);
+  useEffect(() => {
+    if (shown !== undefined) button.current?.focus();
+  }, [shown]);
+  const confirm = async (): Promise<void> => {
+    if (shown === undefined) return;
+    setBusy(true);
+    try {
+      await onConfirm(shown.value);
+      onClose();
+    } catch (reason) {
+      setError(reason instanceof Error ? reason : new Error(String(reason)));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {error !== undefined && <ErrorState error={error} />}
+      {shown === undefined && error === undefined && <LoadingState lines={2} />}
+      {shown !== undefined && <div className="dialog-body">{render(shown.value)}</div>}
+      <div className="dialog-actions">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          ref={button}
+          type="button"
+          className={isDangerous ? 'danger' : 'primary'}
+          disabled={shown === undefined || isBusy || !canConfirm(shown.value)}
+          onClick={() => void confirm()}
+        >
+          {action}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,113 @@
+import { useEffect, type ReactNode } from 'react';
+import { Link } from 'wouter';
+import { Icon } from './icon.tsx';
+
+/** The frame of a screen: its title, what it is about, and its actions. */
+export function Screen({
+  title,
+  heading,
+  lead,
+  actions,
+  up,
+  children,
+}: {
+  /** Names the browser's tab. */
+  readonly title: string;
+  /** Stands above the content; `title` if there is none. */
+  readonly heading?: ReactNode;
+  readonly lead?: ReactNode;
+  readonly actions?: ReactNode;
+  /** The list that this belongs to. */
+  readonly up?: { readonly href: string; readonly name: string };
+  readonly children: ReactNode;
+}): ReactNode {
+  useEffect(() => {
+    document.title = `${title} · openhisp`;
+  }, [title]);
+  return (
+    <div className="screen">
+      <div className="screen-head">
+        <div>
+          {up !== undefined && (
+            <Link href={up.href} className="up" data-up="">
+              <Icon name="back" /> {up.name}
+            </Link>
+          )}
+          <h1>{heading ?? title}</h1>
+          {lead !== undefined && <div className="lead">{lead}</div>}
+        </div>
+        {actions !== undefined && <div className="actions">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+/** A part of a screen with a heading. */
+export function Section({
+  title,
+  note,
+  actions,
+  children,
+}: {
+  readonly title: string;
+  readonly note?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <section className="section" aria-label={title}>
+      <div className="section-head">
+        <h2>{title}</h2>
+        {note !== undefined && <span className="section-note">{note}</span>}
+        {actions !== undefined && <div className="actions">{actions}</div>}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** Names and values, one below the other. */
+export function Facts({
+  facts,
+}: {
+  readonly facts: readonly (readonly [name: string, value: ReactNode])[];
+}): ReactNode {
+  return (
+    <dl className="facts">
+      {facts
+        .filter(([, value]) => value !== undefined && value !== null && value !== '')
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+/** Views of one screen, as links: each has its address. */
+export function Tabs({
+  label,
+  tabs,
+}: {
+  readonly label: string;
+  readonly tabs: readonly {
+    readonly name: string;
+    readonly href: string;
+    readonly isCurrent: boolean;
+    readonly count?: number | undefined;
+  }[];
+}): ReactNode {
+  return (
+    <nav className="tabs" aria-label={label}>
+      {tabs.map(({ name, href, isCurrent, count }) => (
+        <Link key={href} href={href} aria-current={isCurrent ? 'page' : undefined}>
+          {name}
+          {count !== undefined && <span className="count">{count}</span>}
+        </Link>
+      ))}
+    </nav>
+  );
+}

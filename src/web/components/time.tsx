@@ -1,0 +1,111 @@
+import { useSyncExternalStore, type ReactNode } from 'react';
+
+const tickMs = 15_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+let now = Date.now();
+let timer: ReturnType<typeof setInterval> | undefined;
+const listeners = new Set<() => void>();
+
+/** One clock for every relative time of the page. */
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  now = Date.now();
+  timer ??= setInterval(() => {
+    now = Date.now();
+    for (const one of listeners) one();
+  }, tickMs);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+/** Milliseconds since 1970, renewed every 15 s. */
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => now);
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const clockSeconds = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+const dayOfYear = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const fullDay = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
+
+interface TimeProps {
+  /** ISO 8601 or milliseconds since 1970. */
+  readonly at: string | number;
+  /**
+   * `relative`: 3 min ago, in 2 h, from a day on the date. `clock`: the time today, else the date and time. `exact`: with seconds. `day`: the
+   * date alone.
+   */
+  readonly as?: 'relative' | 'clock' | 'exact' | 'day';
+}
+
+/** A moment in the viewer's zone; its title says it in UTC. */
+export function Time({ at, as = 'relative' }: TimeProps): ReactNode {
+  const current = useNow();
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return <span>unknown</span>;
+  const utc = `${date
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, '')} UTC`;
+  return (
+    <time dateTime={date.toISOString()} title={utc}>
+      {formatTime(date, as, current)}
+    </time>
+  );
+}
+
+function formatTime(date: Date, as: NonNullable<TimeProps['as']>, current: number): string {
+  if (as === 'relative')
+    return formatRelative(date.getTime() - current) ?? formatTime(date, 'clock', current);
+  if (as === 'day') return fullDay.format(date);
+  const part = as === 'exact' ? clockSeconds : clock;
+  const today = new Date(current);
+  if (date.toDateString() === today.toDateString()) return part.format(date);
+  const day = date.getFullYear() === today.getFullYear() ? dayOfYear : fullDay;
+  return `${day.format(date)}, ${part.format(date)}`;
+}
+
+/** Up to a day away, in words. */
+function formatRelative(distanceMs: number): string | undefined {
+  const size = Math.abs(distanceMs);
+  if (size >= dayMs) return undefined;
+  if (size < tickMs) return 'now';
+  const text = formatDuration(size);
+  return distanceMs > 0 ? `in ${text}` : `${text} ago`;
+}
+
+/** 850 ms, 12 s, 3 min, 2 h, 5 days: one unit, rounded down. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < minuteMs) return `${Math.floor(ms / 1000)} s`;
+  if (ms < hourMs) return `${Math.floor(ms / minuteMs)} min`;
+  if (ms < 2 * dayMs) return `${Math.floor(ms / hourMs)} h`;
+  return `${Math.floor(ms / dayMs)} days`;
+}
+
+const numbers = new Intl.NumberFormat('en-US');
+
+/** 12,345 */
+export function formatNumber(value: number): string {
+  return numbers.format(value);
+}
+
+/** 812 B, 4.1 kB, 2.0 MB */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
