@@ -1,7 +1,7 @@
 /**
  * Holds every import of `src/` against `import-rules.json`: forbidden edges between modules, packages a module may not
  * use, imports past another module's `index.ts`, permissions that nobody uses, edges that point down the layers, cycles. The front
- * end, `src/web/`, runs in browsers: of other modules it may import types only.
+ * end, `src/web/`, runs in browsers: of the program it may import the types of the console's contract, and nothing else.
  *
  * Usage: `node tools/check-imports.ts`; prints one line per fault and exits 1 if there is any.
  */
@@ -21,6 +21,7 @@ const rules = (
   }
 ).modules;
 const order = Object.keys(rules);
+const contract = 'src/app/console/contract/index.ts';
 const importForm =
   /(?:^|\n)\s*(?:import|export)\s(?:[^'";]*?\sfrom\s)?['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/g;
 const commentForm = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
@@ -47,14 +48,11 @@ function checkFile(file: string): void {
     return;
   }
   const text = readFileSync(path.join(root, file), 'utf8').replace(commentForm, '');
-  for (const match of text.matchAll(importForm)) checkImport(file, owner, match[1] ?? match[2] ?? '');
-  if (owner !== 'web') return;
-  for (const [statement] of text.matchAll(importForm)) {
-    if (
-      /['"](?:\.\.\/)+(?:app|core|lib|platform|service)\//.test(statement) &&
-      !/^\s*import type /.test(statement)
-    )
-      faults.push(`${file}: ${statement.trim()} must be an import type`);
+  for (const match of text.matchAll(importForm)) {
+    const specifier = match[1] ?? match[2] ?? '';
+    const isTypeOnly = /^\s*import type /.test(match[0]);
+    if (!(owner === 'web' && isTypeOnly && targetOf(file, specifier) === contract))
+      checkImport(file, owner, specifier);
   }
 }
 
@@ -64,7 +62,7 @@ function checkImport(file: string, owner: string, specifier: string): void {
     checkPackage(file, owner, specifier);
     return;
   }
-  const target = path.relative(root, path.resolve(root, path.dirname(file), specifier));
+  const target = targetOf(file, specifier);
   const targetModule = moduleOf(target);
   if (targetModule === owner) return;
   if (targetModule === undefined) {
@@ -78,6 +76,10 @@ function checkImport(file: string, owner: string, specifier: string): void {
   if (targetModule !== 'core' && rules[owner]?.modules.includes(targetModule) !== true) {
     faults.push(`${file}: ${owner} may not import ${targetModule}`);
   }
+}
+
+function targetOf(file: string, specifier: string): string {
+  return path.relative(root, path.resolve(root, path.dirname(file), specifier));
 }
 
 function checkPackage(file: string, owner: string, specifier: string): void {

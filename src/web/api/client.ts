@@ -1,15 +1,6 @@
-/** One fault of a request, as the error envelope has it. */
-export interface Problem {
-  readonly field: string;
-  readonly reason: string;
-  readonly detail: string;
-}
+import type { ErrorAnswer, Problem } from '../../app/console/contract/index.ts';
 
-interface Envelope {
-  readonly message?: string;
-  readonly errors?: readonly Problem[];
-  readonly requestId?: string;
-}
+type Envelope = Partial<ErrorAnswer>;
 
 /** A refusal of the admin API, or no answer at all (`status` 0). `message` is a sentence for people. */
 export class ApiError extends Error {

@@ -6,12 +6,8 @@ import {
   type QueryKey,
 } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
+import type { Page } from '../../app/console/contract/index.ts';
 import type { ApiError } from './client.ts';
-
-export interface Page<Row> {
-  readonly result: readonly Row[];
-  readonly next: string | null;
-}
 
 export interface PagedRows<Row> {
   readonly rows: readonly Row[] | undefined;

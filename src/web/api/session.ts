@@ -1,31 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { createContext, use } from 'react';
+import type { Permission, Session } from '../../app/console/contract/index.ts';
 import { ApiError, get } from './client.ts';
-
-export type Role = 'help-desk' | 'operator' | 'auditor';
-export type Permission =
-  | 'messages.read'
-  | 'messages.change'
-  | 'addresses.check'
-  | 'directory.read'
-  | 'directory.change'
-  | 'settings.read'
-  | 'settings.change'
-  | 'audit.read'
-  | 'audit.export'
-  | 'playground';
-
-export interface Session {
-  readonly operator: { readonly id: string; readonly name: string; readonly role: Role };
-  readonly permissions: readonly Permission[];
-  readonly isSandbox: boolean;
-  readonly version: string;
-  readonly hisp: {
-    readonly hostname: string;
-    readonly domains: readonly string[];
-    readonly apiUrl: string;
-  };
-}
 
 export const sessionKey = ['session'] as const;
 

@@ -1,5 +1,5 @@
 import { lazy, type ComponentType, type LazyExoticComponent } from 'react';
-import type { Permission } from '../api/session.ts';
+import type { Permission } from '../../app/console/contract/index.ts';
 
 type Screen = LazyExoticComponent<ComponentType>;
 

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import type { Level } from '../../app/console/contract/index.ts';
 import { ApiError } from '../api/client.ts';
 
 /** Nothing to list: what that means, and what to do next. */
@@ -69,14 +70,12 @@ function titleOf(error: Error): string {
   return 'Something failed';
 }
 
-export type Tone = 'ok' | 'waiting' | 'warning' | 'failed' | 'none';
-
 /** A state as word, shape and colour. */
 export function StateMark({
   tone,
   children,
 }: {
-  readonly tone: Tone;
+  readonly tone: Level;
   readonly children: ReactNode;
 }): ReactNode {
   return (
@@ -88,7 +87,7 @@ export function StateMark({
 }
 
 /** The shape of a state alone, for where its word stands elsewhere. */
-export function StateShape({ tone }: { readonly tone: Tone }): ReactNode {
+export function StateShape({ tone }: { readonly tone: Level }): ReactNode {
   return (
     <svg
       className="state-shape"

@@ -1,12 +1,13 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { StateShape, type Tone } from './states.tsx';
+import type { Level } from '../../app/console/contract/index.ts';
+import { StateShape } from './states.tsx';
 
 export interface Tile {
   readonly name: string;
   readonly value: ReactNode;
   readonly note?: ReactNode;
-  readonly tone: Tone;
+  readonly tone: Level;
   /** The list that the tile counts. */
   readonly href: string;
 }
