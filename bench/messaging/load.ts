@@ -24,7 +24,7 @@ export interface LoadResult {
   readonly seconds: number;
 }
 
-const giveUpMs = 120_000;
+const timeoutMs = 120_000;
 
 export async function runLoad(world: ProcessWorld, options: LoadOptions): Promise<LoadResult> {
   const { sender, receiver } = world;
@@ -78,9 +78,10 @@ export async function runLoad(world: ProcessWorld, options: LoadOptions): Promis
 
   await Promise.all(Array.from({ length: options.atOnce }, work));
   const acceptedMs = performance.now() - startedAt;
-  const giveUpAt = performance.now() + giveUpMs;
+  const deadlineAt = performance.now() + timeoutMs;
   while ([...acceptedAt.keys()].some((id) => !processedAt.has(id))) {
-    if (performance.now() > giveUpAt) throw new Error(`${missing(acceptedAt, processedAt)} never processed`);
+    if (performance.now() > deadlineAt)
+      throw new Error(`${missing(acceptedAt, processedAt)} never processed`);
     await Promise.race([new Promise<void>((resolve) => (wake = resolve)), sleep(100)]);
   }
   const lastMs = Math.max(...processedAt.values()) - startedAt;

@@ -37,9 +37,9 @@ async function namesOf(address: string, from = world): Promise<unknown[]> {
 }
 
 async function until(isDone: () => Promise<boolean>, what: string): Promise<void> {
-  const giveUpAt = Date.now() + 20_000;
+  const deadlineAt = Date.now() + 20_000;
   while (!(await isDone())) {
-    assert.ok(Date.now() < giveUpAt, what);
+    assert.ok(Date.now() < deadlineAt, what);
     await sleep(20);
   }
 }

@@ -53,9 +53,9 @@ async function served(): Promise<unknown[]> {
 }
 
 async function untilServed(address: string): Promise<void> {
-  const giveUpAt = Date.now() + 20_000;
+  const deadlineAt = Date.now() + 20_000;
   while (!(await served()).includes(address)) {
-    assert.ok(Date.now() < giveUpAt, `${address} is not served`);
+    assert.ok(Date.now() < deadlineAt, `${address} is not served`);
     await sleep(50);
   }
 }

@@ -19,9 +19,9 @@ describe('hosted addresses', () => {
   };
 
   async function untilCount(count: number): Promise<void> {
-    const giveUpAt = Date.now() + 10_000;
+    const deadlineAt = Date.now() + 10_000;
     while ((await world.search({ serv_direct_addr: 'direct.hosted' })).body.totalCount !== String(count)) {
-      assert.ok(Date.now() < giveUpAt, 'the directory has not caught up');
+      assert.ok(Date.now() < deadlineAt, 'the directory has not caught up');
       await sleep(20);
     }
   }
@@ -47,14 +47,14 @@ describe('hosted addresses', () => {
       directAddress: 'front.desk@direct.hosted.example',
       organization: 'Renamed Clinic',
     });
-    const giveUpAt = Date.now() + 10_000;
+    const deadlineAt = Date.now() + 10_000;
     for (;;) {
       const [record] = (await world.search({ serv_direct_addr: 'direct.hosted' })).body.providers ?? [];
       if (record?.['org_name'] === 'Renamed Clinic') {
         assert.equal(record['id'], first['id'], 'a hosted address keeps its id');
         break;
       }
-      assert.ok(Date.now() < giveUpAt);
+      assert.ok(Date.now() < deadlineAt);
       await sleep(20);
     }
     await world.load(toCsv([{ serv_direct_addr: 'two@d.example' }]));

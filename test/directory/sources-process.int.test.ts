@@ -56,11 +56,11 @@ async function csvFile(name: string, rows: readonly Record<string, string>[]): P
 }
 
 async function untilServed(phone: string): Promise<void> {
-  const giveUpAt = Date.now() + 30_000;
+  const deadlineAt = Date.now() + 30_000;
   for (;;) {
     const { body } = await world.search({ serv_direct_addr: 'ana@d.example' });
     if (body.providers?.[0]?.['org_phone'] === phone) return;
-    assert.ok(Date.now() < giveUpAt, `${phone} is not served`);
+    assert.ok(Date.now() < deadlineAt, `${phone} is not served`);
     await sleep(50);
   }
 }
@@ -143,7 +143,7 @@ test('killed in the middle of a merge: what was served is served on, and nothing
     );
   const before = await blocksOf();
   const { child, done } = run('import', await csvFile('large', crowd('555')), '--source', 'npd');
-  const giveUpAt = Date.now() + 120_000;
+  const deadlineAt = Date.now() + 120_000;
   for (;;) {
     const merging = await db
       .selectFrom('directory_load')
@@ -152,7 +152,7 @@ test('killed in the middle of a merge: what was served is served on, and nothing
       .where('state', '=', 'merging')
       .executeTakeFirst();
     if (merging !== undefined) break;
-    assert.ok(Date.now() < giveUpAt, 'no merge has stored a block');
+    assert.ok(Date.now() < deadlineAt, 'no merge has stored a block');
     await sleep(2);
   }
   child.kill('SIGKILL');

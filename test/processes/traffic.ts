@@ -134,7 +134,7 @@ export function startTraffic(world: ProcessWorld, options: TrafficOptions): Traf
 
   /** What the status service says of each message in the end. */
   async function waitForFinalStates(drainMs: number): Promise<Map<string, string>> {
-    const giveUpAt = performance.now() + drainMs;
+    const deadlineAt = performance.now() + drainMs;
     const said = new Map<string, string>();
     for (;;) {
       let isDone = true;
@@ -146,7 +146,7 @@ export function startTraffic(world: ProcessWorld, options: TrafficOptions): Traf
         }
         if (open.length > 0 || ids.some((id) => !states.has(id))) isDone = false;
       }
-      if (isDone || performance.now() > giveUpAt) return said;
+      if (isDone || performance.now() > deadlineAt) return said;
       await sleep(250);
     }
   }

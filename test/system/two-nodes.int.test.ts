@@ -67,7 +67,7 @@ async function send({ world }: Nodes, node: HispProcess, count: number): Promise
 /** Waits until each message is processed, as `node` says, and told of. */
 async function settle({ reported }: Nodes, node: HispProcess, ids: readonly string[]): Promise<void> {
   const client = createEdgeClient(node.ready, 'messaging.api');
-  const giveUpAt = performance.now() + drainMs;
+  const deadlineAt = performance.now() + drainMs;
   let open = ids;
   for (;;) {
     const { result } = (await client.post('/messaging/dirmsg/status', { messageIds: open })) as {
@@ -82,7 +82,7 @@ async function settle({ reported }: Nodes, node: HispProcess, ids: readonly stri
         (open.includes(id) && result.find((one) => one.messageId === id)?.messageStatus !== 'processed'),
     );
     if (open.length === 0) return;
-    assert.ok(performance.now() < giveUpAt, `not final: ${JSON.stringify(result.slice(0, 3))}`);
+    assert.ok(performance.now() < deadlineAt, `not final: ${JSON.stringify(result.slice(0, 3))}`);
     await sleep(200);
   }
 }

@@ -137,9 +137,9 @@ export async function untilChecked(storage: Storage, domains: number, withinMs =
 }
 
 export async function until(condition: () => boolean | Promise<boolean>, ms = 60_000): Promise<void> {
-  const giveUpAt = performance.now() + ms;
+  const deadlineAt = performance.now() + ms;
   while (!(await condition())) {
-    assert.ok(performance.now() < giveUpAt, 'the condition did not come true');
+    assert.ok(performance.now() < deadlineAt, 'the condition did not come true');
     await sleep(50);
   }
 }

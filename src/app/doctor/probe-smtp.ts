@@ -30,14 +30,14 @@ export async function probeSmtp(options: ProbeOptions): Promise<SmtpProbe> {
     options.timeoutMs,
   );
   try {
-    return await talk(socket, options);
+    return await readGreeting(socket, options);
   } finally {
     clearTimeout(timer);
     socket.destroy();
   }
 }
 
-async function talk(socket: Socket, { host, hostname }: ProbeOptions): Promise<SmtpProbe> {
+async function readGreeting(socket: Socket, { host, hostname }: ProbeOptions): Promise<SmtpProbe> {
   const replies = readReplies(socket);
   const greeting = printable((await replies.next()).split('\r\n')[0] ?? '');
   if (!greeting.startsWith('220')) return { greeting, offersStartTls: false };

@@ -60,8 +60,8 @@ export function createTaskThreads<Task, Result>(
     workers.add(worker);
     idle.push(worker);
     worker.on('message', (answer: TaskAnswer<Result>) => finish(worker, answer));
-    worker.on('error', (cause) => lose(worker, cause));
-    worker.on('exit', () => lose(worker, undefined));
+    worker.on('error', (cause) => onWorkerLost(worker, cause));
+    worker.on('exit', () => onWorkerLost(worker, undefined));
     // An idle thread does not keep the process alive.
     worker.unref();
   }
@@ -91,7 +91,7 @@ export function createTaskThreads<Task, Result>(
     if (!isClosed) pump();
   }
 
-  function lose(worker: Worker, cause: unknown): void {
+  function onWorkerLost(worker: Worker, cause: unknown): void {
     if (!workers.delete(worker)) return;
     idle = idle.filter((one) => one !== worker);
     busy.get(worker)?.reject(new ThreadError('THREAD_LOST', 'a thread ended before its answer', { cause }));

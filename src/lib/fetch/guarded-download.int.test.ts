@@ -118,8 +118,9 @@ test('a server that falls silent, breaks off or is gone has its own error, and l
   const left = await downloadWith({ idleMs: 60_000 })(url('left'));
   for await (const _ of left.body) break;
   (await downloadWith({ idleMs: 60_000 })(url('cancelled'))).cancel();
-  const giveUpAt = Date.now() + 5000;
-  while (closed.length < 6 && Date.now() < giveUpAt) await new Promise((resolve) => setTimeout(resolve, 10));
+  const deadlineAt = Date.now() + 5000;
+  while (closed.length < 6 && Date.now() < deadlineAt)
+    await new Promise((resolve) => setTimeout(resolve, 10));
   assert.deepEqual(closed.toSorted(), ['/aborted', '/broken', '/cancelled', '/left', '/mute', '/silent']);
   await assert.rejects(downloadWith({ timeoutMs: 500 })('http://127.0.0.1:9/'), { code: 'FETCH_FAILED' });
 });

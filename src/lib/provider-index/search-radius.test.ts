@@ -15,7 +15,7 @@ function buildIndex(records: readonly ProviderRecord[]): ProviderIndex {
 }
 
 // Several records at one point, points all over the country and its territories, and some without coordinates.
-function recordsOverTheMap(count: number): ProviderRecord[] {
+function spreadRecords(count: number): ProviderRecord[] {
   const random = seededRandom(count);
   const zips = gazetteer.zipPlaces();
   return Array.from({ length: count }, (_, id) => {
@@ -29,7 +29,7 @@ function recordsOverTheMap(count: number): ProviderRecord[] {
   });
 }
 
-const records = recordsOverTheMap(4000);
+const records = spreadRecords(4000);
 const index = buildIndex(records);
 const idOfRow = Array.from({ length: records.length }, (_, row) => index.record(row).id);
 

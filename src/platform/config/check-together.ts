@@ -10,7 +10,7 @@ export function checkTogether(config: Config): readonly FieldProblem[] {
     ...plainHttp(config.http),
     ...relayProblems(config.smtp),
     ...addressProblems(config.smtp),
-    ...keyBesideDatabase(config),
+    ...findMissingKey(config),
     ...registerOutlivesMail(config),
   ];
 }
@@ -85,7 +85,7 @@ function relayProblems(smtp: Config['smtp']): FieldProblem[] {
   return problems;
 }
 
-function keyBesideDatabase({ storage, vault }: Config): FieldProblem[] {
+function findMissingKey({ storage, vault }: Config): FieldProblem[] {
   if (storage.file !== vault.masterKeyFile) return [];
   return [
     { field: 'vault.masterKeyFile', reason: 'invalid', detail: 'vault.masterKeyFile is the database file.' },

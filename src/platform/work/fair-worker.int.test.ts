@@ -124,9 +124,9 @@ async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
       left: async () =>
         (await db.selectFrom('work').select('id').orderBy('id').execute()).map(({ id }) => id),
       async until(condition) {
-        const giveUpAt = performance.now() + 20_000;
+        const deadlineAt = performance.now() + 20_000;
         while (!(await condition())) {
-          assert.ok(performance.now() < giveUpAt, 'the condition did not come true');
+          assert.ok(performance.now() < deadlineAt, 'the condition did not come true');
           await sleep(5);
         }
       },

@@ -133,16 +133,16 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     } finally {
       parties.end(party, item.id, verdict, performance.now());
     }
-    if (parties.isResting(party, performance.now())) await giveBack(party);
+    if (parties.isResting(party, performance.now())) await releaseParty(party);
   }
 
   /** What waits in memory for a party that is left alone goes back to the table. */
-  async function giveBack(party: Party<Item>): Promise<void> {
+  async function releaseParty(party: Party<Item>): Promise<void> {
     const dueAt = options.dueAfter(Math.ceil(parties.restLeftMs(party)));
-    await giveBackItems(parties.takeWaiting(party), dueAt);
+    await releaseItems(parties.takeWaiting(party), dueAt);
   }
 
-  async function giveBackItems(items: readonly Item[], nextAttemptAt: number | undefined): Promise<void> {
+  async function releaseItems(items: readonly Item[], nextAttemptAt: number | undefined): Promise<void> {
     if (items.length === 0) return;
     for (const { id } of items) held.delete(id);
     await safely('release', () => leases.release(items, nextAttemptAt));
@@ -246,7 +246,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     const watching = setInterval(
       () => {
         if (!parties.watch(performance.now())) return;
-        giveBackItems(parties.takeExcess(), undefined).then(wake, wake);
+        releaseItems(parties.takeExcess(), undefined).then(wake, wake);
         run();
       },
       Math.max(20, limits.slowAfterMs / 4),

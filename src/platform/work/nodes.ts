@@ -70,7 +70,7 @@ export async function joinNodes(options: NodesOptions): Promise<Nodes> {
     liveCount = Math.max(1, live.length);
   }
 
-  async function showLife(): Promise<void> {
+  async function writeHeartbeat(): Promise<void> {
     const nowMs = storage.clock.now().getTime();
     if (lock?.isHeld === false) lock = undefined;
     lock ??= await storage.hold(lockOf(options));
@@ -96,7 +96,7 @@ export async function joinNodes(options: NodesOptions): Promise<Nodes> {
   await enter(options);
   const stopHearing = storage.onAnnounced(topic, () => void next(count));
   await count();
-  const timer = setInterval(() => void next(showLife), options.heartbeatMs ?? defaultHeartbeatMs);
+  const timer = setInterval(() => void next(writeHeartbeat), options.heartbeatMs ?? defaultHeartbeatMs);
   timer.unref();
 
   return {

@@ -110,7 +110,7 @@ export function createAudit({
     recordIn: async (tx, event) => chain.add(tx, timed(event)),
     recordNow: (event) => append([timed(event)]),
     alarm(event) {
-      log.error({ action: event.action, ...event.objects }, 'the integrity of the installation is in doubt');
+      log.error({ action: event.action, ...event.objects }, 'an integrity check failed');
       batch.add(timed(event));
     },
     flush: () => batch.flush(),

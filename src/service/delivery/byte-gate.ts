@@ -8,7 +8,7 @@ export function createByteGate(maxBytes: number): ByteGate {
   const waiting: { readonly bytes: number; readonly pass: () => void }[] = [];
   let used = 0;
 
-  function letPass(): void {
+  function admitNext(): void {
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
       if (used > 0 && used + next.bytes > maxBytes) return;
       waiting.shift();
@@ -21,14 +21,14 @@ export function createByteGate(maxBytes: number): ByteGate {
     async enter(bytes) {
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.push({ bytes, pass: resolve });
-      letPass();
+      admitNext();
       await promise;
       let isReleased = false;
       return () => {
         if (isReleased) return;
         isReleased = true;
         used -= bytes;
-        letPass();
+        admitNext();
       };
     },
   };

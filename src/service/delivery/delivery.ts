@@ -137,7 +137,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
       item.sizeBytes > smallBytes ? await gate.enter(item.sizeBytes * copiesPerMessage) : undefined;
     const result = await attemptDestination(item, attemptDeps).finally(leave);
     const settlement = scheduleRest(item, result, options, storage.clock.now().getTime());
-    await settleSurely(item, settlement);
+    await settleWithRetries(item, settlement);
     reportAttempt(item, result, settlement);
     if (result.isOutage) outages.note(item.party);
     else if (result.attempt.address !== '') outages.end(item.party);
@@ -178,7 +178,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
    * The peer has the message: what is not stored now would be sent again. So storing is tried until it succeeds or the
    * lease is lost.
    */
-  async function settleSurely(item: ClaimedDestination, settlement: Settlement): Promise<void> {
+  async function settleWithRetries(item: ClaimedDestination, settlement: Settlement): Promise<void> {
     for (let tries = 0; ; tries++) {
       const { token } = item;
       try {
@@ -202,7 +202,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   async function settleOverdue(item: ClaimedDestination): Promise<void> {
     const problem = await queue.findProblem(item.id);
     await queue.settle(item, {
-      decisions: giveUp(item, item.recipients, problem, options.lifetimeMs),
+      decisions: failExpired(item, item.recipients, problem, options.lifetimeMs),
       nextAttemptAt: item.notAfter,
     });
   }
@@ -297,13 +297,17 @@ function scheduleRest(
   if (nextAttemptAt <= item.notAfter) return { decisions, problem, nextAttemptAt, attempt };
   const decided = new Set<string>(decisions.map(({ recipient }) => recipient));
   const left = item.recipients.filter((recipient) => !decided.has(recipient));
-  return { decisions: [...decisions, ...giveUp(item, left, problem, lifetimeMs)], nextAttemptAt, attempt };
+  return {
+    decisions: [...decisions, ...failExpired(item, left, problem, lifetimeMs)],
+    nextAttemptAt,
+    attempt,
+  };
 }
 
 const hourMs = 3_600_000;
 
 /** Retries are used up: the last problem is the reason. */
-function giveUp(
+function failExpired(
   item: ClaimedDestination,
   recipients: ClaimedDestination['recipients'],
   problem: DeliveryProblem | undefined,

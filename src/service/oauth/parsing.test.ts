@@ -12,7 +12,7 @@ const wellFormed = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 });
 const identifier = wellFormed.filter((text) => !text.includes(':'));
 
 /** Runs `work` and lets only refusals of our own through. */
-function refusesOnlyProperly(work: () => unknown): void {
+function throwsCodedErrorsOnly(work: () => unknown): void {
   try {
     work();
   } catch (error) {
@@ -46,11 +46,11 @@ test('no header, form, token or scope makes the parsers fail in any but their ow
       assert.ok(readBasicCredentials(text).length <= 2);
       assert.ok(readBasicCredentials(`Basic ${text}`).length <= 2);
       assert.ok(readBasicCredentials(`Basic ${Buffer.from(body).toString('base64')}`).length <= 2);
-      refusesOnlyProperly(() => readTokenForm('application/x-www-form-urlencoded', body));
-      refusesOnlyProperly(() => readTokenForm(text, body));
-      refusesOnlyProperly(() => readBearerToken(text));
-      refusesOnlyProperly(() => readBearerToken(`Bearer ${text}`));
-      refusesOnlyProperly(() => chooseScopes(text, ['messaging.api']));
+      throwsCodedErrorsOnly(() => readTokenForm('application/x-www-form-urlencoded', body));
+      throwsCodedErrorsOnly(() => readTokenForm(text, body));
+      throwsCodedErrorsOnly(() => readBearerToken(text));
+      throwsCodedErrorsOnly(() => readBearerToken(`Bearer ${text}`));
+      throwsCodedErrorsOnly(() => chooseScopes(text, ['messaging.api']));
     }),
   );
 });
@@ -60,7 +60,7 @@ test('a scope that is granted was always allowed', () => {
   const words = fc.array(fc.constantFrom(...allowed, 'other', '', 'MESSAGING.API'), { maxLength: 4 });
   fc.assert(
     fc.property(words, (names) => {
-      refusesOnlyProperly(() => {
+      throwsCodedErrorsOnly(() => {
         const granted = chooseScopes(names.join(' '), allowed);
         assert.ok(granted.length > 0 && granted.every((name) => allowed.includes(name)));
       });

@@ -56,11 +56,11 @@ const ownServer = {
 };
 
 async function untilServed(address: string): Promise<void> {
-  const giveUpAt = Date.now() + 30_000;
+  const deadlineAt = Date.now() + 30_000;
   for (;;) {
     const { body } = await world.search({ serv_direct_addr: address });
     if (body.totalCount !== '0') return;
-    assert.ok(Date.now() < giveUpAt, `${address} is not served`);
+    assert.ok(Date.now() < deadlineAt, `${address} is not served`);
   }
 }
 

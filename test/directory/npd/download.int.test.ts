@@ -134,8 +134,8 @@ function breakOff(times: number, bytes: number): void {
 /** What has come when a connection breaks is lost unless it was written. */
 async function untilWritten(bytes: number): Promise<void> {
   const part = path.join(workDir, `${endpointFile}.part`);
-  const giveUpAt = Date.now() + 10_000;
-  while (Date.now() < giveUpAt && (!existsSync(part) || (await stat(part)).size < bytes)) await sleep(5);
+  const deadlineAt = Date.now() + 10_000;
+  while (Date.now() < deadlineAt && (!existsSync(part) || (await stat(part)).size < bytes)) await sleep(5);
 }
 
 describe('a release from a server', () => {

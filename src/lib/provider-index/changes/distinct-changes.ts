@@ -59,15 +59,16 @@ export function createDistinctChanges(indexes: ChangedIndexes): DistinctChanges 
 
   return {
     search(query, distinct) {
-      if (distinct.kind !== 'person') return searchApart(query, entitiesOf(distinct.kind, distinct.entities));
+      if (distinct.kind !== 'person')
+        return searchDisjoint(query, entitiesOf(distinct.kind, distinct.entities));
       persons ??= changePersons(indexes, goneRows());
-      return searchApart(query, persons);
+      return searchDisjoint(query, persons);
     },
     findEntity: (kind, hash, entities) => entitiesOf(kind, entities).find(hash),
   };
 }
 
-function searchApart(
+function searchDisjoint(
   query: ProviderQuery,
   { base, baseRows, others, otherRows, rowOf }: DisjointIndexes,
 ): SearchResult {

@@ -220,13 +220,13 @@ export class SqliteWriter {
 
   /** Repeats `attempt` while another process holds the lock, handing the event loop back in between. */
   async #whenFree(attempt: () => unknown): Promise<void> {
-    const giveUpAt = performance.now() + this.#deps.busyTimeoutMs;
+    const deadlineAt = performance.now() + this.#deps.busyTimeoutMs;
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
       try {
         translated(attempt);
         return;
       } catch (error) {
-        if (!isBusy(error) || performance.now() > giveUpAt) throw error;
+        if (!isBusy(error) || performance.now() > deadlineAt) throw error;
         await sleep(waitMs);
       }
     }

@@ -187,7 +187,7 @@ export class EntryWriter {
   }
 
   #remove(draft: RowDraft): RefusalReason | undefined {
-    if (this.#options.kind === 'full') return this.#passOverRemoval();
+    if (this.#options.kind === 'full') return this.#skipRemoval();
     hashText(this.#checker.keyOf(draft), this.#seed.low, this.#seed.high, this.#hash);
     const { low, high } = this.#hash;
     const slot = this.#known.find(low, high);
@@ -212,7 +212,7 @@ export class EntryWriter {
   }
 
   /** NPPES names deactivated providers in its full file too, where leaving them out is all there is to do. */
-  #passOverRemoval(): RefusalReason | undefined {
+  #skipRemoval(): RefusalReason | undefined {
     if (this.#options.plan.format.name !== 'nppes') return 'removal_in_full_load';
     this.#options.report.skipped++;
     return undefined;

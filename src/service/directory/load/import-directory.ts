@@ -4,7 +4,7 @@ import { changesBeforeRebuild } from '../limits.ts';
 import { loadAlone } from '../store/load-lock.ts';
 import { activateLoad, beginLoad, failLoad, type BegunLoad } from '../store/loads.ts';
 import { deleteRemovals, retireGenerations } from '../store/clear-loads.ts';
-import { giveUpMerge, mergeSources } from '../merge/merge-sources.ts';
+import { abortMerge, mergeSources } from '../merge/merge-sources.ts';
 import {
   defaultSource,
   insertSource,
@@ -82,7 +82,7 @@ export async function importDirectory(context: ImportContext, request: ImportReq
         progress.enter('done');
         return finished;
       } catch (error) {
-        if (merge !== undefined) await giveUpMerge(context.storage, merge.id);
+        if (merge !== undefined) await abortMerge(context.storage, merge.id);
         await failLoad(context.storage, context.clock, load.id, finishReport(0, errorText(error)));
         throw error;
       }

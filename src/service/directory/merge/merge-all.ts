@@ -42,7 +42,7 @@ export async function mergeAll(request: MergeAllRequest): Promise<void> {
   for (let partition = 0; partition < partitions; partition++) {
     const merge = new PartialMerge(request, pairs, shownRanks, { partition, partitions });
     for (let rank = sources.length - 1; rank >= 0; rank--) await merge.keepOverridden(rank);
-    for (let rank = 0; rank < sources.length; rank++) await merge.passOn(rank);
+    for (let rank = 0; rank < sources.length; rank++) await merge.emit(rank);
     merge.clear();
   }
 }
@@ -126,19 +126,19 @@ class PartialMerge {
   }
 
   /** Passes on the records for which a source takes precedence. */
-  async passOn(rank: number): Promise<void> {
+  async emit(rank: number): Promise<void> {
     const { db, sink } = this.#request;
     const isWanted = (slot: number): boolean =>
       slot >= 0 ? this.#isFirst(slot, rank) : this.#share.partition === 0 && this.#isShown(rank);
     for await (const [block, wanted] of this.#blocksWith(rank, isWanted)) {
       const lines = await linesOf(db, block);
-      for (const { entry, slot } of wanted) this.#passOnEntry(block, rank, entry, slot, lines[entry] ?? '');
+      for (const { entry, slot } of wanted) this.#emitEntry(block, rank, entry, slot, lines[entry] ?? '');
       await sink.settle();
       await nextTurn();
     }
   }
 
-  #passOnEntry({ keys }: PairBlock, rank: number, entry: number, slot: number, own: string): void {
+  #emitEntry({ keys }: PairBlock, rank: number, entry: number, slot: number, own: string): void {
     const { sink, sources } = this.#request;
     const [low, high] = [keys[entry * 4] as number, keys[entry * 4 + 1] as number];
     const ownId = keys[entry * 4 + 2] as number;

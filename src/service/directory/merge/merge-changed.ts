@@ -48,7 +48,7 @@ const baseRank = -1;
 
 /** Merges some pairs anew and passes on what differs from the base: of the sources nothing but keys and blocks that hold one of the pairs is read. */
 export async function mergeChanged(request: MergeChangedRequest): Promise<MergedChanges> {
-  return passOnChanges(request, await findGroups(request));
+  return emitChanges(request, await findGroups(request));
 }
 
 /** What the sources, and a base if there is one, say of some pairs, in the order of the pairs' ids. */
@@ -111,7 +111,7 @@ async function readFound(
 }
 
 /** Keys of the base that the merge does not have any more are removed, unless another pair has them now. */
-async function passOnChanges(
+async function emitChanges(
   { sink, sources }: MergeChangedRequest,
   groups: readonly PairGroup[],
 ): Promise<MergedChanges> {

@@ -53,7 +53,7 @@ export async function mergeSources(
   try {
     return await runMerge(context, plan, row, filled, seedOf(before.secret));
   } catch (error) {
-    await giveUpMerge(context.storage, row.id);
+    await abortMerge(context.storage, row.id);
     throw error;
   }
 }
@@ -164,7 +164,7 @@ async function runMerge(
   const { gained } = await mergeChanged({ db, sources, base, pairs, seed, sink });
   await sink.flush();
   if (sink.entryCount === 0) {
-    await giveUpMerge(storage, row.id);
+    await abortMerge(storage, row.id);
     return { chain: base, entryCount: 0 };
   }
   const recordCount = (base[0]?.record_count ?? 0) + gained;
@@ -181,7 +181,7 @@ function servedMerge(merge: LoadRow, base: readonly LoadRow[], { entryCount }: M
 }
 
 /** Removes a merge that is not activated. */
-export async function giveUpMerge(storage: Storage, loadId: number): Promise<void> {
+export async function abortMerge(storage: Storage, loadId: number): Promise<void> {
   const result = await storage
     .tables<DirectoryTables>()
     .deleteFrom('directory_load')

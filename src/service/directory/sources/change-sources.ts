@@ -1,6 +1,6 @@
 import { DirectoryError } from '../errors.ts';
 import { indexServed } from '../load/index-served.ts';
-import { giveUpMerge, mergeSources, type MergeContext } from '../merge/merge-sources.ts';
+import { abortMerge, mergeSources, type MergeContext } from '../merge/merge-sources.ts';
 import { retireGenerations } from '../store/clear-loads.ts';
 import { clearAbandonedLoads, loadAlone } from '../store/load-lock.ts';
 import { activateMerge, refuseIfChanged, type ActivationContext } from '../store/loads.ts';
@@ -171,7 +171,7 @@ async function changeSources(context: SourceContext, plan: ChangePlan): Promise<
       if (toServe.merge !== undefined) await indexServed(context, toServe, before);
       await activate(context, before.served, after, toServe, event);
     } catch (error) {
-      if (toServe.merge !== undefined) await giveUpMerge(storage, toServe.merge.id);
+      if (toServe.merge !== undefined) await abortMerge(storage, toServe.merge.id);
       throw error;
     }
   });

@@ -145,7 +145,7 @@ function showMerged(said: readonly FoundEntry[], sources: readonly SourceChain[]
       value,
       source: rows[origins[position] ?? -1]?.name ?? '',
     })),
-    said: saidBy(said, rows),
+    said: sourceRecordOf(said, rows),
   }));
 }
 
@@ -167,7 +167,7 @@ function showHosted(
     values: valuesOf(line, (value) => ({ value, source: hosted })),
     said: [
       own,
-      ...saidBy(
+      ...sourceRecordOf(
         said,
         sources.map(({ source }) => source),
       ),
@@ -175,7 +175,7 @@ function showHosted(
   };
 }
 
-function saidBy(said: readonly FoundEntry[], rows: readonly SourceRow[]): SourceRecord[] {
+function sourceRecordOf(said: readonly FoundEntry[], rows: readonly SourceRow[]): SourceRecord[] {
   return said
     .toSorted((a, b) => a.rank - b.rank || a.id - b.id)
     .map(({ rank, line }) => {

@@ -139,7 +139,7 @@ export async function storeBlocks(
   blocks: readonly StoredBlock[],
 ): Promise<void> {
   await storage.transaction(async (tx: DirectoryDb) => {
-    await showLife(tx, clock, loadId);
+    await writeHeartbeat(tx, clock, loadId);
     for (const [index, { keys, records, recordCount, sources = null }] of blocks.entries()) {
       const place = { load_id: loadId, sequence: firstSequence + index };
       await tx
@@ -151,7 +151,7 @@ export async function storeBlocks(
 }
 
 /** Throws DIRECTORY_LOAD_UNKNOWN if the load was cleared away in the meantime, as when its node lost the lock. */
-async function showLife(tx: DirectoryDb, clock: Clock, loadId: number): Promise<void> {
+async function writeHeartbeat(tx: DirectoryDb, clock: Clock, loadId: number): Promise<void> {
   const result = await tx
     .updateTable('directory_load')
     .set({ heartbeat_at: clock.now().getTime() })
@@ -202,7 +202,7 @@ export async function activateLoad(
   const { load, report, unusedIds } = activation;
   await storage.transaction(async (tx: DirectoryDb) => {
     const state = await lockState(storage, tx);
-    await showLife(tx, clock, load.id);
+    await writeHeartbeat(tx, clock, load.id);
     refuseIfChanged(state, load.served);
     const sources = await lockSources(tx, state);
     const source = sources.find(({ name }) => name === load.source.name) ?? load.source;
@@ -255,7 +255,7 @@ export async function activateMerge(
   merge: LoadRow | undefined,
 ): Promise<void> {
   if (merge === undefined) return;
-  await showLife(tx, clock, merge.id);
+  await writeHeartbeat(tx, clock, merge.id);
   const { id, ...row } = merge;
   const finished: Partial<LoadRow> = { ...row, state: 'ready', finished_at: clock.now().getTime() };
   await tx.updateTable('directory_load').set(finished).where('id', '=', id).execute();
