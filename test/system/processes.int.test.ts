@@ -43,7 +43,7 @@ function start(): Running {
 }
 
 async function commandLine(...words: readonly string[]): Promise<void> {
-  const { dataDir } = (await readCredentials()) as EdgeCredentials & { dataDir: string };
+  const { dataDir } = await readCredentials();
   const child = endWithTests(
     spawn(process.execPath, ['bin/openhisp.js', ...words, '--data-dir', dataDir], {
       cwd: root,
@@ -68,8 +68,27 @@ async function whenReady(running: Running): Promise<void> {
   await waitFor(isStarted, Boolean, 60);
 }
 
-async function readCredentials(): Promise<EdgeCredentials> {
-  return JSON.parse(await readFile(path.join(folder, 'sandbox/credentials.json'), 'utf8')) as EdgeCredentials;
+interface WrittenCredentials extends EdgeCredentials {
+  readonly dataDir: string;
+  readonly consoleUrl: string;
+  readonly consoleLink: string;
+}
+
+async function readCredentials(): Promise<WrittenCredentials> {
+  return JSON.parse(
+    await readFile(path.join(folder, 'sandbox/credentials.json'), 'utf8'),
+  ) as WrittenCredentials;
+}
+
+/** As the console's page does with what stands behind `#`. */
+async function signInByLink(link: string, status: number): Promise<void> {
+  const { consoleUrl } = await readCredentials();
+  const response = await fetch(`${consoleUrl}/admin/v1/sign-in/link`, {
+    method: 'POST',
+    headers: { origin: consoleUrl, 'content-type': 'application/json' },
+    body: JSON.stringify({ token: new URL(link).hash.replace('#enter=', '') }),
+  });
+  assert.equal(response.status, status, await response.text());
 }
 
 async function freePort(): Promise<number> {
@@ -94,7 +113,7 @@ describe('the sandbox as a process', () => {
   it('starts, writes credentials.json as promised, tells a second one that the port is in use, and stops on Ctrl-C', async () => {
     const first = start();
     await waitFor(isReady, Boolean, 60);
-    const credentials = (await readCredentials()) as EdgeCredentials & {
+    const credentials = (await readCredentials()) as WrittenCredentials & {
       fromDirectAddress: string;
       dataDir: string;
       partners: object;
@@ -155,7 +174,15 @@ describe('the sandbox as a process', () => {
     const before = await readCredentials();
     const running = start();
     await whenReady(running);
-    assert.deepEqual(await readCredentials(), before);
+    // The console's link is a new one, and its port may be another.
+    const [now, then] = [await readCredentials(), before].map((all) => ({
+      ...all,
+      consoleUrl: '',
+      consoleLink: '',
+    }));
+    assert.deepEqual(now, then);
+    await signInByLink(before.consoleLink, 401);
+    await signInByLink((await readCredentials()).consoleLink, 200);
     const found = (await createEdgeClient(before).get('/provider-directory/v2/providers?limit=1')) as {
       totalCount: string;
     };

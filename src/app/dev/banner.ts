@@ -18,6 +18,7 @@ export function formatBanner(sandbox: Sandbox, currentDir: string): string {
 openhisp sandbox is ready
 
   API                  ${baseUrl}     (description: ${baseUrl}/docs)
+  console              ${sandbox.consoleLink ?? 'switched off'}
   partner HISP         ${world.partner.baseUrl}
   mail servers         ours ${loopbackAddresses.own}:${world.smtpPort}, the partner's ${loopbackAddresses.partner}:${world.smtpPort}
   DNS server           127.0.0.1:${world.dns.port}   (UDP and TCP)

@@ -27,6 +27,8 @@ export interface SandboxOptions {
 export interface Sandbox extends Closable {
   readonly world: World;
   readonly credentials: EdgeCredentials;
+  /** The console's address with a token that signs in, from this machine, while the sandbox runs; undefined if it is switched off. */
+  readonly consoleLink: string | undefined;
   /** The file with credentials and addresses. */
   readonly credentialsFile: string;
   /** The data folder of the sandbox's HISP, for `--data-dir`. */
@@ -46,6 +48,7 @@ const sandboxSettings = {
   'directory.requestsPerSecond': '1000',
   'directory.requestsBurst': '2000',
   'directory.recordsPerDay': '10000000',
+  'console.isServing': 'true',
 } as const;
 
 /** One inbound message at the first start, so that the inbox is not empty. The id makes a second start send nothing. */
@@ -110,7 +113,9 @@ async function seed(world: World, options: SandboxOptions): Promise<Sandbox> {
     echoes: echoAddress,
     log,
   });
-  const files = await writeFiles(folder, credentials);
+  const { consoleUrl } = world.hisp;
+  const consoleLink = consoleUrl && `${consoleUrl}/#enter=${await openConsole(world)}`;
+  const files = await writeFiles(folder, { ...credentials, consoleUrl, consoleLink });
   await partnerClient.post('/messaging/dirmsg/send_ccda', {
     fromDirectAddress: echoAddress,
     toDirectAddress: demoAddress,
@@ -122,6 +127,7 @@ async function seed(world: World, options: SandboxOptions): Promise<Sandbox> {
   return {
     world,
     credentials,
+    consoleLink,
     ...files,
     isOnPostgres: options.storageUrls?.own !== undefined,
     async close() {
@@ -129,6 +135,13 @@ async function seed(world: World, options: SandboxOptions): Promise<Sandbox> {
       await world.close();
     },
   };
+}
+
+/** A link that signs in the sandbox's operator. Returns its token. */
+async function openConsole({ hisp: { operators } }: World): Promise<string> {
+  const name = 'sandbox';
+  const operator = (await operators.store.find(name)) ?? (await operators.store.create(name, 'operator'));
+  return operators.signIn.openStandingLink(operator.id);
 }
 
 /** Loads the sample directory unless some directory, the sample or an operator's own, is active already. */
@@ -165,13 +178,27 @@ async function referralNote() {
   };
 }
 
-async function writeFiles(folder: string, credentials: EdgeCredentials) {
+interface WrittenCredentials extends EdgeCredentials {
+  readonly consoleUrl: string | undefined;
+  readonly consoleLink: string | undefined;
+}
+
+async function writeFiles(folder: string, credentials: WrittenCredentials) {
   const credentialsFile = path.join(folder, 'credentials.json');
   const envFile = path.join(folder, 'env.sh');
   const sendFile = path.join(folder, 'send.json');
-  const { baseUrl, clientId, clientSecret } = credentials;
+  const { baseUrl, clientId, clientSecret, consoleUrl, consoleLink } = credentials;
   const dataDir = path.resolve(hispFolder(folder, 'own'));
-  const content = { baseUrl, clientId, clientSecret, fromDirectAddress: demoAddress, dataDir, partners };
+  const content = {
+    baseUrl,
+    clientId,
+    clientSecret,
+    fromDirectAddress: demoAddress,
+    dataDir,
+    consoleUrl,
+    consoleLink,
+    partners,
+  };
   await writeFile(credentialsFile, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   await writeFile(
     envFile,

@@ -109,7 +109,9 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
       'trust.allowsPrivateTargets': 'true',
       'webhook.allowsPrivateTargets': 'true',
       'directory.searchThreads': '0',
+      'console.isServing': 'false',
       ...options.settings,
+      ...(who === 'partner' && { 'console.isServing': 'false' }),
     };
     const config = loadConfig(env, undefined, {
       ...withoutEnvironment(usual, env),
@@ -127,6 +129,7 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
         clock,
         log,
         ...(who === 'own' && options.checks && { checks: options.checks }),
+        isSandbox: true,
         exampleAddresses: { from: demoAddress, to: partners.processed },
       }),
     );

@@ -8,6 +8,10 @@
  */
 export { createHttpApp, type HttpAppOptions } from './app.ts';
 export { type HttpErrorCode } from './errors.ts';
+export { sendRefusal } from './error-map.ts';
+export { addRequestId, chooseRequestId } from './request-id.ts';
+export { refuseAmbiguousRequests } from './refuse-ambiguous.ts';
+export { compileValidator } from './validation.ts';
 export { errorResponses, type ErrorEnvelope } from './envelope.ts';
 export { setRateLimitHeaders } from './rate-limit-headers.ts';
 export { trustBundleRoute } from './trust-bundle-route.ts';

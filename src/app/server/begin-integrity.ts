@@ -3,6 +3,7 @@ import { listLiveNodes, type Config, type Storage, type Vault } from '../../plat
 import { AuditError, readCheckpointFile, type Audit } from '../../service/audit/index.ts';
 import { beginIntegrity, type GuardedTable } from '../../service/integrity/index.ts';
 import { oauthGuardedTables } from '../../service/oauth/index.ts';
+import { operatorsGuardedTables } from '../../service/operators/index.ts';
 import { trustGuardedTables } from '../../service/trust/index.ts';
 import { webhookGuardedTables } from '../../service/webhook/index.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -12,6 +13,7 @@ export const guardedTables: readonly GuardedTable[] = [
   ...oauthGuardedTables,
   ...trustGuardedTables,
   ...webhookGuardedTables,
+  ...operatorsGuardedTables,
 ];
 
 export interface InstallationIntegrity {

@@ -24,7 +24,9 @@ import {
   type ReadinessChecks,
   type RouteModule,
 } from '../http/index.ts';
+import { startConsole } from '../console/index.ts';
 import { startSmtpListener } from '../smtp/index.ts';
+import type { Operators } from '../../service/operators/index.ts';
 import type { Services } from './build-services.ts';
 import { createHostedZones } from './hosted-zones.ts';
 import { publicAddressesOf } from './public-addresses.ts';
@@ -94,6 +96,21 @@ function publishedBundle({ trust: { publishedAnchorsFile } }: Config): RouteModu
   return [trustBundleRoute(bundle)];
 }
 
+/** Starts the console, unless it is switched off. Returns the address that browsers use. */
+export async function startConsoleListener(
+  core: CoreServices,
+  services: Services,
+  resources: Resources,
+  more: { readonly operators: Operators; readonly isSandbox: boolean },
+): Promise<string | undefined> {
+  if (!core.config.console.isServing) return undefined;
+  const listener = resources.keep(
+    await startConsole({ ...core, ...services, ...more, version: packageJson.version }),
+  );
+  keepTlsFresh('console', core, resources, (files) => listener.renewTls(files));
+  return listener.url;
+}
+
 /** Starts the listener for other HISPs. Returns its port. */
 export async function startSmtp(
   { config, trust, log, disk, metrics }: CoreServices,
@@ -136,7 +153,7 @@ export async function startSmtp(
 
 /** Renewed certificates are used within a minute, without a restart. */
 function keepTlsFresh(
-  section: 'http' | 'smtp',
+  section: 'http' | 'smtp' | 'console',
   { config, log }: Pick<CoreServices, 'config' | 'log'>,
   resources: Resources,
   use: (files: TlsFiles) => void,

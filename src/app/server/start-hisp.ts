@@ -5,6 +5,7 @@ import type { Audit } from '../../service/audit/index.ts';
 import type { Directory } from '../../service/directory/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
+import { createOperators, type Operators } from '../../service/operators/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { Webhooks } from '../../service/webhook/index.ts';
 import type { DegradedComponent, ExampleAddresses, ReadinessChecks } from '../http/index.ts';
@@ -14,7 +15,7 @@ import { openCoreServices } from './open-core-services.ts';
 import { createResources, type Resources } from './resources.ts';
 import { refuseUnreachable } from './refuse-unreachable.ts';
 import { registerGauges } from './register-gauges.ts';
-import { startHttp, startPublishing, startSmtp } from './start-edges.ts';
+import { startConsoleListener, startHttp, startPublishing, startSmtp } from './start-edges.ts';
 import { startTimer } from './start-timer.ts';
 import { createKeyWatch } from './watch-keys.ts';
 import { createUpkeepWatch } from './watch-upkeep.ts';
@@ -30,17 +31,22 @@ export interface HispOptions {
   readonly checks?: ReadinessChecks;
   /** Addresses for the examples of the API document. */
   readonly exampleAddresses?: ExampleAddresses;
+  /** True where nothing real is at stake: the console shows its playground. */
+  readonly isSandbox?: boolean;
 }
 
 /** A running HISP. Closing it stops taking requests and mail, and lets work in hand finish. */
 export interface Hisp extends Closable {
   readonly baseUrl: string;
+  /** Of the console; undefined if it is switched off. */
+  readonly consoleUrl: string | undefined;
   readonly smtpPort: number;
   readonly storage: Storage;
   readonly vault: Vault;
   readonly audit: Audit;
   readonly trust: Trust;
   readonly oauth: Oauth;
+  readonly operators: Operators;
   readonly directory: Directory;
   readonly messaging: Messaging;
   readonly webhooks: Webhooks;
@@ -62,7 +68,15 @@ export async function startHisp(options: HispOptions): Promise<Hisp> {
 }
 
 async function build(
-  { config, log, clock = systemClock, checks = {}, exampleAddresses, migrations }: HispOptions,
+  {
+    config,
+    log,
+    clock = systemClock,
+    checks = {},
+    exampleAddresses,
+    migrations,
+    isSandbox = false,
+  }: HispOptions,
   resources: Resources,
 ): Promise<Hisp> {
   const core = await openCoreServices({ config, log, clock, migrations }, resources);
@@ -81,6 +95,15 @@ async function build(
   const watches = [keyWatch, webhookWatch, upkeepWatch, checkpoints];
   const degraded = (): readonly DegradedComponent[] => watches.flatMap((watch) => watch.degraded());
   const baseUrl = await startHttp(core, services, resources, { checks, degraded, exampleAddresses });
+  const operators = createOperators({
+    ...core,
+    sessionLimits: {
+      idleMs: config.console.idleMinutes * everyMinute,
+      lifetimeMs: config.console.sessionHours * everyHour,
+    },
+    attemptsPerMinute: config.console.attemptsPerMinute,
+  });
+  const consoleUrl = await startConsoleListener(core, services, resources, { operators, isSandbox });
   const smtpPort = await startSmtp(core, services, resources);
   await startPublishing(core, resources);
   const { storage, vault, audit, trust, oauth } = core;
@@ -103,6 +126,14 @@ async function build(
   resources.keep(
     startTimer({ ...timed, name: 'audit retention', everyMs: everyHour, work: () => audit.deleteOld() }),
   );
+  resources.keep(
+    startTimer({
+      ...timed,
+      name: 'console sessions',
+      everyMs: everyHour,
+      work: () => operators.deleteOld(),
+    }),
+  );
   const checkpointMs = config.audit.checkpointSeconds * 1000;
   resources.keep(
     startTimer({ ...timed, name: 'audit checkpoint', everyMs: checkpointMs, work: () => checkpoints.run() }),
@@ -111,12 +142,14 @@ async function build(
   await messaging.start();
   return {
     baseUrl,
+    consoleUrl,
     smtpPort,
     storage,
     vault,
     audit,
     trust,
     oauth,
+    operators,
     directory,
     messaging,
     webhooks,

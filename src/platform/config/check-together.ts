@@ -7,7 +7,10 @@ export function checkTogether(config: Config): readonly FieldProblem[] {
   return [
     ...pairOf(config.http, 'http'),
     ...pairOf(config.smtp, 'smtp'),
-    ...plainHttp(config.http),
+    ...pairOf(config.console, 'console'),
+    ...plainHttp('http', config.http),
+    ...plainHttp('console', config.console),
+    ...consoleProblems(config.console),
     ...relayProblems(config.smtp),
     ...addressProblems(config.smtp),
     ...findMissingKey(config),
@@ -28,12 +31,32 @@ function pairOf(section: { tlsKeyFile?: string; tlsCertificateFile?: string }, n
 }
 
 // Plain HTTP would carry credentials and patients' documents in the clear (OAUTH-15, SEC-07).
-function plainHttp(http: Config['http']): FieldProblem[] {
-  if (http.tlsKeyFile !== undefined || http.isBehindTlsProxy || isLoopback(http.host)) return [];
+function plainHttp(name: 'http' | 'console', section: Config['http'] | Config['console']): FieldProblem[] {
+  if (section.tlsKeyFile !== undefined || section.isBehindTlsProxy || isLoopback(section.host)) return [];
   const detail =
-    `http.host ${http.host} is not a loopback address: set http.tlsKeyFile and http.tlsCertificateFile, ` +
-    'or http.isBehindTlsProxy if a proxy in front speaks TLS.';
-  return [{ field: 'http.host', reason: 'invalid', detail }];
+    `${name}.host ${section.host} is not a loopback address: set ${name}.tlsKeyFile and ${name}.tlsCertificateFile, ` +
+    `or ${name}.isBehindTlsProxy if a proxy in front speaks TLS.`;
+  return [{ field: `${name}.host`, reason: 'invalid', detail }];
+}
+
+// Origin, cookies and passkeys hang on the address that browsers use.
+function consoleProblems({ publicUrl, tlsKeyFile, isBehindTlsProxy }: Config['console']): FieldProblem[] {
+  const field = 'console.publicUrl';
+  const speaksTls = tlsKeyFile !== undefined || isBehindTlsProxy;
+  if (publicUrl === undefined) {
+    if (!speaksTls) return [];
+    return [
+      { field, reason: 'required', detail: `${field} is missing: with TLS, browsers need to know the name.` },
+    ];
+  }
+  if (!URL.canParse(publicUrl)) return [{ field, reason: 'invalid', detail: `${field} is not a URL.` }];
+  const { protocol, hostname } = new URL(publicUrl);
+  if (protocol === 'https:' ? speaksTls : hostname === 'localhost' && !speaksTls) return [];
+  const detail =
+    protocol === 'https:'
+      ? `${field} is https: set console.tlsKeyFile and console.tlsCertificateFile, or console.isBehindTlsProxy.`
+      : `${field} must be https; http is for localhost without TLS.`;
+  return [{ field, reason: 'invalid', detail }];
 }
 
 function addressProblems({ publicAddresses }: Config['smtp']): FieldProblem[] {

@@ -355,6 +355,30 @@ const webhook = section('Notifications to clients', {
   allowsPrivateTargets: flag(false, 'Allow plain HTTP and private addresses: sandbox and tests only.'),
 });
 
+const console = section('The console and its API for operators (docs/console.md)', {
+  isServing: flag(true, 'Serve the console.'),
+  host: text('127.0.0.1', 'Address to listen on.'),
+  port: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      description:
+        'Port to listen on; 0 takes any free one. Without it 8090, or any free one if 8090 is in use or http.port is 0.',
+    }),
+  ),
+  publicUrl: optionalText(
+    'The address that browsers use, for example https://console.example.org; passkeys belong to its host name. http://localhost with the port if left out.',
+    '^https?://[a-z0-9.-]+(:[0-9]{1,5})?$',
+  ),
+  tlsKeyFile: optionalText('PEM file of the private key; with it the console speaks HTTPS.'),
+  tlsCertificateFile: optionalText('PEM file of the certificate chain.'),
+  isBehindTlsProxy: flag(false, 'A proxy in front speaks TLS, so plain HTTP may be served beyond loopback.'),
+  trustedProxies: texts([], 'Addresses or networks whose X-Forwarded-For is trusted.'),
+  idleMinutes: count(30, 'A session ends when nothing was done in it for this time.', 1, 1440),
+  sessionHours: count(12, 'A session ends after this time, whatever is done in it.', 1, 720),
+  attemptsPerMinute: count(20, 'Failed sign-ins per network before 429.'),
+});
+
 /** Everything that an operator can set. The environment's names follow from it: `OPENHISP_HTTP_PORT` is `http.port`. */
 export const configSchema = Type.Object(
   {
@@ -375,6 +399,7 @@ export const configSchema = Type.Object(
     verification,
     messaging,
     webhook,
+    console,
   },
   { additionalProperties: false },
 );

@@ -21,6 +21,7 @@ import { integrityMigration } from './0070-integrity.ts';
 import { directorySourcesMigration } from './0071-directory-sources.ts';
 import { pathCertificatesMigration } from './0072-path-certificates.ts';
 import { verificationMigration } from './0073-verification.ts';
+import { consoleMigration } from './0080-console.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   directorySourcesMigration,
   pathCertificatesMigration,
   verificationMigration,
+  consoleMigration,
 ];

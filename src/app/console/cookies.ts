@@ -1,0 +1,40 @@
+import type { CookieSerializeOptions } from '@fastify/cookie';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { PublicAddress } from './public-address.ts';
+
+/** One cookie of the console. */
+export interface ConsoleCookie {
+  read(request: FastifyRequest): string | undefined;
+  set(reply: FastifyReply, value: string, expiresAt?: Date): void;
+  clear(reply: FastifyReply): void;
+}
+
+/**
+ * A cookie that no script reads and that no other site's request carries. With HTTPS the browser itself holds it to this host (`__Host-`);
+ * ports of one host share their cookies, so that without HTTPS the port is part of the name.
+ */
+export function createConsoleCookie(
+  address: () => PublicAddress,
+  name: string,
+  sameSite: 'strict' | 'lax' = 'strict',
+): ConsoleCookie {
+  const nameOf = (): string => {
+    const { isHttps, host } = address();
+    return isHttps ? `__Host-${name}` : `${name}_${host.split(':')[1] ?? '80'}`;
+  };
+  const options = (): CookieSerializeOptions => ({
+    httpOnly: true,
+    sameSite,
+    path: '/',
+    secure: address().isHttps,
+  });
+  return {
+    read: (request) => request.cookies[nameOf()],
+    set: (reply, value, expiresAt) =>
+      void reply.setCookie(nameOf(), value, {
+        ...options(),
+        ...(expiresAt !== undefined && { expires: expiresAt }),
+      }),
+    clear: (reply) => void reply.clearCookie(nameOf(), options()),
+  };
+}

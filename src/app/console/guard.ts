@@ -1,0 +1,106 @@
+import type { FastifyRequest } from 'fastify';
+import { errorCode } from '../../core/index.ts';
+import {
+  OperatorsError,
+  type OperatorIdentity,
+  type Operators,
+  type Permission,
+} from '../../service/operators/index.ts';
+import type { Audit } from '../../service/audit/index.ts';
+import type { ConsoleCookie } from './cookies.ts';
+import type { ConsoleApp } from './types.ts';
+
+export const apiPrefix = '/admin/v1';
+
+interface Caller {
+  readonly operator: OperatorIdentity;
+  readonly sessionId: string | undefined;
+}
+
+const callers = new WeakMap<FastifyRequest, Caller>();
+
+export interface GuardParts {
+  readonly operators: Operators;
+  readonly audit: Audit;
+  readonly sessionCookie: ConsoleCookie;
+}
+
+/**
+ * Lets only those pass to a route who may: by the session cookie or a bearer token, and by the permission that the route names. It acts
+ * before a body is read. A route of the API that names no permission is an error at start.
+ */
+export function addGuard(app: ConsoleApp, parts: GuardParts): void {
+  app.decorateRequest('operator', { getter: operatorOf });
+  app.decorateRequest('sessionId', {
+    getter() {
+      return callers.get(this)?.sessionId;
+    },
+  });
+  app.addHook('onRoute', ({ url, method, config }) => {
+    if (url.startsWith(apiPrefix) && config?.permission === undefined)
+      throw new TypeError(`${String(method)} ${url} names no permission`);
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isApiRoute(request)) return;
+    reply.header('Cache-Control', 'no-store');
+    const { permission } = request.routeOptions.config;
+    if (permission === 'public') return;
+    const caller = await identify(request, parts);
+    callers.set(request, caller);
+    if (permission === 'signed-in') return;
+    await requirePermission(request, caller.operator, permission, parts.audit);
+  });
+}
+
+/** By the route that was found, not by the text of the URL, of which there are many forms (`/%61dmin`). */
+export function isApiRoute(request: FastifyRequest): boolean {
+  return request.routeOptions.url?.startsWith(apiPrefix) === true;
+}
+
+async function identify(request: FastifyRequest, { operators, sessionCookie }: GuardParts): Promise<Caller> {
+  const { authorization } = request.headers;
+  if (authorization !== undefined) {
+    const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1];
+    if (token === undefined) throw new OperatorsError('OPERATORS_TOKEN_INVALID', 'not a bearer token');
+    return { operator: await operators.tokens.find(token), sessionId: undefined };
+  }
+  const token = sessionCookie.read(request);
+  if (token === undefined) throw new OperatorsError('OPERATORS_SESSION_INVALID', 'there is no session');
+  const { operator, sessionId } = await operators.sessions.find(token, {
+    isActivity: request.headers['x-background'] === undefined,
+  });
+  return { operator, sessionId };
+}
+
+async function requirePermission(
+  request: FastifyRequest,
+  operator: OperatorIdentity,
+  permission: Permission | undefined,
+  audit: Audit,
+): Promise<void> {
+  if (permission !== undefined && operator.permissions.includes(permission)) return;
+  const error = new OperatorsError(
+    'OPERATORS_PERMISSION_MISSING',
+    `the role ${operator.role} lacks ${permission}`,
+  );
+  await audit.recordNow({
+    action: 'console.refuse',
+    actor: operator.actor,
+    outcome: 'refused',
+    objects: {
+      code: errorCode(error),
+      permission: permission ?? '',
+      role: operator.role,
+      route: `${request.method} ${request.routeOptions.url ?? ''}`,
+    },
+    requestId: request.requestId,
+    remoteAddress: request.ip,
+  });
+  throw error;
+}
+
+function operatorOf(this: FastifyRequest): OperatorIdentity {
+  const caller = callers.get(this);
+  if (caller === undefined) throw new TypeError('this route is public: nobody is signed in');
+  return caller.operator;
+}

@@ -1,0 +1,142 @@
+import cookie from '@fastify/cookie';
+import helmet from '@fastify/helmet';
+import fastify, { type FastifyServerOptions } from 'fastify';
+import { Server as HttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Closable } from '../../core/index.ts';
+import { readTlsFiles, type TlsFiles } from '../../platform/index.ts';
+import {
+  addRequestId,
+  chooseRequestId,
+  compileValidator,
+  refuseAmbiguousRequests,
+  sendRefusal,
+} from '../http/index.ts';
+import { accessRoutes } from './access-routes.ts';
+import { createConsoleCookie } from './cookies.ts';
+import { addGuard } from './guard.ts';
+import { publicAddressOf, type PublicAddress } from './public-address.ts';
+import { refuseForeignRequests } from './refuse-foreign.ts';
+import { createScreenRoutes } from './routes/index.ts';
+import { addStaticFiles } from './static-files.ts';
+import type { ConsoleApp, ConsoleServices } from './types.ts';
+
+export interface ConsoleListener extends Closable {
+  /** The address that browsers use. */
+  readonly url: string;
+  readonly port: number;
+  /** For connections from now on. */
+  renewTls(files: TlsFiles): void;
+}
+
+/** Where it listens if nothing is set. */
+const usualPort = 8090;
+const maxConnections = 500;
+const maxBodyBytes = 1_000_000;
+const requestTimeoutMs = 300_000;
+/** Streams of live events never end by themselves. */
+const closeGraceMs = 500;
+
+/** Starts the console: the front end, and the API for operators under `/admin/v1`, on a listener that serves nothing else. */
+export async function startConsole(services: ConsoleServices): Promise<ConsoleListener> {
+  const { config, log, operators, audit } = services;
+  let address = publicAddressOf(config.console, config.console.port ?? usualPort);
+  const findAddress = (): PublicAddress => address;
+  const app = fastify(serverOptions(services)) as unknown as ConsoleApp;
+  app.setValidatorCompiler(compileValidator);
+  app.removeContentTypeParser('text/plain');
+  app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, log));
+  addRequestId(app);
+  refuseAmbiguousRequests(app);
+  await app.register(cookie);
+  await addHeaders(app, address.isHttps);
+  refuseForeignRequests(app, findAddress);
+  const sessionCookie = createConsoleCookie(findAddress, 'openhisp_session');
+  addGuard(app, { operators, audit, sessionCookie });
+  const routes = [accessRoutes({ services, sessionCookie }), ...createScreenRoutes(services)];
+  for (const one of routes) await app.register(async (scope) => one(scope as unknown as ConsoleApp));
+  await addStaticFiles(app, log);
+  app.addHook('preClose', async () => {
+    const timer = setTimeout(() => app.server.closeAllConnections(), closeGraceMs).unref();
+    app.server.once('close', () => clearTimeout(timer));
+  });
+  app.server.maxConnections = maxConnections;
+  const port = await listen(app, services);
+  address = publicAddressOf(config.console, port);
+  return {
+    url: address.origin,
+    port,
+    renewTls({ key, cert }) {
+      if (app.server instanceof HttpsServer)
+        app.server.setSecureContext({ key, cert, minVersion: 'TLSv1.2' });
+    },
+    close: () => app.close(),
+  };
+}
+
+function serverOptions({ config, log }: ConsoleServices): FastifyServerOptions {
+  const { trustedProxies } = config.console;
+  const tls = readTlsFiles('console', config.console);
+  return {
+    ...(tls === undefined ? {} : { https: { ...tls, minVersion: 'TLSv1.2' } }),
+    logger: false,
+    genReqId: chooseRequestId,
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+    bodyLimit: maxBodyBytes,
+    requestTimeout: requestTimeoutMs,
+    return503OnClosing: true,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
+    frameworkErrors: (error, request, reply) => {
+      void sendRefusal(error, request, reply, log);
+    },
+  } as FastifyServerOptions;
+}
+
+/** Nothing inline and nothing from elsewhere; no page may frame the console. */
+async function addHeaders(app: ConsoleApp, isHttps: boolean): Promise<void> {
+  await app.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'"],
+        imgSrc: ["'self'", 'data:'],
+        connectSrc: ["'self'"],
+        fontSrc: ["'self'"],
+        manifestSrc: ["'self'"],
+        baseUri: ["'none'"],
+        formAction: ["'self'"],
+        frameAncestors: ["'none'"],
+      },
+    },
+    referrerPolicy: { policy: 'no-referrer' },
+    frameguard: { action: 'deny' },
+    strictTransportSecurity: isHttps ? { maxAge: 31_536_000, includeSubDomains: false } : false,
+  });
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header(
+      'Permissions-Policy',
+      'publickey-credentials-get=(self), publickey-credentials-create=(self)',
+    );
+  });
+}
+
+/** Mail must not stop because something else has the usual port: then any other does, and the log says which. */
+async function listen(app: ConsoleApp, { config, log }: ConsoleServices): Promise<number> {
+  const { host, port } = config.console;
+  const preferred = port ?? (config.http.port === 0 ? 0 : usualPort);
+  try {
+    await app.listen({ host, port: preferred });
+  } catch (error) {
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    if (!isTaken || port !== undefined) throw error;
+    await app.listen({ host, port: 0 });
+    log.warn(
+      { port: (app.server.address() as AddressInfo).port },
+      `port ${usualPort} is in use, so the console listens on another one; set console.port`,
+    );
+  }
+  return (app.server.address() as AddressInfo).port;
+}

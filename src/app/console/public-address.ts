@@ -1,0 +1,18 @@
+import type { Config } from '../../platform/index.ts';
+
+/** Under which address browsers know the console. */
+export interface PublicAddress {
+  /** `https://console.example.org`, without a slash at the end. */
+  readonly origin: string;
+  /** Name with port, as the Host header gives it. */
+  readonly host: string;
+  /** Name without port: what passkeys belong to (the relying party id). */
+  readonly hostname: string;
+  readonly isHttps: boolean;
+}
+
+/** Passkeys cannot belong to an IP address, so that the usual address has a name. */
+export function publicAddressOf({ publicUrl }: Config['console'], port: number): PublicAddress {
+  const { origin, host, hostname, protocol } = new URL(publicUrl ?? `http://localhost:${port}`);
+  return { origin, host, hostname, isHttps: protocol === 'https:' };
+}

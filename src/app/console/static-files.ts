@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fastifyStatic from '@fastify/static';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Log } from '../../core/index.ts';
+import { sendRefusal } from '../http/index.ts';
+import type { ConsoleApp } from './types.ts';
+
+/** The built front end: `dist/console` of a checkout and of the package. */
+const builtFolder = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../../dist/console/' : '../../../console/', import.meta.url),
+);
+
+/** esbuild's names with a hash of their content. */
+const hashedName = /-[A-Z0-9]{8}\.[a-z0-9.]+$/;
+
+const notBuilt = `<!doctype html><html lang="en"><title>openhisp console</title>
+<h1>The console is not built</h1>
+<p>In a checkout: <code>npm ci</code>, then <code>node tools/build-console.ts</code>. The API under <code>/admin/v1</code> works.</p></html>
+`;
+
+/** Serves the front end; any path that names no file is a screen of it, which its own router shows. */
+export async function addStaticFiles(app: ConsoleApp, log: Log, folder = builtFolder): Promise<void> {
+  await app.register(fastifyStatic, {
+    root: folder,
+    wildcard: true,
+    preCompressed: true,
+    suppressWarning: true,
+    index: false,
+    redirect: false,
+    dotfiles: 'deny',
+    cacheControl: false,
+    setHeaders: (reply, file) => {
+      reply.header(
+        'Cache-Control',
+        hashedName.test(path.basename(file).replace(/\.(?:br|gz)$/, ''))
+          ? 'public, max-age=31536000, immutable'
+          : 'no-cache',
+      );
+    },
+  });
+  app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, log, folder));
+}
+
+function answerUnknown(request: FastifyRequest, reply: FastifyReply, log: Log, folder: string): FastifyReply {
+  const { pathname } = new URL(request.url, 'http://console');
+  const isScreen =
+    (request.method === 'GET' || request.method === 'HEAD') && !path.basename(pathname).includes('.');
+  if (pathname.startsWith('/admin') || !isScreen) {
+    const error = Object.assign(new Error('no such path'), { statusCode: 404 });
+    return sendRefusal(error, request, reply, log);
+  }
+  if (!existsSync(path.join(folder, 'index.html')))
+    return reply
+      .code(503)
+      .type('text/html; charset=utf-8')
+      .header('Cache-Control', 'no-store')
+      .send(notBuilt);
+  return reply.sendFile('index.html');
+}

@@ -1,0 +1,44 @@
+import type { FastifyContextConfig } from 'fastify';
+import type { Clock, Log } from '../../core/index.ts';
+import type { Config, Metrics, Storage, Vault } from '../../platform/index.ts';
+import type { Audit } from '../../service/audit/index.ts';
+import type { OperatorIdentity, Operators, Permission } from '../../service/operators/index.ts';
+import type { HispFastify } from '../http/index.ts';
+
+/** The console's own Fastify application; routes see `request.operator`. */
+export type ConsoleApp = HispFastify;
+
+/** A group of routes, registered in its own scope. */
+export type ConsoleRoutes = (app: ConsoleApp) => void | Promise<void>;
+
+/** What the console works with: the services, as the composition root has built them. */
+export interface ConsoleServices {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly storage: Storage;
+  readonly vault: Vault;
+  readonly audit: Audit;
+  readonly metrics: Metrics;
+  readonly operators: Operators;
+  readonly version: string;
+  readonly isSandbox: boolean;
+}
+
+/** What a route of `/admin/v1` asks for: a permission of the role, only a session, or (sign-in) nothing. */
+export type RouteAccess = Permission | 'signed-in' | 'public';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Every route of `/admin/v1` has one; without it the console does not start. */
+    readonly permission?: RouteAccess;
+  }
+  interface FastifyRequest {
+    /** Who is calling. Throws on a public route. */
+    readonly operator: OperatorIdentity;
+    /** The session of the cookie; undefined for a bearer token. */
+    readonly sessionId: string | undefined;
+  }
+}
+
+export type ConsoleRouteConfig = Pick<FastifyContextConfig, 'permission'>;

@@ -1,0 +1,108 @@
+import type { Kysely } from 'kysely';
+import { errorCode, type Clock } from '../../core/index.ts';
+import { CodedError } from '../../core/index.ts';
+import type { Storage, Vault } from '../../platform/index.ts';
+import type { Audit } from '../audit/index.ts';
+import { createSignInAttempts } from './attempts.ts';
+import { createOperatorGuards } from './guards.ts';
+import { createLinks, type Links } from './links.ts';
+import type { OperatorParts } from './operator.ts';
+import { createOperatorStore, type OperatorStore } from './operator-store.ts';
+import { createSessions, type SessionLimits, type Sessions, type SignInSource } from './sessions.ts';
+import { createLinkSignIn, type LinkAnswer } from './sign-in-link.ts';
+import type { OperatorTables, SignInMethod } from './tables.ts';
+import { createOperatorTokens, type OperatorTokens } from './tokens.ts';
+
+export interface OperatorsOptions {
+  readonly storage: Storage;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly sessionLimits?: SessionLimits;
+  readonly attemptsPerMinute?: number;
+}
+
+/** Who may use the console, and how they get in. */
+export interface Operators {
+  readonly store: OperatorStore;
+  readonly links: Links;
+  readonly sessions: Omit<Sessions, 'startIn'>;
+  readonly tokens: OperatorTokens;
+  readonly signIn: SignIn;
+  /** Deletes what has expired. */
+  deleteOld(): Promise<number>;
+}
+
+/** Every way in. Each failure is counted against the caller's network and audited; each throws OPERATORS_ATTEMPTS_EXCEEDED, too. */
+export interface SignIn {
+  /** Throws OPERATORS_LINK_INVALID. */
+  byLink(token: string, source: SignInSource): Promise<LinkAnswer>;
+  /** See LinkSignIn. */
+  openStandingLink(operatorId: string): string;
+}
+
+const usualLimits: SessionLimits = { idleMs: 30 * 60_000, lifetimeMs: 12 * 3_600_000 };
+
+/** Used and expired links are kept this long, so that "used" can be told from "unknown" in the audit trail. */
+const keepLinksMs = 30 * 86_400_000;
+
+export function createOperators(options: OperatorsOptions): Operators {
+  const { storage, clock, audit } = options;
+  const guards = createOperatorGuards(options);
+  const parts: OperatorParts = { storage, clock, audit, guards };
+  const sessions = createSessions({ ...parts, limits: options.sessionLimits ?? usualLimits });
+  const links = createLinks(parts);
+  const byLink = createLinkSignIn({ ...parts, links, sessions });
+  const attempts = createSignInAttempts(options.attemptsPerMinute ?? 20, clock);
+
+  async function attempt<R>(method: SignInMethod, source: SignInSource, work: () => Promise<R>): Promise<R> {
+    attempts.check(source.remoteAddress);
+    try {
+      return await work();
+    } catch (error) {
+      attempts.failed(source.remoteAddress);
+      const reason = error instanceof CodedError ? error.fields['reason'] : undefined;
+      await audit.record({
+        action: 'console.sign-in',
+        outcome: 'refused',
+        objects: {
+          method,
+          code: errorCode(error),
+          ...(typeof reason === 'string' && { reason }),
+        },
+        requestId: source.requestId,
+        remoteAddress: source.remoteAddress,
+      });
+      throw error;
+    }
+  }
+
+  return {
+    store: createOperatorStore(parts),
+    links,
+    sessions,
+    tokens: createOperatorTokens(parts),
+    signIn: {
+      byLink: (token, source) => attempt('link', source, () => byLink.enter(token, source)),
+      openStandingLink: byLink.openStanding,
+    },
+    deleteOld: () =>
+      storage.transaction(async (tx: Kysely<OperatorTables>) => {
+        const nowMs = clock.now().getTime();
+        let count = 0;
+        for (const [table, keepMs] of [
+          ['console_session', 0],
+          ['console_token', 0],
+          ['console_ceremony', 0],
+          ['console_link', keepLinksMs],
+        ] as const) {
+          const { numDeletedRows } = await tx
+            .deleteFrom(table)
+            .where('expires_at', '<', nowMs - keepMs)
+            .executeTakeFirst();
+          count += Number(numDeletedRows);
+        }
+        return count;
+      }),
+  };
+}

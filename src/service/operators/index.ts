@@ -1,0 +1,24 @@
+/**
+ * Who may use the console and its API: named operators with roles, how they get in (passkey, one-time link, OpenID Connect, bearer token)
+ * and their sessions (Decision 0030). What lets somebody in is stored as SHA-256 only; all rows that decide carry a MAC (Decision 0024).
+ *
+ * Not here: HTTP, cookies and origins, which are the console's listener (`app/console`).
+ * Called by the console, by the composition root and by the command line.
+ */
+export { createOperators, type Operators, type OperatorsOptions, type SignIn } from './create-operators.ts';
+export { type Operator, type OperatorIdentity } from './operator.ts';
+export { type OperatorStore } from './operator-store.ts';
+export { type Permission, type Role } from './roles.ts';
+export { type IssuedLink, type Links } from './links.ts';
+export { type LinkAnswer } from './sign-in-link.ts';
+export {
+  type ActiveSession,
+  type SessionEntry,
+  type Sessions,
+  type SignInSource,
+  type StartedSession,
+} from './sessions.ts';
+export { type OperatorTokens, type TokenEntry } from './tokens.ts';
+export { type LinkPurpose, type SignInMethod } from './tables.ts';
+export { OperatorsError, type OperatorsErrorCode } from './errors.ts';
+export { operatorsGuardedTables } from './guards.ts';

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import { OperatorsError } from './errors.ts';
+import {
+  findOperatorRow,
+  nameKeyOf,
+  requireOperatorName,
+  toOperator,
+  type Operator,
+  type OperatorParts,
+  type OperatorRow,
+} from './operator.ts';
+import type { Role } from './roles.ts';
+import type { OperatorTables } from './tables.ts';
+
+type Tx = Kysely<OperatorTables>;
+
+/** Who may use the console. Every change is audited in its own transaction. */
+export interface OperatorStore {
+  /** Throws OPERATORS_NAME_INVALID, OPERATORS_NAME_TAKEN. */
+  create(name: string, role: Role): Promise<Operator>;
+  /** By name. */
+  list(): Promise<readonly Operator[]>;
+  find(name: string): Promise<Operator | undefined>;
+  /** Throws OPERATORS_UNKNOWN, as do all that follow. */
+  get(name: string): Promise<Operator>;
+  /** Takes effect at the next request. */
+  setRole(name: string, role: Role): Promise<Operator>;
+  /** Ends sessions, tokens and links at once. Passkeys stay, for when it is enabled again. */
+  disable(name: string): Promise<Operator>;
+  enable(name: string): Promise<Operator>;
+}
+
+export function createOperatorStore({ storage, clock, audit, guards }: OperatorParts): OperatorStore {
+  const db = storage.tables<OperatorTables>();
+
+  async function requireRow(on: Tx, name: string): Promise<OperatorRow> {
+    const row = await findOperatorRow(on, guards, { name_key: nameKeyOf(name) });
+    if (row !== undefined) return row;
+    throw new OperatorsError(
+      'OPERATORS_UNKNOWN',
+      `There is no operator ${name}. See: openhisp operator list`,
+    );
+  }
+
+  async function change(
+    action: string,
+    name: string,
+    decide: (row: OperatorRow) => {
+      readonly values: Partial<OperatorRow>;
+      readonly objects?: Readonly<Record<string, string>>;
+    },
+    then?: (tx: Tx, id: string) => Promise<void>,
+  ): Promise<Operator> {
+    return storage.transaction(async (tx: Tx) => {
+      const { mac: _old, ...row } = await requireRow(tx, name);
+      const { values, objects } = decide({ ...row, mac: null });
+      const changed = guards.operators.seal({ ...row, ...values, updated_at: clock.now().getTime() });
+      await tx.updateTable('console_operator').set(changed).where('id', '=', row.id).execute();
+      await then?.(tx, row.id);
+      await audit.recordIn(tx, {
+        action,
+        actor: 'operator',
+        outcome: 'ok',
+        objects: { operator: row.name, ...objects },
+      });
+      return toOperator(changed);
+    });
+  }
+
+  return {
+    async create(name, role) {
+      requireOperatorName(name);
+      return storage.transaction(async (tx: Tx) => {
+        if ((await findOperatorRow(tx, guards, { name_key: nameKeyOf(name) })) !== undefined)
+          throw new OperatorsError('OPERATORS_NAME_TAKEN', `There is an operator ${name} already.`);
+        const nowMs = clock.now().getTime();
+        const row = guards.operators.seal({
+          id: randomUUID(),
+          name,
+          name_key: nameKeyOf(name),
+          role,
+          subject: null,
+          disabled_at: null,
+          created_at: nowMs,
+          updated_at: nowMs,
+        });
+        await tx.insertInto('console_operator').values(row).execute();
+        const objects = { operator: name, role };
+        await audit.recordIn(tx, { action: 'operator.create', actor: 'operator', outcome: 'ok', objects });
+        return toOperator(row);
+      });
+    },
+    async list() {
+      const rows = await db.selectFrom('console_operator').selectAll().orderBy('name_key').execute();
+      return (await guards.operators.checkAll(rows)).map(toOperator);
+    },
+    async find(name) {
+      const row = await findOperatorRow(db, guards, { name_key: nameKeyOf(name) });
+      return row && toOperator(row);
+    },
+    get: async (name) => toOperator(await requireRow(db, name)),
+    setRole: (name, role) =>
+      change('operator.role', name, (row) => ({ values: { role }, objects: { from: row.role, to: role } })),
+    disable: (name) =>
+      change(
+        'operator.disable',
+        name,
+        () => ({ values: { disabled_at: clock.now().getTime() } }),
+        async (tx, id) => {
+          for (const table of ['console_session', 'console_token', 'console_link'] as const)
+            await tx.deleteFrom(table).where('operator_id', '=', id).execute();
+        },
+      ),
+    enable: (name) => change('operator.enable', name, () => ({ values: { disabled_at: null } })),
+  };
+}

@@ -1,0 +1,92 @@
+import type { Kysely } from 'kysely';
+import type { Clock } from '../../core/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import type { Audit } from '../audit/index.ts';
+import { OperatorsError } from './errors.ts';
+import type { OperatorGuards } from './guards.ts';
+import { listPermissions, type Permission, type Role } from './roles.ts';
+import type { OperatorTables } from './tables.ts';
+
+/** Somebody who may use the console. */
+export interface Operator {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  /** True if an OpenID provider says who it is and which role it has. */
+  readonly isExternal: boolean;
+  readonly disabledAt: Date | undefined;
+  readonly createdAt: Date;
+}
+
+/** Who acts in the console, for handlers and the audit trail. */
+export interface OperatorIdentity {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  /** `operator:NAME`, as actors are written in the audit trail. */
+  readonly actor: string;
+  readonly permissions: readonly Permission[];
+}
+
+/** What the parts of this module work with. */
+export interface OperatorParts {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly guards: OperatorGuards;
+}
+
+export type OperatorRow = OperatorTables['console_operator'];
+
+export function toOperator(row: OperatorRow): Operator {
+  return {
+    id: row.id,
+    name: row.name,
+    role: row.role,
+    isExternal: row.subject !== null,
+    disabledAt: row.disabled_at === null ? undefined : new Date(row.disabled_at),
+    createdAt: new Date(row.created_at),
+  };
+}
+
+export function toIdentity({ id, name, role }: OperatorRow): OperatorIdentity {
+  return { id, name, role, actor: `operator:${name}`, permissions: listPermissions(role) };
+}
+
+/** The row, or undefined if there is none. Throws INTEGRITY_ROW_CHANGED. */
+export async function findOperatorRow(
+  db: Kysely<OperatorTables>,
+  guards: OperatorGuards,
+  by: { readonly id: string } | { readonly name_key: string },
+): Promise<OperatorRow | undefined> {
+  const all = db.selectFrom('console_operator').selectAll();
+  const named = 'id' in by ? all.where('id', '=', by.id) : all.where('name_key', '=', by.name_key);
+  const row = await named.executeTakeFirst();
+  return row && guards.operators.check(row);
+}
+
+/** The row of an operator who may sign in; undefined for one that is unknown or disabled. */
+export async function findActiveRow(
+  db: Kysely<OperatorTables>,
+  guards: OperatorGuards,
+  id: string,
+): Promise<OperatorRow | undefined> {
+  const row = await findOperatorRow(db, guards, { id });
+  return row?.disabled_at === null ? row : undefined;
+}
+
+/** The same form as names of the command line (`--as`), so that both are one in the audit trail. */
+const nameForm = /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,79}$/u;
+
+/** Throws OPERATORS_NAME_INVALID. */
+export function requireOperatorName(name: string): string {
+  if (nameForm.test(name) && name === name.trim()) return name;
+  throw new OperatorsError(
+    'OPERATORS_NAME_INVALID',
+    'The name must be 1 to 80 letters, digits, blanks and . _ @ + - that begin with a letter or digit.',
+  );
+}
+
+export function nameKeyOf(name: string): string {
+  return name.normalize('NFKC').toLowerCase();
+}

@@ -1,0 +1,32 @@
+/** What a role may do in the console and its API. */
+const permissionsOfRole = {
+  'help-desk': ['messages.read', 'messages.change', 'addresses.check', 'directory.read'],
+  operator: [
+    'messages.read',
+    'messages.change',
+    'addresses.check',
+    'directory.read',
+    'directory.change',
+    'settings.read',
+    'settings.change',
+    'audit.read',
+    'playground',
+  ],
+  auditor: [
+    'messages.read',
+    'addresses.check',
+    'directory.read',
+    'settings.read',
+    'audit.read',
+    'audit.export',
+  ],
+} as const;
+
+export type Role = keyof typeof permissionsOfRole;
+
+/** `settings` are webhooks, domains and trust, and clients. */
+export type Permission = (typeof permissionsOfRole)[Role][number];
+
+export function listPermissions(role: Role): readonly Permission[] {
+  return permissionsOfRole[role];
+}

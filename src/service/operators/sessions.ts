@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import { OperatorsError } from './errors.ts';
+import { findActiveRow, toIdentity, type OperatorIdentity, type OperatorParts } from './operator.ts';
+import { createSecretToken, hashSecretToken, longestToken } from './secret-token.ts';
+import type { OperatorTables, SignInMethod } from './tables.ts';
+
+type Tx = Kysely<OperatorTables>;
+type SessionRow = OperatorTables['console_session'];
+
+/** Where a sign-in comes from. */
+export interface SignInSource {
+  readonly remoteAddress: string;
+  readonly userAgent: string;
+  readonly requestId?: string | undefined;
+  /** Token of the session that the browser had before: it ends, so that no session outlives a sign-in. */
+  readonly previousToken?: string | undefined;
+}
+
+export interface StartedSession {
+  /** For the cookie; stored nowhere. */
+  readonly token: string;
+  readonly sessionId: string;
+  readonly operator: OperatorIdentity;
+  readonly expiresAt: Date;
+}
+
+export interface ActiveSession {
+  readonly sessionId: string;
+  readonly operator: OperatorIdentity;
+}
+
+/** One line of the list of sessions. */
+export interface SessionEntry {
+  readonly id: string;
+  readonly method: SignInMethod;
+  readonly remoteAddress: string;
+  readonly userAgent: string;
+  readonly createdAt: Date;
+  readonly seenAt: Date;
+  readonly expiresAt: Date;
+}
+
+export interface SessionLimits {
+  readonly idleMs: number;
+  readonly lifetimeMs: number;
+}
+
+export interface Sessions {
+  /** In the transaction of the sign-in. Its audit row is the caller's. */
+  startIn(tx: Tx, operatorId: string, method: SignInMethod, source: SignInSource): Promise<StartedSession>;
+  /**
+   * The session of a cookie. `isActivity` is false for what a page asks by itself, so that a page left open does not keep its session.
+   * Throws OPERATORS_SESSION_INVALID for one that is unknown, idle, expired, or of a disabled operator.
+   */
+  find(token: string, options: { readonly isActivity: boolean }): Promise<ActiveSession>;
+  /** Newest first. */
+  list(operatorId: string): Promise<readonly SessionEntry[]>;
+  /** Signs out. Throws OPERATORS_SESSION_UNKNOWN unless it is a session of this operator. */
+  end(operator: OperatorIdentity, sessionId: string, source?: SignInSource): Promise<void>;
+  /** Signs out everywhere. Returns how many sessions there were. */
+  endAll(operator: OperatorIdentity, source?: SignInSource): Promise<number>;
+}
+
+/** How far `seen_at` may lag, so that not every request writes. */
+const seenLagMs = 60_000;
+const maxUserAgent = 300;
+/** Of one operator; the oldest ends. */
+const maxSessions = 50;
+
+export function createSessions({
+  storage,
+  clock,
+  audit,
+  guards,
+  limits,
+}: OperatorParts & { readonly limits: SessionLimits }): Sessions {
+  const db = storage.tables<OperatorTables>();
+
+  const isLive = (row: SessionRow): boolean => {
+    const nowMs = clock.now().getTime();
+    return nowMs < row.expires_at && nowMs < row.seen_at + limits.idleMs;
+  };
+
+  async function noteSeen({ mac: _old, ...row }: SessionRow): Promise<void> {
+    const nowMs = clock.now().getTime();
+    if (nowMs < row.seen_at + Math.min(seenLagMs, limits.idleMs / 10)) return;
+    const seen = guards.sessions.seal({ ...row, seen_at: nowMs });
+    // Nothing happens if the session was ended meanwhile.
+    await db.updateTable('console_session').set(seen).where('id', '=', row.id).execute();
+  }
+
+  async function endWhere(
+    operator: OperatorIdentity,
+    sessionId: string | undefined,
+    source: SignInSource | undefined,
+  ): Promise<number> {
+    return storage.transaction(async (tx: Tx) => {
+      const doomed = tx.deleteFrom('console_session').where('operator_id', '=', operator.id);
+      const { numDeletedRows } = await (
+        sessionId === undefined ? doomed : doomed.where('id', '=', sessionId)
+      ).executeTakeFirst();
+      const count = Number(numDeletedRows);
+      if (count > 0)
+        await audit.recordIn(tx, {
+          action: sessionId === undefined ? 'console.sign-out-everywhere' : 'console.sign-out',
+          actor: operator.actor,
+          outcome: 'ok',
+          objects: sessionId === undefined ? { count } : { session: sessionId },
+          requestId: source?.requestId,
+          remoteAddress: source?.remoteAddress,
+        });
+      return count;
+    });
+  }
+
+  return {
+    async startIn(tx, operatorId, method, source) {
+      const operator = await findActiveRow(tx, guards, operatorId);
+      if (operator === undefined)
+        throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the operator is disabled');
+      if (source.previousToken !== undefined)
+        await tx
+          .deleteFrom('console_session')
+          .where('token_hash', '=', hashSecretToken(source.previousToken.slice(0, longestToken)))
+          .execute();
+      await makeRoom(tx, operatorId);
+      const token = createSecretToken();
+      const nowMs = clock.now().getTime();
+      const row = guards.sessions.seal({
+        id: randomUUID(),
+        token_hash: hashSecretToken(token),
+        operator_id: operatorId,
+        method,
+        remote_address: source.remoteAddress,
+        user_agent: source.userAgent.slice(0, maxUserAgent),
+        created_at: nowMs,
+        seen_at: nowMs,
+        expires_at: nowMs + limits.lifetimeMs,
+      });
+      await tx.insertInto('console_session').values(row).execute();
+      return {
+        token,
+        sessionId: row.id,
+        operator: toIdentity(operator),
+        expiresAt: new Date(row.expires_at),
+      };
+    },
+    async find(token, { isActivity }) {
+      const row =
+        token.length > longestToken
+          ? undefined
+          : await db
+              .selectFrom('console_session')
+              .selectAll()
+              .where('token_hash', '=', hashSecretToken(token))
+              .executeTakeFirst();
+      if (row === undefined || !isLive(await guards.sessions.check(row)))
+        throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the session is unknown or has ended');
+      const operator = await findActiveRow(db, guards, row.operator_id);
+      if (operator === undefined)
+        throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the operator is disabled');
+      if (isActivity) await noteSeen(row);
+      return { sessionId: row.id, operator: toIdentity(operator) };
+    },
+    async list(operatorId) {
+      const rows = await db
+        .selectFrom('console_session')
+        .selectAll()
+        .where('operator_id', '=', operatorId)
+        .orderBy('created_at', 'desc')
+        .execute();
+      return (await guards.sessions.checkAll(rows)).filter(isLive).map(toEntry);
+    },
+    async end(operator, sessionId, source) {
+      if ((await endWhere(operator, sessionId, source)) === 0)
+        throw new OperatorsError('OPERATORS_SESSION_UNKNOWN', 'there is no such session of this operator');
+    },
+    endAll: (operator, source) => endWhere(operator, undefined, source),
+  };
+}
+
+async function makeRoom(tx: Tx, operatorId: string): Promise<void> {
+  const kept = await tx
+    .selectFrom('console_session')
+    .select('id')
+    .where('operator_id', '=', operatorId)
+    .orderBy('created_at', 'desc')
+    .limit(maxSessions)
+    .execute();
+  const oldest = kept[maxSessions - 1];
+  if (oldest !== undefined) await tx.deleteFrom('console_session').where('id', '=', oldest.id).execute();
+}
+
+function toEntry(row: SessionRow): SessionEntry {
+  return {
+    id: row.id,
+    method: row.method,
+    remoteAddress: row.remote_address,
+    userAgent: row.user_agent,
+    createdAt: new Date(row.created_at),
+    seenAt: new Date(row.seen_at),
+    expiresAt: new Date(row.expires_at),
+  };
+}

@@ -1,0 +1,73 @@
+import type { MacColumn } from '../integrity/index.ts';
+import type { Role } from './roles.ts';
+
+/** How somebody got in. */
+export type SignInMethod = 'passkey' | 'link' | 'oidc';
+
+/** What a link is for: registering a passkey, or signing in once. */
+export type LinkPurpose = 'enrol' | 'sign-in';
+
+/** The rows of this service, as stored. */
+export interface OperatorTables {
+  console_operator: MacColumn & {
+    id: string;
+    name: string;
+    /** The name without case and compatibility differences, so that nobody passes for another. */
+    name_key: string;
+    role: Role;
+    /** Issuer and subject of an OpenID provider; null for operators that were created here. */
+    subject: string | null;
+    disabled_at: number | null;
+    created_at: number;
+    updated_at: number;
+  };
+  console_passkey: MacColumn & {
+    /** The credential id, base64url. */
+    id: string;
+    operator_id: string;
+    /** COSE key. */
+    public_key: Uint8Array;
+    counter: number;
+    /** Comma-separated. */
+    transports: string;
+    is_backed_up: number;
+    created_at: number;
+    last_used_at: number | null;
+  };
+  console_link: MacColumn & {
+    /** SHA-256, as everywhere here: what lets somebody in is stored nowhere. */
+    token_hash: Uint8Array;
+    operator_id: string;
+    purpose: LinkPurpose;
+    created_at: number;
+    expires_at: number;
+    used_at: number | null;
+  };
+  console_session: MacColumn & {
+    /** Names it in lists; it lets nobody in. */
+    id: string;
+    token_hash: Uint8Array;
+    operator_id: string;
+    method: SignInMethod;
+    remote_address: string;
+    user_agent: string;
+    created_at: number;
+    /** When something was last done in it; behind by a minute at most. */
+    seen_at: number;
+    expires_at: number;
+  };
+  console_token: MacColumn & {
+    id: string;
+    token_hash: Uint8Array;
+    operator_id: string;
+    label: string;
+    created_at: number;
+    expires_at: number;
+  };
+  console_ceremony: {
+    id_hash: Uint8Array;
+    kind: 'enrol' | 'passkey' | 'oidc';
+    challenge: string;
+    expires_at: number;
+  };
+}

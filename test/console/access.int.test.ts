@@ -1,0 +1,278 @@
+/** Who gets into the console, and what keeps others out: links, cookies, origins, roles, the end of sessions. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { cookieOf, startTestConsole, type TestConsole } from './start-console.ts';
+
+const day = 86_400_000;
+const minute = 60_000;
+
+let console_: TestConsole;
+before(async () => {
+  console_ = await startTestConsole();
+});
+after(() => console_.close());
+
+const enter = (token: string, extra: Parameters<TestConsole['ask']>[2] = {}) =>
+  console_.ask('POST', '/admin/v1/sign-in/link', { body: { token }, ...extra });
+const readSession = (cookie: string | undefined) => console_.ask('GET', '/admin/v1/session', { cookie });
+const reasonOf = ({ body }: { body: Readonly<Record<string, unknown>> }): unknown =>
+  (body['errors'] as readonly { reason: string }[])[0]?.reason;
+
+describe('links', () => {
+  test('a sign-in link begins a session of its operator, once', async () => {
+    const token = await console_.makeOperator('link once', 'help-desk');
+    const first = await enter(token);
+    assert.equal(first.status, 200);
+    assert.deepEqual(first.body, {
+      kind: 'signed-in',
+      operator: { name: 'link once', role: 'help-desk' },
+    });
+    const session = await readSession(cookieOf(first));
+    assert.deepEqual(session.body['operator'], { name: 'link once', role: 'help-desk' });
+    assert.deepEqual(session.body['permissions'], [
+      'messages.read',
+      'messages.change',
+      'addresses.check',
+      'directory.read',
+    ]);
+    const second = await enter(token);
+    assert.deepEqual([second.status, reasonOf(second)], [401, 'operators_link_invalid']);
+    assert.deepEqual(second.setCookies, []);
+    const rows = await console_.audited('console.sign-in');
+    assert.equal(rows[0]?.['reason'], 'used');
+    assert.deepEqual([rows[1]?.['actor'], rows[1]?.['outcome']], ['operator:link once', 'ok']);
+  });
+
+  test('a forged link is refused, and so are an expired one and one of a disabled operator', async () => {
+    const forged = await enter('A'.repeat(43));
+    assert.deepEqual([forged.status, reasonOf(forged)], [401, 'operators_link_invalid']);
+    const expired = await console_.makeOperator('link expired');
+    console_.clock.advance(10 * minute);
+    assert.equal((await enter(expired)).status, 401);
+    assert.equal((await console_.audited('console.sign-in'))[0]?.['reason'], 'expired');
+    const disabled = await console_.makeOperator('link disabled');
+    await console_.hisp.operators.store.disable('link disabled');
+    assert.equal((await enter(disabled)).status, 401);
+  });
+
+  test('a new link ends the one before', async () => {
+    const first = await console_.makeOperator('link twice');
+    const { id } = await console_.hisp.operators.store.get('link twice');
+    const { token } = await console_.hisp.operators.links.create(id, 'link twice', 'sign-in');
+    assert.equal((await enter(first)).status, 401);
+    assert.equal((await enter(token)).status, 200);
+  });
+
+  test('a standing link works again and again, from this machine only', async () => {
+    const { id } = await console_.hisp.operators.store.create('standing', 'operator');
+    const { signIn } = console_.hisp.operators;
+    const token = signIn.openStandingLink(id);
+    assert.equal((await enter(token)).status, 200);
+    assert.equal((await enter(token)).status, 200);
+    const source = { remoteAddress: '203.0.113.9', userAgent: '' };
+    await assert.rejects(signIn.byLink(token, source), { code: 'OPERATORS_LINK_INVALID' });
+  });
+
+  test('after many failures a network has to wait', async () => {
+    const source = { remoteAddress: '198.51.100.7', userAgent: '' };
+    const { signIn } = console_.hisp.operators;
+    for (let index = 0; index < 20; index++)
+      await assert.rejects(signIn.byLink('wrong', source), { code: 'OPERATORS_LINK_INVALID' });
+    await assert.rejects(signIn.byLink('wrong', source), { code: 'OPERATORS_ATTEMPTS_EXCEEDED' });
+    console_.clock.advance(minute);
+    await assert.rejects(signIn.byLink('wrong', source), { code: 'OPERATORS_LINK_INVALID' });
+  });
+});
+
+describe('the session cookie', () => {
+  test('no script reads it and no other site sends it', async () => {
+    const answer = await enter(await console_.makeOperator('flags'));
+    const [cookie = ''] = answer.setCookies;
+    assert.match(
+      cookie,
+      /^openhisp_session_\d+=[\w-]{43}; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Strict$/,
+    );
+  });
+
+  test('an invented session is not taken over at sign-in, and an old one ends', async () => {
+    const old = await console_.signIn('fixation');
+    const { id } = await console_.hisp.operators.store.get('fixation');
+    const { token } = await console_.hisp.operators.links.create(id, 'fixation', 'sign-in');
+    const answer = await enter(token, { cookie: old });
+    assert.notEqual(cookieOf(answer), old);
+    assert.equal((await readSession(old)).status, 401);
+    assert.equal((await readSession(cookieOf(answer))).status, 200);
+    const name = old.split('=')[0];
+    assert.equal((await readSession(`${name}=${'A'.repeat(43)}`)).status, 401);
+  });
+
+  test('is stored as a hash only', async () => {
+    const cookie = await console_.signIn('hashed');
+    const rows = await console_.hisp.storage
+      .tables<{ console_session: object }>()
+      .selectFrom('console_session')
+      .selectAll()
+      .execute();
+    assert.ok(rows.length > 0);
+    assert.ok(!JSON.stringify(rows).includes(cookie.split('=')[1] ?? ''));
+  });
+
+  test('ends after half an hour without activity, and requests of the page itself are none', async () => {
+    const cookie = await console_.signIn('idle');
+    console_.clock.advance(29 * minute);
+    assert.equal((await readSession(cookie)).status, 200);
+    console_.clock.advance(29 * minute);
+    const background = { cookie, headers: { 'x-background': '1' } };
+    assert.equal((await console_.ask('GET', '/admin/v1/session', background)).status, 200);
+    console_.clock.advance(minute);
+    assert.equal((await readSession(cookie)).status, 401);
+  });
+
+  test('ends after twelve hours, however busy', async () => {
+    const cookie = await console_.signIn('absolute');
+    for (let index = 0; index < 35; index++) {
+      console_.clock.advance(20 * minute);
+      assert.equal((await readSession(cookie)).status, 200, `after ${(index + 1) * 20} minutes`);
+    }
+    console_.clock.advance(20 * minute);
+    assert.equal((await readSession(cookie)).status, 401);
+  });
+
+  test('ends at once when its operator is disabled, and does not come back', async () => {
+    const cookie = await console_.signIn('disabled');
+    await console_.hisp.operators.store.disable('disabled');
+    assert.equal((await readSession(cookie)).status, 401);
+    await console_.hisp.operators.store.enable('disabled');
+    assert.equal((await readSession(cookie)).status, 401);
+  });
+
+  test('sessions are listed, and end one by one or everywhere', async () => {
+    const first = await console_.signIn('several');
+    const { id, name } = await console_.hisp.operators.store.get('several');
+    const signInAgain = async () =>
+      cookieOf(await enter((await console_.hisp.operators.links.create(id, name, 'sign-in')).token));
+    const [second, third] = [await signInAgain(), await signInAgain()];
+    const list = await console_.ask('GET', '/admin/v1/sessions', { cookie: first });
+    const sessions = list.body['result'] as readonly { id: string; isThis: boolean }[];
+    assert.equal(sessions.length, 3);
+    assert.deepEqual(sessions.filter(({ isThis }) => isThis).length, 1);
+    const stranger = await console_.signIn('several stranger');
+    const own = sessions.find(({ isThis }) => isThis)?.id ?? '';
+    const foreign = await console_.ask('DELETE', `/admin/v1/sessions/${own}`, { cookie: stranger });
+    assert.equal(foreign.status, 404);
+    assert.equal((await console_.ask('DELETE', '/admin/v1/session', { cookie: third })).status, 204);
+    assert.equal((await readSession(third)).status, 401);
+    assert.equal((await readSession(second)).status, 200);
+    const everywhere = await console_.ask('DELETE', '/admin/v1/sessions', { cookie: first });
+    assert.deepEqual(everywhere.body, { ended: 2 });
+    assert.equal((await readSession(first)).status, 401);
+    assert.equal((await readSession(second)).status, 401);
+    assert.equal((await console_.audited('console.sign-out-everywhere'))[0]?.['count'], 2);
+  });
+
+  test('a row that was changed by hand lets nobody in', async () => {
+    const cookie = await console_.signIn('forger', 'help-desk');
+    await console_.hisp.storage
+      .tables<{ console_operator: { name: string; role: string } }>()
+      .updateTable('console_operator')
+      .set({ role: 'operator' })
+      .where('name', '=', 'forger')
+      .execute();
+    const answer = await readSession(cookie);
+    assert.deepEqual([answer.status, reasonOf(answer)], [500, 'integrity_row_changed']);
+  });
+});
+
+describe('requests from elsewhere', () => {
+  const refusedWith = async (headers: Readonly<Record<string, string | undefined>>, target?: string) => {
+    const cookie = await console_.signIn(`elsewhere ${Math.random()}`);
+    const answer = await console_.ask('DELETE', target ?? '/admin/v1/session', { cookie, headers });
+    // Still signed in: nothing was done.
+    assert.equal((await readSession(cookie)).status, 200);
+    return [answer.status, reasonOf(answer)];
+  };
+
+  test('a state change with another Origin, or none, is refused', async () => {
+    const refused = [403, 'console_origin_refused'];
+    assert.deepEqual(await refusedWith({ origin: 'https://evil.example' }), refused);
+    assert.deepEqual(await refusedWith({ origin: 'null' }), refused);
+    assert.deepEqual(await refusedWith({ origin: console_.url.replace('localhost', '127.0.0.1') }), refused);
+    assert.deepEqual(await refusedWith({ origin: undefined }), refused);
+    // A form of the path that is not the usual one is no way around it.
+    assert.deepEqual(await refusedWith({ origin: 'https://evil.example' }, '/%61dmin/v1/session'), refused);
+  });
+
+  test('another site, or another port of this one, gets no answer at all', async () => {
+    const cookie = await console_.signIn('fetched');
+    for (const site of ['cross-site', 'same-site']) {
+      const answer = await console_.ask('GET', '/admin/v1/session', {
+        cookie,
+        headers: { 'sec-fetch-site': site },
+      });
+      assert.deepEqual([answer.status, reasonOf(answer)], [403, 'console_origin_refused']);
+    }
+  });
+
+  test('a sign-in from another origin is refused', async () => {
+    const token = await console_.makeOperator('login forgery');
+    const answer = await enter(token, { headers: { origin: 'https://evil.example' } });
+    assert.equal(answer.status, 403);
+    assert.equal((await enter(token)).status, 200);
+  });
+
+  test('a form or plain text is not taken for JSON', async () => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+      const answer = await enter('x', { headers: { 'content-type': type } });
+      assert.equal(answer.status, 415, type);
+    }
+  });
+
+  test('another name that leads here is refused; people are sent to the right one, never elsewhere', async () => {
+    const api = await console_.ask('GET', '/admin/v1/session', { headers: { host: 'evil.example' } });
+    assert.deepEqual([api.status, reasonOf(api)], [403, 'console_host_refused']);
+    for (const target of ['/', '/messages?q=1', '//evil.example/x', '/\\evil.example', '/@evil.example']) {
+      const page = await console_.ask('GET', target, { headers: { host: '127.0.0.1:1' } });
+      assert.equal(page.status, 308);
+      assert.equal(new URL(String(page.headers['location'])).origin, console_.url);
+    }
+  });
+});
+
+describe('pages', () => {
+  test('the Content-Security-Policy allows nothing inline and nothing from elsewhere', async () => {
+    const page = await console_.ask('GET', '/messages');
+    assert.equal(
+      page.headers['content-security-policy'],
+      "default-src 'none';script-src 'self';style-src 'self';img-src 'self' data:;connect-src 'self';" +
+        "font-src 'self';manifest-src 'self';base-uri 'none';form-action 'self';frame-ancestors 'none'",
+    );
+    assert.equal(page.headers['x-content-type-options'], 'nosniff');
+    assert.equal(page.headers['referrer-policy'], 'no-referrer');
+    assert.match(String(page.headers['content-type']), /^text\/html/);
+  });
+
+  test('a path of the API that does not exist is 404 in the envelope, and no file lies outside of the folder', async () => {
+    for (const target of ['/admin/v1/nothing', '/admin', '/package.json', '/..%2fpackage.json', '/x.js']) {
+      const answer = await console_.ask('GET', target);
+      assert.ok([403, 404].includes(answer.status), `${target}: ${answer.status}`);
+      assert.ok(!answer.text.includes('"dependencies"'));
+    }
+  });
+
+  test('answers of the API are kept in no cache', async () => {
+    const cookie = await console_.signIn('cache');
+    assert.equal((await readSession(cookie)).headers['cache-control'], 'no-store');
+    assert.equal((await readSession(undefined)).status, 401);
+  });
+});
+
+test('what has expired is deleted', async () => {
+  console_.clock.advance(40 * day);
+  assert.ok((await console_.hisp.operators.deleteOld()) > 0);
+  const { count } = await console_.hisp.storage
+    .tables<{ console_session: { id: string } }>()
+    .selectFrom('console_session')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  assert.equal(Number(count), 0);
+});
