@@ -27,6 +27,22 @@ export function useLiveState(): LiveState {
   );
 }
 
+type LiveEvent = 'load' | 'exchange';
+
+const subscribers: Readonly<Record<LiveEvent, Set<(data: unknown) => void>>> = {
+  load: new Set(),
+  exchange: new Set(),
+};
+
+/**
+ * Hears events of the stream that concern one screen, with their data as parsed.
+ * @returns ends it
+ */
+export function subscribeLive(event: LiveEvent, hear: (data: unknown) => void): () => void {
+  subscribers[event].add(hear);
+  return () => void subscribers[event].delete(hear);
+}
+
 /**
  * Keeps one stream of server-sent events open. An event `changed` names topics; every query whose key begins with one is
  * read again. After a gap everything is, since what changed meanwhile is unknown.
@@ -50,6 +66,12 @@ export function connectLive(client: QueryClient): () => void {
       const { topics } = JSON.parse(event.data) as { readonly topics: readonly string[] };
       for (const topic of topics) void client.invalidateQueries({ queryKey: [topic] });
     });
+    for (const [name, hearers] of Object.entries(subscribers)) {
+      source.addEventListener(name, (event: MessageEvent<string>) => {
+        const data: unknown = JSON.parse(event.data);
+        for (const hear of hearers) hear(data);
+      });
+    }
     source.addEventListener('error', () => {
       setState('lost');
       // The browser reconnects by itself after a cut, but not after a refusal.

@@ -1,11 +1,312 @@
-import type { ReactNode } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import { useCallback, useMemo, useState, type FormEvent, type ReactNode } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import type { AuditEntry, AuditPage, AuditVerification, Level } from '../../../app/console/contract/index.ts';
+import { apiUrl, get, post, type ApiError } from '../../api/client.ts';
+import { usePagedRows } from '../../api/pages.ts';
+import { useMay } from '../../api/session.ts';
+import { DataTable } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
-import { LoadingState } from '../../components/states.tsx';
+import { EmptyState, ErrorState, StateMark } from '../../components/states.tsx';
+import { formatNumber, Time } from '../../components/time.tsx';
 
+const names = ['actor', 'message', 'address', 'action', 'outcome', 'requestId', 'from', 'to'] as const;
+type Filters = Readonly<Partial<Record<(typeof names)[number], string>>>;
+
+/** Who did what, when, to what; whether the chain is whole; and its export. */
 export function AuditScreen(): ReactNode {
+  const [parameters, setParameters] = useSearchParams();
+  const filters = useMemo<Filters>(
+    () =>
+      Object.fromEntries(
+        names.flatMap((name) => {
+          const value = parameters.get(name)?.trim() ?? '';
+          return value === '' ? [] : [[name, value]];
+        }),
+      ),
+    [parameters],
+  );
+  const query = useMemo(() => toQuery(filters), [filters]);
+  const fetchPage = useCallback(
+    (cursor: string | undefined, signal: AbortSignal) =>
+      get<AuditPage>('/audit', { ...query, cursor, limit: 50 }, signal),
+    [query],
+  );
+  const page = usePagedRows<AuditEntry>({ queryKey: ['audit', query], fetchPage, idOf });
+  const mayExport = useMay('audit.export');
+  const verify = useMutation<AuditVerification, ApiError>({
+    mutationFn: () => post<AuditVerification>('/audit/verify'),
+  });
+  const show = useCallback(
+    (change: Filters) => setParameters(new URLSearchParams({ ...filters, ...change })),
+    [filters, setParameters],
+  );
   return (
-    <Screen title="Audit">
-      <LoadingState />
+    <Screen
+      title="Audit"
+      lead="Who did what, when, and to what. Rows hold identifiers, never content."
+      actions={
+        <>
+          <button type="button" disabled={verify.isPending} onClick={() => verify.mutate()}>
+            {verify.isPending ? 'Verifying' : 'Verify the chain'}
+          </button>
+          {mayExport && (
+            <a className="button" href={apiUrl('/audit/export', query)} download="audit.ndjson">
+              Export
+            </a>
+          )}
+        </>
+      }
+    >
+      <div role="status" aria-live="polite">
+        {verify.error !== null && <ErrorState error={verify.error} />}
+        {verify.data !== undefined && <Verdict verdict={verify.data} />}
+      </div>
+      <FilterForm
+        key={parameters.toString()}
+        filters={filters}
+        onFilter={(next) => setParameters(new URLSearchParams(next))}
+      />
+      <DataTable
+        caption="Audit rows"
+        page={page}
+        noun={['row', 'rows']}
+        idOf={idOf}
+        empty={
+          <EmptyState title="No row fits">
+            <p>All that is given must fit. Clear a filter, or take a longer time.</p>
+          </EmptyState>
+        }
+        columns={[
+          { name: 'Time', cell: ({ at }) => <Time at={at} as="exact" /> },
+          {
+            name: 'Action',
+            cell: (entry) => (
+              <StateMark tone={tones[entry.outcome]}>
+                {entry.action}
+                {entry.outcome !== 'ok' && ` ${entry.outcome}`}
+              </StateMark>
+            ),
+          },
+          {
+            name: 'Actor',
+            cell: ({ actor }) =>
+              actor === '' ? (
+                <span className="faint">unknown</span>
+              ) : (
+                <button type="button" className="link" onClick={() => show({ actor })}>
+                  {actor.replace(/^operator:/, '')}
+                </button>
+              ),
+          },
+          { name: 'What', cell: (entry) => <Objects entry={entry} onFilter={show} />, isFlexible: true },
+          {
+            name: 'From',
+            from: 'wide',
+            cell: ({ remoteAddress }) => <span className="faint">{remoteAddress}</span>,
+          },
+          {
+            name: 'Row',
+            align: 'end',
+            from: 'medium',
+            cell: ({ sequence }) => <span className="faint">{formatNumber(sequence)}</span>,
+          },
+        ]}
+      />
     </Screen>
   );
+}
+
+const tones: Readonly<Record<AuditEntry['outcome'], Level>> = {
+  ok: 'none',
+  refused: 'warning',
+  failed: 'failed',
+};
+
+function idOf({ sequence }: AuditEntry): string {
+  return String(sequence);
+}
+
+/** Times of the form are in the viewer's zone; the API takes UTC. */
+function toQuery({ from, to, ...rest }: Filters): Record<string, string> {
+  const times = Object.entries({ from, to }).flatMap(([name, value]) => {
+    const time = new Date(value ?? '');
+    return Number.isNaN(time.getTime()) ? [] : [[name, time.toISOString()] as const];
+  });
+  return { ...rest, ...Object.fromEntries(times) };
+}
+
+function Verdict({ verdict }: { readonly verdict: AuditVerification }): ReactNode {
+  return (
+    <div className="audit-verdict">
+      <p>
+        <StateMark tone={verdict.isIntact ? 'ok' : 'failed'}>{verdict.sentence}</StateMark>
+      </p>
+      <p className="faint">
+        {formatNumber(verdict.events)} rows in {verdict.seconds.toFixed(1)} s
+        {verdict.firstSequence !== null &&
+          verdict.lastSequence !== null &&
+          `, from ${formatNumber(verdict.firstSequence)} to ${formatNumber(verdict.lastSequence)}`}
+      </p>
+      {verdict.brokenAt !== null && (
+        <p>
+          It is broken at row <b>{formatNumber(verdict.brokenAt)}</b>. Keep the database as it is, and compare
+          it with the exported checkpoints: <code>openhisp audit verify</code>.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function FilterForm({
+  filters,
+  onFilter,
+}: {
+  readonly filters: Filters;
+  onFilter(filters: Record<string, string>): void;
+}): ReactNode {
+  const [isOpen, setOpen] = useState(
+    filters.action !== undefined || filters.outcome !== undefined || filters.requestId !== undefined,
+  );
+  function submit(event: FormEvent<HTMLFormElement>): void {
+    event.preventDefault();
+    onFilter(
+      Object.fromEntries(
+        [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
+          typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()]] : [],
+        ),
+      ),
+    );
+  }
+  const isFiltered = Object.keys(filters).length > 0;
+  return (
+    <form className="audit-form" role="search" aria-label="Audit" onSubmit={submit}>
+      <label className="field is-wide">
+        <span>Actor</span>
+        <input
+          type="text"
+          name="actor"
+          data-search=""
+          spellCheck={false}
+          placeholder="operator or client id"
+          defaultValue={filters.actor ?? ''}
+        />
+      </label>
+      <label className="field is-wide">
+        <span>Message</span>
+        <input
+          type="text"
+          name="message"
+          spellCheck={false}
+          placeholder="message id or wire id"
+          defaultValue={filters.message ?? ''}
+        />
+      </label>
+      <label className="field is-wide">
+        <span>Address</span>
+        <input
+          type="text"
+          name="address"
+          spellCheck={false}
+          placeholder="name@domain"
+          defaultValue={filters.address ?? ''}
+        />
+      </label>
+      <label className="field">
+        <span>From</span>
+        <input type="datetime-local" name="from" defaultValue={filters.from ?? ''} />
+      </label>
+      <label className="field">
+        <span>To</span>
+        <input type="datetime-local" name="to" defaultValue={filters.to ?? ''} />
+      </label>
+      {isOpen && (
+        <>
+          <label className="field">
+            <span>Action</span>
+            <input
+              type="text"
+              name="action"
+              spellCheck={false}
+              placeholder="message.show"
+              defaultValue={filters.action ?? ''}
+            />
+          </label>
+          <label className="field">
+            <span>Outcome</span>
+            <select name="outcome" defaultValue={filters.outcome ?? ''}>
+              <option value="">any</option>
+              <option value="ok">ok</option>
+              <option value="refused">refused</option>
+              <option value="failed">failed</option>
+            </select>
+          </label>
+          <label className="field">
+            <span>Request id</span>
+            <input type="text" name="requestId" spellCheck={false} defaultValue={filters.requestId ?? ''} />
+          </label>
+        </>
+      )}
+      <span className="audit-buttons">
+        {!isOpen && (
+          <button type="button" className="link" onClick={() => setOpen(true)}>
+            More filters
+          </button>
+        )}
+        {isFiltered && (
+          <button type="button" onClick={() => onFilter({})}>
+            Clear
+          </button>
+        )}
+        <button type="submit" className="primary">
+          Show
+        </button>
+      </span>
+    </form>
+  );
+}
+
+/** The objects of a row; message ids lead to the message, addresses filter. */
+function Objects({
+  entry,
+  onFilter,
+}: {
+  readonly entry: AuditEntry;
+  onFilter(filters: Filters): void;
+}): ReactNode {
+  return (
+    <ul className="audit-objects">
+      {Object.entries(entry.objects).map(([name, value]) => (
+        <li key={name}>
+          <span className="faint">{name}</span> <ObjectValue value={String(value)} onFilter={onFilter} />
+        </li>
+      ))}
+      {entry.requestId !== '' && (
+        <li>
+          <span className="faint">request</span>{' '}
+          <button type="button" className="link" onClick={() => onFilter({ requestId: entry.requestId })}>
+            {entry.requestId.slice(0, 8)}
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function ObjectValue({
+  value,
+  onFilter,
+}: {
+  readonly value: string;
+  onFilter(filters: Filters): void;
+}): ReactNode {
+  if (value.startsWith('urn:uuid:'))
+    return <Link href={`/messages/${encodeURIComponent(value)}`}>{value.slice(9, 17)}…</Link>;
+  if (/^[^@\s]+@[^@\s]+$/.test(value))
+    return (
+      <button type="button" className="link" onClick={() => onFilter({ address: value })}>
+        {value}
+      </button>
+    );
+  return value;
 }

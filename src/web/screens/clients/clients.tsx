@@ -1,11 +1,94 @@
-import type { ReactNode } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { useParams } from 'wouter';
+import type { Client, ClientList } from '../../../app/console/contract/index.ts';
+import { get, type ApiError } from '../../api/client.ts';
+import { useMay } from '../../api/session.ts';
+import { Table } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
-import { LoadingState } from '../../components/states.tsx';
+import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { formatNumber, Time } from '../../components/time.tsx';
+import { ClientView } from './client-view.tsx';
+import { NewClientDialog } from './new-client.tsx';
 
+/** Who may use the API, and one of them: `/clients`, `/clients/:id`. */
 export function ClientsScreen(): ReactNode {
+  const { id } = useParams<{ id?: string }>();
+  return id === undefined ? <ClientOverview /> : <ClientView key={id} id={id} />;
+}
+
+function ClientOverview(): ReactNode {
+  const mayChange = useMay('settings.change');
+  const [isAdding, setAdding] = useState(false);
+  const clients = useQuery<ClientList, ApiError>({
+    queryKey: ['clients', 'list'],
+    queryFn: ({ signal }) => get('/clients', {}, signal),
+  });
+  const add = mayChange && (
+    <button type="button" className="primary" onClick={() => setAdding(true)}>
+      New client
+    </button>
+  );
   return (
-    <Screen title="Clients">
-      <LoadingState />
+    <Screen title="Clients" lead="Who may use the API, for which addresses, and how much." actions={add}>
+      {clients.error !== null && <ErrorState error={clients.error} onRetry={() => void clients.refetch()} />}
+      {clients.error === null && clients.data === undefined && <LoadingState />}
+      {clients.data?.result.length === 0 && (
+        <EmptyState title="No client yet">
+          <p>A client is one edge system, such as an EHR, with its own secret and its own addresses.</p>
+        </EmptyState>
+      )}
+      {clients.data !== undefined && clients.data.result.length > 0 && (
+        <Table
+          caption="Clients"
+          rows={clients.data.result}
+          idOf={({ clientId }) => clientId}
+          hrefOf={({ clientId }) => `/clients/${encodeURIComponent(clientId)}`}
+          columns={[
+            { name: 'Client', cell: (client) => <Name client={client} />, isFlexible: true },
+            { name: 'State', cell: ({ level, text }) => <StateMark tone={level}>{text}</StateMark> },
+            {
+              name: 'Addresses',
+              from: 'medium',
+              cell: ({ directAddresses }) => listSome(directAddresses),
+            },
+            {
+              name: 'Messages today',
+              align: 'end',
+              from: 'wide',
+              cell: ({ usage }) => formatNumber(usage.messages),
+            },
+            {
+              name: 'Records today',
+              align: 'end',
+              from: 'wide',
+              cell: ({ usage }) => formatNumber(usage.directoryRecords),
+            },
+            {
+              name: 'Last seen',
+              from: 'medium',
+              cell: ({ lastSeenAt }) =>
+                lastSeenAt === null ? <span className="faint">never</span> : <Time at={lastSeenAt} />,
+            },
+          ]}
+        />
+      )}
+      {isAdding && <NewClientDialog onClose={() => setAdding(false)} />}
     </Screen>
   );
+}
+
+function Name({ client }: { readonly client: Client }): ReactNode {
+  return (
+    <>
+      {client.name}
+      <span className="sub mono">{client.clientId}</span>
+    </>
+  );
+}
+
+function listSome(addresses: readonly string[]): ReactNode {
+  if (addresses.length === 0) return <span className="faint">none: cannot send</span>;
+  const more = addresses.length - 2;
+  return `${addresses.slice(0, 2).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

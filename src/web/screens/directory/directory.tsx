@@ -1,11 +1,33 @@
 import type { ReactNode } from 'react';
-import { Screen } from '../../components/screen.tsx';
-import { LoadingState } from '../../components/states.tsx';
+import { useParams } from 'wouter';
+import { Screen, Tabs } from '../../components/screen.tsx';
+import { RecordCard } from './record-card.tsx';
+import { SearchPart } from './search-part.tsx';
+import { SourcesPart } from './sources-part.tsx';
 
+/** Search, a record, and the sources with their loads: `/directory`, `/directory/records/:id`, `/directory/sources`. */
 export function DirectoryScreen(): ReactNode {
+  const { part, id } = useParams<{ part?: string; id?: string }>();
+  if (part === 'records' && id !== undefined) return <RecordCard id={id} />;
+  const isSources = part === 'sources';
   return (
-    <Screen title="Directory">
-      <LoadingState />
+    <Screen
+      title={isSources ? 'Directory sources' : 'Directory'}
+      heading="Directory"
+      lead={
+        isSources
+          ? 'Where the records come from, and what each load found.'
+          : 'Every provider that can be reached by Direct, as the API serves them.'
+      }
+    >
+      <Tabs
+        label="Directory"
+        tabs={[
+          { name: 'Search', href: '/directory', isCurrent: !isSources },
+          { name: 'Sources and loads', href: '/directory/sources', isCurrent: isSources },
+        ]}
+      />
+      {isSources ? <SourcesPart /> : <SearchPart />}
     </Screen>
   );
 }

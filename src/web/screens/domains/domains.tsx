@@ -1,11 +1,67 @@
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { useParams } from 'wouter';
+import type { DomainList, DomainSummary } from '../../../app/console/contract/index.ts';
+import { get, type ApiError } from '../../api/client.ts';
+import { Table } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
-import { LoadingState } from '../../components/states.tsx';
+import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { formatNumber } from '../../components/time.tsx';
+import { DomainView } from './domain-view.tsx';
+import { formatDays } from './key-spans.ts';
 
+/** Every hosted domain, and one domain: `/domains`, `/domains/:domain`. */
 export function DomainsScreen(): ReactNode {
+  const { domain } = useParams<{ domain?: string }>();
+  return domain === undefined ? <DomainOverview /> : <DomainView key={domain} domain={domain} />;
+}
+
+function DomainOverview(): ReactNode {
+  const domains = useQuery<DomainList, ApiError>({
+    queryKey: ['trust', 'domains'],
+    queryFn: ({ signal }) => get('/domains', {}, signal),
+  });
   return (
-    <Screen title="Domains and trust">
-      <LoadingState />
+    <Screen title="Domains and trust" lead="The domains this HISP hosts, their keys, and whom they trust.">
+      {domains.error !== null && <ErrorState error={domains.error} onRetry={() => void domains.refetch()} />}
+      {domains.error === null && domains.data === undefined && <LoadingState />}
+      {domains.data?.result.length === 0 && (
+        <EmptyState title="No domain is hosted">
+          <p>
+            Add one on the server: <code>openhisp domain add direct.clinic.example</code>
+          </p>
+        </EmptyState>
+      )}
+      {domains.data !== undefined && domains.data.result.length > 0 && (
+        <Table
+          caption="Hosted domains"
+          rows={domains.data.result}
+          idOf={({ domain }) => domain}
+          hrefOf={({ domain }) => `/domains/${encodeURIComponent(domain)}`}
+          columns={[
+            { name: 'Domain', cell: ({ domain }) => domain, isFlexible: true },
+            { name: 'State', cell: ({ level, text }) => <StateMark tone={level}>{text}</StateMark> },
+            { name: 'First key ends', from: 'medium', cell: (domain) => describeDays(domain) },
+            {
+              name: 'Addresses',
+              align: 'end',
+              from: 'medium',
+              cell: ({ addressCount }) => formatNumber(addressCount),
+            },
+            {
+              name: 'Anchors',
+              align: 'end',
+              from: 'medium',
+              cell: ({ anchorCount }) => formatNumber(anchorCount),
+            },
+          ]}
+        />
+      )}
     </Screen>
   );
+}
+
+function describeDays({ daysLeft }: DomainSummary): string {
+  if (daysLeft === null) return 'no key';
+  return daysLeft < 0 ? `${formatDays(Math.ceil(-daysLeft))} ago` : `in ${formatDays(Math.floor(daysLeft))}`;
 }

@@ -1,0 +1,305 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { Link } from 'wouter';
+import type {
+  Client,
+  ClientDetails,
+  ClientLimits,
+  DoneAnswer,
+  IssuedSecret,
+  WebhookList,
+} from '../../../app/console/contract/index.ts';
+import { get, post, remove, type ApiError } from '../../api/client.ts';
+import { useMay } from '../../api/session.ts';
+import { useAnnounce } from '../../components/announce.tsx';
+import { Copy, CopyValue } from '../../components/copy.tsx';
+import { Confirm, Dialog } from '../../components/dialog.tsx';
+import { Facts, Screen, Section } from '../../components/screen.tsx';
+import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { formatNumber, Time } from '../../components/time.tsx';
+import { SecretOnce } from './secret-once.tsx';
+
+const up = { name: 'Clients', href: '/clients' } as const;
+/** So that a client can change from one to the other without a gap. */
+const maxSecrets = 2;
+
+export function ClientView({ id }: { readonly id: string }): ReactNode {
+  const path = `/clients/${encodeURIComponent(id)}`;
+  const mayChange = useMay('settings.change');
+  const [isSwitching, setSwitching] = useState(false);
+  const query = useQuery<ClientDetails, ApiError>({
+    queryKey: ['clients', 'one', id],
+    queryFn: ({ signal }) => get(path, {}, signal),
+  });
+  if (query.data === undefined)
+    return (
+      <Screen title="Client" up={up}>
+        {query.error === null ? (
+          <LoadingState />
+        ) : (
+          <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+        )}
+      </Screen>
+    );
+  const { client, firstRequests } = query.data;
+  return (
+    <Screen
+      title={client.name}
+      up={up}
+      lead={
+        <>
+          <StateMark tone={client.level}>{client.text}</StateMark>{' '}
+          <span className="faint">
+            {client.lastSeenAt === null ? (
+              'never seen'
+            ) : (
+              <>
+                last seen <Time at={client.lastSeenAt} />
+              </>
+            )}
+          </span>
+        </>
+      }
+      actions={
+        mayChange && (
+          <button type="button" onClick={() => setSwitching(true)}>
+            {client.isEnabled ? 'Disable' : 'Enable'}
+          </button>
+        )
+      }
+    >
+      <Facts
+        facts={[
+          ['Client id', <CopyValue key="id" value={client.clientId} label="client id" />],
+          ['Scopes', client.scopes.join(', ')],
+          ['Addresses', <Addresses key="addresses" addresses={client.directAddresses} />],
+          ['Asks for dispatched', client.requestFinalDelivery ? 'yes, unless a send says otherwise' : 'no'],
+          [
+            'Data use',
+            client.dataUseAcceptedAt === null ? (
+              'not accepted'
+            ) : (
+              <>
+                accepted <Time at={client.dataUseAcceptedAt} as="day" />
+              </>
+            ),
+          ],
+          ['Created', <Time key="created" at={client.createdAt} as="day" />],
+        ]}
+      />
+      <Usage client={client} />
+      <Secrets client={client} path={path} mayChange={mayChange} />
+      <FirstRequests requests={firstRequests} />
+      <Hooks clientId={client.clientId} />
+      {isSwitching && <Switch client={client} path={path} onClose={() => setSwitching(false)} />}
+    </Screen>
+  );
+}
+
+function Addresses({ addresses }: { readonly addresses: readonly string[] }): ReactNode {
+  if (addresses.length === 0) return 'none: it cannot send';
+  return (
+    <ul>
+      {addresses.map((address) => (
+        <li key={address}>
+          <code>{address}</code>
+          {address.startsWith('@') && <span className="faint"> every address of the domain</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const limitTexts: readonly (readonly [name: keyof ClientLimits, text: string])[] = [
+  ['sendsPerSecond', 'sends per second'],
+  ['sendsBurst', 'sends at once'],
+  ['directoryRequestsPerSecond', 'searches per second'],
+  ['directoryRequestsBurst', 'searches at once'],
+];
+
+function Usage({ client }: { readonly client: Client }): ReactNode {
+  const { usage, limits, own } = client;
+  const share = Math.min(1, usage.directoryRecords / Math.max(1, limits.directoryRecordsPerDay));
+  const isOwn = (name: string): ReactNode => own.includes(name) && <span className="faint"> (its own)</span>;
+  return (
+    <Section title="Limits and usage" note="today, UTC">
+      <div className="usage">
+        <p>
+          <b>{formatNumber(usage.messages)}</b> messages accepted
+        </p>
+        <div>
+          <p>
+            <b>{formatNumber(usage.directoryRecords)}</b> of {formatNumber(limits.directoryRecordsPerDay)}{' '}
+            directory records{isOwn('directoryRecordsPerDay')}
+          </p>
+          <meter
+            min={0}
+            max={1}
+            high={0.9}
+            optimum={0}
+            value={share}
+            aria-label="Directory records used today"
+          />
+        </div>
+        <ul className="limits">
+          {limitTexts.map(([name, text]) => (
+            <li key={name}>
+              <b>{formatNumber(limits[name] ?? 0)}</b> {text}
+              {isOwn(name)}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </Section>
+  );
+}
+
+interface ChangeProps {
+  readonly client: Client;
+  readonly path: string;
+}
+
+function Secrets({ client, path, mayChange }: ChangeProps & { readonly mayChange: boolean }): ReactNode {
+  const [ending, setEnding] = useState<string>();
+  const announce = useAnnounce();
+  const queries = useQueryClient();
+  const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: ['clients'] });
+  const issue = useMutation<IssuedSecret, ApiError>({
+    mutationFn: () => post<IssuedSecret>(`${path}/secrets`),
+    onSuccess: refresh,
+  });
+  const { secrets } = client;
+  return (
+    <Section
+      title="Secrets"
+      note="Two at most, so that the client can change over without a gap."
+      actions={
+        mayChange && (
+          <button
+            type="button"
+            disabled={issue.isPending || secrets.length >= maxSecrets}
+            onClick={() => issue.mutate()}
+          >
+            Issue another
+          </button>
+        )
+      }
+    >
+      {issue.error !== null && <ErrorState error={issue.error} />}
+      <ul className="secrets">
+        {secrets.map(({ secretId, createdAt }) => (
+          <li key={secretId}>
+            <code>{secretId}</code>
+            <span className="faint">
+              issued <Time at={createdAt} as="clock" />
+            </span>
+            {mayChange && (
+              <button
+                type="button"
+                onClick={() => setEnding(secretId)}
+                aria-label={`Revoke secret ${secretId}`}
+              >
+                Revoke
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {issue.data !== undefined && (
+        <Dialog title="A new secret" onClose={() => issue.reset()}>
+          <SecretOnce issued={issue.data} onDone={() => issue.reset()} />
+        </Dialog>
+      )}
+      {ending !== undefined && (
+        <Confirm
+          title="Revoke this secret"
+          action="Revoke"
+          isDangerous
+          preview={async () => secrets.length}
+          render={(count) => (
+            <p>
+              It ends at once, and so do the tokens issued to it.{' '}
+              {count === 1
+                ? 'It is the only one: the client is locked out until another is issued.'
+                : 'The other secret stays valid.'}
+            </p>
+          )}
+          onConfirm={async () => {
+            const done = await remove<DoneAnswer>(`${path}/secrets/${encodeURIComponent(ending)}`);
+            announce({ text: done.sentence });
+            await refresh();
+          }}
+          onClose={() => setEnding(undefined)}
+        />
+      )}
+    </Section>
+  );
+}
+
+function FirstRequests({ requests }: { readonly requests: ClientDetails['firstRequests'] }): ReactNode {
+  return (
+    <Section title="First requests" note="to paste into a shell; the secret is read from CLIENT_SECRET">
+      {requests.length === 0 && <EmptyState title="Its scopes allow no request" />}
+      <ol className="first-requests">
+        {requests.map(({ title, command }) => (
+          <li key={title}>
+            <div className="row">
+              <h3>{title}</h3>
+              <Copy text={command} label={`Copy: ${title}`} isIcon />
+            </div>
+            <pre>{command}</pre>
+          </li>
+        ))}
+      </ol>
+    </Section>
+  );
+}
+
+function Hooks({ clientId }: { readonly clientId: string }): ReactNode {
+  const hooks = useQuery<WebhookList, ApiError>({
+    queryKey: ['webhooks', 'client', clientId],
+    queryFn: ({ signal }) => get('/webhooks', { client: clientId }, signal),
+  });
+  if (hooks.data === undefined || hooks.data.result.length === 0) return null;
+  return (
+    <Section title="Webhooks">
+      <ul className="client-hooks">
+        {hooks.data.result.map((hook) => (
+          <li key={hook.id}>
+            <Link href={`/webhooks/${encodeURIComponent(hook.id)}`} data-row="">
+              {hook.url}
+            </Link>
+            <StateMark tone={hook.level}>{hook.text}</StateMark>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Switch({ client, path, onClose }: ChangeProps & { onClose(): void }): ReactNode {
+  const announce = useAnnounce();
+  const queries = useQueryClient();
+  const verb = client.isEnabled ? 'disable' : 'enable';
+  return (
+    <Confirm
+      title={client.isEnabled ? `Disable ${client.name}` : `Enable ${client.name}`}
+      action={client.isEnabled ? 'Disable' : 'Enable'}
+      isDangerous={client.isEnabled}
+      preview={async () => client.isEnabled}
+      render={(isEnabled) => (
+        <p>
+          {isEnabled
+            ? 'Its tokens end at once and it gets no new ones. What it has sent goes on its way.'
+            : 'It may take tokens again with the secrets it has.'}
+        </p>
+      )}
+      onConfirm={async () => {
+        const done = await post<DoneAnswer>(`${path}/${verb}`);
+        announce({ text: done.sentence });
+        await queries.invalidateQueries({ queryKey: ['clients'] });
+      }}
+      onClose={onClose}
+    />
+  );
+}

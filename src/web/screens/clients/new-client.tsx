@@ -1,0 +1,129 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { useLocation } from 'wouter';
+import type { IssuedSecret, NewClient } from '../../../app/console/contract/index.ts';
+import { post, type ApiError } from '../../api/client.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, TextField } from '../../components/fields.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { SecretOnce } from './secret-once.tsx';
+
+type Scope = NewClient['scopes'][number];
+
+const scopes: readonly { readonly name: Scope; readonly text: string }[] = [
+  { name: 'messaging.api', text: 'send, follow and receive messages' },
+  { name: 'provider-directory', text: 'search the directory' },
+];
+
+/** Asks for what a client needs, makes it, and shows its secret once. */
+export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
+  const [name, setName] = useState('');
+  const [chosen, setChosen] = useState<ReadonlySet<Scope>>(new Set(scopes.map((scope) => scope.name)));
+  const [addresses, setAddresses] = useState('');
+  const [hasAccepted, setAccepted] = useState(false);
+  const client = useQueryClient();
+  const [, open] = useLocation();
+  const create = useMutation<IssuedSecret, ApiError>({
+    mutationFn: () =>
+      post<IssuedSecret>('/clients', {
+        name: name.trim(),
+        scopes: [...chosen],
+        directAddresses: addresses.split(/[\s,;]+/).filter((address) => address !== ''),
+        ...(hasAccepted ? { hasAcceptedDataUse: true } : {}),
+      } satisfies NewClient),
+    onSuccess: () => void client.invalidateQueries({ queryKey: ['clients'] }),
+  });
+  const issued = create.data;
+  const problemOf = (field: string): string | undefined =>
+    create.error?.problems.find((problem) => problem.field.startsWith(field))?.detail;
+  const hasFieldProblem = problemOf('name') !== undefined || problemOf('directAddresses') !== undefined;
+  if (issued !== undefined) {
+    const show = (): void => {
+      onClose();
+      open(`/clients/${encodeURIComponent(issued.clientId)}`);
+    };
+    return (
+      <Dialog title={`${name.trim()} is ready`} onClose={show}>
+        <SecretOnce issued={issued} onDone={show} />
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="New client" onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          create.mutate();
+        }}
+      >
+        <TextField
+          label="Name"
+          hint="who it is, such as the EHR and the clinic"
+          required
+          maxLength={200}
+          value={name}
+          onText={setName}
+          error={problemOf('name')}
+        />
+        <fieldset className="choices">
+          <legend>May</legend>
+          {scopes.map((scope) => (
+            <label key={scope.name}>
+              <input
+                type="checkbox"
+                checked={chosen.has(scope.name)}
+                onChange={(event) => {
+                  const next = new Set(chosen);
+                  if (event.currentTarget.checked) next.add(scope.name);
+                  else next.delete(scope.name);
+                  setChosen(next);
+                }}
+              />
+              <span>
+                {scope.text} <code className="faint">{scope.name}</code>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        <Field
+          label="Direct addresses"
+          hint="one per line: name@domain, or @domain for every address of a domain"
+          error={problemOf('directAddresses')}
+        >
+          {(tie) => (
+            <textarea
+              {...tie}
+              rows={3}
+              spellCheck={false}
+              className="mono"
+              value={addresses}
+              onChange={(event) => setAddresses(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <label className="choice">
+          <input
+            type="checkbox"
+            checked={hasAccepted}
+            onChange={(event) => setAccepted(event.currentTarget.checked)}
+          />
+          <span>It has accepted the data-use agreement of the directory</span>
+        </label>
+        {create.error !== null && !hasFieldProblem && <ErrorState error={create.error} />}
+        <div className="dialog-actions">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            className="primary"
+            disabled={create.isPending || chosen.size === 0 || name.trim() === ''}
+          >
+            Create
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,195 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import type {
+  DirectoryLoad,
+  DirectorySource,
+  LoadPage,
+  RollbackAnswer,
+  SourceList,
+  Level,
+} from '../../../app/console/contract/index.ts';
+import { get, post, type ApiError } from '../../api/client.ts';
+import { useMay } from '../../api/session.ts';
+import { useAnnounce } from '../../components/announce.tsx';
+import { Confirm } from '../../components/dialog.tsx';
+import { Section } from '../../components/screen.tsx';
+import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { formatDuration, formatNumber, Time } from '../../components/time.tsx';
+import { LoadReportView } from './load-report.tsx';
+import { UploadForm } from './upload-form.tsx';
+
+/** The sources in order of precedence, uploads, and the newest loads with their quality reports. */
+export function SourcesPart(): ReactNode {
+  const mayChange = useMay('directory.change');
+  const sources = useQuery<SourceList, ApiError>({
+    queryKey: ['directory', 'sources'],
+    queryFn: ({ signal }) => get('/directory/sources', {}, signal),
+  });
+  const loads = useQuery<LoadPage, ApiError>({
+    queryKey: ['directory', 'loads'],
+    queryFn: ({ signal }) => get('/directory/loads', { limit: 20 }, signal),
+  });
+  if (sources.error !== null)
+    return <ErrorState error={sources.error} onRetry={() => void sources.refetch()} />;
+  if (sources.data === undefined) return <LoadingState />;
+  const { result, recordCount, hostedCount } = sources.data;
+  return (
+    <>
+      <Section
+        title="Sources"
+        note={`${formatNumber(recordCount)} records served, of these ${formatNumber(hostedCount)} hosted addresses. The first source that has a value is served.`}
+      >
+        {result.length === 0 ? (
+          <EmptyState title="No source yet">
+            <p>Load a file below. Until then the directory holds the hosted addresses alone.</p>
+          </EmptyState>
+        ) : (
+          <ol className="sources">
+            {result.map((source, index) => (
+              <SourceItem key={source.name} source={source} place={index + 1} mayChange={mayChange} />
+            ))}
+          </ol>
+        )}
+      </Section>
+      {mayChange && <UploadForm sources={result.map(({ name }) => name)} />}
+      <Section title="Loads" note="newest first">
+        {loads.error !== null && <ErrorState error={loads.error} onRetry={() => void loads.refetch()} />}
+        {loads.data?.result.length === 0 && <EmptyState title="Nothing was loaded yet" />}
+        {loads.data !== undefined && loads.data.result.length > 0 && <Loads loads={loads.data.result} />}
+      </Section>
+    </>
+  );
+}
+
+function SourceItem({
+  source,
+  place,
+  mayChange,
+}: {
+  readonly source: DirectorySource;
+  readonly place: number;
+  readonly mayChange: boolean;
+}): ReactNode {
+  const [isAsking, setAsking] = useState(false);
+  const announce = useAnnounce();
+  const client = useQueryClient();
+  const { name, exportRight, active, previous, schedule } = source;
+  return (
+    <li className="source">
+      <span className="source-place" aria-label={`Precedence ${place}`}>
+        {place}
+      </span>
+      <div className="source-name">
+        <strong>{name}</strong>
+        <span className="tag">{exportRight === 'open' ? 'open to export' : 'closed'}</span>
+      </div>
+      <div className="source-facts">
+        {active === null ? (
+          <span className="faint">nothing loaded</span>
+        ) : (
+          <>
+            <span>
+              <b>{formatNumber(active.recordCount)}</b> records
+            </span>
+            <span className="faint">
+              {active.kind} {active.format} load of <span className="source-file">{active.source}</span>,{' '}
+              <Time at={active.finishedAt ?? active.startedAt} />
+            </span>
+          </>
+        )}
+        {schedule !== null && (
+          <span className="faint">
+            reads {schedule.path} every {formatDuration(schedule.everyMinutes * 60_000)}
+            {schedule.checkedAt !== null && (
+              <>
+                , last <Time at={schedule.checkedAt} />
+              </>
+            )}
+          </span>
+        )}
+        {schedule !== null && schedule.failure !== '' && (
+          <StateMark tone="failed">{schedule.failure}</StateMark>
+        )}
+      </div>
+      {mayChange && previous !== null && (
+        <button type="button" onClick={() => setAsking(true)}>
+          Roll back
+        </button>
+      )}
+      {isAsking && previous !== null && (
+        <Confirm
+          title={`Roll ${name} back`}
+          action="Roll back"
+          isDangerous
+          preview={async () => ({ active, previous })}
+          render={(shown) => (
+            <p>
+              {name} serves <b>{formatNumber(shown.previous.recordCount)}</b> records again, as loaded{' '}
+              <Time at={shown.previous.startedAt} as="clock" /> from {shown.previous.source}
+              {shown.active !== null && <>, in place of {formatNumber(shown.active.recordCount)}</>}. Other
+              sources stay as they are.
+            </p>
+          )}
+          onConfirm={async () => {
+            const { sentence } = await post<RollbackAnswer>(
+              `/directory/sources/${encodeURIComponent(name)}/rollback`,
+            );
+            announce({ text: sentence });
+            await client.invalidateQueries({ queryKey: ['directory'] });
+          }}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </li>
+  );
+}
+
+const stateTones: Readonly<Record<DirectoryLoad['state'], Level>> = {
+  loading: 'waiting',
+  merging: 'waiting',
+  ready: 'ok',
+  failed: 'failed',
+  retired: 'none',
+};
+
+function Loads({ loads }: { readonly loads: readonly DirectoryLoad[] }): ReactNode {
+  const [open, setOpen] = useState<number>();
+  return (
+    <div className="loads">
+      {loads.map((load) => (
+        <details
+          key={load.id}
+          className="load"
+          open={open === load.id}
+          onToggle={(event) => {
+            if (event.currentTarget.open) setOpen(load.id);
+            else if (open === load.id) setOpen(undefined);
+          }}
+        >
+          <summary data-row="">
+            <StateMark tone={stateTones[load.state]}>{load.state}</StateMark>
+            <span className="load-name">
+              <b>{load.sourceName === '' ? 'merge' : load.sourceName}</b>{' '}
+              <span className="faint">
+                {load.kind === 'merged' ? load.source : `${load.kind}, ${load.source}`}
+              </span>
+            </span>
+            <span className="load-count">{formatNumber(load.recordCount)} records</span>
+            <span className="load-time">
+              <Time at={load.startedAt} />
+            </span>
+          </summary>
+          {load.report === null ? (
+            <p className="faint">
+              {load.kind === 'merged'
+                ? 'A merge has no report; those of its sources are below.'
+                : 'No report yet.'}
+            </p>
+          ) : (
+            <LoadReportView report={load.report} />
+          )}
+        </details>
+      ))}
+    </div>
+  );
+}

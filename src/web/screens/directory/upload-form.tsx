@@ -1,0 +1,152 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useId, useState, type FormEvent, type ReactNode } from 'react';
+import type { LoadEvent, UploadAnswer, Level } from '../../../app/console/contract/index.ts';
+import { upload } from '../../api/client.ts';
+import { subscribeLive } from '../../api/live.ts';
+import { Section } from '../../components/screen.tsx';
+import { ErrorState, StateMark } from '../../components/states.tsx';
+import { formatBytes, formatNumber } from '../../components/time.tsx';
+
+interface Running {
+  readonly file: File;
+  /** Undefined while the file is on its way to the server. */
+  readonly uploadId?: string;
+  readonly event?: LoadEvent;
+  readonly error?: Error;
+}
+
+const phases: Readonly<Record<LoadEvent['phase'], string>> = {
+  waiting: 'Waiting for another load',
+  reading: 'Reading rows',
+  merging: 'Merging with the other sources',
+  indexing: 'Building the index',
+  activating: 'Activating',
+  done: 'Loaded. The new directory is served',
+  failed: 'Failed. The old directory is served',
+};
+
+/** Sends a file and follows its load; the directory that is served changes only at its end. */
+export function UploadForm({ sources }: { readonly sources: readonly string[] }): ReactNode {
+  const [running, setRunning] = useState<Running>();
+  const client = useQueryClient();
+  const uploadId = running?.uploadId;
+  useEffect(() => {
+    if (uploadId === undefined) return undefined;
+    return subscribeLive('load', (data) => {
+      const event = data as LoadEvent;
+      if (event.uploadId !== uploadId) return;
+      setRunning((before) => before && { ...before, event });
+      if (event.phase === 'done' || event.phase === 'failed')
+        void client.invalidateQueries({ queryKey: ['directory'] });
+    });
+  }, [uploadId, client]);
+
+  async function send(event: FormEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const file = form.get('file');
+    if (!(file instanceof File) || file.size === 0) return;
+    setRunning({ file });
+    try {
+      const answer = await upload<UploadAnswer>('/directory/loads', asUpload(file), {
+        source: textOf(form, 'source'),
+        kind: textOf(form, 'kind'),
+        format: textOf(form, 'format'),
+        name: file.name,
+      });
+      setRunning({ file, uploadId: answer.uploadId });
+    } catch (error) {
+      setRunning({ file, error: error instanceof Error ? error : new Error(String(error)) });
+    }
+  }
+
+  const isBusy =
+    running !== undefined &&
+    running.error === undefined &&
+    running.event?.phase !== 'done' &&
+    running.event?.phase !== 'failed';
+  const list = useId();
+  return (
+    <Section title="Load a file" note="CSV, gzip or zip; what it is, is told by its content">
+      <form className="upload" onSubmit={(event) => void send(event)}>
+        <label className="field">
+          <span>File</span>
+          <input type="file" name="file" accept=".csv,.gz,.zip,text/csv,application/zip" required />
+        </label>
+        <label className="field">
+          <span>Source</span>
+          <input
+            name="source"
+            list={list}
+            defaultValue={sources[0] ?? 'default'}
+            pattern="[a-z0-9\-]{1,32}"
+            required
+          />
+          <datalist id={list}>
+            {sources.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </datalist>
+        </label>
+        <label className="field">
+          <span>Kind</span>
+          <select name="kind">
+            <option value="full">full: replaces the source</option>
+            <option value="incremental">incremental: adds, changes, removes</option>
+          </select>
+        </label>
+        <label className="field">
+          <span>Format</span>
+          <select name="format">
+            <option value="auto">by its header</option>
+            <option value="own">openhisp columns</option>
+            <option value="directtrust">aggregated directory</option>
+            <option value="nppes">NPPES</option>
+          </select>
+        </label>
+        <button type="submit" className="primary" disabled={isBusy}>
+          Load
+        </button>
+      </form>
+      <div aria-live="polite">{running !== undefined && <Progress running={running} />}</div>
+    </Section>
+  );
+}
+
+function textOf(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+/** The server takes `text/csv` or `application/zip`; browsers name a CSV file in several ways. */
+function asUpload(file: File): Blob {
+  return file.slice(0, file.size, /\.(zip|gz)$/i.test(file.name) ? 'application/zip' : 'text/csv');
+}
+
+function Progress({ running }: { readonly running: Running }): ReactNode {
+  const { file, event, error, uploadId } = running;
+  if (error !== undefined) return <ErrorState error={error} />;
+  const isOver = event?.phase === 'done' || event?.phase === 'failed';
+  const text =
+    event !== undefined ? phases[event.phase] : uploadId === undefined ? 'Sending the file' : phases.waiting;
+  const tone: Level = event?.phase === 'done' ? 'ok' : event?.phase === 'failed' ? 'failed' : 'waiting';
+  const total = event?.totalBytes ?? null;
+  const isMeasured = event?.phase === 'reading' && total !== null && total > 0;
+  return (
+    <div className="upload-progress">
+      <p>
+        <StateMark tone={tone}>{text}</StateMark>{' '}
+        <span className="faint">
+          {file.name}, {formatBytes(file.size)}
+          {event !== undefined && event.rowsRead > 0 && `, ${formatNumber(event.rowsRead)} rows read`}
+        </span>
+      </p>
+      {event !== undefined && event.text !== '' && <p>{event.text}</p>}
+      {!isOver && (
+        <progress aria-label={text} {...(isMeasured ? { max: total, value: event.bytesRead } : {})} />
+      )}
+    </div>
+  );
+}

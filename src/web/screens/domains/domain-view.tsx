@@ -1,0 +1,256 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, type ReactNode } from 'react';
+import type {
+  DomainAnchor,
+  DomainBundle,
+  DomainDetails,
+  DomainFindings,
+} from '../../../app/console/contract/index.ts';
+import { get, type ApiError } from '../../api/client.ts';
+import { useMay } from '../../api/session.ts';
+import { Screen, Section } from '../../components/screen.tsx';
+import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { formatNumber, Time, useNow } from '../../components/time.tsx';
+import { DnsRecords } from './dns-records.tsx';
+import { KeyBars } from './key-bars.tsx';
+import { KeyList } from './key-list.tsx';
+import { Rotation } from './rotation.tsx';
+
+const up = { name: 'Domains and trust', href: '/domains' } as const;
+
+/** One domain: its keys by date, their rotation, what DNS must say and says, anchors and bundles. */
+export function DomainView({ domain }: { readonly domain: string }): ReactNode {
+  const path = `/domains/${encodeURIComponent(domain)}`;
+  const mayChange = useMay('settings.change');
+  const details = useQuery<DomainDetails, ApiError>({
+    queryKey: ['trust', 'domain', domain],
+    queryFn: ({ signal }) => get(path, {}, signal),
+  });
+  const shown = details.data;
+  if (shown === undefined)
+    return (
+      <Screen title={domain} up={up}>
+        {details.error === null ? (
+          <LoadingState />
+        ) : (
+          <ErrorState error={details.error} onRetry={() => void details.refetch()} />
+        )}
+      </Screen>
+    );
+  return (
+    <Screen title={domain} up={up} lead={<StateMark tone={shown.level}>{shown.text}</StateMark>}>
+      <Keys details={shown} path={path} mayChange={mayChange} />
+      {mayChange && <Rotation path={path} domain={domain} keys={shown.keys} />}
+      <DnsRecords path={path} domain={domain} />
+      <Findings path={path} domain={domain} />
+      <Bundles bundles={shown.bundles} />
+      <Anchors anchors={shown.anchors} bundles={shown.bundles} />
+      <Section title="Addresses" note={`${formatNumber(shown.addressCount)} hosted`}>
+        {shown.addresses.length === 0 ? (
+          <EmptyState title="No address yet">
+            <code>openhisp address add name@{domain}</code>
+          </EmptyState>
+        ) : (
+          <ul className="addresses">
+            {shown.addresses.map(({ address, status }) => (
+              <li key={address}>
+                <StateMark tone={status === 'active' ? 'ok' : 'none'}>{address}</StateMark>
+                {status !== 'active' && <span className="faint"> {status}</span>}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Section>
+    </Screen>
+  );
+}
+
+function Keys({
+  details,
+  path,
+  mayChange,
+}: {
+  readonly details: DomainDetails;
+  readonly path: string;
+  readonly mayChange: boolean;
+}): ReactNode {
+  const now = useNow();
+  const spans = useMemo(
+    () =>
+      details.keys.flatMap(({ certificate, status, id, owner, uses }) =>
+        certificate === null || status === 'requested'
+          ? []
+          : [{ id, owner, uses, status, notBefore: certificate.notBefore, notAfter: certificate.notAfter }],
+      ),
+    [details],
+  );
+  // A day is all that the drawing resolves.
+  const today = Math.floor(now / 86_400_000);
+  return (
+    <Section title="Keys" note="by the dates of their certificates">
+      {spans.length === 0 ? (
+        <EmptyState title="No key yet">
+          <p>Without a key nothing can be signed, and no peer can encrypt to this domain.</p>
+        </EmptyState>
+      ) : (
+        <KeyBars keys={spans} now={new Date(today * 86_400_000)} />
+      )}
+      <KeyList keys={details.keys} path={path} mayChange={mayChange} />
+    </Section>
+  );
+}
+
+function Findings({ path, domain }: { readonly path: string; readonly domain: string }): ReactNode {
+  const found = useQuery<DomainFindings, ApiError>({
+    queryKey: ['domain-findings', domain],
+    queryFn: ({ signal }) => get(`${path}/findings`, {}, signal),
+    staleTime: 60_000,
+    retry: false,
+  });
+  return (
+    <Section
+      title="What the doctor says"
+      note={found.data === undefined ? 'examining' : <Time at={found.data.checkedAt} />}
+      actions={
+        <button type="button" disabled={found.isFetching} onClick={() => void found.refetch()}>
+          Examine again
+        </button>
+      }
+    >
+      {found.error !== null && <ErrorState error={found.error} />}
+      {found.error === null && found.data === undefined && <LoadingState lines={3} />}
+      {found.data !== undefined && (
+        <ul className="findings">
+          {found.data.findings.map((finding) => (
+            <li key={`${finding.check} ${finding.subject} ${finding.text}`}>
+              <StateMark tone={finding.level}>{finding.text}</StateMark>
+              <span className="faint"> {finding.subject}</span>
+              {finding.advice !== '' && <p className="muted">{finding.advice}</p>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function Bundles({ bundles }: { readonly bundles: readonly DomainBundle[] }): ReactNode {
+  return (
+    <Section title="Trust bundles" note="anchors that are fetched again and again">
+      {bundles.length === 0 ? (
+        <EmptyState title="No bundle">
+          Anchors of this domain are added by hand: <code>openhisp bundle add</code> follows a published
+          bundle.
+        </EmptyState>
+      ) : (
+        <ul className="bundles">
+          {bundles.map((bundle) => (
+            <li key={bundle.id}>
+              <p className="bundle-url">{bundle.url}</p>
+              <p>
+                <StateMark tone={bundle.level}>{bundle.text}</StateMark>
+                <span className="faint">
+                  {' '}
+                  {formatNumber(bundle.anchorCount)} anchors, {bundle.direction},{' '}
+                  {bundle.refreshedAt === null ? (
+                    'never fetched'
+                  ) : (
+                    <>
+                      fetched <Time at={bundle.refreshedAt} />
+                    </>
+                  )}
+                  , next <Time at={bundle.nextRefreshAt} />
+                </span>
+              </p>
+              {bundle.lastError !== '' && <p className="muted">{bundle.lastError}</p>}
+              {bundle.changes.length > 0 && (
+                <details>
+                  <summary>What changed</summary>
+                  <ul className="bundle-changes">
+                    {bundle.changes.map((change) => (
+                      <li key={change.at}>
+                        <Time at={change.at} as="clock" />
+                        <ul>
+                          {change.added.map((name) => (
+                            <li key={`+${name}`}>
+                              <ins>+ {name}</ins>
+                            </li>
+                          ))}
+                          {change.removed.map((name) => (
+                            <li key={`-${name}`}>
+                              <del>− {name}</del>
+                            </li>
+                          ))}
+                        </ul>
+                      </li>
+                    ))}
+                  </ul>
+                </details>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function Anchors({
+  anchors,
+  bundles,
+}: {
+  readonly anchors: readonly DomainAnchor[];
+  readonly bundles: readonly DomainBundle[];
+}): ReactNode {
+  return (
+    <Section title="Anchors" note="certificates this domain trusts, for mail in each direction">
+      {anchors.length === 0 ? (
+        <EmptyState title="No anchor">
+          <p>
+            Without an anchor nobody is trusted: nothing can be sent, and nothing that comes in is accepted.
+          </p>
+        </EmptyState>
+      ) : (
+        <div className="table-frame">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Certificate</th>
+                <th scope="col">Direction</th>
+                <th scope="col" data-from="medium">
+                  From
+                </th>
+                <th scope="col">Ends</th>
+                <th scope="col" data-from="wide">
+                  SHA-256
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {anchors.map(({ id, certificate, direction, bundleId, level }) => (
+                <tr key={id}>
+                  <td>
+                    <StateMark tone={level}>{certificate.subject}</StateMark>
+                    <span className="sub">{certificate.algorithm}</span>
+                  </td>
+                  <td>{direction}</td>
+                  <td data-from="medium">
+                    {bundleId === ''
+                      ? 'an operator'
+                      : (bundles.find((bundle) => bundle.id === bundleId)?.url ?? 'a bundle')}
+                  </td>
+                  <td className="nowrap">
+                    <Time at={certificate.notAfter} as="day" />
+                  </td>
+                  <td data-from="wide">
+                    <code className="fingerprint">{certificate.fingerprint}</code>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Section>
+  );
+}

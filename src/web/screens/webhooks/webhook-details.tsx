@@ -1,0 +1,271 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { Link } from 'wouter';
+import type {
+  DeadLetterList,
+  DeadNotification,
+  DoneAnswer,
+  Webhook,
+  WebhookAttempt,
+  WebhookAttempts,
+  WebhookTest,
+} from '../../../app/console/contract/index.ts';
+import { get, post, type ApiError } from '../../api/client.ts';
+import { useMay } from '../../api/session.ts';
+import { useAnnounce } from '../../components/announce.tsx';
+import { CopyValue } from '../../components/copy.tsx';
+import { Table } from '../../components/data-table.tsx';
+import { Confirm } from '../../components/dialog.tsx';
+import { Facts, Screen, Section } from '../../components/screen.tsx';
+import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { formatDuration, formatNumber, Time } from '../../components/time.tsx';
+
+const up = { name: 'Webhooks', href: '/webhooks' } as const;
+
+/** One hook: how it stands, its dead letters with replay, a test event, and its attempts. */
+export function WebhookDetails({ id }: { readonly id: string }): ReactNode {
+  const path = `/webhooks/${encodeURIComponent(id)}`;
+  const mayChange = useMay('settings.change');
+  const attempts = useQuery<WebhookAttempts, ApiError>({
+    queryKey: ['webhooks', 'attempts', id],
+    queryFn: ({ signal }) => get(`${path}/attempts`, {}, signal),
+  });
+  const dead = useQuery<DeadLetterList, ApiError>({
+    queryKey: ['webhooks', 'dead', id],
+    queryFn: ({ signal }) => get(`${path}/dead-letters`, {}, signal),
+  });
+  const test = useMutation<WebhookTest, ApiError>({ mutationFn: () => post<WebhookTest>(`${path}/test`) });
+  const hook = attempts.data?.webhook;
+  if (hook === undefined)
+    return (
+      <Screen title="Webhook" up={up}>
+        {attempts.error === null ? (
+          <LoadingState />
+        ) : (
+          <ErrorState error={attempts.error} onRetry={() => void attempts.refetch()} />
+        )}
+      </Screen>
+    );
+  return (
+    <Screen
+      title={hook.url}
+      heading={<span className="hook-url">{hook.url}</span>}
+      up={up}
+      lead={
+        <>
+          <StateMark tone={hook.level}>{hook.text}</StateMark>
+          {hook.whatToDo !== '' && <p>{hook.whatToDo}</p>}
+        </>
+      }
+      actions={
+        mayChange && (
+          <button type="button" disabled={test.isPending} onClick={() => test.mutate()}>
+            {test.isPending ? 'Sending' : 'Send a test event'}
+          </button>
+        )
+      }
+    >
+      <div role="status" aria-live="polite">
+        {test.error !== null && <ErrorState error={test.error} />}
+        {test.data !== undefined && <TestResult result={test.data} />}
+      </div>
+      <HookFacts hook={hook} />
+      {dead.data !== undefined && dead.data.result.length > 0 && (
+        <DeadLetters path={path} letters={dead.data.result} mayChange={mayChange} />
+      )}
+      <Attempts hook={hook} attempts={attempts.data?.result ?? []} />
+    </Screen>
+  );
+}
+
+function HookFacts({ hook }: { readonly hook: Webhook }): ReactNode {
+  return (
+    <Facts
+      facts={[
+        [
+          'Client',
+          <Link key="client" href={`/clients/${encodeURIComponent(hook.clientId)}`}>
+            {hook.clientName || hook.clientId}
+          </Link>,
+        ],
+        ['Takes', hook.kind === 'inbound' ? 'received messages' : hook.eventTypes.join(', ')],
+        ['Description', hook.description],
+        ['Waiting', `${formatNumber(hook.waiting)} due, ${formatNumber(hook.held)} held until it is enabled`],
+        [
+          'Last success',
+          hook.lastSuccessAt === null ? 'never' : <Time key="success" at={hook.lastSuccessAt} />,
+        ],
+        [
+          'Failing since',
+          hook.failingSince === null ? undefined : <Time key="since" at={hook.failingSince} />,
+        ],
+        ['Registered', <Time key="created" at={hook.createdAt} as="day" />],
+        ['Webhook id', <CopyValue key="id" value={hook.id} label="webhook id" />],
+      ]}
+    />
+  );
+}
+
+function TestResult({ result }: { readonly result: WebhookTest }): ReactNode {
+  return (
+    <div className="hook-test">
+      <p>
+        <StateMark tone={result.isOk ? 'ok' : 'failed'}>{result.sentence}</StateMark>
+      </p>
+      <p className="faint">
+        {result.httpStatus === null ? 'no answer' : `HTTP ${result.httpStatus}`} in{' '}
+        {formatDuration(result.durationMs)}
+        {result.error !== '' && ` · ${result.error}`}
+      </p>
+      {result.answer !== '' && <pre>{result.answer}</pre>}
+    </div>
+  );
+}
+
+function DeadLetters({
+  path,
+  letters,
+  mayChange,
+}: {
+  readonly path: string;
+  readonly letters: readonly DeadNotification[];
+  readonly mayChange: boolean;
+}): ReactNode {
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const [isAsking, setAsking] = useState(false);
+  const announce = useAnnounce();
+  const client = useQueryClient();
+  const chosen = letters.filter(({ eventId }) => picked.has(eventId));
+  const count = chosen.length === 0 ? letters.length : chosen.length;
+  return (
+    <Section
+      title="Dead letters"
+      note="Given up after about a day of attempts. A replay sends them again, with the same event id."
+      actions={
+        mayChange && (
+          <button type="button" className="primary" onClick={() => setAsking(true)}>
+            {chosen.length === 0 ? `Replay all ${letters.length}` : `Replay ${chosen.length} selected`}
+          </button>
+        )
+      }
+    >
+      <Table
+        caption="Dead letters"
+        rows={letters}
+        idOf={(letter) => letter.eventId}
+        {...(mayChange ? { selection: { ids: picked, change: setPicked } } : {})}
+        columns={[
+          { name: 'Event', cell: (letter) => letter.eventType },
+          {
+            name: 'Message',
+            isFlexible: true,
+            from: 'medium',
+            cell: (letter) => <MessageLink id={letter.messageId} />,
+          },
+          {
+            name: 'Last answer',
+            cell: (letter) => (
+              <StateMark tone="failed">
+                {letter.lastStatus === null ? letter.lastError : `HTTP ${letter.lastStatus}`}
+              </StateMark>
+            ),
+          },
+          { name: 'Attempts', align: 'end', cell: (letter) => formatNumber(letter.attempts) },
+          { name: 'Happened', cell: (letter) => <Time at={letter.createdAt} /> },
+        ]}
+      />
+      {isAsking && (
+        <Confirm
+          title={count === 1 ? 'Replay 1 event' : `Replay ${count} events`}
+          action="Replay"
+          preview={async () => count}
+          render={(events) => (
+            <p>
+              {events === 1 ? 'One event goes' : `${events} events go`} to the endpoint again, oldest first.
+              An endpoint that has already acted on one knows it by its event id.
+            </p>
+          )}
+          onConfirm={async () => {
+            const done = await post<DoneAnswer>(
+              `${path}/replay`,
+              chosen.length === 0 ? {} : { eventIds: chosen.map(({ eventId }) => eventId) },
+            );
+            announce({ text: done.sentence });
+            setPicked(new Set());
+            await client.invalidateQueries({ queryKey: ['webhooks'] });
+          }}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </Section>
+  );
+}
+
+function Attempts({
+  hook,
+  attempts,
+}: {
+  readonly hook: Webhook;
+  readonly attempts: readonly WebhookAttempt[];
+}): ReactNode {
+  const slowest = Math.max(1, ...attempts.map(({ durationMs }) => durationMs));
+  return (
+    <Section
+      title="Attempts"
+      note="newest first. An event that is taken at the first attempt leaves no line here."
+    >
+      {attempts.length === 0 ? (
+        <EmptyState title="No attempt failed">
+          {hook.lastSuccessAt === null ? 'Nothing was sent yet.' : 'Every event was taken at once.'}
+        </EmptyState>
+      ) : (
+        <ol className="attempts">
+          {attempts.map((attempt) => (
+            <li key={`${attempt.eventId} ${attempt.attempt}`}>
+              <details>
+                <summary data-row="">
+                  <StateMark tone={attempt.level}>
+                    {attempt.httpStatus === null ? 'no answer' : attempt.httpStatus}
+                  </StateMark>
+                  <span className="attempt-what">
+                    {attempt.error === '' ? 'taken' : attempt.error}
+                    <span className="faint"> · attempt {attempt.attempt}</span>
+                  </span>
+                  <span className="attempt-duration">
+                    <span
+                      className="attempt-bar"
+                      aria-hidden="true"
+                      style={{ inlineSize: `${Math.max(2, (attempt.durationMs / slowest) * 56)}px` }}
+                    />
+                    {formatDuration(attempt.durationMs)}
+                  </span>
+                  <span className="attempt-time">
+                    <Time at={attempt.at} />
+                  </span>
+                </summary>
+                <Facts
+                  facts={[
+                    ['Event id', <CopyValue key="event" value={attempt.eventId} label="event id" />],
+                    ['Message', <MessageLink key="message" id={attempt.messageId} />],
+                    ['At', <Time key="at" at={attempt.at} as="exact" />],
+                  ]}
+                />
+                {attempt.answer !== '' && (
+                  <>
+                    <p className="faint">The answer began with</p>
+                    <pre>{attempt.answer}</pre>
+                  </>
+                )}
+              </details>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Section>
+  );
+}
+
+function MessageLink({ id }: { readonly id: string }): ReactNode {
+  if (!id.startsWith('urn:uuid:')) return <code>{id}</code>;
+  return <Link href={`/messages/${encodeURIComponent(id)}`}>{id.replace('urn:uuid:', '')}</Link>;
+}
