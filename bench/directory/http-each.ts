@@ -1,8 +1,10 @@
 /**
  * Every query of the benchmark as a whole HTTP request, each page asked for once and at a random place of its result:
- * `node bench/directory/http-each.ts FOLDER`, over the data of a folder that holds a directory.
+ * `node bench/directory/http-each.ts FOLDER [--only PATTERN]`, over the data of a folder that holds a directory; `--only` takes the
+ * queries whose name the regular expression fits.
  */
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
 import { providerFields } from '../../src/lib/provider-record/index.ts';
 import { seededRandom } from '../../test/support/random-directory.ts';
 import { openHttpTarget, type HttpTarget } from './http-target.ts';
@@ -101,10 +103,15 @@ async function countOf({ directory }: OpenDirectory, query: BenchQuery): Promise
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const folder = process.argv[2] ?? '';
+  const { values, positionals } = parseArgs({
+    options: { only: { type: 'string', default: '' } },
+    allowPositionals: true,
+  });
+  const [folder = ''] = positionals;
   const counting = await openDirectory(folder);
   const queries = [];
-  for (const query of benchQueries()) queries.push({ ...query, totalCount: await countOf(counting, query) });
+  for (const query of benchQueries(values.only))
+    queries.push({ ...query, totalCount: await countOf(counting, query) });
   await counting.close();
   // A second opening, so that the first answers are those after a start.
   const opened = await openDirectory(folder);

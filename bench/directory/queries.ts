@@ -180,8 +180,16 @@ function sortOf(...fields: (SortKey['field'] | `-${SortKey['field']}`)[]): reado
   }));
 }
 
-export function benchQueries(): BenchQuery[] {
-  return [...singleQueries(), ...combinedQueries(), ...sortQueries(), ...pageQueries(), ...radiusQueries()];
+/** All of them, or those whose name the regular expression fits. */
+export function benchQueries(only = ''): BenchQuery[] {
+  const pattern = new RegExp(only);
+  return [
+    ...singleQueries(),
+    ...combinedQueries(),
+    ...sortQueries(),
+    ...pageQueries(),
+    ...radiusQueries(),
+  ].filter(({ name }) => pattern.test(name));
 }
 
 function singleQueries(): BenchQuery[] {

@@ -1,6 +1,6 @@
 /**
  * The directory benchmark: `node bench/directory/run.ts [--records 3000000] [--no-postgres] [--snapshot FILE] [--postgres-times FILE]
- * [--output FILE]`.
+ * [--only PATTERN] [--output FILE]`.
  * Builds the index of invented records, times every query, and, unless told not to, loads the same rows into a private
  * PostgreSQL and times the same queries there. Writes bench/RESULTS.md; `--snapshot` keeps the index for
  * the next run, `--postgres-times` what PostgreSQL took, since loading it takes many minutes. Then the same number of
@@ -43,6 +43,7 @@ const { values: options } = parseArgs({
     'no-service': { type: 'boolean', default: false },
     snapshot: { type: 'string' },
     'postgres-times': { type: 'string' },
+    only: { type: 'string', default: '' },
     output: { type: 'string', default: 'bench/RESULTS.md' },
   },
 });
@@ -160,7 +161,7 @@ async function main(): Promise<void> {
     rmSync(`${path}.json`);
   }
   log('timing the queries');
-  const queries = benchQueries();
+  const queries = benchQueries(options.only);
   const timings = queries.map((query) => timeQuery(index, query));
   const compared = options['no-postgres']
     ? undefined

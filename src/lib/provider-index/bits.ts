@@ -23,6 +23,13 @@ export function fillAll(bits: Uint32Array, rowCount: number): void {
   if ((rowCount & 31) !== 0) bits[bits.length - 1] = (1 << (rowCount & 31)) - 1;
 }
 
+/** Leaves in `bits` the rows that were not in it. */
+export function invert(bits: Uint32Array, rowCount: number): void {
+  for (let word = 0; word < bits.length; word++) bits[word] = ~(bits[word] as number);
+  if ((rowCount & 31) !== 0)
+    bits[bits.length - 1] = (bits[bits.length - 1] as number) & ((1 << (rowCount & 31)) - 1);
+}
+
 function countOnes(word: number): number {
   let ones = word - ((word >>> 1) & 0x55555555);
   ones = (ones & 0x33333333) + ((ones >>> 2) & 0x33333333);

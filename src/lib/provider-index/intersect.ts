@@ -1,4 +1,4 @@
-import { countBits, intersectBits } from './bits.ts';
+import { countBits, intersectBits, rowsOfBits } from './bits.ts';
 import type { Rings } from './order/walk-rings.ts';
 import { filterRows, gatherRows, writeBits, type Selector } from './selector.ts';
 
@@ -78,12 +78,16 @@ function bitsOf(selector: Selector, { rowCount, pool }: IntersectContext): Uint3
   return bits;
 }
 
+// From this share of all rows on, what the other conditions look at row by row should be in the order of memory.
+const longListShare = 24;
+
 function intersectLists(
   first: Selector,
   others: readonly Selector[],
   { rowCount, shortResult, pool }: IntersectContext,
 ): Matches {
-  const rows = gatherRows(first);
+  const isLong = first.count * longListShare > rowCount;
+  const rows = isLong ? gatherAscending(first, { rowCount, pool }) : gatherRows(first);
   let { count } = first;
   for (const other of others) if (count > 0) count = filterRows(other, rows, count, rowCount);
   const found = rows.subarray(0, count);
@@ -91,6 +95,16 @@ function intersectLists(
   const bits = pool.take();
   writeBits({ kind: 'rows', rows: found, count }, bits, rowCount);
   return { count, bits };
+}
+
+// Through a set: the other conditions then look at what they know of these rows from the front to the back.
+function gatherAscending(
+  selector: Selector,
+  { rowCount, pool }: Pick<IntersectContext, 'rowCount' | 'pool'>,
+): Uint32Array {
+  const bits = pool.take();
+  writeBits(selector, bits, rowCount);
+  return rowsOfBits(bits, selector.count);
 }
 
 /** A selector over a set whose size is not known yet. */

@@ -1,4 +1,4 @@
-import { clearBit, fillAll, hasBit, rowsOfBits, setBit, wordCount } from './bits.ts';
+import { hasBit, invert, rowsOfBits, setBit, wordCount } from './bits.ts';
 import type { CodeArray } from './arrays.ts';
 
 /** Rows put into groups: a text column, or the points of the map. */
@@ -112,14 +112,11 @@ function writeComplement(
   bits: Uint32Array,
   rowCount: number,
 ): void {
-  fillAll(bits, rowCount);
-  let group = 0;
-  for (let at = 0; at <= ranges.length; at += 2) {
-    const end = at < ranges.length ? (starts[ranges[at] as number] as number) : rowCount;
-    for (let index = starts[group] as number; index < end; index++)
-      clearBit(bits, postings === undefined ? index : (postings[index] as number));
-    group = at < ranges.length ? (ranges[at + 1] as number) : group;
-  }
+  const groupCount = starts.length - 1;
+  bits.fill(0);
+  // The gaps between the ranges.
+  addGroups({ starts, postings }, Uint32Array.of(0, ...ranges, groupCount), bits);
+  invert(bits, rowCount);
 }
 
 /** Keeps those of the first `count` rows that the selector has too, at the front; returns how many. */

@@ -17,6 +17,8 @@ export interface TextColumn {
   readonly offsets: Uint32Array;
   /** Puts the first and the end byte in `values` of each row's text into `span`; returns how many bytes they have together. */
   locate(rows: Uint32Array, span: Uint32Array): number;
+  /** Reads a little of the texts of some groups, so that they are near when each is looked at: many such reads go on at once. */
+  approach(groups: Uint32Array): void;
   /** Puts the folded text of a group into `scratch` and returns its length. */
   loadFolded(group: number): number;
   readonly scratch: Uint8Array;
@@ -103,6 +105,15 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
       }
       return spanValues(values, offsets, rows.length, span);
     },
+    approach(groups) {
+      let touched = 0;
+      for (let index = 0; index < groups.length; index++) {
+        const group = groups[index] as number;
+        const value = firsts === undefined ? group : (firsts[group] as number);
+        touched ^= values[offsets[value] as number] ?? 0;
+      }
+      used[0] = touched;
+    },
     loadFolded(group) {
       if (group === groupCount - 1) return 0;
       if (isException.length > 0 && hasBit(isException, group)) return loadException(group);
@@ -135,9 +146,10 @@ function spanValues(values: Uint8Array, offsets: Uint32Array, count: number, spa
     span[index * 2] = start;
     span[index * 2 + 1] = end;
     bytes += end - start;
-    // Reading the ends of each text here brings it near before it is copied; many such reads go on at once.
-    touched ^= (values[start] ?? 0) ^ (values[end - 1] ?? 0);
   }
+  // Reading the ends of each text here brings it near before it is copied; many such reads go on at once.
+  for (let index = 0; index < count; index++)
+    touched ^= (values[span[index * 2] as number] ?? 0) ^ (values[(span[index * 2 + 1] as number) - 1] ?? 0);
   // Where the compiler sees that nobody uses what was read, it leaves the reading out.
   used[0] = touched;
   return bytes;

@@ -21,6 +21,8 @@ interface TrigramTable {
 const trigramBytes = 3;
 // Rarer lists first; beyond this factor checking the texts costs less than reading another list.
 const worthwhileFactor = 16;
+// Texts that are brought near together.
+const chunkGroups = 64;
 
 /** Undefined for columns without trigrams. */
 export function openTrigramIndex(
@@ -90,10 +92,14 @@ function findLong(column: TextColumn, table: TrigramTable, wanted: Uint8Array): 
 /** Those of the groups whose folded text really holds `wanted`, over the front of `groups`. */
 export function keepContaining(column: TextColumn, groups: Uint32Array, wanted: Uint8Array): Uint32Array {
   let kept = 0;
-  for (let index = 0; index < groups.length; index++) {
-    const group = groups[index] as number;
-    groups[kept] = group;
-    if (column.holds(group, wanted)) kept++;
+  for (let start = 0; start < groups.length; start += chunkGroups) {
+    const chunk = groups.slice(start, start + chunkGroups);
+    column.approach(chunk);
+    for (let index = 0; index < chunk.length; index++) {
+      const group = chunk[index] as number;
+      groups[kept] = group;
+      if (column.holds(group, wanted)) kept++;
+    }
   }
   return groups.subarray(0, kept);
 }

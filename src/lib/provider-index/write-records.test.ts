@@ -2,7 +2,7 @@ import { textFields, type ProviderRecord } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writeJson } from '../../../test/support/record-format.ts';
-import { randomDirectory } from '../../../test/support/random-directory.ts';
+import { randomDirectory, seededRandom } from '../../../test/support/random-directory.ts';
 import { roundUpMiles } from '../geo/index.ts';
 import { createIndexBuilder, openIndex, type ProviderIndex, type RecordFormat } from './index.ts';
 
@@ -70,6 +70,30 @@ test('ids and places of every kind', () => {
   assert.deepEqual(
     expected.map((entry) => entry['id']).toSorted((a, b) => Number(a) - Number(b)),
     ids,
+  );
+});
+
+test('coordinates are written as JavaScript writes numbers', () => {
+  const [template] = randomDirectory(3, 1) as [ProviderRecord];
+  const random = seededRandom(41);
+  const places = [0, -0, 1e-7, -1e-7, 0.000001, -0.5, 7, -89.999999, 12.3456789, 1 / 3, 42.3601, 90, -71.05];
+  for (let count = 0; count < 300; count++)
+    places.push(Number(((random() - 0.5) * 180).toFixed(Math.floor(random() * 9))));
+  const records = places.map((place, at) => ({
+    ...template,
+    id: at + 1,
+    latitude: place,
+    longitude: 2 * place,
+  }));
+  const index = buildIndex(records);
+  const { rows } = index.search({ filters: [], sort: [], offset: 0, limit: 1000 });
+  assert.equal(
+    writeJson(index, { rows }),
+    JSON.stringify([...rows].map((row) => plainRecord(index.record(row)))),
+  );
+  assert.deepEqual(
+    [...rows].map((row) => index.record(row).latitude),
+    places.map((place) => place + 0),
   );
 });
 

@@ -17,7 +17,7 @@ const numberBytes = 128;
 // Rows whose texts are located together.
 const chunkRows = 64;
 
-const comma = 0x2c;
+const [comma, minus, point, zero] = [0x2c, 0x2d, 0x2e, 0x30];
 
 type Writer = (page: Pick<SearchResult, 'rows' | 'distances'>) => Uint8Array;
 
@@ -71,7 +71,7 @@ function compileWriter({ values, distance, after }: RecordFormat, context: JsonC
       output.put(before, 0, before.length);
       if (value === 'id') putId(output, chunkIds[index] as number);
       else if (value === 'latitude' || value === 'longitude')
-        output.putAscii(coordinate(points, value, chunkPoints[index] as number));
+        putCoordinate(output, points, value, chunkPoints[index] as number);
       else output.put(value.values, value.span[index * 2] as number, value.span[index * 2 + 1] as number);
     }
     if (miles !== undefined) output.putAscii(distance + roundUpMiles(miles));
@@ -110,12 +110,36 @@ function putId(output: JsonOutput, id: number): void {
   else output.putAscii(String(id));
 }
 
+// Decimal places of coordinates that are written digit by digit; making a text of a number costs ten times as much.
+const degreeParts = 1e6;
+
 // A record without coordinates has none to show: null, as the specification calls only the distance non-null.
-function coordinate(
+function putCoordinate(
+  output: JsonOutput,
   { count, latitudes, longitudes }: PointMap,
   value: 'latitude' | 'longitude',
   point: number,
-): string {
-  if (point >= count) return 'null';
-  return String((value === 'latitude' ? latitudes : longitudes)[point]);
+): void {
+  if (point >= count) {
+    output.putAscii('null');
+    return;
+  }
+  const degrees = (value === 'latitude' ? latitudes : longitudes)[point] as number;
+  const parts = Math.round(Math.abs(degrees) * degreeParts);
+  if (parts === 0 || parts / degreeParts !== Math.abs(degrees)) output.putAscii(String(degrees));
+  else putDecimal(output, degrees < 0, parts);
+}
+
+function putDecimal(output: JsonOutput, isNegative: boolean, parts: number): void {
+  if (isNegative) output.putByte(minus);
+  const whole = Math.floor(parts / degreeParts);
+  output.putDigits(whole);
+  let rest = parts - whole * degreeParts;
+  if (rest === 0) return;
+  output.putByte(point);
+  for (let unit = degreeParts / 10; rest > 0; unit /= 10) {
+    const digit = Math.floor(rest / unit);
+    output.putByte(zero + digit);
+    rest -= digit * unit;
+  }
 }

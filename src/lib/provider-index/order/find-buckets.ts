@@ -1,6 +1,6 @@
 import { hasBit } from '../bits.ts';
 import type { TextColumn } from '../text-column.ts';
-import { bucketCountOf, countByBucket, countMatching, groupsOfBucket } from './count-rows.ts';
+import { bucketCountOf, countByBucket, countMatching, groupsOfBucket, type Buckets } from './count-rows.ts';
 
 /** The places [from, to) of a result in the order of one column. */
 export interface ColumnPage {
@@ -25,37 +25,62 @@ export interface BucketRange {
 
 // Few enough buckets for their counters to stay in the processor's cache.
 const maxBuckets = 4096;
-// A first page is mostly found within so many rows; further away, counting the whole result costs less.
-const nearRows = 50_000;
+// A first page is mostly found within so many rows for each row of a short result; further away, counting the whole
+// result may cost less.
+const nearFactor = 12;
+// Asking whether a row matches costs this much of counting a matching row into its bucket.
+const askingCost = 0.6;
 
 /**
- * Finds the groups that a page lies in. Their matching rows are counted bucket by bucket from the beginning, and beyond
- * the near rows for all buckets at once.
+ * Finds the groups that a page lies in. Their matching rows are counted bucket by bucket from the nearer end, or, if
+ * that is too far, for all buckets at once.
  */
-export function findBuckets({ column, isDescending, bits, count, from, to }: ColumnPage): BucketRange {
+export function findBuckets(page: ColumnPage, shortResult: number): BucketRange {
+  const { column, bits, count, from, to } = page;
   const { starts, postings, codes } = column;
   const shift = Math.max(0, 32 - Math.clz32(Math.floor((column.groupCount - 1) / maxBuckets)));
   const buckets = { codes, starts, postings, shift };
+  if (bits === undefined) return walk(page, buckets, Infinity) as BucketRange;
+  // If the result is spread evenly over the order, so many rows are visited; if it is not, the walk ends there.
+  const nearest = Math.min(to, count - from);
+  const expected = (nearest / count) * codes.length;
+  const most = Math.max(shortResult * nearFactor, count / askingCost);
+  const found = expected > most ? undefined : walk(page, buckets, most);
+  return found ?? (walk(page, buckets, Infinity, countByBucket(buckets, bits, count)) as BucketRange);
+}
+
+/** From the nearer end; undefined after `mostRows` that did not hold the page. `counts` are known beforehand. */
+function walk(
+  { bits, isDescending, count, from, to }: ColumnPage,
+  buckets: Buckets,
+  mostRows: number,
+  counts?: Uint32Array,
+): BucketRange | undefined {
+  const { starts, postings } = buckets;
   const bucketCount = bucketCountOf(buckets);
+  const isBackward = from > count - to;
   const groups: (readonly [number, number])[] = [];
-  let counts: Uint32Array | undefined;
+  // Places from that end on.
+  const [low, high] = isBackward ? [count - to, count - from] : [from, to];
   let visited = 0;
   let seen = 0;
   let before = 0;
-  for (let place = 1; seen < to; place++) {
+  for (let step = 1; seen < high; step++) {
+    const place = isBackward ? bucketCount + 1 - step : step;
     // The blank group, bucket 0, is the last one in both directions.
     const bucket = place === bucketCount ? 0 : isDescending ? place : bucketCount - place;
     const [first, end] = groupsOfBucket(buckets, bucket);
-    const low = starts[first] as number;
-    const high = starts[end] as number;
-    visited += high - low;
-    if (bits !== undefined && visited > nearRows) counts ??= countByBucket(buckets, bits, count);
-    const matching = counts?.[bucket] ?? countMatching(postings, bits, low, high);
+    const [start, stop] = [starts[first] as number, starts[end] as number];
+    visited += stop - start;
+    if (visited > mostRows) return undefined;
+    const matching = counts?.[bucket] ?? countMatching(postings, bits, start, stop);
     seen += matching;
-    if (seen <= from) before = seen;
+    if (seen <= low) before = seen;
     else if (matching > 0) groups.push([first, end]);
   }
-  return { groups, count: seen - before, before };
+  return isBackward
+    ? { groups: groups.reverse(), count: seen - before, before: count - seen }
+    : { groups, count: seen - before, before };
 }
 
 /** Places [low, high) of the `count` matching rows of some postings, in their order; counts from the nearer end. */

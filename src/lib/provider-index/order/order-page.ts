@@ -80,7 +80,7 @@ function pageByText(
 ): Uint32Array {
   const { matches, steps, from, to } = request;
   const page = { column, isDescending, bits: matches.bits, count: matches.count, from, to };
-  const { groups, count, before } = findBuckets(page);
+  const { groups, count, before } = findBuckets(page, context.shortResult);
   const low = from - before;
   const high = to - before;
   const [[first, end] = [0, 0]] = groups;
