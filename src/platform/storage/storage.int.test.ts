@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/storage.ts';
+import { createTestDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
 import { PlatformError } from '../errors.ts';
 import type { Migration } from './migrate.ts';
 import { tablesOf, type Storage } from './storage.ts';
@@ -110,6 +110,95 @@ test('collected items of a commit are written together at its end, without those
     assert.deepEqual(written.flat(), ['a1', 'a2', 'c1', 'c2']);
     assert.deepEqual(await ids(db), ['a1', 'a2', 'c1', 'c2']);
   }));
+
+test('transactions that wait at the same time share a commit, in their order', () =>
+  withStorage(async (storage, db) => {
+    const seen: string[] = [];
+    const before = storage.counts().commits;
+    const names = ['d', 'a', 'c', 'b'];
+    await Promise.all(
+      names.map((id) =>
+        storage.transaction(
+          async (tx: Kysely<Tables>) => {
+            storage.afterCommit(tx, () => seen.push(id));
+            await tx.insertInto('thing').values(row(id)).execute();
+          },
+          { shareBy: id },
+        ),
+      ),
+    );
+    assert.equal(storage.counts().commits, before + 1);
+    // SQLite runs one transaction at a time, so there is no order of locks to keep.
+    assert.deepEqual(seen, isPostgres ? ['a', 'b', 'c', 'd'] : names);
+    assert.deepEqual(await ids(db), ['a', 'b', 'c', 'd']);
+  }));
+
+test('a transaction that fails takes none of those along that would have shared its commit', () =>
+  withStorage(async (storage, db) => {
+    const written: string[] = [];
+    const collector = storage.collector<string>('test', async (_tx, items) => void written.push(...items));
+    const seen: string[] = [];
+    const put = (id: string, fail: (tx: Kysely<Tables>) => Promise<unknown>) =>
+      storage.transaction(
+        async (tx: Kysely<Tables>) => {
+          storage.afterCommit(tx, () => seen.push(id));
+          collector.add(tx, id);
+          await tx.insertInto('thing').values(row(id)).execute();
+          await fail(tx);
+          return id;
+        },
+        { shareBy: id },
+      );
+    const results = await Promise.allSettled([
+      put('a', async () => {}),
+      put('b', async () => Promise.reject(new Error('on purpose'))),
+      put('c', async () => {}),
+      put('d', async (tx) => tx.insertInto('thing').values(row('a')).execute()),
+      put('e', async () => {}),
+    ]);
+    assert.deepEqual(
+      results.map((result) => (result.status === 'fulfilled' ? result.value : String(result.reason.code))),
+      ['a', 'undefined', 'c', 'PLATFORM_STORAGE_DUPLICATE', 'e'],
+    );
+    assert.deepEqual(seen.toSorted(), ['a', 'c', 'e']);
+    assert.deepEqual(new Set(written), new Set(['a', 'c', 'e']));
+    assert.deepEqual(await ids(db), ['a', 'c', 'e']);
+  }));
+
+test('groups of two nodes that lock the same rows never wait for each other', async () => {
+  const database = await createTestDatabase();
+  const one = await openEmpty(database);
+  const other = isPostgres ? await database.open({ migrations: [things] }) : one;
+  try {
+    const names = Array.from({ length: 12 }, (_, index) => `row ${index}`);
+    await one.tables<Tables>().insertInto('thing').values(names.map(row)).execute();
+    let runs = 0;
+    const grow = (storage: Storage, id: string) =>
+      storage.transaction(
+        async (tx: Kysely<Tables>) => {
+          runs++;
+          await tx
+            .updateTable('thing')
+            .set((eb) => ({ size: eb(eb.fn.coalesce('size', eb.lit(0)), '+', 1) }))
+            .where('id', '=', id)
+            .execute();
+        },
+        { shareBy: id },
+      );
+    for (let round = 0; round < 20; round++)
+      await Promise.all([
+        ...names.map((id) => grow(one, id)),
+        ...names.toReversed().map((id) => grow(other, id)),
+      ]);
+    const rows = await one.tables<Tables>().selectFrom('thing').select('size').distinct().execute();
+    assert.deepEqual(rows, [{ size: 40 }]);
+    // After a deadlock they would have run again.
+    assert.equal(runs, 20 * 2 * names.length);
+  } finally {
+    if (other !== one) await other.close();
+    await one.close();
+  }
+});
 
 test('a transaction that was kept and used after its end is refused', () =>
   withStorage(async (storage) => {

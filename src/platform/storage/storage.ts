@@ -33,6 +33,15 @@ export interface LockOptions {
   readonly skipLocked?: boolean;
 }
 
+export interface TransactionOptions {
+  /**
+   * Lets this transaction share a commit with others of the process that wait at the same time; they run in the order of
+   * this text. Only for short work that locks rows in that order. Where transactions share commits anyway (SQLite) it
+   * means nothing.
+   */
+  readonly shareBy?: string | undefined;
+}
+
 /** A name that this node holds. It ends with the node, however that ends. */
 export interface Held {
   /** False once the connection that held it was lost; another node may have it then. */
@@ -88,7 +97,7 @@ export interface Storage extends Closable {
    * must not have effects other than through the transaction; those belong into {@link Storage.afterCommit}. It must wait
    * for nothing but the database: other transactions wait for it, and some share its commit.
    */
-  transaction<T, R>(work: (tx: Kysely<T>) => Promise<R>): Promise<R>;
+  transaction<T, R>(work: (tx: Kysely<T>) => Promise<R>, options?: TransactionOptions): Promise<R>;
   /**
    * Locks the rows that a select query reads until the transaction ends, for read-then-write. Where transactions run one
    * after another (SQLite) the query is returned as it is.

@@ -304,13 +304,19 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
     const outcomes = settlement.decisions.map((decision) => outcomeOf(item, decision, at));
     const decided = new Set<string>(settlement.decisions.map(({ recipient }) => recipient));
     const left = item.recipients.filter((recipient) => !decided.has(recipient));
-    await storage.transaction<DeliveryTables, void>(async (tx) => {
-      if (left.length === 0) await remove(tx, item);
-      else await postpone(tx, item, left, settlement);
-      if (settlement.attempt !== undefined)
-        await statements.insertAttempt.run(tx, attemptRow(item, settlement, settlement.attempt, left.length));
-      if (outcomes.length > 0) await deps.onOutcome(tx, outcomes);
-    });
+    await storage.transaction<DeliveryTables, void>(
+      async (tx) => {
+        if (left.length === 0) await remove(tx, item);
+        else await postpone(tx, item, left, settlement);
+        if (settlement.attempt !== undefined)
+          await statements.insertAttempt.run(
+            tx,
+            attemptRow(item, settlement, settlement.attempt, left.length),
+          );
+        if (outcomes.length > 0) await deps.onOutcome(tx, outcomes);
+      },
+      { shareBy: item.messageId },
+    );
   }
 
   async function remove(tx: Kysely<DeliveryTables>, item: ClaimedDestination): Promise<void> {

@@ -39,6 +39,8 @@ export interface SettleDependencies {
 /** Attempts stored by one transaction at most. */
 const maxTogether = 32;
 const gatherMs = 5;
+/** Webhooks are locked after messages, whose transactions share commits in the order of their Message-IDs. */
+const afterMessages = '\uffff';
 
 interface Waiting {
   readonly attempt: Attempt;
@@ -67,13 +69,10 @@ export function createSettler(deps: SettleDependencies): (attempt: Attempt) => P
 
   async function settleTogether(some: readonly Waiting[]): Promise<void> {
     try {
-      const settled = await storage.transaction((tx: Kysely<WebhookTables>) =>
-        storeResults(
-          deps,
-          statements,
-          tx,
-          some.map(({ attempt }) => attempt),
-        ),
+      const attempts = some.map(({ attempt }) => attempt);
+      const settled = await storage.transaction(
+        (tx: Kysely<WebhookTables>) => storeResults(deps, statements, tx, attempts),
+        { shareBy: afterMessages },
       );
       for (const { attempt, resolve, reject } of some) {
         const found = settled.get(attempt);

@@ -11,7 +11,7 @@ import { createSteadyClock } from '../../work/steady-clock.ts';
 import type { Clock } from '../../../core/index.ts';
 import { migrateToLatest, type Migration } from '../migrate.ts';
 import { prepareQuery } from '../prepare.ts';
-import type { Storage } from '../storage.ts';
+import type { Storage, TransactionOptions } from '../storage.ts';
 import { asTransaction, GatheringCollector, type TransactionDependencies } from '../transaction.ts';
 import { advisoryKey } from './advisory-keys.ts';
 import { insertOnPostgres } from './bulk-insert.ts';
@@ -148,8 +148,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const storage: Storage = {
     db,
     tables: <T>() => db as Kysely<T>,
-    transaction: <T, R>(work: (tx: Kysely<T>) => Promise<R>) =>
-      transactions.run((tx) => work(tx as unknown as Kysely<T>)),
+    transaction: <T, R>(work: (tx: Kysely<T>) => Promise<R>, { shareBy }: TransactionOptions = {}) =>
+      transactions.run((tx) => work(tx as unknown as Kysely<T>), shareBy),
     forUpdate: (query, { skipLocked = false } = {}) =>
       skipLocked ? query.forUpdate().skipLocked() : query.forUpdate(),
     afterCommit: (tx, work) => void asTransaction(tx).afterCommit.push(work),

@@ -3,7 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
 import { PlatformError } from '../../errors.ts';
-import { asTransaction, StorageTransaction, type TransactionDependencies } from '../transaction.ts';
+import {
+  asTransaction,
+  mergeCollected,
+  StorageTransaction,
+  type GatheringCollector,
+  type TransactionDependencies,
+} from '../transaction.ts';
 import type { AnyTransaction } from '../storage.ts';
 import { advisoryKey } from './advisory-keys.ts';
 import type { ConnectionPool } from './connections.ts';
@@ -68,26 +74,95 @@ class TransactionConnection implements DatabaseConnection {
   }
 }
 
-/** Runs transactions, each on its own connection, again after a deadlock. */
+type Work<R> = (tx: StorageTransaction) => Promise<R>;
+
+/** A transaction that waits for the next group. */
+interface Job {
+  readonly order: string;
+  readonly work: Work<unknown>;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Transactions that share one commit at most. */
+const maxShared = 32;
+/** Groups at the same time: fewer are larger, but one that waits for a lock must not hold up everything. */
+const maxGroups = 2;
+
+/**
+ * Runs transactions, each on its own connection, again after a deadlock. Those that may share a commit run one after another on
+ * one connection when several of them wait: they have no savepoints, because one that fails is rare. Then all are rolled back, and
+ * each runs again by itself.
+ */
 export class TransactionRunner {
   readonly #deps: RunnerDependencies;
   readonly #context = new AsyncLocalStorage<StorageTransaction>();
   readonly #connections = new WeakMap<StorageTransaction, TransactionConnection>();
+  // The loop must not inherit the context of the transaction that happened to start it.
+  readonly #withoutContext = AsyncLocalStorage.snapshot();
+  #waiting: Job[] = [];
+  #groups = 0;
 
   constructor(deps: RunnerDependencies) {
     this.#deps = deps;
   }
 
-  async run<R>(work: (tx: StorageTransaction) => Promise<R>): Promise<R> {
+  async run<R>(work: Work<R>, shareBy?: string): Promise<R> {
     this.refuseInside('a transaction');
+    return shareBy === undefined ? this.#runAlone(work) : this.#runShared(work, shareBy);
+  }
+
+  async #runAlone<R>(work: Work<R>): Promise<R> {
     for (let run = 1; ; run++) {
       try {
-        return await this.#runOnce(work);
+        const [finish] = await this.#commitTogether([work]);
+        return finish?.() as R;
       } catch (error) {
-        if (run >= maxRuns || !isWorthRetry(error)) throw error;
+        if (run >= maxRuns || !isWorthRetry(error)) throw unwrap(error);
         await sleep(Math.random() * firstPauseMs * 2 ** run);
       }
     }
+  }
+
+  #runShared<R>(work: Work<R>, order: string): Promise<R> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#waiting.push({ order, work, resolve, reject });
+    if (this.#groups < maxGroups) void this.#withoutContext(() => this.#shareCommits());
+    return promise as Promise<R>;
+  }
+
+  async #shareCommits(): Promise<void> {
+    this.#groups++;
+    // Whoever asks in the same turn shares the first commit.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      // One order, so that no two groups, of whatever nodes, wait for each other.
+      const jobs = this.#waiting.splice(0, maxShared).toSorted((a, b) => (a.order < b.order ? -1 : 1));
+      await this.#runGroup(jobs);
+    }
+    this.#groups--;
+  }
+
+  async #runGroup(jobs: readonly Job[]): Promise<void> {
+    const [only] = jobs;
+    if (jobs.length === 1 && only !== undefined) return this.#settleAlone(only);
+    try {
+      const finishes = await this.#commitTogether(jobs.map(({ work }) => work));
+      for (const [index, { resolve, reject }] of jobs.entries()) {
+        try {
+          resolve(finishes[index]?.());
+        } catch (error) {
+          reject(error);
+        }
+      }
+    } catch (error) {
+      if (error instanceof CommitError) for (const { reject } of jobs) reject(error.cause);
+      else await Promise.all(jobs.map((job) => this.#settleAlone(job)));
+    }
+  }
+
+  async #settleAlone({ work, resolve, reject }: Job): Promise<void> {
+    await this.#runAlone(work).then(resolve, reject);
   }
 
   refuseInside(what: string): void {
@@ -108,38 +183,60 @@ export class TransactionRunner {
     return connection.inOrder(work);
   }
 
-  async #runOnce<R>(work: (tx: StorageTransaction) => Promise<R>): Promise<R> {
+  /** Returns what is left to do for each work once it is committed; that gives its result. Throws CommitError. */
+  async #commitTogether(works: readonly Work<unknown>[]): Promise<readonly (() => unknown)[]> {
     const { pool, statements, counts } = this.#deps;
     const { client, release } = await pool.take();
     const connection = new TransactionConnection(client, this.#deps);
-    const tx = new StorageTransaction(this.#deps.transactionDeps(), connection);
-    this.#connections.set(tx, connection);
-    counts.transactions++;
-    let result: R;
+    const done: { readonly tx: StorageTransaction; readonly result: unknown }[] = [];
+    let running: StorageTransaction | undefined;
+    let isCommitting = false;
     try {
       await statements.watched(client, () => client.query('begin'));
-      result = await this.#context.run(tx, () => work(tx));
-      await this.#writeCollected(tx);
-      tx.isOver = true;
-      await connection.settled();
-      if (connection.firstError !== undefined) throw connection.firstError;
+      for (const work of works) {
+        counts.transactions++;
+        running = this.#newTransaction(connection);
+        const tx = running;
+        const result = await this.#context.run(tx, () => work(tx));
+        tx.isOver = true;
+        done.push({ tx, result });
+        await requireHealthy(connection);
+      }
+      running = this.#newTransaction(connection);
+      await this.#writeCollected(running, mergeCollected(done.map(({ tx }) => tx)));
+      running.isOver = true;
+      await requireHealthy(connection);
+      isCommitting = true;
       await commit(client, statements);
     } catch (error) {
-      tx.isOver = true;
+      if (running !== undefined) running.isOver = true;
       await connection.settled();
       const cause = causeOf(error, connection.firstError);
       release(!(await rollBack(client, statements, cause)));
-      throw cause;
+      throw isCommitting && !isWorthRetry(cause) ? new CommitError(cause) : cause;
     }
     release(false);
     counts.commits++;
-    for (const follow of tx.afterCommit) follow();
-    return result;
+    const { afterCommit } = running;
+    return done.map(({ tx, result }, index) => () => {
+      for (const follow of tx.afterCommit) follow();
+      if (index === done.length - 1) for (const follow of afterCommit) follow();
+      return result;
+    });
+  }
+
+  #newTransaction(connection: TransactionConnection): StorageTransaction {
+    const tx = new StorageTransaction(this.#deps.transactionDeps(), connection);
+    this.#connections.set(tx, connection);
+    return tx;
   }
 
   // Collectors lock in the order of their names, after everything else, so they are part of no deadlock.
-  async #writeCollected(tx: StorageTransaction): Promise<void> {
-    const inOrder = [...tx.collected].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
+  async #writeCollected(
+    tx: StorageTransaction,
+    collected: ReadonlyMap<GatheringCollector<unknown>, readonly unknown[]>,
+  ): Promise<void> {
+    const inOrder = [...collected].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
     for (const [collector, items] of inOrder) {
       await tx.runCompiled({
         ...lockQuery,
@@ -148,6 +245,21 @@ export class TransactionRunner {
       await this.#context.run(tx, () => collector.write(tx, items));
     }
   }
+}
+
+/** The commit itself failed: whether it happened may be unknown, so nothing may be run again. */
+class CommitError extends Error {
+  constructor(cause: unknown) {
+    super('a commit failed', { cause });
+  }
+}
+
+const unwrap = (error: unknown): unknown => (error instanceof CommitError ? error.cause : error);
+
+/** Waits for statements that the work did not wait for, and rejects if one failed. */
+async function requireHealthy(connection: TransactionConnection): Promise<void> {
+  await connection.settled();
+  if (connection.firstError !== undefined) throw connection.firstError;
 }
 
 const lockQuery = {

@@ -95,9 +95,9 @@ export function createIntake(deps: MessagingDependencies, { spool, direct, worke
   async function conclude(verdict: Verdict, id: string): Promise<Trial> {
     if (verdict.kind === 'undecided') return { needsFetch: true };
     if (verdict.kind === 'failed') return failed(verdict.error, id);
-    const { storeIn } = verdict;
+    const { storeIn, shareBy } = verdict;
     try {
-      await deps.storage.transaction((tx: Kysely<MessagingTables>) => storeIn(tx));
+      await deps.storage.transaction((tx: Kysely<MessagingTables>) => storeIn(tx), { shareBy });
       return undefined;
     } catch (error) {
       return failed(error, id);

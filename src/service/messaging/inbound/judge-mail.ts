@@ -16,7 +16,7 @@ import { prepareReceived, storeReceived, type Received } from './store-received.
 /** What is to be done with mail. */
 export type Verdict =
   /** `storeIn` stores all that follows: the message, the state that an MDN changes, or that it was rejected. It may run again. */
-  | { readonly kind: 'decided'; readonly storeIn: (tx: Kysely<MessagingTables>) => Promise<void> }
+  | ({ readonly kind: 'decided' } & Decision)
   /** The sender could not be looked into. */
   | { readonly kind: 'undecided'; readonly error: unknown }
   /** Something else is missing, or broken, on our side. */
@@ -35,9 +35,10 @@ export async function judgeMail(
     const recipients = mail.recipients.flatMap((text) => findDirectAddress(text) ?? []);
     const message = await readMessage();
     const opened = await deps.agent.openIncoming({ message, mailFrom: mail.mailFrom, recipients }, options);
-    return { kind: 'decided', storeIn: await decideOpened(deps, mail, opened) };
+    return { kind: 'decided', ...(await decideOpened(deps, mail, opened)) };
   } catch (error) {
-    if (isRejection(error)) return { kind: 'decided', storeIn: rejection(deps, mail, errorCode(error)) };
+    if (isRejection(error))
+      return { kind: 'decided', storeIn: rejection(deps, mail, errorCode(error)), shareBy: mail.id };
     return { kind: undecidedCodes.has(errorCode(error)) ? 'undecided' : 'failed', error };
   }
 }
@@ -45,6 +46,13 @@ export async function judgeMail(
 const undecidedCodes: ReadonlySet<string> = new Set(['DIRECT_SENDER_NEEDS_FETCH', 'DIRECT_SENDER_UNDECIDED']);
 
 type Store = (tx: Kysely<MessagingTables>) => Promise<void>;
+
+/** Stores what follows, in one transaction. */
+export interface Decision {
+  readonly storeIn: Store;
+  /** Of the transaction (`TransactionOptions`): the message that it locks. */
+  readonly shareBy?: string | undefined;
+}
 
 /** An opened message with what is needed of it again and again. */
 interface OpenedContext {
@@ -60,20 +68,27 @@ async function decideOpened(
   deps: MessagingDependencies,
   mail: MailEnvelope,
   opened: OpenedMail,
-): Promise<Store> {
+): Promise<Decision> {
   const entity = parseEntity(opened.inner);
   const [wireId] = readMessageIds(entity.header('message-id') ?? '');
   const identity = { sender: opened.sender, wireId, contentHash: await hashInSlices(opened.inner) };
   const addressees = await sortRecipients(deps, mail, opened);
   const all = { mail, opened, entity, identity, addressees };
   const dateFault = findDateFault(entity, opened, deps.mailDates, deps.clock.now());
-  if (dateFault !== undefined) return refusal(deps, all, dateFault, outdated);
+  const shareBy = wireId ?? mail.id;
+  if (dateFault !== undefined) return { storeIn: refusal(deps, all, dateFault, outdated), shareBy };
   try {
     const mdnOrDsn = readMdnOrDsn(entity);
-    return mdnOrDsn === undefined ? await acceptMessage(deps, all) : acceptMdnOrDsn(deps, all, mdnOrDsn);
+    if (mdnOrDsn === undefined) return { storeIn: await acceptMessage(deps, all), shareBy };
+    // It locks what it speaks of: which one of several is not known yet.
+    const [original, ...others] = mdnOrDsn.originalMessageIds;
+    return {
+      storeIn: acceptMdnOrDsn(deps, all, mdnOrDsn),
+      shareBy: others.length === 0 ? original : undefined,
+    };
   } catch (error) {
     if (!(error instanceof MimeError)) throw error;
-    return refusal(deps, all, error.code, unreadable);
+    return { storeIn: refusal(deps, all, error.code, unreadable), shareBy };
   }
 }
 

@@ -10,7 +10,7 @@ import {
 import type { Kysely } from 'kysely';
 import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
-import { judgeMail, rejection, type Verdict } from './judge-mail.ts';
+import { judgeMail, rejection, type Decision, type Verdict } from './judge-mail.ts';
 import {
   claimMail,
   maxInboundAttempts,
@@ -110,7 +110,7 @@ async function processMail(
   const verdict = await judge(deps, mail);
   if (verdict.kind === 'decided') {
     try {
-      await settle(deps, mail, verdict.storeIn);
+      await settle(deps, mail, verdict);
     } catch (error) {
       if (isLeaseLost(error)) throw error;
       await postpone(deps, mail, error, false);
@@ -136,12 +136,15 @@ async function judge(deps: MessagingDependencies, mail: MailItem): Promise<Verdi
 async function settle(
   deps: MessagingDependencies,
   mail: MailItem,
-  storeIn: (tx: Kysely<MessagingTables>) => Promise<void>,
+  { storeIn, shareBy }: Decision,
 ): Promise<void> {
-  await deps.storage.transaction(async (tx: Kysely<MessagingTables>) => {
-    await removeMail(tx, deps, mail);
-    await storeIn(tx);
-  });
+  await deps.storage.transaction(
+    async (tx: Kysely<MessagingTables>) => {
+      await removeMail(tx, deps, mail);
+      await storeIn(tx);
+    },
+    { shareBy },
+  );
 }
 
 async function postpone(
@@ -153,7 +156,7 @@ async function postpone(
   const code = errorCode(error);
   const became = await postponeMail(deps, mail, code, isUndecided);
   if (became === 'undecided') {
-    await settle(deps, mail, rejection(deps, mail, code));
+    await settle(deps, mail, { storeIn: rejection(deps, mail, code), shareBy: mail.id });
     return;
   }
   const fields = { mailId: mail.id, attempts: mail.attempts, frames: framesOf(error) };

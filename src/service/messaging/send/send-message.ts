@@ -170,7 +170,9 @@ async function storeOnce(
   accepted: Accepted,
 ): Promise<SendAnswer> {
   try {
-    return await deps.storage.transaction((tx: Kysely<MessagingTables>) => storeMessage(tx, deps, accepted));
+    return await deps.storage.transaction((tx: Kysely<MessagingTables>) => storeMessage(tx, deps, accepted), {
+      shareBy: accepted.draft.wireId,
+    });
   } catch (error) {
     if (errorCode(error) !== 'PLATFORM_STORAGE_DUPLICATE') throw error;
     const { request, draft } = accepted;
