@@ -97,14 +97,14 @@ describe('the guide', () => {
     const { oauth, directory, messaging, http } = loadConfig({});
     const number = (value: number): string => value.toLocaleString('en-US');
     for (const line of [
-      `| Token requests | ${oauth.tokensPerSecond} per second, ${oauth.tokensBurst} at once |`,
-      `| Searches | ${directory.requestsPerSecond} per second, ${directory.requestsBurst} at once |`,
-      `| Records shown | ${number(directory.recordsPerDay)} per day (UTC) |`,
-      `| Sends | ${messaging.sendsPerSecond} per second, ${messaging.sendsBurst} at once |`,
+      `| Token requests | ${oauth.tokensPerSecond} per second, bursts of ${oauth.tokensBurst} |`,
+      `| Searches | ${directory.requestsPerSecond} per second, bursts of ${directory.requestsBurst} |`,
+      `| Records returned | ${number(directory.recordsPerDay)} per day (UTC) |`,
+      `| Sends | ${messaging.sendsPerSecond} per second, bursts of ${messaging.sendsBurst} |`,
       `| Recipients of a message | ${messaging.maxRecipients} |`,
       `| Attachments of a message | ${messaging.maxAttachments}, together ${messaging.maxAttachmentBytes / 1e6} MB decoded |`,
       `| Subject | ${messaging.maxSubjectCharacters} characters |`,
-      `| Requests under way | ${http.maxRequestsPerClient} per client |`,
+      `| Concurrent requests | ${http.maxRequestsPerClient} per client |`,
       `| Status and history of a message | ${messaging.messageDays} days |`,
       `| Received mail after its acknowledgement | ${messaging.acknowledgedDays} days |`,
     ])
