@@ -64,7 +64,12 @@ export function connectLive(client: QueryClient): () => void {
     });
     source.addEventListener('changed', (event: MessageEvent<string>) => {
       const { topics } = JSON.parse(event.data) as { readonly topics: readonly string[] };
-      for (const topic of topics) void client.invalidateQueries({ queryKey: [topic] });
+      // What Now shows is made of everything else.
+      for (const topic of [...topics, 'now']) void client.invalidateQueries({ queryKey: [topic] });
+    });
+    source.addEventListener('ended', () => {
+      source?.close();
+      client.setQueryData(sessionKey, null);
     });
     for (const [name, hearers] of Object.entries(subscribers)) {
       source.addEventListener(name, (event: MessageEvent<string>) => {

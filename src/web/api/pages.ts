@@ -27,13 +27,20 @@ interface PagedOptions<Row> {
   readonly queryKey: QueryKey;
   readonly fetchPage: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
   readonly idOf: (row: Row) => string;
+  /** Rows are what stands now, such as a queue: what is gone goes, and new rows are shown at once at their place. */
+  readonly isReplaced?: boolean;
 }
 
 /**
  * Rows by cursor, live without jumping: the shown pages stay as they were read; the first page is read again when its topic
  * changes, its known rows are replaced where they stand and new ones are only counted, until `showNew`.
  */
-export function usePagedRows<Row>({ queryKey, fetchPage, idOf }: PagedOptions<Row>): PagedRows<Row> {
+export function usePagedRows<Row>({
+  queryKey,
+  fetchPage,
+  idOf,
+  isReplaced = false,
+}: PagedOptions<Row>): PagedRows<Row> {
   const client = useQueryClient();
   const shownKey = useMemo(() => ['shown', ...queryKey], [queryKey]);
   const shown = useInfiniteQuery<Page<Row>, ApiError, readonly Page<Row>[], QueryKey, string | undefined>({
@@ -62,13 +69,14 @@ export function usePagedRows<Row>({ queryKey, fetchPage, idOf }: PagedOptions<Ro
   const { rows, newCount } = useMemo(() => {
     if (pages === undefined) return { rows: undefined, newCount: 0 };
     const fresh = new Map((headRows ?? []).map((row) => [idOf(row), row]));
+    if (isReplaced && pages.length === 1) return { rows: headRows ?? pages[0]?.result, newCount: 0 };
     const all = pages.flatMap((page) => page.result);
     const known = new Set(all.map(idOf));
     return {
       rows: all.map((row) => fresh.get(idOf(row)) ?? row),
       newCount: [...fresh.keys()].filter((id) => !known.has(id)).length,
     };
-  }, [pages, headRows, idOf]);
+  }, [pages, headRows, idOf, isReplaced]);
   const showNew = useCallback(() => {
     const first = client.getQueryData<Page<Row>>(queryKey);
     if (first !== undefined) client.setQueryData(shownKey, { pages: [first], pageParams: [undefined] });

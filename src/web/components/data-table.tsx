@@ -26,7 +26,7 @@ interface TableProps<Row> {
   readonly rows: readonly Row[];
   readonly idOf: (row: Row) => string;
   /** Where the row's first column leads. */
-  readonly hrefOf?: (row: Row) => string;
+  readonly hrefOf?: (row: Row) => string | undefined;
   readonly selection?: Selection;
 }
 
@@ -62,13 +62,7 @@ export function Table<Row>({ caption, columns, rows, idOf, hrefOf, selection }: 
                 )}
                 {columns.map(({ name, cell, align, from, isFlexible }, index) => (
                   <td key={name} data-align={align} data-from={from} data-flexible={isFlexible}>
-                    {index === 0 && hrefOf !== undefined ? (
-                      <Link href={hrefOf(row)} className="row-link" data-row="">
-                        {cell(row)}
-                      </Link>
-                    ) : (
-                      cell(row)
-                    )}
+                    <RowLink href={index === 0 ? hrefOf?.(row) : undefined}>{cell(row)}</RowLink>
                   </td>
                 ))}
               </tr>
@@ -77,6 +71,21 @@ export function Table<Row>({ caption, columns, rows, idOf, hrefOf, selection }: 
         </tbody>
       </table>
     </div>
+  );
+}
+
+function RowLink({
+  href,
+  children,
+}: {
+  readonly href: string | undefined;
+  readonly children: ReactNode;
+}): ReactNode {
+  if (href === undefined) return children;
+  return (
+    <Link href={href} className="row-link" data-row="">
+      {children}
+    </Link>
   );
 }
 

@@ -97,7 +97,7 @@ export function Tabs({
     readonly name: string;
     readonly href: string;
     readonly isCurrent: boolean;
-    readonly count?: number | undefined;
+    readonly count?: string | undefined;
   }[];
 }): ReactNode {
   return (

@@ -13,13 +13,13 @@ export function SearchBox({
   readonly label: string;
   readonly placeholder: string;
   readonly value: string;
-  readonly onSearch: (text: string) => void;
+  readonly onSearch: (text: string, isEntered: boolean) => void;
 }): ReactNode {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
     if (text === value) return undefined;
-    const timer = setTimeout(() => onSearch(text), settleMs);
+    const timer = setTimeout(() => onSearch(text, false), settleMs);
     return () => clearTimeout(timer);
   }, [text, value, onSearch]);
   return (
@@ -27,7 +27,7 @@ export function SearchBox({
       className="search"
       onSubmit={(event) => {
         event.preventDefault();
-        onSearch(text);
+        onSearch(text, true);
       }}
     >
       <Icon name="check" />

@@ -1,11 +1,13 @@
 import type { ReactNode } from 'react';
-import { Screen } from '../../components/screen.tsx';
-import { LoadingState } from '../../components/states.tsx';
+import { useParams } from 'wouter';
+import { MessageList } from './message-list.tsx';
+import { MessageView } from './message-view.tsx';
+import { idFromPath } from './message-path.ts';
 
+/** The list, or one message of it. */
 export function MessagesScreen(): ReactNode {
-  return (
-    <Screen title="Messages">
-      <LoadingState />
-    </Screen>
-  );
+  const { messageId } = useParams<{ messageId?: string }>();
+  if (messageId === undefined) return <MessageList />;
+  const id = idFromPath(messageId);
+  return <MessageView key={id} messageId={id} />;
 }

@@ -1,11 +1,14 @@
 import type { ReactNode } from 'react';
-import { Screen } from '../../components/screen.tsx';
-import { LoadingState } from '../../components/states.tsx';
+import { useParams } from 'wouter';
+import { DestinationView } from './destination-view.tsx';
+import { QueueList } from './queue-list.tsx';
 
+/** All destinations, or what waits for one. */
 export function QueueScreen(): ReactNode {
-  return (
-    <Screen title="Queue">
-      <LoadingState />
-    </Screen>
+  const { destination } = useParams<{ destination?: string }>();
+  return destination === undefined ? (
+    <QueueList />
+  ) : (
+    <DestinationView key={destination} domain={destination} />
   );
 }

@@ -1,0 +1,40 @@
+import type { ReactNode } from 'react';
+import type { AuditEntry } from '../../../app/console/contract/index.ts';
+import { Table, type Column } from '../../components/data-table.tsx';
+import { EmptyState, StateMark } from '../../components/states.tsx';
+import { Time } from '../../components/time.tsx';
+
+const columns: readonly Column<AuditEntry>[] = [
+  { name: 'When', cell: ({ at }) => <Time at={at} as="exact" /> },
+  { name: 'Action', cell: ({ action }) => <code>{action}</code> },
+  { name: 'By', cell: ({ actor }) => actor.replace(/^operator:/, '') || 'unknown' },
+  {
+    name: 'Outcome',
+    cell: ({ outcome }) => <StateMark tone={outcome === 'ok' ? 'ok' : 'failed'}>{outcome}</StateMark>,
+  },
+  {
+    name: 'What',
+    from: 'medium',
+    cell: ({ objects }) => (
+      <span className="muted small">
+        {Object.entries(objects)
+          .filter(([name]) => name !== 'messageId')
+          .map(([name, value]) => `${name} ${value}`)
+          .join(' · ')}
+      </span>
+    ),
+  },
+];
+
+/** Rows of the audit trail. */
+export function AuditRows({ entries }: { readonly entries: readonly AuditEntry[] }): ReactNode {
+  if (entries.length === 0) return <EmptyState title="Nothing in the audit trail" />;
+  return (
+    <Table
+      caption="Audit rows of this message"
+      columns={columns}
+      rows={entries}
+      idOf={({ sequence }) => String(sequence)}
+    />
+  );
+}

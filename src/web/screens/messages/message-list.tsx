@@ -1,0 +1,220 @@
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useMemo, type ReactNode } from 'react';
+import { useLocation, useSearchParams } from 'wouter';
+import type {
+  MessageFilters,
+  MessagePage,
+  MessageRow,
+  SearchTerm,
+} from '../../../app/console/contract/index.ts';
+import { get, type ApiError } from '../../api/client.ts';
+import { usePagedRows } from '../../api/pages.ts';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { FilterSelect, type Option } from '../../components/fields.tsx';
+import { Screen } from '../../components/screen.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
+import { EmptyState, StateMark } from '../../components/states.tsx';
+import { Time } from '../../components/time.tsx';
+import { messagePath } from './message-path.ts';
+
+const filterNames = ['q', 'state', 'reason', 'client', 'direction'] as const;
+type FilterName = (typeof filterNames)[number];
+const wholeUuid = /^(?:urn:uuid:)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const columns: readonly Column<MessageRow>[] = [
+  {
+    name: 'To',
+    isFlexible: true,
+    cell: ({ to, from }) => (
+      <>
+        {to}
+        <span className="sub narrow-only">from {from}</span>
+      </>
+    ),
+  },
+  { name: 'From', from: 'medium', cell: ({ from }) => from },
+  {
+    name: 'State',
+    cell: ({ state, level, text, reason }) => (
+      <>
+        <StateMark tone={level}>{state}</StateMark>
+        {reason !== '' && <span className="sub">{text}</span>}
+      </>
+    ),
+  },
+  {
+    name: 'Client',
+    from: 'wide',
+    cell: ({ clientId, direction }) => (direction === 'in' ? 'inbound' : clientId),
+  },
+  {
+    name: 'When',
+    align: 'end',
+    cell: ({ acceptedAt }) => <Time at={acceptedAt} />,
+  },
+];
+
+const idOf = (row: MessageRow): string => row.id;
+
+/** One search box, filters, and rows that wait in a button while somebody reads. */
+export function MessageList(): ReactNode {
+  const [parameters, setParameters] = useSearchParams();
+  const [, open] = useLocation();
+  const filters = useMemo(
+    () => Object.fromEntries(filterNames.map((name) => [name, parameters.get(name) ?? ''])),
+    [parameters],
+  ) as Readonly<Record<FilterName, string>>;
+  const setFilter = useCallback(
+    (name: FilterName, value: string) => {
+      setParameters(
+        (before) => {
+          const next = new URLSearchParams(before);
+          if (value === '') next.delete(name);
+          else next.set(name, value);
+          return next;
+        },
+        { replace: true },
+      );
+    },
+    [setParameters],
+  );
+  const search = useCallback(
+    (text: string, isEntered: boolean) => {
+      // A whole message id names one message: there is nothing to choose from.
+      if (isEntered && wholeUuid.test(text.trim())) open(messagePath(text.trim().toLowerCase()));
+      else setFilter('q', text);
+    },
+    [open, setFilter],
+  );
+  const page = usePagedRows<MessageRow>({
+    queryKey: ['messages', 'list', filters],
+    fetchPage: (cursor, signal) => get<MessagePage>('/messages', { ...filters, cursor }, signal),
+    idOf,
+  });
+  const isFiltered = filterNames.some((name) => filters[name] !== '');
+  return (
+    <Screen title="Messages">
+      <div className="filters">
+        <SearchBox
+          label="Search messages"
+          placeholder="Message id, wire id, request id, address, domain, or <-1h"
+          value={filters.q}
+          onSearch={search}
+        />
+        <Filters filters={filters} onFilter={setFilter} />
+        {isFiltered && (
+          <button type="button" className="link" onClick={() => setParameters({}, { replace: true })}>
+            Clear
+          </button>
+        )}
+      </div>
+      {filters.q !== '' && <Terms filters={filters} />}
+      <DataTable
+        caption="Messages, one row per recipient, newest first"
+        columns={columns}
+        page={page}
+        idOf={idOf}
+        hrefOf={({ messageId }) => messagePath(messageId)}
+        noun={['message', 'messages']}
+        empty={
+          isFiltered ? (
+            <EmptyState title="No message fits">
+              <p>
+                Everything given must fit. Try the address alone, or a longer time such as{' '}
+                <code>&lt;-7d</code>.
+              </p>
+            </EmptyState>
+          ) : (
+            <EmptyState title="No messages yet">
+              <p>Messages that clients send, and messages that come in, appear here as they happen.</p>
+            </EmptyState>
+          )
+        }
+      />
+    </Screen>
+  );
+}
+
+function Filters({
+  filters,
+  onFilter,
+}: {
+  readonly filters: Readonly<Record<FilterName, string>>;
+  readonly onFilter: (name: FilterName, value: string) => void;
+}): ReactNode {
+  const words = useQuery<MessageFilters, ApiError>({
+    queryKey: ['message-filters'],
+    queryFn: ({ signal }) => get<MessageFilters>('/message-filters', {}, signal),
+    staleTime: 5 * 60_000,
+  });
+  const any: Option = ['', 'any'];
+  return (
+    <>
+      <FilterSelect
+        label="State"
+        value={filters.state}
+        onValue={(value) => onFilter('state', value)}
+        options={[any, ...(words.data?.states ?? []).map(({ state }): Option => [state, state])]}
+      />
+      <FilterSelect
+        label="Reason"
+        value={filters.reason}
+        onValue={(value) => onFilter('reason', value)}
+        options={[any, ...(words.data?.reasons ?? []).map(({ reason }): Option => [reason, reason])]}
+      />
+      <FilterSelect
+        label="Client"
+        value={filters.client}
+        onValue={(value) => onFilter('client', value)}
+        options={[
+          any,
+          ...(words.data?.clients ?? []).map(({ clientId, name }): Option => [clientId, name || clientId]),
+        ]}
+      />
+      <FilterSelect
+        label="Direction"
+        value={filters.direction}
+        onValue={(value) => onFilter('direction', value)}
+        options={[any, ['out', 'sent'], ['in', 'received']]}
+      />
+    </>
+  );
+}
+
+const termWords: Readonly<Record<SearchTerm['kind'], string>> = {
+  'message-id': 'message id',
+  'wire-id': 'wire id',
+  'request-id': 'request id',
+  address: 'address',
+  domain: 'domain',
+  client: 'client',
+  state: 'state',
+  reason: 'reason',
+  since: 'since',
+  until: 'until',
+};
+
+/** How the box was read, so that a mistyped id does not look like a missing message. */
+function Terms({ filters }: { readonly filters: Readonly<Record<FilterName, string>> }): ReactNode {
+  const { data } = useQuery<MessagePage, ApiError>({
+    queryKey: ['messages', 'list', filters],
+    queryFn: ({ signal }) => get<MessagePage>('/messages', filters, signal),
+    enabled: false,
+  });
+  if (data === undefined) return null;
+  return (
+    <p className="terms">
+      {data.terms.map(({ kind, typed, value }) => (
+        <span key={`${kind}:${typed}`}>
+          {termWords[kind]}{' '}
+          <b>{kind === 'since' || kind === 'until' ? <Time at={value} as="clock" /> : value}</b>
+        </span>
+      ))}
+      {data.unread.map((word) => (
+        <StateMark key={word} tone="warning">
+          <b>{word}</b> is no id, address, domain or time
+        </StateMark>
+      ))}
+    </p>
+  );
+}

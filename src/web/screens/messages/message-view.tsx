@@ -1,0 +1,212 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState, type ReactNode } from 'react';
+import type { DoneAnswer, MessageDetails, MessagePage } from '../../../app/console/contract/index.ts';
+import { get, getText, post, type ApiError } from '../../api/client.ts';
+import { useMay } from '../../api/session.ts';
+import { useAnnounce } from '../../components/announce.tsx';
+import { Copy, CopyValue } from '../../components/copy.tsx';
+import { Confirm } from '../../components/dialog.tsx';
+import { Facts, Screen, Section } from '../../components/screen.tsx';
+import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { Time } from '../../components/time.tsx';
+import { AuditRows } from './audit-rows.tsx';
+import { Recipient } from './recipient.tsx';
+
+const apiPath = (messageId: string): string => `/messages/${encodeURIComponent(messageId)}`;
+const up = { href: '/messages', name: 'Messages' };
+/** Beyond so many recipients, those that went well are folded. */
+const maxUnfolded = 3;
+
+/** One message: where it is for each recipient, why, and what to do. */
+export function MessageView({ messageId }: { readonly messageId: string }): ReactNode {
+  const message = useMessage(messageId);
+  if (message.isPending) {
+    return (
+      <Screen title="Message" up={up}>
+        <LoadingState lines={12} />
+      </Screen>
+    );
+  }
+  if (message.isError) {
+    return (
+      <Screen title="Message" up={up}>
+        <ErrorState error={message.error} onRetry={() => void message.refetch()} />
+      </Screen>
+    );
+  }
+  return <Loaded message={message.data} onChanged={() => void message.refetch()} />;
+}
+
+/**
+ * Reads the message. A view is audited, so it is not read again at every event: its rows of the list tell when it has changed.
+ */
+function useMessage(messageId: string): ReturnType<typeof useQuery<MessageDetails, ApiError>> {
+  const client = useQueryClient();
+  const key = ['message', messageId];
+  const message = useQuery<MessageDetails, ApiError>({
+    queryKey: key,
+    queryFn: ({ signal }) => get<MessageDetails>(apiPath(messageId), {}, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  const realId = message.data?.messageId;
+  const rows = useQuery<MessagePage, ApiError>({
+    queryKey: ['messages', 'of', realId],
+    queryFn: ({ signal }) => get<MessagePage>('/messages', { q: realId }, signal),
+    enabled: realId !== undefined,
+    gcTime: 0,
+  });
+  const seen = (message.data?.recipients ?? []).map(({ address, state }) => `${address} ${state}`);
+  const isChanged = rows.data?.result.some(({ to, state }) => !seen.includes(`${to} ${state}`)) === true;
+  const { dataUpdatedAt } = rows;
+  useEffect(() => {
+    if (isChanged) void client.invalidateQueries({ queryKey: ['message', messageId] });
+  }, [isChanged, dataUpdatedAt, client, messageId]);
+  return message;
+}
+
+type Action = 'retry' | 'fail';
+
+function Loaded({
+  message,
+  onChanged,
+}: {
+  readonly message: MessageDetails;
+  readonly onChanged: () => void;
+}): ReactNode {
+  const mayChange = useMay('messages.change');
+  const [action, setAction] = useState<Action>();
+  const path = apiPath(message.messageId);
+  const { recipients } = message;
+  const [first] = recipients;
+  const target = recipients.length === 1 && first ? first.address : `${recipients.length} recipients`;
+  return (
+    <Screen
+      title={`To ${target}`}
+      up={up}
+      heading={
+        <>
+          <span className="message-from">{message.from === '' ? 'unknown sender' : message.from}</span>{' '}
+          <span aria-label="to" className="arrow">
+            →
+          </span>{' '}
+          <span className="message-to">{target}</span>
+        </>
+      }
+      lead={
+        <p className="message-lead">
+          <StateMark tone={message.level}>{message.status}</StateMark>
+          <span>{message.sentence}</span>
+        </p>
+      }
+      actions={
+        <>
+          {mayChange && message.canRetry && (
+            <button type="button" onClick={() => setAction('retry')}>
+              Retry now
+            </button>
+          )}
+          {mayChange && message.canFail && (
+            <button type="button" onClick={() => setAction('fail')}>
+              Fail
+            </button>
+          )}
+          <Copy text={() => getText(`${path}/ticket`)} label="Copy as a ticket" />
+        </>
+      }
+    >
+      <Names message={message} />
+      {recipients.map((recipient) => (
+        <Recipient
+          key={recipient.address}
+          recipient={recipient}
+          isFolded={recipients.length > maxUnfolded && recipient.level === 'ok'}
+        />
+      ))}
+      <Section title="Audit" note="Who did what with this message, oldest first.">
+        <AuditRows entries={message.audit} />
+      </Section>
+      {action !== undefined && (
+        <ConfirmAction
+          action={action}
+          message={message}
+          onClose={() => setAction(undefined)}
+          onDone={onChanged}
+        />
+      )}
+    </Screen>
+  );
+}
+
+function Names({ message }: { readonly message: MessageDetails }): ReactNode {
+  const { messageId, wireId, requestId, clientId, clientName, acceptedAt, direction } = message;
+  return (
+    <div className="message-names">
+      <Facts
+        facts={[
+          ['Message id', <CopyValue key="id" value={messageId} label="the message id" />],
+          ['Wire id', wireId && <CopyValue key="wire" value={wireId} label="the wire id" />],
+          ['Request id', requestId && <CopyValue key="request" value={requestId} label="the request id" />],
+        ]}
+      />
+      <Facts
+        facts={[
+          [direction === 'out' ? 'Accepted' : 'Received', <Time key="at" at={acceptedAt} as="exact" />],
+          ['Client', clientName === '' || clientName === clientId ? clientId : `${clientName} (${clientId})`],
+          [
+            'Final delivery',
+            direction === 'out' &&
+              (message.requestsFinalDelivery ? 'notification asked for' : 'not asked for'),
+          ],
+        ]}
+      />
+    </div>
+  );
+}
+
+function ConfirmAction({
+  action,
+  message,
+  onClose,
+  onDone,
+}: {
+  readonly action: Action;
+  readonly message: MessageDetails;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}): ReactNode {
+  const announce = useAnnounce();
+  const concerned = message.recipients.filter(({ canRetry, canFail }) =>
+    action === 'retry' ? canRetry : canFail,
+  );
+  return (
+    <Confirm
+      title={action === 'retry' ? 'Retry now?' : 'Fail this message?'}
+      action={action === 'retry' ? 'Retry now' : 'Fail it'}
+      isDangerous={action === 'fail'}
+      preview={() => Promise.resolve(concerned)}
+      render={(recipients) => (
+        <>
+          <p>
+            {action === 'retry'
+              ? 'Tries these recipients at once, instead of at their next time:'
+              : 'Gives up on these recipients. The client is told that the message failed. This cannot be undone:'}
+          </p>
+          <ul className="plain-list">
+            {recipients.map(({ address, state, level }) => (
+              <li key={address}>
+                {address} <StateMark tone={level}>{state}</StateMark>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      onConfirm={async () => {
+        const { sentence } = await post<DoneAnswer>(`${apiPath(message.messageId)}/${action}`);
+        announce({ text: sentence });
+        onDone();
+      }}
+      onClose={onClose}
+    />
+  );
+}

@@ -1,0 +1,197 @@
+import type { ReactNode } from 'react';
+import type {
+  Attempt,
+  HistoryEntry,
+  RecipientDetails,
+  Station,
+} from '../../../app/console/contract/index.ts';
+import { CertificatePaths } from '../../components/certificate-paths.tsx';
+import { Table, type Column } from '../../components/data-table.tsx';
+import { StateMark, StateShape } from '../../components/states.tsx';
+import { formatDuration, Time } from '../../components/time.tsx';
+
+/** All that is known of one recipient: the line of stations first, the evidence after. */
+export function Recipient({
+  recipient,
+  isFolded,
+}: {
+  readonly recipient: RecipientDetails;
+  readonly isFolded: boolean;
+}): ReactNode {
+  const { address, state, stateAt, level } = recipient;
+  const head = (
+    <>
+      <span className="recipient-address">{address}</span>
+      <StateMark tone={level}>{state}</StateMark>
+      <span className="muted small">
+        <Time at={stateAt} />
+      </span>
+    </>
+  );
+  if (isFolded) {
+    return (
+      <details className="recipient">
+        <summary>{head}</summary>
+        <Evidence recipient={recipient} />
+      </details>
+    );
+  }
+  return (
+    <section className="recipient" aria-label={address}>
+      <h2 className="recipient-head">{head}</h2>
+      <Evidence recipient={recipient} />
+    </section>
+  );
+}
+
+function Evidence({ recipient }: { readonly recipient: RecipientDetails }): ReactNode {
+  const { stations, certificates, attempts, history } = recipient;
+  return (
+    <>
+      <Stations stations={stations} />
+      <Verdict recipient={recipient} />
+      {certificates.length > 0 && (
+        <div className="evidence">
+          <h3>Certificates and path</h3>
+          <CertificatePaths paths={certificates} />
+        </div>
+      )}
+      {attempts.length > 0 && (
+        <div className="evidence">
+          <h3>Attempts</h3>
+          <Table caption="Attempts, oldest first" columns={attemptColumns} rows={attempts} idOf={attemptId} />
+        </div>
+      )}
+      {history.length > 0 && (
+        <div className="evidence">
+          <h3>History</h3>
+          <Table caption="History, oldest first" columns={historyColumns} rows={history} idOf={historyId} />
+        </div>
+      )}
+    </>
+  );
+}
+
+const stationTones = {
+  ok: 'ok',
+  current: 'waiting',
+  failed: 'failed',
+  'not-reached': 'none',
+  'not-needed': 'none',
+} as const;
+
+const stationWords = {
+  ok: 'passed',
+  current: 'here now',
+  failed: 'stopped here',
+  'not-reached': 'not reached',
+  'not-needed': 'not asked for',
+} as const;
+
+function Stations({ stations }: { readonly stations: readonly Station[] }): ReactNode {
+  return (
+    <ol className="stations">
+      {stations.map(({ id, title, state, at, text }) => (
+        <li key={id} data-state={state} aria-current={state === 'current' ? 'step' : undefined}>
+          <span className="station-mark">
+            <StateShape tone={stationTones[state]} />
+          </span>
+          <span className="station-title">{title}</span>
+          <span className="station-when">
+            {state === 'ok' && at !== null ? <Time at={at} as="exact" /> : stationWords[state]}
+          </span>
+          {text !== '' && <span className="station-text">{text}</span>}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Verdict({ recipient }: { readonly recipient: RecipientDetails }): ReactNode {
+  const { sentence, whatToDo, reason, statusCode, level, nextAttemptAt, givesUpAt, attemptCount } = recipient;
+  const codes = [reason, statusCode].filter((code) => code !== '').join(' · ');
+  return (
+    <div className="verdict" data-tone={level}>
+      <p className="verdict-sentence">{sentence}</p>
+      {whatToDo !== '' && (
+        <p>
+          <b>What to do:</b> {whatToDo}
+        </p>
+      )}
+      <p className="verdict-facts">
+        {recipient.isOnHold && <StateMark tone="warning">on hold</StateMark>}
+        {recipient.isRunning && <StateMark tone="waiting">being tried now</StateMark>}
+        {nextAttemptAt !== null && (
+          <span>
+            next attempt <Time at={nextAttemptAt} />
+          </span>
+        )}
+        {givesUpAt !== null && !recipient.isFinal && (
+          <span>
+            gives up <Time at={givesUpAt} />
+          </span>
+        )}
+        {attemptCount > 0 && (
+          <span>
+            {attemptCount} {attemptCount === 1 ? 'attempt' : 'attempts'}
+          </span>
+        )}
+        {codes !== '' && <code>{codes}</code>}
+      </p>
+    </div>
+  );
+}
+
+const attemptId = ({ at, host, address }: Attempt): string => `${at} ${host} ${address}`;
+const attemptColumns: readonly Column<Attempt>[] = [
+  { name: 'When', cell: ({ at }) => <Time at={at} as="exact" /> },
+  {
+    name: 'Host',
+    cell: ({ host, address, destination, tls }) => (
+      <>
+        {host === '' ? <span className="muted">no server reached</span> : host}
+        <span className="sub">
+          {[address, host === '' ? destination : '', tls].filter((text) => text !== '').join(' · ')}
+        </span>
+      </>
+    ),
+  },
+  {
+    name: 'Outcome',
+    cell: ({ outcome, level, reply }) => (
+      <>
+        <StateMark tone={level}>{outcome}</StateMark>
+        <span className="sub narrow-only">{reply}</span>
+      </>
+    ),
+  },
+  {
+    name: 'Reply',
+    from: 'medium',
+    cell: ({ reply, code }) => (
+      <>
+        <code>{reply}</code>
+        {code !== '' && <span className="sub">{code}</span>}
+      </>
+    ),
+  },
+  { name: 'Took', align: 'end', cell: ({ durationMs }) => formatDuration(durationMs) },
+];
+
+const historyId = ({ at, event, text }: HistoryEntry): string => `${at} ${event} ${text}`;
+const historyColumns: readonly Column<HistoryEntry>[] = [
+  { name: 'When', cell: ({ at }) => <Time at={at} as="exact" /> },
+  { name: 'Event', cell: ({ event }) => event },
+  { name: 'State', cell: ({ state }) => state },
+  {
+    name: 'Said',
+    cell: ({ text, reason, statusCode, isLate }) => (
+      <>
+        {text}
+        <span className="sub">
+          {[reason, statusCode, isLate ? 'too late to count' : ''].filter((word) => word !== '').join(' · ')}
+        </span>
+      </>
+    ),
+  },
+];

@@ -1,0 +1,143 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import type {
+  DeliveryPage,
+  QueuedDelivery,
+  QueueDestination,
+  QueuePage,
+} from '../../../app/console/contract/index.ts';
+import { get, type ApiError } from '../../api/client.ts';
+import { usePagedRows } from '../../api/pages.ts';
+import { useMay } from '../../api/session.ts';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { Screen } from '../../components/screen.tsx';
+import { EmptyState, StateMark } from '../../components/states.tsx';
+import { formatNumber, Time } from '../../components/time.tsx';
+import { messagePath } from '../messages/message-path.ts';
+import { QueueActions } from './queue-actions.tsx';
+
+const columns: readonly Column<QueuedDelivery>[] = [
+  {
+    name: 'To',
+    cell: ({ to, from, kind }) => (
+      <>
+        {to.join(', ')}
+        <span className="sub">{kind === 'message' ? `from ${from}` : kind.toUpperCase()}</span>
+      </>
+    ),
+  },
+  {
+    name: 'Why',
+    isFlexible: true,
+    cell: ({ level, text, lastError, isOnHold }) => (
+      <>
+        <StateMark tone={isOnHold ? 'warning' : level}>
+          {isOnHold ? 'on hold' : text || 'waiting for its first attempt'}
+        </StateMark>
+        {lastError !== '' && <code className="sub">{lastError}</code>}
+      </>
+    ),
+  },
+  { name: 'Since', from: 'medium', align: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { name: 'Attempts', from: 'wide', align: 'end', cell: ({ attempts }) => formatNumber(attempts) },
+  {
+    name: 'Next attempt',
+    align: 'end',
+    cell: ({ nextAttemptAt, isRunning }) =>
+      isRunning ? 'being tried' : nextAttemptAt === null ? '–' : <Time at={nextAttemptAt} />,
+  },
+  { name: 'Gives up', from: 'wide', align: 'end', cell: ({ givesUpAt }) => <Time at={givesUpAt} /> },
+];
+
+const idOf = (row: QueuedDelivery): string => row.id;
+const hrefOf = ({ kind, messageId }: QueuedDelivery): string | undefined =>
+  kind === 'message' ? messagePath(messageId) : undefined;
+
+/** What waits for one destination, and why. */
+export function DestinationView({ domain }: { readonly domain: string }): ReactNode {
+  const mayChange = useMay('messages.change');
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const destination = useQuery<QueuePage, ApiError>({
+    queryKey: ['queue', 'destination', domain],
+    queryFn: ({ signal }) => get<QueuePage>('/queue', { domain }, signal),
+  });
+  const page = usePagedRows<QueuedDelivery>({
+    queryKey: ['queue', 'deliveries', domain],
+    fetchPage: (cursor, signal) =>
+      get<DeliveryPage>(`/queue/${encodeURIComponent(domain)}`, { cursor }, signal),
+    idOf,
+    isReplaced: true,
+  });
+  const about = destination.data?.result.find((row) => row.domain === domain);
+  const chosen = (page.rows ?? []).filter((row) => picked.has(row.id));
+  return (
+    <Screen
+      title={domain}
+      up={{ href: '/queue', name: 'Queue' }}
+      {...(about === undefined ? {} : { lead: <About about={about} /> })}
+      actions={
+        about !== undefined && (
+          <QueueActions
+            actions={about.hold === null ? ['retry', 'hold', 'fail'] : ['release', 'fail']}
+            target={{ destinations: [domain] }}
+            onDone={() => setPicked(new Set())}
+          />
+        )
+      }
+    >
+      {chosen.length > 0 && (
+        <div className="filters">
+          <QueueActions
+            actions={['retry', 'fail']}
+            target={{ deliveries: chosen.map((row) => row.id) }}
+            selected={chosen.length}
+            onDone={() => setPicked(new Set())}
+          />
+        </div>
+      )}
+      <DataTable
+        caption={`Deliveries that wait for ${domain}, oldest first`}
+        columns={columns}
+        page={page}
+        idOf={idOf}
+        hrefOf={hrefOf}
+        {...(mayChange ? { selection: { ids: picked, change: setPicked } } : {})}
+        noun={['delivery', 'deliveries']}
+        empty={
+          <EmptyState title={`Nothing waits for ${domain}`}>
+            <p>What was sent there has been handed over or has failed for good.</p>
+          </EmptyState>
+        }
+      />
+    </Screen>
+  );
+}
+
+function About({ about }: { readonly about: QueueDestination }): ReactNode {
+  const { hold, level, text, whatToDo, lastError } = about;
+  return (
+    <>
+      <p>
+        <StateMark tone={hold === null ? level : 'warning'}>
+          {hold === null ? text || 'Waits for its first attempt.' : `On hold: ${hold.reason}`}
+        </StateMark>
+        {hold !== null && (
+          <>
+            {' '}
+            since <Time at={hold.since} />
+          </>
+        )}
+      </p>
+      {whatToDo !== '' && (
+        <p>
+          <b>What to do:</b> {whatToDo}
+        </p>
+      )}
+      {lastError !== '' && (
+        <p>
+          Last answer: <code>{lastError}</code>
+        </p>
+      )}
+    </>
+  );
+}

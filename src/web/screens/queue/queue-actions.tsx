@@ -1,0 +1,141 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useId, useState, type ReactNode } from 'react';
+import type {
+  QueueAction,
+  QueueActionAnswer,
+  QueueActionRequest,
+} from '../../../app/console/contract/index.ts';
+import { post } from '../../api/client.ts';
+import { useMay } from '../../api/session.ts';
+import { useAnnounce } from '../../components/announce.tsx';
+import { Confirm } from '../../components/dialog.tsx';
+import { formatNumber } from '../../components/time.tsx';
+
+type Target = Pick<QueueActionRequest, 'destinations' | 'deliveries'>;
+
+const words: Readonly<Record<QueueAction, { readonly name: string; readonly title: string }>> = {
+  retry: { name: 'Retry now', title: 'Retry now?' },
+  hold: { name: 'Hold', title: 'Hold deliveries?' },
+  release: { name: 'Release', title: 'Release deliveries?' },
+  fail: { name: 'Fail', title: 'Fail these deliveries?' },
+};
+
+/** Buttons for what may be done with what is selected; each shows first what it would do. */
+export function QueueActions({
+  actions,
+  target,
+  selected,
+  onDone,
+}: {
+  readonly actions: readonly QueueAction[];
+  readonly target: Target;
+  /** How many are selected, for the label of the group. */
+  readonly selected?: number;
+  readonly onDone: () => void;
+}): ReactNode {
+  const mayChange = useMay('messages.change');
+  const [action, setAction] = useState<QueueAction>();
+  if (!mayChange) return null;
+  return (
+    <div
+      className="actions"
+      role="group"
+      aria-label={selected === undefined ? 'Actions' : `${selected} selected`}
+    >
+      {selected !== undefined && <span className="picked-count">{formatNumber(selected)} selected</span>}
+      {actions.map((name) => (
+        <button key={name} type="button" onClick={() => setAction(name)}>
+          {words[name].name}
+        </button>
+      ))}
+      {action !== undefined && (
+        <ConfirmAction action={action} target={target} onClose={() => setAction(undefined)} onDone={onDone} />
+      )}
+    </div>
+  );
+}
+
+function ConfirmAction({
+  action,
+  target,
+  onClose,
+  onDone,
+}: {
+  readonly action: QueueAction;
+  readonly target: Target;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}): ReactNode {
+  const announce = useAnnounce();
+  const client = useQueryClient();
+  const [reason, setReason] = useState('');
+  const reasonId = useId();
+  const request = {
+    action,
+    ...target,
+    ...(action === 'hold' ? { reason: reason.trim() || 'held in the console' } : {}),
+  };
+  const run = (preview: boolean): Promise<QueueActionAnswer> =>
+    post<QueueActionAnswer>('/queue/actions', { ...request, preview } satisfies QueueActionRequest);
+  return (
+    <Confirm
+      title={words[action].title}
+      action={words[action].name}
+      isDangerous={action === 'fail'}
+      preview={() => run(true)}
+      render={(answer) => (
+        <>
+          <p>{answer.sentence}</p>
+          {answer.items.length > 0 && (
+            <table className="preview">
+              <caption className="visually-hidden">What would change, by destination</caption>
+              <thead>
+                <tr>
+                  <th scope="col">Destination</th>
+                  <th scope="col" data-align="end">
+                    Deliveries
+                  </th>
+                  <th scope="col" data-align="end">
+                    Recipients
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {answer.items.map(({ domain, deliveries, recipients }) => (
+                  <tr key={domain}>
+                    <td>{domain}</td>
+                    <td data-align="end">{formatNumber(deliveries)}</td>
+                    <td data-align="end">{formatNumber(recipients)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
+          {answer.running > 0 && (
+            <p className="muted">{formatNumber(answer.running)} being tried at this moment are left alone.</p>
+          )}
+          {action === 'hold' && (
+            <div className="field">
+              <label htmlFor={reasonId}>Why</label>
+              <input
+                id={reasonId}
+                type="text"
+                maxLength={200}
+                placeholder="for the next person who looks"
+                value={reason}
+                onChange={(event) => setReason(event.currentTarget.value)}
+              />
+            </div>
+          )}
+        </>
+      )}
+      onConfirm={async () => {
+        const { sentence } = await run(false);
+        announce({ text: sentence });
+        await client.invalidateQueries({ queryKey: ['queue'] });
+        onDone();
+      }}
+      onClose={onClose}
+    />
+  );
+}

@@ -1,0 +1,108 @@
+import { useState, type ReactNode } from 'react';
+import { useSearchParams } from 'wouter';
+import type { QueueDestination, QueuePage } from '../../../app/console/contract/index.ts';
+import { get } from '../../api/client.ts';
+import { usePagedRows } from '../../api/pages.ts';
+import { useMay } from '../../api/session.ts';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { Screen } from '../../components/screen.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
+import { EmptyState, StateMark } from '../../components/states.tsx';
+import { formatNumber, Time } from '../../components/time.tsx';
+import { QueueActions } from './queue-actions.tsx';
+
+const columns: readonly Column<QueueDestination>[] = [
+  {
+    name: 'Destination',
+    cell: ({ domain }) => domain,
+  },
+  {
+    name: 'Waiting',
+    align: 'end',
+    cell: ({ messages, reports }) => (
+      <>
+        {formatNumber(messages)}
+        {reports > 0 && <span className="sub">+ {formatNumber(reports)} MDNs, DSNs</span>}
+      </>
+    ),
+  },
+  {
+    name: 'Why',
+    isFlexible: true,
+    cell: ({ level, text, whatToDo, hold }) => (
+      <>
+        <StateMark tone={hold === null ? level : 'warning'}>
+          {hold === null ? text || 'waiting for its first attempt' : `on hold: ${hold.reason}`}
+        </StateMark>
+        {whatToDo !== '' && hold === null && <span className="sub">{whatToDo}</span>}
+      </>
+    ),
+  },
+  { name: 'Oldest', from: 'medium', align: 'end', cell: ({ oldestAt }) => <Time at={oldestAt} /> },
+  { name: 'Attempts', from: 'wide', align: 'end', cell: ({ attempts }) => formatNumber(attempts) },
+  {
+    name: 'Next attempt',
+    align: 'end',
+    from: 'medium',
+    cell: ({ nextAttemptAt, running }) =>
+      running > 0 ? 'being tried' : nextAttemptAt === null ? '–' : <Time at={nextAttemptAt} />,
+  },
+];
+
+const idOf = (row: QueueDestination): string => row.domain;
+
+/** What waits, by destination, oldest first. */
+export function QueueList(): ReactNode {
+  const mayChange = useMay('messages.change');
+  const [parameters, setParameters] = useSearchParams();
+  const domain = parameters.get('domain') ?? '';
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const page = usePagedRows<QueueDestination>({
+    queryKey: ['queue', 'destinations', domain],
+    fetchPage: (cursor, signal) => get<QueuePage>('/queue', { domain, cursor }, signal),
+    idOf,
+    isReplaced: true,
+  });
+  const rows = page.rows ?? [];
+  const chosen = rows.filter((row) => picked.has(row.domain));
+  return (
+    <Screen title="Queue" lead="What waits to be delivered, by destination, oldest first.">
+      <div className="filters">
+        <SearchBox
+          label="Destination"
+          placeholder="Destination domain"
+          value={domain}
+          onSearch={(text) => setParameters(text === '' ? {} : { domain: text.trim() }, { replace: true })}
+        />
+        {chosen.length > 0 && (
+          <QueueActions
+            actions={
+              chosen.some(({ hold }) => hold !== null) ? ['release', 'fail'] : ['retry', 'hold', 'fail']
+            }
+            target={{ destinations: chosen.map((row) => row.domain) }}
+            selected={chosen.length}
+            onDone={() => setPicked(new Set())}
+          />
+        )}
+      </div>
+      <DataTable
+        caption="Destinations with deliveries that wait, oldest first"
+        columns={columns}
+        page={page}
+        idOf={idOf}
+        hrefOf={(row) => `/queue/${encodeURIComponent(row.domain)}`}
+        {...(mayChange ? { selection: { ids: picked, change: setPicked } } : {})}
+        noun={['destination', 'destinations']}
+        empty={
+          domain === '' ? (
+            <EmptyState title="Nothing waits">
+              <p>Every message has been handed over or has failed for good.</p>
+            </EmptyState>
+          ) : (
+            <EmptyState title={`Nothing waits for ${domain}`} />
+          )
+        }
+      />
+    </Screen>
+  );
+}
