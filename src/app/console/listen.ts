@@ -13,6 +13,7 @@ import {
   sendRefusal,
 } from '../http/index.ts';
 import { accessRoutes } from './access-routes.ts';
+import { buildIfStale } from './build-if-stale.ts';
 import { createConsoleCookie } from './cookies.ts';
 import { addGuard } from './guard.ts';
 import { publicAddressOf, type PublicAddress } from './public-address.ts';
@@ -55,6 +56,7 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   addGuard(app, { operators, audit, sessionCookie });
   const routes = [accessRoutes({ services, sessionCookie }), ...createScreenRoutes(services)];
   for (const one of routes) await app.register(async (scope) => one(scope as unknown as ConsoleApp));
+  await buildIfStale(log);
   await addStaticFiles(app, log);
   app.addHook('preClose', async () => {
     const timer = setTimeout(() => app.server.closeAllConnections(), closeGraceMs).unref();

@@ -22,6 +22,12 @@ export type Query = Readonly<Record<string, QueryValue>>;
 
 export const apiRoot = '/admin/v1';
 
+/** Reading by itself must not keep a session alive that nobody uses. */
+const activityMs = 60_000;
+let lastInputAt = performance.now();
+for (const name of ['pointerdown', 'keydown', 'wheel', 'touchstart'])
+  addEventListener(name, () => (lastInputAt = performance.now()), { capture: true, passive: true });
+
 let onSignedOut: () => void = () => undefined;
 
 /** Names what happens when an answer says that the session has ended. */
@@ -106,6 +112,7 @@ async function send(
       headers: {
         accept: 'application/json, text/plain;q=0.5, */*;q=0.1',
         ...(body === undefined ? {} : { 'content-type': contentType }),
+        ...(performance.now() - lastInputAt > activityMs ? { 'x-background': '1' } : {}),
       },
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),

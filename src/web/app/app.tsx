@@ -1,14 +1,15 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { Suspense, useEffect, type ReactNode } from 'react';
+import { Suspense, useEffect, useState, type ReactNode } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { ApiError, setSignedOutHandler } from '../api/client.ts';
 import type { Session } from '../../app/console/contract/index.ts';
+import { takeEntryToken } from '../api/entry-token.ts';
 import { connectLive } from '../api/live.ts';
 import { SessionContext, sessionKey, useSessionQuery } from '../api/session.ts';
 import { Announcer } from '../components/announce.tsx';
 import { ErrorState, LoadingState } from '../components/states.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
-import { EnrolScreen, NotFoundScreen, screens, SessionsScreen, SignInScreen } from './screens.tsx';
+import { EntryScreen, NotFoundScreen, screens, SessionsScreen, SignInScreen } from './screens.tsx';
 import { Shell } from './shell.tsx';
 
 /** How long an answer counts as current when no live event says otherwise. */
@@ -35,17 +36,26 @@ export function App(): ReactNode {
       <ErrorBoundary>
         <Announcer>
           <Suspense fallback={<LoadingState />}>
-            <Switch>
-              <Route path="/sign-in" component={SignInScreen} />
-              <Route path="/enrol" component={EnrolScreen} />
-              <Route>
-                <SignedIn />
-              </Route>
-            </Switch>
+            <Entrance />
           </Suspense>
         </Announcer>
       </ErrorBoundary>
     </QueryClientProvider>
+  );
+}
+
+const entryToken = takeEntryToken();
+
+function Entrance(): ReactNode {
+  const [token, setToken] = useState(entryToken);
+  if (token !== undefined) return <EntryScreen token={token} onDone={() => setToken(undefined)} />;
+  return (
+    <Switch>
+      <Route path="/sign-in" component={SignInScreen} />
+      <Route>
+        <SignedIn />
+      </Route>
+    </Switch>
   );
 }
 

@@ -128,6 +128,8 @@ export const screens: readonly ScreenEntry[] = [
 ];
 
 export const SignInScreen = load(() => import('../screens/sign-in/sign-in.tsx'), 'SignInScreen');
-export const EnrolScreen = load(() => import('../screens/sign-in/enrol.tsx'), 'EnrolScreen');
 export const SessionsScreen = load(() => import('../screens/sessions/sessions.tsx'), 'SessionsScreen');
 export const NotFoundScreen = load(() => import('../screens/not-found.tsx'), 'NotFoundScreen');
+export const EntryScreen = lazy(async () => ({
+  default: (await import('../screens/sign-in/entry.tsx')).EntryScreen,
+}));

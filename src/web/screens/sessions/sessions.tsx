@@ -1,11 +1,97 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import type { SessionEntry, SessionList } from '../../../app/console/contract/index.ts';
+import { get, remove, type ApiError } from '../../api/client.ts';
+import { sessionKey, useSession } from '../../api/session.ts';
+import { useAnnounce } from '../../components/announce.tsx';
+import { Table, type Column } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
-import { LoadingState } from '../../components/states.tsx';
+import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { Time } from '../../components/time.tsx';
 
+const methodWords: Readonly<Record<string, string>> = {
+  link: 'link',
+  passkey: 'passkey',
+  oidc: 'OpenID Connect',
+  token: 'token',
+};
+
+/** Where this operator is signed in, and how to end that. */
 export function SessionsScreen(): ReactNode {
+  const { operator } = useSession();
+  const client = useQueryClient();
+  const announce = useAnnounce();
+  const sessions = useQuery<SessionList, ApiError>({
+    queryKey: ['sessions'],
+    queryFn: ({ signal }) => get<SessionList>('/sessions', {}, signal),
+  });
+  const endOne = useMutation<void, Error, SessionEntry>({
+    mutationFn: ({ id }) => remove(`/sessions/${encodeURIComponent(id)}`),
+    onSuccess: async (_, { isCurrent }) => {
+      announce({ text: 'The session has ended.' });
+      if (isCurrent) client.setQueryData(sessionKey, null);
+      else await client.invalidateQueries({ queryKey: ['sessions'] });
+    },
+    onError: ({ message }) => announce({ text: message, tone: 'failed' }),
+  });
+  const endAll = useMutation<void, Error>({
+    mutationFn: () => remove('/sessions'),
+    onSuccess: () => client.setQueryData(sessionKey, null),
+    onError: ({ message }) => announce({ text: message, tone: 'failed' }),
+  });
+  const columns: readonly Column<SessionEntry>[] = [
+    {
+      name: 'Signed in',
+      cell: ({ startedAt, isCurrent, userAgent }) => (
+        <>
+          <Time at={startedAt} as="clock" /> {isCurrent && <StateMark tone="ok">this browser</StateMark>}
+          <span className="sub">{browserName(userAgent)}</span>
+        </>
+      ),
+    },
+    { name: 'By', from: 'medium', cell: ({ method }) => methodWords[method] ?? method },
+    { name: 'From', from: 'medium', cell: ({ remoteAddress }) => <code>{remoteAddress}</code> },
+    { name: 'Last seen', cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+    { name: 'Ends', from: 'medium', cell: ({ endsAt }) => <Time at={endsAt} /> },
+    {
+      name: 'Action',
+      align: 'end',
+      cell: (session) => (
+        <button type="button" data-row="" disabled={endOne.isPending} onClick={() => endOne.mutate(session)}>
+          End
+        </button>
+      ),
+    },
+  ];
   return (
-    <Screen title="Sessions">
-      <LoadingState />
+    <Screen
+      title="Sessions"
+      lead={`Where ${operator.name} is signed in. A session ends by itself after half an hour without use.`}
+      actions={
+        <button type="button" disabled={endAll.isPending} onClick={() => endAll.mutate()}>
+          Sign out everywhere
+        </button>
+      }
+    >
+      {sessions.isPending && <LoadingState lines={3} />}
+      {sessions.isError && <ErrorState error={sessions.error} onRetry={() => void sessions.refetch()} />}
+      {sessions.data && (
+        <Table
+          caption="Sessions of this operator"
+          columns={columns}
+          rows={sessions.data.result}
+          idOf={({ id }) => id}
+        />
+      )}
     </Screen>
   );
+}
+
+/** `Chrome on Linux` out of a User-Agent header. */
+function browserName(userAgent: string): string {
+  const browser = /(Edg|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1];
+  const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux)/.exec(userAgent)?.[1];
+  if (browser === undefined) return userAgent.slice(0, 60) || 'unknown program';
+  const name = browser === 'Edg' ? 'Edge' : browser;
+  return system === undefined ? name : `${name} on ${system.replace('Mac OS X', 'macOS')}`;
 }

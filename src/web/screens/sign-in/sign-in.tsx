@@ -1,5 +1,67 @@
+import { startAuthentication, type PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/browser';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { Redirect, useSearchParams } from 'wouter';
+import type { SignInMethods } from '../../../app/console/contract/index.ts';
+import { apiUrl, get, post, type ApiError } from '../../api/client.ts';
+import { sessionKey, useSessionQuery } from '../../api/session.ts';
+import { Icon } from '../../components/icon.tsx';
+import { ErrorState, LoadingState } from '../../components/states.tsx';
+import { Gate } from './gate.tsx';
+import { passkeyFault } from './passkey-fault.ts';
 
+/** Only a path of this console: a link must not lead elsewhere after signing in. */
+const ownPath = /^\/(?![/\\])/;
+
+/** Passkey, or the organization's own sign-in. */
 export function SignInScreen(): ReactNode {
-  return <main className="gate" />;
+  const session = useSessionQuery();
+  const [parameters] = useSearchParams();
+  const after = parameters.get('after') ?? '/';
+  const methods = useQuery<SignInMethods, ApiError>({
+    queryKey: ['sign-in', 'methods'],
+    queryFn: ({ signal }) => get<SignInMethods>('/sign-in/methods', {}, signal),
+  });
+  if (session.data) return <Redirect to={ownPath.test(after) ? after : '/'} replace />;
+  return (
+    <Gate title="Sign in">
+      {methods.isPending && <LoadingState lines={2} />}
+      {methods.isError && <ErrorState error={methods.error} onRetry={() => void methods.refetch()} />}
+      {methods.data?.passkey === true && <Passkey />}
+      {methods.data?.oidc && (
+        <p>
+          <a className="button" href={apiUrl('/sign-in/oidc')}>
+            Sign in with {methods.data.oidc.name}
+          </a>
+        </p>
+      )}
+      <p className="muted">
+        No passkey yet? An operator of this HISP makes your enrolment link with{' '}
+        <code>openhisp operator create</code>. In the sandbox, <code>npm start</code> prints a link that is
+        already signed in.
+      </p>
+    </Gate>
+  );
+}
+
+function Passkey(): ReactNode {
+  const client = useQueryClient();
+  const signIn = useMutation<void, Error>({
+    mutationFn: async () => {
+      const optionsJSON = await post<PublicKeyCredentialRequestOptionsJSON>('/sign-in/passkey/options');
+      const response = await startAuthentication({ optionsJSON });
+      await post('/sign-in/passkey/verify', response);
+    },
+    onSuccess: () => client.invalidateQueries({ queryKey: sessionKey }),
+  });
+  return (
+    <>
+      <p>
+        <button type="button" className="primary" disabled={signIn.isPending} onClick={() => signIn.mutate()}>
+          <Icon name="key" /> {signIn.isPending ? 'Waiting for the passkey' : 'Sign in with a passkey'}
+        </button>
+      </p>
+      {signIn.isError && <p role="alert">{passkeyFault(signIn.error)}</p>}
+    </>
+  );
 }

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { existsSync, globSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Log } from '../../core/index.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const builder = path.join(root, 'tools/build-console.ts');
+const page = path.join(root, 'dist/console/index.html');
+/** A second or so on an idle machine. */
+const maxBuildMs = 60_000;
+
+/**
+ * In a checkout: builds the front end if it is missing or older than its sources, so that `npm ci && npm start` is all there is to do.
+ * The package comes built, and has no builder. Never throws: without a build the server works, and a page says how to make one.
+ */
+export async function buildIfStale(log: Log): Promise<void> {
+  if (!existsSync(builder) || isFresh()) return;
+  const failure = await build();
+  if (failure !== undefined)
+    log.warn({ output: failure }, 'the console could not be built; it shows no screens');
+}
+
+function isFresh(): boolean {
+  const builtAt = modifiedAt(page);
+  const sources = globSync('src/web/**/*', { cwd: root });
+  return ['tools/build-console.ts', 'package-lock.json', ...sources].every(
+    (name) => modifiedAt(path.join(root, name)) <= builtAt,
+  );
+}
+
+function modifiedAt(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+/** Returns what the builder said if it failed. */
+function build(): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [builder], { cwd: root, timeout: maxBuildMs });
+    let output = '';
+    const append = (chunk: Buffer): void => {
+      output = (output + chunk.toString()).slice(-2000);
+    };
+    child.stdout.on('data', append);
+    child.stderr.on('data', append);
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', (code) => resolve(code === 0 ? undefined : output));
+  });
+}

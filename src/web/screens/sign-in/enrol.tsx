@@ -1,5 +1,0 @@
-import type { ReactNode } from 'react';
-
-export function EnrolScreen(): ReactNode {
-  return <main className="gate" />;
-}

@@ -1,0 +1,105 @@
+import { startRegistration, type PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/browser';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, type ReactNode } from 'react';
+import { post } from '../../api/client.ts';
+import { sessionKey } from '../../api/session.ts';
+import { Icon } from '../../components/icon.tsx';
+import { LoadingState, StateMark } from '../../components/states.tsx';
+import { Gate } from './gate.tsx';
+import { passkeyFault } from './passkey-fault.ts';
+
+interface Entered {
+  readonly kind: 'signed-in' | 'enrol';
+  readonly operator: { readonly name: string; readonly role: string };
+}
+
+/** What a link leads to: a session at once, or the passkey that whoever holds it registers. */
+export function EntryScreen({
+  token,
+  onDone,
+}: {
+  readonly token: string;
+  readonly onDone: () => void;
+}): ReactNode {
+  const client = useQueryClient();
+  const enter = useMutation<Entered, Error>({
+    mutationFn: () => post<Entered>('/sign-in/link', { token }),
+    onSuccess: async ({ kind }) => {
+      if (kind !== 'signed-in') return;
+      await client.invalidateQueries({ queryKey: sessionKey });
+      onDone();
+    },
+  });
+  const isSent = useRef(false);
+  const { mutate } = enter;
+  useEffect(() => {
+    if (isSent.current) return;
+    isSent.current = true;
+    mutate();
+  }, [mutate]);
+  if (enter.isError) {
+    return (
+      <Gate title="This link does not work">
+        <p role="alert">
+          {enter.error.message} Links work once and for a short time. Ask for a new one:{' '}
+          <code>openhisp operator link</code>.
+        </p>
+        <p>
+          <button type="button" onClick={onDone}>
+            Go to the console
+          </button>
+        </p>
+      </Gate>
+    );
+  }
+  if (enter.data?.kind === 'enrol')
+    return <Enrol token={token} operator={enter.data.operator} onDone={onDone} />;
+  return (
+    <Gate title="Opening the console">
+      <LoadingState lines={2} label="Opening the console" />
+    </Gate>
+  );
+}
+
+function Enrol({
+  token,
+  operator,
+  onDone,
+}: {
+  readonly token: string;
+  readonly operator: Entered['operator'];
+  readonly onDone: () => void;
+}): ReactNode {
+  const client = useQueryClient();
+  const enrol = useMutation<void, Error>({
+    mutationFn: async () => {
+      const optionsJSON = await post<PublicKeyCredentialCreationOptionsJSON>('/enrol/passkey/options', {
+        token,
+      });
+      const response = await startRegistration({ optionsJSON });
+      await post('/enrol/passkey/verify', { token, response });
+    },
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: sessionKey });
+      onDone();
+    },
+  });
+  return (
+    <Gate title={`Welcome, ${operator.name}`}>
+      <p>
+        Your role is <b>{operator.role}</b>. Make a passkey now: from then on you sign in with this device's
+        lock, and no password exists.
+      </p>
+      <p>
+        <button type="button" className="primary" disabled={enrol.isPending} onClick={() => enrol.mutate()}>
+          <Icon name="key" /> {enrol.isPending ? 'Waiting for the device' : 'Make my passkey'}
+        </button>
+      </p>
+      {enrol.isError && (
+        <p role="alert">
+          <StateMark tone="failed">{passkeyFault(enrol.error)}</StateMark>
+        </p>
+      )}
+    </Gate>
+  );
+}

@@ -1,0 +1,24 @@
+import { useEffect, type ReactNode } from 'react';
+import { Icon } from '../../components/icon.tsx';
+
+/** The frame of the pages that stand before the console. */
+export function Gate({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ReactNode;
+}): ReactNode {
+  useEffect(() => {
+    document.title = `${title} · openhisp`;
+  }, [title]);
+  return (
+    <main className="gate">
+      <p className="brand-name">
+        <Icon name="brand" /> openhisp
+      </p>
+      <h1>{title}</h1>
+      {children}
+    </main>
+  );
+}
