@@ -63,10 +63,8 @@ function Brand(): ReactNode {
       <Link href="/" className="brand-name">
         <Icon name="brand" /> openhisp
       </Link>
-      <span className="brand-host">
-        {hisp.hostname}
-        {isSandbox && <span className="tag">sandbox</span>}
-      </span>
+      {isSandbox && <span className="tag">sandbox</span>}
+      <span className="brand-host">{hisp.hostname}</span>
     </div>
   );
 }

@@ -156,7 +156,7 @@ function Names({ message }: { readonly message: MessageDetails }): ReactNode {
           [
             'Final delivery',
             direction === 'out' &&
-              (message.requestsFinalDelivery ? 'notification asked for' : 'not asked for'),
+              (message.requestsFinalDelivery ? 'DSN asked for' : 'not asked for'),
           ],
         ]}
       />
