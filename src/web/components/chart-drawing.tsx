@@ -89,6 +89,7 @@ function optionsFor(
       {
         ...axis,
         grid: { show: false },
+        size: 26,
         space: 80,
         values: [
           [3600 * 24, '{MMM} {D}', null, null, null, null, null, null, 1],

@@ -103,7 +103,7 @@ export function FilterSelect({
 }): ReactNode {
   const id = useId();
   return (
-    <span className="filter" data-set={value !== ''}>
+    <span className="filter" data-set={value !== (options[0]?.[0] ?? '')}>
       <label htmlFor={id}>{label}</label>
       <select id={id} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
         {options.map(([one, text]) => (

@@ -12,6 +12,7 @@ import { get, post, type ApiError } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
+import { Address } from '../../components/address.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { FilterSelect } from '../../components/fields.tsx';
@@ -155,12 +156,14 @@ function Rows({
       name: 'From',
       cell: ({ from: sender, to }) => (
         <>
-          {sender === '' ? 'null sender' : sender}
-          <span className="sub narrow-only">to {to.join(', ')}</span>
+          {sender === '' ? 'null sender' : <Address of={sender} />}
+          <span className="sub narrow-only">
+            to <Address of={to.join(', ')} />
+          </span>
         </>
       ),
     },
-    { name: 'To', from: 'medium', cell: ({ to }) => to.join(', ') },
+    { name: 'To', from: 'medium', cell: ({ to }) => <Address of={to.join(', ')} /> },
     {
       name: 'What happened',
       isFlexible: true,

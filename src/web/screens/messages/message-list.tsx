@@ -9,6 +9,7 @@ import type {
 } from '../../../app/console/contract/index.ts';
 import { get, type ApiError } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
+import { Address } from '../../components/address.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { FilterSelect, type Option } from '../../components/fields.tsx';
 import { Screen } from '../../components/screen.tsx';
@@ -21,31 +22,36 @@ const filterNames = ['q', 'state', 'reason', 'client', 'direction'] as const;
 type FilterName = (typeof filterNames)[number];
 const wholeUuid = /^(?:urn:uuid:)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const columns: readonly Column<MessageRow>[] = [
+/** A client's own name is short; its id is not. */
+const columnsFor = (nameOf: (clientId: string) => string): readonly Column<MessageRow>[] => [
   {
     name: 'To',
-    isFlexible: true,
     cell: ({ to, from }) => (
       <>
-        {to}
-        <span className="sub narrow-only">from {from}</span>
+        <Address of={to} />
+        <span className="sub narrow-only">
+          from <Address of={from} />
+        </span>
       </>
     ),
   },
-  { name: 'From', from: 'medium', cell: ({ from }) => from },
+  { name: 'From', from: 'medium', cell: ({ from }) => <Address of={from} /> },
   {
     name: 'State',
-    cell: ({ state, level, text, reason }) => (
+    isFlexible: true,
+    cell: ({ state, level, text }) => (
       <>
         <StateMark tone={level}>{state}</StateMark>
-        {reason !== '' && <span className="sub">{text}</span>}
+        {level !== 'ok' && level !== 'none' && text !== '' && <span className="sub">{text}</span>}
       </>
     ),
   },
   {
     name: 'Client',
     from: 'wide',
-    cell: ({ clientId, direction }) => (direction === 'in' ? 'inbound' : clientId),
+    cell: ({ clientId, direction }) => (
+      <span className="muted">{direction === 'in' ? 'inbound' : nameOf(clientId)}</span>
+    ),
   },
   {
     name: 'When',
@@ -91,6 +97,12 @@ export function MessageList(): ReactNode {
     fetchPage: (cursor, signal) => get<MessagePage>('/messages', { ...filters, cursor }, signal),
     idOf,
   });
+  const words = useFilterWords();
+  const clients = words?.clients;
+  const columns = useMemo(
+    () => columnsFor((id) => clients?.find(({ clientId }) => clientId === id)?.name || `${id.slice(0, 12)}…`),
+    [clients],
+  );
   const isFiltered = filterNames.some((name) => filters[name] !== '');
   return (
     <Screen title="Messages">
@@ -135,6 +147,15 @@ export function MessageList(): ReactNode {
   );
 }
 
+function useFilterWords(): MessageFilters | undefined {
+  const { data } = useQuery<MessageFilters, ApiError>({
+    queryKey: ['message-filters'],
+    queryFn: ({ signal }) => get<MessageFilters>('/message-filters', {}, signal),
+    staleTime: 5 * 60_000,
+  });
+  return data;
+}
+
 function Filters({
   filters,
   onFilter,
@@ -142,11 +163,7 @@ function Filters({
   readonly filters: Readonly<Record<FilterName, string>>;
   readonly onFilter: (name: FilterName, value: string) => void;
 }): ReactNode {
-  const words = useQuery<MessageFilters, ApiError>({
-    queryKey: ['message-filters'],
-    queryFn: ({ signal }) => get<MessageFilters>('/message-filters', {}, signal),
-    staleTime: 5 * 60_000,
-  });
+  const words = useFilterWords();
   const any: Option = ['', 'any'];
   return (
     <>
@@ -154,13 +171,13 @@ function Filters({
         label="State"
         value={filters.state}
         onValue={(value) => onFilter('state', value)}
-        options={[any, ...(words.data?.states ?? []).map(({ state }): Option => [state, state])]}
+        options={[any, ...(words?.states ?? []).map(({ state }): Option => [state, state])]}
       />
       <FilterSelect
         label="Reason"
         value={filters.reason}
         onValue={(value) => onFilter('reason', value)}
-        options={[any, ...(words.data?.reasons ?? []).map(({ reason }): Option => [reason, reason])]}
+        options={[any, ...(words?.reasons ?? []).map(({ reason }): Option => [reason, reason])]}
       />
       <FilterSelect
         label="Client"
@@ -168,7 +185,7 @@ function Filters({
         onValue={(value) => onFilter('client', value)}
         options={[
           any,
-          ...(words.data?.clients ?? []).map(({ clientId, name }): Option => [clientId, name || clientId]),
+          ...(words?.clients ?? []).map(({ clientId, name }): Option => [clientId, name || clientId]),
         ]}
       />
       <FilterSelect

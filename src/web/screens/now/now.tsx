@@ -10,8 +10,8 @@ import { EmptyState, ErrorState, LoadingState, StateShape } from '../../componen
 import { Tiles } from '../../components/tiles.tsx';
 import { formatNumber } from '../../components/time.tsx';
 
-const hours = ['1', '4', '12', '24'] as const;
-const usualHours = '4';
+const hours = ['4', '1', '12', '24'] as const;
+const [usualHours] = hours;
 
 /** What matters now: one sentence, the numbers behind it, and the last hours. */
 export function NowScreen(): ReactNode {

@@ -9,6 +9,7 @@ import type {
 import { get, type ApiError } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
+import { Address } from '../../components/address.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, StateMark } from '../../components/states.tsx';
@@ -21,7 +22,7 @@ const columns: readonly Column<QueuedDelivery>[] = [
     name: 'To',
     cell: ({ to, from, kind }) => (
       <>
-        {to.join(', ')}
+        <Address of={to.join(', ')} />
         <span className="sub">{kind === 'message' ? `from ${from}` : kind.toUpperCase()}</span>
       </>
     ),

@@ -4,6 +4,7 @@ import type { QueueDestination, QueuePage } from '../../../app/console/contract/
 import { get } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
+import { Address } from '../../components/address.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
@@ -14,7 +15,7 @@ import { QueueActions } from './queue-actions.tsx';
 const columns: readonly Column<QueueDestination>[] = [
   {
     name: 'Destination',
-    cell: ({ domain }) => domain,
+    cell: ({ domain }) => <Address of={domain} />,
   },
   {
     name: 'Waiting',
