@@ -23,12 +23,12 @@ describe('links', () => {
     const token = await console_.makeOperator('link once', 'help-desk');
     const first = await enter(token);
     assert.equal(first.status, 200);
-    assert.deepEqual(first.body, {
-      kind: 'signed-in',
-      operator: { name: 'link once', role: 'help-desk' },
-    });
+    const { id } = await console_.hisp.operators.store.get('link once');
+    const operator = { id, name: 'link once', role: 'help-desk' };
+    assert.deepEqual(first.body, { kind: 'signed-in', operator });
+
     const session = await readSession(cookieOf(first));
-    assert.deepEqual(session.body['operator'], { name: 'link once', role: 'help-desk' });
+    assert.deepEqual(session.body['operator'], operator);
     assert.deepEqual(session.body['permissions'], [
       'messages.read',
       'messages.change',
@@ -153,11 +153,11 @@ describe('the session cookie', () => {
       cookieOf(await enter((await console_.hisp.operators.links.create(id, name, 'sign-in')).token));
     const [second, third] = [await signInAgain(), await signInAgain()];
     const list = await console_.ask('GET', '/admin/v1/sessions', { cookie: first });
-    const sessions = list.body['result'] as readonly { id: string; isThis: boolean }[];
+    const sessions = list.body['result'] as readonly { id: string; isCurrent: boolean }[];
     assert.equal(sessions.length, 3);
-    assert.deepEqual(sessions.filter(({ isThis }) => isThis).length, 1);
+    assert.deepEqual(sessions.filter(({ isCurrent }) => isCurrent).length, 1);
     const stranger = await console_.signIn('several stranger');
-    const own = sessions.find(({ isThis }) => isThis)?.id ?? '';
+    const own = sessions.find(({ isCurrent }) => isCurrent)?.id ?? '';
     const foreign = await console_.ask('DELETE', `/admin/v1/sessions/${own}`, { cookie: stranger });
     assert.equal(foreign.status, 404);
     assert.equal((await console_.ask('DELETE', '/admin/v1/session', { cookie: third })).status, 204);

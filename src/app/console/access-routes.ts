@@ -1,12 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
-import type { SignInSource, StartedSession } from '../../service/operators/index.ts';
+import { Type, type Static } from 'typebox';
+import type {
+  OperatorIdentity,
+  SessionEntry,
+  SignInSource,
+  StartedSession,
+} from '../../service/operators/index.ts';
+import {
+  linkAnswer,
+  linkRequest,
+  session as sessionSchema,
+  sessionList,
+  type sessionEntry,
+  type SignedIn,
+} from './contract/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
-import { apiPrefix } from './guard.ts';
+import { apiPrefix, callerOf } from './guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from './types.ts';
 
 /** A token and a few characters; nothing here is long. */
 const maxBodyBytes = 16_384;
+const maxShownDomains = 100;
 
 export interface AccessParts {
   readonly services: ConsoleServices;
@@ -15,7 +29,7 @@ export interface AccessParts {
 
 /** Signing in by link, the session and its end. */
 export function accessRoutes({ services, sessionCookie }: AccessParts): ConsoleRoutes {
-  const { operators, config, version, isSandbox } = services;
+  const { operators, config, trust, version, isSandbox, apiUrl } = services;
 
   const sourceOf = (request: FastifyRequest): SignInSource => ({
     remoteAddress: request.ip,
@@ -24,9 +38,9 @@ export function accessRoutes({ services, sessionCookie }: AccessParts): ConsoleR
     previousToken: sessionCookie.read(request),
   });
 
-  function begin(reply: FastifyReply, session: StartedSession) {
+  function begin(reply: FastifyReply, session: StartedSession): SignedIn {
     sessionCookie.set(reply, session.token, session.expiresAt);
-    return { kind: 'signed-in' as const, operator: shortOf(session.operator) };
+    return { kind: 'signed-in', operator: shortOf(session.operator) };
   }
 
   return (app) => {
@@ -39,58 +53,100 @@ export function accessRoutes({ services, sessionCookie }: AccessParts): ConsoleR
           summary: 'Enter by a link',
           description:
             'The token of a link. A sign-in link begins a session; an enrolment link says whose passkey is to be registered.',
-          body: Type.Object({ token: Type.String({ maxLength: 200 }) }, { additionalProperties: false }),
+          body: linkRequest,
+          response: { 200: linkAnswer },
         },
       },
       async (request, reply) => {
         const answer = await operators.signIn.byLink(request.body.token, sourceOf(request));
         if (answer.kind === 'signed-in') return begin(reply, answer.session);
-        return { kind: 'enrol', operator: shortOf(answer.operator), expiresAt: answer.expiresAt };
+        const { kind, operator, expiresAt } = answer;
+        return { kind, operator: shortOf(operator), expiresAt: expiresAt.toISOString() };
       },
     );
-    app.get(`${apiPrefix}/session`, { config: { permission: 'signed-in' } }, async ({ operator }) => ({
-      operator: shortOf(operator),
-      permissions: operator.permissions,
-      isSandbox,
-      version,
-      hisp: { name: config.smtp.hostname, hostname: config.smtp.hostname },
-    }));
-    app.delete(`${apiPrefix}/session`, { config: { permission: 'signed-in' } }, async (request, reply) => {
-      const { sessionId, operator } = request;
-      if (sessionId !== undefined) await operators.sessions.end(operator, sessionId, sourceOf(request));
-      sessionCookie.clear(reply);
-      return reply.code(204).send();
-    });
+    app.get(
+      `${apiPrefix}/session`,
+      {
+        config: { permission: 'signed-in' },
+        schema: { summary: 'Who is signed in', response: { 200: sessionSchema } },
+      },
+      async (request) => {
+        const { operator, startedAt, idleEndsAt, endsAt } = callerOf(request);
+        const domains = (await trust.listDomains()).toSorted((one, other) => one.localeCompare(other));
+        return {
+          operator: shortOf(operator),
+          permissions: [...operator.permissions],
+          isSandbox,
+          version,
+          hisp: { hostname: config.smtp.hostname, domains: domains.slice(0, maxShownDomains), apiUrl },
+          startedAt: startedAt.toISOString(),
+          idleEndsAt: idleEndsAt.toISOString(),
+          endsAt: endsAt.toISOString(),
+        };
+      },
+    );
+    app.delete(
+      `${apiPrefix}/session`,
+      { config: { permission: 'signed-in' }, schema: { summary: 'Sign out' } },
+      async (request, reply) => {
+        const { sessionId, operator } = callerOf(request);
+        if (sessionId !== undefined) await operators.sessions.end(operator, sessionId, sourceOf(request));
+        sessionCookie.clear(reply);
+        return reply.code(204).send();
+      },
+    );
     app.get(
       `${apiPrefix}/sessions`,
-      { config: { permission: 'signed-in' } },
-      async ({ operator, sessionId }) => ({
-        result: (await operators.sessions.list(operator.id)).map((session) => ({
-          ...session,
-          isThis: session.id === sessionId,
-        })),
-        next: null,
-      }),
+      {
+        config: { permission: 'signed-in' },
+        schema: { summary: 'Sessions of the operator', response: { 200: sessionList } },
+      },
+      async (request) => {
+        const { operator, sessionId } = callerOf(request);
+        const sessions = await operators.sessions.list(operator.id);
+        return { result: sessions.map((one) => toAnswer(one, sessionId)) };
+      },
     );
-    app.delete(`${apiPrefix}/sessions`, { config: { permission: 'signed-in' } }, async (request, reply) => {
-      const ended = await operators.sessions.endAll(request.operator, sourceOf(request));
-      sessionCookie.clear(reply);
-      return reply.send({ ended });
-    });
+    app.delete(
+      `${apiPrefix}/sessions`,
+      { config: { permission: 'signed-in' }, schema: { summary: 'Sign out everywhere' } },
+      async (request, reply) => {
+        const ended = await operators.sessions.endAll(request.operator, sourceOf(request));
+        sessionCookie.clear(reply);
+        return reply.send({ ended });
+      },
+    );
     app.delete(
       `${apiPrefix}/sessions/:sessionId`,
       {
         config: { permission: 'signed-in' },
-        schema: { params: Type.Object({ sessionId: Type.String({ maxLength: 64 }) }) },
+        schema: {
+          summary: 'End a session',
+          params: Type.Object({ sessionId: Type.String({ maxLength: 64 }) }),
+        },
       },
       async (request, reply) => {
         const { sessionId } = request.params;
-        await operators.sessions.end(request.operator, sessionId, sourceOf(request));
-        if (sessionId === request.sessionId) sessionCookie.clear(reply);
+        const caller = callerOf(request);
+        await operators.sessions.end(caller.operator, sessionId, sourceOf(request));
+        if (sessionId === caller.sessionId) sessionCookie.clear(reply);
         return reply.code(204).send();
       },
     );
   };
 }
 
-const shortOf = ({ name, role }: { name: string; role: string }) => ({ name, role });
+const shortOf = ({ id, name, role }: OperatorIdentity): SignedIn['operator'] => ({ id, name, role });
+
+function toAnswer(one: SessionEntry, currentId: string | undefined): Static<typeof sessionEntry> {
+  return {
+    id: one.id,
+    isCurrent: one.id === currentId,
+    method: one.method,
+    startedAt: one.createdAt.toISOString(),
+    lastSeenAt: one.seenAt.toISOString(),
+    endsAt: one.expiresAt.toISOString(),
+    remoteAddress: one.remoteAddress,
+    userAgent: one.userAgent,
+  };
+}

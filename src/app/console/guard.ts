@@ -12,9 +12,14 @@ import type { ConsoleApp } from './types.ts';
 
 export const apiPrefix = '/admin/v1';
 
-interface Caller {
+/** Who calls, and how long it lasts. */
+export interface Caller {
   readonly operator: OperatorIdentity;
+  /** Undefined for a bearer token. */
   readonly sessionId: string | undefined;
+  readonly startedAt: Date;
+  readonly idleEndsAt: Date;
+  readonly endsAt: Date;
 }
 
 const callers = new WeakMap<FastifyRequest, Caller>();
@@ -31,11 +36,6 @@ export interface GuardParts {
  */
 export function addGuard(app: ConsoleApp, parts: GuardParts): void {
   app.decorateRequest('operator', { getter: operatorOf });
-  app.decorateRequest('sessionId', {
-    getter() {
-      return callers.get(this)?.sessionId;
-    },
-  });
   app.addHook('onRoute', ({ url, method, config }) => {
     if (url.startsWith(apiPrefix) && config?.permission === undefined)
       throw new TypeError(`${String(method)} ${url} names no permission`);
@@ -62,14 +62,13 @@ async function identify(request: FastifyRequest, { operators, sessionCookie }: G
   if (authorization !== undefined) {
     const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1];
     if (token === undefined) throw new OperatorsError('OPERATORS_TOKEN_INVALID', 'not a bearer token');
-    return { operator: await operators.tokens.find(token), sessionId: undefined };
+    const { operator, entry } = await operators.tokens.find(token);
+    const { createdAt: startedAt, expiresAt: endsAt } = entry;
+    return { operator, sessionId: undefined, startedAt, idleEndsAt: endsAt, endsAt };
   }
   const token = sessionCookie.read(request);
   if (token === undefined) throw new OperatorsError('OPERATORS_SESSION_INVALID', 'there is no session');
-  const { operator, sessionId } = await operators.sessions.find(token, {
-    isActivity: request.headers['x-background'] === undefined,
-  });
-  return { operator, sessionId };
+  return operators.sessions.find(token, { isActivity: request.headers['x-background'] === undefined });
 }
 
 async function requirePermission(
@@ -100,7 +99,12 @@ async function requirePermission(
 }
 
 function operatorOf(this: FastifyRequest): OperatorIdentity {
-  const caller = callers.get(this);
+  return callerOf(this).operator;
+}
+
+/** Throws on a public route. */
+export function callerOf(request: FastifyRequest): Caller {
+  const caller = callers.get(request);
   if (caller === undefined) throw new TypeError('this route is public: nobody is signed in');
-  return caller.operator;
+  return caller;
 }

@@ -1,8 +1,8 @@
-import type { FastifyContextConfig } from 'fastify';
 import type { Clock, Log } from '../../core/index.ts';
 import type { Config, Metrics, Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { OperatorIdentity, Operators, Permission } from '../../service/operators/index.ts';
+import type { Trust } from '../../service/trust/index.ts';
 import type { HispFastify } from '../http/index.ts';
 
 /** The console's own Fastify application; routes see `request.operator`. */
@@ -20,7 +20,10 @@ export interface ConsoleServices {
   readonly vault: Vault;
   readonly audit: Audit;
   readonly metrics: Metrics;
+  readonly trust: Pick<Trust, 'listDomains'>;
   readonly operators: Operators;
+  /** The address that clients of the REST API use. */
+  readonly apiUrl: string;
   readonly version: string;
   readonly isSandbox: boolean;
 }
@@ -36,9 +39,5 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who is calling. Throws on a public route. */
     readonly operator: OperatorIdentity;
-    /** The session of the cookie; undefined for a bearer token. */
-    readonly sessionId: string | undefined;
   }
 }
-
-export type ConsoleRouteConfig = Pick<FastifyContextConfig, 'permission'>;

@@ -101,7 +101,7 @@ export async function startConsoleListener(
   core: CoreServices,
   services: Services,
   resources: Resources,
-  more: { readonly operators: Operators; readonly isSandbox: boolean },
+  more: { readonly operators: Operators; readonly isSandbox: boolean; readonly apiUrl: string },
 ): Promise<string | undefined> {
   if (!core.config.console.isServing) return undefined;
   const listener = resources.keep(

@@ -103,7 +103,11 @@ async function build(
     },
     attemptsPerMinute: config.console.attemptsPerMinute,
   });
-  const consoleUrl = await startConsoleListener(core, services, resources, { operators, isSandbox });
+  const consoleUrl = await startConsoleListener(core, services, resources, {
+    operators,
+    isSandbox,
+    apiUrl: baseUrl,
+  });
   const smtpPort = await startSmtp(core, services, resources);
   await startPublishing(core, resources);
   const { storage, vault, audit, trust, oauth } = core;

@@ -28,6 +28,10 @@ export interface StartedSession {
 export interface ActiveSession {
   readonly sessionId: string;
   readonly operator: OperatorIdentity;
+  readonly startedAt: Date;
+  /** When it ends if nothing more is done in it. */
+  readonly idleEndsAt: Date;
+  readonly endsAt: Date;
 }
 
 /** One line of the list of sessions. */
@@ -82,12 +86,13 @@ export function createSessions({
     return nowMs < row.expires_at && nowMs < row.seen_at + limits.idleMs;
   };
 
-  async function noteSeen({ mac: _old, ...row }: SessionRow): Promise<void> {
+  async function noteSeen({ mac: _old, ...row }: SessionRow): Promise<number> {
     const nowMs = clock.now().getTime();
-    if (nowMs < row.seen_at + Math.min(seenLagMs, limits.idleMs / 10)) return;
+    if (nowMs < row.seen_at + Math.min(seenLagMs, limits.idleMs / 10)) return row.seen_at;
     const seen = guards.sessions.seal({ ...row, seen_at: nowMs });
     // Nothing happens if the session was ended meanwhile.
     await db.updateTable('console_session').set(seen).where('id', '=', row.id).execute();
+    return nowMs;
   }
 
   async function endWhere(
@@ -160,8 +165,14 @@ export function createSessions({
       const operator = await findActiveRow(db, guards, row.operator_id);
       if (operator === undefined)
         throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the operator is disabled');
-      if (isActivity) await noteSeen(row);
-      return { sessionId: row.id, operator: toIdentity(operator) };
+      const seenMs = isActivity ? await noteSeen(row) : row.seen_at;
+      return {
+        sessionId: row.id,
+        operator: toIdentity(operator),
+        startedAt: new Date(row.created_at),
+        idleEndsAt: new Date(Math.min(seenMs + limits.idleMs, row.expires_at)),
+        endsAt: new Date(row.expires_at),
+      };
     },
     async list(operatorId) {
       const rows = await db

@@ -25,7 +25,7 @@ export interface OperatorTokens {
   /** False if the operator has no such token. */
   revoke(operator: { readonly id: string; readonly name: string }, tokenId: string): Promise<boolean>;
   /** Throws OPERATORS_TOKEN_INVALID for one that is unknown, expired, revoked, or of a disabled operator. */
-  find(token: string): Promise<OperatorIdentity>;
+  find(token: string): Promise<{ readonly operator: OperatorIdentity; readonly entry: TokenEntry }>;
 }
 
 /** So that scanners for leaked secrets can tell it. */
@@ -89,9 +89,9 @@ export function createOperatorTokens({ storage, clock, audit, guards }: Operator
           : undefined;
       const isLive = row !== undefined && (await guards.tokens.check(row)).expires_at > clock.now().getTime();
       const operator = isLive ? await findActiveRow(db, guards, row.operator_id) : undefined;
-      if (operator === undefined)
+      if (row === undefined || operator === undefined)
         throw new OperatorsError('OPERATORS_TOKEN_INVALID', 'the token is unknown, expired or revoked');
-      return toIdentity(operator);
+      return { operator: toIdentity(operator), entry: toEntry(row) };
     },
   };
 }

@@ -4,6 +4,7 @@
  */
 export * from './common.ts';
 export * from './session.ts';
+export * from './sign-in.ts';
 export * from './now.ts';
 export * from './messages.ts';
 export * from './trust-paths.ts';

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { nullable, oneOf, time } from './common.ts';
+import { oneOf, time } from './common.ts';
 
 export const role = oneOf(['help-desk', 'operator', 'auditor']);
 export type Role = Static<typeof role>;
@@ -59,13 +59,3 @@ export type SessionEntry = Static<typeof sessionEntry>;
 /** `GET /admin/v1/sessions`: the operator's own. `DELETE /admin/v1/sessions/:id` ends one, `DELETE /admin/v1/sessions` all. */
 export const sessionList = Type.Object({ result: Type.Array(sessionEntry) }, { title: 'SessionList' });
 export type SessionList = Static<typeof sessionList>;
-
-/** `GET /admin/v1/sign-in/methods`, without a session. */
-export const signInMethods = Type.Object(
-  {
-    passkey: Type.Boolean(),
-    oidc: nullable(Type.Object({ name: Type.String() })),
-  },
-  { title: 'SignInMethods' },
-);
-export type SignInMethods = Static<typeof signInMethods>;

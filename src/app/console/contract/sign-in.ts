@@ -1,0 +1,38 @@
+import { Type, type Static } from 'typebox';
+import { nullable, time } from './common.ts';
+import { role } from './session.ts';
+
+/** Who signed in, or is to register a passkey. */
+const person = Type.Object({ id: Type.String(), name: Type.String(), role });
+
+/** A session has begun: the answer sets the cookie. Also of `sign-in/passkey/verify` and `enrol/passkey/verify`. */
+export const signedIn = Type.Object(
+  { kind: Type.Literal('signed-in'), operator: person },
+  { title: 'SignedIn' },
+);
+export type SignedIn = Static<typeof signedIn>;
+
+/** `POST /admin/v1/sign-in/link`, without a session: the token that stands behind `#enter=`. */
+export const linkRequest = Type.Object(
+  { token: Type.String({ maxLength: 200 }) },
+  { additionalProperties: false },
+);
+export type LinkRequest = Static<typeof linkRequest>;
+
+/** A sign-in link begins a session; an enrolment link says whose passkey is to be registered, and is used up by that. */
+export const linkAnswer = Type.Union(
+  [signedIn, Type.Object({ kind: Type.Literal('enrol'), operator: person, expiresAt: time })],
+  { title: 'LinkAnswer' },
+);
+export type LinkAnswer = Static<typeof linkAnswer>;
+
+/** `GET /admin/v1/sign-in/methods`, without a session. */
+export const signInMethods = Type.Object(
+  {
+    passkey: Type.Boolean(),
+    /** `GET /admin/v1/sign-in/oidc?after=/path` begins it: a link, not a fetch. */
+    oidc: nullable(Type.Object({ name: Type.String() })),
+  },
+  { title: 'SignInMethods' },
+);
+export type SignInMethods = Static<typeof signInMethods>;
