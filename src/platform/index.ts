@@ -77,5 +77,6 @@ export { nodeId } from './work/node-id.ts';
 export { loadConfig } from './config/load-config.ts';
 export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';
 export { configSchema, type Config } from './config/schema.ts';
+export { consoleUrlOf, usualConsolePort } from './config/console-url.ts';
 export { listSettings, type Setting } from './config/settings.ts';
 export { isLoopback } from './config/check-together.ts';

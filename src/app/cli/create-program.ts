@@ -10,6 +10,7 @@ const groups: readonly (readonly [names: readonly string[], load: () => Promise<
   [['sandbox'], async () => (await import('./sandbox.ts')).addSandboxCommand],
   [['init'], async () => (await import('./init.ts')).addInitCommand],
   [['serve'], async () => (await import('./serve.ts')).addServeCommand],
+  [['operator'], async () => (await import('./operator.ts')).addOperatorCommands],
   [['directory'], async () => (await import('./directory/index.ts')).addDirectoryCommands],
   [['client'], async () => (await import('./client.ts')).addClientCommands],
   [['address'], async () => (await import('./address.ts')).addAddressCommands],

@@ -4,7 +4,7 @@ import fastify, { type FastifyServerOptions } from 'fastify';
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Closable } from '../../core/index.ts';
-import { readTlsFiles, type TlsFiles } from '../../platform/index.ts';
+import { readTlsFiles, usualConsolePort, type TlsFiles } from '../../platform/index.ts';
 import {
   addRequestId,
   chooseRequestId,
@@ -30,8 +30,6 @@ export interface ConsoleListener extends Closable {
   renewTls(files: TlsFiles): void;
 }
 
-/** Where it listens if nothing is set. */
-const usualPort = 8090;
 const maxConnections = 500;
 const maxBodyBytes = 1_000_000;
 const requestTimeoutMs = 300_000;
@@ -41,7 +39,7 @@ const closeGraceMs = 500;
 /** Starts the console: the front end, and the API for operators under `/admin/v1`, on a listener that serves nothing else. */
 export async function startConsole(services: ConsoleServices): Promise<ConsoleListener> {
   const { config, log, operators, audit } = services;
-  let address = publicAddressOf(config.console, config.console.port ?? usualPort);
+  let address = publicAddressOf(config.console, config.console.port ?? usualConsolePort);
   const findAddress = (): PublicAddress => address;
   const app = fastify(serverOptions(services)) as unknown as ConsoleApp;
   app.setValidatorCompiler(compileValidator);
@@ -128,7 +126,7 @@ async function addHeaders(app: ConsoleApp, isHttps: boolean): Promise<void> {
 /** Mail must not stop because something else has the usual port: then any other does, and the log says which. */
 async function listen(app: ConsoleApp, { config, log }: ConsoleServices): Promise<number> {
   const { host, port } = config.console;
-  const preferred = port ?? (config.http.port === 0 ? 0 : usualPort);
+  const preferred = port ?? (config.http.port === 0 ? 0 : usualConsolePort);
   try {
     await app.listen({ host, port: preferred });
   } catch (error) {
@@ -137,7 +135,7 @@ async function listen(app: ConsoleApp, { config, log }: ConsoleServices): Promis
     await app.listen({ host, port: 0 });
     log.warn(
       { port: (app.server.address() as AddressInfo).port },
-      `port ${usualPort} is in use, so the console listens on another one; set console.port`,
+      `port ${usualConsolePort} is in use, so the console listens on another one; set console.port`,
     );
   }
   return (app.server.address() as AddressInfo).port;

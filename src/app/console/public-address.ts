@@ -1,4 +1,4 @@
-import type { Config } from '../../platform/index.ts';
+import { consoleUrlOf, type Config } from '../../platform/index.ts';
 
 /** Under which address browsers know the console. */
 export interface PublicAddress {
@@ -11,8 +11,7 @@ export interface PublicAddress {
   readonly isHttps: boolean;
 }
 
-/** Passkeys cannot belong to an IP address, so that the usual address has a name. */
-export function publicAddressOf({ publicUrl }: Config['console'], port: number): PublicAddress {
-  const { origin, host, hostname, protocol } = new URL(publicUrl ?? `http://localhost:${port}`);
+export function publicAddressOf(settings: Config['console'], port: number): PublicAddress {
+  const { origin, host, hostname, protocol } = new URL(consoleUrlOf(settings, port));
   return { origin, host, hostname, isHttps: protocol === 'https:' };
 }

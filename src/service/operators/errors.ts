@@ -25,6 +25,7 @@ export const operatorErrors = {
   },
   // Administration.
   OPERATORS_NAME_INVALID: { kind: 'invalid-input' },
+  OPERATORS_ROLE_INVALID: { kind: 'invalid-input' },
   OPERATORS_NAME_TAKEN: { kind: 'conflict' },
   OPERATORS_UNKNOWN: { kind: 'not-found' },
   OPERATORS_SESSION_UNKNOWN: { kind: 'not-found' },

@@ -6,9 +6,9 @@
  * Called by the console, by the composition root and by the command line.
  */
 export { createOperators, type Operators, type OperatorsOptions, type SignIn } from './create-operators.ts';
-export { type Operator, type OperatorIdentity } from './operator.ts';
+export { type Operator, type OperatorEntry, type OperatorIdentity } from './operator.ts';
 export { type OperatorStore } from './operator-store.ts';
-export { type Permission, type Role } from './roles.ts';
+export { parseRole, roles, type Permission, type Role } from './roles.ts';
 export { type IssuedLink, type Links } from './links.ts';
 export { type LinkAnswer } from './sign-in-link.ts';
 export {

@@ -7,6 +7,7 @@ import {
   requireOperatorName,
   toOperator,
   type Operator,
+  type OperatorEntry,
   type OperatorParts,
   type OperatorRow,
 } from './operator.ts';
@@ -20,7 +21,7 @@ export interface OperatorStore {
   /** Throws OPERATORS_NAME_INVALID, OPERATORS_NAME_TAKEN. */
   create(name: string, role: Role): Promise<Operator>;
   /** By name. */
-  list(): Promise<readonly Operator[]>;
+  list(): Promise<readonly OperatorEntry[]>;
   find(name: string): Promise<Operator | undefined>;
   /** Throws OPERATORS_UNKNOWN, as do all that follow. */
   get(name: string): Promise<Operator>;
@@ -41,6 +42,17 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
       'OPERATORS_UNKNOWN',
       `There is no operator ${name}. See: openhisp operator list`,
     );
+  }
+
+  async function countByOperator(
+    table: 'console_passkey' | 'console_session',
+  ): Promise<ReadonlyMap<string, number>> {
+    const rows = await db
+      .selectFrom(table)
+      .select(({ fn }) => ['operator_id', fn.countAll().as('count')])
+      .groupBy('operator_id')
+      .execute();
+    return new Map(rows.map((row) => [row.operator_id, Number(row.count)]));
   }
 
   async function change(
@@ -93,7 +105,15 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
     },
     async list() {
       const rows = await db.selectFrom('console_operator').selectAll().orderBy('name_key').execute();
-      return (await guards.operators.checkAll(rows)).map(toOperator);
+      const [passkeys, sessions] = await Promise.all([
+        countByOperator('console_passkey'),
+        countByOperator('console_session'),
+      ]);
+      return (await guards.operators.checkAll(rows)).map((row) => ({
+        ...toOperator(row),
+        passkeys: passkeys.get(row.id) ?? 0,
+        sessions: sessions.get(row.id) ?? 0,
+      }));
     },
     async find(name) {
       const row = await findOperatorRow(db, guards, { name_key: nameKeyOf(name) });

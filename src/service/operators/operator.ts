@@ -18,6 +18,12 @@ export interface Operator {
   readonly createdAt: Date;
 }
 
+/** One line of the list of operators. */
+export interface OperatorEntry extends Operator {
+  readonly passkeys: number;
+  readonly sessions: number;
+}
+
 /** Who acts in the console, for handlers and the audit trail. */
 export interface OperatorIdentity {
   readonly id: string;

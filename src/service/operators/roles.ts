@@ -1,3 +1,5 @@
+import { OperatorsError } from './errors.ts';
+
 /** What a role may do in the console and its API. */
 const permissionsOfRole = {
   'help-desk': ['messages.read', 'messages.change', 'addresses.check', 'directory.read'],
@@ -29,4 +31,13 @@ export type Permission = (typeof permissionsOfRole)[Role][number];
 
 export function listPermissions(role: Role): readonly Permission[] {
   return permissionsOfRole[role];
+}
+
+export const roles = Object.keys(permissionsOfRole) as readonly Role[];
+
+/** Throws OPERATORS_ROLE_INVALID. Anything from outside is asked here first. */
+export function parseRole(text: string): Role {
+  const role = roles.find((known) => known === text);
+  if (role !== undefined) return role;
+  throw new OperatorsError('OPERATORS_ROLE_INVALID', `The role must be one of ${roles.join(', ')}.`);
 }

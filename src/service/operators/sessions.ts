@@ -63,7 +63,7 @@ export interface Sessions {
   /** Signs out. Throws OPERATORS_SESSION_UNKNOWN unless it is a session of this operator. */
   end(operator: OperatorIdentity, sessionId: string, source?: SignInSource): Promise<void>;
   /** Signs out everywhere. Returns how many sessions there were. */
-  endAll(operator: OperatorIdentity, source?: SignInSource): Promise<number>;
+  endAll(operator: Pick<OperatorIdentity, 'id' | 'name' | 'actor'>, source?: SignInSource): Promise<number>;
 }
 
 /** How far `seen_at` may lag, so that not every request writes. */
@@ -96,7 +96,7 @@ export function createSessions({
   }
 
   async function endWhere(
-    operator: OperatorIdentity,
+    operator: Pick<OperatorIdentity, 'id' | 'name' | 'actor'>,
     sessionId: string | undefined,
     source: SignInSource | undefined,
   ): Promise<number> {
@@ -111,7 +111,10 @@ export function createSessions({
           action: sessionId === undefined ? 'console.sign-out-everywhere' : 'console.sign-out',
           actor: operator.actor,
           outcome: 'ok',
-          objects: sessionId === undefined ? { count } : { session: sessionId },
+          objects: {
+            operator: operator.name,
+            ...(sessionId === undefined ? { count } : { session: sessionId }),
+          },
           requestId: source?.requestId,
           remoteAddress: source?.remoteAddress,
         });

@@ -1,0 +1,212 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { systemClock } from '../../core/index.ts';
+import { consoleUrlOf } from '../../platform/index.ts';
+import {
+  createOperators,
+  parseRole,
+  roles,
+  type IssuedLink,
+  type OperatorEntry,
+  type Operators,
+  type Role,
+} from '../../service/operators/index.ts';
+import type { CliContext } from './context.ts';
+import { withInstallation } from './with-installation.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+
+/** What an action gets: the service, and how to say where the console is. */
+interface OperatorWork {
+  readonly operators: Operators;
+  readonly consoleUrl: string;
+}
+
+const dayMs = 86_400_000;
+const maxTokenDays = 366;
+
+/** Adds `operator`: who may use the console (Decision 0030). Links and tokens are shown once, when they are made. */
+export function addOperatorCommands(program: Command, context: CliContext): void {
+  const operator = program.command('operator').description('the people who may use the console');
+  addCreate(operator, context);
+  addList(operator, context);
+  addChanges(operator, context);
+  addLink(operator, context);
+  addTokenCommands(operator, context);
+  addSessions(operator, context);
+}
+
+function addCreate(operator: Command, context: CliContext): void {
+  operator
+    .command('create <name>')
+    .description('make an operator and print the link by which they register a passkey')
+    .requiredOption('--role <role>', roles.join(', '))
+    .option('--json', 'as JSON')
+    .action((name: string, options: { role: string } & JsonOption) =>
+      withOperators(context, async ({ operators, consoleUrl }) => {
+        const { id, role } = await operators.store.create(name, parseRole(options.role));
+        const link = await operators.links.create(id, name, 'enrol');
+        printLink(context, { name, role, ...toShown(link, consoleUrl) }, options);
+      }),
+    );
+}
+
+function addList(operator: Command, context: CliContext): void {
+  operator
+    .command('list')
+    .description('list all operators')
+    .option('--json', 'as JSON')
+    .action((options: JsonOption) =>
+      withOperators(context, async ({ operators }) => {
+        const all = await operators.store.list();
+        if (options.json === true) context.print(JSON.stringify(all, undefined, 2));
+        else for (const one of all) context.print(formatLine(one));
+      }),
+    );
+}
+
+function addChanges(operator: Command, context: CliContext): void {
+  operator
+    .command('disable <name>')
+    .description('end the sessions, tokens and links of an operator at once, and let them in no more')
+    .action((name: string) =>
+      withOperators(context, async ({ operators }) => void (await operators.store.disable(name))),
+    );
+  operator
+    .command('enable <name>')
+    .description('let a disabled operator in again, with the passkeys of before')
+    .action((name: string) =>
+      withOperators(context, async ({ operators }) => void (await operators.store.enable(name))),
+    );
+  operator
+    .command('role <name> <role>')
+    .description(`give an operator another role, from the next request on: ${roles.join(', ')}`)
+    .action((name: string, role: string) =>
+      withOperators(
+        context,
+        async ({ operators }) => void (await operators.store.setRole(name, parseRole(role))),
+      ),
+    );
+}
+
+function addLink(operator: Command, context: CliContext): void {
+  operator
+    .command('link <name>')
+    .description('print a new link by which an operator registers a passkey; it works once, for 24 hours')
+    .option('--sign-in', 'a link that signs in without a passkey instead; it works once, for 10 minutes')
+    .option('--json', 'as JSON')
+    .action((name: string, options: { signIn?: true } & JsonOption) =>
+      withOperators(context, async ({ operators, consoleUrl }) => {
+        const { id, role } = await operators.store.get(name);
+        const link = await operators.links.create(id, name, options.signIn === true ? 'sign-in' : 'enrol');
+        printLink(context, { name, role, ...toShown(link, consoleUrl) }, options);
+      }),
+    );
+}
+
+function addTokenCommands(operator: Command, context: CliContext): void {
+  operator
+    .command('token <name>')
+    .description("print a new bearer token, with which a script calls the console's API as this operator")
+    .option('--label <text>', 'what it is for', 'script')
+    .option('--days <number>', `how long it is valid, up to ${maxTokenDays}`, readDays, 90)
+    .option('--json', 'as JSON')
+    .action((name: string, options: { label: string; days: number } & JsonOption) =>
+      withOperators(context, async ({ operators }) => {
+        const { label, days } = options;
+        const { token, entry } = await operators.tokens.create(await operators.store.get(name), {
+          label: label.slice(0, 100),
+          lifetimeMs: days * dayMs,
+        });
+        if (options.json === true) return context.print(JSON.stringify({ token, ...entry }));
+        context.print(token);
+        context.note(
+          `It is valid until ${entry.expiresAt.toISOString()} and stored as a hash only: note it now.`,
+        );
+      }),
+    );
+  operator
+    .command('tokens <name>')
+    .description('list the bearer tokens of an operator')
+    .option('--json', 'as JSON')
+    .action((name: string, options: JsonOption) =>
+      withOperators(context, async ({ operators }) => {
+        const all = await operators.tokens.list((await operators.store.get(name)).id);
+        if (options.json === true) return context.print(JSON.stringify(all, undefined, 2));
+        for (const { id, label, createdAt, expiresAt } of all)
+          context.print([id, label, createdAt.toISOString(), expiresAt.toISOString()].join('\t'));
+      }),
+    );
+  operator
+    .command('revoke-token <name> <tokenId>')
+    .description('end a bearer token')
+    .action((name: string, tokenId: string) =>
+      withOperators(context, async ({ operators }) => {
+        if (await operators.tokens.revoke(await operators.store.get(name), tokenId)) return;
+        context.note(`${name} has no token ${tokenId}.`);
+        context.setExitCode(1);
+      }),
+    );
+}
+
+function addSessions(operator: Command, context: CliContext): void {
+  operator
+    .command('sessions <name>')
+    .description('list the sessions of an operator')
+    .option('--end', 'end all of them')
+    .option('--json', 'as JSON')
+    .action((name: string, options: { end?: true } & JsonOption) =>
+      withOperators(context, async ({ operators }) => {
+        const { id } = await operators.store.get(name);
+        const all = await operators.sessions.list(id);
+        if (options.end === true) await operators.sessions.endAll({ id, name, actor: 'operator' });
+        if (options.json === true) return context.print(JSON.stringify(all, undefined, 2));
+        for (const one of all)
+          context.print(
+            [one.id, one.method, one.seenAt.toISOString(), one.remoteAddress, one.userAgent].join('\t'),
+          );
+      }),
+    );
+}
+
+async function withOperators(
+  context: CliContext,
+  work: (tools: OperatorWork) => Promise<void>,
+): Promise<void> {
+  await withInstallation(context, ({ config, storage, vault, audit }) =>
+    work({
+      operators: createOperators({ storage, vault, clock: systemClock, audit }),
+      consoleUrl: consoleUrlOf(config.console),
+    }),
+  );
+}
+
+function toShown({ token, purpose, expiresAt }: IssuedLink, consoleUrl: string) {
+  return { purpose, link: `${consoleUrl}/#enter=${token}`, expiresAt };
+}
+
+function printLink(
+  context: CliContext,
+  shown: { readonly name: string; readonly role: Role } & ReturnType<typeof toShown>,
+  options: JsonOption,
+): void {
+  if (options.json === true) return context.print(JSON.stringify(shown));
+  context.print(shown.link);
+  const use = shown.purpose === 'enrol' ? 'registers a passkey for' : 'signs in';
+  context.note(
+    `It ${use} ${shown.name} (${shown.role}), once, until ${shown.expiresAt.toISOString()}. Whoever has it can use it: send it safely.`,
+  );
+}
+
+function formatLine(one: OperatorEntry): string {
+  const state = one.disabledAt === undefined ? 'active' : 'disabled';
+  const origin = one.isExternal ? 'OpenID Connect' : `${one.passkeys} passkeys`;
+  return [one.name, one.role, state, origin, `${one.sessions} sessions`].join('\t');
+}
+
+function readDays(text: string): number {
+  const days = Number(text);
+  if (/^\d{1,3}$/.test(text) && days >= 1 && days <= maxTokenDays) return days;
+  throw new InvalidArgumentError(`a number from 1 to ${maxTokenDays}`);
+}
