@@ -67,52 +67,54 @@ export function AuditScreen(): ReactNode {
         filters={filters}
         onFilter={(next) => setParameters(new URLSearchParams(next))}
       />
-      <DataTable
-        caption="Audit rows"
-        page={page}
-        noun={['row', 'rows']}
-        idOf={idOf}
-        empty={
-          <EmptyState title="No row fits">
-            <p>All that is given must fit. Clear a filter, or take a longer time.</p>
-          </EmptyState>
-        }
-        columns={[
-          { name: 'Time', cell: ({ at }) => <Time at={at} as="exact" /> },
-          {
-            name: 'Action',
-            cell: (entry) => (
-              <StateMark tone={tones[entry.outcome]}>
-                {entry.action}
-                {entry.outcome !== 'ok' && ` ${entry.outcome}`}
-              </StateMark>
-            ),
-          },
-          {
-            name: 'Actor',
-            cell: ({ actor }) =>
-              actor === '' ? (
-                <span className="faint">unknown</span>
-              ) : (
-                <button type="button" className="link" onClick={() => show({ actor })}>
-                  {actor.replace(/^operator:/, '')}
-                </button>
+      <div className="audit-list">
+        <DataTable
+          caption="Audit rows"
+          page={page}
+          noun={['row', 'rows']}
+          idOf={idOf}
+          empty={
+            <EmptyState title="No row fits">
+              <p>All that is given must fit. Clear a filter, or take a longer time.</p>
+            </EmptyState>
+          }
+          columns={[
+            { name: 'Time', cell: ({ at }) => <Time at={at} as="exact" /> },
+            {
+              name: 'Action',
+              cell: (entry) => (
+                <StateMark tone={tones[entry.outcome]}>
+                  {entry.action}
+                  {entry.outcome !== 'ok' && ` ${entry.outcome}`}
+                </StateMark>
               ),
-          },
-          { name: 'What', cell: (entry) => <Objects entry={entry} onFilter={show} />, isFlexible: true },
-          {
-            name: 'From',
-            from: 'wide',
-            cell: ({ remoteAddress }) => <span className="faint">{remoteAddress}</span>,
-          },
-          {
-            name: 'Row',
-            align: 'end',
-            from: 'medium',
-            cell: ({ sequence }) => <span className="faint">{formatNumber(sequence)}</span>,
-          },
-        ]}
-      />
+            },
+            {
+              name: 'Actor',
+              cell: ({ actor }) =>
+                actor === '' ? (
+                  <span className="faint">unknown</span>
+                ) : (
+                  <button type="button" className="link" onClick={() => show({ actor })}>
+                    {actor.replace(/^operator:/, '')}
+                  </button>
+                ),
+            },
+            { name: 'What', cell: (entry) => <Objects entry={entry} onFilter={show} />, isFlexible: true },
+            {
+              name: 'From',
+              from: 'wide',
+              cell: ({ remoteAddress }) => <span className="faint">{remoteAddress}</span>,
+            },
+            {
+              name: 'Row',
+              align: 'end',
+              from: 'medium',
+              cell: ({ sequence }) => <span className="faint">{formatNumber(sequence)}</span>,
+            },
+          ]}
+        />
+      </div>
     </Screen>
   );
 }

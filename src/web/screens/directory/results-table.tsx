@@ -17,11 +17,9 @@ interface ResultsTableProps {
 
 const columns: readonly { readonly label: string; readonly sortBy?: string; readonly className: string }[] = [
   { label: 'Name', sortBy: 'prov_last_name', className: 'is-name' },
-  { label: 'Specialty', sortBy: 'prov_spec_text', className: 'is-specialty' },
   { label: 'Organization', sortBy: 'org_name', className: 'is-organization' },
-  { label: 'City', sortBy: 'org_city', className: 'is-place' },
   { label: 'Direct address', sortBy: 'serv_direct_addr', className: 'is-address' },
-  { label: 'State', className: 'is-state' },
+  { label: 'Verification', className: 'is-state' },
 ];
 
 export function ResultsTable(props: ResultsTableProps): ReactNode {
@@ -63,11 +61,15 @@ export function ResultsTable(props: ResultsTableProps): ReactNode {
                 <Link href={`/directory/records/${provider.id}`} data-row="">
                   {nameOf(provider)}
                 </Link>
+                <span className="sub">{specialtyOf(provider.values['prov_spec_text'])}</span>
               </th>
-              <td className="is-specialty">{specialtyOf(provider.values['prov_spec_text'])}</td>
-              <td className="is-organization">{provider.values['org_name']}</td>
-              <td className="is-place">{placeOf(provider)}</td>
-              <td className="is-address">{provider.values['serv_direct_addr']}</td>
+              <td className="is-organization">
+                {provider.values['org_name']}
+                <span className="sub">{placeOf(provider)}</span>
+              </td>
+              <td className="is-address">
+                <Address text={provider.values['serv_direct_addr'] ?? ''} />
+              </td>
               <td className="is-state">
                 {provider.verification !== null && (
                   <StateMark tone={verificationTone(provider.verification.state)}>
@@ -110,5 +112,17 @@ function SortButton({
       {label}
       <span aria-hidden="true">{isSorted ? (isAscending ? '↑' : '↓') : ''}</span>
     </button>
+  );
+}
+
+/** Breaks after the local part first. */
+function Address({ text }: { readonly text: string }): ReactNode {
+  const at = text.indexOf('@') + 1;
+  return (
+    <>
+      {text.slice(0, at)}
+      <wbr />
+      {text.slice(at)}
+    </>
   );
 }

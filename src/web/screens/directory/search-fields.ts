@@ -16,6 +16,8 @@ const labels: Readonly<Record<string, string>> = {
   org_zip: 'ZIP code',
   org_phone: 'Phone',
   radius: 'Distance',
+  lat: 'Latitude',
+  lng: 'Longitude',
 };
 
 /** Shown at once, in this order; the others on demand. */

@@ -119,6 +119,7 @@ function Filter({ filter: { name, matchText, example }, label, value, problem, i
     <label className={`field is-${name.replaceAll('_', '-')}`} title={matchText}>
       <span>{label ?? labelOf(name)}</span>
       <input
+        type="text"
         name={name}
         defaultValue={value ?? ''}
         placeholder={name === 'org_state' || name === 'radius' ? example : undefined}

@@ -76,6 +76,7 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
         <label className="field">
           <span>Source</span>
           <input
+            type="text"
             name="source"
             list={list}
             defaultValue={sources[0] ?? 'default'}

@@ -77,58 +77,60 @@ export function UsMap({ points, circle, selected, onSelect, summary }: UsMapProp
   const scale = scaleBar(box);
   return (
     <figure className="us-map">
-      <svg
-        ref={frame}
-        viewBox={`${box.x} ${box.y} ${box.width} ${heightOf(box)}`}
-        aria-hidden="true"
-        {...drag}
-      >
-        {states.map((state) => (
-          <path key={state.name} className="us-map-state" d={state.path} />
-        ))}
-        <path className="us-map-border" d={borders} vectorEffect="non-scaling-stroke" />
-        {names.map(({ text, x, y }) => (
-          <text key={text} className="us-map-name" x={x} y={y} fontSize={10 * unit}>
-            {text}
-          </text>
-        ))}
-        {circle !== undefined && <CircleOnGround circle={circle} unit={unit} />}
-        {groups.map((group, index) => (
-          <Point
-            key={group.points[0]?.id}
-            group={group}
-            unit={unit}
-            isSelected={group.points.some(({ id }) => selected.has(id))}
-            isFocused={index === focused}
-            onSelect={onSelect}
-          />
-        ))}
-      </svg>
-      <button
-        type="button"
-        className="us-map-keys"
-        aria-label={`Map. ${summary} Arrow keys go from place to place, Enter shows its records, plus and minus zoom.`}
-        onKeyDown={handleKey}
-        onClick={() => current !== undefined && onSelect(current.points.map(({ id }) => id))}
-        onBlur={() => setFocused(undefined)}
-      />
-      <div className="us-map-scale" aria-hidden="true">
-        <span style={{ width: `${scale.length / unit}px` }} />
-        {scale.miles.toLocaleString('en-US')} mi
-      </div>
-      <div className="us-map-tools">
-        <button type="button" onClick={() => setBox(zoomBox(box, 0.6))} aria-label="Zoom in">
-          +
-        </button>
-        <button type="button" onClick={() => setBox(zoomBox(box, 1 / 0.6))} aria-label="Zoom out">
-          −
-        </button>
-        <button type="button" onClick={() => setBox(fitted)}>
-          Fit
-        </button>
-        <button type="button" onClick={() => setBox(wholeMap)}>
-          All
-        </button>
+      <div className="us-map-frame">
+        <svg
+          ref={frame}
+          viewBox={`${box.x} ${box.y} ${box.width} ${heightOf(box)}`}
+          aria-hidden="true"
+          {...drag}
+        >
+          {states.map((state) => (
+            <path key={state.name} className="us-map-state" d={state.path} />
+          ))}
+          <path className="us-map-border" d={borders} vectorEffect="non-scaling-stroke" />
+          {names.map(({ text, x, y }) => (
+            <text key={text} className="us-map-name" x={x} y={y} fontSize={10 * unit}>
+              {text}
+            </text>
+          ))}
+          {circle !== undefined && <CircleOnGround circle={circle} unit={unit} />}
+          {groups.map((group, index) => (
+            <Point
+              key={group.points[0]?.id}
+              group={group}
+              unit={unit}
+              isSelected={group.points.some(({ id }) => selected.has(id))}
+              isFocused={index === focused}
+              onSelect={onSelect}
+            />
+          ))}
+        </svg>
+        <button
+          type="button"
+          className="us-map-keys"
+          aria-label={`Map. ${summary} Arrow keys go from place to place, Enter shows its records, plus and minus zoom.`}
+          onKeyDown={handleKey}
+          onClick={() => current !== undefined && onSelect(current.points.map(({ id }) => id))}
+          onBlur={() => setFocused(undefined)}
+        />
+        <div className="us-map-scale" aria-hidden="true">
+          <span style={{ width: `${scale.length / unit}px` }} />
+          {scale.miles.toLocaleString('en-US')} mi
+        </div>
+        <div className="us-map-tools">
+          <button type="button" onClick={() => setBox(zoomBox(box, 0.6))} aria-label="Zoom in">
+            +
+          </button>
+          <button type="button" onClick={() => setBox(zoomBox(box, 1 / 0.6))} aria-label="Zoom out">
+            −
+          </button>
+          <button type="button" onClick={() => setBox(fitted)}>
+            Fit
+          </button>
+          <button type="button" onClick={() => setBox(wholeMap)}>
+            All
+          </button>
+        </div>
       </div>
       <figcaption>
         {summary}

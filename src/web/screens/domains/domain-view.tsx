@@ -233,7 +233,7 @@ function Anchors({
                     <StateMark tone={level}>{certificate.subject}</StateMark>
                     <span className="sub">{certificate.algorithm}</span>
                   </td>
-                  <td>{direction}</td>
+                  <td className="nowrap">{direction}</td>
                   <td data-from="medium">
                     {bundleId === ''
                       ? 'an operator'

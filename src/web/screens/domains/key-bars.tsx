@@ -6,17 +6,22 @@ interface KeyBarsProps {
   readonly now: Date;
 }
 
+/** Percent of the scale that the word `today` takes to each side. */
+const nearToday = 5;
+
 /** The keys of a domain as bars on one scale of time, with today as a line. The words beside each bar say the same. */
 export function KeyBars({ keys, now }: KeyBarsProps) {
   const scale = useMemo(() => makeScale(keys, now), [keys, now]);
   return (
     <div className="key-bars" role="list" aria-label="Keys by their dates">
       <div className="key-bars-axis" aria-hidden="true">
-        {scale.ticks.map((tick) => (
-          <span key={tick.at} style={{ insetInlineStart: `${tick.at}%` }}>
-            {tick.text}
-          </span>
-        ))}
+        {scale.ticks
+          .filter(({ at }) => Math.abs(at - scale.today) > nearToday)
+          .map((tick) => (
+            <span key={tick.at} style={{ insetInlineStart: `${tick.at}%` }}>
+              {tick.text}
+            </span>
+          ))}
         <span className="key-bars-today" style={{ insetInlineStart: `${scale.today}%` }}>
           today
         </span>

@@ -64,7 +64,7 @@ function Send({ playground }: { readonly playground: Playground }): ReactNode {
   const [sample, setSample] = useState(playground.samples[0]?.id ?? '');
   const send = useMutation<PlaygroundSent, ApiError, PlaygroundSend>({
     mutationFn: (body) => post<PlaygroundSent>('/playground/send', body),
-    onSuccess: ({ messageId }) => open(`/playground/${encodeURIComponent(messageId)}`),
+    onSuccess: ({ messageId }) => open(`/playground/${messageId}`),
   });
   const sendTo = (partner: Partner): void =>
     send.mutate({

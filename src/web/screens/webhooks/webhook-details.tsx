@@ -170,7 +170,7 @@ function DeadLetters({
               </StateMark>
             ),
           },
-          { name: 'Attempts', align: 'end', cell: (letter) => formatNumber(letter.attempts) },
+          { name: 'Attempts', align: 'end', from: 'medium', cell: (letter) => formatNumber(letter.attempts) },
           { name: 'Happened', cell: (letter) => <Time at={letter.createdAt} /> },
         ]}
       />
