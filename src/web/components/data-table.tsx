@@ -10,8 +10,10 @@ export interface Column<Row> {
   readonly align?: 'end';
   /** From which width of the table the column shows. */
   readonly from?: 'medium' | 'wide';
-  /** Takes what width is left, and cuts its text rather than wrap it. */
+  /** Takes what width is left. */
   readonly isFlexible?: boolean;
+  /** Says enough without its column's name, where rows are stacked and have no header. The first and the flexible column always do. */
+  readonly isPlain?: boolean;
 }
 
 export interface Selection {
@@ -30,38 +32,55 @@ interface TableProps<Row> {
   readonly selection?: Selection;
 }
 
-/** A table of rows. The link or button in a row's first column is what `j`, `k` and Enter use. */
+/**
+ * A table of rows. Its roles are said, since stacked rows lose those of their elements. The link or button in a row's first column is what `j`, `k` and Enter
+ * use.
+ */
 export function Table<Row>({ caption, columns, rows, idOf, hrefOf, selection }: TableProps<Row>): ReactNode {
   return (
     <div className="table-frame">
-      <table>
+      <table className="rows" role="table">
         <caption className="visually-hidden">{caption}</caption>
-        <thead>
-          <tr>
+        <thead role="rowgroup">
+          <tr role="row">
             {selection !== undefined && (
-              <th scope="col" className="pick">
+              <th role="columnheader" scope="col" className="pick">
                 <PickAll ids={rows.map(idOf)} selection={selection} />
               </th>
             )}
             {columns.map(({ name, align, from, isFlexible }) => (
-              <th key={name} scope="col" data-align={align} data-from={from} data-flexible={isFlexible}>
+              <th
+                key={name}
+                role="columnheader"
+                scope="col"
+                data-align={align}
+                data-from={from}
+                data-flexible={isFlexible}
+              >
                 {name}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {rows.map((row) => {
             const id = idOf(row);
             return (
-              <tr key={id} data-picked={selection?.ids.has(id)}>
+              <tr key={id} role="row" data-picked={selection?.ids.has(id)}>
                 {selection !== undefined && (
-                  <td className="pick">
+                  <td role="cell" className="pick">
                     <Pick id={id} selection={selection} />
                   </td>
                 )}
-                {columns.map(({ name, cell, align, from, isFlexible }, index) => (
-                  <td key={name} data-align={align} data-from={from} data-flexible={isFlexible}>
+                {columns.map(({ name, cell, align, from, isFlexible, isPlain }, index) => (
+                  <td
+                    key={name}
+                    role="cell"
+                    data-align={align}
+                    data-from={from}
+                    data-flexible={isFlexible}
+                    data-name={index === 0 || isPlain === true || isFlexible === true ? undefined : name}
+                  >
                     <RowLink href={index === 0 ? hrefOf?.(row) : undefined}>{cell(row)}</RowLink>
                   </td>
                 ))}

@@ -189,11 +189,12 @@ function Rows({
       from: 'wide',
       cell: ({ remoteAddress }) => (remoteAddress === '' ? '–' : <code>{remoteAddress}</code>),
     },
-    { name: 'When', align: 'end', cell: ({ at }) => <Time at={at} /> },
+    { name: 'When', isPlain: true, align: 'end', cell: ({ at }) => <Time at={at} /> },
     ...(mayChange && view.state === 'dead-lettered'
       ? [
           {
             name: 'Action',
+            isPlain: true,
             align: 'end' as const,
             cell: (row: InboundRow) =>
               row.canRetry && (

@@ -6,14 +6,16 @@ import { Time } from '../../components/time.tsx';
 
 const columns: readonly Column<AuditEntry>[] = [
   { name: 'When', cell: ({ at }) => <Time at={at} as="exact" /> },
-  { name: 'Action', cell: ({ action }) => <code>{action}</code> },
+  { name: 'Action', isPlain: true, cell: ({ action }) => <code>{action}</code> },
   { name: 'By', cell: ({ actor }) => actor.replace(/^operator:/, '') || 'unknown' },
   {
     name: 'Outcome',
+    isPlain: true,
     cell: ({ outcome }) => <StateMark tone={outcome === 'ok' ? 'ok' : 'failed'}>{outcome}</StateMark>,
   },
   {
     name: 'What',
+    isPlain: true,
     from: 'medium',
     cell: ({ objects }) => (
       <span className="muted small">

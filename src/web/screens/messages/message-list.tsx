@@ -55,6 +55,7 @@ const columnsFor = (nameOf: (clientId: string) => string): readonly Column<Messa
   },
   {
     name: 'When',
+    isPlain: true,
     align: 'end',
     cell: ({ acceptedAt }) => <Time at={acceptedAt} />,
   },

@@ -147,6 +147,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
   { name: 'When', cell: ({ at }) => <Time at={at} as="exact" /> },
   {
     name: 'Host',
+    isPlain: true,
     cell: ({ host, address, destination, tls }) => (
       <>
         {host === '' ? <span className="muted">no server reached</span> : host}
@@ -158,6 +159,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
   },
   {
     name: 'Outcome',
+    isPlain: true,
     cell: ({ outcome, level, reply }) => (
       <>
         <StateMark tone={level}>{outcome}</StateMark>
@@ -175,7 +177,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
       </>
     ),
   },
-  { name: 'Took', align: 'end', cell: ({ durationMs }) => formatDuration(durationMs) },
+  { name: 'Took', isPlain: true, align: 'end', cell: ({ durationMs }) => formatDuration(durationMs) },
 ];
 
 const historyId = ({ at, event, text }: HistoryEntry): string => `${at} ${event} ${text}`;

@@ -55,6 +55,7 @@ export function SessionsScreen(): ReactNode {
     { name: 'Ends', from: 'medium', cell: ({ endsAt }) => <Time at={endsAt} /> },
     {
       name: 'Action',
+      isPlain: true,
       align: 'end',
       cell: (session) => (
         <button type="button" data-row="" disabled={endOne.isPending} onClick={() => endOne.mutate(session)}>
