@@ -19,7 +19,7 @@ export function formatSettings(settings: readonly Setting[]): string {
     '',
     'A setting comes from, the later winning: its default; the JSON file (`config.json` in the data folder, or the file that',
     '`OPENHISP_CONFIG` names), as `{"section": {"name": value}}`; the environment, under the name given below. `PORT` is',
-    'understood too. Lists are separated by commas in the environment. Every problem is told at once, naming the setting and',
+    'understood too. Lists are separated by commas in the environment. All problems are reported at once, each with the setting and',
     'where it came from; nothing starts with an unknown or wrong one. Settings of the environment also apply to the HISP of',
     'the sandbox, but not to its partner; `DATA_DIR` is the folder that contains `sandbox/` and has no other meaning.',
     ...sections.flatMap((name) => [

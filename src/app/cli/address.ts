@@ -29,18 +29,18 @@ const details = [
 
 type AddOptions = { readonly listed: boolean } & Readonly<Record<string, string | boolean | undefined>>;
 
-/** Adds `address`: the Direct addresses under our domains, and what the directory says of them. */
+/** Adds `address`: the hosted Direct addresses, and what the directory says of them. */
 export function addAddressCommands(program: Command, context: CliContext): void {
   const withOpened = (work: (opened: Opened) => Promise<void>): Promise<void> =>
     withInstallation(context, (installation) =>
       work({ ...installation, trust: createTrust({ ...installation, clock: systemClock }) }),
     );
 
-  const address = program.command('address').description('the Direct addresses under our domains');
+  const address = program.command('address').description('the hosted Direct addresses');
   const add = address
     .command('add <address>')
-    .description('host an address and list it in the directory; again to change what is listed')
-    .option('--no-listed', 'host it without listing it');
+    .description('host an address and list it in the directory; run again to change its entry')
+    .option('--no-listed', 'host the address without listing it');
   for (const [option, , description] of details) add.option(`--${option} <text>`, description);
   add.action((text: string, options: AddOptions) =>
     withOpened(async ({ storage, audit, trust }) => {
@@ -57,7 +57,7 @@ export function addAddressCommands(program: Command, context: CliContext): void 
   );
   address
     .command('disable <address>')
-    .description('keep an address, but refuse its mail and take it out of the directory')
+    .description('keep an address, but refuse its mail and remove it from the directory')
     .action((text: string) =>
       withOpened(async ({ storage, audit, trust }) => {
         const hosted = parseDirectAddress(text);

@@ -15,8 +15,8 @@ import type { CliContext } from './context.ts';
 export function addAgentCommands(program: Command, context: CliContext): void {
   const agent = program
     .command('agent')
-    .description('seal, open and discover as any HISP could use it; one JSON object each')
-    .option('--stdin', 'read one JSON array of arguments a line, write one JSON object a line')
+    .description('seal, open and discover without an installation; each prints one JSON object')
+    .option('--stdin', 'read one JSON array of arguments per line, write one JSON object per line')
     .action(async (options: { stdin?: boolean }) => {
       if (options.stdin !== true) agent.help();
       await runLines(agent, context);

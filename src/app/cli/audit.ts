@@ -16,12 +16,12 @@ import { withInstallation, type AuditedInstallation } from './with-installation.
 
 /** Adds `audit`: who did what, and whether the record of it is whole. */
 export function addAuditCommands(program: Command, context: CliContext): void {
-  const audit = program.command('audit').description('who did what: the audit chain');
+  const audit = program.command('audit').description('list and verify the audit trail');
   addListCommand(audit, context);
   addVerifyCommands(audit, context);
   audit
     .command('public-key')
-    .description('print the key that verifies checkpoints, as a JWK: give it to your auditor')
+    .description('print the key that verifies checkpoints, as a JWK for your auditor')
     .action(() =>
       withAudit(context, async ({ audit: chain }) =>
         context.print(JSON.stringify(await chain.findPublicKey())),
@@ -61,8 +61,12 @@ function addListCommand(audit: Command, context: CliContext): void {
     .option('--outcome <outcome>', 'ok, refused or failed')
     .option('--since <time>', 'from this time on, for example 2026-05-01 or 2026-05-01T08:00:00Z', readTime)
     .option('--until <time>', 'up to this time', readTime)
-    .option('--before <sequence>', 'only events before this one: the last one of the page before', readLimit)
-    .option('--limit <number>', 'at most so many', readLimit, 100)
+    .option(
+      '--before <sequence>',
+      'only events before this sequence number: the last one of the previous page',
+      readLimit,
+    )
+    .option('--limit <number>', 'maximum number of results', readLimit, 100)
     .option('--all', 'without a limit')
     .action((options: FindOptions) =>
       withAudit(context, ({ audit: chain }) => listEvents(context, chain, options)),
@@ -86,8 +90,8 @@ async function listEvents(context: CliContext, chain: Audit, options: FindOption
 function addVerifyCommands(audit: Command, context: CliContext): void {
   audit
     .command('verify')
-    .description('walk the whole chain and compare it with the checkpoints; ends with 1 if it is broken')
-    .option('--checkpoints <file...>', 'files of checkpoints, in addition to that of this installation')
+    .description('verify the whole chain and compare it with the checkpoints; ends with 1 if it is broken')
+    .option('--checkpoints <file...>', 'additional checkpoint files')
     .action((options: { checkpoints?: string[] }) =>
       withAudit(context, async ({ audit: chain, config }) => {
         const exported = await readAll([config.audit.checkpointFile, ...(options.checkpoints ?? [])]);
@@ -106,7 +110,7 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
     .description(
       'verify a file of checkpoints offline, without installation; ends with 1 if one is not genuine',
     )
-    .requiredOption('--public-key <file>', 'what "openhisp audit public-key" has printed')
+    .requiredOption('--public-key <file>', 'the output of "openhisp audit public-key"')
     .action(async (file: string, options: { publicKey: string }) => {
       try {
         const key = readPublicKey(options.publicKey);

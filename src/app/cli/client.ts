@@ -39,11 +39,11 @@ export function addClientCommands(program: Command, context: CliContext): void {
     );
   client
     .command('disable <clientId>')
-    .description('end its tokens and refuse new ones')
+    .description('revoke the tokens of a client and refuse new ones')
     .action((clientId: string) => withClients(context, (clients) => clients.disable(clientId)));
   client
     .command('enable <clientId>')
-    .description('let a disabled client in again')
+    .description('enable a disabled client again')
     .action((clientId: string) => withClients(context, (clients) => clients.enable(clientId)));
 }
 
@@ -57,8 +57,10 @@ interface SettingOptions {
 }
 
 function addCreate(client: Command, context: CliContext): void {
-  withSettings(client.command('create <name>').description('make a client and show its id and secret, once'))
-    .option('--client-id <id>', 'an id of your choice')
+  withSettings(
+    client.command('create <name>').description('create a client and show its id and secret, once'),
+  )
+    .option('--client-id <id>', 'a client id of your choice')
     .option('--json', 'as JSON')
     .action((name: string, options: SettingOptions & { clientId?: string; json?: true }) =>
       withClients(context, async (clients) => {
@@ -74,7 +76,9 @@ function addCreate(client: Command, context: CliContext): void {
 }
 
 function addUpdate(client: Command, context: CliContext): void {
-  withSettings(client.command('update <clientId>').description('change what is given, keep the rest'))
+  withSettings(
+    client.command('update <clientId>').description('change the given settings and keep the others'),
+  )
     .option('--name <name>', 'a new name')
     .action((clientId: string, options: SettingOptions) =>
       withClients(context, async (clients) =>
@@ -86,7 +90,7 @@ function addUpdate(client: Command, context: CliContext): void {
 function addSecretCommands(client: Command, context: CliContext): void {
   client
     .command('rotate-secret <clientId>')
-    .description('make a second secret and show it once; the first stays valid until revoked')
+    .description('create a second secret and show it once; the first stays valid until it is revoked')
     .option('--json', 'as JSON')
     .action((clientId: string, options: { json?: true }) =>
       withClients(context, async (clients) =>
@@ -95,7 +99,7 @@ function addSecretCommands(client: Command, context: CliContext): void {
     );
   client
     .command('revoke-secret <clientId> <secretId>')
-    .description('end a secret and the tokens issued to it')
+    .description('revoke a secret and the tokens issued to it')
     .action((clientId: string, secretId: string) =>
       withClients(context, (clients) => clients.revokeSecret(clientId, secretId)),
     );
@@ -104,10 +108,10 @@ function addSecretCommands(client: Command, context: CliContext): void {
 function withSettings(command: Command): Command {
   return command
     .option('--scope <scope...>', `one or more of ${scopeNames.join(', ')}`)
-    .option('--address <address...>', 'own Direct addresses; @domain stands for all of a domain')
-    .option('--limit <name=number...>', 'own limits, for example sendsPerSecond=50', collectLimit)
-    .option('--final-delivery', 'sends ask for the dispatched MDN by default')
-    .option('--no-final-delivery', 'sends do not ask for it by default')
+    .option('--address <address...>', 'Direct addresses of the client; @domain for all addresses of a domain')
+    .option('--limit <name=number...>', 'limits of the client, for example sendsPerSecond=50', collectLimit)
+    .option('--final-delivery', 'sends request the dispatched MDN by default')
+    .option('--no-final-delivery', 'sends do not request it by default')
     .option('--data-use-accepted', 'the client accepted the data-use rule of the directory today');
 }
 

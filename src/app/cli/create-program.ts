@@ -39,7 +39,7 @@ export async function createProgram(
   const program = new Command('openhisp')
     .description('A HISP: provider directory and Direct secure messaging')
     .version(packageJson.version)
-    .option('--as <name>', 'who you are, for the audit trail; else OPENHISP_OPERATOR, else your login name')
+    .option('--as <name>', 'your name for the audit trail; default OPENHISP_OPERATOR, else your login name')
     .on('option:as', (name: string) => context.setOperator(name))
     .option('--data-dir <folder>', 'the installation to work on (or OPENHISP_DATA_DIR)')
     .option('--config <file>', 'its configuration file, which may name the folder (or OPENHISP_CONFIG)')

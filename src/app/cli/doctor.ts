@@ -28,11 +28,11 @@ export function addDoctorCommand(program: Command, context: CliContext): void {
       'examine the installation and what the world sees of it; ends with 1 if something is to be done',
     )
     .option('--json', 'all findings as JSON')
-    .option('--all', 'also list what is in order')
+    .option('--all', 'also list checks that passed')
     .option('--time-server <host[:port]>', 'compare the clock with it by SNTP', readServer, usualTimeServer)
-    .option('--smtp-port <port>', 'the port at which the world delivers mail', readPort, 25)
-    .option('--dns-port <port>', 'the port at which the world asks name servers', readPort, 53)
-    .option('--timeout <seconds>', 'longest wait for one answer', readSeconds, 10)
+    .option('--smtp-port <port>', 'the port to which other HISPs deliver mail', readPort, 25)
+    .option('--dns-port <port>', 'the port of the public name servers', readPort, 53)
+    .option('--timeout <seconds>', 'timeout of one answer', readSeconds, 10)
     .action(async (domain: string | undefined, flags: DoctorFlags) => {
       const findings = await runExamination(context, domain, flags);
       if (flags.json === true) printJson(context, findings);

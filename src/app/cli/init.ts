@@ -11,7 +11,7 @@ export function addInitCommand(program: Command, context: CliContext): void {
   program
     .command('init')
     .description('create an installation in the folder of --data-dir: database, master key, node id')
-    .option('--exist-ok', 'succeed without a change if there is one already')
+    .option('--exist-ok', 'succeed without a change if the installation exists')
     .action(async (options: { existOk?: true }) => {
       const config = await context.loadConfig();
       if (!isInstalled(config)) await createInstallation(context, config);

@@ -11,7 +11,7 @@ export function addMailCommands(program: Command, context: CliContext): void {
   const mail = program.command('mail').description('inbound mail that could not be processed (dead letters)');
   mail
     .command('list')
-    .description('list it, oldest first')
+    .description('list dead letters, oldest first')
     .action(() =>
       withStorage(async (storage) => {
         for (const entry of await listDeadLetters(storage)) {
@@ -24,7 +24,7 @@ export function addMailCommands(program: Command, context: CliContext): void {
     );
   mail
     .command('retry [id]')
-    .description('try one again, or all; a running server takes it within a second')
+    .description('retry one dead letter, or all; a running server starts within one second')
     .action((id: string | undefined) =>
       withStorage(async (storage) => {
         const count = await retryDeadLetters(storage, id);

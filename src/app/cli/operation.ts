@@ -64,16 +64,16 @@ async function verifyCopy(file: string, config: Config): Promise<ChainReport> {
 }
 
 function addVaultCommands(program: Command, context: CliContext): void {
-  const vault = program.command('vault').description('the keys that protect what lies in the database');
+  const vault = program.command('vault').description('the keys that encrypt data in the database');
   vault
     .command('rotate-data-key')
-    .description('make a new data key; what is sealed already stays readable')
+    .description('create a new data key; data encrypted with older keys stays readable')
     .action(() =>
       withVault(context, async (opened) => context.print(`data key ${await opened.rotateDataKey()}`)),
     );
   vault
     .command('change-master-key <newKeyFile>')
-    .description('wrap all data keys with the key of another file, which is made if missing')
+    .description('wrap all data keys with the key in another file, which is created if missing')
     .action((file: string) =>
       withVault(context, async (opened) => {
         const key = loadMasterKey({ file, createsFile: true });

@@ -29,14 +29,14 @@ export function addTrustCommands(program: Command, context: CliContext): void {
 type WithTrust = (work: (trust: Trust) => Promise<void>) => Promise<void>;
 
 function addDomainCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
-  const domain = program.command('domain').description('our Direct domains');
+  const domain = program.command('domain').description('the hosted Direct domains');
   domain
     .command('add <domain>')
     .description('host a domain')
     .action((name: string) => withTrust((trust) => trust.addDomain(name)));
   domain
     .command('records <domain>')
-    .description('print the DNS records of a hosted domain, to be copied into its zone')
+    .description('print the DNS records of a hosted domain, for its zone file')
     .action((name: string) =>
       withInstallation(context, async (installation) => {
         const trust = createTrust({ ...installation, clock: systemClock });
@@ -56,13 +56,13 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
 function addKeyCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
   const key = program
     .command('key')
-    .description('certificates and private keys of our domains and addresses');
+    .description('certificates and private keys of the hosted domains and addresses');
   key
     .command('import <owner>')
-    .description('take a certificate and its private key for a domain or an address')
+    .description('import a certificate and its private key for a domain or an address')
     .requiredOption('--cert <file>', 'certificate, PEM or DER')
     .requiredOption('--key <file>', 'private key, PEM or DER (PKCS #8), not encrypted')
-    .option('--retired', 'only to open mail that was encrypted to it; it may have expired (AS-84)')
+    .option('--retired', 'use it only to decrypt old mail; it may have expired (AS-84)')
     .action((owner: string, options: { cert: string; key: string; retired?: true }) =>
       withTrust(async (trust) => {
         const certificate = readCertificate(await readFile(options.cert));
@@ -77,9 +77,9 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     );
   key
     .command('csr <owner>')
-    .description('make a private key, and a certification request for a CA (no installation needed)')
+    .description('create a private key and a certification request for a CA (no installation needed)')
     .requiredOption('--key <file>', 'the new private key, PEM; an existing file is not overwritten')
-    .option('--out <file>', 'the request, PEM; standard output if left out')
+    .option('--out <file>', 'the request, PEM; default: standard output')
     .action(async (owner: string, options: { key: string; out?: string }) => {
       const keys = await createKeyPair();
       const boundTo = owner.includes('@')
@@ -108,7 +108,7 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
   key
     .command('retire <id>')
     .description('stop signing with a pair; it still decrypts (AS-84)')
-    .option('--force', 'also the last valid one of its domain or address')
+    .option('--force', 'allow it for the last valid key of its domain or address')
     .action((id: string, options: { force?: true }) =>
       withTrust((trust) => trust.retireKeyPair(id, { isForced: options.force === true })),
     );
@@ -120,7 +120,7 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
   const anchor = program.command('anchor').description('the CA certificates that a domain trusts');
   anchor
     .command('add <domain> <file>')
-    .description('trust what this certificate signed, for mail of one domain')
+    .description('trust certificates issued under this one, for mail of one domain')
     .option('--direction <direction>', `one of ${directions.join(', ')}`, 'both')
     .action((domain: string, file: string, options: { direction: string }) =>
       withTrust(async (trust) => {
@@ -156,7 +156,7 @@ interface BundleOptions {
 }
 
 function addBundleCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
-  const bundle = program.command('bundle').description('published sets of anchors, fetched again and again');
+  const bundle = program.command('bundle').description('published trust bundles, fetched regularly');
   bundle
     .command('add <domain> <url>')
     .description(
@@ -164,7 +164,7 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
     )
     .option('--direction <direction>', `one of ${directions.join(', ')}`, 'both')
     .option('--signer <file>', 'the certificate that must have signed the bundle')
-    .option('--refresh-hours <hours>', 'how often it is fetched', '24')
+    .option('--refresh-hours <hours>', 'hours between fetches', '24')
     .action((domain: string, url: string, options: BundleOptions) =>
       withTrust(async (trust) => {
         const hours = Number(options.refreshHours);
@@ -202,7 +202,7 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
     );
   bundle
     .command('write <file...>')
-    .description('write certificates as one bundle, to be published for partners (no installation needed)')
+    .description('write certificates as a trust bundle for partners (no installation needed)')
     .requiredOption('--out <file>', 'the bundle, PKCS #7 in DER')
     .action(async (files: string[], options: { out: string }) => {
       const anchors = (await Promise.all(files.map((file) => readFile(file)))).flatMap(readCertificates);
@@ -211,6 +211,6 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
     });
   bundle
     .command('remove <id>')
-    .description('stop fetching a bundle and trusting its anchors')
+    .description('remove a bundle and stop trusting its anchors')
     .action((id: string) => withTrust((trust) => trust.removeBundle(id)));
 }

@@ -17,14 +17,12 @@ interface ListOptions {
 
 /** Adds `webhook`: how the notifications of clients fare (Decision 0013). Each call leaves an audit row. */
 export function addWebhookCommands(program: Command, context: CliContext): void {
-  const webhook = program
-    .command('webhook')
-    .description('webhooks of clients, and what could not be delivered');
+  const webhook = program.command('webhook').description('webhooks of clients and their dead letters');
   webhook
     .command('list')
-    .description('list webhooks with what waits for them')
-    .option('--client <clientId>', 'those of one client')
-    .option('--failing', 'only those that fail, were switched off by the service, or have dead letters')
+    .description('list webhooks with their waiting notifications')
+    .option('--client <clientId>', 'only webhooks of this client')
+    .option('--failing', 'only webhooks that fail, were disabled by the service, or have dead letters')
     .option('--json', 'as JSON')
     .action((options: ListOptions) =>
       withOperator(context, async (operator) => {
@@ -47,8 +45,8 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
     );
   webhook
     .command('replay <webhookId>')
-    .description('send dead letters again; a running server begins within seconds')
-    .option('--event <eventId...>', 'only these; all if left out')
+    .description('send dead letters again; a running server starts within seconds')
+    .option('--event <eventId...>', 'only these events; default: all')
     .option('--json', 'as JSON')
     .action((id: string, options: { event?: string[]; json?: true }) =>
       withOperator(context, async (operator) => {

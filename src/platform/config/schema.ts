@@ -8,62 +8,66 @@ const hostAndPort = '^.+:[0-9]{1,5}$';
 
 const http = section('The REST API', {
   host: text('127.0.0.1', 'Address to listen on.'),
-  port: port(8080, 'Port to listen on; 0 takes any free one.'),
-  tlsKeyFile: optionalText('PEM file of the private key; with it the API speaks HTTPS.'),
+  port: port(8080, 'Port to listen on; 0 selects a free port.'),
+  tlsKeyFile: optionalText('PEM file of the private key; with it the API uses HTTPS.'),
   tlsCertificateFile: optionalText('PEM file of the certificate chain.'),
   isBehindTlsProxy: flag(
     false,
-    'A proxy in front speaks TLS, so plain HTTP may be served beyond loopback (OAUTH-15).',
+    'A proxy terminates TLS, so plain HTTP is allowed on addresses other than loopback (OAUTH-15).',
   ),
   trustedProxies: texts([], 'Addresses or networks whose X-Forwarded-For is trusted.'),
   publicUrl: optionalText(
-    'The address clients use, for metadata and the API document, for example https://hisp.example.org.',
+    'The URL that clients use, for metadata and the API document, for example https://hisp.example.org.',
   ),
   maxBodyBytes: count(
     40 * megabyte,
-    'Largest request body: 25 MB of attachments as base64, and a margin.',
+    'Largest request body: 25 MB of attachments as base64, plus a margin.',
     1024,
   ),
   metricsHost: text('127.0.0.1', 'Address of the listener for metrics.'),
   metricsPort: port(
     0,
-    'Port that answers /metrics and nothing else; the API does not answer it then. 0 leaves it with the API.',
+    'Port that serves only /metrics, which the API then does not serve. With 0 the API serves it.',
   ),
-  exposesMetrics: flag(false, 'Answer /metrics to everybody, not only to this machine.'),
-  maxConnections: count(4000, 'Open connections; more are closed at once.'),
-  maxRequests: count(512, 'Requests worked on at the same time; more are answered 503 (Decision 0020).'),
-  maxRequestsPerAddress: count(256, 'The same for one address; more are answered 429.'),
-  maxRequestsPerClient: count(128, 'The same for one client; more are answered 429.'),
+  exposesMetrics: flag(false, 'Serve /metrics to all addresses, not only to this machine.'),
+  maxConnections: count(4000, 'Open connections; further ones are closed immediately.'),
+  maxRequests: count(512, 'Concurrent requests; further ones get 503 (Decision 0020).'),
+  maxRequestsPerAddress: count(256, 'Concurrent requests per address; further ones get 429.'),
+  maxRequestsPerClient: count(128, 'Concurrent requests per client; further ones get 429.'),
   maxUploadBytes: count(
     160 * megabyte,
-    'Memory for request bodies; a body beyond it is answered 503 before it is read.',
+    'Memory for request bodies in bytes; a body that exceeds it gets 503 before it is read.',
     1024,
     100_000 * megabyte,
   ),
   maxUploadBytesPerClient: count(
     100 * megabyte,
-    'The same for one client, or one address before the client is known; beyond it 429.',
+    'The same per client, or per address before the client is known; a body that exceeds it gets 429.',
     1024,
     100_000 * megabyte,
   ),
-  minUploadBytesPerSecond: count(1000, 'A body that comes more slowly ends the connection; 0 for any.', 0),
+  minUploadBytesPerSecond: count(
+    1000,
+    'Minimum rate of request bodies; a slower one ends the connection. 0 disables this.',
+    0,
+  ),
   uploadWindowSeconds: rate(20, 'Time over which the upload rate is measured.'),
 });
 
 const oauth = section('Tokens and client credentials', {
   acceptsQueryParameters: flag(
     false,
-    'Also take grant_type and scope from the query of the token request (Decision 0006).',
+    'Also accept grant_type and scope in the query of the token request (Decision 0006).',
   ),
   attemptsPerMinute: count(30, 'Refused token requests per client id and per address before 429.'),
-  tokensPerSecond: rate(5, 'Token requests of one client, refill.'),
-  tokensBurst: count(50, 'Token requests of one client at once.'),
+  tokensPerSecond: rate(5, 'Token requests per second and client.'),
+  tokensBurst: count(50, 'Burst of token requests per client.'),
 });
 
 const storage = section('The database', {
   file: optionalText('SQLite file; defaults to openhisp.db in the data folder.'),
   url: optionalText(
-    "Address of a PostgreSQL database that is this service's alone, as postgres://user:password@host:5432/database; storage.file is not used then. Give it by the environment if it carries a password.",
+    'URL of a PostgreSQL database for this service only, as postgres://user:password@host:5432/database; storage.file is then not used. If it contains a password, set it in the environment.',
     '^postgres(ql)?://[^/]*/[^/?]+',
   ),
   maxConnections: count(
@@ -74,59 +78,64 @@ const storage = section('The database', {
   ),
   busyTimeoutMs: count(
     10_000,
-    'How long to wait for a lock: of another process (SQLite) or another transaction (PostgreSQL).',
+    'Longest wait for a lock of another process (SQLite) or transaction (PostgreSQL).',
     0,
   ),
 });
 
-const admission = section('What is refused before work begins (Decision 0020)', {
+const admission = section('Limits for new work (Decision 0020)', {
   minFreeDiskBytes: count(
     500 * megabyte,
-    'With less room for the data folder or the database, new messages are refused; 0 switches this off.',
+    'Minimum free disk space of the data folder and the database; with less, new messages are refused. 0 disables this.',
     0,
     1_000_000 * megabyte,
   ),
-  maxWaitingMails: count(10_000, 'Inbound messages waiting to be processed; more are deferred (452).'),
-  maxWaitingMailsPerNetwork: count(2500, 'The same from one network: a /24 of IPv4, a /64 of IPv6.'),
+  maxWaitingMails: count(
+    10_000,
+    'Inbound messages waiting to be processed; further ones are deferred (452).',
+  ),
+  maxWaitingMailsPerNetwork: count(2500, 'The same per network: an IPv4 /24 or an IPv6 /64.'),
   maxWaitingMailBytes: count(
     4000 * megabyte,
-    'Bytes of inbound messages waiting to be processed; more are deferred (452).',
+    'Bytes of inbound messages waiting to be processed; further ones are deferred (452).',
     1024,
     1_000_000 * megabyte,
   ),
-  maxWaitingMailBytesPerNetwork: count(
-    1000 * megabyte,
-    'The same from one network.',
-    1024,
-    1_000_000 * megabyte,
-  ),
-  maxCheckedAddresses: count(1000, 'Addresses being checked by validate; more are answered 503.'),
-  maxCheckedAddressesPerClient: count(200, 'The same for one client; more are answered 429.'),
-  addressChecks: count(32, 'Certificate discoveries of validate at the same time.'),
+  maxWaitingMailBytesPerNetwork: count(1000 * megabyte, 'The same per network.', 1024, 1_000_000 * megabyte),
+  maxCheckedAddresses: count(1000, 'Addresses that validate checks at the same time; further ones get 503.'),
+  maxCheckedAddressesPerClient: count(200, 'The same per client; further ones get 429.'),
+  addressChecks: count(32, 'Concurrent certificate discoveries of validate.'),
   addressChecksPerClient: count(8, 'The same for one client.'),
 });
 
 const vault = section('Encryption at rest', {
-  masterKey: optionalText('Base64 of 32 bytes. Give it by the environment, never in the file.'),
-  masterKeyFile: optionalText('File with the same, mode 0600; defaults to master.key in the data folder.'),
+  masterKey: optionalText('Base64 of 32 bytes. Set it in the environment, not in the file.'),
+  masterKeyFile: optionalText(
+    'File with the master key, mode 0600; defaults to master.key in the data folder.',
+  ),
   previousMasterKeyFile: optionalText(
-    'File with a second master key that also opens the vault, while several nodes change from one key to the other.',
+    'File with a second master key that also decrypts, for changing the key on several nodes.',
   ),
 });
 
 const log = section('What the program writes', {
-  level: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info', 'Least level that is written.'),
+  level: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info', 'Lowest level that is logged.'),
 });
 
 const audit = section('The audit chain', {
-  flushMs: count(250, 'Longest time that a search event waits to be written with others.', 10),
-  keepDays: count(2192, 'Events are deleted after this time; six years at least (SEC-04).', 2192),
-  checkpointSeconds: count(300, 'How often the end of the chain is signed, if it has moved.', 1, 86_400),
+  flushMs: count(250, 'Longest time in milliseconds that a search event waits for a batch.', 10),
+  keepDays: count(2192, 'Events are deleted after this time; at least six years (SEC-04).', 2192),
+  checkpointSeconds: count(
+    300,
+    'Interval at which the end of the chain is signed, if it has changed.',
+    1,
+    86_400,
+  ),
   checkpointFile: optionalText(
-    'File to which signed checkpoints are appended, one JWS per line; defaults to audit-checkpoints.jws in the data folder. Keep copies where nobody can write who can write to the database.',
+    'File to which signed checkpoints are appended, one JWS per line; defaults to audit-checkpoints.jws in the data folder. Keep copies where those who can write to the database cannot write.',
   ),
   checkpointUrl: optionalText(
-    'Receiver of your own to which each signed checkpoint is posted (application/jose).',
+    'URL of your receiver, to which each signed checkpoint is posted (application/jose).',
     '^https?://',
   ),
 });
@@ -134,17 +143,17 @@ const audit = section('The audit chain', {
 const dns = section('Name lookups and the zones we publish', {
   resolvers: texts(
     [],
-    'Recursive resolvers as host:port, in order of use; empty means those of the system.',
+    'Recursive resolvers as host:port, in order of use; if empty, the resolvers of the system.',
     hostAndPort,
   ),
   timeoutMs: count(3000, 'Time for one try.', 50),
-  attempts: count(3, 'Tries per lookup over all resolvers.'),
-  isServing: flag(false, 'Answer for the hosted domains ourselves (HOST-02).'),
+  attempts: count(3, 'Attempts per lookup, over all resolvers.'),
+  isServing: flag(false, 'Serve the zones of the hosted domains (HOST-02).'),
   host: text('127.0.0.1', 'Address the name server listens on.'),
   port: port(5353, 'Port the name server listens on, UDP and TCP.'),
   isBehindRelay: flag(
     false,
-    'Something on this machine passes questions on, so the name server may listen on loopback.',
+    'A gateway on this machine forwards queries, so the name server may listen on loopback.',
   ),
 });
 
@@ -152,77 +161,84 @@ const ldap = section('Certificates by LDAP', {
   isServing: flag(false, 'Publish the hosted certificates by LDAP.'),
   host: text('127.0.0.1', 'Address the responder listens on.'),
   port: port(10_389, 'Port the responder listens on.'),
-  timeoutMs: count(5000, 'Time for one lookup at another responder.', 50),
+  timeoutMs: count(5000, 'Timeout of one lookup at another responder.', 50),
 });
 
 const smtp = section('Mail between HISPs', {
-  hostname: text('localhost', 'Our name in greetings and in MDNs.'),
+  hostname: text('localhost', 'Host name in SMTP greetings and in MDNs.'),
   host: text('127.0.0.1', 'Address to listen on.'),
   port: port(2525, 'Port to listen on.'),
   publicAddresses: texts(
     [],
-    'Public IP addresses of hostname: printed by "domain records", and answered where hostname lies in a domain that we serve by DNS. Not needed if host is such an address.',
+    'Public IP addresses of hostname: printed by "domain records", and served by DNS if hostname is in a hosted domain. Not needed if host is such an address.',
     '^[0-9A-Fa-f:.]+$',
   ),
   isBehindRelay: flag(
     false,
-    'A mail gateway on this machine passes mail on, so the server may listen on loopback.',
+    'A mail gateway on this machine forwards mail, so the server may listen on loopback.',
   ),
-  peerPort: port(25, 'Port that other HISPs listen on; not used with relayHost.'),
+  peerPort: port(25, 'SMTP port of other HISPs; not used with relayHost.'),
   relayHost: optionalText(
-    'Smart host: name or IP address of a server that takes all outgoing mail, so that no MX is looked up.',
+    'Smart host: name or IP address of a server for all outgoing mail; MX records are not looked up.',
     relayName,
   ),
   relayPort: port(587, 'Its port.'),
   relayTls: choice(
     ['starttls', 'implicit', 'none'],
     'starttls',
-    'How the connection to it is protected; its certificate must name relayHost. none is for a relay on this machine only.',
+    'Encryption of the connection to relayHost; its certificate must contain relayHost. "none" is only for a relay on this machine.',
   ),
   relayCaFile: optionalText(
-    'PEM file of the authorities of its certificate; those that Node brings if left out.',
+    'PEM file of the authorities for its certificate; defaults to the authorities in Node.',
   ),
-  relayUser: optionalText('User name for it; none if left out.'),
-  relayPassword: optionalText('Password of that user. Give it by the environment, never in the file.'),
-  relayPasswordFile: optionalText('File with the same, mode 0600.'),
+  relayUser: optionalText('User name for relayHost, if it requires one.'),
+  relayPassword: optionalText('Password of relayUser. Set it in the environment, not in the file.'),
+  relayPasswordFile: optionalText('File with the password of relayUser, mode 0600.'),
   tlsKeyFile: optionalText('PEM file of the private key; with it STARTTLS is offered.'),
   tlsCertificateFile: optionalText('PEM file of the certificate chain.'),
-  maxMessageBytes: count(60 * megabyte, 'Largest message that is taken, as announced by SIZE.', 1024),
-  maxConnections: count(200, 'Connections at the same time; beyond it the idlest is closed (Decision 0020).'),
-  maxConnectionsPerAddress: count(20, 'The same from one address.'),
-  maxConnectionsPerNetwork: count(50, 'The same from one network: a /24 of IPv4, a /64 of IPv6.'),
+  maxMessageBytes: count(60 * megabyte, 'Largest accepted message, announced by SIZE.', 1024),
+  maxConnections: count(
+    200,
+    'Concurrent connections; at the limit the longest idle one is closed (Decision 0020).',
+  ),
+  maxConnectionsPerAddress: count(20, 'Concurrent connections per address.'),
+  maxConnectionsPerNetwork: count(50, 'The same per network: an IPv4 /24 or an IPv6 /64.'),
   maxUselessCommands: count(
     50,
-    'Commands that lead to no message, after which a session is closed; a message that is taken starts anew.',
+    'Commands without a message after which a session is closed; an accepted message resets the count.',
   ),
   maxReceivingBytes: count(
     256 * megabyte,
-    'Memory for messages being received; beyond it they are deferred (452) before they are read.',
+    'Memory in bytes for messages being received; further ones are deferred (452) before they are read.',
     1024,
     100_000 * megabyte,
   ),
-  maxReceivingBytesPerNetwork: count(128 * megabyte, 'The same from one network.', 1024, 100_000 * megabyte),
-  minBytesPerSecond: count(500, 'A message that comes more slowly ends the session; 0 for any.', 0),
-  rateWindowSeconds: rate(30, 'Time over which that rate is measured.'),
-  timeoutMs: count(60_000, 'Longest silence on a connection, ours or theirs.', 100),
+  maxReceivingBytesPerNetwork: count(128 * megabyte, 'The same per network.', 1024, 100_000 * megabyte),
+  minBytesPerSecond: count(
+    500,
+    'Minimum rate of incoming messages; a slower one ends the session. 0 disables this.',
+    0,
+  ),
+  rateWindowSeconds: rate(30, 'Time over which the rate is measured.'),
+  timeoutMs: count(60_000, 'Longest silence on a connection, in both directions.', 100),
 });
 
 const delivery = section('Outbound mail', {
   concurrency: count(
     32,
-    'Destinations of messages worked on at the same time; slow ones get half as many on top, one of them a quarter at most.',
+    'Destinations delivered to at the same time; slow ones get half as many additional slots, and one slow destination at most a quarter of them.',
   ),
-  leaseSeconds: count(120, 'How long a node that says nothing keeps a claimed destination.'),
+  leaseSeconds: count(120, 'Lease of a claimed destination, after which another node takes over.'),
   retryMinutes: Type.Array(Type.Number({ exclusiveMinimum: 0 }), {
     default: [0.25, 1, 2, 5, 10, 15, 30, 60],
     minItems: 1,
-    description: 'Waits between tries, in order; the last one repeats.',
+    description: 'Waits between attempts, in order; the last one repeats.',
   }),
   probeSeconds: Type.Array(Type.Number({ exclusiveMinimum: 0 }), {
     default: [15, 30, 60],
     minItems: 1,
     description:
-      'Waits between probes of a destination that could not be reached, in order; the last one repeats. When it answers, its mail is tried.',
+      'Waits between probes of an unreachable destination, in order; the last one repeats. When it answers, its mail is sent.',
   }),
   giveUpHours: rate(24, 'After this time an undelivered message fails.'),
 });
@@ -230,36 +246,36 @@ const delivery = section('Outbound mail', {
 const trust = section('Certificates and trust', {
   keyTransports: texts(
     [],
-    'Peers that cannot read RSA-OAEP with SHA-256, as domain=oaep-sha1 or domain=pkcs1 (AS-57).',
+    'Peers that do not support RSA-OAEP with SHA-256, as domain=oaep-sha1 or domain=pkcs1 (AS-57).',
     '^[A-Za-z0-9.-]+=(oaep-sha256|oaep-sha1|pkcs1)$',
   ),
   publishedAnchorsFile: optionalText(
-    'Certificates (PEM, DER or PKCS #7) that /trust-bundle.p7b gives to partners: the anchors of our own addresses (BUNDLE-06).',
+    'Certificates (PEM, DER or PKCS #7) that /trust-bundle.p7b publishes for partners: the anchors of the hosted addresses (BUNDLE-06).',
   ),
-  failsOnUnknownRevocation: flag(false, 'Refuse a certificate whose revocation state cannot be found out.'),
+  failsOnUnknownRevocation: flag(false, 'Refuse a certificate whose revocation state is unknown.'),
   allowsPrivateTargets: flag(
     false,
-    'Fetch issuers, CRLs and bundles from private addresses and deliver mail there, too: only where partners are in a private network.',
+    'Also use private addresses for issuers, CRLs, bundles and mail delivery: only if partners are in a private network.',
   ),
 });
 
 const directory = section('The provider directory', {
-  requestsPerSecond: rate(50, 'Searches of one client, refill (Decision 0007).'),
-  requestsBurst: count(100, 'Searches of one client at once.'),
-  recordsPerDay: count(100_000, 'Records one client may be shown in a day (Decision 0007).'),
-  searchThreads: count(2, 'Worker threads that search.', 0, 64),
+  requestsPerSecond: rate(50, 'Searches per second and client (Decision 0007).'),
+  requestsBurst: count(100, 'Burst of searches per client.'),
+  recordsPerDay: count(100_000, 'Records per client and day (Decision 0007).'),
+  searchThreads: count(2, 'Worker threads for searches.', 0, 64),
   snapshotDir: optionalText('Folder of the index snapshot; defaults to directory in the data folder.'),
   workDir: optionalText(
-    'Folder of what an import downloads and needs only while it runs; defaults to directory-work in the data folder.',
+    'Folder for downloads and temporary files of an import; defaults to directory-work in the data folder.',
   ),
   downloadHosts: texts(
     ['npd-east-prod-bulk-site.s3.amazonaws.com'],
-    'Hosts that the download of a release may be redirected to, in addition to its own.',
+    'Hosts to which the download of a release may be redirected, in addition to the first host.',
     '^[a-z0-9.-]+$',
   ),
   allowsPrivateTargets: flag(
     false,
-    'Download releases by plain HTTP and from private addresses, too: only from a server of your own.',
+    'Allow downloads of releases over plain HTTP and from private addresses: only from your own server.',
   ),
 });
 
@@ -267,61 +283,58 @@ const verification = section(
   'Verification of the directory; it runs only after "openhisp directory verification start"',
   {
     domain: optionalText(
-      'The hosted domain whose anchors decide; the first one by name without it (Decision 0027).',
+      'The hosted domain whose anchors are used; defaults to the first one by name (Decision 0027).',
     ),
-    intervalDays: rate(30, 'From one check of an address to the next.'),
+    intervalDays: rate(30, 'Days between checks of an address.'),
     retryMinutes: rate(
       60,
-      'After a check in which a domain did not answer; twice as long each time, up to intervalDays.',
+      'Wait after a check in which a domain did not answer; doubled each time, up to intervalDays.',
     ),
-    spreadHours: rate(
-      24,
-      'Domains that are new in the directory are checked within this time, if the rates allow.',
-    ),
-    queriesPerSecond: rate(10, 'Questions of all nodes together, whoever is asked.'),
+    spreadHours: rate(24, 'Period in which new domains of the directory are checked, if the rates allow.'),
+    queriesPerSecond: rate(10, 'Queries per second of all nodes together.'),
     queriesPerSecondPerServer: rate(
       4,
-      'The same to the name servers of one operator, or to one LDAP or web server.',
+      'Queries per second to the name servers of one operator, or to one LDAP or web server.',
     ),
-    queriesPerSecondPerDomain: rate(2, 'The same about one domain.'),
+    queriesPerSecondPerDomain: rate(2, 'Queries per second about one domain.'),
     samples: count(
       20,
-      'Addresses of a domain with a certificate that are asked for one of their own in each check, others each time.',
+      'Addresses per domain with a certificate that are checked for a certificate of their own; each check takes other addresses.',
     ),
-    slots: count(8, 'Domains that one node works on at once.', 1, 1000),
+    slots: count(8, 'Domains that one node checks at the same time.', 1, 1000),
   },
 );
 
 const messaging = section('The messaging API', {
   facilityType: optionalText(
-    'Kind of facility that sends, for XDM metadata, as code^name^scheme OID. Full metadata needs it and the next one.',
+    'Type of the sending facility, for XDM metadata, as code^name^scheme OID. Full metadata needs it and practiceSetting.',
     codedValue,
   ),
   practiceSetting: optionalText('Practice setting, for XDM metadata, as code^name^scheme OID.', codedValue),
-  sendsPerSecond: rate(20, 'Sends of one client, refill (Decision 0007).'),
-  sendsBurst: count(40, 'Sends of one client at once.'),
+  sendsPerSecond: rate(20, 'Sends per second and client (Decision 0007).'),
+  sendsBurst: count(40, 'Burst of sends per client.'),
   maxAttachmentBytes: count(
     25 * megabyte,
-    'All attachments of one message together, decoded (Decision 0010).',
+    'Size of all attachments of one message, decoded (Decision 0010).',
   ),
   maxAttachments: count(20, 'Attachments of one message.', 0),
   maxRecipients: count(50, 'Recipients of one message.'),
   maxSubjectCharacters: count(255, 'Length of a subject.'),
   deniedMediaTypes: texts(
     [],
-    'Media types that are never sent, in place of the built-in list of executables (Decision 0010).',
+    'Media types that are never sent; replaces the built-in list of executables (Decision 0010).',
   ),
-  processedWindowMinutes: rate(60, 'Time for the processed MDN before a recipient expires (Decision 0012).'),
-  dispatchedWindowMinutes: rate(60, 'Time for the dispatched MDN, when asked for (Decision 0012).'),
+  processedWindowMinutes: rate(
+    60,
+    'Time to wait for the processed MDN before a recipient expires (Decision 0012).',
+  ),
+  dispatchedWindowMinutes: rate(60, 'Time to wait for a requested dispatched MDN (Decision 0012).'),
   inboxDays: count(
     30,
-    'After this time the operator is told of inbound mail that nobody acknowledged; it is kept.',
+    'After this time the operator is notified of inbound mail that no client acknowledged; it is kept.',
   ),
   acknowledgedDays: count(30, 'Inbound mail is deleted this long after its acknowledgement.'),
-  detailsDays: count(
-    30,
-    'What a send said in addition to its status is deleted after this time; status and history stay (SEC-08).',
-  ),
+  detailsDays: count(30, 'Details of a send are deleted after this time; status and history stay (SEC-08).'),
   messageDays: count(
     400,
     'Sent messages are deleted after this time, with status, history, attempts and evidence.',
@@ -330,26 +343,29 @@ const messaging = section('The messaging API', {
   deadLetterDays: count(90, 'Inbound mail that could not be processed is deleted after this time.'),
   registerDays: count(
     400,
-    'How long a message received is known, so that a replay is not accepted again (Decision 0014).',
+    'Time for which received messages are remembered, so that a replay is not accepted (Decision 0014).',
   ),
   maxMailAgeDays: rate(30, 'Inbound mail dated or signed earlier than this is rejected (Decision 0014).'),
   maxMailAheadHours: rate(24, 'Inbound mail dated or signed later than this is rejected.'),
   maxWaitingPerSenderDomain: count(
     1000,
-    'Inbound mail of one claimed sender domain that may wait; more is deferred (452).',
+    'Waiting inbound mail per claimed sender domain; further mail is deferred (452).',
   ),
   maxUndecidedPerNetwork: count(
     200,
-    'Inbound mail of unknown senders from one network that may wait to be looked into; more is deferred (452).',
+    'Waiting inbound mail of unknown senders per network; further mail is deferred (452).',
   ),
 });
 
 const webhook = section('Notifications to clients', {
-  disableAfterDays: rate(3, 'A webhook that fails this long is switched off.'),
-  concurrency: count(32, 'Calls at the same time; slow webhooks get half as many on top (Decision 0023).'),
+  disableAfterDays: rate(3, 'A webhook that fails for this time is disabled.'),
+  concurrency: count(
+    32,
+    'Concurrent calls; slow webhooks get half as many additional slots (Decision 0023).',
+  ),
   deadLetterDays: count(
     90,
-    'Notifications that were given up, or wait for a disabled webhook, are deleted after this time.',
+    'Dead letters, and notifications that wait for a disabled webhook, are deleted after this time.',
   ),
   attemptDays: count(30, 'Failed attempts are listed for this time.'),
   allowsPrivateTargets: flag(false, 'Allow plain HTTP and private addresses: sandbox and tests only.'),
@@ -382,7 +398,7 @@ const console = section('The console and its API for operators (docs/console.md)
 /** Everything that an operator can set. The environment's names follow from it: `OPENHISP_HTTP_PORT` is `http.port`. */
 export const configSchema = Type.Object(
   {
-    dataDir: text('data', 'Folder of everything that is kept.'),
+    dataDir: text('data', 'Folder of all persistent data.'),
     http,
     oauth,
     storage,

@@ -22,7 +22,7 @@ export function addDiscoverCommand(agent: Command, output: AgentOutput): void {
     .command('discover <address>')
     .description("find a recipient's certificates and decide whether they can be used")
     .option('--dns <host:port>', "DNS server to ask; may be repeated; default the system's", collect)
-    .option('--timeout-ms <number>', 'for one exchange with one DNS server', '2500');
+    .option('--timeout-ms <number>', 'timeout of one exchange with one DNS server', '2500');
   addTrustOptions(command).action((address: string, options: DiscoverOptions) =>
     answering(output, () => runDiscover(address, options, output)),
   );

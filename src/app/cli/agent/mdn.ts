@@ -27,19 +27,19 @@ export function addMdnCommands(agent: Command, output: AgentOutput): void {
   mdn
     .command('make')
     .description('write an MDN as a plain message')
-    .requiredOption('--final-recipient <address>', 'the recipient that the MDN speaks for')
-    .requiredOption('--original-sender <address>', 'where it goes')
+    .requiredOption('--final-recipient <address>', 'the recipient whose message the MDN reports')
+    .requiredOption('--original-sender <address>', 'the recipient of the MDN')
     .option('--original-message-id <id>', 'Message-ID of the original')
     .option('--disposition <name>', 'processed, dispatched or failed', 'processed')
     .option('--final-delivery', 'confirm delivery to the final destination')
-    .option('--failure <text>', 'why it failed')
+    .option('--failure <text>', 'the cause of the failure')
     .option('--host <name>', "reporting host; default the recipient's domain")
     .option('--product <name>', 'reporting product', 'openhisp')
-    .option('--out <file>', 'where to write it; otherwise it stands in the answer')
+    .option('--out <file>', 'write the MDN to this file instead of the answer')
     .action((options: MakeOptions) => answering(output, () => runMake(options, output)));
   mdn
     .command('read')
-    .description('read an MDN (or a delivery status notification) out of a plain message')
+    .description('read an MDN or a delivery status notification from a plain message')
     .requiredOption('--in <file>', 'the plain message')
     .action((options: { in: string }) => answering(output, () => runRead(options.in, output)));
 }

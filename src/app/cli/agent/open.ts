@@ -27,7 +27,7 @@ interface OpenOptions extends TrustOptions, KeyOptions {
 export function addOpenCommand(agent: Command, output: AgentOutput): void {
   const command = agent
     .command('open')
-    .description('open a received message and decide whether it can be trusted')
+    .description('decrypt and verify a received message and check whether its sender is trusted')
     .requiredOption('--in <file>', 'the message as received (RFC 5322)')
     .requiredOption('--key <file>', "a recipient's private key; may be repeated", collect)
     .requiredOption(
@@ -35,9 +35,12 @@ export function addOpenCommand(agent: Command, output: AgentOutput): void {
       'the certificate to the key; may be repeated, in the same order',
       collect,
     )
-    .option('--rcpt <address>', 'RCPT TO, to be found in the message; may be repeated', collect)
-    .option('--mail-from <address>', 'MAIL FROM, to be found in the message; empty for the null path')
-    .option('--out <file>', 'write the message inside to this file if it is accepted')
+    .option('--rcpt <address>', 'RCPT TO address, which must be in the message; may be repeated', collect)
+    .option(
+      '--mail-from <address>',
+      'MAIL FROM address, which must be in the message; empty for the null path',
+    )
+    .option('--out <file>', 'write the inner message to this file if it is accepted')
     .option('--require-wrapped', 'refuse messages without the message/rfc822 wrapper');
   addTrustOptions(command).action((options: OpenOptions) =>
     answering(output, () => runOpen(options, output)),

@@ -25,7 +25,7 @@ interface SealOptions extends TrustOptions, KeyOptions {
 export function addSealCommand(agent: Command, output: AgentOutput): void {
   const command = agent
     .command('seal')
-    .description('make a Direct message out of a plain one')
+    .description('make a Direct message from a plain message')
     .requiredOption('--in <file>', 'the plain message (RFC 5322)')
     .requiredOption('--key <file>', "a sender's private key; may be repeated", collect)
     .requiredOption(
@@ -34,7 +34,7 @@ export function addSealCommand(agent: Command, output: AgentOutput): void {
       collect,
     )
     .requiredOption('--recipient-cert <file>', "recipients' certificates; may be repeated", collect)
-    .requiredOption('--out <file>', 'where to write the sealed message')
+    .requiredOption('--out <file>', 'write the sealed message to this file')
     .option(
       '--rcpt <address>',
       'seal for this recipient only, not for all of To and Cc; may be repeated',

@@ -19,11 +19,11 @@ export function addTrustOptions(command: Command): Command {
   return command
     .option('--anchor <file>', 'a trust anchor; may be repeated; without one nothing is trusted', collect)
     .option('--intermediate <file>', 'an intermediate certificate to try; may be repeated', collect)
-    .option('--at <time>', 'judge as of this time (ISO 8601) instead of now')
+    .option('--at <time>', 'validate for this time (ISO 8601) instead of now')
     .option('--offline', 'fetch neither missing issuers (AIA) nor CRLs')
-    .option('--allow-private', 'fetch also from private and loopback addresses')
-    .option('--hard-fail', 'refuse what has no usable CRL')
-    .option('--allow-sha1-certificates', 'accept certificates that are themselves signed with SHA-1');
+    .option('--allow-private', 'allow fetches from private and loopback addresses')
+    .option('--hard-fail', 'refuse certificates without a usable CRL')
+    .option('--allow-sha1-certificates', 'accept certificates signed with SHA-1');
 }
 
 export type ToolTrust = Omit<TrustContext, 'address'>;

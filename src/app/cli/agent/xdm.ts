@@ -42,9 +42,9 @@ export function addXdmCommands(agent: Command, output: AgentOutput): void {
     .action((options: PackOptions) => answering(output, () => runPack(options, output)));
   xdm
     .command('unpack')
-    .description('read a package; hostile and sloppy ones too')
+    .description('read an XDM package')
     .requiredOption('--in <file>', 'the package')
-    .option('--out <folder>', 'write the documents there, under names of our own')
+    .option('--out <folder>', 'write the documents to this folder, with safe file names')
     .action((options: { in: string; out?: string }) => answering(output, () => runUnpack(options, output)));
 }
 

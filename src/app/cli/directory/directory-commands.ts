@@ -59,9 +59,9 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
       '--source <name>',
       'the source that the files belong to; "default" without it, "npd" for its releases',
     )
-    .option('--open', 'the source may leave by exports')
-    .option('--closed', 'the source may leave only as the data-use rule allows')
-    .option('--max-refused <percent>', 'give the load up if more of its rows are refused', parsePercent)
+    .option('--open', 'the source may be exported')
+    .option('--closed', 'the source may be given out only as the data-use rule allows')
+    .option('--max-refused <percent>', 'abort the load if more of its rows are refused', parsePercent)
     .option('--taxonomy <file>', 'CSV with the names of provider taxonomy codes, for NPPES and npd')
     .option('--json', 'print the quality report as JSON')
     .action((files: string[], flags: ImportFlags) =>
@@ -69,7 +69,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     );
   directory
     .command('status')
-    .description('Show what is loaded')
+    .description('Show the loads of the directory')
     .option('--json', 'print JSON')
     .action((flags: { json?: true }) =>
       withInstallation(context, async ({ storage, config }) => {
@@ -84,7 +84,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
   directory
     .command('report')
     .description('Show the quality report of a load')
-    .argument('[load]', 'the number of the load; the newest without one', parseLoadId)
+    .argument('[load]', 'the number of the load; default: the newest', parseLoadId)
     .option('--json', 'print JSON')
     .action((loadId: number | undefined, flags: { json?: true }) =>
       withInstallation(context, async ({ storage }) => {
@@ -96,8 +96,8 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     );
   directory
     .command('rollback')
-    .description('Go back to the directory that was served before the last load')
-    .option('--source <name>', 'of this source; must be given when several have been loaded')
+    .description('Return to the directory before the last load')
+    .option('--source <name>', 'the source to roll back; required when several are loaded')
     .action(({ source }: { source?: string }) =>
       withInstallation(context, async ({ storage, audit, config }) => {
         const { snapshotDir } = config.directory;

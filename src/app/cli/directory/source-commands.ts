@@ -24,7 +24,7 @@ interface ScheduleFlags {
 export function addSourceCommands(directory: Command, context: CliContext): void {
   directory
     .command('show')
-    .description('Show what is served for a Direct address or an id, and what each source says of it')
+    .description('Show the served record of a Direct address or an id, and the record in each source')
     .argument('<record>', 'a Direct address, or the id of a record')
     .option('--json', 'print JSON')
     .action((name: string, { json }: { json?: true }) =>
@@ -45,7 +45,7 @@ export function addSourceCommands(directory: Command, context: CliContext): void
   const source = directory.command('source').description('Order, open, schedule and remove sources');
   source
     .command('order')
-    .description('Let the named sources take precedence in this order, the others after them')
+    .description('Set the order of precedence: the named sources first, then the others')
     .argument('<names...>')
     .action((names: string[]) =>
       withInstallation(context, async (at) => {
@@ -55,7 +55,7 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     );
   source
     .command('remove')
-    .description('Remove a source with all its generations; what it had overridden is served again')
+    .description('Remove a source with all its generations; records that it had overridden are served again')
     .argument('<name>')
     .action((name: string) =>
       withInstallation(context, async (at) => {
@@ -65,7 +65,7 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     );
   source
     .command('export')
-    .description('Say whether rows of a source may leave by exports (open) or not (closed)')
+    .description('Set whether a source may be exported (open) or not (closed)')
     .argument('<name>')
     .argument('<right>', 'open or closed', parseRight)
     .action((name: string, right: 'open' | 'closed') =>
@@ -78,7 +78,7 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     .command('schedule')
     .description('Load a file into a source whenever it has changed')
     .argument('<name>')
-    .option('--every <duration>', 'how often to look, for example 30m, 24h or 7d', parseDuration)
+    .option('--every <duration>', 'how often to check, for example 30m, 24h or 7d', parseDuration)
     .option('--path <file>', 'the file, on every node that may load it')
     .option('--off', 'end the schedule')
     .action((name: string, flags: ScheduleFlags) =>

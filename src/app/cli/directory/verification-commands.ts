@@ -18,10 +18,10 @@ const defaultDomains = 50;
 export function addVerificationCommands(directory: Command, context: CliContext): void {
   const verification = directory
     .command('verification')
-    .description('Find out which addresses of the directory can be reached and trusted');
+    .description('Check which addresses of the directory can receive messages and are trusted');
   verification
     .command('start')
-    .description('Let the running nodes verify all addresses, again and again')
+    .description('Start verification of all addresses on the running nodes')
     .action(() =>
       withInstallation(context, async (at) => {
         await setRunning(at, true);
@@ -30,7 +30,7 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     );
   verification
     .command('pause')
-    .description('Let no node verify; what has been found stays')
+    .description('Pause verification on all nodes; the results stay')
     .action(() =>
       withInstallation(context, async (at) => {
         await setRunning(at, false);
@@ -39,7 +39,7 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     );
   verification
     .command('status')
-    .description('Show how far it is and what was found')
+    .description('Show progress and results')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: true }) =>
       withInstallation(context, async ({ storage }) => {
@@ -52,7 +52,7 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     .description(
       'Show what was found by source and by domain, those with the most addresses not trusted first',
     )
-    .option('--domains <count>', 'show so many domains', parseCount, defaultDomains)
+    .option('--domains <count>', 'number of domains to show', parseCount, defaultDomains)
     .option('--json', 'print JSON')
     .action(({ json, domains: limit }: { json?: true; domains: number }) =>
       withInstallation(context, async ({ storage }) => {

@@ -26,17 +26,17 @@ interface ListOptions extends PageOptions {
 
 /** Adds `inbound`: what came from other HISPs and was rejected, or could not be processed. */
 export function addInbound(program: Command, context: CliContext): void {
-  const inbound = program.command('inbound').description('mail from other HISPs: what was rejected, and why');
+  const inbound = program.command('inbound').description('list and explain rejected mail from other HISPs');
   withPaging(
     inbound
       .command('list')
-      .description('list rejected mail and dead letters, newest first; all that is given must fit')
+      .description('list rejected mail and dead letters, newest first; all given options must match')
       .addOption(new Option('--kind <kind...>', 'only these').choices(inboundKinds))
       .option('--from <text>', "part of the envelope's sender, for example a domain")
       .option('--to <text>', 'part of a recipient')
       .option('--reason <code>', 'for example DIRECT_SENDER_UNTRUSTED')
-      .option('--since <time>', 'from then on: a date, or 30m, 12h, 7d ago', readTime)
-      .option('--until <time>', 'before then', readTime),
+      .option('--since <time>', 'from this time on: a date, or 30m, 12h, 7d ago', readTime)
+      .option('--until <time>', 'before this time', readTime),
   ).action((options: ListOptions) =>
     withOperator(context, async (operator) => {
       const { kind: kinds, ...query } = options;
@@ -45,7 +45,7 @@ export function addInbound(program: Command, context: CliContext): void {
   );
   inbound
     .command('show <id>')
-    .description('show one mail: by the number that list gives, or by the id of mail that waits')
+    .description('show one mail, by its number in the list or by the id of waiting mail')
     .option('--json', 'as JSON')
     .action((id: string, options: JsonOption) =>
       withOperator(context, async (operator) => {

@@ -24,19 +24,19 @@ interface FindOptions extends PageOptions {
 
 /** Adds `message`: what became of sent messages, and what an operator can do about one. */
 export function addMessage(program: Command, context: CliContext): void {
-  const message = program.command('message').description('sent messages: find, explain, try again, end');
+  const message = program.command('message').description('find, explain, retry and end sent messages');
   withPaging(
     message
       .command('find')
-      .description('list recipients of sent messages, newest first; all that is given must fit')
-      .option('--id <id>', 'the message id (urn:uuid:… or bare), or the Message-ID on the wire')
+      .description('list recipients of sent messages, newest first; all given options must match')
+      .option('--id <id>', 'the message id (with or without urn:uuid:), or the Message-ID header')
       .option('--request <id>', 'the X-Request-Id of the request that sent it')
       .option('--address <address>', 'sender or recipient')
       .option('--client <clientId>', 'the client that sent it')
       .option('--state <state>', 'queued, sent, processed, dispatched, failed or expired')
-      .option('--reason <reason>', 'why it failed, for example no-certificate')
-      .option('--since <time>', 'accepted from then on: a date, or 30m, 12h, 7d ago', readTime)
-      .option('--until <time>', 'accepted before then', readTime),
+      .option('--reason <reason>', 'reason of the failure, for example no-certificate')
+      .option('--since <time>', 'accepted from this time on: a date, or 30m, 12h, 7d ago', readTime)
+      .option('--until <time>', 'accepted before this time', readTime),
   ).action((options: FindOptions) =>
     withOperator(context, async (operator) => {
       const { request: requestId, client: clientId, ...query } = options;
@@ -45,7 +45,9 @@ export function addMessage(program: Command, context: CliContext): void {
   );
   message
     .command('show <id>')
-    .description('show one message: each recipient with its history, what waits and why, every attempt')
+    .description(
+      'show one message: each recipient with its history, waiting deliveries with reasons, every attempt',
+    )
     .option('--json', 'as JSON')
     .action((id: string, options: JsonOption) =>
       withOperator(context, async (operator) => {
@@ -56,7 +58,7 @@ export function addMessage(program: Command, context: CliContext): void {
     );
   message
     .command('retry <id>')
-    .description('have what waits of a message tried now; a running server begins within seconds')
+    .description('retry the waiting deliveries of a message now; a running server starts within seconds')
     .option('--json', 'as JSON')
     .action((id: string, options: JsonOption) =>
       withOperator(context, async (operator) => {
@@ -69,7 +71,9 @@ export function addMessage(program: Command, context: CliContext): void {
     );
   message
     .command('fail <id>')
-    .description('end what waits of a message: it fails with the reason cancelled, and its client is told')
+    .description(
+      'end the waiting deliveries of a message: they fail with the reason cancelled, and the client is notified',
+    )
     .option('--json', 'as JSON')
     .action((id: string, options: JsonOption) =>
       withOperator(context, async (operator) => {
@@ -81,8 +85,8 @@ export function addMessage(program: Command, context: CliContext): void {
     );
   message
     .command('evidence <id>')
-    .description('write what proves the delivery of a message: one JSON document, signed (JWS)')
-    .option('--out <file>', 'a new file; otherwise standard output')
+    .description('write the evidence of delivery of a message: one signed JSON document (JWS)')
+    .option('--out <file>', 'a new file; default: standard output')
     .action((id: string, options: { readonly out?: string }) =>
       withOperator(context, async (operator) => {
         const text = JSON.stringify(await operator.getEvidence(id), undefined, 2);

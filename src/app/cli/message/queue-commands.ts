@@ -2,13 +2,15 @@ import type { Command } from 'commander';
 import type { CliContext } from '../context.ts';
 import { printPage, withOperator, withPaging, type JsonOption, type PageOptions } from './with-operator.ts';
 
-/** Adds `queue`: what waits to be sent, by destination. */
+/** Adds `queue`: the delivery queue, by destination. */
 export function addQueue(program: Command, context: CliContext): void {
-  const queue = program.command('queue').description('what waits to be sent, by destination');
+  const queue = program.command('queue').description('the delivery queue, by destination');
   withPaging(
     queue
       .command('list [domain]')
-      .description('list what waits, oldest first, with the reason of the last attempt and the next one'),
+      .description(
+        'list waiting deliveries, oldest first, with the reason of the last attempt and the time of the next',
+      ),
   ).action((domain: string | undefined, options: PageOptions) =>
     withOperator(context, async (operator) => {
       const { limit, cursor } = options;
@@ -38,7 +40,7 @@ export function addQueue(program: Command, context: CliContext): void {
   );
   queue
     .command('retry <domain>')
-    .description('have all that waits for a destination tried now; a running server begins within seconds')
+    .description('retry all deliveries to a destination now; a running server starts within seconds')
     .option('--json', 'as JSON')
     .action((domain: string, options: JsonOption) =>
       withOperator(context, async (operator) => {
@@ -52,7 +54,7 @@ export function addQueue(program: Command, context: CliContext): void {
     .description(
       'send nothing to a destination until it is released; what waits still fails when its time is over',
     )
-    .requiredOption('--reason <text>', 'why, for the other operators')
+    .requiredOption('--reason <text>', 'the reason, for other operators')
     .option('--json', 'as JSON')
     .action((domain: string, options: JsonOption & { readonly reason: string }) =>
       withOperator(context, async (operator) => {

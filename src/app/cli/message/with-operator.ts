@@ -43,8 +43,8 @@ export async function withOperator(
 
 export function withPaging(command: Command): Command {
   return command
-    .option('--limit <number>', 'at most so many, up to 500', readLimit, 50)
-    .option('--cursor <cursor>', 'what the page before named as next')
+    .option('--limit <number>', 'maximum number of results, up to 500', readLimit, 50)
+    .option('--cursor <cursor>', 'the next cursor of the previous page')
     .option('--json', 'as JSON');
 }
 

@@ -21,13 +21,13 @@ export function addVerifyCommand(program: Command, context: CliContext): void {
       'examine all that is stored: database, audit chain, MACs, sealed values, directory; ends with 1 if something was changed or is missing',
     )
     .option('--json', 'as JSON')
-    .option('--checkpoints <file...>', 'files of audit checkpoints, in addition to that of this installation')
+    .option('--checkpoints <file...>', 'additional files of audit checkpoints')
     .option(
       '--accept <table:row>',
       'give a row that you have examined a MAC for what it says now; needs --reason',
       readRow,
     )
-    .option('--reason <text>', 'why, for the audit trail')
+    .option('--reason <text>', 'the reason, for the audit trail')
     .action(async (flags: VerifyFlags) => {
       try {
         await (flags.accept === undefined
