@@ -21,6 +21,11 @@ export interface RecipientTrust extends Omit<TrustContext, 'address' | 'budget'>
 export interface RefusedCertificate {
   readonly fingerprint: string;
   readonly subject: string;
+  readonly issuer: string;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  /** The fingerprint of the certificate that failed, if it is another one on the path. */
+  readonly failedAt?: string;
   /** A `PKI_*` code, or `SMIME_RECIPIENT_*` for a key that nothing can be encrypted to. */
   readonly code: string;
   readonly text: string;
@@ -100,11 +105,16 @@ async function tryValidate(
     return { path };
   } catch (error) {
     if (!(error instanceof PkiError || error instanceof SmimeError)) throw error;
-    const { fingerprint, subject } = certificate;
+    const { fingerprint, subject, issuer, notBefore, notAfter } = certificate;
+    const failedAt = error.fields['certificate'];
     return {
       refusal: {
         fingerprint,
         subject,
+        issuer,
+        notBefore,
+        notAfter,
+        ...(typeof failedAt === 'string' && failedAt !== fingerprint && { failedAt }),
         code: error.code,
         text: error.message,
         isTransient: error.isTransient,

@@ -16,8 +16,23 @@ export interface CertificateFinding {
   readonly fingerprint: string;
   /** Of the anchor that its path leads to; undefined for a refused one. */
   readonly anchor?: string;
+  /** Between the certificate and its anchor, lowest first; undefined if there is none. */
+  readonly via?: readonly string[];
   /** A `PKI_*` code; undefined for a usable one. */
   readonly code?: string;
+  /** Of a refused one, what a person needs to see why. */
+  readonly refused?: RefusedFacts;
+}
+
+/** Names of certificate holders and CAs, never of patients; times are ISO 8601. */
+export interface RefusedFacts {
+  readonly subject: string;
+  readonly issuer: string;
+  readonly notBefore: string;
+  readonly notAfter: string;
+  readonly text: string;
+  /** The certificate that failed, if it is another one on its path. */
+  readonly failedAt?: string;
 }
 
 export interface RefusedRecipient {

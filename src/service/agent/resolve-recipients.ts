@@ -1,10 +1,29 @@
-import { resolveRecipient, type RecipientTrust } from '../../lib/direct/index.ts';
+import { resolveRecipient, type RecipientTrust, type RefusedCertificate } from '../../lib/direct/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { ValidatedPath } from '../../lib/pki/index.ts';
-import type { RefusedRecipient, ResolvedRecipients, UsableRecipient } from './agent.ts';
+import type { CertificateFinding, RefusedRecipient, ResolvedRecipients, UsableRecipient } from './agent.ts';
 
 // A message may name fifty recipients; their discovery is mostly waiting.
 const maxAtOnce = 10;
+
+/** Refused certificates that are kept with an attempt. */
+const maxRefused = 8;
+
+function toFinding(one: RefusedCertificate): CertificateFinding {
+  const { fingerprint, code, subject, issuer, notBefore, notAfter, text, failedAt } = one;
+  return {
+    fingerprint,
+    code,
+    refused: {
+      subject,
+      issuer,
+      notBefore: notBefore.toISOString(),
+      notAfter: notAfter.toISOString(),
+      text,
+      ...(failedAt !== undefined && { failedAt }),
+    },
+  };
+}
 
 /** Resolves all recipients, some at a time, and sorts them into usable and refused ones. */
 export async function resolveAll(
@@ -25,11 +44,14 @@ export async function resolveAll(
           findings: result.certificates.map((path) => ({
             fingerprint: path.certificates[0].fingerprint,
             anchor: path.anchor.fingerprint,
+            ...(path.certificates.length > 2 && {
+              via: path.certificates.slice(1, -1).map(({ fingerprint }) => fingerprint),
+            }),
           })),
         });
       } else {
         const { code, reason, statusCode, text, isTransient } = result;
-        const findings = result.refused.map((one) => ({ fingerprint: one.fingerprint, code: one.code }));
+        const findings = result.refused.slice(0, maxRefused).map(toFinding);
         refused.push({ recipient: address, code, reason, statusCode, text, isTransient, findings });
       }
     }

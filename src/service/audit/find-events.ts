@@ -61,11 +61,12 @@ export async function findEvents(
       .where('recorded_at', '<=', at)
       .where((eb) => eb.or([eb('recorded_at', '<', at), eb('sequence', '<', sequence)]));
   }
+  // An action has an index by time, and so have all rows: a window of time is read by that.
+  const isByTime =
+    (filter.action !== undefined && filter.requestId === undefined) ||
+    (filter.since !== undefined && filter.until !== undefined);
   const rows = await query
-    // An action has an index by time.
-    .$if(filter.action !== undefined && filter.requestId === undefined, (one) =>
-      one.orderBy('recorded_at', 'desc'),
-    )
+    .$if(isByTime, (one) => one.orderBy('recorded_at', 'desc'))
     .orderBy('sequence', 'desc')
     .limit(Math.min(filter.limit ?? 100, 1000))
     .execute();

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { FairWorker, Storage } from '../../platform/index.ts';
 import { holdTopic, type Holds } from './holds.ts';
+import { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
 import { dueAtOnce, readRecipients, type ClaimedDestination, type DeliveryQueue } from './queue.ts';
 import type { DeliveryFailureReason } from './request.ts';
 import type { DeliveryKind, DeliveryTables } from './tables.ts';
@@ -45,6 +46,27 @@ export interface HeldDestination {
   readonly since: Date;
 }
 
+export interface DestinationPage {
+  readonly items: readonly WaitingDestination[];
+  readonly next?: string;
+}
+
+/** By the names of destinations and by the ids of single ones of messages. */
+export interface Selection {
+  readonly domains?: readonly string[] | undefined;
+  readonly ids?: readonly string[] | undefined;
+}
+
+export interface SelectedDestination {
+  readonly id: string;
+  readonly domain: string;
+  readonly recipients: number;
+  readonly isRunning: boolean;
+}
+
+/** Of one change; a larger queue is changed in several steps. */
+export const maxSelected = 10_000;
+
 /** One row of `delivery_attempt`. */
 export type AttemptRow = DeliveryTables['delivery_attempt'];
 
@@ -52,6 +74,14 @@ export type AttemptRow = DeliveryTables['delivery_attempt'];
 export interface DeliveryAdmin {
   /** Oldest first. `limit` is at most 500. */
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
+  /** What waits by destination, the one that waits longest first. `limit` is at most 500. */
+  listDestinations(query: DestinationQuery): Promise<DestinationPage>;
+  /** What a change of some destinations, or of single ones of messages (`QueuedDestination.id`), is about; at most `maxSelected`. */
+  select(which: Selection): Promise<readonly SelectedDestination[]>;
+  /** Makes those that are not being tried due now. Returns how many. */
+  retryNamed(ids: readonly string[]): Promise<number>;
+  /** Fails those that are not being tried, with the reason `cancelled`. */
+  failNamed(ids: readonly string[]): Promise<{ readonly failed: number; readonly running: number }>;
   /** The destinations of these deliveries that wait. */
   findWaiting(deliveryIds: readonly string[]): Promise<readonly QueuedDestination[]>;
   /** Every attempt at these deliveries that is still kept, oldest first. */
@@ -82,6 +112,9 @@ export interface AdminDependencies {
 }
 
 const maxPage = 500;
+
+/** Rows changed in one transaction. */
+const namedAtOnce = 200;
 
 export function createAdmin({ storage, clock, queue, holds, worker }: AdminDependencies): DeliveryAdmin {
   const db = storage.tables<DeliveryTables>();
@@ -140,7 +173,83 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
     };
   }
 
+  async function cancel(items: readonly ClaimedDestination[]): Promise<void> {
+    for (const item of items)
+      await queue.settle(item, {
+        decisions: item.recipients.map((recipient) => ({
+          recipient,
+          outcome: 'failed',
+          reason: 'cancelled',
+          text: 'An operator ended the delivery.',
+        })),
+        nextAttemptAt: item.notAfter,
+      });
+  }
+
+  function wake(domains: Iterable<string>): void {
+    for (const domain of new Set(domains)) worker?.resume(domain);
+    worker?.wake();
+  }
+
   return {
+    listDestinations: (query) =>
+      listDestinations(storage, clock.now().getTime(), {
+        ...query,
+        limit: Math.min(Math.max(1, query.limit), maxPage),
+      }),
+    async select({ domains = [], ids = [] }) {
+      const rows = await db
+        .selectFrom('delivery_destination')
+        .select(['id', 'domain', 'recipients', 'lease_until'])
+        .where((eb) =>
+          eb.or([
+            eb('domain', 'in', [...domains.map((domain) => domain.toLowerCase()), '']),
+            eb('id', 'in', [...ids, '']),
+          ]),
+        )
+        .orderBy('id')
+        .limit(maxSelected)
+        .execute();
+      return rows.map((row) => ({
+        id: row.id,
+        domain: row.domain,
+        recipients: readRecipients(row.recipients).length,
+        isRunning: row.lease_until > now(),
+      }));
+    },
+    async retryNamed(ids) {
+      let count = 0;
+      const domains = new Set<string>();
+      for (let start = 0; start < ids.length; start += namedAtOnce) {
+        const some = ids.slice(start, start + namedAtOnce);
+        const rows = await storage.transaction(async (tx: Kysely<DeliveryTables>) => {
+          const changed = await tx
+            .updateTable('delivery_destination')
+            .set({ next_attempt_at: dueAtOnce })
+            .where('id', 'in', some)
+            .where('lease_until', '<=', now())
+            .returning('domain')
+            .execute();
+          storage.announce(tx, 'delivery');
+          return changed;
+        });
+        count += rows.length;
+        for (const { domain } of rows) domains.add(domain);
+      }
+      wake(domains);
+      return count;
+    },
+    async failNamed(ids) {
+      let failed = 0;
+      let claimed = 0;
+      for (let start = 0; start < ids.length; start += namedAtOnce) {
+        const items = await queue.claimNamed(ids.slice(start, start + namedAtOnce));
+        await cancel(items);
+        claimed += items.length;
+        failed += items.reduce((sum, item) => sum + item.recipients.length, 0);
+      }
+      return { failed, running: ids.length - claimed };
+    },
     async listQueue({ domain, limit, cursor }) {
       if (worker === undefined) await holds.refresh();
       const count = Math.min(Math.max(1, limit), maxPage);
@@ -182,8 +291,7 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
         storage.announce(tx, 'delivery');
         return changed;
       });
-      for (const domain of new Set(rows.map((row) => row.domain))) worker?.resume(domain);
-      worker?.wake();
+      wake(rows.map((row) => row.domain));
       return rows.length;
     },
     async hold(domain, reason) {
@@ -219,16 +327,7 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
     },
     async fail(deliveryId) {
       const items = await queue.claimDelivery(deliveryId);
-      for (const item of items)
-        await queue.settle(item, {
-          decisions: item.recipients.map((recipient) => ({
-            recipient,
-            outcome: 'failed',
-            reason: 'cancelled',
-            text: 'An operator ended the delivery.',
-          })),
-          nextAttemptAt: item.notAfter,
-        });
+      await cancel(items);
       const rest = await db
         .selectFrom('delivery_destination')
         .select((eb) => eb.fn.countAll<number>().as('count'))

@@ -7,7 +7,17 @@
  * window), MDN-27 (failures are told at once). It knows nothing of message states: outcomes are handed to the listener
  * inside the transaction that stores them. Called by the messaging service; operators use `DeliveryAdmin`.
  */
-export type { AttemptRow, DeliveryAdmin, HeldDestination, QueuedDestination, QueuePage } from './admin.ts';
+export type {
+  AttemptRow,
+  DeliveryAdmin,
+  DestinationPage,
+  HeldDestination,
+  QueuedDestination,
+  QueuePage,
+  SelectedDestination,
+  Selection,
+} from './admin.ts';
+export type { DestinationQuery, WaitingDestination } from './list-destinations.ts';
 export { createDeliveryAdmin, type AdminOptions } from './create-admin.ts';
 export { createDelivery, type Delivery, type DeliveryOptions, type DeliverySettings } from './delivery.ts';
 export { isMailDue } from './is-mail-due.ts';

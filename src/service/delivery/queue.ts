@@ -101,6 +101,8 @@ export interface DeliveryQueue {
   claimOverdue(limit: number): Promise<readonly ClaimedDestination[]>;
   /** Claims what is left of one delivery and not in hand anywhere. */
   claimDelivery(deliveryId: string): Promise<readonly ClaimedDestination[]>;
+  /** Claims those of some destinations that are not in hand anywhere. */
+  claimNamed(ids: readonly string[]): Promise<readonly ClaimedDestination[]>;
   /** Why the last attempt did not succeed. */
   findProblem(id: string): Promise<DeliveryProblem | undefined>;
   /** The plain RFC 5322 message. */
@@ -385,6 +387,16 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
           .selectFrom('delivery_destination')
           .select('id')
           .where('delivery_id', '=', deliveryId)
+          .where('lease_until', '<=', now),
+      );
+    },
+    claimNamed(ids) {
+      const now = nowMs();
+      return claimThose((db) =>
+        db
+          .selectFrom('delivery_destination')
+          .select('id')
+          .where('id', 'in', [...ids, ''])
           .where('lease_until', '<=', now),
       );
     },

@@ -16,7 +16,14 @@ export type { InboundAttachmentPayload, InboundPayload } from './contents/inboun
 export { maxBodyBytes, type SendLimits } from './limits.ts';
 export type { InboxPage, InboxQuery, InboxSummary } from './inbox/list-inbox.ts';
 export type { InboundDocument } from './contents/inbound-document.ts';
-export { failureReasons, type FailureReason } from './reasons.ts';
+export {
+  adviceFor,
+  failureReasons,
+  isFailureReason,
+  stateTexts,
+  waitingText,
+  type FailureReason,
+} from './reasons.ts';
 export type {
   AddressBook,
   ClientBook,
@@ -39,6 +46,15 @@ export type { Attempt } from './evidence/attempts.ts';
 export type { EvidenceDocument } from './evidence/build-evidence.ts';
 export { evidenceType, type SignedEvidence } from './evidence/sign-evidence.ts';
 export type { FoundMessage, MessageQuery } from './operator/find-messages.ts';
+export { findReceived, type ReceivedMessage, type ReceivedState } from './operator/find-received.ts';
+export type { SearchPage, SearchQuery, SearchRow } from './operator/search-messages.ts';
+export type {
+  MessageExplanation,
+  ReceivedExplanation,
+  RecipientExplanation,
+} from './operator/explain-message.ts';
+export type { CertificatePath, PathNode } from './operator/certificate-paths.ts';
+export type { Station, StationId } from './operator/stations.ts';
 export {
   inboundKinds,
   type InboundEntry,

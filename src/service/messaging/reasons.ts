@@ -14,37 +14,124 @@ export interface ReasonText {
   readonly text: string;
 }
 
-export const failureReasons: Readonly<Record<FailureReason, ReasonText>> = {
-  'no-certificate': { statusCode: '5.7.31', text: 'No certificate was found for the recipient.' },
-  untrusted: { statusCode: '5.7.11', text: "The recipient's certificate is not trusted." },
-  'sender-certificate': { statusCode: '5.7.5', text: 'The sender has no certificate that is valid now.' },
-  'certificate-expired': { statusCode: '5.7.11', text: "The recipient's certificate is expired." },
-  'unknown-recipient': { statusCode: '5.1.1', text: 'The recipient does not exist there.' },
-  'domain-not-found': { statusCode: '5.1.2', text: "The recipient's domain does not exist." },
-  'no-mail-host': { statusCode: '5.4.4', text: "The recipient's domain takes no mail." },
+/** A reason with what an operator does about it. */
+export interface FailureText extends ReasonText {
+  readonly advice: string;
+  /** The same once no more attempts are made, where that differs. */
+  readonly adviceAtEnd?: string;
+}
+
+export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
+  'no-certificate': {
+    statusCode: '5.7.31',
+    text: 'No certificate was found for the recipient.',
+    advice:
+      "Check the address: it may be misspelt, or no Direct address. Otherwise the recipient's HISP must publish a certificate in DNS or LDAP.",
+  },
+  untrusted: {
+    statusCode: '5.7.11',
+    text: "The recipient's certificate is not trusted.",
+    advice:
+      "Look at the certificate that was refused. If the partner is to be trusted, add its anchor or its trust bundle to the sender's domain; then send again.",
+  },
+  'sender-certificate': {
+    statusCode: '5.7.5',
+    text: 'The sender has no certificate that is valid now.',
+    advice: "Install a valid key for the sender's domain, then retry the message.",
+  },
+  'certificate-expired': {
+    statusCode: '5.7.11',
+    text: "The recipient's certificate is expired.",
+    advice:
+      "Tell the recipient's HISP that its certificate is expired; nothing can be sent until it is renewed.",
+  },
+  'unknown-recipient': {
+    statusCode: '5.1.1',
+    text: 'The recipient does not exist there.',
+    advice: 'Check the address with the recipient: the mail server there does not know it.',
+  },
+  'domain-not-found': {
+    statusCode: '5.1.2',
+    text: "The recipient's domain does not exist.",
+    advice: 'Check the address: its domain does not exist.',
+  },
+  'no-mail-host': {
+    statusCode: '5.4.4',
+    text: "The recipient's domain takes no mail.",
+    advice: 'Check the address: its domain takes no mail.',
+  },
   'dns-failed': {
     statusCode: '5.4.3',
     text: "The directory services of the recipient's domain do not answer.",
+    advice:
+      "Nothing, if it passes: it is tried again by itself. If other domains fail too, look at this service's resolvers; otherwise tell the recipient's HISP.",
+    adviceAtEnd:
+      "Tell the recipient's HISP that its name servers or LDAP did not answer. Once they do, the client sends it again as a new message.",
   },
-  unreachable: { statusCode: '5.4.1', text: "The recipient's mail server cannot be reached." },
-  'tls-failed': { statusCode: '5.7.10', text: "No encrypted connection to the recipient's mail server." },
+  unreachable: {
+    statusCode: '5.4.1',
+    text: "The recipient's mail server cannot be reached.",
+    advice:
+      "Nothing, if it passes: it is tried again by itself. If every destination fails, look at the firewall for port 25; otherwise tell the recipient's HISP.",
+    adviceAtEnd:
+      "Tell the recipient's HISP that its mail server could not be reached. Once it can be, the client sends it again as a new message.",
+  },
+  'tls-failed': {
+    statusCode: '5.7.10',
+    text: "No encrypted connection to the recipient's mail server.",
+    advice:
+      "Tell the recipient's HISP that its mail server offers no usable TLS; it is tried again by itself.",
+    adviceAtEnd:
+      "Tell the recipient's HISP that its mail server offers no usable TLS. Once it does, the client sends it again as a new message.",
+  },
   'smtp-deferred': {
     statusCode: '5.4.7',
     text: "The recipient's mail server deferred the message too long.",
+    advice: 'Read the reply of their mail server in the attempts; it is tried again by itself.',
+    adviceAtEnd:
+      "Read the reply of their mail server in the attempts, and ask the recipient's HISP; the client then sends it again as a new message.",
   },
-  'smtp-rejected': { statusCode: '5.5.0', text: "The recipient's mail server refused the message." },
-  'remote-failed': { statusCode: '5.2.0', text: 'The receiving service could not deliver the message.' },
+  'smtp-rejected': {
+    statusCode: '5.5.0',
+    text: "The recipient's mail server refused the message.",
+    advice:
+      'Read the reply of their mail server in the attempts. Often the message is too large, or their side admits only known senders.',
+  },
+  'remote-failed': {
+    statusCode: '5.2.0',
+    text: 'The receiving service could not deliver the message.',
+    advice:
+      "Read what their HISP reported in the history, and ask the recipient's HISP, with the wire id, or use another address.",
+  },
   'no-processed-mdn': {
     statusCode: '5.4.71',
     text: 'No processed MDN came in time; the outcome is unknown.',
+    advice: "Ask the recipient's HISP, with the wire id, what became of the message before it is sent again.",
   },
   'no-dispatched-mdn': {
     statusCode: '5.4.72',
     text: 'No dispatched MDN came in time; the outcome is unknown.',
+    advice:
+      'Their HISP has the message. Ask it, with the wire id, whether it was delivered before it is sent again.',
   },
-  cancelled: { statusCode: '5.3.2', text: 'An operator of this service ended the delivery.' },
-  internal: { statusCode: '5.3.0', text: 'This service could not send the message.' },
+  cancelled: {
+    statusCode: '5.3.2',
+    text: 'An operator of this service ended the delivery.',
+    advice:
+      'Ask the operator who ended it; the audit rows name them. The client may send it again as a new message.',
+  },
+  internal: {
+    statusCode: '5.3.0',
+    text: 'This service could not send the message.',
+    advice: 'Look for the message id in the log of this service and report the fault.',
+  },
 };
+
+/** What an operator does about a reason; `isFinal` if no more attempts are made. */
+export function adviceFor(reason: FailureReason, isFinal: boolean): string {
+  const { advice, adviceAtEnd } = failureReasons[reason];
+  return isFinal ? (adviceAtEnd ?? advice) : advice;
+}
 
 export function isFailureReason(text: string): text is FailureReason {
   return Object.hasOwn(failureReasons, text);

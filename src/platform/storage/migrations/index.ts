@@ -22,6 +22,7 @@ import { directorySourcesMigration } from './0071-directory-sources.ts';
 import { pathCertificatesMigration } from './0072-path-certificates.ts';
 import { verificationMigration } from './0073-verification.ts';
 import { consoleMigration } from './0080-console.ts';
+import { consoleSearchMigration } from './0081-console-search.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -46,4 +47,5 @@ export const migrations: readonly Migration[] = [
   pathCertificatesMigration,
   verificationMigration,
   consoleMigration,
+  consoleSearchMigration,
 ];

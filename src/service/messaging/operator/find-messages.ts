@@ -6,6 +6,7 @@ import { isFailureReason } from '../reasons.ts';
 import { findUuid } from '../status/find-status.ts';
 import { recipientStates, type RecipientState } from '../status/states.ts';
 import type { MessagingTables } from '../tables.ts';
+import { isParty } from './domain-of.ts';
 import { pageSize, readCursor, toPage, type Page } from './paging.ts';
 
 /** What to search sent messages by; all that is given must fit. */
@@ -16,6 +17,10 @@ export interface MessageQuery {
   readonly requestId?: string | undefined;
   /** Sender or recipient. */
   readonly address?: string | undefined;
+  /** Of sender or recipient. */
+  readonly domain?: string | undefined;
+  /** Further addresses, or `@domain`, each sender or recipient; lower-cased. */
+  readonly parties?: readonly string[] | undefined;
   readonly clientId?: string | undefined;
   readonly state?: string | undefined;
   readonly reason?: string | undefined;
@@ -64,9 +69,16 @@ export async function findMessages(
 
 /** Each part is served by one index. */
 function splitQuery(query: MessageQuery): readonly PageQuery[] {
-  const { address, state, reason } = query;
+  const { address, domain, state, reason } = query;
   if (address !== undefined) {
     const key = addressKey(address as DirectAddress);
+    return [
+      { ...query, side: { side: 'to', key } },
+      { ...query, side: { side: 'from', key } },
+    ];
+  }
+  if (domain !== undefined) {
+    const key = `@${domain.toLowerCase()}`;
     return [
       { ...query, side: { side: 'to', key } },
       { ...query, side: { side: 'from', key } },
@@ -98,6 +110,9 @@ async function findIds(
   { id, requestId }: MessageQuery,
 ): Promise<readonly string[] | undefined> {
   const named = id === undefined ? undefined : await findNamed(db, id);
+  // Many clients name their requests by a UUID, too.
+  if (named?.length === 0 && requestId === undefined && id !== undefined && findUuid(id) !== undefined)
+    return findIds(db, audit, { requestId: id, limit: 1 });
   if (requestId === undefined) return named;
   const rows = await audit.find({ action: 'message.accept', requestId, limit: 100 });
   const wireIds = rows.flatMap(({ objects }) =>
@@ -122,6 +137,7 @@ export async function findNamed(db: Kysely<MessagingTables>, name: string): Prom
 
 interface Side {
   readonly side: 'from' | 'to';
+  /** Of an address, or `@domain`. */
   readonly key: string;
 }
 
@@ -144,8 +160,13 @@ async function search(
     .select(['r.id', 'r.address', 'r.state', 'r.reason', 'r.status_code', 'r.status_at'])
     .select(['m.uuid', 'm.wire_id', 'm.client_id', 'm.sender', 'm.created_at'])
     .$if(ids !== undefined, (query) => query.where('m.id', 'in', ids ?? []))
-    .$if(address?.side === 'to', (query) => query.where('r.address_key', '=', address?.key ?? ''))
-    .$if(address?.side === 'from', (query) => query.where('m.sender_key', '=', address?.key ?? ''))
+    .$if(address?.side === 'to', (query) => query.where(isOf('r.address_key', address?.key ?? '')))
+    .$if(address?.side === 'from', (query) => query.where(isOf('m.sender_key', address?.key ?? '')))
+    .$if(parties.length > 0, (query) =>
+      query.where((eb) =>
+        eb.and(parties.map((party) => eb.or([isOf('r.address_key', party), isOf('m.sender_key', party)]))),
+      ),
+    )
     .$if(clientId !== undefined, (query) => query.where('m.client_id', '=', clientId ?? ''))
     .$if(state !== undefined, (query) => query.where('r.state', '=', state as RecipientState))
     .$if(isByState, (query) =>
@@ -178,6 +199,8 @@ async function search(
     statusCode: row.status_code,
   }));
 }
+
+const isOf = (column: 'r.address_key' | 'm.sender_key', party: string) => isParty(sql.ref(column), party);
 
 /** Those that have an index, because they are few. */
 const rareStates: ReadonlySet<string> = new Set(['queued', 'sent', 'failed', 'expired']);

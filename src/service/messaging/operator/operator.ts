@@ -3,9 +3,13 @@ import { createMetrics, createReport, type Storage, type Vault } from '../../../
 import type { Audit } from '../../audit/index.ts';
 import {
   createDeliveryAdmin,
+  type DestinationPage,
+  type DestinationQuery,
   type HeldDestination,
   type QueuedDestination,
   type QueuePage,
+  type SelectedDestination,
+  type Selection,
 } from '../../delivery/index.ts';
 import type { Trust } from '../../trust/index.ts';
 import type { Webhooks } from '../../webhook/index.ts';
@@ -16,6 +20,14 @@ import { defaultMdnWindows } from '../status/states.ts';
 import { describeMessages, type StatusReport } from '../status/find-status.ts';
 import type { MessageRow, MessagingTables } from '../tables.ts';
 import { findMessages, findNamed, type FoundMessage, type MessageQuery } from './find-messages.ts';
+import {
+  explainMessage,
+  explainReceived,
+  type MessageExplanation,
+  type ReceivedExplanation,
+} from './explain-message.ts';
+import { findCopies } from './find-received.ts';
+import { searchMessages, type SearchPage, type SearchQuery } from './search-messages.ts';
 import {
   listInbound,
   showInbound,
@@ -47,7 +59,7 @@ export interface OperatorDependencies {
   readonly log: Log;
   readonly audit: Audit;
   readonly webhooks: Pick<Webhooks, 'notifyIn'>;
-  readonly trust: Pick<Trust, 'findSigningKeys'>;
+  readonly trust: Pick<Trust, 'findSigningKeys' | 'listAnchors'>;
   /** Who does it, for the audit trail. */
   readonly operator: string;
 }
@@ -61,6 +73,10 @@ export interface MessagingOperator {
   find(query: MessageQuery): Promise<Page<FoundMessage>>;
   /** By any of its names. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   show(name: string): Promise<MessageDetails>;
+  /** The search box: sent and received messages. `isRefresh`: the same list as before, looked at again, which leaves no audit row. */
+  search(query: SearchQuery, options?: { readonly isRefresh?: boolean }): Promise<SearchPage>;
+  /** One message by any of its names, sent or received, with what it means. Throws as `show`. */
+  explain(name: string): Promise<MessageExplanation | ReceivedExplanation>;
   /** Has what waits of a message tried now. Returns how many destinations. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   retry(name: string): Promise<number>;
   /**
@@ -72,6 +88,16 @@ export interface MessagingOperator {
   getEvidence(name: string): Promise<SignedEvidence>;
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
   listHolds(): Promise<readonly HeldDestination[]>;
+  /** What waits by destination, the one that waits longest first. */
+  listDestinations(query: DestinationQuery): Promise<DestinationPage>;
+  /** What a change of the queue would be about. Changes nothing. */
+  selectQueued(which: Selection): Promise<readonly SelectedDestination[]>;
+  /** Has what was selected tried now. Returns how many. */
+  retrySelected(selected: readonly SelectedDestination[]): Promise<number>;
+  /** Ends what was selected and is not being tried: recipients fail with the reason `cancelled`. */
+  failSelected(
+    selected: readonly SelectedDestination[],
+  ): Promise<{ readonly failed: number; readonly running: number }>;
   /** Has all that waits for a destination tried now. Returns how many messages. */
   retryDestination(domain: string): Promise<number>;
   hold(domain: string, reason: string): Promise<void>;
@@ -123,7 +149,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
   return {
     async find(query) {
       const page = await findMessages(db, audit, query);
-      const { since, until, cursor: _cursor, ...texts } = query;
+      const { since, until, cursor: _cursor, parties: _parties, ...texts } = query;
       await record('message.find', {
         ...onlyDefined(texts),
         ...onlyDefined({ since: since?.toISOString(), until: until?.toISOString() }),
@@ -136,6 +162,30 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       const details = await describe({ storage, audit, delivery }, message);
       await record('message.show', { messageId: message.wire_id });
       return details;
+    },
+    async search(query, { isRefresh = false } = {}) {
+      const page = await searchMessages(db, audit, query, deps.clock.now());
+      const { text, state, reason, clientId, direction } = query;
+      if (!isRefresh)
+        await record('message.find', {
+          ...given({ text, state, reason, clientId, direction }),
+          count: page.items.length,
+        });
+      return page;
+    },
+    async explain(name) {
+      const ids = await findNamed(db, name);
+      const copies = ids.length === 0 ? await findCopies(db, name) : [];
+      if (copies.length > 0) {
+        const explained = await explainReceived(deps, copies);
+        await record('message.show', { messageId: copies[0]?.messageId ?? '' });
+        return explained;
+      }
+      const message = await get('message.show', name);
+      const facts = await describe({ storage, audit, delivery }, message);
+      const explained = await explainMessage(deps, facts);
+      await record('message.show', { messageId: message.wire_id });
+      return explained;
     },
     async retry(name) {
       const { id, wire_id: messageId } = await get('message.retry', name);
@@ -164,6 +214,20 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       const holds = await delivery.listHolds();
       await record('queue.holds', { count: holds.length });
       return holds;
+    },
+    listDestinations: (query) => delivery.listDestinations(query),
+    selectQueued: (which) => delivery.select(which),
+    async retrySelected(selected) {
+      const count = await delivery.retryNamed(selected.map(({ id }) => id));
+      for (const [domain, some] of Map.groupBy(selected, (one) => one.domain))
+        await record('queue.retry', { domain, count: some.length });
+      return count;
+    },
+    async failSelected(selected) {
+      const result = await delivery.failNamed(selected.map(({ id }) => id));
+      for (const [domain, some] of Map.groupBy(selected, (one) => one.domain))
+        await record('queue.fail', { domain, count: some.length });
+      return result;
     },
     async retryDestination(domain) {
       const count = await delivery.retryNow({ domain });

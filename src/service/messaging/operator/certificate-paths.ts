@@ -1,0 +1,151 @@
+import type { Kysely } from 'kysely';
+import { readCertificate, type Certificate } from '../../../lib/pki/index.ts';
+import type { MessagingTables } from '../tables.ts';
+import type { Attempt } from '../evidence/attempts.ts';
+import { concerns } from './stations.ts';
+
+/** One certificate on a path; what is not known any more is empty. */
+export interface PathNode {
+  readonly role: 'recipient' | 'issuer' | 'anchor' | 'missing';
+  readonly state: 'ok' | 'failed' | 'not-reached';
+  readonly fingerprint: string;
+  readonly subject: string;
+  readonly issuer: string;
+  readonly notBefore: Date | undefined;
+  readonly notAfter: Date | undefined;
+  readonly code: string;
+  readonly text: string;
+}
+
+/** A certificate that was considered for a recipient, with its way to an anchor. */
+export interface CertificatePath {
+  readonly state: 'trusted' | 'refused';
+  readonly code: string;
+  readonly text: string;
+  /** The recipient's first. */
+  readonly nodes: readonly PathNode[];
+}
+
+/** As `service/agent` notes it with an attempt. */
+interface Finding {
+  readonly fingerprint: string;
+  readonly anchor?: string;
+  readonly via?: readonly string[];
+  readonly code?: string;
+  readonly refused?: {
+    readonly subject: string;
+    readonly issuer: string;
+    readonly notBefore: string;
+    readonly notAfter: string;
+    readonly text: string;
+    readonly failedAt?: string;
+  };
+}
+
+/** What is needed to name certificates by their fingerprints. */
+export interface CertificateNames {
+  readonly db: Kysely<MessagingTables>;
+  /** Anchors of the sender's domain. */
+  readonly anchors: readonly Certificate[];
+}
+
+/** The paths of the last attempt that looked at certificates of the recipient; empty before there was one. */
+export async function describePaths(
+  { db, anchors }: CertificateNames,
+  attempts: readonly Attempt[],
+  address: string,
+): Promise<readonly CertificatePath[]> {
+  const findings = attempts
+    .findLast(({ certificates }) => certificates.some((one) => concerns(one, address)))
+    ?.certificates.filter((one) => concerns(one, address)) as readonly Finding[] | undefined;
+  if (findings === undefined) return [];
+  const known = new Map(anchors.map((one) => [one.fingerprint, one]));
+  const wanted = findings.flatMap((one) => [
+    one.fingerprint,
+    ...(one.via ?? []),
+    one.anchor ?? '',
+    one.refused?.failedAt ?? '',
+  ]);
+  const rows = await db
+    .selectFrom('path_certificate')
+    .select(['fingerprint', 'der'])
+    .where('fingerprint', 'in', [...new Set(wanted)])
+    .execute();
+  for (const row of rows) known.set(row.fingerprint, readCertificate(new Uint8Array(row.der)));
+  return findings.map((finding) =>
+    finding.code === undefined ? describeTrusted(finding, known) : describeRefused(finding, known),
+  );
+}
+
+type Known = ReadonlyMap<string, Certificate>;
+
+function nodeOf(
+  role: PathNode['role'],
+  fingerprint: string,
+  known: Known,
+  more: Partial<PathNode> = {},
+): PathNode {
+  const certificate = known.get(fingerprint);
+  return {
+    role,
+    state: 'ok',
+    fingerprint,
+    subject: certificate?.subject ?? '',
+    issuer: certificate?.issuer ?? '',
+    notBefore: certificate?.notBefore,
+    notAfter: certificate?.notAfter,
+    code: '',
+    text: '',
+    ...more,
+  };
+}
+
+function describeTrusted(finding: Finding, known: Known): CertificatePath {
+  const { fingerprint, anchor = '', via = [] } = finding;
+  // A certificate that is itself an anchor is its whole path.
+  const above = anchor === fingerprint ? [] : [nodeOf('anchor', anchor, known)];
+  return {
+    state: 'trusted',
+    code: '',
+    text: "It is valid, and leads to an anchor of the sender's domain.",
+    nodes: [
+      nodeOf(above.length === 0 ? 'anchor' : 'recipient', fingerprint, known),
+      ...via.map((one) => nodeOf('issuer', one, known)),
+      ...above,
+    ],
+  };
+}
+
+/** The way up ended: nobody that is trusted has issued what stands below. */
+const isWayLost = (code: string): boolean => code === 'PKI_ISSUER_NOT_FOUND' || code === 'PKI_NO_ANCHORS';
+
+function describeRefused(finding: Finding, known: Known): CertificatePath {
+  const { fingerprint, code = '', refused } = finding;
+  const failedAt = refused?.failedAt;
+  const text = refused?.text ?? '';
+  const isAbove = failedAt !== undefined;
+  const own = nodeOf('recipient', fingerprint, known, {
+    ...(refused && {
+      subject: refused.subject,
+      issuer: refused.issuer,
+      notBefore: new Date(refused.notBefore),
+      notAfter: new Date(refused.notAfter),
+    }),
+    ...(!isAbove && !isWayLost(code) && { state: 'failed' as const, code, text }),
+  });
+  const upper = isAbove
+    ? [nodeOf('issuer', failedAt, known, isWayLost(code) ? {} : { state: 'failed', code, text })]
+    : [];
+  const below = upper.at(-1) ?? own;
+  const missing: PathNode = {
+    role: isWayLost(code) ? 'missing' : 'anchor',
+    state: isWayLost(code) ? 'failed' : 'not-reached',
+    fingerprint: '',
+    subject: below.issuer,
+    issuer: '',
+    notBefore: undefined,
+    notAfter: undefined,
+    ...(isWayLost(code) ? { code, text } : { code: '', text: '' }),
+  };
+  return { state: 'refused', code, text, nodes: [own, ...upper, missing] };
+}

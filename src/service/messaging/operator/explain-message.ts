@@ -1,0 +1,128 @@
+import { readCertificate, type Certificate } from '../../../lib/pki/index.ts';
+import { domainOf, type DirectAddress } from '../../../lib/values/index.ts';
+import type { Storage } from '../../../platform/index.ts';
+import type { Audit, AuditRecord } from '../../audit/index.ts';
+import type { QueuedDestination } from '../../delivery/index.ts';
+import type { Trust } from '../../trust/index.ts';
+import type { Attempt } from '../evidence/attempts.ts';
+import { adviceFor, isFailureReason } from '../reasons.ts';
+import type { RecipientStatus, StatusReport } from '../status/find-status.ts';
+import type { MessagingTables } from '../tables.ts';
+import { describePaths, type CertificatePath } from './certificate-paths.ts';
+import { findMessageAudit } from './find-message-audit.ts';
+import type { ReceivedMessage } from './find-received.ts';
+import { findStations, type Station } from './stations.ts';
+
+/** All that is known of one sent message, and what it means. No content. */
+export interface MessageExplanation {
+  readonly direction: 'out';
+  readonly report: StatusReport;
+  readonly clientId: string;
+  readonly wireId: string;
+  readonly requestId: string;
+  readonly recipients: readonly RecipientExplanation[];
+  /** Oldest first. */
+  readonly audit: readonly AuditRecord[];
+}
+
+export interface RecipientExplanation extends RecipientStatus {
+  readonly destination: string;
+  /** What an operator does; empty if nothing is to be done. */
+  readonly whatToDo: string;
+  readonly stations: readonly Station[];
+  readonly certificates: readonly CertificatePath[];
+  /** At this recipient's destination, oldest first. */
+  readonly tried: readonly Attempt[];
+  /** What waits; undefined once it is decided. */
+  readonly waiting: QueuedDestination | undefined;
+}
+
+/** A message of another HISP: its copies here. */
+export interface ReceivedExplanation {
+  readonly direction: 'in';
+  readonly copies: readonly ReceivedMessage[];
+  readonly audit: readonly AuditRecord[];
+}
+
+export interface ExplainParts {
+  readonly storage: Storage;
+  readonly audit: Pick<Audit, 'find'>;
+  readonly trust: Pick<Trust, 'listAnchors'>;
+}
+
+interface Facts {
+  readonly report: StatusReport;
+  readonly clientId: string;
+  readonly wireId: string;
+  readonly requestId: string;
+  readonly waiting: readonly QueuedDestination[];
+  readonly attempts: readonly Attempt[];
+}
+
+/** Reads what the facts of a message mean. */
+export async function explainMessage(parts: ExplainParts, facts: Facts): Promise<MessageExplanation> {
+  const { report, waiting, attempts, ...names } = facts;
+  const db = parts.storage.tables<MessagingTables>();
+  const anchors = await findAnchors(parts, report.sender);
+  const recipients = await Promise.all(
+    report.recipients.map(async (recipient): Promise<RecipientExplanation> => {
+      const destination = domainOf(recipient.address as DirectAddress);
+      const tried = attempts.filter((one) => one.destination === destination);
+      const waits = waiting.find((one) => one.recipients.some((address) => address === recipient.address));
+      return {
+        ...recipient,
+        destination,
+        tried,
+        waiting: waits,
+        whatToDo: adviseOn(recipient, waits),
+        stations: findStations({
+          recipient,
+          attempts: tried,
+          acceptedAt: report.acceptedAt,
+          requestsFinalDelivery: report.requestsFinalDelivery,
+        }),
+        certificates: await describePaths({ db, anchors }, tried, recipient.address),
+      };
+    }),
+  );
+  const times = report.recipients.flatMap(({ history }) => history.map(({ time }) => time));
+  const audit = await findMessageAudit(parts.audit, {
+    names: [facts.wireId],
+    times,
+    acceptedAt: report.acceptedAt,
+  });
+  return { direction: 'out', report, ...names, recipients, audit };
+}
+
+async function findAnchors(
+  { trust }: Pick<ExplainParts, 'trust'>,
+  sender: string,
+): Promise<readonly Certificate[]> {
+  const entries = await trust.listAnchors(domainOf(sender as DirectAddress));
+  return entries.map(({ certificate }) => readCertificate(certificate.der));
+}
+
+/** What an operator does about one recipient. */
+function adviseOn(recipient: RecipientStatus, waits: QueuedDestination | undefined): string {
+  if (waits?.isOnHold === true) return 'Release the destination when mail may go there again.';
+  return isFailureReason(recipient.reason) ? adviceFor(recipient.reason, waits === undefined) : '';
+}
+
+/** Reads what is known of a received message. */
+export async function explainReceived(
+  { audit }: Pick<ExplainParts, 'audit'>,
+  copies: readonly ReceivedMessage[],
+): Promise<ReceivedExplanation> {
+  const [first] = copies;
+  if (first === undefined) throw new TypeError('a received message has a copy');
+  const times = copies.flatMap((copy) => [
+    copy.receivedAt,
+    ...((copy.acknowledgedAt ?? false) ? [copy.acknowledgedAt as Date] : []),
+  ]);
+  const names = [first.wireId, ...copies.flatMap(({ id, messageId }) => [id, messageId])];
+  return {
+    direction: 'in',
+    copies,
+    audit: await findMessageAudit(audit, { names, times, acceptedAt: first.receivedAt }),
+  };
+}

@@ -1,0 +1,160 @@
+import { sql, type Kysely } from 'kysely';
+import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
+import { findUuid } from '../status/find-status.ts';
+import type { MessagingTables } from '../tables.ts';
+import { isParty } from './domain-of.ts';
+import { pageSize, readCursor, toPage, type Page } from './paging.ts';
+
+/** What to search received messages by; all that is given must fit. */
+export interface ReceivedQuery {
+  /** The API's name of a copy, or the sender's Message-ID. */
+  readonly id?: string | undefined;
+  /** Sender or recipient. */
+  readonly address?: string | undefined;
+  /** Of the recipient, or of the sender. */
+  readonly domain?: string | undefined;
+  /** Further addresses, or `@domain`, each sender or recipient; lower-cased. */
+  readonly parties?: readonly string[] | undefined;
+  readonly state?: ReceivedState | undefined;
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  /** Default: newest. */
+  readonly order?: 'newest' | 'oldest';
+}
+
+/** `acknowledged`: an edge system has taken it. */
+export type ReceivedState = 'received' | 'acknowledged';
+
+/** One recipient's copy of a message from another HISP. */
+export interface ReceivedMessage {
+  readonly id: string;
+  /** `urn:uuid:…` */
+  readonly messageId: string;
+  /** The sender's Message-ID. */
+  readonly wireId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly receivedAt: Date;
+  readonly acknowledgedAt: Date | undefined;
+}
+
+type Part = ReceivedQuery & {
+  readonly side?: 'from' | 'to' | undefined;
+  readonly by?: 'copy' | 'wire' | undefined;
+};
+
+/** By time. Throws MESSAGING_SEARCH_INVALID. */
+export async function findReceived(
+  db: Kysely<MessagingTables>,
+  query: ReceivedQuery,
+): Promise<Page<ReceivedMessage>> {
+  const size = pageSize(query.limit);
+  const lists = await Promise.all(splitQuery(query).map((part) => search(db, part, size)));
+  const rows = new Map(lists.flat().map((row) => [row.id, row]));
+  const sign = query.order === 'oldest' ? -1 : 1;
+  const sorted = [...rows.values()].toSorted(
+    (a, b) => sign * (b.receivedAt.getTime() - a.receivedAt.getTime() || (a.id < b.id ? 1 : -1)),
+  );
+  return toPage(sorted, size, positionOf);
+}
+
+const positionOf = ({ receivedAt, id }: ReceivedMessage) => ({ at: receivedAt.getTime(), id });
+
+/** All copies of the message that a name is of, the API's of one copy or the sender's; empty if there is none. */
+export async function findCopies(
+  db: Kysely<MessagingTables>,
+  name: string,
+): Promise<readonly ReceivedMessage[]> {
+  const { items } = await findReceived(db, { id: name, limit: 1 });
+  const [first] = items;
+  if (first === undefined) return [];
+  return (await findReceived(db, { id: first.wireId, limit: 200 })).items.filter(
+    ({ from }) => from === first.from,
+  );
+}
+
+/** Each part is served by one index. */
+function splitQuery(query: ReceivedQuery): readonly Part[] {
+  if (query.id !== undefined) return [{ ...query, by: findUuid(query.id) === undefined ? 'wire' : 'copy' }];
+  if (query.address === undefined && query.domain === undefined) return [query];
+  return [
+    { ...query, side: 'to' },
+    { ...query, side: 'from' },
+  ];
+}
+
+async function search(db: Kysely<MessagingTables>, part: Part, size: number): Promise<ReceivedMessage[]> {
+  const { id = '', address, domain, state, since, until, side, by, order = 'newest', parties = [] } = part;
+  const after = readCursor(part.cursor);
+  const isNewest = order === 'newest';
+  const isBySender = side === 'from' || by === 'wire';
+  const time = isBySender ? 'm.received_at' : 'c.received_at';
+  const rows = await joinTables(db, isBySender)
+    .select(['c.id', 'c.address', 'c.received_at', 'c.acknowledged_at', 'm.sender', 'm.wire_id'])
+    .$if(by === 'copy', (query) => query.where('c.id', '=', findUuid(id) ?? ''))
+    .$if(by === 'wire', (query) => query.where('m.wire_id', 'in', wireNames(id)))
+    .$if(side === 'to' && address !== undefined, (query) =>
+      query.where('c.address_key', '=', addressKey((address ?? '') as DirectAddress)),
+    )
+    .$if(side === 'to' && domain !== undefined, (query) =>
+      query.where('c.domain', '=', (domain ?? '').toLowerCase()),
+    )
+    .$if(side === 'from' && address !== undefined, (query) =>
+      query.where(isSentBy((address ?? '').toLowerCase())),
+    )
+    .$if(side === 'from' && domain !== undefined, (query) =>
+      query.where(isSentBy(`@${(domain ?? '').toLowerCase()}`)),
+    )
+    .$if(parties.length > 0, (query) =>
+      query.where((eb) =>
+        eb.and(parties.map((party) => eb.or([isOf('c.address_key', party), isSentBy(party)]))),
+      ),
+    )
+    .$if(state !== undefined, (query) =>
+      query.where('c.acknowledged_at', state === 'received' ? 'is' : 'is not', null),
+    )
+    .$if(since !== undefined, (query) => query.where(time, '>=', since?.getTime() ?? 0))
+    .$if(until !== undefined, (query) => query.where(time, '<', until?.getTime() ?? 0))
+    .$if(after !== undefined, (query) =>
+      query
+        .where(time, isNewest ? '<=' : '>=', after?.at ?? 0)
+        .where((eb) =>
+          eb.or([
+            eb(time, isNewest ? '<' : '>', after?.at ?? 0),
+            eb('c.id', isNewest ? '<' : '>', after?.id ?? ''),
+          ]),
+        ),
+    )
+    .orderBy(time, isNewest ? 'desc' : 'asc')
+    .orderBy('c.id', isNewest ? 'desc' : 'asc')
+    .limit(size + 1)
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    messageId: `urn:uuid:${row.id}`,
+    wireId: row.wire_id,
+    from: row.sender,
+    to: row.address,
+    receivedAt: new Date(row.received_at),
+    acknowledgedAt: row.acknowledged_at === null ? undefined : new Date(row.acknowledged_at),
+  }));
+}
+
+const isOf = (column: 'c.address_key', party: string) => isParty(sql.ref(column), party);
+const isSentBy = (party: string) => isParty(sql`lower(${sql.ref('m.sender')})`, party);
+
+/** Stored as the sender wrote it, with or without brackets. */
+const wireNames = (name: string): string[] => {
+  const inner = name.replaceAll(/^<|>$/g, '');
+  return [inner, `<${inner}>`];
+};
+
+// SQLite keeps the order of a cross join, and so walks the table that is named first.
+function joinTables(db: Kysely<MessagingTables>, isBySender: boolean) {
+  const joined = isBySender
+    ? db.selectFrom('inbox_message as m').crossJoin('inbox_copy as c')
+    : db.selectFrom('inbox_copy as c').crossJoin('inbox_message as m');
+  return joined.whereRef('m.id', '=', 'c.message_id');
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseSearch } from './parse-search.ts';
+
+const now = new Date('2026-11-21T12:00:00Z');
+const id = '2f0a6c1e-6d1b-4a53-9f0f-3b1f6f0a7c11';
+
+const cases: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
+  [id, [['message-id', id]]],
+  [`urn:uuid:${id}`, [['message-id', `urn:uuid:${id}`]]],
+  [`<${id}@direct.clinic.example>`, [['wire-id', `${id}@direct.clinic.example`]]],
+  [`${id}@direct.clinic.example`, [['wire-id', `${id}@direct.clinic.example`]]],
+  ['dr.b@direct.clinic.example', [['address', 'dr.b@direct.clinic.example']]],
+  ['@Clinic.Example', [['domain', 'clinic.example']]],
+  ['direct.clinic.example', [['domain', 'direct.clinic.example']]],
+  ['<-1h', [['since', '2026-11-21T11:00:00.000Z']]],
+  ['<30m', [['since', '2026-11-21T11:30:00.000Z']]],
+  ['>2d', [['until', '2026-11-19T12:00:00.000Z']]],
+  ['since:2h', [['since', '2026-11-21T10:00:00.000Z']]],
+  [
+    '2026-11-20',
+    [
+      ['since', '2026-11-20T00:00:00.000Z'],
+      ['until', '2026-11-21T00:00:00.000Z'],
+    ],
+  ],
+  ['failed', [['state', 'failed']]],
+  ['untrusted', [['reason', 'untrusted']]],
+  ['client:edge-1', [['client', 'edge-1']]],
+  ['req-20261121-77', [['request-id', 'req-20261121-77']]],
+  [
+    'dr.b@direct.clinic.example failed <-2d',
+    [
+      ['address', 'dr.b@direct.clinic.example'],
+      ['state', 'failed'],
+      ['since', '2026-11-19T12:00:00.000Z'],
+    ],
+  ],
+];
+
+for (const [text, expected] of cases) {
+  test(`reads ${text}`, () => {
+    const { terms, unread } = parseSearch(text, now);
+    assert.deepEqual(
+      terms.map(({ kind, value }) => [kind, value]),
+      expected,
+    );
+    assert.deepEqual(unread, []);
+  });
+}
+
+test('names words that mean nothing, so that they do not widen a search', () => {
+  assert.deepEqual(parseSearch('smith state:lost @nodot', now).unread, ['smith', 'state:lost', '@nodot']);
+  assert.deepEqual(parseSearch('', now), { terms: [], unread: [] });
+});

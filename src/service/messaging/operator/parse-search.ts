@@ -1,0 +1,116 @@
+import { findDirectAddress, isQualifiedDomain } from '../../../lib/values/index.ts';
+import { isFailureReason } from '../reasons.ts';
+import { recipientStates } from '../status/states.ts';
+
+export type SearchTermKind =
+  | 'message-id'
+  | 'wire-id'
+  | 'request-id'
+  | 'address'
+  | 'domain'
+  | 'client'
+  | 'state'
+  | 'reason'
+  | 'since'
+  | 'until';
+
+/** How one word of the search box is read. */
+export interface SearchTerm {
+  readonly kind: SearchTermKind;
+  readonly typed: string;
+  /** What is searched for; of times ISO 8601. */
+  readonly value: string;
+}
+
+export interface ParsedSearch {
+  readonly terms: readonly SearchTerm[];
+  /** Words that mean nothing here. */
+  readonly unread: readonly string[];
+}
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const named = /^(client|state|reason|request|since|until):(.+)$/;
+/** An X-Request-Id that is no UUID; it needs a digit, so that a misspelt word is not taken for one. */
+const requestId = /^(?=.*\d)[\w.:-]{8,128}$/;
+const maxWords = 10;
+
+/**
+ * Reads what was typed into the one search box: a message id (`urn:uuid:…` or bare), a Message-ID of the wire, a request id, an address,
+ * a domain (`clinic.example` or `@clinic.example`), `<-1h` (in the last hour), `>2d` (before two days ago), a day, a state, a reason,
+ * `client:ID`. Words are combined.
+ */
+export function parseSearch(text: string, now: Date): ParsedSearch {
+  const words = text.split(/\s+/).filter((word) => word !== '');
+  const terms: SearchTerm[] = [];
+  const unread: string[] = words.slice(maxWords);
+  for (const word of words.slice(0, maxWords)) {
+    const found = readTime(word, now) ?? readNamed(word, now) ?? readWord(word);
+    if (found.length === 0) unread.push(word);
+    terms.push(...found.map(([kind, value]) => ({ kind, value, typed: word })));
+  }
+  return { terms, unread };
+}
+
+type Reading = readonly (readonly [SearchTermKind, string])[];
+
+function readTime(word: string, now: Date): Reading | undefined {
+  const ago = /^([<>])-?(\d{1,5})([mhdw])$/.exec(word);
+  if (ago !== null) {
+    const at = new Date(now.getTime() - Number(ago[2]) * unitMs[ago[3] as keyof typeof unitMs]);
+    return [[ago[1] === '<' ? 'since' : 'until', at.toISOString()]];
+  }
+  const day = /^\d{4}-\d\d-\d\d$/.test(word) ? readDate(word) : undefined;
+  if (day === undefined) return undefined;
+  return [
+    ['since', day.toISOString()],
+    ['until', new Date(day.getTime() + unitMs.d).toISOString()],
+  ];
+}
+
+function readDate(text: string): Date | undefined {
+  const at = new Date(text);
+  return Number.isNaN(at.getTime()) ? undefined : at;
+}
+
+function readNamed(word: string, now: Date): Reading | undefined {
+  const [, name, value = ''] = named.exec(word) ?? [];
+  switch (name) {
+    case undefined:
+      return undefined;
+    case 'client':
+      return [['client', value]];
+    case 'request':
+      return [['request-id', value]];
+    case 'state':
+      return isState(value) ? [['state', value]] : [];
+    case 'reason':
+      return isFailureReason(value) ? [['reason', value]] : [];
+    default: {
+      const ago = readTime(`<${value}`, now)?.[0]?.[1];
+      const at = ago ?? (/^\d{4}-\d\d-\d\d/.test(value) ? readDate(value)?.toISOString() : undefined);
+      return at === undefined ? [] : [[name as 'since' | 'until', at]];
+    }
+  }
+}
+
+function readWord(word: string): Reading {
+  if (uuid.test(word) || /^urn:uuid:/i.test(word)) return [['message-id', word.toLowerCase()]];
+  const inner = /^<(.+@.+)>$/.exec(word)?.[1];
+  if (inner !== undefined) return [['wire-id', inner]];
+  if (word.startsWith('@'))
+    return isQualifiedDomain(word.slice(1)) ? [['domain', word.slice(1).toLowerCase()]] : [];
+  if (word.includes('@')) {
+    if (uuid.test(word.slice(0, word.lastIndexOf('@')))) return [['wire-id', word]];
+    // A Message-ID of another HISP need not be an address.
+    return [[findDirectAddress(word) === undefined ? 'wire-id' : 'address', word]];
+  }
+  if (isState(word)) return [['state', word]];
+  if (isFailureReason(word)) return [['reason', word]];
+  if (/^hisp-[0-9a-f]{24}$/.test(word)) return [['client', word]];
+  if (word.includes('.') && isQualifiedDomain(word)) return [['domain', word.toLowerCase()]];
+  return requestId.test(word) ? [['request-id', word]] : [];
+}
+
+const isState = (text: string): boolean =>
+  recipientStates.some((state) => state === text) || text === 'received' || text === 'acknowledged';

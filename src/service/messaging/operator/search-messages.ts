@@ -1,0 +1,130 @@
+import type { Kysely } from 'kysely';
+import type { Audit } from '../../audit/index.ts';
+import { MessagingError } from '../errors.ts';
+import { recipientStates, type RecipientState } from '../status/states.ts';
+import type { MessagingTables } from '../tables.ts';
+import { findMessages, type FoundMessage, type MessageQuery } from './find-messages.ts';
+import {
+  findReceived,
+  type ReceivedMessage,
+  type ReceivedQuery,
+  type ReceivedState,
+} from './find-received.ts';
+import { pageSize, toPage, type Page } from './paging.ts';
+import { parseSearch, type ParsedSearch, type SearchTermKind } from './parse-search.ts';
+
+/** What is typed into the search box, and the filters next to it; all that is given must fit. */
+export interface SearchQuery {
+  readonly text?: string | undefined;
+  readonly state?: RecipientState | ReceivedState | undefined;
+  readonly reason?: string | undefined;
+  readonly clientId?: string | undefined;
+  /** `out`: from our clients; `in`: from other HISPs. Default: both. */
+  readonly direction?: 'in' | 'out' | undefined;
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+export type SearchRow =
+  | ({ readonly direction: 'out' } & FoundMessage)
+  | ({ readonly direction: 'in' } & ReceivedMessage);
+
+export interface SearchPage extends Page<SearchRow>, ParsedSearch {}
+
+/** Newest first; a word of the box that cannot be read finds nothing, so that it never widens a search. Throws MESSAGING_SEARCH_INVALID. */
+export async function searchMessages(
+  db: Kysely<MessagingTables>,
+  audit: Pick<Audit, 'find'>,
+  query: SearchQuery,
+  now: Date,
+): Promise<SearchPage> {
+  const parsed = parseSearch(query.text ?? '', now);
+  if (parsed.unread.length > 0) return { ...parsed, items: [] };
+  const wanted = combine(query, parsed);
+  if (wanted === undefined) return { ...parsed, items: [] };
+  const size = pageSize(query.limit);
+  const [sent, received] = await Promise.all([
+    wanted.sent && findMessages(db, audit, wanted.sent),
+    wanted.received && findReceived(db, wanted.received),
+  ]);
+  const rows: SearchRow[] = [
+    ...(sent?.items ?? []).map((row) => ({ direction: 'out' as const, ...row })),
+    ...(received?.items ?? []).map((row) => ({ direction: 'in' as const, ...row })),
+  ].toSorted((a, b) => timeOf(b) - timeOf(a) || (a.id < b.id ? 1 : -1));
+  const hasMore = sent?.next !== undefined || received?.next !== undefined;
+  const page = toPage(rows, size, (row) => ({ at: timeOf(row), id: row.id }));
+  if (page.next !== undefined || !hasMore) return { ...parsed, ...page };
+  // One of the lists was cut off and is the whole page.
+  return { ...parsed, ...page, next: sent?.next ?? received?.next ?? '' };
+}
+
+function timeOf(row: SearchRow): number {
+  return (row.direction === 'out' ? row.acceptedAt : row.receivedAt).getTime();
+}
+
+/** Undefined if two words exclude each other. */
+function combine(
+  query: SearchQuery,
+  { terms }: ParsedSearch,
+): { readonly sent?: MessageQuery; readonly received?: ReceivedQuery } | undefined {
+  const valuesOf = (...kinds: SearchTermKind[]): string[] => [
+    ...new Set(terms.filter(({ kind }) => kinds.includes(kind)).map(({ value }) => value)),
+  ];
+  const ids = valuesOf('message-id', 'wire-id');
+  const requestIds = valuesOf('request-id');
+  const states = [...new Set([...valuesOf('state'), ...((query.state ?? '') ? [query.state ?? ''] : [])])];
+  const reasons = [
+    ...new Set([...valuesOf('reason'), ...(query.reason === undefined ? [] : [query.reason])]),
+  ];
+  const clients = [
+    ...new Set([...valuesOf('client'), ...(query.clientId === undefined ? [] : [query.clientId])]),
+  ];
+  if ([ids, requestIds, states, reasons, clients].some((list) => list.length > 1)) return undefined;
+  const [address, ...addresses] = valuesOf('address');
+  const [domain, ...domains] = valuesOf('domain');
+  const parties = [
+    ...addresses,
+    ...domains.map((one) => `@${one}`),
+    ...(address !== undefined && domain !== undefined ? [`@${domain}`] : []),
+  ].map((one) => one.toLowerCase());
+  const [state] = states;
+  const since = latest([
+    ...valuesOf('since').map((text) => new Date(text)),
+    ...(query.since ? [query.since] : []),
+  ]);
+  const until = earliest([
+    ...valuesOf('until').map((text) => new Date(text)),
+    ...(query.until ? [query.until] : []),
+  ]);
+  const common = {
+    id: ids[0],
+    address,
+    domain: address === undefined ? domain : undefined,
+    parties,
+    since,
+    until,
+    limit: query.limit,
+    cursor: query.cursor,
+  };
+  const isSentState = state === undefined || recipientStates.some((known) => known === state);
+  const isReceivedState = state === undefined || state === 'received' || state === 'acknowledged';
+  if (!isSentState && !isReceivedState)
+    throw new MessagingError('MESSAGING_SEARCH_INVALID', `state: there is no state ${state}.`);
+  const isSentOnly = requestIds.length + reasons.length + clients.length > 0;
+  return {
+    ...(query.direction !== 'in' &&
+      isSentState && {
+        sent: { ...common, requestId: requestIds[0], state, reason: reasons[0], clientId: clients[0] },
+      }),
+    ...(query.direction !== 'out' &&
+      isReceivedState &&
+      !isSentOnly && { received: { ...common, state: state as ReceivedState | undefined } }),
+  };
+}
+
+const latest = (times: readonly Date[]): Date | undefined =>
+  times.length === 0 ? undefined : new Date(Math.max(...times.map(Number)));
+const earliest = (times: readonly Date[]): Date | undefined =>
+  times.length === 0 ? undefined : new Date(Math.min(...times.map(Number)));

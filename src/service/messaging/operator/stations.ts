@@ -1,0 +1,147 @@
+import { isFailureReason, stateTexts, type FailureReason } from '../reasons.ts';
+import type { Attempt } from '../evidence/attempts.ts';
+import type { HistoryEntry, RecipientStatus } from '../status/find-status.ts';
+
+export type StationId = 'accepted' | 'certificate' | 'trust' | 'sent' | 'processed' | 'dispatched';
+
+/** `current`: the message is here; `not-needed`: the sender did not ask for it. */
+export type StationState = 'ok' | 'current' | 'failed' | 'not-reached' | 'not-needed';
+
+/** One place on the way of a message to one recipient. */
+export interface Station {
+  readonly id: StationId;
+  readonly state: StationState;
+  readonly at: Date | undefined;
+  /** One sentence; empty if it was not reached. */
+  readonly text: string;
+}
+
+export interface StationFacts {
+  readonly recipient: RecipientStatus;
+  readonly acceptedAt: Date;
+  readonly requestsFinalDelivery: boolean;
+  /** At the recipient's destination, oldest first. */
+  readonly attempts: readonly Attempt[];
+}
+
+const order: readonly StationId[] = ['accepted', 'certificate', 'trust', 'sent', 'processed', 'dispatched'];
+
+/** Where a message stops for a reason. */
+const stops: Readonly<Record<FailureReason, StationId>> = {
+  'no-certificate': 'certificate',
+  'sender-certificate': 'certificate',
+  untrusted: 'trust',
+  'certificate-expired': 'trust',
+  'unknown-recipient': 'sent',
+  'domain-not-found': 'sent',
+  'no-mail-host': 'sent',
+  'dns-failed': 'sent',
+  unreachable: 'sent',
+  'tls-failed': 'sent',
+  'smtp-deferred': 'sent',
+  'smtp-rejected': 'sent',
+  'remote-failed': 'processed',
+  'no-processed-mdn': 'processed',
+  'no-dispatched-mdn': 'dispatched',
+  cancelled: 'sent',
+  internal: 'sent',
+};
+
+/** The way of a message to one recipient: each station with what is known of it. Pure. */
+export function findStations(facts: StationFacts): readonly Station[] {
+  const { recipient } = facts;
+  const here = findHere(facts);
+  const at = order.indexOf(here.id);
+  return order.map((id, position) => {
+    if (id === 'dispatched' && isUnneeded(facts)) return { id, state: 'not-needed', at: undefined, text: '' };
+    if (position > at) return { id, state: 'not-reached', at: undefined, text: '' };
+    if (position < at || here.state === 'ok') return { id, state: 'ok', ...passed(id, facts) };
+    const since = here.state === 'failed' || id !== 'accepted' ? recipient.at : facts.acceptedAt;
+    return { id, state: here.state, at: since, text: recipient.text };
+  });
+}
+
+function isUnneeded({ recipient, requestsFinalDelivery }: StationFacts): boolean {
+  return !requestsFinalDelivery && recipient.state !== 'dispatched';
+}
+
+interface Here {
+  readonly id: StationId;
+  readonly state: 'ok' | 'current' | 'failed';
+}
+
+function findHere(facts: StationFacts): Here {
+  const { recipient, requestsFinalDelivery } = facts;
+  switch (recipient.state) {
+    case 'queued':
+      return { id: stopOf(facts) ?? 'certificate', state: 'current' };
+    case 'sent':
+      return { id: 'processed', state: 'current' };
+    case 'processed':
+      return requestsFinalDelivery
+        ? { id: 'dispatched', state: 'current' }
+        : { id: 'processed', state: 'ok' };
+    case 'dispatched':
+      return { id: 'dispatched', state: 'ok' };
+    default:
+      return { id: stopOf(facts) ?? 'sent', state: 'failed' };
+  }
+}
+
+/** The station that a reason belongs to. */
+function stopOf(facts: StationFacts): StationId | undefined {
+  const { recipient, attempts } = facts;
+  if (!isFailureReason(recipient.reason)) return undefined;
+  const { reason } = recipient;
+  // What a certificate is looked up in did not answer, or the mail servers' names could not be looked up.
+  if (reason === 'dns-failed' && attempts.at(-1)?.code === 'DIRECT_RECIPIENT_UNDECIDED') return 'certificate';
+  if (reason === 'cancelled' && attempts.length === 0) return 'certificate';
+  if (reason === 'remote-failed' && findEvent(facts, 'processed') !== undefined) return 'dispatched';
+  return stops[reason];
+}
+
+function findEvent({ recipient }: StationFacts, event: string): HistoryEntry | undefined {
+  return recipient.history.find((entry) => entry.event === event && !entry.isLate);
+}
+
+/** When and how a station was passed. */
+function passed(
+  id: StationId,
+  facts: StationFacts,
+): { readonly at: Date | undefined; readonly text: string } {
+  const { recipient, attempts, acceptedAt } = facts;
+  const lookup = attempts.find(({ certificates }) =>
+    certificates.some((one) => concerns(one, recipient.address)),
+  );
+  const tried = (lookup ?? attempts[0])?.startedAt;
+  switch (id) {
+    case 'accepted':
+      return { at: acceptedAt, text: 'Accepted from the client and stored.' };
+    case 'certificate':
+      return { at: tried, text: 'A certificate was found for the address.' };
+    case 'trust':
+      return { at: tried, text: "It is valid, and leads to an anchor of the sender's domain." };
+    case 'sent':
+      return passedSent(facts);
+    case 'processed':
+      return { at: findEvent(facts, 'processed')?.time ?? recipient.at, text: stateTexts.processed.text };
+    case 'dispatched':
+      return { at: findEvent(facts, 'dispatched')?.time ?? recipient.at, text: stateTexts.dispatched.text };
+  }
+}
+
+function passedSent(facts: StationFacts) {
+  const sent = findEvent(facts, 'sent');
+  const attempt = facts.attempts.findLast(({ outcome }) => outcome === 'sent' || outcome === 'partial');
+  const how = attempt === undefined || attempt.tls === '' ? '' : ` by ${attempt.tls}`;
+  const text =
+    attempt === undefined || attempt.host === ''
+      ? stateTexts.sent.text
+      : `${attempt.host} took the message${how}.`;
+  return { at: sent?.time ?? attempt?.startedAt, text };
+}
+
+/** Whether what is known of a certificate is about an address. */
+export function concerns(finding: unknown, address: string): boolean {
+  return typeof finding === 'object' && finding !== null && 'to' in finding && finding.to === address;
+}
