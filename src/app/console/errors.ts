@@ -9,6 +9,12 @@ export const consoleErrors = {
     kind: 'forbidden',
     publicMessage: 'The request does not come from a page of the console.',
   },
+  CONSOLE_REQUEST_INVALID: { kind: 'invalid-input' },
+  CONSOLE_NOT_FOUND: { kind: 'not-found', publicMessage: 'Not found.' },
+  CONSOLE_BUSY: {
+    kind: 'rate-limited',
+    publicMessage: 'Too much of this is under way for one operator; close something, or try again shortly.',
+  },
 } as const satisfies ErrorTable;
 
 export type ConsoleErrorCode = keyof typeof consoleErrors;

@@ -1,6 +1,9 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Config, Metrics, Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
+import type { Directory } from '../../service/directory/index.ts';
+import type { Oauth } from '../../service/oauth/index.ts';
+import type { Webhooks } from '../../service/webhook/index.ts';
 import type { OperatorIdentity, Operators, Permission } from '../../service/operators/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { HispFastify } from '../http/index.ts';
@@ -20,7 +23,10 @@ export interface ConsoleServices {
   readonly vault: Vault;
   readonly audit: Audit;
   readonly metrics: Metrics;
-  readonly trust: Pick<Trust, 'listDomains'>;
+  readonly oauth: Oauth;
+  readonly trust: Trust;
+  readonly webhooks: Webhooks;
+  readonly directory: Directory;
   readonly operators: Operators;
   /** The address that clients of the REST API use. */
   readonly apiUrl: string;

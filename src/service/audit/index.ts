@@ -23,3 +23,4 @@ export { AuditError, type AuditErrorCode } from './errors.ts';
 export { type SignedCheckpoint } from './checkpoints.ts';
 export { appendToCheckpointFile, readCheckpointFile, renameCheckpointFile } from './checkpoint-file.ts';
 export { readStatement, statementTypes, type AuditPublicKey, type Checkpoint } from './statements.ts';
+export { nameOperator } from './name-operator.ts';

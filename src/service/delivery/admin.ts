@@ -65,7 +65,7 @@ export interface SelectedDestination {
 }
 
 /** Of one change; a larger queue is changed in several steps. */
-export const maxSelected = 10_000;
+const maxSelected = 10_000;
 
 /** One row of `delivery_attempt`. */
 export type AttemptRow = DeliveryTables['delivery_attempt'];

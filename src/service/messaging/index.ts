@@ -16,14 +16,7 @@ export type { InboundAttachmentPayload, InboundPayload } from './contents/inboun
 export { maxBodyBytes, type SendLimits } from './limits.ts';
 export type { InboxPage, InboxQuery, InboxSummary } from './inbox/list-inbox.ts';
 export type { InboundDocument } from './contents/inbound-document.ts';
-export {
-  adviceFor,
-  failureReasons,
-  isFailureReason,
-  stateTexts,
-  waitingText,
-  type FailureReason,
-} from './reasons.ts';
+export { adviceFor, failureReasons, stateTexts, waitingText, type FailureReason } from './reasons.ts';
 export type {
   AddressBook,
   ClientBook,
@@ -46,7 +39,7 @@ export type { Attempt } from './evidence/attempts.ts';
 export type { EvidenceDocument } from './evidence/build-evidence.ts';
 export { evidenceType, type SignedEvidence } from './evidence/sign-evidence.ts';
 export type { FoundMessage, MessageQuery } from './operator/find-messages.ts';
-export { findReceived, type ReceivedMessage, type ReceivedState } from './operator/find-received.ts';
+export { type ReceivedMessage, type ReceivedState } from './operator/find-received.ts';
 export type { SearchPage, SearchQuery, SearchRow } from './operator/search-messages.ts';
 export type {
   MessageExplanation,
@@ -66,3 +59,4 @@ export { largeBytes, UnparsedJson } from './contents/worker-pool.ts';
 export { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';
 export { isInboundMailDue, measureInboundMail, measureUnacknowledged } from './measure-inbound.ts';
 export { messagingSealedColumns } from './sealed-columns.ts';
+export type { QueuedDestination, SelectedDestination } from '../delivery/index.ts';

@@ -232,6 +232,5 @@ export const messageDetails = Type.Object(
 );
 export type MessageDetails = Static<typeof messageDetails>;
 
-/** `POST …/:messageId/retry` and `…/fail`: all that waits of the message. Both answer `Done`. */
-export const messageAction = Type.Object({}, { additionalProperties: false });
+/** `POST …/:messageId/retry` and `…/fail`: all that waits of the message. Both have no body, and answer `Done`. */
 /** `GET …/:messageId/ticket` answers text/plain to paste into a ticket. */

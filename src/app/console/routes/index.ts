@@ -1,6 +1,10 @@
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import { createActing } from './acting.ts';
+import { messageRoutes } from './messages.ts';
+import { queueRoutes } from './queue.ts';
 
 /** The routes of the screens: one file for each screen. */
-export function createScreenRoutes(_services: ConsoleServices): readonly ConsoleRoutes[] {
-  return [];
+export function createScreenRoutes(services: ConsoleServices): readonly ConsoleRoutes[] {
+  const acting = createActing(services);
+  return [messageRoutes(services, acting), queueRoutes(acting)];
 }

@@ -147,7 +147,7 @@ interface PageQuery extends MessageQuery {
 
 async function search(
   db: Kysely<MessagingTables>,
-  { clientId, state, reason, since, until, cursor, side: address }: PageQuery,
+  { clientId, state, reason, since, until, cursor, side: address, parties = [] }: PageQuery,
   ids: readonly string[] | undefined,
   size: number,
 ): Promise<FoundMessage[]> {

@@ -168,7 +168,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       const { text, state, reason, clientId, direction } = query;
       if (!isRefresh)
         await record('message.find', {
-          ...given({ text, state, reason, clientId, direction }),
+          ...onlyDefined({ text, state, reason, clientId, direction }),
           count: page.items.length,
         });
       return page;

@@ -97,7 +97,9 @@ function stopOf(facts: StationFacts): StationId | undefined {
   if (reason === 'dns-failed' && attempts.at(-1)?.code === 'DIRECT_RECIPIENT_UNDECIDED') return 'certificate';
   if (reason === 'cancelled' && attempts.length === 0) return 'certificate';
   if (reason === 'remote-failed' && findEvent(facts, 'processed') !== undefined) return 'dispatched';
-  return stops[reason];
+  const stop = stops[reason];
+  // What their HISP reports after its mail server took the message.
+  return stop === 'sent' && findEvent(facts, 'sent') !== undefined ? 'processed' : stop;
 }
 
 function findEvent({ recipient }: StationFacts, event: string): HistoryEntry | undefined {

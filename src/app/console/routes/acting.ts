@@ -1,0 +1,35 @@
+import { LRUCache } from 'lru-cache';
+import type { FastifyRequest } from 'fastify';
+import { nameOperator, type Audit } from '../../../service/audit/index.ts';
+import { createMessagingOperator, type MessagingOperator } from '../../../service/messaging/index.ts';
+import { createWebhookOperator, type WebhookOperator } from '../../../service/webhook/index.ts';
+import type { ConsoleServices } from '../types.ts';
+
+/** The services in the name of one operator. */
+export interface ActingServices {
+  readonly audit: Audit;
+  readonly messaging: MessagingOperator;
+  readonly webhooks: WebhookOperator;
+}
+
+/** Operators whose services are kept. */
+const maxOperators = 200;
+
+/** Finds the services that act, and are audited, in the name of who calls. */
+export function createActing(
+  services: ConsoleServices,
+): (request: Pick<FastifyRequest, 'operator'>) => ActingServices {
+  const known = new LRUCache<string, ActingServices>({ max: maxOperators });
+  return ({ operator: { actor } }) => {
+    const found = known.get(actor);
+    if (found !== undefined) return found;
+    const audit = nameOperator(services.audit, actor);
+    const acting: ActingServices = {
+      audit,
+      messaging: createMessagingOperator({ ...services, audit, operator: actor }),
+      webhooks: createWebhookOperator({ ...services, audit, operator: actor }),
+    };
+    known.set(actor, acting);
+    return acting;
+  };
+}

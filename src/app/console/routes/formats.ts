@@ -1,0 +1,50 @@
+import type { AuditRecord } from '../../../service/audit/index.ts';
+import type { CertificatePath as FoundPath } from '../../../service/messaging/index.ts';
+import type { AuditEntry, CertificatePath, Level, MessageState } from '../contract/index.ts';
+
+export const isoTime = (at: Date): string => at.toISOString();
+export const isoOrNull = (at: Date | undefined): string | null => at?.toISOString() ?? null;
+
+const levels: Readonly<Record<MessageState, Level>> = {
+  queued: 'waiting',
+  sent: 'waiting',
+  processed: 'ok',
+  dispatched: 'ok',
+  failed: 'failed',
+  expired: 'failed',
+  received: 'waiting',
+  acknowledged: 'ok',
+};
+
+export function levelOfState(state: MessageState): Level {
+  return levels[state];
+}
+
+export function toAuditEntry(row: AuditRecord): AuditEntry {
+  return {
+    sequence: row.sequence,
+    at: isoTime(row.recordedAt),
+    action: row.action,
+    actor: row.actor ?? '',
+    outcome: row.outcome === 'ok' || row.outcome === 'refused' ? row.outcome : 'failed',
+    objects: { ...row.objects },
+    requestId: row.requestId ?? '',
+    remoteAddress: row.remoteAddress ?? '',
+  };
+}
+
+export function toCertificatePath({ nodes, ...path }: FoundPath): CertificatePath {
+  return {
+    ...path,
+    nodes: nodes.map((node) => ({
+      ...node,
+      notBefore: isoOrNull(node.notBefore),
+      notAfter: isoOrNull(node.notAfter),
+    })),
+  };
+}
+
+/** `1 message`, `3 messages`. */
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,402 @@
+import { Type } from 'typebox';
+import {
+  failureReasons,
+  stateTexts,
+  type MessageExplanation,
+  type ReceivedExplanation,
+  type RecipientExplanation,
+  type SearchRow,
+  type Station as FoundStation,
+} from '../../../service/messaging/index.ts';
+import {
+  doneAnswer,
+  messageDetails,
+  messageFilters,
+  messagePage,
+  messageQuery,
+  type Level,
+  type MessageDetails,
+  type MessageRow,
+  type MessageState,
+  type RecipientDetails,
+  type Station,
+} from '../contract/index.ts';
+import { apiPrefix } from '../guard.ts';
+import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import { describe, refusals } from './describe.ts';
+import type { createActing } from './acting.ts';
+import { countOf, isoOrNull, isoTime, levelOfState, toAuditEntry, toCertificatePath } from './formats.ts';
+import { writeTicket } from './ticket.ts';
+
+const receivedTexts = {
+  received: 'Stored in the inbox; no client has acknowledged it yet.',
+  acknowledged: 'A client has taken it.',
+} as const;
+
+const byName = Type.Object({
+  messageId: Type.String({
+    maxLength: 300,
+    description: 'The message id (`urn:uuid:…` or bare), or the Message-ID on the wire.',
+  }),
+});
+
+/** The list of messages, one message, and what can be done about it. */
+export function messageRoutes(
+  services: ConsoleServices,
+  acting: ReturnType<typeof createActing>,
+): ConsoleRoutes {
+  const { oauth } = services;
+
+  async function nameOfClient(clientId: string): Promise<string> {
+    const client = await oauth.clients.get(clientId).catch(() => undefined);
+    return client?.name ?? '';
+  }
+
+  return (app) => {
+    app.get(
+      `${apiPrefix}/messages`,
+      {
+        config: { permission: 'messages.read' },
+        schema: {
+          ...describe('messages', 'List messages', 'Newest first, one row per recipient.'),
+          querystring: messageQuery,
+          response: { 200: messagePage, ...refusals(400) },
+        },
+      },
+      async (request) => {
+        const { q, from, to, client, limit = 50, ...filters } = request.query;
+        const isRefresh = request.headers['x-background'] !== undefined;
+        const page = await acting(request).messaging.search(
+          {
+            ...filters,
+            limit,
+            text: q,
+            clientId: client,
+            since: from === undefined ? undefined : new Date(from),
+            until: to === undefined ? undefined : new Date(to),
+          },
+          { isRefresh },
+        );
+        return {
+          result: page.items.map(toRow),
+          next: page.next ?? null,
+          terms: [...page.terms],
+          unread: [...page.unread],
+        };
+      },
+    );
+    app.get(
+      `${apiPrefix}/message-filters`,
+      {
+        config: { permission: 'messages.read' },
+        schema: {
+          ...describe('messages', 'List the words of the filters'),
+          response: { 200: messageFilters, ...refusals() },
+        },
+      },
+      async () => ({
+        states: [
+          ...Object.entries(stateTexts).map(([state, { text }]) => ({ state: state as MessageState, text })),
+          ...Object.entries(receivedTexts).map(([state, text]) => ({ state: state as MessageState, text })),
+        ],
+        reasons: Object.entries(failureReasons).map(([reason, { text, advice }]) => ({
+          reason,
+          text,
+          whatToDo: advice,
+        })),
+        clients: (await oauth.clients.list()).slice(0, 500).map(({ clientId, name }) => ({ clientId, name })),
+      }),
+    );
+    app.get(
+      `${apiPrefix}/messages/:messageId`,
+      {
+        config: { permission: 'messages.read' },
+        schema: {
+          ...describe('messages', 'Show a message', 'Without its content. Every view is audited.'),
+          params: byName,
+          response: { 200: messageDetails, ...refusals(400, 404) },
+        },
+      },
+      async (request) => {
+        const found = await acting(request).messaging.explain(request.params.messageId);
+        return toDetails(found, nameOfClient);
+      },
+    );
+    app.get(
+      `${apiPrefix}/messages/:messageId/ticket`,
+      {
+        config: { permission: 'messages.read' },
+        schema: {
+          ...describe('messages', 'Show a message as text to paste into a ticket'),
+          params: byName,
+          response: {
+            200: { content: { 'text/plain': { schema: Type.String() } } },
+            ...refusals(400, 404),
+          },
+        },
+      },
+      async (request, reply) => {
+        const found = await acting(request).messaging.explain(request.params.messageId);
+        const details = await toDetails(found, nameOfClient);
+        return reply.type('text/plain; charset=utf-8').send(writeTicket(details, services));
+      },
+    );
+    app.post(
+      `${apiPrefix}/messages/:messageId/retry`,
+      {
+        config: { permission: 'messages.change' },
+        schema: {
+          ...describe('messages', 'Try what waits of a message now'),
+          params: byName,
+          response: { 200: doneAnswer, ...refusals(400, 404) },
+        },
+      },
+      async (request) => {
+        const count = await acting(request).messaging.retry(request.params.messageId);
+        const sentence =
+          count === 0
+            ? 'Nothing of the message waits, or it is being tried at this moment.'
+            : `${countOf(count, 'destination')} will be tried now.`;
+        return { count, sentence };
+      },
+    );
+    app.post(
+      `${apiPrefix}/messages/:messageId/fail`,
+      {
+        config: { permission: 'messages.change' },
+        schema: {
+          ...describe(
+            'messages',
+            'End what waits of a message',
+            'Its client is told: the reason is cancelled.',
+          ),
+          params: byName,
+          response: { 200: doneAnswer, ...refusals(400, 404) },
+        },
+      },
+      async (request) => {
+        const { failed, running } = await acting(request).messaging.fail(request.params.messageId);
+        const ended =
+          failed === 0
+            ? 'Nothing of the message waits.'
+            : `${countOf(failed, 'recipient')} failed: cancelled.`;
+        const left =
+          running === 0 ? '' : ` ${countOf(running, 'destination')} being tried at this moment went on.`;
+        return { count: failed, sentence: `${ended}${left}` };
+      },
+    );
+  };
+}
+
+function toRow(row: SearchRow): MessageRow {
+  if (row.direction === 'in') {
+    const state = row.acknowledgedAt === undefined ? 'received' : 'acknowledged';
+    return {
+      id: row.id,
+      messageId: row.messageId,
+      wireId: row.wireId,
+      direction: 'in',
+      clientId: '',
+      from: row.from,
+      to: row.to,
+      acceptedAt: isoTime(row.receivedAt),
+      state,
+      stateAt: isoTime(row.acknowledgedAt ?? row.receivedAt),
+      level: levelOfState(state),
+      reason: '',
+      statusCode: '',
+      text: receivedTexts[state],
+    };
+  }
+  const { id, messageId, wireId, clientId, from, to, state, reason, statusCode } = row;
+  const failure = Object.hasOwn(failureReasons, reason)
+    ? failureReasons[reason as keyof typeof failureReasons]
+    : undefined;
+  return {
+    id,
+    messageId,
+    wireId,
+    direction: 'out',
+    clientId,
+    from,
+    to,
+    acceptedAt: isoTime(row.acceptedAt),
+    state,
+    stateAt: isoTime(row.stateAt),
+    level: levelOfState(state),
+    reason,
+    statusCode,
+    text: failure?.text ?? stateTexts[state].text,
+  };
+}
+
+async function toDetails(
+  found: MessageExplanation | ReceivedExplanation,
+  nameOfClient: (clientId: string) => Promise<string>,
+): Promise<MessageDetails> {
+  if (found.direction === 'in') return toReceivedDetails(found);
+  const { report, clientId } = found;
+  const recipients = found.recipients.map(toRecipient);
+  return {
+    messageId: report.messageId,
+    wireId: found.wireId,
+    requestId: found.requestId,
+    direction: 'out',
+    clientId,
+    clientName: await nameOfClient(clientId),
+    from: report.sender,
+    acceptedAt: isoTime(report.acceptedAt),
+    status: report.status,
+    level: worstOf(recipients),
+    sentence: summarize(recipients),
+    requestsFinalDelivery: report.requestsFinalDelivery,
+    recipients,
+    audit: found.audit.map(toAuditEntry),
+    canRetry: recipients.some(({ canRetry }) => canRetry),
+    canFail: recipients.some(({ canFail }) => canFail),
+  };
+}
+
+const byGravity: readonly Level[] = ['failed', 'warning', 'waiting', 'ok', 'none'];
+
+function worstOf(recipients: readonly RecipientDetails[]): Level {
+  return byGravity.find((level) => recipients.some((one) => one.level === level)) ?? 'none';
+}
+
+/** One sentence for all recipients: what it is if they share it, else how many of each. */
+function summarize(recipients: readonly RecipientDetails[]): string {
+  const groups = [...Map.groupBy(recipients, ({ sentence }) => sentence)];
+  const [first] = groups;
+  if (groups.length === 1 && first !== undefined)
+    return recipients.length === 1 ? first[0] : `All ${recipients.length} recipients: ${first[0]}`;
+  return groups.map(([sentence, some]) => `${countOf(some.length, 'recipient')}: ${sentence}`).join(' ');
+}
+
+const stationTitles: Readonly<Record<Station['id'], string>> = {
+  accepted: 'Accepted',
+  certificate: 'Certificate',
+  trust: 'Trust',
+  sent: 'Sent',
+  processed: 'Processed',
+  dispatched: 'Dispatched',
+};
+
+function toStation({ at, ...station }: FoundStation): Station {
+  return { ...station, title: stationTitles[station.id], at: isoOrNull(at) };
+}
+
+function toRecipient(one: RecipientExplanation): RecipientDetails {
+  const { waiting } = one;
+  const isRunning = waiting?.isRunning === true;
+  return {
+    address: one.address,
+    destination: one.destination,
+    state: one.state,
+    stateAt: isoTime(one.at),
+    level: one.state === 'queued' && one.reason !== '' ? 'warning' : levelOfState(one.state),
+    isFinal: one.isFinal,
+    reason: one.reason,
+    statusCode: one.statusCode,
+    sentence: one.text,
+    whatToDo: one.whatToDo,
+    stations: one.stations.map(toStation),
+    certificates: one.certificates.map(toCertificatePath),
+    attempts: one.tried.map(({ startedAt, certificates: _certificates, sentHash, ...attempt }) => ({
+      ...attempt,
+      at: isoTime(startedAt),
+      level: attempt.outcome === 'sent' ? 'ok' : attempt.outcome === 'failed' ? 'failed' : 'warning',
+      sentSha256: sentHash,
+    })),
+    history: one.history.map((entry) => ({
+      at: isoTime(entry.time),
+      event: entry.event,
+      state: entry.status,
+      reason: entry.reason,
+      statusCode: entry.statusCode,
+      text: entry.diagnostic,
+      isLate: entry.isLate,
+    })),
+    attemptCount: Math.max(one.attempts, one.tried.length),
+    nextAttemptAt: isoOrNull(one.nextAttemptAt),
+    givesUpAt: isoOrNull(waiting?.givesUpAt),
+    isOnHold: waiting?.isOnHold === true,
+    isRunning,
+    canRetry: waiting !== undefined && !isRunning,
+    canFail: waiting !== undefined && !isRunning,
+  };
+}
+
+function toReceivedDetails({ copies, audit }: ReceivedExplanation): MessageDetails {
+  const [first] = copies;
+  if (first === undefined) throw new TypeError('a received message has a copy');
+  const recipients = copies.map((copy): RecipientDetails => {
+    const state = copy.acknowledgedAt === undefined ? 'received' : 'acknowledged';
+    const receivedAt = isoTime(copy.receivedAt);
+    return {
+      address: copy.to,
+      destination: copy.to.slice(copy.to.lastIndexOf('@') + 1),
+      state,
+      stateAt: isoTime(copy.acknowledgedAt ?? copy.receivedAt),
+      level: levelOfState(state),
+      isFinal: state === 'acknowledged',
+      reason: '',
+      statusCode: '',
+      sentence: receivedTexts[state],
+      whatToDo:
+        state === 'acknowledged'
+          ? ''
+          : 'Look at the client of this address: it has not fetched the message, or its webhook fails.',
+      stations: [
+        {
+          id: 'accepted',
+          title: 'Received',
+          state: 'ok',
+          at: receivedAt,
+          text: 'Opened, trusted and stored.',
+        },
+        {
+          id: 'processed',
+          title: 'Processed',
+          state: 'ok',
+          at: receivedAt,
+          text: 'A processed MDN was sent.',
+        },
+        {
+          id: 'dispatched',
+          title: 'Acknowledged',
+          state: state === 'acknowledged' ? 'ok' : 'current',
+          at: isoOrNull(copy.acknowledgedAt),
+          text: receivedTexts[state],
+        },
+      ],
+      certificates: [],
+      attempts: [],
+      history: [],
+      attemptCount: 0,
+      nextAttemptAt: null,
+      givesUpAt: null,
+      isOnHold: false,
+      isRunning: false,
+      canRetry: false,
+      canFail: false,
+    };
+  });
+  return {
+    messageId: first.messageId,
+    wireId: first.wireId,
+    requestId: '',
+    direction: 'in',
+    clientId: '',
+    clientName: '',
+    from: first.from,
+    acceptedAt: isoTime(first.receivedAt),
+    status: recipients.every(({ state }) => state === 'acknowledged') ? 'acknowledged' : 'received',
+    level: worstOf(recipients),
+    sentence: summarize(recipients),
+    requestsFinalDelivery: false,
+    recipients,
+    audit: audit.map(toAuditEntry),
+    canRetry: false,
+    canFail: false,
+  };
+}

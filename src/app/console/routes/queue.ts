@@ -1,0 +1,248 @@
+import { Type } from 'typebox';
+import {
+  adviceFor,
+  waitingText,
+  type MessagingOperator,
+  type QueuedDestination,
+  type SelectedDestination,
+} from '../../../service/messaging/index.ts';
+import {
+  deliveryPage,
+  paging,
+  queueActionAnswer,
+  queueActionRequest,
+  queuePage,
+  queueQuery,
+  type QueueActionAnswer,
+  type QueueActionRequest,
+  type QueueDestination,
+  type QueuedDelivery,
+} from '../contract/index.ts';
+import { ConsoleError } from '../errors.ts';
+import { apiPrefix } from '../guard.ts';
+import type { ConsoleRoutes } from '../types.ts';
+import type { createActing } from './acting.ts';
+import { describe, refusals } from './describe.ts';
+import { countOf, isoOrNull, isoTime } from './formats.ts';
+
+const holdAdvice = 'Release it when mail may go there again; what waits still fails when its time is over.';
+
+/** What waits to be sent, by destination, and what can be done about it. */
+export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRoutes {
+  return (app) => {
+    app.get(
+      `${apiPrefix}/queue`,
+      {
+        config: { permission: 'messages.read' },
+        schema: {
+          ...describe('queue', 'List destinations that mail waits for', 'The one that waits longest first.'),
+          querystring: queueQuery,
+          response: { 200: queuePage, ...refusals(400) },
+        },
+      },
+      async (request) => {
+        const { domain, limit = 50, cursor } = request.query;
+        const { messaging } = acting(request);
+        const holds = new Map((await messaging.listHolds()).map((hold) => [hold.domain, hold]));
+        const page = await messaging.listDestinations({ domain, limit, cursor });
+        const result = page.items.map((item): QueueDestination => {
+          const hold = holds.get(item.domain);
+          return {
+            domain: item.domain,
+            messages: item.messages,
+            reports: item.reports,
+            running: item.running,
+            oldestAt: isoTime(item.oldestAt),
+            attempts: item.attempts,
+            reason: item.reason ?? '',
+            level: hold !== undefined || item.reason !== undefined ? 'warning' : 'waiting',
+            text: waitingText({
+              ...(item.reason !== undefined && { lastReason: item.reason }),
+              isRunning: item.running > 0,
+              isOnHold: hold !== undefined,
+              isResting: false,
+            }),
+            whatToDo:
+              hold !== undefined
+                ? holdAdvice
+                : item.reason === undefined
+                  ? ''
+                  : adviceFor(item.reason, false),
+            lastError: item.lastError,
+            nextAttemptAt: hold === undefined ? isoOrNull(item.nextAttemptAt) : null,
+            hold: hold === undefined ? null : { reason: hold.reason, since: isoTime(hold.since) },
+          };
+        });
+        if (page.next !== undefined) return { result, next: page.next };
+        // Listed though nothing waits for them; only once, at the end.
+        const held = [...holds.values()].filter(
+          (hold) => domain === undefined || hold.domain === domain.toLowerCase(),
+        );
+        const found = await Promise.all(
+          held.map((hold) => messaging.listDestinations({ domain: hold.domain, limit: 1 })),
+        );
+        const idle = held.filter((_hold, index) => found[index]?.items.length === 0);
+        return {
+          result: [
+            ...result,
+            ...idle.map((hold): QueueDestination => ({
+              domain: hold.domain,
+              messages: 0,
+              reports: 0,
+              running: 0,
+              oldestAt: isoTime(hold.since),
+              attempts: 0,
+              reason: '',
+              level: 'warning',
+              text: 'On hold; nothing waits.',
+              whatToDo: holdAdvice,
+              lastError: '',
+              nextAttemptAt: null,
+              hold: { reason: hold.reason, since: isoTime(hold.since) },
+            })),
+          ],
+          next: null,
+        };
+      },
+    );
+    app.get(
+      `${apiPrefix}/queue/:destination`,
+      {
+        config: { permission: 'messages.read' },
+        schema: {
+          ...describe('queue', 'List what waits for a destination', 'Oldest first.'),
+          params: Type.Object({ destination: Type.String({ maxLength: 255 }) }),
+          querystring: Type.Object(paging, { additionalProperties: false }),
+          response: { 200: deliveryPage, ...refusals(400) },
+        },
+      },
+      async (request) => {
+        const { limit = 50, cursor } = request.query;
+        const page = await acting(request).messaging.listQueue({
+          domain: request.params.destination,
+          limit,
+          ...(cursor !== undefined && { cursor }),
+        });
+        return { result: page.items.map(toDelivery), next: page.next ?? null };
+      },
+    );
+    app.post(
+      `${apiPrefix}/queue/actions`,
+      {
+        config: { permission: 'messages.change' },
+        schema: {
+          ...describe(
+            'queue',
+            'Retry, hold, release or fail what waits',
+            'For whole destinations or single deliveries. With preview nothing changes. At most 10,000 deliveries at once.',
+          ),
+          body: queueActionRequest,
+          response: { 200: queueActionAnswer, ...refusals(400) },
+        },
+      },
+      async (request) => actOnQueue(acting(request).messaging, request.body),
+    );
+  };
+}
+
+function toDelivery(one: QueuedDestination): QueuedDelivery {
+  const { lastReason } = one;
+  return {
+    id: one.id,
+    messageId: one.messageId,
+    kind: one.kind,
+    from: one.sender,
+    to: [...one.recipients],
+    createdAt: isoTime(one.createdAt),
+    attempts: one.attempts,
+    reason: lastReason ?? '',
+    level: one.isOnHold || lastReason !== undefined ? 'warning' : 'waiting',
+    text: waitingText(one),
+    whatToDo: one.isOnHold ? holdAdvice : lastReason === undefined ? '' : adviceFor(lastReason, false),
+    lastError: one.lastError ?? '',
+    nextAttemptAt: one.isOnHold || one.isRunning ? null : isoTime(one.nextAttemptAt),
+    givesUpAt: isoTime(one.givesUpAt),
+    isRunning: one.isRunning,
+    isOnHold: one.isOnHold,
+  };
+}
+
+async function actOnQueue(
+  messaging: MessagingOperator,
+  { action, destinations = [], deliveries = [], reason, preview }: QueueActionRequest,
+): Promise<QueueActionAnswer> {
+  const isHold = action === 'hold' || action === 'release';
+  if (isHold && (deliveries.length > 0 || destinations.length === 0))
+    throw refusalOf(
+      deliveries.length > 0 ? 'deliveries' : 'destinations',
+      `${action} takes destinations only.`,
+    );
+  if (action === 'hold' && reason === undefined)
+    throw refusalOf('reason', 'hold needs a reason for the other operators.');
+  if (destinations.length + deliveries.length === 0)
+    throw refusalOf('destinations', 'Name destinations or deliveries.');
+  const domains = destinations.map((one) => one.toLowerCase());
+  const selected = await messaging.selectQueued({ domains, ids: deliveries });
+  const running = selected.filter(({ isRunning }) => isRunning).length;
+  let done = '';
+  if (!preview) {
+    if (action === 'retry') await messaging.retrySelected(selected);
+    else if (action === 'fail') await messaging.failSelected(selected);
+    else
+      for (const domain of domains)
+        await (action === 'hold' ? messaging.hold(domain, reason ?? '') : messaging.release(domain));
+    done = 'done';
+  }
+  return {
+    action,
+    preview,
+    sentence: tell({ action, isDone: done !== '', domains, selected, running }),
+    destinations: isHold ? domains.length : new Set(selected.map(({ domain }) => domain)).size,
+    deliveries: selected.length,
+    recipients: selected.reduce((sum, one) => sum + one.recipients, 0),
+    running,
+    items: [...Map.groupBy(selected, ({ domain }) => domain)].slice(0, 200).map(([domain, some]) => ({
+      domain,
+      deliveries: some.length,
+      recipients: some.reduce((sum, one) => sum + one.recipients, 0),
+      running: some.filter(({ isRunning }) => isRunning).length,
+    })),
+  };
+}
+
+function refusalOf(field: string, detail: string): ConsoleError {
+  return new ConsoleError('CONSOLE_REQUEST_INVALID', detail, {
+    problems: [{ field, reason: 'invalid', detail }],
+  });
+}
+
+interface Told {
+  readonly action: QueueActionRequest['action'];
+  readonly isDone: boolean;
+  readonly domains: readonly string[];
+  readonly selected: readonly SelectedDestination[];
+  readonly running: number;
+}
+
+function tell({ action, isDone, domains, selected, running }: Told): string {
+  const free = selected.length - running;
+  const left =
+    running === 0 ? '' : ` ${countOf(running, 'delivery', 'deliveries')} being tried now will be left alone.`;
+  const what = countOf(free, 'delivery', 'deliveries');
+  switch (action) {
+    case 'retry':
+      return `${what} will be tried now.${left}`;
+    case 'fail':
+      return isDone
+        ? `${what} ended: cancelled, and the clients are told.${left}`
+        : `${what} will end: cancelled, and the clients are told. This cannot be undone.${left}`;
+    case 'hold':
+      return isDone
+        ? `${countOf(domains.length, 'destination')} on hold; ${what} wait.`
+        : `Nothing will be sent to ${countOf(domains.length, 'destination')} until released; ${what} wait there.`;
+    case 'release':
+      return isDone
+        ? `${countOf(domains.length, 'destination')} released.`
+        : `Mail will be sent to ${countOf(domains.length, 'destination')} again; ${what} wait there.`;
+  }
+}

@@ -1,0 +1,14 @@
+import type { Audit, AuditEvent } from './create-audit.ts';
+
+/** The same audit trail in the name of one operator: services write `operator` for whoever administers them. */
+export function nameOperator(audit: Audit, operator: string): Audit {
+  const named = (event: AuditEvent): AuditEvent =>
+    event.actor === 'operator' ? { ...event, actor: operator } : event;
+  return {
+    ...audit,
+    record: (event) => audit.record(named(event)),
+    recordIn: (tx, event) => audit.recordIn(tx, named(event)),
+    recordNow: (event) => audit.recordNow(named(event)),
+    alarm: (event) => audit.alarm(named(event)),
+  };
+}

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { MessageDetails, MessagePage } from '../../src/app/console/contract/index.ts';
+import { demoAddress, partners } from '../../src/app/dev/index.ts';
+import { waitFor } from '../system/sandbox-fixture.ts';
+import { openAdminWorld, type AdminWorld } from './admin-world.ts';
+
+/** What must never reach a browser. */
+const canaries = {
+  subject: 'CANARY-SUBJECT-7731',
+  text: 'CANARY-TEXT-7732',
+  fileName: 'canary-file-7733.txt',
+  title: 'CANARY-TITLE-7734',
+  content: 'CANARY-CONTENT-7735',
+};
+
+describe('messages in the console', () => {
+  let world: AdminWorld;
+  const sent = new Map<string, string>();
+
+  before(async () => {
+    world = await openAdminWorld();
+    for (const [name, to] of Object.entries(partners)) {
+      const answer = (await world.client.post('/messaging/dirmsg/send_ccda', {
+        fromDirectAddress: demoAddress,
+        toDirectAddress: to,
+        messageSubject: canaries.subject,
+        messageBody: canaries.text,
+        ...(name === 'dispatched' && { requestFinalDelivery: true }),
+        emailAttachmentList: [
+          {
+            attachmentClass: 'text/plain',
+            attachmentContent: Buffer.from(canaries.content).toString('base64'),
+            attachmentTitle: canaries.title,
+            attachmentFileName: canaries.fileName,
+          },
+        ],
+      })) as { messageId: string };
+      sent.set(name, answer.messageId);
+    }
+    await waitFor(
+      async () => Promise.all([...sent.values()].map(show)),
+      (all) => all.every(({ body }) => body.recipients.every(({ isFinal }) => isFinal)),
+      120,
+    );
+  });
+
+  after(() => world?.close());
+
+  const show = (messageId: string) =>
+    world.call<MessageDetails>('help-desk', 'GET', `/messages/${encodeURIComponent(messageId)}`);
+  const list = (query: string) => world.call<MessagePage>('help-desk', 'GET', `/messages${query}`);
+  const stationsOf = ({ body }: { body: MessageDetails }): string =>
+    (body.recipients[0]?.stations ?? []).map(({ id, state }) => `${id}:${state}`).join(' ');
+
+  it('draws each outcome as stations, says why and what to do', async () => {
+    const of = async (name: string) => show(sent.get(name) ?? '');
+    assert.equal(
+      stationsOf(await of('processed')),
+      'accepted:ok certificate:ok trust:ok sent:ok processed:ok dispatched:not-needed',
+    );
+    assert.equal(
+      stationsOf(await of('dispatched')),
+      'accepted:ok certificate:ok trust:ok sent:ok processed:ok dispatched:ok',
+    );
+    assert.match(stationsOf(await of('failed')), /sent:ok processed:failed dispatched:not-(needed|reached)/);
+    assert.match(stationsOf(await of('expired')), /sent:ok processed:failed/);
+    assert.match(stationsOf(await of('untrusted')), /certificate:ok trust:failed sent:not-reached/);
+    assert.match(stationsOf(await of('noCertificate')), /accepted:ok certificate:failed trust:not-reached/);
+    for (const name of ['failed', 'expired', 'untrusted', 'noCertificate']) {
+      const { body } = await of(name);
+      assert.equal(body.level, 'failed', name);
+      assert.notEqual(body.recipients[0]?.whatToDo, '', name);
+      assert.notEqual(body.sentence, '', name);
+    }
+  });
+
+  it('shows attempts, the path to the anchor, and the node that failed', async () => {
+    const { body } = await show(sent.get('processed') ?? '');
+    const attempt = body.recipients[0]?.attempts.at(-1);
+    assert.equal(attempt?.outcome, 'sent');
+    assert.match(attempt?.host ?? '', /lakeside/);
+    const [path] = body.recipients[0]?.certificates ?? [];
+    assert.equal(path?.state, 'trusted');
+    const anchor = path?.nodes.at(-1);
+    assert.equal(anchor?.role, 'anchor');
+    assert.match(anchor?.subject ?? '', /\S/);
+    const untrusted = await show(sent.get('untrusted') ?? '');
+    const [refused] = untrusted.body.recipients[0]?.certificates ?? [];
+    assert.equal(refused?.state, 'refused');
+    const failed = refused?.nodes.filter(({ state }) => state === 'failed');
+    assert.deepEqual(
+      failed?.map(({ role, code }) => [role, code]),
+      [['missing', 'PKI_ISSUER_NOT_FOUND']],
+    );
+    assert.match(refused?.nodes[0]?.subject ?? '', /stranger/);
+  });
+
+  it('lists the audit rows of a message, and writes one for each view', async () => {
+    const { body } = await show(sent.get('processed') ?? '');
+    const actions = body.audit.map(({ action }) => action);
+    assert.equal(actions[0], 'message.accept');
+    assert.ok(actions.includes('message.sent'), actions.join());
+    const views = body.audit.filter(({ action }) => action === 'message.show');
+    assert.ok(views.length > 0);
+    assert.ok(views.every(({ actor }) => actor === 'operator:script help-desk'));
+  });
+
+  it('finds a message by each of its names, and combines words', async () => {
+    const { body } = await show(sent.get('untrusted') ?? '');
+    const everyWay = [
+      body.messageId,
+      body.messageId.replace('urn:uuid:', ''),
+      body.wireId,
+      body.requestId,
+      partners.untrusted,
+      `${demoAddress} untrusted`,
+      '@direct.stranger.example',
+      'direct.stranger.example <-1h',
+      'reason:untrusted',
+      'failed direct.stranger.example',
+    ];
+    for (const q of everyWay) {
+      const found = await list(`?q=${encodeURIComponent(q)}`);
+      assert.equal(found.status, 200, q);
+      assert.deepEqual(
+        found.body.result.map(({ messageId }) => messageId),
+        [body.messageId],
+        q,
+      );
+    }
+    const nothing = await list(`?q=${encodeURIComponent('direct.stranger.example >1h')}`);
+    assert.deepEqual(nothing.body.result, []);
+    const unread = await list('?q=smith');
+    assert.deepEqual([unread.body.result, unread.body.unread], [[], ['smith']]);
+  });
+
+  it('finds received messages, by direction, state and sender', async () => {
+    const received = await waitFor(
+      () => list('?direction=in'),
+      ({ body }) => body.result.length > 0,
+    );
+    const [row] = received.body.result;
+    assert.equal(row?.direction, 'in');
+    assert.equal(row?.to, demoAddress);
+    const bySender = await list(`?q=${encodeURIComponent(row?.from ?? '')}&state=received`);
+    assert.deepEqual(
+      bySender.body.result.map(({ id }) => id),
+      [row?.id],
+    );
+    const { body } = await show(row?.wireId ?? '');
+    assert.equal(body.direction, 'in');
+    assert.equal(body.audit[0]?.action, 'message.receive');
+  });
+
+  it('gives each row once when it is paged through', async () => {
+    const rows: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: { body: MessagePage } = await list(
+        `?limit=2${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
+      );
+      assert.ok(page.body.result.length <= 2);
+      rows.push(...page.body.result.map(({ id }) => id));
+      cursor = page.body.next;
+    } while (cursor !== null);
+    const all = await list('?limit=200');
+    assert.deepEqual(
+      rows,
+      all.body.result.map(({ id }) => id),
+    );
+    assert.equal(new Set(rows).size, rows.length);
+    assert.ok(rows.length >= 7);
+  });
+
+  it('writes a ticket, retries and fails what waits', async () => {
+    const ticket = await world.call(
+      'help-desk',
+      'GET',
+      `/messages/${encodeURIComponent(sent.get('untrusted') ?? '')}/ticket`,
+    );
+    assert.match(ticket.text, /What to do {2}Look at the certificate/);
+    assert.match(ticket.text, /refused: PKI_ISSUER_NOT_FOUND/);
+    const retried = await world.call<{ count: number; sentence: string }>(
+      'help-desk',
+      'POST',
+      `/messages/${encodeURIComponent(sent.get('untrusted') ?? '')}/retry`,
+    );
+    assert.deepEqual([retried.status, retried.body.count], [200, 0]);
+    const refused = await world.call(
+      'auditor',
+      'POST',
+      `/messages/${encodeURIComponent(sent.get('untrusted') ?? '')}/fail`,
+    );
+    assert.equal(refused.status, 403);
+  });
+
+  it('names the parameter that is malformed', async () => {
+    for (const [query, field] of [
+      ['?limit=0', 'limit'],
+      ['?limit=many', 'limit'],
+      ['?state=lost', 'state'],
+      ['?direction=up', 'direction'],
+      ['?from=yesterday', 'from'],
+      ['?colour=red', 'colour'],
+    ] as const) {
+      const { status, body } = await world.call<{ errors: { field: string }[] }>(
+        'help-desk',
+        'GET',
+        `/messages${query}`,
+      );
+      assert.equal(status, 400, query);
+      assert.equal(body.errors[0]?.field, field, query);
+    }
+    assert.equal((await list('?cursor=1')).status, 400);
+    assert.equal((await show('no such message')).status, 404);
+  });
+
+  it('shows no content', () => {
+    for (const canary of Object.values(canaries))
+      assert.ok(!world.answers.some((text) => text.includes(canary)), canary);
+  });
+});
