@@ -1,17 +1,13 @@
 import { startRegistration, type PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/browser';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, type ReactNode } from 'react';
+import type { LinkAnswer } from '../../../app/console/contract/index.ts';
 import { post } from '../../api/client.ts';
 import { sessionKey } from '../../api/session.ts';
 import { Icon } from '../../components/icon.tsx';
 import { LoadingState, StateMark } from '../../components/states.tsx';
 import { Gate } from './gate.tsx';
 import { passkeyFault } from './passkey-fault.ts';
-
-interface Entered {
-  readonly kind: 'signed-in' | 'enrol';
-  readonly operator: { readonly name: string; readonly role: string };
-}
 
 /** What a link leads to: a session at once, or the passkey that whoever holds it registers. */
 export function EntryScreen({
@@ -22,8 +18,8 @@ export function EntryScreen({
   readonly onDone: () => void;
 }): ReactNode {
   const client = useQueryClient();
-  const enter = useMutation<Entered, Error>({
-    mutationFn: () => post<Entered>('/sign-in/link', { token }),
+  const enter = useMutation<LinkAnswer, Error>({
+    mutationFn: () => post<LinkAnswer>('/sign-in/link', { token }),
     onSuccess: async ({ kind }) => {
       if (kind !== 'signed-in') return;
       await client.invalidateQueries({ queryKey: sessionKey });
@@ -67,7 +63,7 @@ function Enrol({
   onDone,
 }: {
   readonly token: string;
-  readonly operator: Entered['operator'];
+  readonly operator: LinkAnswer['operator'];
   readonly onDone: () => void;
 }): ReactNode {
   const client = useQueryClient();

@@ -30,7 +30,7 @@ export function SignInScreen(): ReactNode {
       {methods.data?.passkey === true && <Passkey />}
       {methods.data?.oidc && (
         <p>
-          <a className="button" href={apiUrl('/sign-in/oidc')}>
+          <a className="button" href={apiUrl('/sign-in/oidc', { after: ownPath.test(after) ? after : '/' })}>
             Sign in with {methods.data.oidc.name}
           </a>
         </p>
