@@ -73,15 +73,15 @@ export function formatErrors(rows: readonly ErrorRow[]): string {
     ...Object.entries(statusOfKind).map(
       ([kind, status]) => `| ${kind} | ${status} | ${responseKey(status)} |`,
     ),
-    '| (address known, method not) | 405 | Method Not Allowed |',
-    '| (content type not taken) | 415 | Unsupported Media Type |',
+    '| (path known, method not) | 405 | Method Not Allowed |',
+    '| (content type not accepted) | 415 | Unsupported Media Type |',
     '',
     '## Codes',
     ...modules.flatMap((module) => [
       '',
       `### ${module}`,
       '',
-      '| Code | Kind | HTTP | Transient | Text for a stranger |',
+      '| Code | Kind | HTTP | Transient | Public text |',
       '|---|---|---|---|---|',
       ...rows.filter((row) => row.module === module).map(formatRow),
     ]),

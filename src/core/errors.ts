@@ -52,14 +52,14 @@ export interface ErrorOptionsFor {
 
 const publicTexts: Readonly<Record<ErrorKind, string>> = {
   'invalid-input': 'Invalid request.',
-  unauthenticated: 'Valid credentials are needed.',
+  unauthenticated: 'Valid credentials are required.',
   forbidden: 'Not allowed.',
   'not-found': 'Not found.',
   conflict: 'The current state does not allow this.',
   'too-large': 'A limit is exceeded.',
   'rate-limited': 'Too many requests.',
   untrusted: 'Trust could not be established.',
-  unavailable: 'Temporarily unavailable; try again later.',
+  unavailable: 'Temporarily unavailable; retry later.',
   internal: 'Internal error.',
 };
 

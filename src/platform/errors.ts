@@ -6,7 +6,7 @@ export const platformErrors = {
   PLATFORM_DATA_DIR_BUSY: { kind: 'conflict' },
   PLATFORM_DISK_LOW: {
     kind: 'unavailable',
-    publicMessage: 'The disk is nearly full: nothing new is accepted until there is room.',
+    publicMessage: 'The disk is nearly full: new messages are refused until space is free.',
   },
   PLATFORM_INSTALLATION_EXISTS: { kind: 'conflict' },
   PLATFORM_INSTALLATION_MISSING: { kind: 'not-found' },

@@ -52,7 +52,7 @@ export function addAddressCommands(program: Command, context: CliContext): void 
       }
       const record = readRecord(hosted, options);
       await listHostedAddress({ storage, audit, clock: systemClock }, record, loadBuiltInGazetteer());
-      context.note('A running server lists it within seconds.');
+      context.note('A running server lists the address within seconds.');
     }),
   );
   address

@@ -30,7 +30,7 @@ export function addAuditCommands(program: Command, context: CliContext): void {
   audit
     .command('restart')
     .description(
-      'go on after a restore from a backup: sets the checkpoint file aside and notes that, and why, in the chain',
+      'continue after a restore from a backup: renames the checkpoint file and records that with the reason in the chain',
     )
     .requiredOption('--reason <text>', 'for the audit trail')
     .action((options: { reason: string }) => restart(context, options.reason));
@@ -107,9 +107,7 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
     );
   audit
     .command('verify-checkpoints <file>')
-    .description(
-      'verify a file of checkpoints offline, without installation; ends with 1 if one is not genuine',
-    )
+    .description('verify a file of checkpoints offline, without installation; ends with 1 if one is invalid')
     .requiredOption('--public-key <file>', 'the output of "openhisp audit public-key"')
     .action(async (file: string, options: { publicKey: string }) => {
       try {

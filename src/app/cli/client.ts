@@ -148,7 +148,7 @@ function printCredentials(context: CliContext, issued: IssuedCredentials, asJson
   context.print(`client_id      ${issued.clientId}`);
   context.print(`client_secret  ${issued.clientSecret}`);
   context.print(`secret id      ${issued.secretId}`);
-  context.note('The secret is stored as a hash only: note it now.');
+  context.note('The secret is stored only as a hash: save it now.');
 }
 
 function formatLine(client: Client): string {

@@ -25,7 +25,7 @@ export function addDoctorCommand(program: Command, context: CliContext): void {
   program
     .command('doctor [domain]')
     .description(
-      'examine the installation and what the world sees of it; ends with 1 if something is to be done',
+      'check the installation and its public DNS, mail and TLS services; ends with 1 if there is a problem',
     )
     .option('--json', 'all findings as JSON')
     .option('--all', 'also list checks that passed')
@@ -145,7 +145,7 @@ function printReport(context: CliContext, findings: readonly Finding[], showsAll
     }
   }
   const count = (severity: Severity): number => findings.filter((one) => one.severity === severity).length;
-  context.print(`${count('error')} errors, ${count('warning')} warnings, ${count('ok')} in order.`);
+  context.print(`${count('error')} errors, ${count('warning')} warnings, ${count('ok')} passed.`);
 }
 
 function readPort(text: string): number {

@@ -28,7 +28,7 @@ export function addMailCommands(program: Command, context: CliContext): void {
     .action((id: string | undefined) =>
       withStorage(async (storage) => {
         const count = await retryDeadLetters(storage, id);
-        context.print(`${count} will be tried again`);
+        context.print(`${count} will be retried`);
         if (count === 0) context.setExitCode(1);
       }),
     );

@@ -28,7 +28,9 @@ export function addOperationCommands(program: Command, context: CliContext): voi
         report = await verifyCopy(file, config);
       });
       context.print(`${file}: ${report?.eventCount} audit events, last hash ${report?.lastHash}`);
-      context.note('The copy was opened and checked. The master key is not in it: keep that elsewhere.');
+      context.note(
+        'The copy was opened and checked. It does not contain the master key: keep that separately.',
+      );
     });
 }
 

@@ -27,7 +27,7 @@ export function addStorageCommands(program: Command, context: CliContext): void 
   storage
     .command('copy')
     .description(
-      'copy the SQLite file into an empty PostgreSQL database and verify the copy; the service is stopped',
+      'copy the SQLite file into an empty PostgreSQL database and verify the copy; stop the service first',
     )
     .option('--to <url>', targetText)
     .action((options: TargetOption) => copy(context, options));

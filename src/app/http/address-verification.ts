@@ -4,11 +4,11 @@ import { Type } from 'typebox';
 export const addressVerification = Type.Object(
   {
     state: Type.Enum(['trusted', 'discoverable', 'expired', 'no-certificate', 'unreachable', 'unverified'], {
-      description: 'What the last check of the address found. Decides nothing about a message.',
+      description: 'The result of the last check of the address. It does not affect sending.',
     }),
-    reason: Type.String({ description: 'A code that says why, or what was left open; may be empty.' }),
+    reason: Type.String({ description: 'A code for the reason, or for an open question; may be empty.' }),
     checkedTime: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-      description: 'When it was checked; null if never.',
+      description: 'Time of the check; null if there was none.',
     }),
     lastProcessedMonth: Type.Union([Type.String({ pattern: '^[0-9]{4}-[0-9]{2}$' }), Type.Null()], {
       description: 'The month in which a message from this service was last processed; null if none was.',

@@ -174,7 +174,7 @@ function isAlwaysAnswered({ url }: FastifyRequest): boolean {
 
 /** Written to the connection itself: the request is not complete, so that no handler can answer it. */
 function formatTooSlow(requestId: string): string {
-  const problem = { field: '', reason: 'too_slow', detail: 'The body of the request came too slowly.' };
+  const problem = { field: '', reason: 'too_slow', detail: 'The body of the request arrived too slowly.' };
   const body = JSON.stringify(buildErrorEnvelope(408, [problem], requestId));
   const headers = [
     'HTTP/1.1 408 Request Timeout',

@@ -7,8 +7,10 @@ export const jsonMediaType = 'application/json; charset=utf-8';
 /** One fault of a request, or one warning. */
 export const problemSchema = Type.Object(
   {
-    field: Type.String({ description: 'The parameter or body field at fault; empty if it is none.' }),
-    reason: Type.String({ description: 'A stable word for programs.' }),
+    field: Type.String({
+      description: 'The parameter or body field with the error; empty if the error concerns none.',
+    }),
+    reason: Type.String({ description: 'A stable code for programs.' }),
     detail: Type.String({ description: 'A sentence for people.' }),
   },
   { title: 'Problem' },
@@ -20,12 +22,12 @@ const errorEnvelope = Type.Object(
     status: Type.Literal('Error'),
     code: Type.Integer({ description: 'The HTTP status again.' }),
     message: Type.String({
-      description: 'The response key of the directory specification, or the plain name of the status.',
+      description: 'The response key of the directory specification, or the name of the status.',
     }),
     errors: Type.Array(problemSchema),
     requestId: Type.String({ description: 'The X-Request-Id of the answer.' }),
   },
-  { title: 'Error', description: 'What a refusal looks like.' },
+  { title: 'Error', description: 'The format of a refusal.' },
 );
 
 export type ErrorEnvelope = Static<typeof errorEnvelope>;

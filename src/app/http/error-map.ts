@@ -73,9 +73,9 @@ const frameworkReasons: Readonly<Record<number, string>> = {
 const frameworkDetails: Readonly<Record<number, string>> = {
   400: 'The request or its body is malformed.',
   404: 'Path not found.',
-  413: 'The request body is larger than the service takes.',
-  415: 'The Content-Type of the request is not one that this address takes.',
-  500: 'The service failed; the request may be tried again.',
+  413: 'The request body is too large.',
+  415: 'This path does not accept the Content-Type of the request.',
+  500: 'Internal error; retry the request.',
   503: 'The service is closing or over capacity.',
 };
 

@@ -3,14 +3,14 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 export const httpErrors = {
   HTTP_REQUEST_INVALID: { kind: 'invalid-input' },
   HTTP_ROUTE_UNKNOWN: { kind: 'not-found', publicMessage: 'Path not found.' },
-  HTTP_OVERLOADED: { kind: 'unavailable', publicMessage: 'The service is over capacity; try again shortly.' },
+  HTTP_OVERLOADED: { kind: 'unavailable', publicMessage: 'The service is over capacity; retry later.' },
   HTTP_CLIENT_BUSY: {
     kind: 'rate-limited',
-    publicMessage: 'Too many requests, or too large ones, of this client are under way; try again shortly.',
+    publicMessage: 'This client has too many or too large concurrent requests; retry later.',
   },
   HTTP_NOT_READY: {
     kind: 'unavailable',
-    publicMessage: 'The service is starting or a part it needs is down.',
+    publicMessage: 'The service is starting or a dependency is down.',
   },
 } as const satisfies ErrorTable;
 

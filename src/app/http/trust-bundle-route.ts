@@ -22,7 +22,7 @@ export function trustBundleRoute(bundle: Uint8Array): RouteModule {
 
 const schema = {
   operationId: 'getTrustBundle',
-  summary: 'Our anchors, for partners',
+  summary: 'Anchors of this service, for partners',
   description:
     'A trust bundle (PKCS #7 without signer, DER): what to trust in order to trust addresses of this operator.',
   tags: ['operation'],
@@ -30,7 +30,7 @@ const schema = {
   response: {
     200: {
       description: 'The bundle.',
-      headers: { ETag: { type: 'string', description: 'Of these anchors; send it as If-None-Match.' } },
+      headers: { ETag: { type: 'string', description: 'ETag of the anchors; send it as If-None-Match.' } },
       content: { 'application/pkcs7-mime': { schema: { type: 'string', format: 'binary' } } },
     },
     304: { type: 'null', description: 'The anchors have not changed.' },

@@ -50,12 +50,12 @@ function toProblems(error: FastifySchemaValidationError): FieldProblem[] {
         (name) => ({
           field: join(at, name),
           reason: 'unknown',
-          detail: `${join(at, name)} is not known here.`,
+          detail: `${join(at, name)} is unknown.`,
         }),
       );
     // An unknown property is reported at its own place too, as failing a schema that nothing satisfies.
     case 'boolean':
-      return [{ field: at, reason: 'unknown', detail: `${at} is not known here.` }];
+      return [{ field: at, reason: 'unknown', detail: `${at} is unknown.` }];
     default:
       return [
         {

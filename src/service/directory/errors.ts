@@ -5,12 +5,12 @@ export const directoryErrors = {
   DIRECTORY_CENTER_NOT_FOUND: { kind: 'invalid-input' },
   DIRECTORY_NPI_NOT_FOUND: {
     kind: 'not-found',
-    publicMessage: 'No provider record carries this NPI.',
+    publicMessage: 'No provider record has this NPI.',
   },
   DIRECTORY_RESOURCE_NOT_FOUND: { kind: 'not-found', publicMessage: 'No resource has this id.' },
   DIRECTORY_EXPORT_CHANGED: {
     kind: 'not-found',
-    publicMessage: 'The open sources have changed since this export began; begin another one.',
+    publicMessage: 'The open sources have changed since this export began; start a new one.',
   },
   DIRECTORY_EXPORT_BUSY: { kind: 'rate-limited', publicMessage: 'Too many exports are being written.' },
   DIRECTORY_DATA_USE_NOT_ACCEPTED: {
@@ -24,7 +24,7 @@ export const directoryErrors = {
   },
   DIRECTORY_QUOTA_USED: {
     kind: 'rate-limited',
-    publicMessage: 'The daily number of directory records is used up.',
+    publicMessage: 'The daily limit of directory records is reached.',
   },
   DIRECTORY_NOT_READY: { kind: 'unavailable', publicMessage: 'The directory is being loaded.' },
   DIRECTORY_LOAD_RUNNING: { kind: 'conflict', publicMessage: 'Another load of the directory is running.' },

@@ -24,17 +24,17 @@ export const messagingErrors = {
   MESSAGING_RATE_LIMITED: { kind: 'rate-limited', publicMessage: 'Too many messages were sent.' },
   MESSAGING_CHECKS_LIMITED: {
     kind: 'rate-limited',
-    publicMessage: 'Too many addresses of this client are being checked; try again shortly.',
+    publicMessage: 'This client has too many concurrent address checks; retry later.',
   },
   MESSAGING_CHECKS_OVERLOADED: {
     kind: 'unavailable',
-    publicMessage: 'Too many addresses are being checked; try again shortly.',
+    publicMessage: 'Too many concurrent address checks; retry later.',
   },
-  MESSAGING_SPOOL_FULL: { kind: 'unavailable', publicMessage: 'Too much mail is waiting; try again later.' },
+  MESSAGING_SPOOL_FULL: { kind: 'unavailable', publicMessage: 'Too much mail is waiting; retry later.' },
   MESSAGING_SEARCH_INVALID: { kind: 'invalid-input' },
   MESSAGING_EVIDENCE_UNSIGNED: {
     kind: 'unavailable',
-    publicMessage: 'The evidence cannot be signed at present: the sender has no valid signing key.',
+    publicMessage: 'The evidence cannot be signed: the sender has no valid signing key.',
   },
   MESSAGING_TRANSITION_IMPOSSIBLE: { kind: 'internal' },
 } as const satisfies ErrorTable;

@@ -10,7 +10,7 @@ export const oauthErrors = {
   OAUTH_ATTEMPTS_EXCEEDED: { kind: 'rate-limited' },
   OAUTH_OVERLOADED: { kind: 'unavailable' },
   // Bearer tokens at a resource, answered as RFC 6750 §3.1 asks.
-  OAUTH_TOKEN_MISSING: { kind: 'unauthenticated', publicMessage: 'A bearer token is needed.' },
+  OAUTH_TOKEN_MISSING: { kind: 'unauthenticated', publicMessage: 'A bearer token is required.' },
   OAUTH_TOKEN_MALFORMED: {
     kind: 'invalid-input',
     publicMessage: 'The Authorization header is not a bearer token.',

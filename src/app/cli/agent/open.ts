@@ -32,7 +32,7 @@ export function addOpenCommand(agent: Command, output: AgentOutput): void {
     .requiredOption('--key <file>', "a recipient's private key; may be repeated", collect)
     .requiredOption(
       '--cert <file>',
-      'the certificate to the key; may be repeated, in the same order',
+      'the certificate of the key; may be repeated, in the same order',
       collect,
     )
     .option('--rcpt <address>', 'RCPT TO address, which must be in the message; may be repeated', collect)

@@ -30,7 +30,7 @@ export function addSealCommand(agent: Command, output: AgentOutput): void {
     .requiredOption('--key <file>', "a sender's private key; may be repeated", collect)
     .requiredOption(
       '--cert <file>',
-      'the certificate to the key; may be repeated, in the same order',
+      'the certificate of the key; may be repeated, in the same order',
       collect,
     )
     .requiredOption('--recipient-cert <file>', "recipients' certificates; may be repeated", collect)

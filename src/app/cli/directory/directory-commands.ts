@@ -51,14 +51,11 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     )
     .option(
       '--format <format>',
-      'npd: a release of the national directory; others are told by their content',
+      'npd: a release of the national directory; other formats are recognised by content',
       parseFormat,
     )
     .option('--incremental', 'add, change and remove records instead of replacing the directory')
-    .option(
-      '--source <name>',
-      'the source that the files belong to; "default" without it, "npd" for its releases',
-    )
+    .option('--source <name>', 'the source of the files; default: "default", or "npd" for its releases')
     .option('--open', 'the source may be exported')
     .option('--closed', 'the source may be given out only as the data-use rule allows')
     .option('--max-refused <percent>', 'abort the load if more of its rows are refused', parsePercent)

@@ -49,9 +49,7 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     );
   verification
     .command('report')
-    .description(
-      'Show what was found by source and by domain, those with the most addresses not trusted first',
-    )
+    .description('Show the results by source and by domain, those with the most untrusted addresses first')
     .option('--domains <count>', 'number of domains to show', parseCount, defaultDomains)
     .option('--json', 'print JSON')
     .action(({ json, domains: limit }: { json?: true; domains: number }) =>

@@ -11,7 +11,7 @@ export function addEvidenceCommands(program: Command, context: CliContext): void
   evidence
     .command('verify <file>')
     .description(
-      'check a document of "message evidence" offline: its signature, and the signature of each MDN in it; ends with 1 if anything is wrong',
+      'check a document of "message evidence" offline: its signature, and the signature of each MDN in it; ends with 1 if one is invalid',
     )
     .option('--json', 'as JSON')
     .action(async (file: string, options: { json?: true }) => {

@@ -64,7 +64,7 @@ export function addMessage(program: Command, context: CliContext): void {
       withOperator(context, async (operator) => {
         const retried = await operator.retry(id);
         context.print(
-          options.json === true ? JSON.stringify({ retried }) : `${retried} destinations will be tried now`,
+          options.json === true ? JSON.stringify({ retried }) : `${retried} destinations will be retried now`,
         );
         if (retried === 0) context.setExitCode(1);
       }),

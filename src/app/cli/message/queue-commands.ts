@@ -45,15 +45,13 @@ export function addQueue(program: Command, context: CliContext): void {
     .action((domain: string, options: JsonOption) =>
       withOperator(context, async (operator) => {
         const retried = await operator.retryDestination(domain);
-        context.print(options.json === true ? JSON.stringify({ retried }) : `${retried} will be tried now`);
+        context.print(options.json === true ? JSON.stringify({ retried }) : `${retried} will be retried now`);
         if (retried === 0) context.setExitCode(1);
       }),
     );
   queue
     .command('hold <domain>')
-    .description(
-      'send nothing to a destination until it is released; what waits still fails when its time is over',
-    )
+    .description('send nothing to a destination until it is released; waiting messages still expire')
     .requiredOption('--reason <text>', 'the reason, for other operators')
     .option('--json', 'as JSON')
     .action((domain: string, options: JsonOption & { readonly reason: string }) =>

@@ -18,13 +18,13 @@ export function addVerifyCommand(program: Command, context: CliContext): void {
   program
     .command('verify')
     .description(
-      'examine all that is stored: database, audit chain, MACs, sealed values, directory; ends with 1 if something was changed or is missing',
+      'check all stored data: database, audit chain, MACs, encrypted values, directory; ends with 1 if data was changed or is missing',
     )
     .option('--json', 'as JSON')
     .option('--checkpoints <file...>', 'additional files of audit checkpoints')
     .option(
       '--accept <table:row>',
-      'give a row that you have examined a MAC for what it says now; needs --reason',
+      'accept a row as it is: write a new MAC for it; requires --reason',
       readRow,
     )
     .option('--reason <text>', 'the reason, for the audit trail')

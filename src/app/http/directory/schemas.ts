@@ -48,7 +48,7 @@ export const searchResponse = Type.Object(
     providers: Type.Array(provider),
     totalCount: Type.String({
       pattern: '^[0-9]+$',
-      description: 'Number of providers that the query matches.',
+      description: 'Number of matching providers.',
     }),
   },
   {

@@ -57,7 +57,7 @@ export async function addDocument(
         { name: 'oauth', description: 'Access tokens' },
         { name: 'directory', description: 'Search for Direct accounts' },
         { name: 'messaging', description: 'Send, follow and receive Direct messages' },
-        { name: 'webhooks', description: 'What clients are told, and where' },
+        { name: 'webhooks', description: 'Notifications to clients' },
         { name: 'operation', description: 'Health and trust' },
       ],
       components: { securitySchemes: buildSecuritySchemes() },
@@ -102,7 +102,7 @@ function buildSecuritySchemes(): Record<string, SimpleScheme | KeyScheme | Oauth
       type: 'apiKey',
       in: 'header',
       name: 'webhook-signature',
-      description: 'A signature by the secret of the webhook, which the receiver verifies.',
+      description: 'A signature with the secret of the webhook; the receiver must verify it.',
     },
   };
 }

@@ -100,25 +100,25 @@ const exampleProblems: Readonly<Record<number, { field: string; reason: string; 
   401: { field: '', reason: 'oauth_token_invalid', detail: 'The token is unknown, expired or revoked.' },
   403: { field: '', reason: 'oauth_scope_insufficient', detail: 'The token is not for this service.' },
   404: { field: '', reason: 'messaging_message_not_found', detail: 'Message not found.' },
-  408: { field: '', reason: 'too_slow', detail: 'The body of the request came too slowly.' },
+  408: { field: '', reason: 'too_slow', detail: 'The body of the request arrived too slowly.' },
   409: {
     field: '',
     reason: 'messaging_id_reused',
     detail: 'This messageId was already used for another message.',
   },
-  413: { field: '', reason: 'too_large', detail: 'The request body is larger than the service takes.' },
+  413: { field: '', reason: 'too_large', detail: 'The request body is too large.' },
   415: {
     field: '',
     reason: 'unsupported_media_type',
-    detail: 'The Content-Type of the request is not one that this address takes.',
+    detail: 'This path does not accept the Content-Type of the request.',
   },
   429: {
     field: '',
     reason: 'http_client_busy',
-    detail: 'Too many requests, or too large ones, of this client are under way; try again shortly.',
+    detail: 'This client has too many or too large concurrent requests; retry later.',
   },
-  500: { field: '', reason: 'internal', detail: 'The service failed; the request may be tried again.' },
-  503: { field: '', reason: 'http_overloaded', detail: 'The service is over capacity; try again shortly.' },
+  500: { field: '', reason: 'internal', detail: 'Internal error; retry the request.' },
+  503: { field: '', reason: 'http_overloaded', detail: 'The service is over capacity; retry later.' },
 };
 
 function objectIn(parent: JsonObject, name: string): JsonObject {

@@ -29,8 +29,8 @@ const signatureHeaders: readonly JsonObject[] = [
 const answers: JsonObject = {
   '2XX': { description: 'Accepted. For an inbound webhook this acknowledges the message.' },
   '410': { description: 'Gone: the webhook is disabled.' },
-  '4XX': { description: 'Anything else is tried again for about a day.' },
-  '5XX': { description: 'Tried again for about a day.' },
+  '4XX': { description: 'Any other status is retried for about one day.' },
+  '5XX': { description: 'The notification is retried for about one day.' },
 };
 
 /** What is posted to the webhooks of clients. */
@@ -38,14 +38,14 @@ export function describeWebhooks(): JsonObject {
   return {
     status: post({
       operationId: 'onStatus',
-      summary: 'A recipient changed its status, or a message was received',
+      summary: "A recipient's status has changed, or a message was received",
       description:
         'To webhooks of the kind `status`. Addresses, ids and status only, nothing of the patient. At least once, in no promised order. Answer within 15 seconds.',
       schema: toJson(notification),
     }),
     inbound: post({
       operationId: 'onInboundMessage',
-      summary: 'A received message, whole',
+      summary: 'A complete received message',
       description: 'To webhooks of the kind `inbound`. A 2xx answer acknowledges the message.',
       schema: toJson(inboundPayload),
     }),

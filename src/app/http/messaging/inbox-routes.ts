@@ -46,7 +46,7 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
         schema: {
           operationId: 'getInboxMessage',
           summary: 'Fetch a received message',
-          description: 'May be fetched again; it stays in the list until it is acknowledged.',
+          description: 'It can be fetched repeatedly; it stays in the list until it is acknowledged.',
           tags: ['messaging'],
           params: messageIdParameter,
           querystring: xdmQuery,
@@ -72,7 +72,7 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
         schema: {
           operationId: 'getInboxAttachment',
           summary: 'Fetch the bytes of one attachment',
-          description: 'Types that a browser could run are sent as application/octet-stream.',
+          description: 'Types that a browser could execute are sent as application/octet-stream.',
           tags: ['messaging'],
           params: attachmentParameters,
           querystring: xdmQuery,

@@ -26,7 +26,7 @@ const messageUrn = (description: string) => Type.String({ description, examples:
 
 const recipientStatus = words(recipientStates, {
   title: 'RecipientState',
-  description: 'queued → sent → processed → dispatched (if asked for), or failed, or expired.',
+  description: 'queued → sent → processed → dispatched (if requested), or failed, or expired.',
 });
 
 const exampleAttachment = {
@@ -133,7 +133,7 @@ export const sendAnswer = Type.Object(
     ),
     warnings: Type.Optional(
       Type.Array(problemSchema, {
-        description: 'What is allowed but will trouble a receiver. Only present if there is something.',
+        description: 'Content that is allowed but that some receivers cannot read. Absent if there is none.',
       }),
     ),
   },
@@ -158,7 +158,7 @@ const historyEntry = Type.Object(
     time: time('When it happened.'),
     status: recipientStatus,
     late: Type.Boolean({
-      description: 'True if the status was final already; the event then changed nothing.',
+      description: 'True if the status was already final; the event then changed nothing.',
     }),
     reason: Type.String(),
     statusCode: Type.String(),
@@ -177,12 +177,12 @@ const recipientReport = Type.Object(
     statusTime: time('When the status was entered.'),
     final: Type.Boolean({ description: 'True if the status cannot change any more.' }),
     reason: Type.String({
-      description: `Why it failed or, while the status is queued, why the last attempt failed. ${reasonText}`,
+      description: `The reason of the failure or, while the status is queued, of the last failed attempt. ${reasonText}`,
     }),
     statusCode: Type.String({ description: 'Enhanced status code (RFC 3463).' }),
     statusText: Type.String(),
     attempts: Type.Optional(
-      Type.Integer({ description: 'While the status is queued: how many attempts have failed so far.' }),
+      Type.Integer({ description: 'While the status is queued: the number of failed attempts.' }),
     ),
     nextAttemptTime: Type.Optional(
       time(
@@ -204,7 +204,7 @@ const reportMembers = {
   fromDirectAddress: Type.String(),
   acceptedTime: time('When the message was stored.'),
   xdm: Type.Boolean(),
-  asmEnabled: Type.Boolean({ description: 'As it was sent; it has no effect.' }),
+  asmEnabled: Type.Boolean({ description: 'The value of the request; it has no effect.' }),
   requestFinalDelivery: Type.Boolean(),
   result: Type.Array(recipientReport, { description: 'One entry per recipient, in the order given.' }),
 };
@@ -254,7 +254,7 @@ export const statusListAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
     result: Type.Array(Type.Object(reportMembers, { title: 'MessageStatus' })),
-    unknown: Type.Array(Type.String(), { description: 'Ids that name no message of this client.' }),
+    unknown: Type.Array(Type.String(), { description: 'Ids that are not ids of messages of this client.' }),
   },
   { title: 'StatusListAnswer', examples: [{ status: 'OK', result: [exampleReport], unknown: [] }] },
 );
@@ -268,7 +268,7 @@ const evidence = Type.Object(
     version: Type.Literal(1),
     createdTime: time('When the evidence was signed.'),
     messageId: messageUrn('The message.'),
-    wireMessageId: Type.String({ description: 'The Message-ID by which MDNs name the message.' }),
+    wireMessageId: Type.String({ description: 'The Message-ID header, to which MDNs refer.' }),
     fromDirectAddress: Type.String(),
     acceptedTime: time('When the message was stored.'),
     result: Type.Array(
@@ -287,10 +287,12 @@ const evidence = Type.Object(
                 durationMs: Type.Integer(),
                 host: Type.String({ description: 'Mail server; empty if none was reached.' }),
                 address: Type.String({ description: 'Its IP address.' }),
-                tls: Type.String({ description: 'TLS version; empty for clear text.' }),
-                reply: Type.String({ description: 'Its last SMTP reply, or what went wrong.' }),
+                tls: Type.String({ description: 'TLS version; empty for plain text.' }),
+                reply: Type.String({ description: 'The last SMTP reply, or a description of the error.' }),
                 outcome: words(['sent', 'partial', 'deferred', 'failed']),
-                code: Type.String({ description: 'Why recipients were not sent to; else empty.' }),
+                code: Type.String({
+                  description: 'Why the message was not sent to some recipients; otherwise empty.',
+                }),
                 sentSha256: sha256('Of the signed and encrypted bytes that were sent; empty if none were.'),
                 certificates: Type.Array(Type.Unknown(), {
                   description:
@@ -305,7 +307,7 @@ const evidence = Type.Object(
               {
                 receivedTime: time('When the MDN was received.'),
                 signerPath: Type.Array(sha256("Of a certificate on the signer's validated path."), {
-                  description: 'The signer first, the anchor last.',
+                  description: 'From the signer to the anchor.',
                 }),
                 signerCertificates: Type.Array(Type.String(), {
                   description:
@@ -343,7 +345,7 @@ export const messageIdParameter = Type.Object({
 });
 export const attachmentParameters = Type.Object({
   messageId: Type.String({ description: '`urn:uuid:<uuid>` or the bare UUID.' }),
-  position: Type.Integer({ minimum: 0, description: 'Place in emailAttachmentList, counted from 0.' }),
+  position: Type.Integer({ minimum: 0, description: 'Index in emailAttachmentList, starting at 0.' }),
 });
 export const xdmQuery = Type.Object(
   {
@@ -359,9 +361,7 @@ export const xdmQuery = Type.Object(
 
 export const inboxQuery = Type.Object(
   {
-    toDirectAddress: Type.Optional(
-      Type.String({ description: 'Only this address of yours; all of them if absent.' }),
-    ),
+    toDirectAddress: Type.Optional(Type.String({ description: 'One of your addresses; default: all.' })),
     limit: Type.Optional(Type.Integer({ description: 'Entries on the page: 25 by default, 100 at most.' })),
     cursor: Type.Optional(Type.String({ description: '`nextCursor` of the page before.' })),
   },
@@ -430,7 +430,7 @@ export const inboundPayload = Type.Object(
           attachmentTitle: Type.String(),
           attachmentSize: Type.String({ description: 'Bytes, as text.' }),
           attachmentHash: Type.String({ description: 'SHA-256 of the bytes, hex.' }),
-          attachmentTypeCode: Type.String({ description: 'From the XDM metadata, else empty.' }),
+          attachmentTypeCode: Type.String({ description: 'From the XDM metadata; empty if there is none.' }),
           attachmentTypeCodeText: Type.String(),
         },
         { title: 'InboundAttachment' },
@@ -477,7 +477,7 @@ export const acknowledgeAnswer = Type.Object(
 export const validateBody = Type.Object(
   {
     fromDirectAddress: Type.String({
-      description: 'One of your addresses; trust is judged from its point of view.',
+      description: "One of your addresses; its domain's anchors are used.",
     }),
     toDirectAddress: Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 100 })], {
       description: 'At most 100 addresses.',
@@ -485,7 +485,7 @@ export const validateBody = Type.Object(
     verification: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'Also tell what the verification of the directory last found about each address.',
+        description: 'Also return the last result of directory verification for each address.',
       }),
     ),
   },
@@ -507,7 +507,9 @@ export const validateAnswer = Type.Object(
           certificate: verdict('A certificate was found; null if it could not be told.'),
           trusted: verdict('A found certificate is trusted; null if it could not be told.'),
           listed: verdict('The directory lists it; null if it could not be told.'),
-          reason: Type.String({ description: 'Empty, or why it cannot be sent to.' }),
+          reason: Type.String({
+            description: 'Empty, or the reason why the address cannot receive messages.',
+          }),
           statusCode: Type.String(),
           verification: Type.Optional(addressVerification),
         },

@@ -29,7 +29,7 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
         schema: {
           operationId: 'getMessageStatus',
           summary: 'Status of a sent message',
-          description: 'Of your own messages only; anything else is 404.',
+          description: 'Only for your own messages; other ids get 404.',
           tags: ['messaging'],
           params: messageIdParameter,
           response: { 200: statusAnswer, ...errorResponses(401, 403, 404) },
@@ -54,7 +54,7 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
           params: messageIdParameter,
           response: {
             200: {
-              description: 'The signed evidence, or what it says as a page to print.',
+              description: 'The signed evidence, or its content as a page to print.',
               content: {
                 [evidenceMediaTypes[0]]: { schema: evidenceAnswer },
                 [evidenceMediaTypes[1]]: { schema: { type: 'string' } },
@@ -88,7 +88,7 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
         schema: {
           operationId: 'listMessageStatuses',
           summary: 'Status of up to 100 sent messages',
-          description: 'As for one message; ids that name no message of yours are listed in `unknown`.',
+          description: 'As for one message; ids that are not ids of your messages are listed in `unknown`.',
           tags: ['messaging'],
           body: statusListBody,
           response: { 200: statusListAnswer, ...errorResponses(401, 403, 413, 415) },

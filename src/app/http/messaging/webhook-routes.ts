@@ -55,7 +55,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         schema: {
           operationId: 'listWebhooks',
           summary: 'List your webhooks',
-          description: 'All of them, without their secrets.',
+          description: 'All webhooks, without their secrets.',
           tags,
           response: { 200: webhookListAnswer, ...errorResponses(401, 403) },
         },
@@ -91,7 +91,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         schema: {
           operationId: 'updateWebhook',
           summary: 'Change a webhook',
-          description: 'Changes what is given and keeps the rest.',
+          description: 'Changes the given properties and keeps the others.',
           tags,
           params: webhookParameter,
           body: webhookChangeBody,
@@ -112,7 +112,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         schema: {
           operationId: 'deleteWebhook',
           summary: 'Remove a webhook',
-          description: 'What waits for it is deleted, too.',
+          description: 'Waiting notifications are deleted, too.',
           tags,
           params: webhookParameter,
           response: { 204: { type: 'null', description: 'Removed.' }, ...errorResponses(401, 403, 404) },
@@ -132,8 +132,8 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         onRequest,
         schema: {
           operationId: 'rotateWebhookSecret',
-          summary: 'Make a new signing secret',
-          description: 'For a day both the new and the previous secret sign each notification.',
+          summary: 'Create a new signing secret',
+          description: 'For one day, notifications are signed with both the new and the previous secret.',
           tags,
           params: webhookParameter,
           response: { 200: secretAnswer, ...errorResponses(401, 403, 404) },
@@ -173,7 +173,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         schema: {
           operationId: 'replayWebhookDeadLetters',
           summary: 'Send undelivered notifications again',
-          description: 'All of them, or those named; the body may be left out.',
+          description: 'All of them, or the listed ones; the body may be omitted.',
           tags,
           params: webhookParameter,
           body: replayBody,

@@ -8,10 +8,10 @@ const exampleHookId = '0b9d4a7c-52f3-4f55-9a39-6f8f4f1f7a10';
 const exampleUrl = 'https://edge.example.org/hooks/direct';
 
 const eventTypeList = Type.Array(eventType, {
-  description: `What to be told about: ${eventTypes.join(', ')}. All by default.`,
+  description: `Events to be notified of: ${eventTypes.join(', ')}. All by default.`,
 });
 const url = Type.String({
-  description: 'HTTPS address of a public host. Redirects are not followed.',
+  description: 'HTTPS URL on a public host. Redirects are not followed.',
   examples: [exampleUrl],
 });
 const description = Type.String({ maxLength: 200 });
@@ -23,7 +23,8 @@ const basicAuth = Type.Object(
   {
     title: 'BasicCredentials',
     additionalProperties: false,
-    description: 'Sent as HTTP Basic in addition to the signature, for targets that need it.',
+    description:
+      'Sent as HTTP Basic credentials in addition to the signature, for receivers that require them.',
   },
 );
 
@@ -52,7 +53,9 @@ export const webhookChangeBody = Type.Object(
     eventTypes: Type.Optional(eventTypeList),
     xdm: Type.Optional(xdm),
     basicAuth: Type.Optional(Type.Union([basicAuth, Type.Null()])),
-    enabled: Type.Optional(Type.Boolean({ description: 'False stops sending; true starts it again.' })),
+    enabled: Type.Optional(
+      Type.Boolean({ description: 'False disables the webhook; true enables it again.' }),
+    ),
   },
   { title: 'WebhookChange', additionalProperties: false, examples: [{ enabled: false }] },
 );
@@ -68,7 +71,7 @@ const webhookMembers = {
   disabledReason: Type.String({
     description: 'Empty, `client`, `gone` (the target answered 410) or `failing` (three days of failure).',
   }),
-  basicAuth: Type.Boolean({ description: 'Whether Basic credentials are kept.' }),
+  basicAuth: Type.Boolean({ description: 'Whether Basic credentials are stored.' }),
   failingSince: Type.Optional(Type.String({ format: 'date-time' })),
   createdTime: Type.String({ format: 'date-time' }),
 };
@@ -142,7 +145,7 @@ export const deadLetterListAnswer = Type.Object(
 export const replayBody = Type.Object(
   {
     eventIds: Type.Optional(
-      Type.Array(Type.String(), { maxItems: 200, description: 'Which ones; all if absent.' }),
+      Type.Array(Type.String(), { maxItems: 200, description: 'The event ids; default: all.' }),
     ),
   },
   { title: 'Replay', additionalProperties: false, examples: [{}] },
@@ -166,8 +169,8 @@ export const notification = Type.Object(
       description: 'The state of the recipient, or received.',
     }),
     statusCode: Type.String({ description: 'Enhanced status code (RFC 3463).' }),
-    statusText: Type.String({ description: 'A sentence of this service.' }),
-    attempt: Type.Integer({ minimum: 1, description: 'Counts the attempts to deliver this notification.' }),
+    statusText: Type.String({ description: 'An explanation by this service.' }),
+    attempt: Type.Integer({ minimum: 1, description: 'Number of this attempt to deliver the notification.' }),
   },
   {
     title: 'Notification',
