@@ -90,7 +90,7 @@ describe('the session cookie', () => {
     const [cookie = ''] = answer.setCookies;
     assert.match(
       cookie,
-      /^openhisp_session_\d+=[\w-]{43}; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Strict$/,
+      /^openhisp_session_\d+=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
     );
   });
 

@@ -33,6 +33,7 @@ export function addOperatorCommands(program: Command, context: CliContext): void
   addList(operator, context);
   addChanges(operator, context);
   addLink(operator, context);
+  addPasskeyCommands(operator, context);
   addTokenCommands(operator, context);
   addSessions(operator, context);
 }
@@ -101,6 +102,40 @@ function addLink(operator: Command, context: CliContext): void {
         const { id, role } = await operators.store.get(name);
         const link = await operators.links.create(id, name, options.signIn === true ? 'sign-in' : 'enrol');
         printLink(context, { name, role, ...toShown(link, consoleUrl) }, options);
+      }),
+    );
+}
+
+function addPasskeyCommands(operator: Command, context: CliContext): void {
+  operator
+    .command('passkeys <name>')
+    .description('list the passkeys of an operator')
+    .option('--json', 'as JSON')
+    .action((name: string, options: JsonOption) =>
+      withOperators(context, async ({ operators }) => {
+        const all = await operators.passkeys.list((await operators.store.get(name)).id);
+        if (options.json === true) return context.print(JSON.stringify(all, undefined, 2));
+        for (const one of all)
+          context.print(
+            [
+              one.id,
+              one.createdAt.toISOString(),
+              one.lastUsedAt?.toISOString() ?? 'never used',
+              one.isBackedUp ? 'synchronized' : 'on one device',
+            ].join('\t'),
+          );
+      }),
+    );
+  operator
+    .command('remove-passkey <name> <passkeyId>')
+    .description(
+      'end a passkey, such as one of a lost device; end its sessions with "operator sessions --end"',
+    )
+    .action((name: string, passkeyId: string) =>
+      withOperators(context, async ({ operators }) => {
+        if (await operators.passkeys.remove(await operators.store.get(name), passkeyId)) return;
+        context.note(`${name} has no passkey ${passkeyId}.`);
+        context.setExitCode(1);
       }),
     );
 }

@@ -1,21 +1,16 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type, type Static } from 'typebox';
-import type {
-  OperatorIdentity,
-  SessionEntry,
-  SignInSource,
-  StartedSession,
-} from '../../service/operators/index.ts';
+import type { SessionEntry } from '../../service/operators/index.ts';
 import {
   linkAnswer,
   linkRequest,
   session as sessionSchema,
   sessionList,
+  signInMethods,
   type sessionEntry,
-  type SignedIn,
 } from './contract/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
 import { apiPrefix, callerOf } from './guard.ts';
+import { describePerson, type SignInTools } from './sign-in-tools.ts';
 import type { ConsoleRoutes, ConsoleServices } from './types.ts';
 
 /** A token and a few characters; nothing here is long. */
@@ -24,24 +19,14 @@ const maxShownDomains = 100;
 
 export interface AccessParts {
   readonly services: ConsoleServices;
+  readonly tools: SignInTools;
   readonly sessionCookie: ConsoleCookie;
 }
 
 /** Signing in by link, the session and its end. */
-export function accessRoutes({ services, sessionCookie }: AccessParts): ConsoleRoutes {
+export function accessRoutes({ services, tools, sessionCookie }: AccessParts): ConsoleRoutes {
+  const { sourceOf, begin } = tools;
   const { operators, config, trust, version, isSandbox, apiUrl } = services;
-
-  const sourceOf = (request: FastifyRequest): SignInSource => ({
-    remoteAddress: request.ip,
-    userAgent: request.headers['user-agent'] ?? '',
-    requestId: request.requestId,
-    previousToken: sessionCookie.read(request),
-  });
-
-  function begin(reply: FastifyReply, session: StartedSession): SignedIn {
-    sessionCookie.set(reply, session.token, session.expiresAt);
-    return { kind: 'signed-in', operator: shortOf(session.operator) };
-  }
 
   return (app) => {
     app.post(
@@ -61,8 +46,16 @@ export function accessRoutes({ services, sessionCookie }: AccessParts): ConsoleR
         const answer = await operators.signIn.byLink(request.body.token, sourceOf(request));
         if (answer.kind === 'signed-in') return begin(reply, answer.session);
         const { kind, operator, expiresAt } = answer;
-        return { kind, operator: shortOf(operator), expiresAt: expiresAt.toISOString() };
+        return { kind, operator: describePerson(operator), expiresAt: expiresAt.toISOString() };
       },
+    );
+    app.get(
+      `${apiPrefix}/sign-in/methods`,
+      {
+        config: { permission: 'public' },
+        schema: { summary: 'Ways to sign in', response: { 200: signInMethods } },
+      },
+      async () => ({ passkey: true, oidc: null }),
     );
     app.get(
       `${apiPrefix}/session`,
@@ -74,7 +67,7 @@ export function accessRoutes({ services, sessionCookie }: AccessParts): ConsoleR
         const { operator, startedAt, idleEndsAt, endsAt } = callerOf(request);
         const domains = (await trust.listDomains()).toSorted((one, other) => one.localeCompare(other));
         return {
-          operator: shortOf(operator),
+          operator: describePerson(operator),
           permissions: [...operator.permissions],
           isSandbox,
           version,
@@ -135,8 +128,6 @@ export function accessRoutes({ services, sessionCookie }: AccessParts): ConsoleR
     );
   };
 }
-
-const shortOf = ({ id, name, role }: OperatorIdentity): SignedIn['operator'] => ({ id, name, role });
 
 function toAnswer(one: SessionEntry, currentId: string | undefined): Static<typeof sessionEntry> {
   return {

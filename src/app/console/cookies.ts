@@ -1,11 +1,12 @@
 import type { CookieSerializeOptions } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../core/index.ts';
 import type { PublicAddress } from './public-address.ts';
 
 /** One cookie of the console. */
 export interface ConsoleCookie {
   read(request: FastifyRequest): string | undefined;
-  set(reply: FastifyReply, value: string, expiresAt?: Date): void;
+  set(reply: FastifyReply, value: string, expiresAt: Date): void;
   clear(reply: FastifyReply): void;
 }
 
@@ -14,7 +15,7 @@ export interface ConsoleCookie {
  * ports of one host share their cookies, so that without HTTPS the port is part of the name.
  */
 export function createConsoleCookie(
-  address: () => PublicAddress,
+  { address, clock }: { readonly address: () => PublicAddress; readonly clock: Clock },
   name: string,
   sameSite: 'strict' | 'lax' = 'strict',
 ): ConsoleCookie {
@@ -33,7 +34,8 @@ export function createConsoleCookie(
     set: (reply, value, expiresAt) =>
       void reply.setCookie(nameOf(), value, {
         ...options(),
-        ...(expiresAt !== undefined && { expires: expiresAt }),
+        // Not a date: the browser's clock may be another.
+        maxAge: Math.floor((expiresAt.getTime() - clock.now().getTime()) / 1000),
       }),
     clear: (reply) => void reply.clearCookie(nameOf(), options()),
   };

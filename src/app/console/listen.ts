@@ -16,9 +16,11 @@ import { accessRoutes } from './access-routes.ts';
 import { buildIfStale } from './build-if-stale.ts';
 import { createConsoleCookie } from './cookies.ts';
 import { addGuard } from './guard.ts';
+import { passkeyRoutes } from './passkey-routes.ts';
 import { publicAddressOf, type PublicAddress } from './public-address.ts';
 import { refuseForeignRequests } from './refuse-foreign.ts';
 import { createScreenRoutes } from './routes/index.ts';
+import { createSignInTools } from './sign-in-tools.ts';
 import { addStaticFiles } from './static-files.ts';
 import type { ConsoleApp, ConsoleServices } from './types.ts';
 
@@ -50,9 +52,16 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   await app.register(cookie);
   await addHeaders(app, address.isHttps);
   refuseForeignRequests(app, findAddress);
-  const sessionCookie = createConsoleCookie(findAddress, 'openhisp_session');
+  const cookies = { address: findAddress, clock: services.clock };
+  const sessionCookie = createConsoleCookie(cookies, 'openhisp_session');
   addGuard(app, { operators, audit, sessionCookie });
-  const routes = [accessRoutes({ services, sessionCookie }), ...createScreenRoutes(services)];
+  const tools = createSignInTools(sessionCookie);
+  const ceremonyCookie = createConsoleCookie(cookies, 'openhisp_sign_in');
+  const routes = [
+    accessRoutes({ services, tools, sessionCookie }),
+    passkeyRoutes({ services, tools, ceremonyCookie, address: findAddress }),
+    ...createScreenRoutes(services),
+  ];
   for (const one of routes) await app.register(async (scope) => one(scope as unknown as ConsoleApp));
   await buildIfStale(log);
   await addStaticFiles(app, log);

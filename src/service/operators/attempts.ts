@@ -6,7 +6,12 @@ export interface SignInAttempts {
   /** Throws OPERATORS_ATTEMPTS_EXCEEDED. To be called before anything is looked up. */
   check(remoteAddress: string): void;
   failed(remoteAddress: string): void;
+  /** The same for sign-ins that are begun, each of which is a row. Throws OPERATORS_ATTEMPTS_EXCEEDED. */
+  begin(remoteAddress: string): void;
 }
+
+/** Sign-ins that are begun, in proportion to those that may fail. */
+const begunPerFailed = 3;
 
 export function createSignInAttempts(attemptsPerMinute: number, clock: Clock): SignInAttempts {
   const failures = createTokenBuckets({
@@ -14,13 +19,24 @@ export function createSignInAttempts(attemptsPerMinute: number, clock: Clock): S
     burst: attemptsPerMinute,
     clock,
   });
+  const begun = createTokenBuckets({
+    ratePerSecond: (attemptsPerMinute * begunPerFailed) / 60,
+    burst: attemptsPerMinute * begunPerFailed,
+    clock,
+  });
   return {
     check(remoteAddress) {
       if (failures.take(networkOf(remoteAddress), 0).remaining >= 1) return;
-      throw new OperatorsError('OPERATORS_ATTEMPTS_EXCEEDED', 'too many failed sign-ins', {
-        retryAfterSeconds: Math.ceil(60 / attemptsPerMinute),
-      });
+      throw tooMany(Math.ceil(60 / attemptsPerMinute));
     },
     failed: (remoteAddress) => void failures.take(networkOf(remoteAddress)),
+    begin(remoteAddress) {
+      const { allowed, retryAfterSeconds } = begun.take(networkOf(remoteAddress));
+      if (!allowed) throw tooMany(retryAfterSeconds);
+    },
   };
+}
+
+function tooMany(retryAfterSeconds: number): OperatorsError {
+  return new OperatorsError('OPERATORS_ATTEMPTS_EXCEEDED', 'too many sign-ins', { retryAfterSeconds });
 }

@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely';
-import { errorCode, type Clock } from '../../core/index.ts';
-import { CodedError } from '../../core/index.ts';
+import { CodedError, errorCode, type Clock } from '../../core/index.ts';
 import type { Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import { createCeremonies } from './ceremonies.ts';
+import { createPasskeys, type Passkeys } from './passkeys.ts';
 import { createSignInAttempts } from './attempts.ts';
 import { createOperatorGuards } from './guards.ts';
 import { createLinks, type Links } from './links.ts';
@@ -28,6 +29,7 @@ export interface Operators {
   readonly links: Links;
   readonly sessions: Omit<Sessions, 'startIn'>;
   readonly tokens: OperatorTokens;
+  readonly passkeys: Pick<Passkeys, 'list' | 'remove'>;
   readonly signIn: SignIn;
   /** Deletes what has expired. */
   deleteOld(): Promise<number>;
@@ -37,9 +39,19 @@ export interface Operators {
 export interface SignIn {
   /** Throws OPERATORS_LINK_INVALID. */
   byLink(token: string, source: SignInSource): Promise<LinkAnswer>;
+  /** See Passkeys for these four. */
+  beginEnrolment: WithSource<Passkeys['beginEnrolment']>;
+  enrol: Passkeys['enrol'];
+  beginPasskey: WithSource<Passkeys['beginSignIn']>;
+  byPasskey: Passkeys['signIn'];
   /** See LinkSignIn. */
   openStandingLink(operatorId: string): string;
 }
+
+type WithSource<Work extends (...args: never[]) => unknown> = (
+  source: SignInSource,
+  ...args: Parameters<Work>
+) => ReturnType<Work>;
 
 const usualLimits: SessionLimits = { idleMs: 30 * 60_000, lifetimeMs: 12 * 3_600_000 };
 
@@ -53,6 +65,7 @@ export function createOperators(options: OperatorsOptions): Operators {
   const sessions = createSessions({ ...parts, limits: options.sessionLimits ?? usualLimits });
   const links = createLinks(parts);
   const byLink = createLinkSignIn({ ...parts, links, sessions });
+  const passkeys = createPasskeys({ ...parts, links, sessions, ceremonies: createCeremonies(parts) });
   const attempts = createSignInAttempts(options.attemptsPerMinute ?? 20, clock);
 
   async function attempt<R>(method: SignInMethod, source: SignInSource, work: () => Promise<R>): Promise<R> {
@@ -82,8 +95,20 @@ export function createOperators(options: OperatorsOptions): Operators {
     links,
     sessions,
     tokens: createOperatorTokens(parts),
+    passkeys,
     signIn: {
       byLink: (token, source) => attempt('link', source, () => byLink.enter(token, source)),
+      beginEnrolment: (source, ...args) =>
+        attempt('passkey', source, async () => {
+          attempts.begin(source.remoteAddress);
+          return passkeys.beginEnrolment(...args);
+        }),
+      enrol: (...args) => attempt('passkey', args[4], () => passkeys.enrol(...args)),
+      beginPasskey: async (source, rp) => {
+        attempts.begin(source.remoteAddress);
+        return passkeys.beginSignIn(rp);
+      },
+      byPasskey: (...args) => attempt('passkey', args[3], () => passkeys.signIn(...args)),
       openStandingLink: byLink.openStanding,
     },
     deleteOld: () =>

@@ -6,9 +6,17 @@ export const operatorErrors = {
     kind: 'unauthenticated',
     publicMessage: 'The link is unknown, expired or used. Ask for a new one.',
   },
+  OPERATORS_PASSKEY_INVALID: {
+    kind: 'unauthenticated',
+    publicMessage: 'The passkey was not accepted. Register it again by a new link, or use another one.',
+  },
+  OPERATORS_CEREMONY_INVALID: {
+    kind: 'unauthenticated',
+    publicMessage: 'The sign-in took too long or was begun elsewhere. Begin again.',
+  },
   OPERATORS_ATTEMPTS_EXCEEDED: {
     kind: 'rate-limited',
-    publicMessage: 'Too many failed sign-ins. Wait a minute.',
+    publicMessage: 'Too many sign-ins. Wait a minute.',
   },
   // Requests.
   OPERATORS_SESSION_INVALID: {

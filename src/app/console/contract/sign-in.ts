@@ -36,3 +36,16 @@ export const signInMethods = Type.Object(
   { title: 'SignInMethods' },
 );
 export type SignInMethods = Static<typeof signInMethods>;
+
+/** `POST /admin/v1/enrol/passkey/verify`: the link's token again, and what `navigator.credentials.create` gave, as JSON. */
+export const passkeyEnrolment = Type.Object(
+  {
+    token: Type.String({ maxLength: 200 }),
+    response: Type.Object({}, { additionalProperties: true }),
+  },
+  { additionalProperties: false },
+);
+export type PasskeyEnrolment = Static<typeof passkeyEnrolment>;
+
+/** `POST /admin/v1/sign-in/passkey/verify`: what `navigator.credentials.get` gave, as JSON. */
+export const passkeyAssertion = Type.Object({}, { additionalProperties: true });

@@ -1,0 +1,84 @@
+import { Type } from 'typebox';
+import type { RelyingParty } from '../../service/operators/index.ts';
+import { linkRequest, passkeyAssertion, passkeyEnrolment, signedIn } from './contract/index.ts';
+import type { ConsoleCookie } from './cookies.ts';
+import { apiPrefix } from './guard.ts';
+import type { PublicAddress } from './public-address.ts';
+import type { SignInTools } from './sign-in-tools.ts';
+import type { ConsoleRoutes, ConsoleServices } from './types.ts';
+
+/** What an authenticator says, with a large RSA key. */
+const maxBodyBytes = 65_536;
+
+/** WebAuthn makes these; the browser's own functions read them (`PublicKeyCredential.parseCreationOptionsFromJSON`). */
+const options = Type.Object({}, { additionalProperties: true, description: 'For navigator.credentials.' });
+
+export interface PasskeyParts {
+  readonly services: ConsoleServices;
+  readonly tools: SignInTools;
+  /** Ties a challenge to the browser that asked for it. */
+  readonly ceremonyCookie: ConsoleCookie;
+  readonly address: () => PublicAddress;
+}
+
+/** Registering a passkey by an enrolment link, and signing in with one. */
+export function passkeyRoutes({ services, tools, ceremonyCookie, address }: PasskeyParts): ConsoleRoutes {
+  const { signIn } = services.operators;
+  const relyingParty = (): RelyingParty => ({ id: address().hostname, origin: address().origin });
+  const isPublic = { bodyLimit: maxBodyBytes, config: { permission: 'public' } } as const;
+
+  return (app) => {
+    app.post(
+      `${apiPrefix}/enrol/passkey/options`,
+      {
+        ...isPublic,
+        schema: { summary: 'Begin to register a passkey', body: linkRequest, response: { 200: options } },
+      },
+      async (request, reply) => {
+        const begun = await signIn.beginEnrolment(
+          tools.sourceOf(request),
+          relyingParty(),
+          request.body.token,
+        );
+        ceremonyCookie.set(reply, begun.ceremony.token, begun.ceremony.expiresAt);
+        return begun.options;
+      },
+    );
+    app.post(
+      `${apiPrefix}/enrol/passkey/verify`,
+      {
+        ...isPublic,
+        schema: { summary: 'Register a passkey', body: passkeyEnrolment, response: { 200: signedIn } },
+      },
+      async (request, reply) => {
+        const { token, response } = request.body;
+        const ceremony = ceremonyCookie.read(request);
+        ceremonyCookie.clear(reply);
+        const source = tools.sourceOf(request);
+        return tools.begin(reply, await signIn.enrol(relyingParty(), token, ceremony, response, source));
+      },
+    );
+    app.post(
+      `${apiPrefix}/sign-in/passkey/options`,
+      { ...isPublic, schema: { summary: 'Begin to sign in by passkey', response: { 200: options } } },
+      async (request, reply) => {
+        const begun = await signIn.beginPasskey(tools.sourceOf(request), relyingParty());
+        ceremonyCookie.set(reply, begun.ceremony.token, begun.ceremony.expiresAt);
+        return begun.options;
+      },
+    );
+    app.post(
+      `${apiPrefix}/sign-in/passkey/verify`,
+      {
+        ...isPublic,
+        schema: { summary: 'Sign in by passkey', body: passkeyAssertion, response: { 200: signedIn } },
+      },
+      async (request, reply) => {
+        const ceremony = ceremonyCookie.read(request);
+        ceremonyCookie.clear(reply);
+        const source = tools.sourceOf(request);
+        return tools.begin(reply, await signIn.byPasskey(relyingParty(), ceremony, request.body, source));
+      },
+    );
+  };
+}
