@@ -38,6 +38,8 @@ export const secretWords = [
   'PATIENT-777-SECRET',
   'confidential-subject',
   'secret-summary.xml',
+  'Quetzalina',
+  '19130228',
 ];
 
 export type Theme = 'light' | 'dark';
@@ -102,6 +104,12 @@ export async function openConsoleWorld(
           attachmentFileName: secretWords[3],
         },
       ],
+      patientLastname: secretWords[0],
+      patientFirstname: secretWords[4],
+      patientId: secretWords[1],
+      assigning_authority: '2.16.840.1.113883.19.5',
+      patientDOB: secretWords[5],
+      patientGender: 'F',
       ...extra,
     })) as { readonly messageId: string };
     return messageId;

@@ -52,6 +52,12 @@ export async function get<T>(path: string, query?: Query, signal?: AbortSignal):
   return (await response.json()) as T;
 }
 
+/** As `get`, for what the page reads again by itself: nobody has looked for it, and the audit trail does not say so. */
+export async function getAgain<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
+  const response = await send('GET', apiUrl(path, query), undefined, signal, undefined, true);
+  return (await response.json()) as T;
+}
+
 /** Reads text, such as a ticket. Throws `ApiError`. */
 export async function getText(path: string, query?: Query, signal?: AbortSignal): Promise<string> {
   return (await send('GET', apiUrl(path, query), undefined, signal)).text();
@@ -103,6 +109,7 @@ async function send(
   body?: string | Blob,
   signal?: AbortSignal,
   contentType = 'application/json',
+  isBackground = performance.now() - lastInputAt > activityMs,
 ): Promise<Response> {
   let response: Response;
   try {
@@ -112,7 +119,7 @@ async function send(
       headers: {
         accept: 'application/json, text/plain;q=0.5, */*;q=0.1',
         ...(body === undefined ? {} : { 'content-type': contentType }),
-        ...(performance.now() - lastInputAt > activityMs ? { 'x-background': '1' } : {}),
+        ...(isBackground ? { 'x-background': '1' } : {}),
       },
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),

@@ -7,7 +7,7 @@ import {
 } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import type { Page } from '../../app/console/contract/index.ts';
-import type { ApiError } from './client.ts';
+import { get, getAgain, type ApiError } from './client.ts';
 
 export interface PagedRows<Row> {
   readonly rows: readonly Row[] | undefined;
@@ -25,7 +25,12 @@ export interface PagedRows<Row> {
 interface PagedOptions<Row> {
   /** Begins with the live topic. */
   readonly queryKey: QueryKey;
-  readonly fetchPage: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
+  /** Reads a page with `get`, or with `getAgain` when the page reads it by itself. */
+  readonly fetchPage: (
+    cursor: string | undefined,
+    signal: AbortSignal,
+    read: typeof get,
+  ) => Promise<Page<Row>>;
   readonly idOf: (row: Row) => string;
   /** Rows are what stands now, such as a queue: what is gone goes, and new rows are shown at once at their place. */
   readonly isReplaced?: boolean;
@@ -45,7 +50,7 @@ export function usePagedRows<Row>({
   const shownKey = useMemo(() => ['shown', ...queryKey], [queryKey]);
   const shown = useInfiniteQuery<Page<Row>, ApiError, readonly Page<Row>[], QueryKey, string | undefined>({
     queryKey: shownKey,
-    queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal),
+    queryFn: ({ pageParam, signal }) => fetchPage(pageParam, signal, get),
     initialPageParam: undefined,
     getNextPageParam: (last) => last.next ?? undefined,
     select: ({ pages }) => pages,
@@ -56,7 +61,7 @@ export function usePagedRows<Row>({
   const isShown = shown.data !== undefined && !shown.isPlaceholderData;
   const head = useQuery<Page<Row>, ApiError>({
     queryKey,
-    queryFn: ({ signal }) => fetchPage(undefined, signal),
+    queryFn: ({ signal }) => fetchPage(undefined, signal, getAgain),
     enabled: isShown,
     ...(isShown && shown.data[0] !== undefined
       ? { initialData: shown.data[0], initialDataUpdatedAt: shown.dataUpdatedAt }

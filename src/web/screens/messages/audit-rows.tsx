@@ -6,7 +6,7 @@ import { Time } from '../../components/time.tsx';
 
 const columns: readonly Column<AuditEntry>[] = [
   { name: 'When', cell: ({ at }) => <Time at={at} as="exact" /> },
-  { name: 'Action', isPlain: true, cell: ({ action }) => <code>{action}</code> },
+  { name: 'Action', isPlain: true, cell: ({ action }) => <code className="nowrap">{action}</code> },
   { name: 'By', cell: ({ actor }) => actor.replace(/^operator:/, '') || 'unknown' },
   {
     name: 'Outcome',
@@ -20,13 +20,16 @@ const columns: readonly Column<AuditEntry>[] = [
     cell: ({ objects }) => (
       <span className="muted small">
         {Object.entries(objects)
-          .filter(([name]) => name !== 'messageId')
+          .filter(([name, value]) => value !== '' && !innerIds.has(name))
           .map(([name, value]) => `${name} ${value}`)
           .join(' · ')}
       </span>
     ),
   },
 ];
+
+/** They say nothing that the row of the message does not. */
+const innerIds = new Set(['messageId', 'deliveryId', 'mailId']);
 
 /** Rows of the audit trail. */
 export function AuditRows({ entries }: { readonly entries: readonly AuditEntry[] }): ReactNode {

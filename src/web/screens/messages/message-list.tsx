@@ -50,7 +50,7 @@ const columnsFor = (nameOf: (clientId: string) => string): readonly Column<Messa
     name: 'Client',
     from: 'wide',
     cell: ({ clientId, direction }) => (
-      <span className="muted">{direction === 'in' ? 'inbound' : nameOf(clientId)}</span>
+      <span className="muted nowrap">{direction === 'in' ? 'inbound' : nameOf(clientId)}</span>
     ),
   },
   {
@@ -95,7 +95,7 @@ export function MessageList(): ReactNode {
   );
   const page = usePagedRows<MessageRow>({
     queryKey: ['messages', 'list', filters],
-    fetchPage: (cursor, signal) => get<MessagePage>('/messages', { ...filters, cursor }, signal),
+    fetchPage: (cursor, signal, read) => read<MessagePage>('/messages', { ...filters, cursor }, signal),
     idOf,
   });
   const words = useFilterWords();

@@ -8,6 +8,16 @@ export function messagePath(messageId: string): string {
 }
 
 /** The message id of a screen's address, or another name of the message. */
-export function idFromPath(name: string): string {
+export function idFromPath(part: string): string {
+  const name = decode(part);
   return bareForm.test(name) ? `${prefix}${name}` : name;
+}
+
+/** The router leaves `%3A` and `%40` as they are. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }

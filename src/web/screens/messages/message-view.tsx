@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, type ReactNode } from 'react';
 import type { DoneAnswer, MessageDetails, MessagePage } from '../../../app/console/contract/index.ts';
-import { get, getText, post, type ApiError } from '../../api/client.ts';
+import { get, getAgain, getText, post, type ApiError } from '../../api/client.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Copy, CopyValue } from '../../components/copy.tsx';
@@ -52,7 +52,7 @@ function useMessage(messageId: string): ReturnType<typeof useQuery<MessageDetail
   const realId = message.data?.messageId;
   const rows = useQuery<MessagePage, ApiError>({
     queryKey: ['messages', 'of', realId],
-    queryFn: ({ signal }) => get<MessagePage>('/messages', { q: realId }, signal),
+    queryFn: ({ signal }) => getAgain<MessagePage>('/messages', { q: realId }, signal),
     enabled: realId !== undefined,
     gcTime: 0,
   });
@@ -96,7 +96,13 @@ function Loaded({
       lead={
         <p className="message-lead">
           <StateMark tone={message.level}>{message.status}</StateMark>
-          <span>{message.sentence}</span>
+          {recipients.length === 1 && first ? (
+            <span className="muted">
+              <Time at={first.stateAt} />
+            </span>
+          ) : (
+            <span>{message.sentence}</span>
+          )}
         </p>
       }
       actions={
@@ -120,6 +126,7 @@ function Loaded({
         <Recipient
           key={recipient.address}
           recipient={recipient}
+          isOnly={recipients.length === 1}
           isFolded={recipients.length > maxUnfolded && recipient.level === 'ok'}
         />
       ))}

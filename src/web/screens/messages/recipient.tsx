@@ -7,15 +7,19 @@ import type {
 } from '../../../app/console/contract/index.ts';
 import { CertificatePaths } from '../../components/certificate-paths.tsx';
 import { Table, type Column } from '../../components/data-table.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { StateMark, StateShape } from '../../components/states.tsx';
 import { formatDuration, Time } from '../../components/time.tsx';
 
 /** All that is known of one recipient: the line of stations first, the evidence after. */
 export function Recipient({
   recipient,
+  isOnly,
   isFolded,
 }: {
   readonly recipient: RecipientDetails;
+  /** Its address and state stand above already. */
+  readonly isOnly: boolean;
   readonly isFolded: boolean;
 }): ReactNode {
   const { address, state, stateAt, level } = recipient;
@@ -31,14 +35,17 @@ export function Recipient({
   if (isFolded) {
     return (
       <details className="recipient">
-        <summary>{head}</summary>
+        <summary>
+          <Icon name="next" />
+          {head}
+        </summary>
         <Evidence recipient={recipient} />
       </details>
     );
   }
   return (
     <section className="recipient" aria-label={address}>
-      <h2 className="recipient-head">{head}</h2>
+      <h2 className={isOnly ? 'visually-hidden' : 'recipient-head'}>{head}</h2>
       <Evidence recipient={recipient} />
     </section>
   );
