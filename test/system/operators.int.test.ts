@@ -101,7 +101,7 @@ describe('an operator of the running service', () => {
     const status = await waitFor(readWaiting, (one) => one?.nextAttemptTime !== undefined);
     assert.equal(status?.status, 'queued');
     assert.notEqual(status.reason, '');
-    assert.match(status.statusText, /^Not sent yet\. .+ It will be tried again\.$/);
+    assert.match(status.statusText, /^Not sent yet\. .+ The delivery will be retried\.$/);
     const shown = await run('message', 'show', waiting, '--json');
     const queue = await run('queue', 'list', downDomain, '--json');
     assert.deepEqual(

@@ -18,10 +18,10 @@ export async function examineClock({
     const offsetMs = await askTime({ ...timeServer, clock, dns, timeoutMs });
     const seconds = `${(Math.abs(offsetMs) / 1000).toFixed(1)} s ${offsetMs > 0 ? 'slow' : 'fast'}`;
     const advice =
-      'Keep it in step by NTP (systemd-timesyncd or chrony): certificates, tokens and windows depend on it.';
+      'Synchronize it by NTP (systemd-timesyncd or chrony): certificates, tokens and windows depend on it.';
     if (Math.abs(offsetMs) > errorMs) return [report.error(`The clock is ${seconds}.`, advice)];
     if (Math.abs(offsetMs) > warningMs) return [report.warning(`The clock is ${seconds}.`, advice)];
-    return [report.ok(`The clock is right to ${(Math.abs(offsetMs) / 1000).toFixed(1)} s.`)];
+    return [report.ok(`The clock is accurate to ${(Math.abs(offsetMs) / 1000).toFixed(1)} s.`)];
   } catch (error) {
     return [
       report.note(

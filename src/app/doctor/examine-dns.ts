@@ -35,7 +35,7 @@ async function examineNameServers(domain: string, options: DoctorOptions): Promi
           )
         : report.note(
             'Not a zone by itself: the servers of the parent zone answer for it.',
-            'Fine if they publish the CERT and MX records.',
+            'Correct if they publish the CERT and MX records.',
           ),
     ];
   }
@@ -97,14 +97,14 @@ async function examineMailExchangers(domain: string, options: DoctorOptions): Pr
     .toSorted((a, b) => a.priority - b.priority)
     .map(({ exchange }) => exchange.toLowerCase());
   if (exchangers.every((exchange) => exchange === ''))
-    return [report.error('A null MX record: the domain takes no mail (RFC 7505).', publish)];
+    return [report.error('A null MX record: the domain accepts no mail (RFC 7505).', publish)];
   const others = exchangers.filter((exchange) => exchange !== hostname.toLowerCase());
   if (others.length === 0) return [report.ok(`MX is ${hostname}.`)];
   return [
     report.warning(
       `MX is ${exchangers.join(', ')}, and smtp.hostname is ${hostname}.`,
       others.length < exchangers.length
-        ? `Remove ${others.join(', ')}, unless it passes mail on to this server.`
+        ? `Remove ${others.join(', ')}, unless it forwards mail to this server.`
         : `${publish} Leave it if ${others.join(', ')} passes mail on to this server.`,
     ),
   ];
@@ -151,7 +151,7 @@ async function examineCertificate(owner: string, options: DoctorOptions): Promis
   if (foreign.length > 0) {
     findings.push(
       report.error(
-        `Published without a key here: ${foreign.map(shortened).join(', ')}. Mail encrypted to it alone cannot be opened.`,
+        `Published without a key here: ${foreign.map(shortened).join(', ')}. Mail encrypted only for it cannot be decrypted.`,
         `Remove the CERT record at ${name}, or import its key: openhisp key import ${owner}; ${cacheHint}.`,
       ),
     );
@@ -177,7 +177,10 @@ async function missingRecord(
   const srv = await ask(() => options.dns.resolveSrv(`_ldap._tcp.${domain}`));
   const text = `Not published in the DNS: ${missing.map(shortened).join(', ')}.`;
   if (typeof srv !== 'string' && srv.status === 'found')
-    return report.note(`${text} The domain points to LDAP.`, 'Fine if the certificate is published there.');
+    return report.note(
+      `${text} The domain points to LDAP.`,
+      'Correct if the certificate is published there.',
+    );
   return report.error(
     `${text} Peers cannot encrypt to ${owner}.`,
     options.config.dns.isServing

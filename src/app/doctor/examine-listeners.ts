@@ -73,10 +73,10 @@ async function examineListener(
     const text = `${name}.host is ${host}: only this machine can reach it`;
     findings.push(
       need === undefined
-        ? report.note(`${text}.`, 'Fine behind a proxy on this machine, or for clients on it.')
+        ? report.note(`${text}.`, 'Correct behind a proxy on this machine, or for clients on it.')
         : report.warning(
             `${text}, so ${need}.`,
-            `Set ${name}.host to 0.0.0.0 or this machine's public address${name === 'ldap' ? '' : `; or set ${name}.isBehindRelay if a gateway on this machine passes traffic on`}.`,
+            `Set ${name}.host to 0.0.0.0 or this machine's public address${name === 'ldap' ? '' : `; or set ${name}.isBehindRelay if a gateway on this machine forwards traffic`}.`,
           ),
     );
   }

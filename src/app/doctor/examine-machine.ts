@@ -25,7 +25,7 @@ async function examineDisk({ config }: DoctorOptions): Promise<Finding> {
   const { bavail, bsize, blocks } = await statfs(config.dataDir);
   const free = bavail * bsize;
   const text = `${(free / gigabyte).toFixed(1)} GB free of ${((blocks * bsize) / gigabyte).toFixed(1)} GB.`;
-  const advice = 'Make room: when the disk is full, mail is refused and sends fail.';
+  const advice = 'Free disk space: when the disk is full, mail is refused and sends fail.';
   if (free < noDiskBytes) return report.error(text, advice);
   return free < littleDiskBytes ? report.warning(text, advice) : report.ok(text);
 }

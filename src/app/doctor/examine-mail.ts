@@ -52,7 +52,7 @@ async function examineHost(
     findings.push(
       report.warning(
         `${place} greets with "${probe.greeting}", not as ${hostname}.`,
-        'If that is a mail gateway that passes mail on to this server, leave it; else correct the MX record or smtp.hostname.',
+        'If that is a mail gateway that forwards mail to this server, keep it; else correct the MX record or smtp.hostname.',
       ),
     );
   } else findings.push(report.ok(`${place} answers.`));

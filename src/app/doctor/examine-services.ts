@@ -21,7 +21,7 @@ async function examineDirectory({ storage, clock }: DoctorOptions): Promise<read
     return [
       findingsOf('directory').note(
         'Never loaded: searches find hosted addresses only.',
-        'Fine if no other directory is served; else: openhisp directory import FILE',
+        'Correct if no other directory is served; else: openhisp directory import FILE',
       ),
     ];
   return loaded.map((source) => examineSource(source, clock.now().getTime(), loaded.length === 1));
@@ -50,13 +50,13 @@ async function examineWebhooks({ storage, clock }: DoctorOptions): Promise<reado
     const owner = `of client ${clientId}`;
     if (disabledReason !== '')
       return report.error(
-        `The webhook ${owner} was switched off (${disabledReason}); ${deadLetterCount} notifications are undelivered.`,
+        `The webhook ${owner} was disabled (${disabledReason}); ${deadLetterCount} notifications are undelivered.`,
         'Tell the client to correct its receiver, to enable the webhook and to replay.',
       );
     if (failingSince !== undefined)
       return report.warning(
-        `The webhook ${owner} fails since ${failingSince.toISOString()} (${Math.floor((clock.now().getTime() - failingSince.getTime()) / 3_600_000)} h).`,
-        'Tell the client: after three days it is switched off.',
+        `The webhook ${owner} has failed since ${failingSince.toISOString()} (${Math.floor((clock.now().getTime() - failingSince.getTime()) / 3_600_000)} h).`,
+        'Tell the client: after three days it is disabled.',
       );
     return report.warning(
       `The webhook ${owner} works again; ${deadLetterCount} notifications are undelivered.`,

@@ -77,12 +77,12 @@ async function examineAnchors(domain: string, { trust, clock }: DoctorOptions): 
 function judgeBundle(bundle: BundleStatus, { clock }: DoctorOptions): Finding {
   const report = findingsOf('bundle', bundle.domain);
   const { refreshedAt, anchorCount, lastError, url } = bundle;
-  const advice = `Fetch ${url} by hand from this machine, and check --signer; the server tries again every 15 minutes.`;
+  const advice = `Fetch ${url} by hand from this machine, and check --signer; the server retries every 15 minutes.`;
   if (refreshedAt === undefined) {
     return lastError === ''
       ? report.warning(
           `${url} was never fetched.`,
-          'Start the server: it fetches new bundles within a minute.',
+          'Start the server: it fetches new bundles within one minute.',
         )
       : report.error(`${url} was never fetched: ${lastError}`, advice);
   }

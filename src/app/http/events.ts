@@ -24,16 +24,16 @@ export const httpEvents = {
   },
   refused: {
     counter: 'openhisp_http_refused_total',
-    help: 'Requests refused because a budget was used up: by their caller, or by all callers together.',
+    help: 'Requests refused because a limit was reached, of their caller or of all callers together.',
     labels: ['reason'],
     level: 'warn',
-    text: 'request refused: no room',
+    text: 'request refused: limit reached',
   },
   slowUpload: {
     counter: 'openhisp_http_slow_uploads_total',
-    help: 'Requests ended because their body came too slowly.',
+    help: 'Requests ended because their body arrived too slowly.',
     level: 'warn',
-    text: 'request ended: its body comes too slowly',
+    text: 'request ended: its body arrived too slowly',
   },
 } as const satisfies EventTable;
 

@@ -122,7 +122,7 @@ function registerVerification({ storage, clock, metrics }: QueueSources): void {
   metrics.measuredBy(
     {
       name: 'openhisp_verification_addresses',
-      help: 'Addresses of the directory by what was last found about them.',
+      help: 'Addresses of the directory by their last verification state.',
       labels: ['state'],
     },
     async () =>

@@ -71,7 +71,7 @@ function describeFailingHook({
 }: FailingHook): string {
   const state =
     disabledReason !== ''
-      ? `was switched off (${disabledReason})`
+      ? `was disabled (${disabledReason})`
       : failingSince === undefined
         ? 'works again'
         : `has failed since ${failingSince.toISOString()}`;

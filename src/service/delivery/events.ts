@@ -2,14 +2,14 @@
 export const deliveryEvents = {
   attemptSucceeded: {
     counter: 'openhisp_delivery_attempts_succeeded_total',
-    help: 'Attempts at a destination that took the message for all recipients, by what the last attempt there brought (class).',
+    help: 'Attempts in which the destination accepted the message for all recipients, by the class of the destination.',
     labels: ['kind', 'class'],
     level: 'debug',
-    text: 'a destination took a message',
+    text: 'a destination accepted a message',
   },
   attemptFailed: {
     counter: 'openhisp_delivery_attempts_failed_total',
-    help: 'Attempts at a destination that failed for some recipients, by reason and by what the last attempt there brought (class).',
+    help: 'Attempts that failed for at least one recipient, by reason and by the class of the destination.',
     labels: ['kind', 'reason', 'class'],
     level: 'warn',
     text: 'an attempt to deliver failed',

@@ -28,24 +28,24 @@ export const messagingEvents = {
   },
   mdnReceived: {
     counter: 'openhisp_mdns_received_total',
-    help: 'MDNs and DSNs from other HISPs, and why some were ignored.',
+    help: 'MDNs and DSNs from other HISPs, with the reason if ignored.',
     labels: ['kind', 'ignored'],
     level: 'debug',
     text: 'an MDN or DSN was received',
   },
   rejected: {
     counter: 'openhisp_mail_rejected_total',
-    help: 'Incoming mail that was refused for good.',
+    help: 'Incoming mail that was rejected permanently.',
     labels: ['code'],
     level: 'warn',
     text: 'an incoming message was rejected',
   },
   postponed: {
     counter: 'openhisp_mail_postponed_total',
-    help: 'Attempts on incoming mail that failed and will be repeated.',
+    help: 'Failed attempts to process incoming mail that will be retried.',
     labels: ['code'],
     level: 'warn',
-    text: 'incoming mail could not be processed and will be tried again',
+    text: 'incoming mail could not be processed and will be retried',
   },
   deadLettered: {
     counter: 'openhisp_mail_dead_letters_total',

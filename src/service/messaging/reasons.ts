@@ -26,13 +26,13 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
     statusCode: '5.7.31',
     text: 'No certificate was found for the recipient.',
     advice:
-      "Check the address: it may be misspelt, or no Direct address. Otherwise the recipient's HISP must publish a certificate in DNS or LDAP.",
+      "Check the address: it may be misspelt, or it may not be a Direct address. Otherwise the recipient's HISP must publish a certificate in DNS or LDAP.",
   },
   untrusted: {
     statusCode: '5.7.11',
     text: "The recipient's certificate is not trusted.",
     advice:
-      "Look at the certificate that was refused. If the partner is to be trusted, add its anchor or its trust bundle to the sender's domain; then send again.",
+      "Check the refused certificate. If you trust the partner, add its anchor or its trust bundle to the sender's domain; then send again.",
   },
   'sender-certificate': {
     statusCode: '5.7.5',
@@ -47,7 +47,7 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
   },
   'unknown-recipient': {
     statusCode: '5.1.1',
-    text: 'The recipient does not exist there.',
+    text: 'The receiving HISP does not know the address.',
     advice: 'Check the address with the recipient: the mail server there does not know it.',
   },
   'domain-not-found': {
@@ -57,39 +57,39 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
   },
   'no-mail-host': {
     statusCode: '5.4.4',
-    text: "The recipient's domain takes no mail.",
-    advice: 'Check the address: its domain takes no mail.',
+    text: "The recipient's domain accepts no mail.",
+    advice: 'Check the address: its domain accepts no mail.',
   },
   'dns-failed': {
     statusCode: '5.4.3',
     text: "The directory services of the recipient's domain do not answer.",
     advice:
-      "Nothing, if it passes: it is tried again by itself. If other domains fail too, look at this service's resolvers; otherwise tell the recipient's HISP.",
+      "The delivery is retried automatically. If other domains fail too, check this service's resolvers; otherwise tell the recipient's HISP.",
     adviceAtEnd:
-      "Tell the recipient's HISP that its name servers or LDAP did not answer. Once they do, the client sends it again as a new message.",
+      "Tell the recipient's HISP that its name servers or LDAP did not answer. When they do, the client can send the message again as a new message.",
   },
   unreachable: {
     statusCode: '5.4.1',
     text: "The recipient's mail server cannot be reached.",
     advice:
-      "Nothing, if it passes: it is tried again by itself. If every destination fails, look at the firewall for port 25; otherwise tell the recipient's HISP.",
+      "The delivery is retried automatically. If every destination fails, check the firewall for port 25; otherwise tell the recipient's HISP.",
     adviceAtEnd:
-      "Tell the recipient's HISP that its mail server could not be reached. Once it can be, the client sends it again as a new message.",
+      "Tell the recipient's HISP that its mail server could not be reached. When it can be reached, the client can send the message again as a new message.",
   },
   'tls-failed': {
     statusCode: '5.7.10',
     text: "No encrypted connection to the recipient's mail server.",
     advice:
-      "Tell the recipient's HISP that its mail server offers no usable TLS; it is tried again by itself.",
+      "Tell the recipient's HISP that its mail server offers no usable TLS; the delivery is retried automatically.",
     adviceAtEnd:
-      "Tell the recipient's HISP that its mail server offers no usable TLS. Once it does, the client sends it again as a new message.",
+      "Tell the recipient's HISP that its mail server offers no usable TLS. When it does, the client can send the message again as a new message.",
   },
   'smtp-deferred': {
     statusCode: '5.4.7',
     text: "The recipient's mail server deferred the message too long.",
-    advice: 'Read the reply of their mail server in the attempts; it is tried again by itself.',
+    advice: 'Read the reply of their mail server in the attempts; the delivery is retried automatically.',
     adviceAtEnd:
-      "Read the reply of their mail server in the attempts, and ask the recipient's HISP; the client then sends it again as a new message.",
+      "Read the reply of their mail server in the attempts, and ask the recipient's HISP; the client can then send the message again as a new message.",
   },
   'smtp-rejected': {
     statusCode: '5.5.0',
@@ -105,8 +105,8 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
   },
   'no-processed-mdn': {
     statusCode: '5.4.71',
-    text: 'No processed MDN came in time; the outcome is unknown.',
-    advice: "Ask the recipient's HISP, with the wire id, what became of the message before it is sent again.",
+    text: 'No processed MDN arrived in time; the outcome is unknown.',
+    advice: "Ask the recipient's HISP, with the wire id, about the outcome before the message is sent again.",
   },
   'no-dispatched-mdn': {
     statusCode: '5.4.72',
@@ -169,7 +169,7 @@ export function waitingText({ lastReason, isRunning, isOnHold, isResting }: Wait
     ? 'The operator of this service has put the destination on hold.'
     : isRunning
       ? 'It is being tried now.'
-      : 'It will be tried again.';
+      : 'The delivery will be retried.';
   if (lastReason !== undefined) {
     const why =
       lastReason === 'smtp-deferred'

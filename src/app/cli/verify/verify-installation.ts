@@ -66,11 +66,11 @@ const advices: Readonly<Record<Check, string>> = {
     'Stop the service, keep a copy of the file, and restore the last backup that passes "openhisp verify".',
   audit:
     'Keep a copy of the database. Find out who can write to it, and compare with the last backup and with the checkpoints that you keep elsewhere. After a restore from a backup: openhisp audit restart --reason TEXT',
-  rows: 'Find out who wrote it. If it says what it should: openhisp verify --accept TABLE:ROW --reason TEXT. If not: remove it, and create it anew by the command that creates such things.',
+  rows: 'Find out who wrote it. If the row is correct: openhisp verify --accept TABLE:ROW --reason TEXT. If not: remove it, and create it again with the command for it.',
   vault:
-    'It was changed or its data key was deleted. Restore it from a backup, or import it anew if it is a key.',
+    'It was changed or its data key was deleted. Restore it from a backup, or import it again if it is a key.',
   directory:
-    'Load the directory again (openhisp directory load); delete a damaged snapshot, it is made again.',
+    'Load the directory again (openhisp directory load); delete a damaged snapshot; the server creates a new one.',
 };
 
 async function verifyDatabase({ storage }: AuditedInstallation): Promise<readonly VerifyFinding[]> {
@@ -80,7 +80,7 @@ async function verifyDatabase({ storage }: AuditedInstallation): Promise<readonl
     if (!(error instanceof PlatformError && error.code === 'PLATFORM_STORAGE_UNSUPPORTED')) throw error;
     return [intact('database', 'PostgreSQL examines its own files: pg_amcheck, pg_checksums.')];
   }
-  return [intact('database', 'The database file is whole.')];
+  return [intact('database', 'The database file is intact.')];
 }
 
 async function verifyAudit(

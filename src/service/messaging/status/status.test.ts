@@ -193,7 +193,7 @@ describe('while a recipient waits', () => {
         'queued',
         'unreachable',
         '4.4.1',
-        "Not sent yet. The recipient's mail server cannot be reached. It will be tried again.",
+        "Not sent yet. The recipient's mail server cannot be reached. The delivery will be retried.",
         2,
         wait.nextAttemptAt,
       ],
@@ -207,7 +207,7 @@ describe('while a recipient waits', () => {
   for (const reason of Object.keys(failureReasons) as NonNullable<DeliveryOutcome['reason']>[])
     it(`never says "not sent yet" and nothing else after a failed attempt: ${reason}`, () => {
       const text = waitingText({ ...wait, lastReason: reason });
-      assert.match(text, /^Not sent yet\. .+\. It will be tried again\.$/);
+      assert.match(text, /^Not sent yet\. .+\. The delivery will be retried\.$/);
       assert.doesNotMatch(text, /too long/);
     });
 
