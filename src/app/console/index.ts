@@ -5,4 +5,4 @@
  * Called by the composition root.
  */
 export { startConsole, type ConsoleListener } from './listen.ts';
-export type { ConsoleApp, ConsoleRoutes, ConsoleServices } from './types.ts';
+export type { ConsoleApp, ConsoleRoutes, ConsoleServices, PlaygroundPort } from './types.ts';

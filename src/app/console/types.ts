@@ -7,6 +7,7 @@ import type { Webhooks } from '../../service/webhook/index.ts';
 import type { OperatorIdentity, Operators, Permission } from '../../service/operators/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { HispFastify } from '../http/index.ts';
+import type { Exchange, Playground, PlaygroundSend } from './contract/index.ts';
 
 /** The console's own Fastify application; routes see `request.operator`. */
 export type ConsoleApp = HispFastify;
@@ -32,6 +33,17 @@ export interface ConsoleServices {
   readonly apiUrl: string;
   readonly version: string;
   readonly isSandbox: boolean;
+  /** The sandbox's, once it is ready; nothing elsewhere. */
+  findPlayground(): PlaygroundPort | undefined;
+}
+
+/** What the playground needs of the sandbox. */
+export interface PlaygroundPort {
+  describe(): Playground;
+  /** Sends as the sandbox's client. The message id; undefined for a sample that does not exist. */
+  send(request: PlaygroundSend): Promise<string | undefined>;
+  /** What was seen of a message after the event `after`; undefined for one that was not sent here. */
+  exchange(messageId: string, after: number): Promise<Exchange | undefined>;
 }
 
 /** What a route of `/admin/v1` asks for: a permission of the role, only a session, or (sign-in) nothing. */

@@ -4,9 +4,11 @@ import type { Closable, Log } from '../../core/index.ts';
 import { openInput } from '../../service/directory/index.ts';
 import { createEdgeClient, type EdgeCredentials } from './edge-client.ts';
 import { startPartnerEdge } from './partner-edge.ts';
+import { createPlayground } from './playground.ts';
 import { ensureClient } from './sandbox-clients.ts';
 import { demoAddress, domains, echoAddress, partners } from './sandbox-names.ts';
 import { writeSampleDirectory } from './sample-csv.ts';
+import { createWireLog } from './wire/wire-log.ts';
 import { ensureAddress, hispFolder, startWorld, type World, type WorldOptions } from './world.ts';
 
 export interface SandboxOptions {
@@ -58,6 +60,8 @@ const welcomeId = 'urn:uuid:2f0a6c1e-6d1b-4a53-9f0f-3b1f6f0a7c11';
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   let isReady = false;
+  let playground: Awaited<ReturnType<typeof createPlayground>> | undefined;
+  const wire = createWireLog();
   const world = await startWorld({
     // Who waits for readiness reads credentials.json next.
     checks: {
@@ -68,12 +72,19 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     folder: options.folder,
     httpPort: options.httpPort,
     log: options.log,
+    wire,
+    findPlayground: () => playground,
     settings: { ...sandboxSettings, ...options.settings },
     ...(options.env && { env: options.env }),
     storageUrls: options.storageUrls ?? {},
   });
   try {
     const sandbox = await seed(world, options);
+    playground = await createPlayground({
+      client: createEdgeClient(sandbox.credentials),
+      wire,
+      received: () => world.side.received(),
+    });
     isReady = true;
     return sandbox;
   } catch (error) {

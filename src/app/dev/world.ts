@@ -5,12 +5,15 @@ import { createDnsServer, type DnsServer, type DnsZone } from '../../lib/dns/ind
 import { createSmtpServer } from '../../lib/smtp/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import { listSettings, loadConfig } from '../../platform/index.ts';
-import { createHostedZones, startHisp, type Hisp } from '../server/index.ts';
+import { createHostedZones, startHisp, type Hisp, type PlaygroundPort } from '../server/index.ts';
 import { openAuthority, type SandboxAuthority } from './authority.ts';
 import { choosePort, isPortFree } from './ports.ts';
 import { demoAddress, domains, loopbackAddresses, mailHosts, partners } from './sandbox-names.ts';
 import { createOutsideZone } from './sandbox-zones.ts';
 import { startSideServer, type SideServer } from './side-server.ts';
+import { tapDns } from './wire/tap-dns.ts';
+import { tapSmtp } from './wire/tap-smtp.ts';
+import type { WireLog } from './wire/wire-log.ts';
 
 export interface WorldOptions {
   /** Everything that is made is kept under this folder and found again. */
@@ -31,6 +34,10 @@ export interface WorldOptions {
   readonly smtpPort?: number;
   /** A mail relay that stands between the HISPs: what DNS names as their mail server. It must know the way to them. */
   readonly relay?: { readonly address: string; readonly port: number };
+  /** Notes our HISP's DNS questions and the SMTP lines between the HISPs. Not together with a relay. */
+  readonly wire?: WireLog;
+  /** Our HISP's playground, once it is there. */
+  readonly findPlayground?: () => PlaygroundPort | undefined;
 }
 
 /** Two HISPs, the DNS that both ask, their authorities, a silent mail server and a webhook receiver, all on loopback. */
@@ -98,6 +105,7 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
     options.smtpPort ?? (await choosePort(Object.values(loopbackAddresses), isFixed ? preferred.smtp : 0));
   const silentMail = await startSilentServer(closables, smtpPort);
   await publishOutside(outside, authorities);
+  const taps = options.wire && (await tapWire(options.wire, dns.port, smtpPort, closables));
 
   async function startOne(who: 'own' | 'partner', extra: Readonly<Record<string, string>>): Promise<Hisp> {
     const env = who === 'own' ? (options.env ?? {}) : {};
@@ -118,8 +126,8 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
       dataDir: hispFolder(options.folder, who),
       'smtp.host': loopbackAddresses[who],
       'smtp.port': String(smtpPort),
-      'smtp.peerPort': String(options.relay?.port ?? smtpPort),
-      'dns.resolvers': `127.0.0.1:${dns.port}`,
+      'smtp.peerPort': String(options.relay?.port ?? taps?.smtpPort ?? smtpPort),
+      'dns.resolvers': `127.0.0.1:${(who === 'own' ? taps?.dnsPort : undefined) ?? dns.port}`,
       ...extra,
     });
     const hisp = keep(
@@ -130,6 +138,7 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
         log,
         ...(who === 'own' && options.checks && { checks: options.checks }),
         isSandbox: true,
+        ...(who === 'own' && options.findPlayground && { findPlayground: options.findPlayground }),
         exampleAddresses: { from: demoAddress, to: partners.processed },
       }),
     );
@@ -156,6 +165,27 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
     publish: (zone) => void outside.set(zone.name, zone),
     close: () => closeAll(closables),
   };
+}
+
+/** Puts a tap before our HISP's DNS and before every mail server. Returns where the HISPs find them. */
+async function tapWire(log: WireLog, dnsServerPort: number, serverPort: number, closables: Closable[]) {
+  const dnsPort = await choosePort(['127.0.0.1'], 0);
+  const port = await choosePort(Object.values(loopbackAddresses), 0);
+  const servers = { own: 'this HISP', partner: 'partner HISP', silent: 'silent HISP' } as const;
+  keep(closables, await tapDns(dnsPort, dnsServerPort, log));
+  for (const who of ['own', 'partner', 'silent'] as const) {
+    const client = who === 'own' ? 'partner HISP' : 'this HISP';
+    const tap = {
+      host: loopbackAddresses[who],
+      port,
+      serverPort,
+      client,
+      server: servers[who],
+      log,
+    } as const;
+    keep(closables, await tapSmtp(tap));
+  }
+  return { dnsPort, smtpPort: port };
 }
 
 /** The data folder of one of the two HISPs. */

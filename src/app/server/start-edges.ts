@@ -24,7 +24,7 @@ import {
   type ReadinessChecks,
   type RouteModule,
 } from '../http/index.ts';
-import { startConsole } from '../console/index.ts';
+import { startConsole, type PlaygroundPort } from '../console/index.ts';
 import { startSmtpListener } from '../smtp/index.ts';
 import type { Operators } from '../../service/operators/index.ts';
 import type { Services } from './build-services.ts';
@@ -101,7 +101,12 @@ export async function startConsoleListener(
   core: CoreServices,
   services: Services,
   resources: Resources,
-  more: { readonly operators: Operators; readonly isSandbox: boolean; readonly apiUrl: string },
+  more: {
+    readonly operators: Operators;
+    readonly isSandbox: boolean;
+    readonly apiUrl: string;
+    findPlayground(): PlaygroundPort | undefined;
+  },
 ): Promise<string | undefined> {
   if (!core.config.console.isServing) return undefined;
   const listener = resources.keep(

@@ -8,6 +8,7 @@ import type { Oauth } from '../../service/oauth/index.ts';
 import { createOperators, type Operators } from '../../service/operators/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { Webhooks } from '../../service/webhook/index.ts';
+import type { PlaygroundPort } from '../console/index.ts';
 import type { DegradedComponent, ExampleAddresses, ReadinessChecks } from '../http/index.ts';
 import { buildServices } from './build-services.ts';
 import { createCheckpointExport } from './export-checkpoints.ts';
@@ -33,6 +34,8 @@ export interface HispOptions {
   readonly exampleAddresses?: ExampleAddresses;
   /** True where nothing real is at stake: the console shows its playground. */
   readonly isSandbox?: boolean;
+  /** What the playground works with, once it is there. */
+  readonly findPlayground?: () => PlaygroundPort | undefined;
 }
 
 /** A running HISP. Closing it stops taking requests and mail, and lets work in hand finish. */
@@ -76,6 +79,7 @@ async function build(
     exampleAddresses,
     migrations,
     isSandbox = false,
+    findPlayground = () => undefined,
   }: HispOptions,
   resources: Resources,
 ): Promise<Hisp> {
@@ -106,6 +110,7 @@ async function build(
   const consoleUrl = await startConsoleListener(core, services, resources, {
     operators,
     isSandbox,
+    findPlayground,
     apiUrl: baseUrl,
   });
   const smtpPort = await startSmtp(core, services, resources);
