@@ -69,6 +69,10 @@ const request = { caller, base: 'http://127.0.0.1/fhir', isStrict: true };
 const before = process.cpuUsage();
 await directory.fhir.search('Organization', [['_count', '0']], request);
 console.log(`entities: ${Math.round(process.cpuUsage(before).user / 1000)} ms of CPU`);
+// Whatever writes resources is compiled before it is measured.
+for (const { type, fhir } of questions)
+  for (let time = 0; time < 10; time++)
+    await directory.fhir.search(type, [...Object.entries(fhir), ['_count', '1000']], request);
 for (const { type, fhir, native } of questions) {
   for (const count of ['10', '100', '1000']) {
     const natively = [...Object.entries(native), ['limit', count] as const];

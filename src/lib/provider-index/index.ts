@@ -21,6 +21,8 @@ export {
   type ProviderIndex,
   type ProviderQuery,
   type RecordFormat,
+  type RecordPainter,
+  type RecordPen,
   type RadiusFilter,
   type SearchResult,
   type SharedEntities,

@@ -17,6 +17,7 @@ import { placeOfHash } from './distinct/build-entities.ts';
 import { findById } from './distinct/find-by-id.ts';
 import { onePerPerson } from './distinct/one-per-person.ts';
 import { either } from './find-address.ts';
+import { createRecordPainting } from './paint-records.ts';
 import { createRecordWriter } from './write-records.ts';
 import { readRecord } from './read-record.ts';
 import type { Selector } from './selector.ts';
@@ -76,6 +77,8 @@ export function openSubIndex(
     },
     record: (row) => readRecord(row, context),
     writeRecords: createRecordWriter(context),
+    paintRecords: createRecordPainting(context),
+    rowsOfPerson: (row) => rowsOfPerson(row, context),
     estimateCost(query) {
       endQuery(context);
       return estimateCost(query, context);
@@ -228,6 +231,17 @@ export function stepsOf(query: ProviderQuery, context: IndexContext): OrderStep[
 
 function sortOf({ sort, radius }: ProviderQuery): readonly SortKey[] {
   return sort.length > 0 ? sort : [{ field: radius === undefined ? 'npi' : 'distance', isDescending: false }];
+}
+
+// Rows lie in NPI order with ties by id.
+function rowsOfPerson(row: number, { columns }: IndexContext): Uint32Array {
+  const { codes, starts, blankGroup } = columns.get('npi') as TextColumn;
+  const group = codes[row] as number;
+  if (group === blankGroup) return Uint32Array.of(row);
+  const start = starts[group] as number;
+  const rows = new Uint32Array((starts[group + 1] as number) - start);
+  for (let index = 0; index < rows.length; index++) rows[index] = start + index;
+  return rows;
 }
 
 function findByNpi(npi: string, { columns }: IndexContext): Uint32Array {

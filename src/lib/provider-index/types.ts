@@ -103,6 +103,37 @@ export interface RecordFormat {
   readonly after: string;
 }
 
+/** One record while it is written, and where to. Texts go as they stand between the quotes of JSON, unless told otherwise. */
+export interface RecordPen {
+  readonly id: number;
+  /** Undefined for a record without coordinates. */
+  readonly latitude: number | undefined;
+  readonly longitude: number | undefined;
+  isBlank(field: TextField): boolean;
+  text(field: TextField): string;
+  /** What the record is about; undefined if it does not say. */
+  entity(kind: EntityKind): EntityHash | undefined;
+  /** One of a few constant texts of ASCII. */
+  put(constant: string): void;
+  putField(field: TextField): void;
+  putId(): void;
+  /** Degrees, as JavaScript writes numbers. */
+  putDegrees(degrees: number): void;
+  /** As 16 digits of hexadecimal. */
+  putHash(hash: EntityHash): void;
+  /** Any other text. */
+  putText(text: string): void;
+}
+
+/** How a record is written where a {@link RecordFormat} is not enough, since it depends on what the record holds. */
+export interface RecordPainter {
+  /** The fields it asks for; those of an entity, too. */
+  readonly fields: readonly TextField[];
+  readonly seed: EntitySeed;
+  /** Writes one record, which must not be nothing. */
+  paint(pen: RecordPen): void;
+}
+
 /** What an index consists of: plain data that can be written to a file and shared with worker threads. */
 export interface IndexLayout {
   readonly recordCount: number;
@@ -153,6 +184,10 @@ export interface ProviderIndex {
   record(row: number): ProviderRecord;
   /** UTF-8 text of the page's records, with commas between them. */
   writeRecords(page: Pick<SearchResult, 'rows' | 'distances'>, format: RecordFormat): Uint8Array;
+  /** The same by a painter; it belongs to the index as long as that lives. */
+  paintRecords(rows: Uint32Array, painter: RecordPainter): Uint8Array;
+  /** For a row all rows of the same NPI, by id; itself alone without one. */
+  rowsOfPerson(row: number): Uint32Array;
   /** A rough number of record visits that the query costs; decides whether it runs in a worker. */
   estimateCost(query: ProviderQuery): number;
   memory(): readonly ArraySize[];

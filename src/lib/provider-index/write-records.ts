@@ -124,7 +124,11 @@ function putCoordinate(
     output.putAscii('null');
     return;
   }
-  const degrees = (value === 'latitude' ? latitudes : longitudes)[point] as number;
+  putDegrees(output, (value === 'latitude' ? latitudes : longitudes)[point] as number);
+}
+
+/** As JavaScript writes the number. */
+export function putDegrees(output: JsonOutput, degrees: number): void {
   const parts = Math.round(Math.abs(degrees) * degreeParts);
   if (parts === 0 || parts / degreeParts !== Math.abs(degrees)) output.putAscii(String(degrees));
   else putDecimal(output, degrees < 0, parts);

@@ -215,6 +215,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       seed: seedOf(secret),
       gazetteer,
       clock,
+      states: options.states,
       answer,
       admitExport,
     }),

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { viewAsBuffer } from '../../../core/index.ts';
 import {
+  isShowingStates,
   parseExport,
   resourceTypes,
   type BulkExport,
@@ -65,7 +66,10 @@ export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): Rou
         `${fhirPath}/${type}/:id`,
         { onRequest, schema },
         async (request, reply) => {
-          const answer = await fhir.read(type, request.params.id, requestOf(request, reply));
+          const answer = await fhir.read(type, request.params.id, {
+            ...requestOf(request, reply),
+            showsStates: readParameters(request).some(isShowingStates),
+          });
           return reply.type(fhirMediaType).send(viewAsBuffer(answer.json));
         },
       );

@@ -1,3 +1,4 @@
+import type { ProviderRecord } from '../../provider-record/index.ts';
 import { openSubIndex, type SubIndex } from '../open-index.ts';
 import { readRecord } from '../read-record.ts';
 import type { AddressList, IndexChanges, ArraySize, ProviderIndex, ProviderQuery } from '../types.ts';
@@ -24,6 +25,8 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
       ? 0
       : subIndex.index.search({ ...query, offset: 0, limit: 0 }).totalCount;
   const distinct = createDistinctChanges(indexes);
+  const recordOf = (row: number): ProviderRecord =>
+    row < rowCount ? readRecord(row, base.context) : readRecord(row - rowCount, added.context);
   return {
     recordCount: rowCount - removed.index.recordCount + added.index.recordCount,
     bytes: base.index.bytes,
@@ -37,9 +40,12 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
     findByNpi: (npi) => findByNpi(npi, indexes),
     findById: (id) => findById(id, indexes),
     findEntity: (kind, hash, entities) => distinct.findEntity(kind, hash, entities),
-    record: (row) =>
-      row < rowCount ? readRecord(row, base.context) : readRecord(row - rowCount, added.context),
-    writeRecords: createMixedWriter(base, added),
+    record: recordOf,
+    ...createMixedWriter(base, added),
+    rowsOfPerson(row) {
+      const { npi } = recordOf(row);
+      return npi === '' ? Uint32Array.of(row) : findByNpi(npi, indexes);
+    },
     estimateCost: (query) => estimateCost(query, indexes),
     addresses: listChangedAddresses(indexes),
     memory: () => [...base.index.memory(), ...sizesOf(added), ...sizesOf(removed)],

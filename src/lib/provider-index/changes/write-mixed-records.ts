@@ -7,20 +7,40 @@ const comma = Buffer.from(',');
  * Writes records whose rows come from two indexes, those of the second one numbered behind the first one's: each run of
  * rows by its own index, byte for byte what one index of both would write.
  */
-export function createMixedWriter(base: SubIndex, added: SubIndex): ProviderIndex['writeRecords'] {
+export function createMixedWriter(
+  base: SubIndex,
+  added: SubIndex,
+): Pick<ProviderIndex, 'writeRecords' | 'paintRecords'> {
   const { rowCount } = base.context;
-  return ({ rows, distances }, format) => {
-    const pieces = runsOf(rows, rowCount).map(({ start, end, isAdded }) => {
-      const run = rows.subarray(start, end);
-      const page = {
-        rows: isAdded ? run.map((row) => row - rowCount) : run,
-        ...(distances && { distances: distances.subarray(start, end) }),
-      };
-      return (isAdded ? added : base).index.writeRecords(page, format);
+
+  function write(
+    rows: Uint32Array,
+    writeRun: (index: ProviderIndex, own: Uint32Array, run: Run) => Uint8Array,
+  ): Uint8Array {
+    const pieces = runsOf(rows, rowCount).map((run) => {
+      const own = rows.subarray(run.start, run.end);
+      return run.isAdded
+        ? writeRun(
+            added.index,
+            own.map((row) => row - rowCount),
+            run,
+          )
+        : writeRun(base.index, own, run);
     });
     const [only] = pieces;
     if (only !== undefined && pieces.length === 1) return only;
     return Buffer.concat(pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece])));
+  }
+
+  return {
+    writeRecords: ({ rows, distances }, format) =>
+      write(rows, (index, own, { start, end }) =>
+        index.writeRecords(
+          { rows: own, ...(distances && { distances: distances.subarray(start, end) }) },
+          format,
+        ),
+      ),
+    paintRecords: (rows, painter) => write(rows, (index, own) => index.paintRecords(own, painter)),
   };
 }
 

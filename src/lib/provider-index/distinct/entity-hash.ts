@@ -86,6 +86,34 @@ function hashFolded(text: string, field: EntityField, seed: EntitySeed, out: Mut
   hashBytes(folded, countedBytes(field, folded.length), seed, out);
 }
 
+/** The hash of one text as it stands between the quotes of JSON, folded while it is read. */
+export function hashTextBytes(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  field: TextField,
+  seed: EntitySeed,
+): EntityHash {
+  const out: MutableHash = { low: 0, high: 0 };
+  const length = end - start;
+  let at = 0;
+  for (; at < length && at < scratch.length; at++) {
+    const byte = bytes[start + at] as number;
+    if (byte > 0x7f || byte === backslash) break;
+    scratch[at] = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
+  }
+  if (at === length) {
+    hashBytes(scratch, countedBytes(field, length), seed, out);
+    return out;
+  }
+  const text = Buffer.from(bytes.subarray(start, end)).toString();
+  const folded = Buffer.from(foldText(JSON.parse(`"${text}"`) as string));
+  hashBytes(folded, countedBytes(field, folded.length), seed, out);
+  return out;
+}
+
+const backslash = 0x5c;
+
 /** What the records of the same entity have in common, as filters. */
 export function filtersOfEntity(record: ProviderRecord, kind: EntityKind): ProviderFilter[] {
   return entityFields[kind].map((field) =>

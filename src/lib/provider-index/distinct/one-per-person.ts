@@ -1,4 +1,4 @@
-import { fillAll } from '../bits.ts';
+import { countBits, fillAll, setBit, wordCount } from '../bits.ts';
 import type { FilterContext } from '../filter-context.ts';
 import { intersect, type Matches } from '../intersect.ts';
 import { selectRanges, type Selector } from '../selector.ts';
@@ -34,12 +34,22 @@ function find(selectors: readonly Selector[], context: FilterContext): Matches {
   const { columns, rowCount } = context;
   const lastName = columns.get('lastName') as TextColumn;
   const npi = columns.get('npi') as TextColumn;
+  const isNamed = selectors.some((selector) => hasNames(selector, lastName));
   const named = selectRanges(lastName, Uint32Array.of(0, lastName.blankGroup));
-  const { rows, bits } = intersect([...selectors, named], context, true);
+  const { rows, bits } = intersect(isNamed ? selectors : [...selectors, named], context, true);
   if (rows !== undefined) return thinRows(rows, npi);
   const all = bits ?? context.pool.take();
   if (bits === undefined) fillAll(all, rowCount);
-  return thinBits(all, npi);
+  return thinBits(all, severalOf(npi, rowCount), npi);
+}
+
+/** Whether a condition leaves no row without a last name. */
+function hasNames(selector: Selector, lastName: TextColumn): boolean {
+  return (
+    selector.kind === 'groups' &&
+    selector.column === lastName &&
+    (selector.ranges.at(-1) ?? 0) <= lastName.blankGroup
+  );
 }
 
 function thinRows(rows: Uint32Array, { codes, blankGroup }: TextColumn): Matches {
@@ -55,20 +65,36 @@ function thinRows(rows: Uint32Array, { codes, blankGroup }: TextColumn): Matches
   return { count, rows: ascending.subarray(0, count) };
 }
 
-function thinBits(bits: Uint32Array, { codes, blankGroup }: TextColumn): Matches {
-  let count = 0;
+// Only rows whose NPI has other rows are looked at one by one.
+function thinBits(bits: Uint32Array, several: Uint32Array, { codes }: TextColumn): Matches {
   let before = -1;
   for (let word = 0; word < bits.length; word++) {
     let kept = bits[word] as number;
-    for (let left = kept; left !== 0;) {
+    for (let left = kept & (several[word] as number); left !== 0;) {
       const bit = left & -left;
       const group = codes[(word << 5) + (31 - Math.clz32(bit))] as number;
-      if (group === before && group !== blankGroup) kept ^= bit;
-      else count++;
+      if (group === before) kept ^= bit;
       before = group;
       left ^= bit;
     }
     bits[word] = kept;
   }
-  return { count, bits };
+  return { count: countBits(bits), bits };
+}
+
+const severalKnown = new WeakMap<TextColumn, Uint32Array>();
+
+/** The rows whose NPI has other rows, as a set; made when it is first asked for. */
+function severalOf(npi: TextColumn, rowCount: number): Uint32Array {
+  const known = severalKnown.get(npi);
+  if (known !== undefined) return known;
+  const { starts, blankGroup } = npi;
+  const several = new Uint32Array(wordCount(rowCount));
+  for (let group = 0; group < blankGroup; group++) {
+    const end = starts[group + 1] as number;
+    const start = starts[group] as number;
+    for (let row = start; end - start > 1 && row < end; row++) setBit(several, row);
+  }
+  severalKnown.set(npi, several);
+  return several;
 }

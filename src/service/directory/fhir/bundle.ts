@@ -5,18 +5,19 @@ import type { ResourceType } from './vocabulary.ts';
 
 export interface BundleContent {
   readonly total: number;
-  readonly found: readonly Resource[];
+  /** Entries with commas between them. */
+  readonly found: Uint8Array;
   readonly included: readonly Resource[];
   readonly outcome: OperationOutcome | undefined;
 }
 
-/** The answer to a search as JSON text. `base` is the address of the FHIR service, without a slash at its end. */
+/** The answer to a search as UTF-8 JSON text. `base` is the address of the FHIR service, without a slash at its end. */
 export function makeBundle(
   base: string,
   type: ResourceType,
   { used, offset, count }: ParsedSearch,
   { total, found, included, outcome }: BundleContent,
-): string {
+): Uint8Array {
   const linkTo = (place: number): string => {
     const parameters: SentParameters = place === 0 ? used : [...used, ['_offset', String(place)]];
     const query = new URLSearchParams(
@@ -25,18 +26,23 @@ export function makeBundle(
     return `${base}/${type}${query === '' ? '' : `?${query}`}`;
   };
   const server = JSON.stringify(base).slice(1, -1);
-  const entry = ({ type: kind, id, json }: Resource, mode: 'match' | 'include'): string =>
-    `{"fullUrl":"${server}/${kind}/${id}","resource":${json},"search":{"mode":"${mode}"}}`;
+  const entry = ({ type: kind, id, json }: Resource): string =>
+    `{"fullUrl":"${server}/${kind}/${id}","resource":${json},"search":{"mode":"include"}}`;
   const next = offset + count;
   const link = [
     { relation: 'self', url: linkTo(offset) },
     ...(count > 0 && next < total ? [{ relation: 'next', url: linkTo(next) }] : []),
   ];
-  const entries = [
-    ...found.map((resource) => entry(resource, 'match')),
-    ...included.map((resource) => entry(resource, 'include')),
+  const others = [
+    ...included.map(entry),
     ...(outcome === undefined ? [] : [JSON.stringify({ resource: outcome, search: { mode: 'outcome' } })]),
   ];
-  const list = entries.length === 0 ? '' : `,"entry":[${entries.join(',')}]`;
-  return `{"resourceType":"Bundle","type":"searchset","total":${total},"link":${JSON.stringify(link)}${list}}`;
+  const head = `{"resourceType":"Bundle","type":"searchset","total":${total},"link":${JSON.stringify(link)}`;
+  if (found.length === 0 && others.length === 0) return Buffer.from(`${head}}`);
+  const between = found.length > 0 && others.length > 0 ? ',' : '';
+  return Buffer.concat([
+    Buffer.from(`${head},"entry":[`),
+    found,
+    Buffer.from(`${between}${others.join(',')}]}`),
+  ]);
 }

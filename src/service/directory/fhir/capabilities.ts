@@ -1,4 +1,4 @@
-import { includes, searchParameters } from './search-parameters.ts';
+import { includes, supportedParameters } from './search-parameters.ts';
 import { resourceTypes } from './vocabulary.ts';
 
 export interface CapabilityOptions {
@@ -9,10 +9,12 @@ export interface CapabilityOptions {
   readonly tokenUrl: string;
   /** When this program began to answer. */
   readonly date: Date;
+  /** Whether addresses are verified. */
+  readonly hasStates: boolean;
 }
 
 /** What is done, and no more: `instantiates` is absent, since the guide's server demands more than this (Decision 0028). */
-export function makeCapabilities({ base, version, tokenUrl, date }: CapabilityOptions): object {
+export function makeCapabilities({ base, version, tokenUrl, date, hasStates }: CapabilityOptions): object {
   return {
     resourceType: 'CapabilityStatement',
     status: 'active',
@@ -46,12 +48,14 @@ export function makeCapabilities({ base, version, tokenUrl, date }: CapabilityOp
           referencePolicy: ['literal'],
           ...listed('searchInclude', includes[type].include),
           ...listed('searchRevInclude', includes[type].revinclude),
-          searchParam: searchParameters[type].map(({ name, definition, type: kind, documentation }) => ({
-            name,
-            ...(definition && { definition }),
-            type: kind,
-            documentation,
-          })),
+          searchParam: supportedParameters(type, hasStates).map(
+            ({ name, definition, type: kind, documentation }) => ({
+              name,
+              ...(definition && { definition }),
+              type: kind,
+              documentation,
+            }),
+          ),
         })),
         operation: [
           {

@@ -1,17 +1,18 @@
 import type { Readable } from 'node:stream';
 import type { Clock, Log, RateLimitResult } from '../../../core/index.ts';
 import type { Gazetteer } from '../../../lib/geo/index.ts';
-import type { EntitySeed, SearchPool } from '../../../lib/provider-index/index.ts';
+import type { EntitySeed, RecordPen, SearchPool } from '../../../lib/provider-index/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import type { DirectoryAnswer, WrittenAnswer } from '../answer.ts';
 import { DirectoryError } from '../errors.ts';
 import type { DirectoryCaller } from '../guard/guard-client.ts';
 import { maxPageSize } from '../limits.ts';
+import type { AddressStates } from '../verification/address-states.ts';
 import { makeBundle } from './bundle.ts';
 import { makeCapabilities, type CapabilityOptions } from './capabilities.ts';
 import { createOpenExport } from './export.ts';
 import { findIncluded } from './include.ts';
-import { plainText, type JsonRecord } from './json-records.ts';
+import { plainText } from './json-records.ts';
 import { createResourceMaker } from './make-resources.ts';
 import { parseExport } from './parse-export.ts';
 import { warn, type OperationOutcome } from './outcome.ts';
@@ -19,7 +20,7 @@ import { parseSearch, type ParsedSearch, type SentParameters } from './parse-sea
 import { parseResourceId } from './resource-ids.ts';
 import { createResourceSearch } from './run-search.ts';
 import type { ResourceType } from './vocabulary.ts';
-import { createResourceWriter } from './write-resources.ts';
+import { createResourceWriter, type ResourceWriter } from './write-resources.ts';
 
 /** Who asks, and how. */
 export interface FhirRequest {
@@ -38,8 +39,12 @@ export interface FhirDirectory {
     request: FhirRequest & { readonly isStrict: boolean },
   ): Promise<DirectoryAnswer>;
   /** Throws DIRECTORY_RESOURCE_NOT_FOUND. */
-  read(type: ResourceType, id: string, request: FhirRequest): Promise<DirectoryAnswer>;
-  capabilities(options: Omit<CapabilityOptions, 'date'>): object;
+  read(
+    type: ResourceType,
+    id: string,
+    request: FhirRequest & { readonly showsStates?: boolean },
+  ): Promise<DirectoryAnswer>;
+  capabilities(options: Omit<CapabilityOptions, 'date' | 'hasStates'>): object;
   readonly bulk: BulkExport;
 }
 
@@ -63,6 +68,8 @@ export interface FhirOptions {
   readonly seed: EntitySeed;
   readonly gazetteer: Gazetteer;
   readonly clock: Clock;
+  /** What is known of addresses, for who asks for it; without it nobody can. */
+  readonly states: AddressStates | undefined;
   /** Answers within limits, quota and audit. */
   readonly storage: Storage;
   readonly log: Log;
@@ -78,34 +85,43 @@ export interface FhirOptions {
 }
 
 export function createFhir(options: FhirOptions): FhirDirectory {
-  const { pool, seed, gazetteer, clock, answer, admitExport } = options;
-  const search = createResourceSearch(pool, seed);
-  const make = createResourceMaker({
-    seed,
+  const { pool, seed, gazetteer, clock, states, answer, admitExport } = options;
+  const search = createResourceSearch(pool, seed, states);
+  const make = createResourceMaker(seed, {
     isFromGazetteer: (record) => isFromGazetteer(record, gazetteer),
   });
-  const writer = createResourceWriter(make);
+  const plainWriter = createResourceWriter(make, seed);
+  const verifiedWriter = createResourceWriter(make, seed, states);
   const open = createOpenExport({ ...options, make });
   const date = clock.now();
 
+  async function writerFor(showsStates: boolean): Promise<ResourceWriter> {
+    if (!showsStates || states === undefined) return plainWriter;
+    await states.refresh();
+    return verifiedWriter;
+  }
+
   async function runSearch(base: string, type: ResourceType, parsed: ParsedSearch): Promise<WrittenAnswer> {
-    const { conditions, count, offset, include, revinclude } = parsed;
+    const { conditions, count, offset, include, revinclude, showsStates } = parsed;
+    const writer = await writerFor(showsStates);
     const page = await search.find(type, conditions, { offset, limit: count });
-    const found = writer.page(type, page);
-    const { resources: included, isCut } = await findIncluded(
-      found,
-      { include, revinclude, limit: maxPageSize },
-      search,
-      writer,
-    );
+    const followsReferences = include.length + revinclude.length > 0;
+    const { resources: included, isCut } = followsReferences
+      ? await findIncluded(
+          writer.resources(type, page),
+          { include, revinclude, limit: maxPageSize },
+          search,
+          writer,
+        )
+      : { resources: [], isCut: false };
     const total = page.totalCount;
     const bundle = makeBundle(base, type, parsed, {
       total,
-      found,
+      found: writer.entries(type, page, base),
       included,
       outcome: outcomeOf(parsed, isCut),
     });
-    return { totalCount: total, count: found.length + included.length, json: Buffer.from(bundle) };
+    return { totalCount: total, count: page.rows.length + included.length, json: bundle };
   }
 
   return {
@@ -114,10 +130,10 @@ export function createFhir(options: FhirOptions): FhirDirectory {
         caller,
         parameters,
         onLimits,
-        () => runSearch(base, type, parseSearch(type, parameters, isStrict)),
+        () => runSearch(base, type, parseSearch(type, parameters, isStrict, states !== undefined)),
         type,
       ),
-    read: (type, id, { caller, onLimits }) =>
+    read: (type, id, { caller, onLimits, showsStates = false }) =>
       answer(
         caller,
         [['_id', id]],
@@ -126,14 +142,15 @@ export function createFhir(options: FhirOptions): FhirDirectory {
           const key = parseResourceId(type, id);
           const place = key && (await search.read(type, key));
           const rows = place && Uint32Array.of(place.row);
-          const resource = rows && writer.page(type, { index: place.index, rows })[0];
+          const writer = await writerFor(showsStates);
+          const resource = rows && writer.resources(type, { index: place.index, rows })[0];
           if (resource === undefined)
             throw new DirectoryError('DIRECTORY_RESOURCE_NOT_FOUND', 'No resource with this id');
           return { totalCount: 1, count: 1, json: Buffer.from(resource.json) };
         },
         type,
       ),
-    capabilities: (about) => makeCapabilities({ ...about, date }),
+    capabilities: (about) => makeCapabilities({ ...about, date, hasStates: states !== undefined }),
     bulk: {
       async begin(parameters, isStrict, caller) {
         await admitExport(caller, 'all');
@@ -176,10 +193,12 @@ function outcomeOf({ ignored }: ParsedSearch, isCut: boolean): OperationOutcome 
 
 // A load gives a record without coordinates those of its ZIP code, or else of its city.
 function isFromGazetteer(
-  { zip, city, state, latitude, longitude }: JsonRecord,
+  record: Pick<RecordPen, 'text' | 'latitude' | 'longitude'>,
   gazetteer: Gazetteer,
 ): boolean {
+  const zip = record.text('zip');
   const point =
-    (zip === '' ? undefined : gazetteer.findZip(zip)) ?? gazetteer.findCity(plainText(city), state);
-  return point !== undefined && String(point.latitude) === latitude && String(point.longitude) === longitude;
+    (zip === '' ? undefined : gazetteer.findZip(zip)) ??
+    gazetteer.findCity(plainText(record.text('city')), record.text('state'));
+  return point !== undefined && point.latitude === record.latitude && point.longitude === record.longitude;
 }

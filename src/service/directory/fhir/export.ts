@@ -130,13 +130,12 @@ function createExportWriter(
   function makeOne(record: JsonRecord): Resource | undefined {
     switch (type) {
       case 'Endpoint':
-        return make.endpoint(record);
       case 'PractitionerRole':
-        return make.role(record);
+        return make.make(type, record);
       case 'Organization':
-        return isNew(record, 'organization') ? make.organization(record) : undefined;
+        return isNew(record, 'organization') ? make.make(type, record) : undefined;
       case 'Location':
-        return isNew(record, 'place') ? make.location(record) : undefined;
+        return isNew(record, 'place') ? make.make(type, record) : undefined;
       case 'Practitioner':
         if (record.npi === '' || !hasSeveral(record.npi)) return make.practitioner([record]);
         kept.set(record.npi, [...(kept.get(record.npi) ?? []), record]);

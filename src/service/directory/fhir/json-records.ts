@@ -18,12 +18,14 @@ const [betweenValues, afterRecord] = ['\u0001', '\u0002'];
 /** What of a record is read. */
 export interface RecordPart {
   readonly fields: readonly ReadField[];
+  readonly texts: readonly TextField[];
   readonly format: RecordFormat;
 }
 
 function partOf(...fields: ReadField[]): RecordPart {
   const values = [['', 'id'] as const, ...fields.map((field) => [betweenValues, field] as const)];
-  return { fields, format: { values, distance: betweenValues, after: afterRecord } };
+  const texts = fields.filter((field): field is TextField => field !== 'latitude' && field !== 'longitude');
+  return { fields, texts, format: { values, distance: betweenValues, after: afterRecord } };
 }
 
 const placeFields = ['street', 'city', 'state', 'zip'] as const;
@@ -36,9 +38,6 @@ export const partsOfResources: Readonly<Record<ResourceType, RecordPart>> = {
   Organization: partOf('organization', ...placeFields),
   Location: partOf(...placeFields, 'latitude', 'longitude'),
 };
-
-/** Of a record its NPI alone. */
-export const npiPart = partOf('npi');
 
 /** The records of some rows, read as the native answer is written. */
 export function readJsonRecords(

@@ -1,6 +1,7 @@
-import { hashOfEntity, type EntityKind, type EntitySeed } from '../../../lib/provider-index/index.ts';
+import type { EntitySeed, RecordPen } from '../../../lib/provider-index/index.ts';
+import type { AddressState } from '../verification/address-states.ts';
 import { plainText, type JsonRecord } from './json-records.ts';
-import { endpointId, entityId, practitionerId, roleId } from './resource-ids.ts';
+import { createTextPen, textOf } from './text-pen.ts';
 import {
   connectionTypeSystem,
   directProject,
@@ -8,6 +9,7 @@ import {
   npiSystem,
   taxonomyOid,
   taxonomySystem,
+  verificationExtension,
   type ResourceType,
 } from './vocabulary.ts';
 
@@ -21,31 +23,34 @@ export interface Resource {
 }
 
 export interface ResourceContext {
-  readonly seed: EntitySeed;
   /** Whether a record's coordinates are those that the gazetteer gives to its ZIP code or city. */
-  readonly isFromGazetteer: (record: JsonRecord) => boolean;
+  readonly isFromGazetteer: (record: Pick<RecordPen, 'text' | 'latitude' | 'longitude'>) => boolean;
+}
+
+/** What is known beyond the record that is written. */
+export interface Beyond {
+  /** Of a person all records that have a last name, if there are several. */
+  readonly records?: readonly JsonRecord[] | undefined;
+  /** Of an address what is known of it, if that was asked for. */
+  readonly state?: AddressState | undefined;
 }
 
 /** Writes records as resources. Only what is known is written: blank fields leave no element. */
 export interface ResourceMaker {
-  endpoint(record: JsonRecord): Resource;
-  role(record: JsonRecord): Resource;
+  /** The resource of a record, by a pen over its bytes or its text. */
+  put(type: ResourceType, pen: RecordPen, beyond?: Beyond): void;
+  putId(type: ResourceType, pen: RecordPen): void;
+  /** The same as text, with its references; undefined for a record that has no such resource. */
+  make(type: ResourceType, record: JsonRecord, beyond?: Beyond): Resource | undefined;
   /** From all records of the person; undefined if they name nobody. */
   practitioner(records: readonly JsonRecord[]): Resource | undefined;
-  organization(record: JsonRecord): Resource | undefined;
-  location(record: JsonRecord): Resource | undefined;
 }
 
 /** Texts of specialties whose concepts are kept; there are some hundreds. */
 const maxConcepts = 4096;
 
-export function createResourceMaker({ seed, isFromGazetteer }: ResourceContext): ResourceMaker {
+export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: ResourceContext): ResourceMaker {
   const concepts = new Map<string, string>();
-
-  function refer(type: 'Organization' | 'Location', record: JsonRecord): string | undefined {
-    const id = idOfEntity(type === 'Organization' ? 'organization' : 'place', record, seed);
-    return id && `${type}/${id}`;
-  }
 
   function conceptOf(text: string): string {
     let concept = concepts.get(text);
@@ -56,111 +61,254 @@ export function createResourceMaker({ seed, isFromGazetteer }: ResourceContext):
     return concept;
   }
 
-  return {
-    endpoint(record) {
-      const id = endpointId(record);
+  const putters: Readonly<Record<ResourceType, (pen: RecordPen, beyond: Beyond) => void>> = {
+    Endpoint(pen, { state }) {
+      pen.put('{"resourceType":"Endpoint","id":"');
+      putId('Endpoint', pen);
+      pen.put('"');
+      if (state !== undefined && isKnown(state)) pen.putText(extensionOf(state));
+      pen.put(endpointStart);
       // Who has an NPI is reached through the role; the address of a department belongs to the organization.
-      const organization = record.npi === '' ? refer('Organization', record) : undefined;
-      const owner = organization === undefined ? '' : `,"managingOrganization":${reference(organization)}`;
-      const json = `{"resourceType":"Endpoint","id":"${id}"${endpointStart}${owner}${endpointEnd}"${record.directAddress}"}`;
-      return { type: 'Endpoint', id, json, references: { organization } };
+      if (pen.isBlank('npi')) putReference(pen, 'Organization', managingOrganization);
+      pen.put(endpointEnd);
+      pen.putField('directAddress');
+      pen.put('"}');
     },
-    role(record) {
-      const id = roleId(record);
-      const person = practitionerId(record);
-      const practitioner = person && `Practitioner/${person}`;
-      const organization = refer('Organization', record);
-      const location = refer('Location', record);
-      const endpoint = `Endpoint/${endpointId(record)}`;
-      let json = `{"resourceType":"PractitionerRole","id":"${id}","active":true`;
-      if (practitioner) json += `,"practitioner":${reference(practitioner)}`;
-      if (organization) json += `,"organization":${reference(organization)}`;
-      if (record.specialty !== '') json += `,"specialty":[${conceptOf(record.specialty)}]`;
-      if (location) json += `,"location":[${reference(location)}]`;
-      if (record.phone !== '')
-        json += `,"telecom":[{"system":"phone","value":"${record.phone}","use":"work"}]`;
-      json += `,"endpoint":[${reference(endpoint)}]}`;
-      return {
-        type: 'PractitionerRole',
-        id,
-        json,
-        references: { practitioner, organization, location, endpoint },
-      };
+    PractitionerRole(pen) {
+      pen.put('{"resourceType":"PractitionerRole","id":"');
+      putId('PractitionerRole', pen);
+      pen.put('","active":true');
+      putReference(pen, 'Practitioner', practitionerOfRole);
+      putReference(pen, 'Organization', organizationOfRole);
+      if (!pen.isBlank('specialty')) {
+        pen.put(',"specialty":[');
+        pen.put(conceptOf(pen.text('specialty')));
+        pen.put(']');
+      }
+      putReference(pen, 'Location', locationOfRole);
+      if (!pen.isBlank('phone')) {
+        pen.put(',"telecom":[{"system":"phone","value":"');
+        pen.putField('phone');
+        pen.put('","use":"work"}]');
+      }
+      putReference(pen, 'Endpoint', endpointOfRole);
+      pen.put('}');
     },
+    Practitioner(pen, { records = [] }) {
+      pen.put('{"resourceType":"Practitioner","id":"');
+      putId('Practitioner', pen);
+      pen.put('"');
+      if (!pen.isBlank('npi')) {
+        pen.put(identifierStart);
+        pen.putField('npi');
+        pen.put('"}]');
+      }
+      pen.put(',"active":true,"name":[');
+      if (records.length > 1) pen.putText(unique(records.map((one) => textOf(one, seed, putName))));
+      else putName(pen);
+      pen.put(']');
+      if (records.length > 1) {
+        const texts = records.map(({ specialty }) => specialty).filter((text) => text !== '');
+        if (texts.length > 0)
+          pen.putText(`,"qualification":[${unique(texts.map((text) => `{"code":${conceptOf(text)}}`))}]`);
+      } else if (!pen.isBlank('specialty')) {
+        pen.put(',"qualification":[{"code":');
+        pen.put(conceptOf(pen.text('specialty')));
+        pen.put('}]');
+      }
+      pen.put('}');
+    },
+    Organization(pen) {
+      pen.put('{"resourceType":"Organization","id":"');
+      putId('Organization', pen);
+      pen.put(organizationStart);
+      pen.putField('organization');
+      pen.put('"');
+      if (addressFields.some((field) => !pen.isBlank(field))) {
+        pen.put(',"address":[');
+        putAddress(pen);
+        pen.put(']');
+      }
+      pen.put('}');
+    },
+    Location(pen) {
+      const { latitude, longitude } = pen;
+      const hasPosition = latitude !== undefined && longitude !== undefined;
+      pen.put('{"resourceType":"Location","id":"');
+      putId('Location', pen);
+      pen.put('"');
+      if (hasPosition && isFromGazetteer(pen)) pen.put(gazetteerMeta);
+      pen.put(',"status":"active"');
+      if (!pen.isBlank('street')) {
+        pen.put(',"name":"');
+        pen.putField('street');
+        pen.put('"');
+      }
+      pen.put(',"mode":"instance","address":');
+      putAddress(pen);
+      if (hasPosition) {
+        pen.put(',"position":{"longitude":');
+        pen.putDegrees(longitude);
+        pen.put(',"latitude":');
+        pen.putDegrees(latitude);
+        pen.put('}');
+      }
+      pen.put('}');
+    },
+  };
+
+  function make(type: ResourceType, record: JsonRecord, beyond: Beyond = {}): Resource | undefined {
+    const pen = createTextPen(record, seed);
+    if (!exists(type, pen)) return undefined;
+    putters[type](pen, beyond);
+    const json = pen.take();
+    const id = textOf(record, seed, (own) => putId(type, own));
+    const references: Record<string, string | undefined> = {};
+    for (const [name, target] of Object.entries(referencesOf[type])) {
+      const isPresent = exists(target, pen) && !(type === 'Endpoint' && record.npi !== '');
+      if (isPresent) references[name] = `${target}/${textOf(record, seed, (own) => putId(target, own))}`;
+    }
+    return { type, id, json, references };
+  }
+
+  return {
+    put: (type, pen, beyond = {}) => putters[type](pen, beyond),
+    putId,
+    make,
     practitioner(records) {
       const named = records.filter(({ lastName }) => lastName !== '');
       const [first] = named;
-      const id = first && practitionerId(first);
-      if (first === undefined || id === undefined) return undefined;
-      const specialties = named.map(({ specialty }) => specialty).filter((text) => text !== '');
-      let json = `{"resourceType":"Practitioner","id":"${id}"`;
-      if (first.npi !== '') json += `,"identifier":[{"system":"${npiSystem}","value":"${first.npi}"}]`;
-      json += `,"active":true,"name":[${unique(named.map(nameOf))}]`;
-      if (specialties.length > 0)
-        json += `,"qualification":[${unique(specialties.map((text) => `{"code":${conceptOf(text)}}`))}]`;
-      return { type: 'Practitioner', id, json: `${json}}`, references: {} };
-    },
-    organization(record) {
-      const id = idOfEntity('organization', record, seed);
-      if (id === undefined) return undefined;
-      const address = addressOf(record);
-      const place = address === '' ? '' : `,"address":[${address}]`;
-      const json = `{"resourceType":"Organization","id":"${id}"${organizationStart}"${record.organization}"${place}}`;
-      return { type: 'Organization', id, json, references: {} };
-    },
-    location(record) {
-      const id = idOfEntity('place', record, seed);
-      if (id === undefined) return undefined;
-      const { street, latitude, longitude } = record;
-      const hasPosition = latitude !== '';
-      let json = `{"resourceType":"Location","id":"${id}"`;
-      if (hasPosition && isFromGazetteer(record)) json += gazetteerMeta;
-      json += ',"status":"active"';
-      if (street !== '') json += `,"name":"${street}"`;
-      json += `,"mode":"instance","address":${addressOf(record)}`;
-      if (hasPosition) json += `,"position":{"longitude":${longitude},"latitude":${latitude}}`;
-      return { type: 'Location', id, json: `${json}}`, references: {} };
+      return first && make('Practitioner', first, { records: named });
     },
   };
 }
 
+/** What a resource refers to, by the name of the search parameter. */
+const referencesOf: Readonly<Record<ResourceType, Readonly<Record<string, ResourceType>>>> = {
+  Endpoint: { organization: 'Organization' },
+  PractitionerRole: {
+    practitioner: 'Practitioner',
+    organization: 'Organization',
+    location: 'Location',
+    endpoint: 'Endpoint',
+  },
+  Practitioner: {},
+  Organization: {},
+  Location: {},
+};
+
+/** Whether a record says enough for a resource (Decision 0028). */
+function exists(type: ResourceType, pen: RecordPen): boolean {
+  switch (type) {
+    case 'Endpoint':
+    case 'PractitionerRole':
+      return true;
+    case 'Practitioner':
+      return !pen.isBlank('lastName');
+    case 'Organization':
+      return !pen.isBlank('organization');
+    case 'Location':
+      return addressFields.some((field) => !pen.isBlank(field));
+  }
+}
+
+/** The id of the resource that a record has (Decision 0028). */
+function putId(type: ResourceType, pen: RecordPen): void {
+  if (type === 'Organization' || type === 'Location') {
+    const hash = pen.entity(type === 'Organization' ? 'organization' : 'place');
+    if (hash === undefined) throw new TypeError(`The record is about no ${type}.`);
+    pen.put(type === 'Organization' ? 'o-' : 'l-');
+    pen.putHash(hash);
+  } else if (type === 'Practitioner' && !pen.isBlank('npi')) {
+    pen.put('npi-');
+    pen.putField('npi');
+  } else {
+    pen.put(type === 'Practitioner' ? 'p-' : type === 'Endpoint' ? 'e-' : 'r-');
+    pen.putId();
+  }
+}
+
+type Reference = readonly [opening: string, closing: string];
+
+const managingOrganization: Reference = [',"managingOrganization":{"reference":"Organization/', '"}'];
+const practitionerOfRole: Reference = [',"practitioner":{"reference":"Practitioner/', '"}'];
+const organizationOfRole: Reference = [',"organization":{"reference":"Organization/', '"}'];
+const locationOfRole: Reference = [',"location":[{"reference":"Location/', '"}]'];
+const endpointOfRole: Reference = [',"endpoint":[{"reference":"Endpoint/', '"}]'];
+
+function putReference(pen: RecordPen, target: ResourceType, [opening, closing]: Reference): void {
+  if (!exists(target, pen)) return;
+  pen.put(opening);
+  putId(target, pen);
+  pen.put(closing);
+}
+
+function putName(pen: RecordPen): void {
+  pen.put('{"family":"');
+  pen.putField('lastName');
+  pen.put('"');
+  const [hasFirst, hasMiddle] = [!pen.isBlank('firstName'), !pen.isBlank('middleName')];
+  if (hasFirst || hasMiddle) {
+    pen.put(',"given":["');
+    if (hasFirst) pen.putField('firstName');
+    if (hasFirst && hasMiddle) pen.put('","');
+    if (hasMiddle) pen.putField('middleName');
+    pen.put('"]');
+  }
+  if (!pen.isBlank('suffix')) {
+    pen.put(',"suffix":["');
+    pen.putField('suffix');
+    pen.put('"]');
+  }
+  pen.put('}');
+}
+
+const addressFields = ['street', 'city', 'state', 'zip'] as const;
+const addressElements = {
+  street: ['"line":["', '"]'],
+  city: ['"city":"', '"'],
+  state: ['"state":"', '"'],
+  zip: ['"postalCode":"', '"'],
+} as const;
+
+function putAddress(pen: RecordPen): void {
+  let before = '{';
+  for (const field of addressFields) {
+    if (pen.isBlank(field)) continue;
+    const [opening, closing] = addressElements[field];
+    pen.put(before);
+    pen.put(opening);
+    pen.putField(field);
+    pen.put(closing);
+    before = ',';
+  }
+  pen.put('}');
+}
+
+function isKnown({ state, processedMonth }: AddressState): boolean {
+  return state !== 'unverified' || processedMonth !== undefined;
+}
+
+/** What this service's own check of the address came to (Decision 0027). */
+function extensionOf({ state, reason, checkedAt, processedMonth }: AddressState): string {
+  const parts: object[] = [{ url: 'state', valueCode: state }];
+  if (reason !== '') parts.push({ url: 'reason', valueCode: reason });
+  if (checkedAt !== undefined) parts.push({ url: 'checked', valueInstant: checkedAt.toISOString() });
+  if (processedMonth !== undefined) parts.push({ url: 'lastProcessedMonth', valueDate: processedMonth });
+  return `,"extension":[${JSON.stringify({ extension: parts, url: verificationExtension })}]`;
+}
+
+const identifierStart = `,"identifier":[{"system":"${npiSystem}","value":"`;
 const endpointStart =
   `,"status":"active","connectionType":{"system":"${connectionTypeSystem}","code":"${directProject}"},` +
   '"name":"Direct address"';
 const endpointEnd =
   ',"payloadType":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/data-absent-reason",' +
-  '"code":"not-applicable"}]}],"address":';
+  '"code":"not-applicable"}]}],"address":"';
 const organizationStart =
-  ',"active":true,"type":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/organization-type",' +
-  '"code":"prov"}]}],"name":';
+  '","active":true,"type":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/organization-type",' +
+  '"code":"prov"}]}],"name":"';
 const gazetteerMeta = `,"meta":{"tag":[${JSON.stringify(gazetteerTag)}]}`;
-
-function idOfEntity(kind: EntityKind, record: JsonRecord, seed: EntitySeed): string | undefined {
-  const hash = hashOfEntity(record, kind, seed, plainText);
-  return hash && entityId(kind, hash);
-}
-
-function reference(to: string): string {
-  return `{"reference":"${to}"}`;
-}
-
-function nameOf({ firstName, middleName, lastName, suffix }: JsonRecord): string {
-  let json = `{"family":"${lastName}"`;
-  if (firstName !== '' && middleName !== '') json += `,"given":["${firstName}","${middleName}"]`;
-  else if (firstName !== '' || middleName !== '') json += `,"given":["${firstName}${middleName}"]`;
-  if (suffix !== '') json += `,"suffix":["${suffix}"]`;
-  return `${json}}`;
-}
-
-// Blank if nothing is known.
-function addressOf({ street, city, state, zip }: JsonRecord): string {
-  let json = '';
-  if (street !== '') json += `,"line":["${street}"]`;
-  if (city !== '') json += `,"city":"${city}"`;
-  if (state !== '') json += `,"state":"${state}"`;
-  if (zip !== '') json += `,"postalCode":"${zip}"`;
-  return json === '' ? '' : `{${json.slice(1)}}`;
-}
 
 // `<code-system-OID>:<code-system-name>:<code>:<display text>` (Directory spec: Provider record).
 const codedText = /^([0-2](?:\.(?:0|[1-9][0-9]*))+):([^:]*):([^:\s]+):(.*)$/s;

@@ -1,7 +1,13 @@
 import type { FieldProblem } from '../../../core/index.ts';
 import { invalidQuery } from '../errors.ts';
 import { defaultPageSize, maxPageSize, maxValueLength } from '../limits.ts';
-import { includes, searchParameters, splitEscaped, type Condition } from './search-parameters.ts';
+import {
+  includes,
+  splitEscaped,
+  supportedParameters,
+  verificationParameter,
+  type Condition,
+} from './search-parameters.ts';
 import { resourceTypes, type ResourceType } from './vocabulary.ts';
 
 export type SentParameters = readonly (readonly [name: string, value: string])[];
@@ -23,6 +29,8 @@ export interface ParsedSearch {
   readonly used: SentParameters;
   /** What was ignored. */
   readonly ignored: readonly FieldProblem[];
+  /** Whether endpoints show what is known of their addresses. */
+  readonly showsStates: boolean;
 }
 
 interface Draft {
@@ -31,6 +39,7 @@ interface Draft {
   readonly revinclude: string[];
   count: number;
   offset: number;
+  showsStates: boolean;
 }
 
 type Reader = (
@@ -43,8 +52,20 @@ type Reader = (
  * Reads the parameters of a search. What is unknown is refused if the client asked for it (`Prefer: handling=strict`),
  * else ignored and reported. Throws DIRECTORY_QUERY_INVALID with every faulty parameter.
  */
-export function parseSearch(type: ResourceType, sent: SentParameters, isStrict: boolean): ParsedSearch {
-  const draft: Draft = { conditions: [], include: [], revinclude: [], count: defaultPageSize, offset: 0 };
+export function parseSearch(
+  type: ResourceType,
+  sent: SentParameters,
+  isStrict: boolean,
+  hasStates: boolean,
+): ParsedSearch {
+  const draft: Draft = {
+    conditions: [],
+    include: [],
+    revinclude: [],
+    count: defaultPageSize,
+    offset: 0,
+    showsStates: false,
+  };
   const problems: FieldProblem[] = [];
   const ignored: FieldProblem[] = [];
   const used: (readonly [string, string])[] = [];
@@ -57,7 +78,7 @@ export function parseSearch(type: ResourceType, sent: SentParameters, isStrict: 
     if (value === '') continue;
     const [name = '', ...modifiers] = key.split(':');
     const modifier = modifiers.length === 0 ? undefined : modifiers.join(':');
-    const read = readerOf(type, name, modifier, value);
+    const read = readerOf(type, name, modifier, value, hasStates);
     if (read === undefined) {
       ignored.push({ field, reason: 'unknown', detail: 'The parameter is not supported and was ignored.' });
       continue;
@@ -74,14 +95,22 @@ export function parseSearch(type: ResourceType, sent: SentParameters, isStrict: 
   return { ...draft, used, ignored };
 }
 
+/** Whether a parameter asks to be shown what is known of addresses, and no more. */
+export function isShowingStates([name, value]: readonly [string, string]): boolean {
+  return name === verificationParameter && value === 'show';
+}
+
 /** Undefined for what is not supported. */
 function readerOf(
   type: ResourceType,
   name: string,
   modifier: string | undefined,
   value: string,
+  hasStates: boolean,
 ): Reader | undefined {
-  const parameter = searchParameters[type].find((one) => one.name === name);
+  if (hasStates && modifier === undefined && isShowingStates([name, value]))
+    return (_value, _modifier, draft) => void (draft.showsStates = true);
+  const parameter = supportedParameters(type, hasStates).find((one) => one.name === name);
   if (parameter !== undefined) {
     if (modifier !== undefined && !parameter.modifiers.includes(modifier)) return undefined;
     return (text, own, draft) => {
@@ -91,6 +120,7 @@ function readerOf(
       const condition = parameter.read(values, own);
       if (typeof condition === 'string') return condition;
       draft.conditions.push(condition);
+      draft.showsStates ||= condition.kind === 'states';
       return undefined;
     };
   }

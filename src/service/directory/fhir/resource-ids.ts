@@ -1,5 +1,4 @@
 import type { EntityHash, EntityKind } from '../../../lib/provider-index/index.ts';
-import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 import type { ResourceType } from './vocabulary.ts';
 
 /** What a resource id stands for (Decision 0028). */
@@ -32,22 +31,4 @@ export function parseResourceId(type: ResourceType, text: string): ResourceKey |
 
 function parseHash(digits: string): EntityHash {
   return { high: Number.parseInt(digits.slice(0, 8), 16), low: Number.parseInt(digits.slice(8), 16) };
-}
-
-export function entityId(kind: EntityKind, { high, low }: EntityHash): string {
-  const digits = [high, low].map((half) => half.toString(16).padStart(8, '0')).join('');
-  return `${kind === 'organization' ? 'o' : 'l'}-${digits}`;
-}
-
-export const endpointId = ({ id }: Pick<ProviderRecord, 'id'>): string => `e-${id}`;
-export const roleId = ({ id }: Pick<ProviderRecord, 'id'>): string => `r-${id}`;
-
-/** Undefined for a record that names nobody. */
-export function practitionerId({
-  id,
-  npi,
-  lastName,
-}: Pick<ProviderRecord, 'id' | 'npi' | 'lastName'>): string | undefined {
-  if (lastName === '') return undefined;
-  return npi === '' ? `p-${id}` : `npi-${npi}`;
 }

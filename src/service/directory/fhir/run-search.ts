@@ -6,6 +6,7 @@ import {
   type EntityKind,
   type EntitySeed,
   type FoundPage,
+  type ProviderFilter,
   type ProviderIndex,
   type ProviderQuery,
   type SearchPool,
@@ -13,6 +14,8 @@ import {
   type SharedIndexBytes,
 } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
+import type { AddressStates } from '../verification/address-states.ts';
+import { createVerifiedSearch } from '../verification/apply-verification.ts';
 import type { ResourceKey } from './resource-ids.ts';
 import type { Condition } from './search-parameters.ts';
 import type { ResourceType } from './vocabulary.ts';
@@ -33,7 +36,12 @@ const entityKinds: Partial<Readonly<Record<ResourceType, EntityKind>>> = {
   Location: 'place',
 };
 
-export function createResourceSearch(pool: SearchPool, seed: EntitySeed): ResourceSearch {
+export function createResourceSearch(
+  pool: SearchPool,
+  seed: EntitySeed,
+  states: AddressStates | undefined,
+): ResourceSearch {
+  const verified = states && createVerifiedSearch(pool, states);
   const entitiesOf = createEntityCache(seed);
 
   /** The served index and, if they are needed, its entities. */
@@ -58,7 +66,10 @@ export function createResourceSearch(pool: SearchPool, seed: EntitySeed): Resour
       const needsEntities = entityKinds[type] !== undefined || conditions.some(isAboutEntities);
       const { index, entities } = await open(needsEntities);
       const query = planQuery(type, conditions, index, entities);
-      return pool.search({ ...query, ...page });
+      const wanted = wantedStates(conditions);
+      return wanted === undefined || verified === undefined
+        ? pool.search({ ...query, ...page })
+        : verified.search({ ...query, ...page }, { states: wanted, sort: undefined });
     },
     async read(type, key) {
       const { index, entities } = await open(entityKinds[type] !== undefined);
@@ -91,15 +102,19 @@ function planQuery(
   index: ProviderIndex,
   entities: Entities,
 ): Omit<ProviderQuery, 'offset' | 'limit'> {
+  const filters: ProviderFilter[] = [];
   const alternatives: (readonly Alternative[])[] = [];
   let ids: readonly number[] | undefined;
   let radius: ProviderQuery['radius'];
   for (const condition of conditions) {
     switch (condition.kind) {
       case 'everything':
+      case 'states':
         break;
       case 'alternatives':
-        alternatives.push(condition.alternatives);
+        // One alternative is a filter, as in the native search.
+        if (condition.alternatives.length === 1) filters.push(...(condition.alternatives[0] as Alternative));
+        else alternatives.push(condition.alternatives);
         break;
       case 'near':
         radius = condition.radius;
@@ -116,13 +131,23 @@ function planQuery(
   }
   const distinct = distinctOf(type, entities);
   return {
-    filters: [],
+    filters,
     sort: [],
-    alternatives,
+    ...(alternatives.length > 0 && { alternatives }),
     ...(ids && { ids }),
     ...(radius && { radius }),
     ...(distinct && { distinct }),
   };
+}
+
+/** The states that all conditions allow; undefined if there is no such condition. */
+function wantedStates(conditions: readonly Condition[]): ReadonlySet<string> | undefined {
+  return conditions
+    .flatMap((condition) => (condition.kind === 'states' ? [condition.states] : []))
+    .reduce<ReadonlySet<string> | undefined>(
+      (all, own) => (all === undefined ? own : new Set([...all].filter((state) => own.has(state)))),
+      undefined,
+    );
 }
 
 const withoutNpi: Alternative = [{ field: 'npi', match: 'exact', value: '' }];

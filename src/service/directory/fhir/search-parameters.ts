@@ -2,6 +2,7 @@ import type { FieldProblem } from '../../../core/index.ts';
 import type { Alternative, ProviderQuery } from '../../../lib/provider-index/index.ts';
 import type { FilterMatch, TextField } from '../../../lib/provider-record/index.ts';
 import { maxRadiusMiles } from '../limits.ts';
+import { shownStates } from '../verification/address-states.ts';
 import { parseResourceId, type ResourceKey } from './resource-ids.ts';
 import {
   connectionTypeSystem,
@@ -10,6 +11,7 @@ import {
   npiSystem,
   taxonomyOid,
   taxonomySystem,
+  verificationExtension,
   type ResourceType,
 } from './vocabulary.ts';
 
@@ -21,6 +23,8 @@ export type Condition =
   /** Of resources that refer to one of these; with `isDepartment` only through records without an NPI. */
   | { readonly kind: 'references'; readonly keys: readonly ResourceKey[]; readonly isDepartment: boolean }
   | { readonly kind: 'near'; readonly radius: NonNullable<ProviderQuery['radius']> }
+  /** Of addresses in one of these states (Decision 0027). */
+  | { readonly kind: 'states'; readonly states: ReadonlySet<string> }
   | { readonly kind: 'everything' };
 
 /** One value, or several of which one must fit; never empty. */
@@ -33,6 +37,8 @@ export interface SearchParameter {
   readonly definition?: string;
   readonly documentation: string;
   readonly modifiers: readonly string[];
+  /** Only where addresses are verified. */
+  readonly needsStates?: boolean;
   readonly read: (values: Values, modifier: string | undefined) => Condition | FieldProblem['detail'];
 }
 
@@ -251,8 +257,30 @@ function number(text: string): number {
   return /^[+-]?[0-9]+(?:\.[0-9]+)?$/.test(text) ? Number(text) : Number.NaN;
 }
 
+/** The name of the parameter is that of the native search, and so are its values; `show` only shows. */
+export const verificationParameter = 'verification';
+
+const verification: SearchParameter = {
+  name: verificationParameter,
+  type: 'token',
+  documentation:
+    `What this service's check of the address came to: ${shownStates.join(', ')}. The extension ${verificationExtension} shows it; ` +
+    'with the value show it is shown for all, in a read and for included endpoints, too.',
+  modifiers: [],
+  needsStates: true,
+  read: (values) =>
+    values.every((value) => shownStates.some((name) => name === value))
+      ? { kind: 'states', states: new Set(values) }
+      : `Allowed are show, or a list of ${shownStates.join(', ')}.`,
+};
+
+/** The search parameters of a resource that this service supports. */
+export function supportedParameters(type: ResourceType, hasStates: boolean): readonly SearchParameter[] {
+  return searchParameters[type].filter(({ needsStates }) => hasStates || needsStates !== true);
+}
+
 /** Every search parameter of each resource: parsing and the capability statement walk this table. */
-export const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]>> = {
+const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]>> = {
   Endpoint: [
     ofId('Endpoint'),
     ofConstant('connection-type', connectionTypeSystem, directProject, `All are ${directProject}.`),
@@ -265,6 +293,7 @@ export const searchParameters: Readonly<Record<ResourceType, readonly SearchPara
       true,
     ),
     ofText('address', ['directAddress'], 'The Direct address. FHIR R4 defines no such parameter.'),
+    verification,
   ],
   Practitioner: [
     ofId('Practitioner'),

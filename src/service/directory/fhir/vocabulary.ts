@@ -24,3 +24,6 @@ export const gazetteerTag = {
   code: 'gazetteer',
   display: 'Position of the ZIP code or city, not of the street address',
 };
+
+/** On an Endpoint: what this service's own check of the address came to. */
+export const verificationExtension = 'urn:openhisp:verification';

@@ -1,11 +1,14 @@
-/** A state of Decision 0027, or `unverified` for an address that has not been checked yet. */
-export type ShownState =
-  | 'trusted'
-  | 'discoverable'
-  | 'expired'
-  | 'no-certificate'
-  | 'unreachable'
-  | 'unverified';
+/** The states of Decision 0027 in the order of sorting, and `unverified` for an address that has not been checked yet. */
+export const shownStates = [
+  'trusted',
+  'discoverable',
+  'expired',
+  'no-certificate',
+  'unreachable',
+  'unverified',
+] as const;
+
+export type ShownState = (typeof shownStates)[number];
 
 /** What is known of an address, as it is shown. */
 export interface AddressState {

@@ -1,0 +1,204 @@
+import type { TextField } from '../provider-record/index.ts';
+import { columnsOf } from './columns.ts';
+import {
+  combine,
+  entityFields,
+  hashTextBytes,
+  requiredFields,
+  type MutableHash,
+} from './distinct/entity-hash.ts';
+import { byteText, constantText, createJsonOutput, type ByteText } from './json-output.ts';
+import type { TextColumn } from './text-column.ts';
+import type { EntityHash, EntityKind, ProviderIndex, RecordPainter, RecordPen } from './types.ts';
+import { putDegrees, type JsonContext } from './write-records.ts';
+
+// Rows whose texts are located together.
+const chunkRows = 64;
+const comma = 0x2c;
+// Bytes of a number at most.
+const numberBytes = 32;
+// Constants of a painter that are kept as bytes.
+const maxConstants = 256;
+const hexDigits = Buffer.from('0123456789abcdef');
+
+interface PaintedColumn {
+  readonly column: TextColumn;
+  readonly values: ByteText;
+  /** Where the texts of the chunk's rows begin and end. */
+  readonly span: Uint32Array;
+}
+
+/** Writes records as a painter says, from the same bytes as `createRecordWriter`. */
+export function createRecordPainting(context: JsonContext): ProviderIndex['paintRecords'] {
+  const known = new Map<RecordPainter, (rows: Uint32Array) => Uint8Array>();
+  return (rows, painter) => {
+    const paint = known.get(painter) ?? compilePainter(painter, context);
+    known.set(painter, paint);
+    return paint(rows);
+  };
+}
+
+function compilePainter(
+  { fields, seed, paint }: RecordPainter,
+  { columns, ids, points }: JsonContext,
+): (rows: Uint32Array) => Uint8Array {
+  const painted = new Map(
+    fields.map((field): [TextField, PaintedColumn[]] => [
+      field,
+      columnsOf(field)
+        .toReversed()
+        .map((name) => {
+          const column = columns.get(name) as TextColumn;
+          return { column, values: byteText(column.values), span: new Uint32Array(chunkRows * 2) };
+        }),
+    ]),
+  );
+  const all = [...painted.values()].flat();
+  const constants = new Map<string, ByteText & { readonly length: number }>();
+  const output = createJsonOutput(1 << 16);
+  // The row of the chunk that is written.
+  let at = 0;
+  let row = 0;
+  // What has been hashed of it: most is asked for twice.
+  let hashedRow = -1;
+  const hashes = new Map<EntityKind, EntityHash>();
+  const parts = new Map<TextField, EntityHash>();
+
+  const partsOf = (field: TextField): PaintedColumn[] => {
+    const own = painted.get(field);
+    if (own === undefined) throw new TypeError(`The painter did not name the field ${field}.`);
+    return own;
+  };
+  const coordinate = (values: ArrayLike<number>): number | undefined => {
+    const point = points.codes[row] as number;
+    return point >= points.count ? undefined : values[point];
+  };
+  // An organization and its place have most fields in common.
+  const hashField = (field: TextField): EntityHash => {
+    let hash = parts.get(field);
+    if (hash === undefined) {
+      const [{ values, span }] = partsOf(field) as [PaintedColumn];
+      hash = hashTextBytes(values.bytes, span[at * 2] as number, span[at * 2 + 1] as number, field, seed);
+      parts.set(field, hash);
+    }
+    return hash;
+  };
+
+  const pen: RecordPen = {
+    get id() {
+      return ids[row] as number;
+    },
+    get latitude() {
+      return coordinate(points.latitudes);
+    },
+    get longitude() {
+      return coordinate(points.longitudes);
+    },
+    isBlank(field) {
+      const own = partsOf(field);
+      for (let index = 0; index < own.length; index++) {
+        const { span } = own[index] as PaintedColumn;
+        if (span[at * 2] !== span[at * 2 + 1]) return false;
+      }
+      return true;
+    },
+    text(field) {
+      let text = '';
+      for (const { column, span } of partsOf(field))
+        text += Buffer.from(column.values.subarray(span[at * 2], span[at * 2 + 1])).toString();
+      return text;
+    },
+    entity(kind) {
+      if (!requiredFields[kind].some((field) => !pen.isBlank(field))) return undefined;
+      if (hashedRow !== row) {
+        hashes.clear();
+        parts.clear();
+        hashedRow = row;
+      }
+      let hash = hashes.get(kind);
+      if (hash === undefined) {
+        hash = hashEntity(kind, seed, hashField);
+        hashes.set(kind, hash);
+      }
+      return hash;
+    },
+    put(constant) {
+      let text = constants.get(constant);
+      if (text === undefined) {
+        text = constantText(constant);
+        if (constants.size < maxConstants) constants.set(constant, text);
+      }
+      output.reserve(text.length);
+      output.put(text, 0, text.length);
+    },
+    putField(field) {
+      const own = partsOf(field);
+      for (let index = 0; index < own.length; index++) {
+        const { values, span } = own[index] as PaintedColumn;
+        const start = span[at * 2] as number;
+        const end = span[at * 2 + 1] as number;
+        output.reserve(end - start);
+        output.put(values, start, end);
+      }
+    },
+    putId() {
+      output.reserve(numberBytes);
+      const id = ids[row] as number;
+      if (id <= 0x7fffffff) output.putDigits(id);
+      else output.putAscii(String(id));
+    },
+    putDegrees(degrees) {
+      output.reserve(numberBytes);
+      putDegrees(output, degrees);
+    },
+    putHash(hash) {
+      output.reserve(16);
+      for (const half of [hash.high, hash.low])
+        for (let shift = 28; shift >= 0; shift -= 4)
+          output.putByte(hexDigits[(half >>> shift) & 15] as number);
+    },
+    putText(text) {
+      if (isAscii(text)) {
+        output.reserve(text.length);
+        output.putAscii(text);
+        return;
+      }
+      const bytes = Buffer.from(text);
+      output.reserve(bytes.length);
+      output.put(byteText(bytes), 0, bytes.length);
+    },
+  };
+
+  return (rows) => {
+    hashedRow = -1;
+    for (let start = 0; start < rows.length; start += chunkRows) {
+      const chunk = rows.subarray(start, start + chunkRows);
+      for (const { column, span } of all) column.locate(chunk, span);
+      for (at = 0; at < chunk.length; at++) {
+        row = chunk[at] as number;
+        output.reserve(1);
+        if (start + at > 0) output.putByte(comma);
+        paint(pen);
+      }
+    }
+    return output.take();
+  };
+}
+
+function isAscii(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return false;
+  return true;
+}
+
+function hashEntity(
+  kind: EntityKind,
+  seed: EntityHash,
+  hashField: (field: TextField) => EntityHash,
+): EntityHash {
+  const whole: MutableHash = { low: seed.low, high: seed.high };
+  for (const field of entityFields[kind]) {
+    const part = hashField(field);
+    combine(part.low, part.high, whole);
+  }
+  return whole;
+}
