@@ -1,15 +1,11 @@
 /** Passkeys in a real browser with a virtual authenticator: registered by a one-time link, used to sign in, and what is refused. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { chromium, type Browser, type CDPSession, type Page } from 'playwright-core';
+import type { Browser, CDPSession, Page } from 'playwright-core';
+import { needsBrowser, openBrowser } from './browser.ts';
 import { cookieOf, startTestConsole, type Answer, type TestConsole } from './start-console.ts';
-
-const browserFile = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  (file) => existsSync(file),
-);
 
 /** What a page got for a request. */
 interface PageAnswer {
@@ -20,7 +16,7 @@ interface PageAnswer {
 const reasonOf = (answer: { body: Readonly<Record<string, unknown>> }): unknown =>
   (answer.body['errors'] as readonly { reason: string }[] | undefined)?.[0]?.reason;
 
-describe('passkeys', { skip: browserFile === undefined ? 'Chromium is not installed' : false }, () => {
+describe('passkeys', needsBrowser, () => {
   let console_: TestConsole;
   let browser: Browser;
   let page: Page;
@@ -32,10 +28,7 @@ describe('passkeys', { skip: browserFile === undefined ? 'Chromium is not instal
     console_ = await startTestConsole();
     elsewhere = createServer((_request, response) => response.end('<!doctype html>elsewhere'));
     await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', () => resolve()));
-    browser = await chromium.launch({
-      executablePath: browserFile ?? '',
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-    });
+    browser = await openBrowser();
     page = await browser.newPage();
     await page.goto(console_.url);
     cdp = await page.context().newCDPSession(page);

@@ -55,7 +55,10 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
         config: { permission: 'public' },
         schema: { summary: 'Ways to sign in', response: { 200: signInMethods } },
       },
-      async () => ({ passkey: true, oidc: null }),
+      async () => {
+        const { openId } = operators.signIn;
+        return { passkey: true, oidc: openId === undefined ? null : { name: openId.name } };
+      },
     );
     app.get(
       `${apiPrefix}/session`,

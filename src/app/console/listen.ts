@@ -16,6 +16,7 @@ import { accessRoutes } from './access-routes.ts';
 import { buildIfStale } from './build-if-stale.ts';
 import { createConsoleCookie } from './cookies.ts';
 import { addGuard } from './guard.ts';
+import { openIdRoutes } from './open-id-routes.ts';
 import { passkeyRoutes } from './passkey-routes.ts';
 import { publicAddressOf, type PublicAddress } from './public-address.ts';
 import { refuseForeignRequests } from './refuse-foreign.ts';
@@ -56,10 +57,13 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   const sessionCookie = createConsoleCookie(cookies, 'openhisp_session');
   addGuard(app, { operators, audit, sessionCookie });
   const tools = createSignInTools(sessionCookie);
+  // Strict would not come back from the provider's page.
+  const stateCookie = createConsoleCookie(cookies, 'openhisp_oidc', 'lax');
   const ceremonyCookie = createConsoleCookie(cookies, 'openhisp_sign_in');
   const routes = [
     accessRoutes({ services, tools, sessionCookie }),
     passkeyRoutes({ services, tools, ceremonyCookie, address: findAddress }),
+    openIdRoutes({ services, tools, stateCookie, address: findAddress }),
     ...createScreenRoutes(services),
   ];
   for (const one of routes) await app.register(async (scope) => one(scope as unknown as ConsoleApp));

@@ -17,6 +17,7 @@ import { createResources, type Resources } from './resources.ts';
 import { refuseUnreachable } from './refuse-unreachable.ts';
 import { registerGauges } from './register-gauges.ts';
 import { startConsoleListener, startHttp, startPublishing, startSmtp } from './start-edges.ts';
+import { openIdSettingsOf } from './open-id-settings.ts';
 import { startTimer } from './start-timer.ts';
 import { createKeyWatch } from './watch-keys.ts';
 import { createUpkeepWatch } from './watch-upkeep.ts';
@@ -106,6 +107,7 @@ async function build(
       lifetimeMs: config.console.sessionHours * everyHour,
     },
     attemptsPerMinute: config.console.attemptsPerMinute,
+    openId: openIdSettingsOf(config),
   });
   const consoleUrl = await startConsoleListener(core, services, resources, {
     operators,

@@ -11,6 +11,7 @@ export function checkTogether(config: Config): readonly FieldProblem[] {
     ...plainHttp('http', config.http),
     ...plainHttp('console', config.console),
     ...consoleProblems(config.console),
+    ...providerProblems(config.console.oidc),
     ...relayProblems(config.smtp),
     ...addressProblems(config.smtp),
     ...findMissingKey(config),
@@ -121,6 +122,24 @@ function registerOutlivesMail({ messaging }: Config): FieldProblem[] {
   if (messaging.registerDays > leastDays) return [];
   const detail = `messaging.registerDays must be more than maxMailAgeDays and maxMailAheadHours together (${leastDays} days).`;
   return [{ field: 'messaging.registerDays', reason: 'invalid', detail }];
+}
+
+function providerProblems({ issuer, clientId, roleMap }: Config['console']['oidc']): FieldProblem[] {
+  if (issuer === undefined) return [];
+  const missing = (name: string, why: string): FieldProblem => {
+    const field = `console.oidc.${name}`;
+    return { field, reason: 'required', detail: `${field} is missing: ${why}` };
+  };
+  const problems: FieldProblem[] = [];
+  if (clientId === undefined) problems.push(missing('clientId', 'console.oidc.issuer is set.'));
+  if (roleMap.length === 0) problems.push(missing('roleMap', 'nobody could get in by the provider.'));
+  if (!URL.canParse(issuer) || (issuer.startsWith('http:') && !isLoopback(new URL(issuer).hostname)))
+    problems.push({
+      field: 'console.oidc.issuer',
+      reason: 'invalid',
+      detail: 'console.oidc.issuer must be an https URL.',
+    });
+  return problems;
 }
 
 /** True for names and addresses that only this machine can reach. */

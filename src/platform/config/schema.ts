@@ -393,6 +393,21 @@ const console = section('The console and its API for operators (docs/console.md)
   idleMinutes: count(30, 'A session ends when nothing was done in it for this time.', 1, 1440),
   sessionHours: count(12, 'A session ends after this time, whatever is done in it.', 1, 720),
   attemptsPerMinute: count(20, 'Failed sign-ins per network before 429.'),
+  oidc: section('Sign-in by an OpenID provider', {
+    issuer: optionalText('Issuer of an OpenID provider by which operators may sign in.', '^https?://'),
+    name: text('your organization', 'What the sign-in page calls it.'),
+    clientId: optionalText(
+      'Client id at the provider; its redirect URI is publicUrl/admin/v1/sign-in/oidc/callback.',
+    ),
+    clientSecretFile: optionalText('File with the client secret, mode 0600; without it a public client.'),
+    scopes: texts(['openid', 'profile', 'email'], 'Scopes to ask for.'),
+    rolesClaim: text('groups', 'Claim of the ID token, or of userinfo, with roles or groups.'),
+    roleMap: texts(
+      [],
+      'What the claim may say and the role that it gives, as value=role; the first that fits. Without one nobody gets in.',
+      '^.+=(help-desk|operator|auditor)$',
+    ),
+  }),
 });
 
 /** Everything that an operator can set. The environment's names follow from it: `OPENHISP_HTTP_PORT` is `http.port`. */

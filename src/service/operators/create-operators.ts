@@ -3,6 +3,7 @@ import { CodedError, errorCode, type Clock } from '../../core/index.ts';
 import type { Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { createCeremonies } from './ceremonies.ts';
+import { createOpenIdSignIn, type OpenIdSettings, type OpenIdSignIn } from './open-id.ts';
 import { createPasskeys, type Passkeys } from './passkeys.ts';
 import { createSignInAttempts } from './attempts.ts';
 import { createOperatorGuards } from './guards.ts';
@@ -21,6 +22,7 @@ export interface OperatorsOptions {
   readonly audit: Audit;
   readonly sessionLimits?: SessionLimits;
   readonly attemptsPerMinute?: number;
+  readonly openId?: OpenIdSettings | undefined;
 }
 
 /** Who may use the console, and how they get in. */
@@ -44,6 +46,10 @@ export interface SignIn {
   enrol: Passkeys['enrol'];
   beginPasskey: WithSource<Passkeys['beginSignIn']>;
   byPasskey: Passkeys['signIn'];
+  /** Undefined unless an OpenID provider is set. */
+  readonly openId:
+    | { readonly name: string; begin: WithSource<OpenIdSignIn['begin']>; finish: OpenIdSignIn['finish'] }
+    | undefined;
   /** See LinkSignIn. */
   openStandingLink(operatorId: string): string;
 }
@@ -65,7 +71,9 @@ export function createOperators(options: OperatorsOptions): Operators {
   const sessions = createSessions({ ...parts, limits: options.sessionLimits ?? usualLimits });
   const links = createLinks(parts);
   const byLink = createLinkSignIn({ ...parts, links, sessions });
-  const passkeys = createPasskeys({ ...parts, links, sessions, ceremonies: createCeremonies(parts) });
+  const ceremonies = createCeremonies(parts);
+  const passkeys = createPasskeys({ ...parts, links, sessions, ceremonies });
+  const openId = options.openId && createOpenIdSignIn({ ...parts, sessions, ceremonies }, options.openId);
   const attempts = createSignInAttempts(options.attemptsPerMinute ?? 20, clock);
 
   async function attempt<R>(method: SignInMethod, source: SignInSource, work: () => Promise<R>): Promise<R> {
@@ -109,6 +117,14 @@ export function createOperators(options: OperatorsOptions): Operators {
         return passkeys.beginSignIn(rp);
       },
       byPasskey: (...args) => attempt('passkey', args[3], () => passkeys.signIn(...args)),
+      openId: openId && {
+        name: options.openId?.name ?? '',
+        begin: async (source, ...args) => {
+          attempts.begin(source.remoteAddress);
+          return openId.begin(...args);
+        },
+        finish: (...args) => attempt('oidc', args[2], () => openId.finish(...args)),
+      },
       openStandingLink: byLink.openStanding,
     },
     deleteOld: () =>

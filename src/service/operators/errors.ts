@@ -14,6 +14,18 @@ export const operatorErrors = {
     kind: 'unauthenticated',
     publicMessage: 'The sign-in took too long or was begun elsewhere. Begin again.',
   },
+  OPERATORS_PROVIDER_UNREACHABLE: {
+    kind: 'unavailable',
+    publicMessage: 'The OpenID provider cannot be reached. Try again later.',
+  },
+  OPERATORS_PROVIDER_REFUSED: {
+    kind: 'unauthenticated',
+    publicMessage: 'The OpenID provider did not confirm the sign-in. Begin again.',
+  },
+  OPERATORS_ROLE_MISSING: {
+    kind: 'forbidden',
+    publicMessage: 'The OpenID provider gives you no role of this console.',
+  },
   OPERATORS_ATTEMPTS_EXCEEDED: {
     kind: 'rate-limited',
     publicMessage: 'Too many sign-ins. Wait a minute.',
@@ -35,6 +47,7 @@ export const operatorErrors = {
   OPERATORS_NAME_INVALID: { kind: 'invalid-input' },
   OPERATORS_ROLE_INVALID: { kind: 'invalid-input' },
   OPERATORS_NAME_TAKEN: { kind: 'conflict' },
+  OPERATORS_EXTERNAL: { kind: 'conflict' },
   OPERATORS_UNKNOWN: { kind: 'not-found' },
   OPERATORS_SESSION_UNKNOWN: { kind: 'not-found' },
 } as const satisfies ErrorTable;

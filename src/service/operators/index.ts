@@ -18,6 +18,7 @@ export {
   type SignInSource,
   type StartedSession,
 } from './sessions.ts';
+export { type OpenIdSettings } from './open-id.ts';
 export { type PasskeyEntry, type RelyingParty } from './passkeys.ts';
 export { type OperatorTokens, type TokenEntry } from './tokens.ts';
 export { type LinkPurpose, type SignInMethod } from './tables.ts';

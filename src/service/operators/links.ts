@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { OperatorsError } from './errors.ts';
-import { findActiveRow, type OperatorParts } from './operator.ts';
+import { findActiveRow, findOperatorRow, type OperatorParts } from './operator.ts';
 import { createSecretToken, hashSecretToken, longestToken } from './secret-token.ts';
 import type { LinkPurpose, OperatorTables } from './tables.ts';
 
@@ -21,7 +21,7 @@ export interface IssuedLink {
 }
 
 export interface Links {
-  /** Ends earlier unused links of the same purpose. Audited. `name` is the operator's, for the audit trail. */
+  /** Ends earlier unused links of the same purpose. Audited. Throws OPERATORS_EXTERNAL. `name` is the operator's, for the audit trail. */
   create(operatorId: string, name: string, purpose: LinkPurpose): Promise<IssuedLink>;
   /** The link as it is, unused. Throws OPERATORS_LINK_INVALID for one that is unknown, expired, used, or of a disabled operator. */
   requireIn(tx: Tx, token: string): Promise<LinkRow>;
@@ -33,6 +33,10 @@ export function createLinks({ storage, clock, audit, guards }: OperatorParts): L
   return {
     create: (operatorId, name, purpose) =>
       storage.transaction(async (tx: Tx) => {
+        const operator = await findOperatorRow(tx, guards, { id: operatorId });
+        // A passkey of their own would let them in when the provider does not any more.
+        if (operator?.subject !== null)
+          throw new OperatorsError('OPERATORS_EXTERNAL', `${name} signs in by the OpenID provider only.`);
         await tx
           .deleteFrom('console_link')
           .where('operator_id', '=', operatorId)

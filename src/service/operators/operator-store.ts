@@ -121,7 +121,11 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
     },
     get: async (name) => toOperator(await requireRow(db, name)),
     setRole: (name, role) =>
-      change('operator.role', name, (row) => ({ values: { role }, objects: { from: row.role, to: role } })),
+      change('operator.role', name, (row) => {
+        if (row.subject !== null)
+          throw new OperatorsError('OPERATORS_EXTERNAL', `The OpenID provider decides the role of ${name}.`);
+        return { values: { role }, objects: { from: row.role, to: role } };
+      }),
     disable: (name) =>
       change(
         'operator.disable',

@@ -84,9 +84,13 @@ export async function findActiveRow(
 /** The same form as names of the command line (`--as`), so that both are one in the audit trail. */
 const nameForm = /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,79}$/u;
 
+export function isOperatorName(name: string): boolean {
+  return nameForm.test(name) && name === name.trim();
+}
+
 /** Throws OPERATORS_NAME_INVALID. */
 export function requireOperatorName(name: string): string {
-  if (nameForm.test(name) && name === name.trim()) return name;
+  if (isOperatorName(name)) return name;
   throw new OperatorsError(
     'OPERATORS_NAME_INVALID',
     'The name must be 1 to 80 letters, digits, blanks and . _ @ + - that begin with a letter or digit.',

@@ -1,0 +1,86 @@
+import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { errorCode, errorText } from '../../core/index.ts';
+import type { ConsoleCookie } from './cookies.ts';
+import { apiPrefix } from './guard.ts';
+import type { PublicAddress } from './public-address.ts';
+import type { SignInTools } from './sign-in-tools.ts';
+import type { ConsoleRoutes, ConsoleServices } from './types.ts';
+
+const callbackPath = `${apiPrefix}/sign-in/oidc/callback`;
+
+export interface OpenIdParts {
+  readonly services: ConsoleServices;
+  readonly tools: SignInTools;
+  /** Lax, so that it comes along when the provider sends the browser back; it lives for minutes and opens nothing by itself. */
+  readonly stateCookie: ConsoleCookie;
+  readonly address: () => PublicAddress;
+}
+
+/**
+ * Signing in at an OpenID provider. Both addresses are opened by the browser itself, so that failures lead to the sign-in page, which
+ * shows their code in words. The session's cookie is Strict all the same: the page that the last redirect leads to is the console's own,
+ * and what it then asks for carries the cookie.
+ */
+export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdParts): ConsoleRoutes {
+  const { openId } = services.operators.signIn;
+
+  /** To a page of the console, whatever is given. */
+  const redirect = (reply: FastifyReply, path: string): FastifyReply =>
+    reply.redirect(new URL(ownPath(path), address().origin).href, 303);
+
+  function fail(reply: FastifyReply, error: unknown): FastifyReply {
+    services.log.warn(
+      { code: errorCode(error), reason: errorText(error) },
+      'a sign-in by the OpenID provider failed',
+    );
+    return redirect(reply, `/sign-in?problem=${errorCode(error)}`);
+  }
+
+  return (app) => {
+    if (openId === undefined) return;
+    app.get(
+      `${apiPrefix}/sign-in/oidc`,
+      {
+        config: { permission: 'public' },
+        schema: {
+          summary: 'Go to the OpenID provider',
+          querystring: Type.Object({ after: Type.String({ maxLength: 1000, default: '/' }) }),
+        },
+      },
+      async (request, reply) => {
+        try {
+          const redirectUri = new URL(callbackPath, address().origin).href;
+          const after = ownPath(request.query.after);
+          const { ceremony, url } = await openId.begin(tools.sourceOf(request), redirectUri, after);
+          stateCookie.set(reply, ceremony.token, ceremony.expiresAt);
+          return await reply.redirect(url, 303);
+        } catch (error) {
+          return fail(reply, error);
+        }
+      },
+    );
+    app.get(
+      callbackPath,
+      { config: { permission: 'public' }, schema: { summary: 'Come back from the OpenID provider' } },
+      async (request, reply) => {
+        const state = stateCookie.read(request);
+        stateCookie.clear(reply);
+        const query = request.url.includes('?') ? request.url.slice(request.url.indexOf('?')) : '';
+        const callbackUrl = new URL(`${callbackPath}${query}`, address().origin).href;
+        try {
+          const { session, after } = await openId.finish(callbackUrl, state, tools.sourceOf(request));
+          tools.begin(reply, session);
+          return redirect(reply, after);
+        } catch (error) {
+          return fail(reply, error);
+        }
+      },
+    );
+  };
+}
+
+/** A path of the console; anything that a browser could take for another place becomes the first page. */
+function ownPath(text: string): string {
+  return /^\/(?![/\\])[\x21-\x7e]*$/.test(text) ? text : '/';
+}

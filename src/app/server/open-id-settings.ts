@@ -1,0 +1,27 @@
+import { useConfiguredFile, type Config } from '../../platform/index.ts';
+import { parseRole, type OpenIdSettings } from '../../service/operators/index.ts';
+
+/** The OpenID provider of the settings; undefined if none is set. */
+export function openIdSettingsOf({ console: { oidc } }: Config): OpenIdSettings | undefined {
+  const { issuer, clientId, clientSecretFile, name, scopes, rolesClaim } = oidc;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  return {
+    name,
+    issuer,
+    clientId,
+    clientSecret:
+      clientSecretFile === undefined
+        ? undefined
+        : useConfiguredFile('console.oidc.clientSecretFile', clientSecretFile, (bytes) => {
+            const [line = ''] = bytes.toString().split(/\r?\n/, 1);
+            if (line === '') throw new Error('the first line is empty');
+            return line;
+          }),
+    scopes,
+    rolesClaim,
+    roleMap: oidc.roleMap.map((text) => {
+      const at = text.lastIndexOf('=');
+      return [text.slice(0, at), parseRole(text.slice(at + 1))] as const;
+    }),
+  };
+}

@@ -1,0 +1,230 @@
+import { hash, randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type * as Client from 'openid-client';
+import { errorText } from '../../core/index.ts';
+import type { Ceremonies, Ceremony } from './ceremonies.ts';
+import { OperatorsError } from './errors.ts';
+import {
+  findOperatorRow,
+  isOperatorName,
+  nameKeyOf,
+  type OperatorParts,
+  type OperatorRow,
+} from './operator.ts';
+import type { Role } from './roles.ts';
+import type { Sessions, SignInSource, StartedSession } from './sessions.ts';
+import type { OperatorTables } from './tables.ts';
+
+type Tx = Kysely<OperatorTables>;
+
+/** An OpenID provider that says who is an operator, and which role they have. */
+export interface OpenIdSettings {
+  /** What the sign-in page calls it. */
+  readonly name: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Undefined for a public client. */
+  readonly clientSecret: string | undefined;
+  readonly scopes: readonly string[];
+  /** The claim with roles or groups: a text, or a list of texts. */
+  readonly rolesClaim: string;
+  /** What the claim may say and the role that it gives, the first that fits. */
+  readonly roleMap: readonly (readonly [value: string, role: Role])[];
+}
+
+export interface OpenIdSignIn {
+  /** Where the browser goes; `after` is where it comes back to in the end. Throws OPERATORS_PROVIDER_UNREACHABLE. */
+  begin(redirectUri: string, after: string): Promise<{ readonly ceremony: Ceremony; readonly url: string }>;
+  /**
+   * Takes the provider's answer: the whole address that it sent the browser to. Throws OPERATORS_CEREMONY_INVALID,
+   * OPERATORS_PROVIDER_REFUSED, OPERATORS_PROVIDER_UNREACHABLE, OPERATORS_ROLE_MISSING, OPERATORS_NAME_TAKEN.
+   */
+  finish(
+    callbackUrl: string,
+    ceremonyToken: string | undefined,
+    source: SignInSource,
+  ): Promise<{ readonly session: StartedSession; readonly after: string }>;
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** For one request to the provider. */
+const timeoutSeconds = 10;
+
+/** The authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0 §3.1). */
+export function createOpenIdSignIn(
+  parts: OperatorParts & { readonly sessions: Sessions; readonly ceremonies: Ceremonies },
+  settings: OpenIdSettings,
+): OpenIdSignIn {
+  const { storage, clock, audit, guards, sessions, ceremonies } = parts;
+  let discovered: Promise<Client.Configuration> | undefined;
+
+  /** Asked once; again after a failure. */
+  function discover(): Promise<Client.Configuration> {
+    discovered ??= readProvider(settings).catch((error: unknown) => {
+      discovered = undefined;
+      throw new OperatorsError(
+        'OPERATORS_PROVIDER_UNREACHABLE',
+        `the OpenID provider ${settings.issuer} cannot be used: ${errorText(error)}`,
+        { cause: error, fields: { reason: 'discovery' } },
+      );
+    });
+    return discovered;
+  }
+
+  async function readClaims(callbackUrl: string, ceremonyToken: string): Promise<Claims> {
+    const provider = await discover();
+    const client = await import('openid-client');
+    try {
+      const tokens = await client.authorizationCodeGrant(provider, new URL(callbackUrl), {
+        expectedState: derive('state', ceremonyToken),
+        expectedNonce: derive('nonce', ceremonyToken),
+        pkceCodeVerifier: derive('verifier', ceremonyToken),
+        idTokenExpected: true,
+      });
+      const claims: Claims = { ...tokens.claims() };
+      const hasUserInfo = provider.serverMetadata().userinfo_endpoint !== undefined;
+      if (settings.rolesClaim in claims || !hasUserInfo) return claims;
+      const more = await client.fetchUserInfo(provider, tokens.access_token, String(claims['sub']));
+      return { ...more, ...claims };
+    } catch (error) {
+      const reason = errorText(error).slice(0, 200);
+      throw new OperatorsError('OPERATORS_PROVIDER_REFUSED', `the provider's answer is refused: ${reason}`, {
+        cause: error,
+        fields: { reason },
+      });
+    }
+  }
+
+  /** The operator whom the claims name, made at the first sign-in, with the role that they give now. */
+  async function settleOperator(tx: Tx, claims: Claims, role: Role): Promise<OperatorRow> {
+    const subject = `${settings.issuer} ${String(claims['sub'])}`;
+    const nowMs = clock.now().getTime();
+    const query = tx.selectFrom('console_operator').selectAll().where('subject', '=', subject);
+    const known = await storage.forUpdate(query).executeTakeFirst();
+    if (known === undefined) {
+      const name = nameOf(claims);
+      // Whoever has this name here already is somebody else, as far as can be known.
+      if ((await findOperatorRow(tx, guards, { name_key: nameKeyOf(name) })) !== undefined)
+        throw new OperatorsError('OPERATORS_NAME_TAKEN', `the name ${name} is an operator's of this HISP`, {
+          fields: { reason: 'name taken' },
+        });
+      const row = guards.operators.seal({
+        id: randomUUID(),
+        name,
+        name_key: nameKeyOf(name),
+        role,
+        subject,
+        disabled_at: null,
+        created_at: nowMs,
+        updated_at: nowMs,
+      });
+      await tx.insertInto('console_operator').values(row).execute();
+      const objects = { operator: name, role };
+      await audit.recordIn(tx, { action: 'operator.create', actor: 'system', outcome: 'ok', objects });
+      return row;
+    }
+    const { mac: _old, ...row } = await guards.operators.check(known);
+    if (row.role === role) return known;
+    const changed = guards.operators.seal({ ...row, role, updated_at: nowMs });
+    await tx.updateTable('console_operator').set(changed).where('id', '=', row.id).execute();
+    const objects = { operator: row.name, from: row.role, to: role };
+    await audit.recordIn(tx, { action: 'operator.role', actor: 'system', outcome: 'ok', objects });
+    return changed;
+  }
+
+  return {
+    async begin(redirectUri, after) {
+      const provider = await discover();
+      const client = await import('openid-client');
+      const ceremony = await ceremonies.begin('oidc', after);
+      const url = client.buildAuthorizationUrl(provider, {
+        redirect_uri: redirectUri,
+        scope: settings.scopes.join(' '),
+        state: derive('state', ceremony.token),
+        nonce: derive('nonce', ceremony.token),
+        code_challenge: await client.calculatePKCECodeChallenge(derive('verifier', ceremony.token)),
+        code_challenge_method: 'S256',
+      });
+      return { ceremony, url: url.href };
+    },
+    async finish(callbackUrl, ceremonyToken = '', source) {
+      const after = await ceremonies.take('oidc', ceremonyToken);
+      const claims = await readClaims(callbackUrl, ceremonyToken);
+      const role = findRole(claims[settings.rolesClaim], settings.roleMap);
+      const session = await storage.transaction(async (tx: Tx) => {
+        const operator = await settleOperator(tx, claims, role);
+        const started = await sessions.startIn(tx, operator.id, 'oidc', source);
+        await audit.recordIn(tx, {
+          action: 'console.sign-in',
+          actor: started.operator.actor,
+          outcome: 'ok',
+          objects: { method: 'oidc', session: started.sessionId, role },
+          requestId: source.requestId,
+          remoteAddress: source.remoteAddress,
+        });
+        return started;
+      });
+      return { session, after };
+    },
+  };
+}
+
+async function readProvider(settings: OpenIdSettings): Promise<Client.Configuration> {
+  const client = await import('openid-client');
+  const issuer = new URL(settings.issuer);
+  // Plain HTTP never leaves this machine; for everything else TLS is required.
+  const isLocal =
+    issuer.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(issuer.hostname);
+  const found = await client.discovery(issuer, settings.clientId, undefined, client.None(), {
+    timeout: timeoutSeconds,
+    execute: isLocal ? [client.allowInsecureRequests] : [],
+  });
+  const metadata = found.serverMetadata();
+  const provider = new client.Configuration(
+    metadata,
+    settings.clientId,
+    undefined,
+    chooseAuthentication(client, settings.clientSecret, metadata.token_endpoint_auth_methods_supported),
+  );
+  provider.timeout = timeoutSeconds;
+  if (isLocal) client.allowInsecureRequests(provider);
+  // The signature of the ID token is checked, too, not only the TLS of who gave it.
+  client.enableNonRepudiationChecks(provider);
+  return provider;
+}
+
+function chooseAuthentication(
+  client: typeof Client,
+  secret: string | undefined,
+  // What a provider supports that says nothing (OpenID Connect Discovery 1.0 §3).
+  supported: readonly string[] = ['client_secret_basic'],
+) {
+  if (secret === undefined) return client.None();
+  return supported.includes('client_secret_basic')
+    ? client.ClientSecretBasic(secret)
+    : client.ClientSecretPost(secret);
+}
+
+/** State, nonce and PKCE verifier of a sign-in follow from what only the browser's cookie holds. */
+function derive(what: 'state' | 'nonce' | 'verifier', ceremonyToken: string): string {
+  return hash('sha256', `${what}:${ceremonyToken}`, 'base64url');
+}
+
+function findRole(claim: unknown, roleMap: OpenIdSettings['roleMap']): Role {
+  const values = new Set(Array.isArray(claim) ? claim : [claim]);
+  const found = roleMap.find(([value]) => values.has(value));
+  if (found !== undefined) return found[1];
+  throw new OperatorsError('OPERATORS_ROLE_MISSING', 'the provider names no role of the console', {
+    fields: { reason: 'no role' },
+  });
+}
+
+function nameOf(claims: Claims): string {
+  const names = [claims['preferred_username'], claims['email'], claims['name'], claims['sub']];
+  const name = names.find((one) => typeof one === 'string' && isOperatorName(one));
+  if (typeof name === 'string') return name;
+  throw new OperatorsError('OPERATORS_NAME_INVALID', 'the provider gives no name that can be used', {
+    fields: { reason: 'no name' },
+  });
+}

@@ -1,0 +1,55 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider from 'oidc-provider';
+
+/** A real OpenID provider on loopback, with its own sign-in pages: any name is an account. */
+export interface TestProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** What it says of accounts, by name. */
+  readonly accounts: Map<string, Readonly<Record<string, unknown>>>;
+  close(): Promise<void>;
+}
+
+/** On 127.0.0.1, which is another site than the console's localhost. */
+export async function startProvider(redirectUri: string): Promise<TestProvider> {
+  const accounts: TestProvider['accounts'] = new Map();
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const [clientId, clientSecret] = ['openhisp-console', 'a secret of the test: 8+/=%'];
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [redirectUri],
+        application_type: 'native',
+      },
+    ],
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid: 'test' }] },
+    claims: { openid: ['sub'], profile: ['preferred_username'], groups: ['groups'] },
+    scopes: ['openid', 'profile', 'groups'],
+    cookies: { keys: ['test'] },
+    findAccount: (_context, id) => ({
+      accountId: id,
+      claims: async () => ({ sub: `subject-${id}`, preferred_username: id, ...accounts.get(id) }),
+    }),
+    features: { devInteractions: { enabled: true } },
+  });
+  const handle = provider.callback();
+  server.on('request', (request, response) => void handle(request, response));
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    accounts,
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
