@@ -3,7 +3,7 @@ import { errorText, systemClock } from '../../core/index.ts';
 import { createDnsResolver } from '../../lib/dns/index.ts';
 import type { Config } from '../../platform/index.ts';
 import { createTrust } from '../../service/trust/index.ts';
-import { examine, isHealthy, type Finding, type Severity } from '../doctor/index.ts';
+import { examine, isHealthy, readWorldPorts, type Finding, type Severity } from '../doctor/index.ts';
 import { resolversOf } from '../server/index.ts';
 import type { CliContext } from './context.ts';
 import { isInstalled } from './find-installation.ts';
@@ -13,8 +13,8 @@ interface DoctorFlags {
   readonly json?: true;
   readonly all?: true;
   readonly timeServer: { readonly host: string; readonly port: number };
-  readonly smtpPort: number;
-  readonly dnsPort: number;
+  readonly smtpPort?: number;
+  readonly dnsPort?: number;
   readonly timeout: number;
 }
 
@@ -30,8 +30,8 @@ export function addDoctorCommand(program: Command, context: CliContext): void {
     .option('--json', 'all findings as JSON')
     .option('--all', 'also list checks that passed')
     .option('--time-server <host[:port]>', 'compare the clock with it by SNTP', readServer, usualTimeServer)
-    .option('--smtp-port <port>', 'the port to which other HISPs deliver mail', readPort, 25)
-    .option('--dns-port <port>', 'the port of the public name servers', readPort, 53)
+    .option('--smtp-port <port>', 'the port to which other HISPs deliver mail (default: 25)', readPort)
+    .option('--dns-port <port>', 'the port of the public name servers (default: 53)', readPort)
     .option('--timeout <seconds>', 'timeout of one answer', readSeconds, 10)
     .action(async (domain: string | undefined, flags: DoctorFlags) => {
       const findings = await runExamination(context, domain, flags);
@@ -74,6 +74,7 @@ async function examineInstallation({
 }): Promise<readonly Finding[]> {
   const { config, storage } = installation;
   const timeoutMs = flags.timeout * 1000;
+  const worldPorts = await readWorldPorts(config.dataDir);
   const dns = createDnsResolver({ servers: resolversOf(config), timeoutMs, attempts: 2, cache: false });
   try {
     return await examine({
@@ -85,7 +86,7 @@ async function examineInstallation({
       openResolver: (server) =>
         createDnsResolver({ servers: [server], timeoutMs, attempts: 1, cache: false }),
       domain,
-      worldPorts: { smtp: flags.smtpPort, dns: flags.dnsPort },
+      worldPorts: { smtp: flags.smtpPort ?? worldPorts.smtp, dns: flags.dnsPort ?? worldPorts.dns },
       timeServer: flags.timeServer,
       timeoutMs,
     });

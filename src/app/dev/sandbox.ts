@@ -2,11 +2,19 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Closable, Log } from '../../core/index.ts';
 import { openInput } from '../../service/directory/index.ts';
+import { writeWorldPorts } from '../doctor/index.ts';
 import { createEdgeClient, type EdgeCredentials } from './edge-client.ts';
 import { startPartnerEdge } from './partner-edge.ts';
 import { createPlayground } from './playground.ts';
 import { ensureClient } from './sandbox-clients.ts';
-import { demoAddress, domains, echoAddress, partners } from './sandbox-names.ts';
+import {
+  demoAddress,
+  domains,
+  echoAddress,
+  loopbackAddresses,
+  mailHosts,
+  partners,
+} from './sandbox-names.ts';
 import { writeSampleDirectory } from './sample-csv.ts';
 import { createWireLog } from './wire/wire-log.ts';
 import { ensureAddress, hispFolder, startWorld, type World, type WorldOptions } from './world.ts';
@@ -126,6 +134,7 @@ async function seed(world: World, options: SandboxOptions): Promise<Sandbox> {
   });
   const { consoleUrl } = world.hisp;
   const consoleLink = consoleUrl && `${consoleUrl}/#enter=${await openConsole(world)}`;
+  await writeSettings(world, hispFolder(folder, 'own'));
   const files = await writeFiles(folder, { ...credentials, consoleUrl, consoleLink });
   await partnerClient.post('/messaging/dirmsg/send_ccda', {
     fromDirectAddress: echoAddress,
@@ -187,6 +196,28 @@ async function referralNote() {
     attachmentTitle: 'Referral Note',
     attachmentFileName: 'referral-note.xml',
   };
+}
+
+/** The settings and ports of this run, so that commands on the HISP's folder, `openhisp doctor` above all, use them too. */
+async function writeSettings(world: World, dataDir: string): Promise<void> {
+  const { smtpPort, dns } = world;
+  const settings = {
+    http: { port: Number(new URL(world.hisp.baseUrl).port) },
+    smtp: {
+      hostname: mailHosts.own,
+      host: loopbackAddresses.own,
+      port: smtpPort,
+      peerPort: smtpPort,
+      isBehindRelay: true,
+    },
+    dns: { resolvers: [`127.0.0.1:${dns.port}`] },
+    trust: { allowsPrivateTargets: true },
+    webhook: { allowsPrivateTargets: true },
+  };
+  await writeFile(path.join(dataDir, 'config.json'), `${JSON.stringify(settings, null, 2)}\n`, {
+    mode: 0o600,
+  });
+  await writeWorldPorts(dataDir, { smtp: smtpPort, dns: dns.port });
 }
 
 interface WrittenCredentials extends EdgeCredentials {

@@ -90,17 +90,14 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
 
   const outside = new Map<string, DnsZone>();
   const hosted: { list(): Promise<readonly DnsZone[]> }[] = [];
-  const dns = keep(
-    closables,
-    await createDnsServer({
-      host: '127.0.0.1',
-      port: await choosePort(['127.0.0.1'], isFixed ? preferred.dns : 0),
-      zones: async () => [
-        ...outside.values(),
-        ...(await Promise.all(hosted.map((source) => source.list()))).flat(),
-      ],
-    }),
-  );
+  const zones = async (): Promise<readonly DnsZone[]> => [
+    ...outside.values(),
+    ...(await Promise.all(hosted.map((source) => source.list()))).flat(),
+  ];
+  const dnsPort = await choosePort(['127.0.0.1', loopbackAddresses.own], isFixed ? preferred.dns : 0);
+  const dns = keep(closables, await createDnsServer({ host: '127.0.0.1', port: dnsPort, zones }));
+  // The NS records of our domains name our mail host, so a name server answers at its address, too.
+  keep(closables, await createDnsServer({ host: loopbackAddresses.own, port: dnsPort, zones }));
   const smtpPort =
     options.smtpPort ?? (await choosePort(Object.values(loopbackAddresses), isFixed ? preferred.smtp : 0));
   const silentMail = await startSilentServer(closables, smtpPort);

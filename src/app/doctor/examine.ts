@@ -11,6 +11,7 @@ import { examineRelay } from './examine-relay.ts';
 import { examineServices } from './examine-services.ts';
 import { examineTrust } from './examine-trust.ts';
 import { findingsOf, type Finding } from './findings.ts';
+import type { WorldPorts } from './world-ports.ts';
 
 export interface DoctorOptions {
   readonly config: Config;
@@ -24,7 +25,7 @@ export interface DoctorOptions {
   /** Only this hosted domain. */
   readonly domain?: string | undefined;
   /** Where the world finds services: 25 for mail, 53 for DNS. */
-  readonly worldPorts: { readonly smtp: number; readonly dns: number };
+  readonly worldPorts: WorldPorts;
   /** Asked for the time by SNTP (RFC 5905 §14). */
   readonly timeServer: { readonly host: string; readonly port: number };
   /** Longest wait for one answer from outside. */

@@ -9,3 +9,4 @@
  */
 export { examine, type DoctorOptions } from './examine.ts';
 export { isHealthy, type Finding, type Severity } from './findings.ts';
+export { readWorldPorts, writeWorldPorts } from './world-ports.ts';
