@@ -4,6 +4,7 @@ import { screens } from './screens.tsx';
 
 const keys: readonly (readonly [string, string])[] = [
   ['/', 'search'],
+  ['↓', 'from the search to its first row'],
   ['j  k', 'next row, previous row'],
   ['Enter', 'open the row'],
   ['x', 'select the row'],

@@ -20,6 +20,8 @@ export function useKeyboard({ open, showHelp }: KeyActions): void {
       if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
       if (isEdited(event.target)) {
         if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur();
+        // From what was typed straight to what was found.
+        else if (event.key === 'ArrowDown' && isSearch(event.target)) act(event, () => moveRow(1));
         return;
       }
       if (document.querySelector('dialog[open]') !== null) return;
@@ -56,6 +58,10 @@ function isEdited(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLInputElement && !['checkbox', 'radio', 'button', 'submit'].includes(target.type)
   );
+}
+
+function isSearch(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.dataset['search'] !== undefined;
 }
 
 function focusSearch(open: (path: string) => void): void {

@@ -1,0 +1,390 @@
+/**
+ * Where is my message, why, and what do I do: the screens of the traffic in real Chromium, by keyboard alone, over messages that were
+ * really sent.
+ */
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { createManualClock } from '../../src/core/index.ts';
+import {
+  createOutsideZone,
+  demoAddress,
+  mailHosts,
+  openAuthority,
+  partners,
+  type PartnerOutcome,
+} from '../../src/app/dev/index.ts';
+import {
+  checkAccessibility,
+  checkWidth,
+  openConsoleWorld,
+  secretWords,
+  skip,
+  until,
+  type ConsoleWorld,
+} from './console-world.ts';
+
+const dayMs = 86_400_000;
+/** Certified, and nothing listens where its mail server should. */
+const downDomain = 'direct.down.example';
+/** Its certificate has expired. */
+const lapsedDomain = 'direct.lapsed.example';
+
+describe('the screens of the traffic', { skip }, () => {
+  let world: ConsoleWorld;
+  let page: Page;
+  let ids: Readonly<Record<PartnerOutcome, string>>;
+  let downId: string;
+  let lapsedId: string;
+
+  before(async () => {
+    world = await openConsoleWorld();
+    await publishUnreachable(world);
+    lapsedId = await world.send(`bob@${lapsedDomain}`);
+    downId = await world.send(`carol@${downDomain}`);
+    ids = await world.sendAll();
+    page = await world.openPage({ role: 'help-desk' });
+  });
+  after(() => world.close());
+
+  const press = async (...keys: readonly string[]): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  const mainText = (): Promise<string> => page.locator('main').innerText();
+  const shows = (pattern: RegExp): Promise<string> =>
+    until(mainText, (text) => pattern.test(text), `the screen shows ${pattern}`);
+
+  /** Opens the messages, types, and waits until a message to the address is all that is left. */
+  async function find(text: string, to: string): Promise<void> {
+    await press('Escape', 'g', 'm');
+    await page.getByRole('heading', { name: 'Messages' }).waitFor();
+    await press('/');
+    await page.keyboard.type(text);
+    await until(
+      () => page.locator('[data-row]').allInnerTexts(),
+      (rows) => rows.length > 0 && rows.every((row) => row.startsWith(to)),
+      `${text} finds ${to}`,
+    );
+  }
+
+  /** Opens the first row that was found. */
+  async function open(): Promise<void> {
+    await press('ArrowDown', 'Enter');
+    await page.waitForURL(/\/messages\/.+/);
+    await page.locator('.stations').first().waitFor();
+  }
+
+  const readDetails = async (id: string): Promise<{ wireId: string; requestId: string }> =>
+    (await page.evaluate(
+      `fetch('/admin/v1/messages/' + encodeURIComponent(${JSON.stringify(id)})).then((answer) => answer.json())`,
+    )) as { wireId: string; requestId: string };
+
+  it('finds a message by each of its names', async () => {
+    const { wireId, requestId } = await readDetails(ids.failed);
+    for (const name of [wireId, requestId, partners.failed]) await find(name, partners.failed);
+    await find(lapsedDomain, `bob@${lapsedDomain}`);
+    await find(`<-1h ${partners.untrusted}`, partners.untrusted);
+  });
+
+  it('opens a message at once by its message id', async () => {
+    await press('Escape', 'g', 'm', '/');
+    await page.keyboard.type(ids.failed);
+    await press('Enter');
+    await shows(new RegExp(`→\\s+${partners.failed}`));
+    await press('u');
+    await page.getByRole('heading', { name: 'Messages' }).waitFor();
+  });
+
+  it('finds a failed message from what a caller can tell, in few keystrokes', async () => {
+    let keystrokes = 0;
+    const count = async (...keys: readonly string[]): Promise<void> => {
+      for (const key of keys) {
+        keystrokes++;
+        await page.keyboard.press(key);
+      }
+    };
+    await press('Escape');
+    await count('g', 'm');
+    await page.getByRole('heading', { name: 'Messages' }).waitFor();
+    await count('/', ...'direct.stranger.example <-1h');
+    await until(
+      () => page.locator('[data-row]').allInnerTexts(),
+      (rows) => rows.length === 1,
+      'one message is left',
+    );
+    await count('ArrowDown', 'Enter');
+    await shows(/not trusted/);
+    console.log(`a failed message by domain and time: ${keystrokes} keystrokes`);
+  });
+
+  const reasons: readonly (readonly [string, () => string, RegExp])[] = [
+    ['no trusted authority', () => partners.untrusted, /Trust\s+stopped here[\s\S]+What to do:[\s\S]+PKI_/],
+    ['no certificate', () => partners.noCertificate, /Certificate\s+stopped here[\s\S]+What to do:/],
+    ['a certificate that has expired', () => `bob@${lapsedDomain}`, /Trust\s+stopped here[\s\S]+expired/i],
+    ['no answer in time', () => partners.expired, /Processed\s+stopped here[\s\S]+What to do:/],
+    ['an unknown recipient', () => partners.failed, /Processed\s+stopped here[\s\S]+What to do:/],
+    ['a mail server that is down', () => `carol@${downDomain}`, /Sent\s+here now[\s\S]+What to do:/],
+  ];
+  for (const [why, address, expected] of reasons) {
+    it(`says where and why a message stopped: ${why}`, async () => {
+      await find(address(), address());
+      await open();
+      await shows(expected);
+    });
+  }
+
+  it('shows a message that arrived as passed at every station', async () => {
+    await find(partners.dispatched, partners.dispatched);
+    await open();
+    assert.equal(await page.locator('.stations li[data-state="ok"]').count(), 6);
+  });
+
+  it('retries a message that waits, after a preview, and the audit names who did', async () => {
+    await find(`carol@${downDomain}`, `carol@${downDomain}`);
+    await open();
+    await page.getByRole('button', { name: 'Retry now' }).focus();
+    await press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Retry now?' });
+    await dialog.waitFor();
+    await checkAccessibility(page, 'the question before a retry');
+    await press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await shows(/message\.retry[\s\S]+test help-desk/);
+  });
+
+  it('copies a message as a ticket without a word of its content', async () => {
+    await page.getByRole('button', { name: 'Copy as a ticket' }).focus();
+    await press('Enter');
+    await page.getByText('Copied.').waitFor();
+    const ticket = (await page.evaluate('navigator.clipboard.readText()')) as string;
+    assert.match(ticket, new RegExp(`${downId}[\\s\\S]+What to do`));
+  });
+
+  it('holds and releases a destination, with a preview each time', async () => {
+    await press('Escape', 'g', 'q');
+    await shows(new RegExp(downDomain));
+    await press('j', 'x');
+    await page.getByRole('button', { name: 'Hold' }).focus();
+    await press('Enter');
+    const hold = page.getByRole('dialog', { name: 'Hold deliveries?' });
+    await hold.getByLabel('Why').waitFor();
+    await checkAccessibility(page, 'the preview of a hold');
+    await hold.getByLabel('Why').focus();
+    await page.keyboard.type('their maintenance until noon');
+    await hold.getByRole('button', { name: 'Hold' }).focus();
+    await press('Enter');
+    await hold.waitFor({ state: 'detached' });
+    await shows(/on hold: their maintenance until noon/);
+    await press('j', 'Enter');
+    await page.waitForURL(new RegExp(downDomain));
+    await page.getByRole('button', { name: 'Release' }).focus();
+    await press('Enter');
+    const release = page.getByRole('dialog', { name: 'Release deliveries?' });
+    await release.getByText(downDomain).waitFor();
+    await release.getByRole('button', { name: 'Release' }).focus();
+    await press('Enter');
+    await release.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Hold' }).waitFor();
+  });
+
+  it('fails a delivery for good only after its preview', async () => {
+    await press('Escape', 'g', 'q');
+    await shows(new RegExp(downDomain));
+    await press('j', 'x');
+    await page.getByRole('button', { name: 'Fail' }).focus();
+    await press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Fail these deliveries?' });
+    await dialog.getByText(downDomain).waitFor();
+    await press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Fail' }).focus();
+    await press('Enter');
+    await dialog.getByText(downDomain).waitFor();
+    await dialog.getByRole('button', { name: 'Fail' }).focus();
+    await press('Enter');
+    await shows(/Nothing waits/);
+  });
+
+  it('lists what came in, and what nobody has taken', async () => {
+    await press('Escape', 'g', 'i');
+    await page.getByRole('heading', { name: 'Inbound' }).waitFor();
+    await shows(/echo@direct\.lakeside\.example/);
+    await page.getByRole('link', { name: /^Unacknowledged/ }).focus();
+    await press('Enter');
+    await page.waitForURL(/state=unacknowledged/);
+    await shows(/echo@direct\.lakeside\.example/);
+    await page.getByRole('link', { name: /^Dead-lettered/ }).focus();
+    await press('Enter');
+    await shows(/No dead letters/);
+  });
+
+  it('checks an address step by step and says what to send to the other side', async () => {
+    await press('Escape', 'g', 'c');
+    await page.getByRole('heading', { name: 'Check an address' }).waitFor();
+    await press('/');
+    await page.keyboard.type(partners.untrusted);
+    await press('Enter');
+    await shows(/What to do:[\s\S]+Discovery[\s\S]+For the other side's operator/);
+    await press('Escape', '/');
+    await page.keyboard.type(partners.processed);
+    await press('Enter');
+    await until(
+      () => page.locator('.check-decision').getAttribute('data-tone'),
+      (tone) => tone === 'ok',
+      'the address can be reached',
+    );
+  });
+
+  it('says in one sentence what matters now, and its tiles lead to their lists', async () => {
+    await press('Escape', 'g', 'n');
+    await shows(/Queue[\s\S]+Failures/);
+    const tiles = page.locator('.tiles a');
+    assert.ok((await tiles.count()) >= 6);
+    const failures = tiles.filter({ hasText: 'Failures' });
+    await failures.focus();
+    await press('Enter');
+    await page.waitForURL(/\/messages\?/);
+    await page.locator('[data-row]').first().waitFor();
+  });
+
+  it('counts new rows in a button instead of moving what somebody reads', async () => {
+    await world.show(page, '/messages');
+    const before = await page.locator('[data-row]').allInnerTexts();
+    const id = await world.send(partners.processed);
+    const button = page.locator('[data-new]');
+    await button.waitFor();
+    assert.match(await button.innerText(), /1 new message/);
+    assert.deepEqual(await page.locator('[data-row]').allInnerTexts(), before);
+    await press('.');
+    await until(
+      () => page.locator('[data-row]').first().getAttribute('href'),
+      (href) => href?.includes(id.replace('urn:uuid:', '')) === true,
+      'the new row is at the top',
+    );
+  });
+
+  it('has no violation of WCAG 2.2 AA on any screen, light, dark and at 390 px, and never scrolls sideways', async () => {
+    const bare = (id: string): string => id.replace('urn:uuid:', '');
+    const screens = [
+      '/',
+      '/messages',
+      '/messages?q=nothing-like-it',
+      `/messages/${bare(ids.untrusted)}`,
+      `/messages/${bare(ids.dispatched)}`,
+      `/messages/${bare(lapsedId)}`,
+      '/queue',
+      `/queue/${downDomain}`,
+      '/inbound',
+      '/inbound?state=unacknowledged',
+      `/check?address=${encodeURIComponent(partners.untrusted)}`,
+    ];
+    for (const [theme, width] of [
+      ['light', 1440],
+      ['dark', 1440],
+      ['light', 390],
+    ] as const) {
+      const shown = await world.openPage({ role: 'auditor', theme, width });
+      for (const target of screens) {
+        const what = `${target}, ${theme}, ${width} px`;
+        await world.show(shown, target);
+        if (target.startsWith('/check')) await shown.locator('.check-decision').waitFor();
+        await checkAccessibility(shown, what);
+        await checkWidth(shown, what);
+      }
+      await shown.context().close();
+    }
+  });
+
+  it('offers nothing that the role may not do', async () => {
+    const auditor = await world.openPage({ role: 'auditor' });
+    await world.show(auditor, `/messages/${lapsedId.replace('urn:uuid:', '')}`);
+    assert.equal(await auditor.getByRole('button', { name: /Retry|^Fail/ }).count(), 0);
+    const status = await auditor.evaluate(
+      `fetch('/admin/v1/messages/' + encodeURIComponent('${lapsedId}') + '/retry', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }).then((answer) => answer.status)`,
+    );
+    assert.equal(status, 403);
+    await auditor.context().close();
+  });
+
+  it('stays as small as it was while hundreds of events come in', async () => {
+    const open = await world.openPage();
+    // The server tells of changes once a second; here they come faster, each with its reading of the real API.
+    await open.addInitScript(`
+      const Real = EventSource;
+      globalThis.EventSource = class extends Real {
+        constructor(url) { super(url); globalThis.live = this; }
+      };
+    `);
+    await world.show(open, '/messages');
+    const devtools = await open.context().newCDPSession(open);
+    await devtools.send('HeapProfiler.enable');
+    const measure = async () => {
+      await devtools.send('HeapProfiler.collectGarbage');
+      const { nodes, jsEventListeners } = await devtools.send('Memory.getDOMCounters');
+      const { usedSize } = await devtools.send('Runtime.getHeapUsage');
+      return { nodes, listeners: jsEventListeners, bytes: usedSize };
+    };
+    const takeEvents = async (count: number): Promise<void> => {
+      await world.send(partners.processed);
+      await open.evaluate(`new Promise((resolve) => {
+        let left = ${count};
+        const timer = setInterval(() => {
+          const data = JSON.stringify({ topics: ['messages', 'queue', 'inbound', 'audit'], at: new Date().toISOString() });
+          globalThis.live.dispatchEvent(new MessageEvent('changed', { data }));
+          if (--left > 0) return;
+          clearInterval(timer);
+          resolve();
+        }, 20);
+      })`);
+      await open.locator('[data-new]').waitFor();
+    };
+    await takeEvents(100);
+    const first = await measure();
+    for (let round = 0; round < 3; round++) await takeEvents(100);
+    const last = await measure();
+    console.log(`open page: ${JSON.stringify(first)}, after 300 events ${JSON.stringify(last)}`);
+    assert.ok(last.nodes <= first.nodes * 1.1 + 100, 'DOM nodes do not grow');
+    assert.ok(last.listeners <= first.listeners * 1.1 + 20, 'listeners do not grow');
+    assert.ok(last.bytes <= first.bytes * 1.15 + 500_000, 'the heap does not grow');
+    await open.context().close();
+  });
+
+  it('has received nothing of what the messages say', () => {
+    const all = world.received.join('\n');
+    assert.ok(all.includes(demoAddress) && all.includes(ids.untrusted));
+    for (const word of secretWords) assert.ok(!all.includes(word), `${word} was sent to the browser`);
+  });
+
+  it('reports no fault, breaks no rule of its content policy, and asks no other host', () => {
+    const refused = /the server responded with a status of 403/;
+    assert.deepEqual(
+      world.complaints.filter((text) => !refused.test(text)),
+      [],
+    );
+  });
+});
+
+/** A domain whose mail server is down, and one whose certificate has expired. */
+async function publishUnreachable({ sandbox: { world, credentialsFile } }: ConsoleWorld): Promise<void> {
+  const down = await world.authority.issue({ domain: downDomain });
+  const mailHost = `mx.${downDomain}`;
+  world.publish(
+    createOutsideZone({
+      domain: downDomain,
+      mailHost,
+      mailAddress: '127.0.0.77',
+      certificate: down.certificate,
+    }),
+  );
+  const earlier = await openAuthority({
+    folder: path.join(path.dirname(credentialsFile), 'pki'),
+    name: 'sandbox',
+    baseUrl: `${world.side.baseUrl}/ca`,
+    clock: createManualClock(new Date(Date.now() - 800 * dayMs)),
+  });
+  const lapsed = await earlier.issue({ domain: lapsedDomain });
+  world.publish(
+    createOutsideZone({ domain: lapsedDomain, mailHost: mailHosts.silent, certificate: lapsed.certificate }),
+  );
+}
