@@ -251,6 +251,16 @@ describe('pages', () => {
     assert.match(String(page.headers['content-type']), /^text\/html/);
   });
 
+  test('every path that names no file is a page, asked for with compression or without', async () => {
+    for (const target of ['/', '/messages', '/queue/mx.example?x=1'])
+      for (const encoding of [undefined, 'br, gzip']) {
+        const page = await console_.ask('GET', target, { headers: { 'accept-encoding': encoding } });
+        assert.ok([200, 503].includes(page.status), `${target} ${encoding}: ${page.status}`);
+        assert.match(String(page.headers['content-type']), /^text\/html/);
+        assert.match(String(page.headers['cache-control']), /^no-(?:cache|store)$/);
+      }
+  });
+
   test('a path of the API that does not exist is 404 in the envelope, and no file lies outside of the folder', async () => {
     for (const target of ['/admin/v1/nothing', '/admin', '/package.json', '/..%2fpackage.json', '/x.js']) {
       const answer = await console_.ask('GET', target);

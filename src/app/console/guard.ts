@@ -57,7 +57,20 @@ export function isApiRoute(request: FastifyRequest): boolean {
   return request.routeOptions.url?.startsWith(apiPrefix) === true;
 }
 
-async function identify(request: FastifyRequest, { operators, sessionCookie }: GuardParts): Promise<Caller> {
+/** Throws if whoever began a request may not make it any more. It is no activity of theirs. */
+export async function recheckCaller(request: FastifyRequest, parts: GuardParts): Promise<void> {
+  const { permission } = request.routeOptions.config;
+  if (!callers.has(request) || permission === undefined || permission === 'public') return;
+  const { operator } = await identify(request, parts, false);
+  if (permission === 'signed-in' || operator.permissions.includes(permission)) return;
+  throw new OperatorsError('OPERATORS_PERMISSION_MISSING', `the role ${operator.role} lacks ${permission}`);
+}
+
+async function identify(
+  request: FastifyRequest,
+  { operators, sessionCookie }: GuardParts,
+  isActivity = isActive(request),
+): Promise<Caller> {
   const { authorization } = request.headers;
   if (authorization !== undefined) {
     const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1];
@@ -68,7 +81,12 @@ async function identify(request: FastifyRequest, { operators, sessionCookie }: G
   }
   const token = sessionCookie.read(request);
   if (token === undefined) throw new OperatorsError('OPERATORS_SESSION_INVALID', 'there is no session');
-  return operators.sessions.find(token, { isActivity: request.headers['x-background'] === undefined });
+  return operators.sessions.find(token, { isActivity });
+}
+
+/** What a page asks by itself would keep its session for ever; an EventSource, which connects again by itself, can send no header. */
+function isActive({ headers }: FastifyRequest): boolean {
+  return headers['x-background'] === undefined && headers.accept !== 'text/event-stream';
 }
 
 async function requirePermission(

@@ -15,6 +15,7 @@ import {
 import { accessRoutes } from './access-routes.ts';
 import { buildIfStale } from './build-if-stale.ts';
 import { createConsoleCookie } from './cookies.ts';
+import { endStreams } from './end-streams.ts';
 import { addGuard } from './guard.ts';
 import { openIdRoutes } from './open-id-routes.ts';
 import { passkeyRoutes } from './passkey-routes.ts';
@@ -55,7 +56,9 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   refuseForeignRequests(app, findAddress);
   const cookies = { address: findAddress, clock: services.clock };
   const sessionCookie = createConsoleCookie(cookies, 'openhisp_session');
-  addGuard(app, { operators, audit, sessionCookie });
+  const guard = { operators, audit, sessionCookie };
+  addGuard(app, guard);
+  endStreams(app, guard);
   const tools = createSignInTools(sessionCookie);
   // Strict would not come back from the provider's page.
   const stateCookie = createConsoleCookie(cookies, 'openhisp_oidc', 'lax');

@@ -40,7 +40,11 @@ export async function addStaticFiles(app: ConsoleApp, log: Log, folder = builtFo
       );
     },
   });
-  app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, log, folder));
+  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    answerUnknown(request, reply, log, folder);
+  // The folder itself is no file.
+  app.get('/', answer);
+  app.setNotFoundHandler(answer);
 }
 
 function answerUnknown(request: FastifyRequest, reply: FastifyReply, log: Log, folder: string): FastifyReply {
