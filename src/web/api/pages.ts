@@ -3,11 +3,20 @@ import {
   useInfiniteQuery,
   useQuery,
   useQueryClient,
+  type QueryFunctionContext,
   type QueryKey,
 } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import type { Page } from '../../app/console/contract/index.ts';
-import { get, getAgain, type ApiError } from './client.ts';
+import { get, getAgain, type ApiError, type Query } from './client.ts';
+
+/** A query function that reads as a view the first time, and later, when its topic changes, as the page's own doing. */
+export function readView<T>(path: string, query: Query = {}): (context: QueryFunctionContext) => Promise<T> {
+  return ({ client, queryKey, signal }) =>
+    client.getQueryData(queryKey) === undefined
+      ? get<T>(path, query, signal)
+      : getAgain<T>(path, query, signal);
+}
 
 export interface PagedRows<Row> {
   readonly rows: readonly Row[] | undefined;

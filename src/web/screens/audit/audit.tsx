@@ -2,13 +2,14 @@ import { useMutation } from '@tanstack/react-query';
 import { useCallback, useMemo, useState, type FormEvent, type ReactNode } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import type { AuditEntry, AuditPage, AuditVerification, Level } from '../../../app/console/contract/index.ts';
-import { apiUrl, get, post, type ApiError } from '../../api/client.ts';
+import { apiUrl, post, type ApiError, type get } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
+import { messagePath } from '../messages/message-path.ts';
 
 const names = ['actor', 'message', 'address', 'action', 'outcome', 'requestId', 'from', 'to'] as const;
 type Filters = Readonly<Partial<Record<(typeof names)[number], string>>>;
@@ -28,8 +29,8 @@ export function AuditScreen(): ReactNode {
   );
   const query = useMemo(() => toQuery(filters), [filters]);
   const fetchPage = useCallback(
-    (cursor: string | undefined, signal: AbortSignal) =>
-      get<AuditPage>('/audit', { ...query, cursor, limit: 50 }, signal),
+    (cursor: string | undefined, signal: AbortSignal, read: typeof get) =>
+      read<AuditPage>('/audit', { ...query, cursor, limit: 50 }, signal),
     [query],
   );
   const page = usePagedRows<AuditEntry>({ queryKey: ['audit', query], fetchPage, idOf });
@@ -302,8 +303,7 @@ function ObjectValue({
   readonly value: string;
   onFilter(filters: Filters): void;
 }): ReactNode {
-  if (value.startsWith('urn:uuid:'))
-    return <Link href={`/messages/${encodeURIComponent(value)}`}>{value.slice(9, 17)}…</Link>;
+  if (value.startsWith('urn:uuid:')) return <Link href={messagePath(value)}>{value.slice(9, 17)}…</Link>;
   if (/^[^@\s]+@[^@\s]+$/.test(value))
     return (
       <button type="button" className="link" onClick={() => onFilter({ address: value })}>

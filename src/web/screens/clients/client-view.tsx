@@ -9,7 +9,8 @@ import type {
   IssuedSecret,
   WebhookList,
 } from '../../../app/console/contract/index.ts';
-import { get, post, remove, type ApiError } from '../../api/client.ts';
+import { post, remove, type ApiError } from '../../api/client.ts';
+import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Copy, CopyValue } from '../../components/copy.tsx';
@@ -29,7 +30,7 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
   const [isSwitching, setSwitching] = useState(false);
   const query = useQuery<ClientDetails, ApiError>({
     queryKey: ['clients', 'one', id],
-    queryFn: ({ signal }) => get(path, {}, signal),
+    queryFn: readView(path),
   });
   if (query.data === undefined)
     return (
@@ -258,7 +259,7 @@ function FirstRequests({ requests }: { readonly requests: ClientDetails['firstRe
 function Hooks({ clientId }: { readonly clientId: string }): ReactNode {
   const hooks = useQuery<WebhookList, ApiError>({
     queryKey: ['webhooks', 'client', clientId],
-    queryFn: ({ signal }) => get('/webhooks', { client: clientId }, signal),
+    queryFn: readView('/webhooks', { client: clientId }),
   });
   if (hooks.data === undefined || hooks.data.result.length === 0) return null;
   return (

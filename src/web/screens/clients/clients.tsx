@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useParams } from 'wouter';
 import type { Client, ClientList } from '../../../app/console/contract/index.ts';
-import { get, type ApiError } from '../../api/client.ts';
+import type { ApiError } from '../../api/client.ts';
+import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { Table } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
@@ -22,7 +23,7 @@ function ClientOverview(): ReactNode {
   const [isAdding, setAdding] = useState(false);
   const clients = useQuery<ClientList, ApiError>({
     queryKey: ['clients', 'list'],
-    queryFn: ({ signal }) => get('/clients', {}, signal),
+    queryFn: readView('/clients'),
   });
   const add = mayChange && (
     <button type="button" className="primary" onClick={() => setAdding(true)}>

@@ -8,7 +8,8 @@ import type {
   SourceList,
   Level,
 } from '../../../app/console/contract/index.ts';
-import { get, post, type ApiError } from '../../api/client.ts';
+import { post, type ApiError } from '../../api/client.ts';
+import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Confirm } from '../../components/dialog.tsx';
@@ -23,11 +24,11 @@ export function SourcesPart(): ReactNode {
   const mayChange = useMay('directory.change');
   const sources = useQuery<SourceList, ApiError>({
     queryKey: ['directory', 'sources'],
-    queryFn: ({ signal }) => get('/directory/sources', {}, signal),
+    queryFn: readView('/directory/sources'),
   });
   const loads = useQuery<LoadPage, ApiError>({
     queryKey: ['directory', 'loads'],
-    queryFn: ({ signal }) => get('/directory/loads', { limit: 20 }, signal),
+    queryFn: readView('/directory/loads', { limit: 20 }),
   });
   if (sources.error !== null)
     return <ErrorState error={sources.error} onRetry={() => void sources.refetch()} />;

@@ -6,7 +6,8 @@ import type {
   DomainDetails,
   DomainFindings,
 } from '../../../app/console/contract/index.ts';
-import { get, type ApiError } from '../../api/client.ts';
+import type { ApiError } from '../../api/client.ts';
+import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
@@ -24,7 +25,7 @@ export function DomainView({ domain }: { readonly domain: string }): ReactNode {
   const mayChange = useMay('settings.change');
   const details = useQuery<DomainDetails, ApiError>({
     queryKey: ['trust', 'domain', domain],
-    queryFn: ({ signal }) => get(path, {}, signal),
+    queryFn: readView(path),
   });
   const shown = details.data;
   if (shown === undefined)
@@ -103,7 +104,7 @@ function Keys({
 function Findings({ path, domain }: { readonly path: string; readonly domain: string }): ReactNode {
   const found = useQuery<DomainFindings, ApiError>({
     queryKey: ['domain-findings', domain],
-    queryFn: ({ signal }) => get(`${path}/findings`, {}, signal),
+    queryFn: readView(`${path}/findings`),
     staleTime: 60_000,
     retry: false,
   });

@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useParams } from 'wouter';
 import type { DomainList, DomainSummary } from '../../../app/console/contract/index.ts';
-import { get, type ApiError } from '../../api/client.ts';
+import type { ApiError } from '../../api/client.ts';
+import { readView } from '../../api/pages.ts';
 import { Table } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
@@ -19,7 +20,7 @@ export function DomainsScreen(): ReactNode {
 function DomainOverview(): ReactNode {
   const domains = useQuery<DomainList, ApiError>({
     queryKey: ['trust', 'domains'],
-    queryFn: ({ signal }) => get('/domains', {}, signal),
+    queryFn: readView('/domains'),
   });
   return (
     <Screen title="Domains and trust" lead="The domains this HISP hosts, their keys, and whom they trust.">

@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import type { Exchange as ExchangeAnswer, Level, WireEvent } from '../../../app/console/contract/index.ts';
 import { get, type ApiError } from '../../api/client.ts';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { messagePath } from '../messages/message-path.ts';
 import { ExchangeView } from './exchange-view.tsx';
 
 const tones: Readonly<Record<string, Level>> = {
@@ -47,7 +48,7 @@ export function Exchange({ messageId }: { readonly messageId: string }): ReactNo
     <>
       <p className="exchange-state" role="status">
         <StateMark tone={tones[seen.data.state] ?? 'waiting'}>{seen.data.sentence}</StateMark>{' '}
-        <Link href={`/messages/${encodeURIComponent(messageId)}`}>Open the message</Link>
+        <Link href={messagePath(messageId)}>Open the message</Link>
       </p>
       <p className="faint">{counts}</p>
       <ExchangeView events={events} isRunning={isRunning} />

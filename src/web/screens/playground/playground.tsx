@@ -13,11 +13,13 @@ import { SelectField, TextField } from '../../components/fields.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateShape } from '../../components/states.tsx';
 import { formatBytes } from '../../components/time.tsx';
+import { idFromPath } from '../messages/message-path.ts';
 import { Exchange } from './exchange.tsx';
 
 /** Send to one of the partners of the sandbox and watch what goes over the wire: `/playground`, `/playground/:messageId`. */
 export function PlaygroundScreen(): ReactNode {
-  const { messageId } = useParams<{ messageId?: string }>();
+  const { messageId: part } = useParams<{ messageId?: string }>();
+  const messageId = part === undefined ? undefined : idFromPath(part);
   const playground = useQuery<Playground, ApiError>({
     queryKey: ['playground'],
     queryFn: ({ signal }) => get('/playground', {}, signal),
@@ -64,7 +66,7 @@ function Send({ playground }: { readonly playground: Playground }): ReactNode {
   const [sample, setSample] = useState(playground.samples[0]?.id ?? '');
   const send = useMutation<PlaygroundSent, ApiError, PlaygroundSend>({
     mutationFn: (body) => post<PlaygroundSent>('/playground/send', body),
-    onSuccess: ({ messageId }) => open(`/playground/${messageId}`),
+    onSuccess: ({ messageId }) => open(`/playground/${messageId.replace('urn:uuid:', '')}`),
   });
   const sendTo = (partner: Partner): void =>
     send.mutate({

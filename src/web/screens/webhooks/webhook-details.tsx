@@ -10,7 +10,8 @@ import type {
   WebhookAttempts,
   WebhookTest,
 } from '../../../app/console/contract/index.ts';
-import { get, post, type ApiError } from '../../api/client.ts';
+import { post, type ApiError } from '../../api/client.ts';
+import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { CopyValue } from '../../components/copy.tsx';
@@ -19,6 +20,7 @@ import { Confirm } from '../../components/dialog.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatDuration, formatNumber, Time } from '../../components/time.tsx';
+import { messagePath } from '../messages/message-path.ts';
 
 const up = { name: 'Webhooks', href: '/webhooks' } as const;
 
@@ -28,11 +30,11 @@ export function WebhookDetails({ id }: { readonly id: string }): ReactNode {
   const mayChange = useMay('settings.change');
   const attempts = useQuery<WebhookAttempts, ApiError>({
     queryKey: ['webhooks', 'attempts', id],
-    queryFn: ({ signal }) => get(`${path}/attempts`, {}, signal),
+    queryFn: readView(`${path}/attempts`),
   });
   const dead = useQuery<DeadLetterList, ApiError>({
     queryKey: ['webhooks', 'dead', id],
-    queryFn: ({ signal }) => get(`${path}/dead-letters`, {}, signal),
+    queryFn: readView(`${path}/dead-letters`),
   });
   const test = useMutation<WebhookTest, ApiError>({ mutationFn: () => post<WebhookTest>(`${path}/test`) });
   const hook = attempts.data?.webhook;
@@ -267,5 +269,5 @@ function Attempts({
 
 function MessageLink({ id }: { readonly id: string }): ReactNode {
   if (!id.startsWith('urn:uuid:')) return <code>{id}</code>;
-  return <Link href={`/messages/${encodeURIComponent(id)}`}>{id.replace('urn:uuid:', '')}</Link>;
+  return <Link href={messagePath(id)}>{id.replace('urn:uuid:', '')}</Link>;
 }

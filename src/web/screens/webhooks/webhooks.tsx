@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'wouter';
 import type { Webhook, WebhookList } from '../../../app/console/contract/index.ts';
-import { get, type ApiError } from '../../api/client.ts';
+import type { ApiError } from '../../api/client.ts';
+import { readView } from '../../api/pages.ts';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
@@ -17,7 +18,7 @@ export function WebhooksScreen(): ReactNode {
 function WebhookOverview(): ReactNode {
   const hooks = useQuery<WebhookList, ApiError>({
     queryKey: ['webhooks', 'list'],
-    queryFn: ({ signal }) => get('/webhooks', {}, signal),
+    queryFn: readView('/webhooks'),
   });
   return (
     <Screen title="Webhooks" lead={hooks.data === undefined ? undefined : describe(hooks.data.result)}>
