@@ -67,7 +67,7 @@ const kindNames: readonly (readonly [kind: WireEvent['kind'], one: string, many:
 function countKinds(events: readonly WireEvent[]): string {
   return kindNames
     .flatMap(([kind, one, many]) => {
-      const count = events.filter((event) => event.kind === kind).length;
+      const count = events.filter((event) => event.kind === kind && event.from !== 'DNS').length;
       return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
     })
     .join(', ');
