@@ -47,33 +47,47 @@ export function createBudget({ total, perCaller = total }: BudgetLimits): Budget
     else held.delete(caller);
   }
 
+  const account = { take, give };
   return {
     total,
     get used() {
       return used;
     },
-    reserve(caller, first) {
-      const refusal = take(caller, first);
-      if (refusal !== undefined) return refusal;
-      let amount = first;
-      return {
-        get amount() {
-          return amount;
-        },
-        grow(more) {
-          // Only what is held next to this reservation may stand in its way.
-          give(caller, amount);
-          const whole = amount + more;
-          const reason = take(caller, whole);
-          if (reason === undefined) amount = whole;
-          else take(caller, amount);
-          return reason;
-        },
-        release() {
-          if (amount > 0) give(caller, amount);
-          amount = 0;
-        },
-      };
+    reserve(caller, amount) {
+      return take(caller, amount) ?? new HeldAmount(caller, amount, account);
     },
   };
+}
+
+interface Account {
+  take(caller: string, amount: number): BudgetRefusal | undefined;
+  give(caller: string, amount: number): void;
+}
+
+// A class, because an object with an accessor is dear to make, and each message makes several.
+class HeldAmount implements Reservation {
+  readonly #caller: string;
+  readonly #account: Account;
+  amount: number;
+
+  constructor(caller: string, amount: number, account: Account) {
+    this.#caller = caller;
+    this.#account = account;
+    this.amount = amount;
+  }
+
+  grow(more: number): BudgetRefusal | undefined {
+    // Only what is held next to this reservation may stand in its way.
+    this.#account.give(this.#caller, this.amount);
+    const whole = this.amount + more;
+    const reason = this.#account.take(this.#caller, whole);
+    if (reason === undefined) this.amount = whole;
+    else this.#account.take(this.#caller, this.amount);
+    return reason;
+  }
+
+  release(): void {
+    if (this.amount > 0) this.#account.give(this.#caller, this.amount);
+    this.amount = 0;
+  }
 }

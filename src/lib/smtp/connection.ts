@@ -181,7 +181,7 @@ function tlsSocketOf(connection: SMTPConnection): TLSSocket | undefined {
   return socket instanceof TLSSocket ? socket : undefined;
 }
 
-function wrap(connection: SMTPConnection, options: ConnectOptions): SmtpClientConnection {
+function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientConnection {
   let isEnded = false;
   let isClean = true;
   let hasSentData = false;
@@ -198,6 +198,7 @@ function wrap(connection: SMTPConnection, options: ConnectOptions): SmtpClientCo
     async transact(envelope, message, beforeData) {
       isClean = hasSentData = false;
       messages++;
+      connection.isSmall = message.length <= sendChunkBytes;
       let refusal: { readonly error: unknown } | undefined;
       const source = Readable.from(
         chunksOf(message, async () => {
@@ -278,9 +279,11 @@ function send(
  */
 async function* chunksOf(message: Uint8Array, onStart: () => Promise<void>): AsyncGenerator<Buffer> {
   await onStart();
+  let isFirst = true;
   for (const chunk of slicesOf(message, sendChunkBytes)) {
+    if (!isFirst) await nextTurn();
+    isFirst = false;
     yield chunk;
-    await nextTurn();
   }
 }
 

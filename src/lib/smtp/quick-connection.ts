@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Transform, TransformCallback } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 
@@ -8,6 +9,11 @@ interface DataStream extends Transform {
   lastByte: number | false;
 }
 
+/** What the library keeps to itself. */
+interface WithSocket {
+  readonly _socket?: Socket | false;
+}
+
 type SendStreamCallback = (error: Error | null, reply: string) => void;
 
 const base = SMTPConnection.prototype as unknown as {
@@ -15,12 +21,20 @@ const base = SMTPConnection.prototype as unknown as {
 };
 
 /**
- * The library's connection with one difference: a piece of a message in which nothing has to be changed on its way is looked
- * through once, in a fifth of the time, and passed on as it is.
+ * The library's connection with two differences: a piece of a message in which nothing has to be changed on its way is looked
+ * through once, in a fifth of the time, and passed on as it is; and a small message is one write.
  */
 export class QuickConnection extends SMTPConnection {
+  /** Of the message that is sent next. A small one leaves in one piece with the dot that ends it. */
+  isSmall = false;
+
   protected _createSendStream(callback: SendStreamCallback): DataStream {
     const stream = base._createSendStream.call(this, callback);
+    const { _socket: socket } = this as unknown as WithSocket;
+    if (this.isSmall && socket) {
+      socket.cork();
+      stream.once('close', () => socket.uncork());
+    }
     const change = stream._transform.bind(stream);
     stream._transform = (chunk: Uint8Array, encoding: BufferEncoding, done: TransformCallback): void => {
       if (chunk.length === 0 || !isReadyToSend(chunk, stream.lastByte)) return change(chunk, encoding, done);

@@ -11,6 +11,9 @@ const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3} /;
 /** Commands that by themselves bring no message nearer. */
 const uselessCommands: ReadonlySet<string> = new Set(['NOOP', 'RSET', 'VRFY', 'EXPN', 'HELP']);
 
+/** Commands that a client sends in one piece (RFC 2920 §3.1), and which can be answered in one. */
+const gatheredCommands: ReadonlySet<string> = new Set(['MAIL', 'RCPT', 'DATA']);
+
 export interface SessionRules {
   readonly table: ConnectionTable;
   readonly offers: Offers;
@@ -21,7 +24,7 @@ export interface SessionRules {
 
 /**
  * The library's session with these differences: it greets at once (the library waits 100 ms for talkers before the greeting, on every
- * connection), a reply text that starts with an enhanced code keeps it (the library derives one from the basic code), it is
+ * connection), replies to commands that came together leave together (RFC 2920 §3.2), a reply text that starts with an enhanced code keeps it (the library derives one from the basic code), it is
  * entered into a table that divides the connections, a message is admitted before the 354, and it ends after a time whatever it
  * does, after too many commands that lead to nothing, and when a message comes too slowly.
  */
@@ -31,6 +34,7 @@ export class SessionConnection extends SMTPConnection implements TableConnection
   #lastCommandMs = performance.now();
   #uselessCount = 0;
   #endWatch = (): void => {};
+  #gathering: Socket | undefined;
 
   constructor(server: SMTPServer, socket: Socket, rules: SessionRules) {
     super(server, socket);
@@ -69,7 +73,22 @@ export class SessionConnection extends SMTPConnection implements TableConnection
     if (uselessCommands.has(word)) this.#uselessCount++;
     if (this.#uselessCount > this.#rules.maxUselessCommands)
       return this.send(421, '4.7.0 Too many commands without a message', false);
+    if (gatheredCommands.has(word)) this.#gatherReplies();
+    else this.#sendGathered();
     super._onCommand(command, callback);
+  }
+
+  #gatherReplies(): void {
+    if (this.#gathering !== undefined || !this._socket) return;
+    this.#gathering = this._socket;
+    this.#gathering.cork();
+    setImmediate(() => this.#sendGathered());
+  }
+
+  // What follows may replace the socket, so nothing may be left in it.
+  #sendGathered(): void {
+    this.#gathering?.uncork();
+    this.#gathering = undefined;
   }
 
   override handler_DATA(command: Buffer, callback: () => void): void {

@@ -88,6 +88,8 @@ interface Job {
 const maxShared = 32;
 /** Groups at the same time: fewer are larger, but one that waits for a lock must not hold up everything. */
 const maxGroups = 2;
+/** How long a group waits for more while many transactions come. */
+const gatherMs = 3;
 
 /**
  * Runs transactions, each on its own connection, again after a deadlock. Those that may share a commit run one after another on
@@ -102,6 +104,7 @@ export class TransactionRunner {
   readonly #withoutContext = AsyncLocalStorage.snapshot();
   #waiting: Job[] = [];
   #groups = 0;
+  #lastShared = 0;
 
   constructor(deps: RunnerDependencies) {
     this.#deps = deps;
@@ -136,8 +139,11 @@ export class TransactionRunner {
     // Whoever asks in the same turn shares the first commit.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
+      // Where several shared the last commit, more are on their way.
+      if (this.#lastShared > 1 && this.#waiting.length < this.#lastShared) await sleep(gatherMs);
       // One order, so that no two groups, of whatever nodes, wait for each other.
       const jobs = this.#waiting.splice(0, maxShared).toSorted((a, b) => (a.order < b.order ? -1 : 1));
+      this.#lastShared = jobs.length;
       await this.#runGroup(jobs);
     }
     this.#groups--;

@@ -1,7 +1,7 @@
 import { toParameters } from '../values.ts';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asTransaction } from '../transaction.ts';
-import type { AnyTransaction, BulkInsert } from '../storage.ts';
+import type { AnyTransaction, BulkInsert, StoredValue } from '../storage.ts';
 import { translated } from './errors.ts';
 import type { SqliteFile } from './files.ts';
 
@@ -20,11 +20,17 @@ export async function insertOnSqlite(
     `insert into "${insert.table}" (${insert.columns.map((column) => `"${column}"`).join(', ')}) ` +
       `values (${insert.columns.map(() => '?').join(', ')})`,
   );
-  let count = 0;
-  for await (const block of inBlocks(insert.rows)) {
+  const insertBlock = (block: readonly (readonly StoredValue[])[]): void =>
     translated(() => {
       for (const row of block) statement.run(toParameters(row));
     });
+  if (Array.isArray(insert.rows) && insert.rows.length <= rowsPerTurn) {
+    insertBlock(insert.rows);
+    return insert.rows.length;
+  }
+  let count = 0;
+  for await (const block of inBlocks(insert.rows)) {
+    insertBlock(block);
     count += block.length;
   }
   return count;

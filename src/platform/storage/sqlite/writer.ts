@@ -13,6 +13,8 @@ import { runOn } from './run-query.ts';
 /** Transactions that share one commit at most, and how long the first may wait for the last to begin. */
 const maxShared = 64;
 const maxSharedMs = 8;
+/** How long a group waits for more while many transactions come. */
+const gatherMs = 3;
 
 interface Job {
   readonly work: (tx: StorageTransaction) => Promise<unknown>;
@@ -56,6 +58,7 @@ export class SqliteWriter {
   readonly #withoutContext = AsyncLocalStorage.snapshot();
   #running: Promise<void> | undefined;
   #weight = 0;
+  #lastShared = 0;
 
   constructor(deps: WriterDependencies) {
     this.#deps = deps;
@@ -97,6 +100,8 @@ export class SqliteWriter {
         // shares one commit. A failed flush is told by the next group.
         await this.#deps.flusher.pending?.catch(() => {});
         await this.#deps.checkpointer.pause();
+        // Where several shared the last commit, more are on their way: each commit writes whole pages and wakes a thread.
+        if (this.#lastShared > 1 && this.#queue.length < this.#lastShared) await sleep(gatherMs);
         await this.#runGroup();
       }
     } finally {
@@ -114,6 +119,7 @@ export class SqliteWriter {
       return;
     }
     const group = await this.#runShared();
+    this.#lastShared = group.length;
     const after: (() => void)[] = group.flatMap(({ tx }) => tx.afterCommit);
     try {
       if (group.length === 0) {
