@@ -55,3 +55,4 @@ export { readSourceAddresses, type SourceAddresses } from './sources/source-addr
 export { scheduleSource } from './sources/schedule.ts';
 export { showRecords, type RecordName, type ShownRecord } from './sources/show-records.ts';
 export { verifyDirectory, type DirectoryReport } from './verify-directory.ts';
+export { readUsedToday } from './guard/quota-ledger.ts';

@@ -60,3 +60,5 @@ export { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/de
 export { isInboundMailDue, measureInboundMail, measureUnacknowledged } from './measure-inbound.ts';
 export { messagingSealedColumns } from './sealed-columns.ts';
 export type { QueuedDestination, SelectedDestination } from '../delivery/index.ts';
+export { inboundTextOf } from './operator/inbound-texts.ts';
+export { countSent } from './operator/count-sent.ts';

@@ -39,6 +39,10 @@ export interface Oauth {
    */
   authenticate(authorization: string | undefined, scope: Scope): Promise<ClientIdentity>;
   readonly clients: ClientStore;
+  /** The same in the name of whom an audit trail names. */
+  clientsAs(audit: Audit): ClientStore;
+  /** When the client took the newest of its tokens that are kept. */
+  findLastToken(clientId: string): Promise<Date | undefined>;
 }
 
 const usualLimits: AttemptLimits = { attemptsPerMinute: 30, tokensPerSecond: 5, tokensBurst: 50 };
@@ -58,6 +62,15 @@ export function createOauth(options: OauthOptions): Oauth {
     guard: createAttemptGuard(options.limits ?? usualLimits, clock),
     acceptsQueryParameters: options.acceptsQueryParameters ?? false,
   };
+  const clientsAs = (named: Audit): ClientStore =>
+    createClientStore({
+      storage,
+      clock,
+      audit: named,
+      hasher,
+      guards,
+      onChange: (clientId) => tokens.evict(clientId),
+    });
   return {
     issueToken: (request) => issueToken(deps, request),
     revokeToken: (request) => revokeToken(deps, request),
@@ -68,13 +81,15 @@ export function createOauth(options: OauthOptions): Oauth {
         fields: { scope },
       });
     },
-    clients: createClientStore({
-      storage,
-      clock,
-      audit,
-      hasher,
-      guards,
-      onChange: (clientId) => tokens.evict(clientId),
-    }),
+    clients: clientsAs(audit),
+    clientsAs,
+    async findLastToken(clientId) {
+      const row = await db
+        .selectFrom('oauth_token')
+        .select(({ fn }) => fn.max('issued_at').as('at'))
+        .where('client_id', '=', clientId)
+        .executeTakeFirst();
+      return row?.at === null || row === undefined ? undefined : new Date(Number(row.at));
+    },
   };
 }

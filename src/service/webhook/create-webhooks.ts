@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock, Closable, Log } from '../../core/index.ts';
 import {
   createLeases,
@@ -18,6 +19,7 @@ import {
 import type { Audit } from '../audit/index.ts';
 import { createClaim } from './claim-notifications.ts';
 import { listDeadLetters, replayDeadLetters, type DeadLetterNotification } from './dead-letters.ts';
+import { WebhookError } from './errors.ts';
 import type { MessageEvent } from './events.ts';
 import { createHookCache } from './hook-cache.ts';
 import { createWebhookGuard } from './guard.ts';
@@ -68,6 +70,11 @@ export interface Webhooks extends Closable {
   listDeadLetters(clientId: string, id: string): Promise<readonly DeadLetterNotification[]>;
   /** Sends dead notifications again: the named ones, or all. Returns how many. */
   replay(clientId: string, id: string, body: unknown): Promise<number>;
+  /**
+   * Sends one signed event of the type `webhook.test` now, once, whatever the state of the hook; the target should answer it as any event.
+   * Throws WEBHOOK_NOT_FOUND.
+   */
+  sendTest(id: string): Promise<TestResult>;
   /** Queues an event for the client's hooks in the transaction that stores what it tells. It is sent once that is committed. */
   notifyIn(tx: AnyTransaction, event: MessageEvent): Promise<void>;
   /** The same for the content of a received message. */
@@ -80,6 +87,15 @@ export interface Webhooks extends Closable {
   start(): Promise<void>;
   /** Looks for due notifications at once; nobody needs to call it after `notifyIn`. */
   wake(): void;
+}
+
+/** What became of a test event. */
+export interface TestResult {
+  readonly httpStatus: number | null;
+  readonly durationMs: number;
+  /** Empty if it was taken. */
+  readonly error: string;
+  readonly answer: string;
 }
 
 const defaultConcurrency = 32;
@@ -169,6 +185,29 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       const count = await replayDeadLetters(db, id, readReplayRequest(body), storage.clock.now().getTime());
       wakeAll();
       return count;
+    },
+    async sendTest(id) {
+      const found = await db.selectFrom('webhook').selectAll().where('id', '=', id).executeTakeFirst();
+      if (found === undefined) throw new WebhookError('WEBHOOK_NOT_FOUND', 'no webhook has that id');
+      const row = await guard.check(found);
+      const now = clock.now();
+      const eventId = `test_${randomUUID()}`;
+      const payload = JSON.stringify({ eventId, eventType: 'webhook.test', eventTime: now.toISOString() });
+      const began = performance.now();
+      const result = await sendNotification(
+        // Sent as an event without content to hooks that get messages, too.
+        {
+          row: { id: eventId, subject: '', payload, attempts: 0 },
+          hook: { ...row, kind: 'status' },
+        },
+        { vault: options.vault, post: options.post, inbound: undefined, now },
+      );
+      return {
+        httpStatus: result.httpStatus,
+        durationMs: performance.now() - began,
+        error: result.outcome === 'delivered' ? '' : result.error,
+        answer: row.kind === 'status' ? (result.answer ?? '') : '',
+      };
     },
     notifyIn: (tx, event) => store.event(tx, event),
     notifyInboundIn: (tx, clientId, copyId) => store.inbound(tx, clientId, copyId),

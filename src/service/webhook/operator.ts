@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { listDeadLetters, replayDeadLetters, type DeadLetterNotification } from './dead-letters.ts';
+import type { TestResult, Webhooks } from './create-webhooks.ts';
 import { WebhookError } from './errors.ts';
 import { toWebhook, type Webhook } from './hooks.ts';
 import type { NotificationState, WebhookTables } from './tables.ts';
@@ -26,6 +27,8 @@ export interface WebhookAttempt {
   readonly httpStatus: number | undefined;
   /** Empty if it succeeded. */
   readonly error: string;
+  /** The beginning of the answer; empty for hooks that get messages. */
+  readonly answer: string;
 }
 
 export interface OperatedDetails {
@@ -50,6 +53,8 @@ export interface WebhookOperator {
   show(id: string): Promise<OperatedDetails>;
   /** Sends dead notifications again: the named ones, or all. Returns how many. Throws WEBHOOK_NOT_FOUND. */
   replay(id: string, eventIds?: readonly string[]): Promise<number>;
+  /** Has a test event sent now. Throws WEBHOOK_NOT_FOUND. */
+  test(id: string, webhooks: Pick<Webhooks, 'sendTest'>): Promise<TestResult>;
 }
 
 export function createWebhookOperator({ storage, audit, operator }: OperatorDependencies): WebhookOperator {
@@ -92,6 +97,12 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
       };
       await record('webhook.show', { webhookId: id, clientId: webhook.clientId });
       return details;
+    },
+    async test(id, webhooks) {
+      const { clientId } = await get(id);
+      const result = await webhooks.sendTest(id);
+      await record('webhook.test', { webhookId: id, clientId, httpStatus: result.httpStatus ?? 0 });
+      return result;
     },
     async replay(id, eventIds) {
       const { clientId } = await get(id);
@@ -143,5 +154,6 @@ async function listAttempts(db: Kysely<WebhookTables>, id: string): Promise<read
     durationMs: row.duration_ms,
     httpStatus: row.http_status ?? undefined,
     error: row.error,
+    answer: row.answer,
   }));
 }

@@ -15,7 +15,7 @@ export type PostNotification = (
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string | Uint8Array;
   },
-) => Promise<{ readonly status: number }>;
+) => Promise<{ readonly status: number; readonly body?: Uint8Array }>;
 
 /** Where the content of received messages comes from; the messaging service is one. */
 export interface InboundSource {
@@ -30,9 +30,11 @@ export interface InboundSource {
 }
 
 /** What one attempt led to. `gone` is a 410, which ends the whole subscription (HOOK-01). */
-export type AttemptResult =
-  | { readonly outcome: 'delivered'; readonly httpStatus: number | null }
-  | { readonly outcome: 'failed' | 'gone'; readonly httpStatus: number | null; readonly error: string };
+export type AttemptResult = {
+  readonly httpStatus: number | null;
+  /** The beginning of the answer to a status event; undefined for hooks that get messages, whose answers may repeat content. */
+  readonly answer?: string;
+} & ({ readonly outcome: 'delivered' } | { readonly outcome: 'failed' | 'gone'; readonly error: string });
 
 /** A notification and where it goes. */
 export interface Call {
@@ -48,25 +50,38 @@ export interface SendDependencies {
 }
 
 const maxErrorLength = 200;
+const maxAnswerBytes = 300;
 const gone = 410;
 
-/** One attempt. Never throws for what the target does; what the target says is not kept, only its status. */
+/** One attempt. Never throws for what the target does. */
 export async function sendNotification(call: Call, deps: SendDependencies): Promise<AttemptResult> {
   try {
     const body = await buildBody(call, deps.inbound);
     if (body === undefined) return { outcome: 'delivered', httpStatus: null };
-    const { status } = await deps.post(call.hook.url, {
+    const { status, body: said } = await deps.post(call.hook.url, {
       method: 'POST',
       headers: await buildHeaders(call, body, deps),
       body,
     });
+    const answer = call.hook.kind === 'status' ? { answer: beginningOf(said) } : {};
     if (status < 200 || status > 299)
-      return { outcome: status === gone ? 'gone' : 'failed', httpStatus: status, error: `HTTP ${status}` };
+      return {
+        outcome: status === gone ? 'gone' : 'failed',
+        httpStatus: status,
+        error: `HTTP ${status}`,
+        ...answer,
+      };
     if (call.hook.kind === 'inbound') await deps.inbound?.acknowledge(call.row.subject, call.hook.client_id);
-    return { outcome: 'delivered', httpStatus: status };
+    return { outcome: 'delivered', httpStatus: status, ...answer };
   } catch (error) {
     return { outcome: 'failed', httpStatus: null, error: describe(error) };
   }
+}
+
+/** Printable, one line. */
+function beginningOf(body: Uint8Array | undefined): string {
+  const text = Buffer.from(body?.subarray(0, maxAnswerBytes) ?? []).toString('latin1');
+  return text.replaceAll(/[^\x21-\x7e]+/g, ' ').trim();
 }
 
 async function buildBody(

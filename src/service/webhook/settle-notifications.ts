@@ -149,6 +149,7 @@ function createStatements(storage: Storage) {
           attempt: row.attempt,
           http_status: row.http_status,
           error: row.error,
+          answer: row.answer,
           attempted_at: row.attempted_at,
           duration_ms: row.duration_ms,
         })),
@@ -221,6 +222,7 @@ function toAttemptRow({ item, result, startedAt, durationMs }: Attempt): StoredA
     attempt: item.row.attempts + 1,
     http_status: result.httpStatus,
     error: result.outcome === 'delivered' ? '' : result.error,
+    answer: result.answer ?? '',
     attempted_at: startedAt.getTime(),
     duration_ms: Math.round(durationMs),
   };

@@ -57,7 +57,7 @@ export interface NotificationRow extends LeaseColumns {
   settled_at: number | null;
 }
 
-/** One attempt that failed, or the one that succeeded after others had failed. Never changed; no bodies. */
+/** One attempt that failed, or the one that succeeded after others had failed. Never changed. */
 export interface AttemptRow {
   id: string;
   webhook_id: string;
@@ -69,6 +69,8 @@ export interface AttemptRow {
   http_status: number | null;
   /** Empty if it succeeded. */
   error: string;
+  /** The beginning of the answer; empty for hooks that get messages. */
+  answer: string;
   attempted_at: number;
   duration_ms: number;
 }

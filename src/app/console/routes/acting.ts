@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { FastifyRequest } from 'fastify';
 import { nameOperator, type Audit } from '../../../service/audit/index.ts';
 import { createMessagingOperator, type MessagingOperator } from '../../../service/messaging/index.ts';
+import type { ClientStore } from '../../../service/oauth/index.ts';
 import { createWebhookOperator, type WebhookOperator } from '../../../service/webhook/index.ts';
 import type { ConsoleServices } from '../types.ts';
 
@@ -10,6 +11,7 @@ export interface ActingServices {
   readonly audit: Audit;
   readonly messaging: MessagingOperator;
   readonly webhooks: WebhookOperator;
+  readonly clients: ClientStore;
 }
 
 /** Operators whose services are kept. */
@@ -28,6 +30,7 @@ export function createActing(
       audit,
       messaging: createMessagingOperator({ ...services, audit, operator: actor }),
       webhooks: createWebhookOperator({ ...services, audit, operator: actor }),
+      clients: services.oauth.clientsAs(audit),
     };
     known.set(actor, acting);
     return acting;

@@ -1,11 +1,23 @@
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { createActing } from './acting.ts';
+import { auditRoutes } from './audit.ts';
+import { clientRoutes } from './clients.ts';
+import { inboundRoutes } from './inbound.ts';
 import { messageRoutes } from './messages.ts';
 import { playgroundRoutes } from './playground.ts';
 import { queueRoutes } from './queue.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 /** The routes of the screens: one file for each screen. */
 export function createScreenRoutes(services: ConsoleServices): readonly ConsoleRoutes[] {
   const acting = createActing(services);
-  return [messageRoutes(services, acting), queueRoutes(acting), playgroundRoutes(services)];
+  return [
+    messageRoutes(services, acting),
+    queueRoutes(acting),
+    inboundRoutes(services, acting),
+    webhookRoutes(services, acting),
+    auditRoutes(services, acting),
+    clientRoutes(services, acting),
+    playgroundRoutes(services),
+  ];
 }

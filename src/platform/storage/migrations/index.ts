@@ -23,6 +23,7 @@ import { pathCertificatesMigration } from './0072-path-certificates.ts';
 import { verificationMigration } from './0073-verification.ts';
 import { consoleMigration } from './0080-console.ts';
 import { consoleSearchMigration } from './0081-console-search.ts';
+import { consoleViewsMigration } from './0082-console-views.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -48,4 +49,5 @@ export const migrations: readonly Migration[] = [
   verificationMigration,
   consoleMigration,
   consoleSearchMigration,
+  consoleViewsMigration,
 ];

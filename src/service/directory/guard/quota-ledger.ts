@@ -93,6 +93,11 @@ function endOf(day: string): number {
   return Date.parse(day) + dayMs;
 }
 
+/** Records that a client was given today (UTC), as stored: at most some seconds old. */
+export function readUsedToday(storage: Storage, clientId: string, now: Date): Promise<number> {
+  return readStored(storage, clientId, dayOf(now));
+}
+
 async function readStored(storage: Storage, clientId: string, day: string): Promise<number> {
   const row = await storage
     .tables<DirectoryTables>()

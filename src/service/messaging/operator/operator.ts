@@ -26,7 +26,8 @@ import {
   type MessageExplanation,
   type ReceivedExplanation,
 } from './explain-message.ts';
-import { findCopies } from './find-received.ts';
+import { findCopies, findReceived, type ReceivedMessage } from './find-received.ts';
+import { retryDeadLetters } from '../inbound/dead-letters.ts';
 import { searchMessages, type SearchPage, type SearchQuery } from './search-messages.ts';
 import {
   listInbound,
@@ -105,6 +106,13 @@ export interface MessagingOperator {
   release(domain: string): Promise<boolean>;
   /** Throws MESSAGING_SEARCH_INVALID. */
   listInbound(query: InboundQuery): Promise<Page<InboundEntry>>;
+  /** What came in and no client has acknowledged, oldest first. Throws MESSAGING_SEARCH_INVALID. */
+  listUnacknowledged(query: {
+    readonly limit: number;
+    readonly cursor?: string | undefined;
+  }): Promise<Page<ReceivedMessage>>;
+  /** Has a dead letter tried again, with all attempts. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  retryInbound(id: string): Promise<number>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
   showInbound(id: string): Promise<InboundEntry | WaitingMail>;
 }
@@ -248,6 +256,16 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       const { from, to, reason } = query;
       await record('inbound.list', { ...onlyDefined({ from, to, reason }), count: page.items.length });
       return page;
+    },
+    listUnacknowledged: (query) => findReceived(db, { ...query, state: 'received', order: 'oldest' }),
+    async retryInbound(id) {
+      const count = await retryDeadLetters(storage, id);
+      if (count === 0) {
+        await recordMiss('inbound.retry', id);
+        throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', `no dead letter has the id ${id}`);
+      }
+      await record('inbound.retry', { id, count });
+      return count;
     },
     async showInbound(id) {
       try {

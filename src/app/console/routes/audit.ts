@@ -1,0 +1,173 @@
+import { Readable } from 'node:stream';
+import { CodedError } from '../../../core/index.ts';
+import {
+  searchEvents,
+  type Audit,
+  type AuditRecord,
+  type AuditSearch,
+} from '../../../service/audit/index.ts';
+import {
+  auditPage,
+  auditQuery,
+  auditVerification,
+  type AuditQuery,
+  type AuditVerification,
+} from '../contract/index.ts';
+import { ConsoleError } from '../errors.ts';
+import { apiPrefix } from '../guard.ts';
+import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import type { createActing } from './acting.ts';
+import { describe, refusals } from './describe.ts';
+import { countOf, toAuditEntry } from './formats.ts';
+
+/** The audit trail: search, verify, export. */
+export function auditRoutes(
+  { audit, storage, clock }: ConsoleServices,
+  acting: ReturnType<typeof createActing>,
+): ConsoleRoutes {
+  return (app) => {
+    app.get(
+      `${apiPrefix}/audit`,
+      {
+        config: { permission: 'audit.read' },
+        schema: {
+          ...describe(
+            'audit',
+            'Search the audit trail',
+            'Newest first. A page may be short and still have a next one.',
+          ),
+          querystring: auditQuery,
+          response: { 200: auditPage, ...refusals(400) },
+        },
+      },
+      async (request) => {
+        const page = await searchEvents(audit, toSearch(request.query));
+        await acting(request).audit.record({
+          action: 'audit.list',
+          actor: 'operator',
+          outcome: 'ok',
+          objects: { count: page.items.length },
+        });
+        return {
+          result: page.items.map(toAuditEntry),
+          next: page.next === undefined ? null : String(page.next),
+        };
+      },
+    );
+    app.post(
+      `${apiPrefix}/audit/verify`,
+      {
+        config: { permission: 'audit.read' },
+        schema: {
+          ...describe('audit', 'Verify the whole audit trail', 'One at a time.'),
+          response: { 200: auditVerification, ...refusals(429) },
+        },
+      },
+      async (request) => {
+        const done = await storage.tryAlone('audit-verify', () => verify(audit, clock));
+        if (done === undefined)
+          throw new ConsoleError('CONSOLE_BUSY', 'the audit trail is being verified at this moment');
+        await acting(request).audit.recordNow({
+          action: 'audit.verify',
+          actor: 'operator',
+          outcome: done.result.isIntact ? 'ok' : 'failed',
+          objects: { events: done.result.events },
+        });
+        return done.result;
+      },
+    );
+    app.get(
+      `${apiPrefix}/audit/export`,
+      {
+        config: { permission: 'audit.export' },
+        schema: {
+          ...describe(
+            'audit',
+            'Export the audit trail',
+            'NDJSON, newest first: what the search would show, all pages.',
+          ),
+          querystring: auditQuery,
+        },
+      },
+      async (request, reply) => {
+        await acting(request).audit.recordNow({
+          action: 'audit.export',
+          actor: 'operator',
+          outcome: 'ok',
+          objects: Object.fromEntries(
+            Object.entries(request.query).filter(([name]) => name !== 'cursor' && name !== 'limit'),
+          ),
+        });
+        return reply
+          .type('application/x-ndjson; charset=utf-8')
+          .header('Content-Disposition', 'attachment; filename="audit.ndjson"')
+          .send(Readable.from(writeAll(audit, toSearch({ ...request.query, limit: 500 }))));
+      },
+    );
+  };
+}
+
+async function* writeAll(audit: Pick<Audit, 'find'>, search: AuditSearch): AsyncIterable<string> {
+  for (let before = search.before; ;) {
+    const page = await searchEvents(audit, { ...search, before });
+    const lines = page.items.map((row: AuditRecord) => `${JSON.stringify(toAuditEntry(row))}\n`);
+    if (lines.length > 0) yield lines.join('');
+    if (page.next === undefined) return;
+    before = page.next;
+  }
+}
+
+/** Throws CONSOLE_REQUEST_INVALID. */
+function toSearch({ message, address, from, to, limit = 50, cursor, ...query }: AuditQuery): AuditSearch {
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
+    throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'invalid cursor', {
+      problems: [{ field: 'cursor', reason: 'invalid', detail: 'Not one that an earlier page gave.' }],
+    });
+  const bare = message?.replace(/^urn:uuid:/i, '');
+  const objects = [
+    ...(message === undefined ? [] : [message, `urn:uuid:${bare}`, `<${bare}>`, bare ?? '']),
+    ...(address === undefined ? [] : [address]),
+  ];
+  return {
+    ...query,
+    limit,
+    since: from === undefined ? undefined : new Date(from),
+    until: to === undefined ? undefined : new Date(to),
+    ...(objects.length > 0 && { objects }),
+    before: cursor === undefined ? undefined : Number(cursor),
+  };
+}
+
+async function verify(audit: Audit, clock: ConsoleServices['clock']): Promise<AuditVerification> {
+  const began = clock.now().getTime();
+  const seconds = (): number => Math.max(0, clock.now().getTime() - began) / 1000;
+  try {
+    const {
+      eventCount,
+      firstSequence = null,
+      lastSequence = null,
+      checkpointCount,
+    } = await audit.verifyChain();
+    return {
+      isIntact: true,
+      sentence: `Intact: ${countOf(eventCount, 'event')}, compared with ${countOf(checkpointCount, 'checkpoint')}.`,
+      events: eventCount,
+      firstSequence,
+      lastSequence,
+      brokenAt: null,
+      seconds: seconds(),
+    };
+  } catch (error) {
+    if (!(error instanceof CodedError) || error.kind === 'unavailable') throw error;
+    const sequence = error.fields['sequence'];
+    return {
+      isIntact: false,
+      sentence: `Broken: ${error.message}.`,
+      events: 0,
+      firstSequence: null,
+      lastSequence: null,
+      brokenAt: typeof sequence === 'number' ? sequence : null,
+      seconds: seconds(),
+    };
+  }
+}

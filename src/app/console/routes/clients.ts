@@ -1,0 +1,227 @@
+import { Type } from 'typebox';
+import { readUsedToday } from '../../../service/directory/index.ts';
+import { countSent } from '../../../service/messaging/index.ts';
+import type { Client as FoundClient, ClientSettings } from '../../../service/oauth/index.ts';
+import {
+  clientChange,
+  clientDetails,
+  clientList,
+  doneAnswer,
+  issuedSecret,
+  newClient,
+  client as clientSchema,
+  type Client,
+  type ClientChange,
+} from '../contract/index.ts';
+import { apiPrefix } from '../guard.ts';
+import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import type { createActing } from './acting.ts';
+import { describe, refusals } from './describe.ts';
+import { isoOrNull, isoTime } from './formats.ts';
+
+const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
+const bySecret = Type.Object({
+  id: Type.String({ maxLength: 100 }),
+  secretId: Type.String({ maxLength: 100 }),
+});
+
+/** API clients: what they may do, what they use, their secrets by id. A new secret is shown once. */
+export function clientRoutes(
+  services: ConsoleServices,
+  acting: ReturnType<typeof createActing>,
+): ConsoleRoutes {
+  const { oauth } = services;
+  return (app) => {
+    app.get(
+      `${apiPrefix}/clients`,
+      {
+        config: { permission: 'settings.read' },
+        schema: { ...describe('clients', 'List clients'), response: { 200: clientList, ...refusals() } },
+      },
+      async () => ({
+        result: await Promise.all((await oauth.clients.list()).map((one) => toClient(services, one))),
+      }),
+    );
+    app.get(
+      `${apiPrefix}/clients/:id`,
+      {
+        config: { permission: 'settings.read' },
+        schema: {
+          ...describe('clients', 'Show a client, with first requests to copy'),
+          params: byId,
+          response: { 200: clientDetails, ...refusals(404) },
+        },
+      },
+      async (request) => {
+        const client = await toClient(services, await oauth.clients.get(request.params.id));
+        return { client, firstRequests: writeFirstRequests(services, client) };
+      },
+    );
+    app.post(
+      `${apiPrefix}/clients`,
+      {
+        config: { permission: 'settings.change' },
+        schema: {
+          ...describe('clients', 'Create a client', 'The secret is shown this once.'),
+          body: newClient,
+          response: { 201: issuedSecret, ...refusals(400, 409) },
+        },
+      },
+      async (request, reply) => {
+        const { name, scopes } = request.body;
+        const issued = await acting(request).clients.create({
+          ...toSettings(services, request.body),
+          name,
+          scopes,
+        });
+        return reply.code(201).send(issued);
+      },
+    );
+    app.patch(
+      `${apiPrefix}/clients/:id`,
+      {
+        config: { permission: 'settings.change' },
+        schema: {
+          ...describe('clients', 'Change a client', 'What is not given stays.'),
+          params: byId,
+          body: clientChange,
+          response: { 200: clientSchema, ...refusals(400, 404) },
+        },
+      },
+      async (request) =>
+        toClient(
+          services,
+          await acting(request).clients.update(request.params.id, toSettings(services, request.body)),
+        ),
+    );
+    app.post(
+      `${apiPrefix}/clients/:id/secrets`,
+      {
+        config: { permission: 'settings.change' },
+        schema: {
+          ...describe(
+            'clients',
+            'Issue a further secret',
+            'Shown this once; the old one stays valid until it is revoked.',
+          ),
+          params: byId,
+          response: { 201: issuedSecret, ...refusals(404, 409) },
+        },
+      },
+      async (request, reply) =>
+        reply.code(201).send(await acting(request).clients.rotateSecret(request.params.id)),
+    );
+    app.delete(
+      `${apiPrefix}/clients/:id/secrets/:secretId`,
+      {
+        config: { permission: 'settings.change' },
+        schema: {
+          ...describe('clients', 'Revoke a secret', 'Tokens issued to it end at once.'),
+          params: bySecret,
+          response: { 200: doneAnswer, ...refusals(404) },
+        },
+      },
+      async (request) => {
+        await acting(request).clients.revokeSecret(request.params.id, request.params.secretId);
+        return { count: 1, sentence: 'The secret is revoked, and its tokens have ended.' };
+      },
+    );
+    for (const action of ['disable', 'enable'] as const) {
+      app.post(
+        `${apiPrefix}/clients/:id/${action}`,
+        {
+          config: { permission: 'settings.change' },
+          schema: {
+            ...describe('clients', action === 'disable' ? 'Disable a client' : 'Enable a client'),
+            params: byId,
+            response: { 200: doneAnswer, ...refusals(404) },
+          },
+        },
+        async (request) => {
+          await acting(request).clients[action](request.params.id);
+          const sentence =
+            action === 'disable'
+              ? 'The client is disabled, and its tokens have ended.'
+              : 'The client is enabled.';
+          return { count: 1, sentence };
+        },
+      );
+    }
+  };
+}
+
+function toSettings({ clock }: ConsoleServices, change: ClientChange): ClientSettings {
+  const { hasAcceptedDataUse, limits, ...settings } = change;
+  return {
+    ...settings,
+    ...(limits !== undefined && { limits }),
+    ...(hasAcceptedDataUse === true && { dataUseAcceptedAt: clock.now() }),
+  };
+}
+
+async function toClient(services: ConsoleServices, client: FoundClient): Promise<Client> {
+  const { config, storage, clock, oauth } = services;
+  const { clientId, limits, disabledAt } = client;
+  const now = clock.now();
+  const midnight = new Date(now.toISOString().slice(0, 10));
+  const [sent, records, token] = await Promise.all([
+    countSent(storage, clientId, midnight),
+    readUsedToday(storage, clientId, now),
+    oauth.findLastToken(clientId),
+  ]);
+  const lastSeen = Math.max(sent.lastAt?.getTime() ?? 0, token?.getTime() ?? 0);
+  const usual = {
+    directoryRequestsPerSecond: config.directory.requestsPerSecond,
+    directoryRequestsBurst: config.directory.requestsBurst,
+    directoryRecordsPerDay: config.directory.recordsPerDay,
+    sendsPerSecond: config.messaging.sendsPerSecond,
+    sendsBurst: config.messaging.sendsBurst,
+  };
+  const isUsedUp = records >= { ...usual, ...limits }.directoryRecordsPerDay;
+  return {
+    clientId,
+    name: client.name,
+    isEnabled: disabledAt === undefined,
+    level: disabledAt !== undefined ? 'none' : isUsedUp ? 'warning' : 'ok',
+    text:
+      disabledAt !== undefined
+        ? 'Disabled: it gets no tokens.'
+        : isUsedUp
+          ? 'It has used up its directory records of today.'
+          : lastSeen === 0
+            ? 'Enabled; never seen yet.'
+            : 'Enabled.',
+    scopes: [...client.scopes],
+    directAddresses: [...client.directAddresses],
+    requestFinalDelivery: client.requestFinalDelivery,
+    limits: { ...usual, ...limits },
+    own: Object.keys(limits),
+    secrets: client.secrets.map(({ secretId, createdAt }) => ({ secretId, createdAt: isoTime(createdAt) })),
+    dataUseAcceptedAt: isoOrNull(client.dataUseAcceptedAt),
+    createdAt: isoTime(client.createdAt),
+    disabledAt: isoOrNull(disabledAt),
+    lastSeenAt: lastSeen === 0 ? null : isoTime(new Date(lastSeen)),
+    usage: { directoryRecords: records, messages: sent.count },
+  };
+}
+
+/** Shell commands with the client's id and its addresses; the secret is a variable. */
+function writeFirstRequests({ apiUrl }: ConsoleServices, { clientId, scopes, directAddresses }: Client) {
+  const sender = directAddresses[0]?.replace(/^@/, 'YOU@') ?? 'YOU@direct.example.org';
+  const token = [
+    `TOKEN=$(curl -s -u '${clientId}':"$CLIENT_SECRET" \\`,
+    `  -d 'grant_type=client_credentials' -d 'scope=${scopes.join(' ')}' \\`,
+    `  '${apiUrl}/oauth2/direct/v1/token' | jq -r .access_token)`,
+  ].join('\n');
+  const search = `curl -s -H "Authorization: Bearer $TOKEN" '${apiUrl}/provider-directory/v2/providers?org_state=MA&limit=5'`;
+  const send = [
+    'curl -s -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\',
+    `  -d '{"fromDirectAddress":"${sender}","toDirectAddress":"RECIPIENT","messageSubject":"Test","messageBody":"A first message."}' \\`,
+    `  '${apiUrl}/messaging/dirmsg/send_ccda'`,
+  ].join('\n');
+  return [
+    { title: 'Get a token', command: token },
+    ...(scopes.includes('provider-directory') ? [{ title: 'Search the directory', command: search }] : []),
+    ...(scopes.includes('messaging.api') ? [{ title: 'Send a message', command: send }] : []),
+  ];
+}

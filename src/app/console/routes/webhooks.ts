@@ -1,0 +1,187 @@
+import { Type } from 'typebox';
+import type { OperatedWebhook } from '../../../service/webhook/index.ts';
+import {
+  deadLetterList,
+  doneAnswer,
+  replayRequest,
+  webhookAttempts,
+  webhookList,
+  webhookQuery,
+  webhookTest,
+  type Level,
+  type Webhook,
+} from '../contract/index.ts';
+import { apiPrefix } from '../guard.ts';
+import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import type { createActing } from './acting.ts';
+import { describe, refusals } from './describe.ts';
+import { countOf, isoOrNull, isoTime } from './formats.ts';
+
+const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
+
+/** Clients' webhooks: how they stand, their attempts and dead letters. Never a secret. */
+export function webhookRoutes(
+  services: ConsoleServices,
+  acting: ReturnType<typeof createActing>,
+): ConsoleRoutes {
+  async function clientNames(): Promise<ReadonlyMap<string, string>> {
+    return new Map((await services.oauth.clients.list()).map(({ clientId, name }) => [clientId, name]));
+  }
+  return (app) => {
+    app.get(
+      `${apiPrefix}/webhooks`,
+      {
+        config: { permission: 'settings.read' },
+        schema: {
+          ...describe('webhooks', 'List webhooks', 'By client and age.'),
+          querystring: webhookQuery,
+          response: { 200: webhookList, ...refusals(400) },
+        },
+      },
+      async (request) => {
+        const found = await acting(request).webhooks.list(request.query.client);
+        const names = await clientNames();
+        return { result: found.map((one) => toWebhook(one, names)) };
+      },
+    );
+    app.get(
+      `${apiPrefix}/webhooks/:id/attempts`,
+      {
+        config: { permission: 'settings.read' },
+        schema: {
+          ...describe('webhooks', 'List the attempts of a webhook', 'Newest first, at most 100.'),
+          params: byId,
+          response: { 200: webhookAttempts, ...refusals(404) },
+        },
+      },
+      async (request) => {
+        const { webhook, attempts } = await acting(request).webhooks.show(request.params.id);
+        return {
+          webhook: toWebhook(webhook, await clientNames()),
+          result: attempts.map(({ at, httpStatus, ...attempt }) => ({
+            ...attempt,
+            at: isoTime(at),
+            httpStatus: httpStatus ?? null,
+            level: attempt.error === '' ? ('ok' as const) : ('failed' as const),
+          })),
+        };
+      },
+    );
+    app.get(
+      `${apiPrefix}/webhooks/:id/dead-letters`,
+      {
+        config: { permission: 'settings.read' },
+        schema: {
+          ...describe('webhooks', 'List the dead letters of a webhook', 'Oldest first, at most 200.'),
+          params: byId,
+          response: { 200: deadLetterList, ...refusals(404) },
+        },
+      },
+      async (request) => {
+        const { webhook, deadLetters } = await acting(request).webhooks.show(request.params.id);
+        return {
+          webhook: toWebhook(webhook, await clientNames()),
+          result: deadLetters.map(({ createdAt, settledAt, lastStatus, ...letter }) => ({
+            ...letter,
+            lastStatus: lastStatus ?? null,
+            createdAt: isoTime(createdAt),
+            settledAt: isoOrNull(settledAt),
+          })),
+        };
+      },
+    );
+    app.post(
+      `${apiPrefix}/webhooks/:id/replay`,
+      {
+        config: { permission: 'settings.change' },
+        schema: {
+          ...describe('webhooks', 'Send dead letters again', 'The named ones, or all.'),
+          params: byId,
+          body: replayRequest,
+          response: { 200: doneAnswer, ...refusals(400, 404) },
+        },
+      },
+      async (request) => {
+        const count = await acting(request).webhooks.replay(request.params.id, request.body.eventIds);
+        services.webhooks.wake();
+        return { count, sentence: `${countOf(count, 'dead letter')} will be sent again.` };
+      },
+    );
+    app.post(
+      `${apiPrefix}/webhooks/:id/test`,
+      {
+        config: { permission: 'settings.change' },
+        schema: {
+          ...describe('webhooks', 'Send a test event', 'One signed event of the type webhook.test, once.'),
+          params: byId,
+          response: { 200: webhookTest, ...refusals(404) },
+        },
+      },
+      async (request) => {
+        const result = await acting(request).webhooks.test(request.params.id, services.webhooks);
+        const isOk = result.error === '';
+        const sentence = isOk
+          ? `Taken: HTTP ${result.httpStatus} after ${Math.round(result.durationMs)} ms.`
+          : `Not taken: ${result.error} after ${Math.round(result.durationMs)} ms.`;
+        return { isOk, sentence, ...result };
+      },
+    );
+  };
+}
+
+function toWebhook(hook: OperatedWebhook, names: ReadonlyMap<string, string>): Webhook {
+  return {
+    id: hook.id,
+    clientId: hook.clientId,
+    clientName: names.get(hook.clientId) ?? '',
+    kind: hook.kind,
+    url: hook.url.replace(/[?#].*$/, ''),
+    description: hook.description,
+    eventTypes: [...hook.eventTypes],
+    isEnabled: hook.isEnabled,
+    ...judge(hook),
+    failingSince: isoOrNull(hook.failingSince),
+    lastSuccessAt: isoOrNull(hook.lastSuccessAt),
+    createdAt: isoTime(hook.createdAt),
+    waiting: hook.counts.waiting,
+    held: hook.counts.held,
+    dead: hook.counts.dead,
+  };
+}
+
+const disabledTexts: Readonly<Record<string, readonly [text: string, advice: string]>> = {
+  client: ['Switched off by its client.', ''],
+  gone: [
+    'Switched off: its target answered that it is gone (410).',
+    'Ask the client for a new address; it must register or enable the webhook again.',
+  ],
+  failing: [
+    'Switched off after days of failure.',
+    'Ask the client to mend its target and to enable the webhook again; what is held is then sent.',
+  ],
+};
+
+/** How a hook stands, and what to do about it. */
+function judge({ isEnabled, disabledReason, failingSince, counts }: OperatedWebhook): {
+  readonly level: Level;
+  readonly text: string;
+  readonly whatToDo: string;
+} {
+  if (!isEnabled) {
+    const [text = 'Switched off.', whatToDo = ''] = disabledTexts[disabledReason] ?? [];
+    return { level: disabledReason === 'client' ? 'none' : 'failed', text, whatToDo };
+  }
+  if (failingSince !== undefined)
+    return {
+      level: 'failed',
+      text: `Its target has failed since ${failingSince.toISOString()}; it is tried again by itself.`,
+      whatToDo: 'Read the last attempts, send a test event, and tell the client.',
+    };
+  if (counts.dead > 0)
+    return {
+      level: 'warning',
+      text: `Its target answers; ${countOf(counts.dead, 'dead letter')} of earlier failures are left.`,
+      whatToDo: 'Replay them if the client wants them.',
+    };
+  return { level: 'ok', text: 'Its target answers.', whatToDo: '' };
+}

@@ -1,0 +1,70 @@
+import type { Audit } from './create-audit.ts';
+import type { AuditFilter, AuditRecord } from './find-events.ts';
+
+/** What to search the trail by; all that is given must fit. */
+export interface AuditSearch extends Pick<
+  AuditFilter,
+  'action' | 'actor' | 'outcome' | 'requestId' | 'since' | 'until'
+> {
+  /** Texts that one of the objects of a row must be, or hold among others; any of them will do. Compared without case. */
+  readonly objects?: readonly string[] | undefined;
+  readonly limit: number;
+  /** Rows before this number. */
+  readonly before?: number | undefined;
+}
+
+export interface AuditSearchPage {
+  readonly items: readonly AuditRecord[];
+  /** Hand it in as `before`; absent on the last page. */
+  readonly next?: number;
+}
+
+const block = 500;
+/** Rows read for one page. What is rare is searched page by page. */
+const maxRows = 10_000;
+
+/** Newest first. A page may be short, or empty, and still have a next one. */
+export async function searchEvents(
+  audit: Pick<Audit, 'find'>,
+  { objects, actor, limit, before, ...rest }: AuditSearch,
+): Promise<AuditSearchPage> {
+  const wanted = objects?.map((text) => text.toLowerCase());
+  // Only operators' rows have an index by actor; others are read and picked, so that no question reads the whole trail.
+  const isIndexed = actor === undefined || actor.startsWith('operator:');
+  const filter = isIndexed ? { ...rest, actor } : rest;
+  const isPicked = wanted !== undefined || !isIndexed;
+  const size = isPicked ? block : limit + 1;
+  const found: AuditRecord[] = [];
+  let end = before;
+  for (let read = 0; read < maxRows;) {
+    const rows = await audit.find({
+      ...filter,
+      before: end,
+      limit: size,
+    });
+    read += rows.length;
+    found.push(
+      ...rows.filter(
+        (row) => (isIndexed || row.actor === actor) && (wanted === undefined || holdsAny(row, wanted)),
+      ),
+    );
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < size || found.length > limit) return toPage(found, limit);
+    end = last.sequence;
+  }
+  const page = toPage(found, limit);
+  return page.next !== undefined || end === undefined ? page : { ...page, next: end };
+}
+
+function toPage(rows: readonly AuditRecord[], limit: number): AuditSearchPage {
+  const items = rows.slice(0, limit);
+  const last = rows.length > limit ? items.at(-1) : undefined;
+  return { items, ...(last !== undefined && { next: last.sequence }) };
+}
+
+function holdsAny({ objects }: AuditRecord, wanted: readonly string[]): boolean {
+  return Object.values(objects).some((value) => {
+    const text = String(value).toLowerCase();
+    return wanted.some((one) => text === one || text.split(/[\s,]+/).includes(one));
+  });
+}

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import type {
+  AuditPage,
+  AuditVerification,
+  ClientDetails,
+  ClientList,
+  DeliveryPage,
+  DoneAnswer,
+  InboundCounts,
+  InboundPage,
+  IssuedSecret,
+  QueueActionAnswer,
+  QueuePage,
+  WebhookAttempts,
+  WebhookList,
+  WebhookTest,
+} from '../../src/app/console/contract/index.ts';
+import { createOutsideZone, demoAddress, domains, partners } from '../../src/app/dev/index.ts';
+import { waitFor } from '../system/sandbox-fixture.ts';
+import { openAdminWorld, type AdminWorld } from './admin-world.ts';
+
+describe('the screens of the console', () => {
+  let world: AdminWorld;
+  const deadDomain = 'direct.dead.example';
+
+  before(async () => {
+    world = await openAdminWorld({ 'delivery.giveUpHours': '1', 'delivery.retryMinutes': '10' });
+    const { authority, publish } = world.sandbox.world;
+    const { certificate } = await authority.issue({ domain: deadDomain });
+    // Nothing listens there.
+    publish(
+      createOutsideZone({
+        domain: deadDomain,
+        mailHost: `mx.${deadDomain}`,
+        mailAddress: '127.0.0.9',
+        certificate,
+      }),
+    );
+  });
+  after(() => world?.close());
+
+  const send = async (to: string): Promise<string> => {
+    const answer = (await world.client.post('/messaging/dirmsg/send_ccda', {
+      fromDirectAddress: demoAddress,
+      toDirectAddress: to,
+      messageSubject: 'test',
+      messageBody: 'test',
+    })) as { messageId: string };
+    return answer.messageId;
+  };
+  const act = (body: unknown, role: 'operator' | 'auditor' = 'operator') =>
+    world.call<QueueActionAnswer>('operator' === role ? 'operator' : role, 'POST', '/queue/actions', body);
+
+  it('shows what waits by destination, and holds, releases, retries and fails it after a preview', async () => {
+    await send(`one@${deadDomain}`);
+    await send(`two@${deadDomain}`);
+    const { body } = await waitFor(
+      () => world.call<QueuePage>('help-desk', 'GET', '/queue'),
+      (answer) =>
+        answer.body.result.some(({ reason, messages }) => reason === 'unreachable' && messages === 2),
+    );
+    const [row] = body.result;
+    assert.equal(row?.domain, deadDomain);
+    assert.equal(row?.messages, 2);
+    assert.match(row?.text ?? '', /cannot be reached/);
+    assert.notEqual(row?.whatToDo, '');
+    const list = await world.call<DeliveryPage>('help-desk', 'GET', `/queue/${deadDomain}`);
+    assert.equal(list.body.result.length, 2);
+    const [first] = list.body.result;
+
+    const preview = await act({ action: 'fail', deliveries: [first?.id], preview: true });
+    assert.deepEqual([preview.status, preview.body.deliveries], [200, 1]);
+    assert.equal(
+      (await world.call<DeliveryPage>('help-desk', 'GET', `/queue/${deadDomain}`)).body.result.length,
+      2,
+    );
+
+    const held = await act({
+      action: 'hold',
+      destinations: [deadDomain],
+      reason: 'their outage',
+      preview: false,
+    });
+    assert.equal(held.status, 200);
+    const onHold = await world.call<QueuePage>('help-desk', 'GET', '/queue');
+    assert.equal(onHold.body.result[0]?.hold?.reason, 'their outage');
+    await act({ action: 'release', destinations: [deadDomain], preview: false });
+    await waitFor(
+      () => act({ action: 'fail', deliveries: [first?.id], preview: false }),
+      () => true,
+    );
+    await waitFor(
+      () => world.call<DeliveryPage>('help-desk', 'GET', `/queue/${deadDomain}`),
+      (answer) => answer.body.result.length === 1,
+    );
+    const retried = await act({ action: 'retry', destinations: [deadDomain], preview: false });
+    assert.equal(retried.body.deliveries, 1);
+    await act({ action: 'fail', destinations: [deadDomain], preview: false });
+    const actors = await world.call<AuditPage>('auditor', 'GET', '/audit?action=queue.fail');
+    assert.ok(actors.body.result.length >= 2);
+    assert.ok(actors.body.result.every(({ actor }) => actor === 'operator:script operator'));
+  });
+
+  it('refuses a change of the queue that makes no sense, and names the field', async () => {
+    for (const [body, field] of [
+      [{ action: 'hold', destinations: [deadDomain], preview: true }, 'reason'],
+      [{ action: 'hold', deliveries: ['x'], reason: 'r', preview: true }, 'deliveries'],
+      [{ action: 'retry', preview: true }, 'destinations'],
+      [{ action: 'burn', destinations: [deadDomain], preview: true }, 'action'],
+      [{ action: 'retry', destinations: [deadDomain] }, 'preview'],
+    ] as const) {
+      const answer = await act(body);
+      assert.equal(answer.status, 400, JSON.stringify(body));
+      assert.equal((answer.body as unknown as { errors: { field: string }[] }).errors[0]?.field, field);
+    }
+    assert.equal(
+      (await act({ action: 'retry', destinations: [deadDomain], preview: true }, 'auditor')).status,
+      403,
+    );
+  });
+
+  it('lists mail that came in, with what to do about what was refused', async () => {
+    const received = await waitFor(
+      () => world.call<InboundPage>('help-desk', 'GET', '/inbound?state=received'),
+      ({ body }) => body.result.length > 0,
+    );
+    assert.equal(received.body.result[0]?.to[0], demoAddress);
+    const open = await world.call<InboundPage>('help-desk', 'GET', '/inbound?state=unacknowledged');
+    assert.ok(open.body.result.length > 0);
+    const refused = await world.call<InboundPage>('help-desk', 'GET', '/inbound?state=refused');
+    assert.equal(refused.status, 200);
+    const counts = await world.call<InboundCounts>('help-desk', 'GET', '/inbound/counts');
+    assert.ok(counts.body.received > 0);
+    assert.equal((await world.call('help-desk', 'POST', '/inbound/none/retry')).status, 404);
+  });
+
+  it('shows webhooks with their attempts and the beginning of answers, replays, and sends a test event', async (t) => {
+    let status = 500;
+    const seen: string[] = [];
+    const target = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => {
+        seen.push(body);
+        response.writeHead(status).end('no room\tat the inn');
+      });
+    });
+    await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
+    t.after(() => target.close());
+    const url = `http://127.0.0.1:${(target.address() as AddressInfo).port}/hook?key=secret`;
+    await world.client.post('/messaging/webhooks', { url, eventTypes: ['message.processed'] });
+    await send(partners.processed);
+    const list = await world.call<WebhookList>('auditor', 'GET', '/webhooks');
+    const hook = list.body.result.find((one) => url.startsWith(one.url));
+    assert.ok(hook !== undefined && !hook.url.includes('secret'));
+    const attempts = await waitFor(
+      () => world.call<WebhookAttempts>('auditor', 'GET', `/webhooks/${hook.id}/attempts`),
+      ({ body }) => body.result.length > 0,
+    );
+    assert.deepEqual(
+      [attempts.body.result[0]?.httpStatus, attempts.body.result[0]?.answer],
+      [500, 'no room at the inn'],
+    );
+    status = 204;
+    const tested = await world.call<WebhookTest>('operator', 'POST', `/webhooks/${hook.id}/test`);
+    assert.deepEqual([tested.status, tested.body.isOk, tested.body.httpStatus], [200, true, 204]);
+    assert.ok(seen.some((body) => body.includes('webhook.test')));
+    const replayed = await world.call<DoneAnswer>('operator', 'POST', `/webhooks/${hook.id}/replay`, {});
+    assert.equal(replayed.status, 200);
+    assert.equal((await world.call('auditor', 'POST', `/webhooks/${hook.id}/test`)).status, 403);
+    assert.equal((await world.call('help-desk', 'GET', '/webhooks')).status, 403);
+  });
+
+  it('creates, changes and disables a client; its secret is shown once', async () => {
+    const made = await world.call<IssuedSecret>('operator', 'POST', '/clients', {
+      name: 'New edge',
+      scopes: ['messaging.api'],
+      directAddresses: [`@${domains.own}`],
+    });
+    assert.equal(made.status, 201);
+    const { clientId, clientSecret, secretId } = made.body;
+    const shown = await world.call<ClientDetails>('auditor', 'GET', `/clients/${clientId}`);
+    assert.equal(shown.body.client.name, 'New edge');
+    assert.ok(shown.body.firstRequests.some(({ command }) => command.includes(clientId)));
+    assert.ok(!shown.text.includes(clientSecret));
+    await world.call('operator', 'PATCH', `/clients/${clientId}`, { name: 'Renamed' });
+    const second = await world.call<IssuedSecret>('operator', 'POST', `/clients/${clientId}/secrets`);
+    assert.equal(second.status, 201);
+    assert.equal((await world.call('operator', 'POST', `/clients/${clientId}/secrets`)).status, 409);
+    assert.equal(
+      (await world.call('operator', 'DELETE', `/clients/${clientId}/secrets/${secretId}`)).status,
+      200,
+    );
+    await world.call('operator', 'POST', `/clients/${clientId}/disable`);
+    const { body } = await world.call<ClientList>('auditor', 'GET', '/clients');
+    const found = body.result.find((one) => one.clientId === clientId);
+    assert.deepEqual([found?.name, found?.isEnabled, found?.secrets.length], ['Renamed', false, 1]);
+    const bad = await world.call<{ errors: { field: string }[] }>('operator', 'POST', '/clients', {
+      name: 'x',
+      scopes: ['everything'],
+    });
+    assert.deepEqual([bad.status, bad.body.errors[0]?.field], [400, 'scopes[0]']);
+    const trail = await world.call<AuditPage>('auditor', 'GET', '/audit?action=client.create');
+    assert.equal(trail.body.result[0]?.actor, 'operator:script operator');
+  });
+
+  it('searches the audit trail by each thing, pages through it, verifies and exports it', async () => {
+    const messageId = await send(partners.processed);
+    await waitFor(
+      () =>
+        world.call<AuditPage>('auditor', 'GET', `/audit?address=${encodeURIComponent(partners.processed)}`),
+      ({ body }) => body.result.some(({ action }) => action === 'message.sent'),
+    );
+    const byMessage = await world.call<AuditPage>(
+      'auditor',
+      'GET',
+      `/audit?message=${encodeURIComponent(messageId)}`,
+    );
+    assert.equal(byMessage.status, 200);
+    const byActor = await world.call<AuditPage>(
+      'auditor',
+      'GET',
+      `/audit?actor=${encodeURIComponent('operator:script operator')}&limit=200`,
+    );
+    assert.ok(byActor.body.result.length > 0);
+    assert.ok(byActor.body.result.every(({ actor }) => actor === 'operator:script operator'));
+    const to = encodeURIComponent(new Date().toISOString());
+    const seen: number[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page: { body: AuditPage } = await world.call<AuditPage>(
+        'auditor',
+        'GET',
+        `/audit?to=${to}&limit=7${cursor === '' ? '' : `&cursor=${cursor}`}`,
+      );
+      seen.push(...page.body.result.map(({ sequence }) => sequence));
+      cursor = page.body.next;
+    }
+    assert.equal(new Set(seen).size, seen.length);
+    const exported = await world.call('auditor', 'GET', `/audit/export?to=${to}`);
+    const lines = exported.text.trimEnd().split('\n');
+    assert.deepEqual(
+      lines.map((line) => (JSON.parse(line) as { sequence: number }).sequence),
+      seen,
+    );
+    const verified = await world.call<AuditVerification>('auditor', 'POST', '/audit/verify');
+    assert.equal(verified.body.isIntact, true);
+    assert.equal((await world.call('operator', 'GET', '/audit/export')).status, 403);
+    assert.equal((await world.call('help-desk', 'GET', '/audit')).status, 403);
+    const bad = await world.call<{ errors: { field: string }[] }>('auditor', 'GET', '/audit?cursor=x');
+    assert.deepEqual([bad.status, bad.body.errors[0]?.field], [400, 'cursor']);
+  });
+});
