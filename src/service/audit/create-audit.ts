@@ -6,7 +6,14 @@ import type { ConcealedValues } from './conceal.ts';
 import { createBatch } from './batch.ts';
 import { deleteOld } from './delete-old.ts';
 import { createFloodGuard } from './flood-guard.ts';
-import { findEvent, findEvents, type AuditFilter, type AuditRecord } from './find-events.ts';
+import {
+  findEvent,
+  findEvents,
+  listActionsAfter,
+  type AuditFilter,
+  type AuditRecord,
+  type NewActions,
+} from './find-events.ts';
 import { readChainState } from './chain-state.ts';
 import {
   readCheckpoint,
@@ -67,6 +74,8 @@ export interface Audit extends Closable {
   deleteOld(): Promise<number>;
   /** Undefined if there is none of that number. */
   get(sequence: number): Promise<AuditRecord | undefined>;
+  /** The actions of the rows after one; without it only where the trail ends. For who follows it. */
+  listActionsAfter(sequence: number | undefined): Promise<NewActions>;
   /** Newest first. */
   find(filter: AuditFilter): Promise<readonly AuditRecord[]>;
 }
@@ -134,6 +143,7 @@ export function createAudit({
       await batch.flush();
       return findEvents(storage.tables<AuditTables>(), filter);
     },
+    listActionsAfter: (sequence) => listActionsAfter(storage.tables<AuditTables>(), sequence),
     get: (sequence) => findEvent(storage.tables<AuditTables>(), sequence),
     close: () => batch.close(),
   };

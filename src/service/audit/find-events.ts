@@ -88,3 +88,31 @@ function toRecord(row: AuditRow): AuditRecord {
     remoteAddress: row.remote_address ?? undefined,
   };
 }
+
+/** What the trail has grown by. */
+export interface NewActions {
+  readonly lastSequence: number;
+  /** Each once. Empty if nothing was named to begin after. */
+  readonly actions: readonly string[];
+}
+
+/** Rows looked at; with more, the actions are those of the newest. */
+const maxNew = 2_000;
+
+/** The actions of the rows after one, for who follows the trail. */
+export async function listActionsAfter(
+  db: Kysely<AuditTables>,
+  sequence: number | undefined,
+): Promise<NewActions> {
+  const rows = await db
+    .selectFrom('audit_event')
+    .select(['sequence', 'action'])
+    .$if(sequence !== undefined, (query) => query.where('sequence', '>', sequence ?? 0))
+    .orderBy('sequence', 'desc')
+    .limit(sequence === undefined ? 1 : maxNew)
+    .execute();
+  return {
+    lastSequence: rows[0]?.sequence ?? sequence ?? 0,
+    actions: sequence === undefined ? [] : [...new Set(rows.map(({ action }) => action))],
+  };
+}

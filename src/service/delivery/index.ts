@@ -25,3 +25,4 @@ export { measureQueue } from './measure-queue.ts';
 export type { DeliveryFailureReason, DeliveryOutcome, DeliveryRequest, OutcomeListener } from './request.ts';
 export type { DeliveryKind, DeliveryTables } from './tables.ts';
 export { deliverySealedColumns } from './queue.ts';
+export { findLastAttempt } from './find-last-attempt.ts';

@@ -3,6 +3,7 @@ import { createActing } from './acting.ts';
 import { auditRoutes } from './audit.ts';
 import { clientRoutes } from './clients.ts';
 import { inboundRoutes } from './inbound.ts';
+import { createLive } from './live.ts';
 import { messageRoutes } from './messages.ts';
 import { playgroundRoutes } from './playground.ts';
 import { queueRoutes } from './queue.ts';
@@ -11,7 +12,9 @@ import { webhookRoutes } from './webhooks.ts';
 /** The routes of the screens: one file for each screen. */
 export function createScreenRoutes(services: ConsoleServices): readonly ConsoleRoutes[] {
   const acting = createActing(services);
+  const { routes: liveRoutes } = createLive(services);
   return [
+    liveRoutes,
     messageRoutes(services, acting),
     queueRoutes(acting),
     inboundRoutes(services, acting),

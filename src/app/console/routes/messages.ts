@@ -118,7 +118,8 @@ export function messageRoutes(
         },
       },
       async (request) => {
-        const found = await acting(request).messaging.explain(request.params.messageId);
+        const isRefresh = request.headers['x-background'] !== undefined;
+        const found = await acting(request).messaging.explain(request.params.messageId, { isRefresh });
         return toDetails(found, nameOfClient);
       },
     );

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock, Log } from '../../../core/index.ts';
 import { createMetrics, createReport, type Storage, type Vault } from '../../../platform/index.ts';
 import type { Audit } from '../../audit/index.ts';
@@ -76,8 +77,14 @@ export interface MessagingOperator {
   show(name: string): Promise<MessageDetails>;
   /** The search box: sent and received messages. `isRefresh`: the same list as before, looked at again, which leaves no audit row. */
   search(query: SearchQuery, options?: { readonly isRefresh?: boolean }): Promise<SearchPage>;
-  /** One message by any of its names, sent or received, with what it means. Throws as `show`. */
-  explain(name: string): Promise<MessageExplanation | ReceivedExplanation>;
+  /**
+   * One message by any of its names, sent or received, with what it means. Throws as `show`. `isRefresh`: a page that is open reads it again,
+   * which is no new view if the last one was less than an hour ago.
+   */
+  explain(
+    name: string,
+    options?: { readonly isRefresh?: boolean },
+  ): Promise<MessageExplanation | ReceivedExplanation>;
   /** Has what waits of a message tried now. Returns how many destinations. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   retry(name: string): Promise<number>;
   /**
@@ -127,6 +134,9 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       recordOutcomes(tx, { ...deps, report, windows: defaultMdnWindows }, outcomes),
   });
 
+  /** By this operator, lately. */
+  const viewed = new LRUCache<string, true>({ max: 1000, ttl: 3_600_000 });
+
   const record = (action: string, objects: Readonly<Record<string, string | number>>): Promise<void> =>
     audit.recordNow({ action, actor: operator, outcome: 'ok', objects });
 
@@ -138,6 +148,12 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       outcome: 'refused',
       objects: { name: name.slice(0, 255) },
     });
+  }
+
+  async function recordView(messageId: string, isRefresh: boolean): Promise<void> {
+    if (isRefresh && viewed.has(messageId)) return;
+    viewed.set(messageId, true);
+    await record('message.show', { messageId });
   }
 
   async function get(action: string, name: string): Promise<MessageRow> {
@@ -181,18 +197,18 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
         });
       return page;
     },
-    async explain(name) {
+    async explain(name, { isRefresh = false } = {}) {
       const ids = await findNamed(db, name);
       const copies = ids.length === 0 ? await findCopies(db, name) : [];
       if (copies.length > 0) {
         const explained = await explainReceived(deps, copies);
-        await record('message.show', { messageId: copies[0]?.messageId ?? '' });
+        await recordView(copies[0]?.messageId ?? '', isRefresh);
         return explained;
       }
       const message = await get('message.show', name);
       const facts = await describe({ storage, audit, delivery }, message);
       const explained = await explainMessage(deps, facts);
-      await record('message.show', { messageId: message.wire_id });
+      await recordView(message.wire_id, isRefresh);
       return explained;
     },
     async retry(name) {

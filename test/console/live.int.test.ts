@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { demoAddress, partners } from '../../src/app/dev/index.ts';
+import { waitFor } from '../system/sandbox-fixture.ts';
+import { openAdminWorld, type AdminWorld } from './admin-world.ts';
+
+describe('the stream of live events', () => {
+  let world: AdminWorld;
+  before(async () => {
+    world = await openAdminWorld();
+  });
+  after(() => world?.close());
+
+  async function open(signal: AbortSignal): Promise<{ response: Response; text: () => string }> {
+    const response = await fetch(`${world.consoleUrl}/admin/v1/live`, {
+      headers: world.headersOf('help-desk'),
+      signal,
+    });
+    let heard = '';
+    if (response.ok && response.body !== null) {
+      const read = async (body: ReadableStream<Uint8Array>): Promise<void> => {
+        for await (const chunk of body) heard += Buffer.from(chunk).toString();
+      };
+      read(response.body).catch(() => undefined);
+    }
+    return { response, text: () => heard };
+  }
+
+  it('names the topics of what changes, and is bounded per operator', async () => {
+    const end = new AbortController();
+    const first = await open(end.signal);
+    assert.match(first.response.headers.get('content-type') ?? '', /^text\/event-stream/);
+    await waitFor(first.text, (text) => text.includes('welcome'));
+    await world.client.post('/messaging/dirmsg/send_ccda', {
+      fromDirectAddress: demoAddress,
+      toDirectAddress: partners.processed,
+      messageSubject: 'x',
+      messageBody: 'x',
+    });
+    await waitFor(first.text, (text) => /event: changed\ndata: \{"topics":\[[^\]]*"messages"/.test(text));
+    const more = await Promise.all(Array.from({ length: 6 }, () => open(end.signal)));
+    assert.deepEqual(more.map(({ response }) => response.status).toSorted(), [200, 200, 200, 200, 200, 429]);
+    end.abort();
+    await waitFor(
+      async () => {
+        const again = new AbortController();
+        const { response } = await open(again.signal);
+        again.abort();
+        return response.status;
+      },
+      (status) => status === 200,
+    );
+  });
+});
