@@ -39,7 +39,9 @@ describe('the stream of live events', () => {
     });
     await waitFor(first.text, (text) => /event: changed\ndata: \{"topics":\[[^\]]*"messages"/.test(text));
     const more = await Promise.all(Array.from({ length: 6 }, () => open(end.signal)));
-    assert.deepEqual(more.map(({ response }) => response.status).toSorted(), [200, 200, 200, 200, 200, 429]);
+    const statuses = more.map(({ response }) => response.status);
+    assert.equal(statuses.filter((status) => status === 200).length, 5);
+    assert.equal(statuses.filter((status) => status === 429).length, 1);
     end.abort();
     await waitFor(
       async () => {
