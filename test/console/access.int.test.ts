@@ -254,7 +254,8 @@ describe('pages', () => {
   test('every path that names no file is a page, asked for with compression or without', async () => {
     for (const target of ['/', '/messages', '/queue/mx.example?x=1'])
       for (const encoding of [undefined, 'br, gzip']) {
-        const page = await console_.ask('GET', target, { headers: { 'accept-encoding': encoding } });
+        const headers = { 'accept-encoding': encoding, accept: 'text/html,*/*;q=0.8' };
+        const page = await console_.ask('GET', target, { headers });
         assert.ok([200, 503].includes(page.status), `${target} ${encoding}: ${page.status}`);
         assert.match(String(page.headers['content-type']), /^text\/html/);
         assert.match(String(page.headers['cache-control']), /^no-(?:cache|store)$/);

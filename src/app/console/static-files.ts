@@ -48,9 +48,12 @@ export async function addStaticFiles(app: ConsoleApp, log: Log, folder = builtFo
 }
 
 function answerUnknown(request: FastifyRequest, reply: FastifyReply, log: Log, folder: string): FastifyReply {
-  const { pathname } = new URL(request.url, 'http://console');
+  const [pathname = ''] = request.url.split(/[?#]/, 1);
+  // Names of hosts and addresses in a path have dots, too, so that the name alone does not tell a file.
+  const wantsPage =
+    !path.basename(pathname).includes('.') || request.headers.accept?.includes('text/html') === true;
   const isScreen =
-    (request.method === 'GET' || request.method === 'HEAD') && !path.basename(pathname).includes('.');
+    (request.method === 'GET' || request.method === 'HEAD') && wantsPage && !pathname.startsWith('/assets/');
   if (pathname.startsWith('/admin') || !isScreen) {
     const error = Object.assign(new Error('no such path'), { statusCode: 404 });
     return sendRefusal(error, request, reply, log);

@@ -6,18 +6,30 @@ import type { SignInMethods } from '../../../app/console/contract/index.ts';
 import { apiUrl, get, post, type ApiError } from '../../api/client.ts';
 import { sessionKey, useSessionQuery } from '../../api/session.ts';
 import { Icon } from '../../components/icon.tsx';
-import { ErrorState, LoadingState } from '../../components/states.tsx';
+import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { Gate } from './gate.tsx';
 import { passkeyFault } from './passkey-fault.ts';
 
 /** Only a path of this console: a link must not lead elsewhere after signing in. */
 const ownPath = /^\/(?![/\\])/;
 
+/** What came of a sign-in at the provider, by the error code of the address. */
+const providerFaults: Readonly<Record<string, string>> = {
+  OPERATORS_ROLE_MISSING: 'Your organization gives you no role of this console.',
+  OPERATORS_NAME_TAKEN: 'An operator of this HISP has your name already. Ask for another name.',
+  OPERATORS_PROVIDER_UNREACHABLE: 'Your organization cannot be reached. Try again later.',
+  OPERATORS_PROVIDER_REFUSED: 'Your organization did not confirm the sign-in. Begin again.',
+  OPERATORS_CEREMONY_INVALID: 'The sign-in took too long or was begun elsewhere. Begin again.',
+  OPERATORS_SESSION_INVALID: 'You may not use this console any more.',
+  OPERATORS_ATTEMPTS_EXCEEDED: 'Too many sign-ins. Wait a minute.',
+};
+
 /** Passkey, or the organization's own sign-in. */
 export function SignInScreen(): ReactNode {
   const session = useSessionQuery();
   const [parameters] = useSearchParams();
   const after = parameters.get('after') ?? '/';
+  const problem = parameters.get('problem');
   const methods = useQuery<SignInMethods, ApiError>({
     queryKey: ['sign-in', 'methods'],
     queryFn: ({ signal }) => get<SignInMethods>('/sign-in/methods', {}, signal),
@@ -25,6 +37,11 @@ export function SignInScreen(): ReactNode {
   if (session.data) return <Redirect to={ownPath.test(after) ? after : '/'} replace />;
   return (
     <Gate title="Sign in">
+      {problem !== null && (
+        <p role="alert">
+          <StateMark tone="failed">{providerFaults[problem] ?? 'The sign-in failed. Try again.'}</StateMark>
+        </p>
+      )}
       {methods.isPending && <LoadingState lines={2} />}
       {methods.isError && <ErrorState error={methods.error} onRetry={() => void methods.refetch()} />}
       {methods.data?.passkey === true && <Passkey />}
