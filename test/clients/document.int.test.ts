@@ -92,14 +92,31 @@ describe('the API document', () => {
       '400',
       '401',
       '403',
+      '405',
       '408',
       '409',
       '413',
       '415',
       '429',
+      '431',
       '500',
       '503',
     ]);
+  });
+
+  it('has the answers to another method and to headers that are too large, as they are given', async () => {
+    const { components, paths } = world.document;
+    for (const item of Object.values(paths))
+      for (const { responses } of Object.values(item)) assert.ok(responses['431'], JSON.stringify(responses));
+    const place = '/provider-directory/v2/providers';
+    const other = await fetch(`${world.baseUrl}${place}`, { method: 'PATCH' });
+    const described = paths[place]?.['get']?.responses['405'] as { readonly $ref: string };
+    assert.equal(described.$ref, '#/components/responses/MethodNotAllowed');
+    const { headers } = components['responses']?.['MethodNotAllowed'] as { readonly headers: object };
+    assert.deepEqual([other.status, other.headers.get('allow')], [405, 'GET, HEAD']);
+    assert.deepEqual(Object.keys(headers), ['X-Request-Id', 'Allow']);
+    const large = await fetch(`${world.baseUrl}${place}`, { headers: { cookie: 'a'.repeat(20_000) } });
+    assert.equal(large.status, 431);
   });
 
   it('describes the evidence inside its signature, which is a page to print for whoever asks for HTML', async () => {

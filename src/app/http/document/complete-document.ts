@@ -38,9 +38,15 @@ function completeOperation(operation: JsonObject, refusals: Map<string, JsonObje
   const { [rateLimitedMark]: isLimited, ...rest } = operation;
   const hasLimits = isLimited === true;
   const stated = objectIn(operation, 'responses');
-  const all = { ...stated, ...('requestBody' in operation && slowBody(stated)) };
+  const all = {
+    ...stated,
+    ...refusalLike(stated, 405),
+    ...('requestBody' in operation && refusalLike(stated, 408)),
+    431: largeHeaders,
+  };
   const responses = Object.entries(all).map(([status, response]): [string, Json] => {
     if (!isObject(response)) throw new TypeError(`status ${status} has no description`);
+    if (response === largeHeaders) return [status, response];
     const headers = headersOf(Number(status), hasLimits);
     const own = isObject(response['headers']) ? response['headers'] : {};
     const whole = { ...response, headers: { ...referTo(headers), ...own } };
@@ -52,16 +58,22 @@ function completeOperation(operation: JsonObject, refusals: Map<string, JsonObje
   return { ...rest, responses: Object.fromEntries(responses) };
 }
 
-/** A body that comes too slowly is answered in the envelope by every route that uses it (Decision 0020). */
-function slowBody({ 400: malformed }: JsonObject): JsonObject {
+/** Answered by Node's HTTP parser before there is a request. */
+const largeHeaders: JsonObject = {
+  description: 'The request headers are larger than 16 KiB. The body is not the error envelope.',
+};
+
+/** Another method (405) and a body that arrives too slowly (408, Decision 0020) get the envelope on every path that uses it. */
+function refusalLike({ 400: malformed }: JsonObject, status: 405 | 408): JsonObject {
   if (!isObject(malformed) || titleOf(malformed) !== 'Error') return {};
-  return { 408: { ...malformed, description: responseName(408) } };
+  return { [status]: { ...malformed, description: responseName(status) } };
 }
 
 function headersOf(status: number, isLimited: boolean): readonly AnswerHeader[] {
   const common: readonly AnswerHeader[] = ['X-Request-Id'];
   // RFC 6750 §3.1: a malformed Authorization header is a 400 with a challenge.
   if (status === 400 || status === 401 || status === 403) return [...common, 'WWW-Authenticate'];
+  if (status === 405) return [...common, 'Allow'];
   if (status === 503) return [...common, 'Retry-After'];
   if (status === 429) return [...common, 'Retry-After', ...(isLimited ? rateLimitHeaders : [])];
   return status < 300 && isLimited ? [...common, ...rateLimitHeaders] : common;
@@ -100,6 +112,7 @@ const exampleProblems: Readonly<Record<number, { field: string; reason: string; 
   401: { field: '', reason: 'oauth_token_invalid', detail: 'The token is unknown, expired or revoked.' },
   403: { field: '', reason: 'oauth_scope_insufficient', detail: 'The token is not for this service.' },
   404: { field: '', reason: 'messaging_message_not_found', detail: 'Message not found.' },
+  405: { field: '', reason: 'method_not_allowed', detail: 'This path accepts GET, POST.' },
   408: { field: '', reason: 'too_slow', detail: 'The body of the request arrived too slowly.' },
   409: {
     field: '',

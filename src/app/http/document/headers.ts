@@ -17,12 +17,13 @@ export const answerHeaders = {
     "The caller's X-Request-Id if it is up to 128 letters, digits and . _ : -, else a new one. Quote it to the operator.",
     '3f0c4b1e-6a52-4f0e-9d53-0d3a4f8b7c21',
   ),
-  'Retry-After': count('Seconds to wait before the request is tried again.', 2),
+  'Retry-After': count('Seconds to wait before a retry.', 2),
   'WWW-Authenticate': text(
     'How to authenticate, and what is wrong with the token (RFC 6750 §3).',
     'Bearer realm="openhisp", error="invalid_token"',
   ),
-  'RateLimit-Limit': count('Requests that may be made at once.', 100),
+  Allow: text('The methods of this path.', 'GET, POST'),
+  'RateLimit-Limit': count('Size of a burst of requests.', 100),
   'RateLimit-Remaining': count('Requests left at this moment.', 99),
   'RateLimit-Reset': count('Seconds until another request is allowed; 0 if one is allowed now.', 0),
 } as const satisfies Readonly<Record<string, JsonObject>>;
