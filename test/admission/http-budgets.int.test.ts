@@ -272,6 +272,30 @@ describe('requests', () => {
     await allReleased();
   });
 
+  test('addresses of one IPv6 /64 share the limit per address; the next /64 has its own', async () => {
+    const proxied = await startOauthServer({
+      routes: [routes],
+      env: { OPENHISP_HTTP_TRUSTED_PROXIES: '127.0.0.1', OPENHISP_HTTP_MAX_REQUESTS_PER_ADDRESS: '3' },
+    });
+    const authorization = `Bearer ${await proxied.accessToken('messaging.api')}`;
+    const open = Promise.withResolvers<void>();
+    gate = open.promise;
+    const get = (address: string): Promise<Response> =>
+      fetch(`${proxied.url}/wait`, { headers: { authorization, 'x-forwarded-for': address } });
+    const running = ['2001:db8:0:1::1', '2001:db8:0:1:2::1', '2001:db8:0:1:ffff::1'].map(get);
+    await waitUntil(async () =>
+      (await (await fetch(`${proxied.url}/metrics`)).text()).includes('openhisp_http_requests_in_progress 3'),
+    );
+    assert.equal((await get('2001:db8:0:1:3::9')).status, 429);
+    running.push(get('2001:db8:0:2::1'));
+    await waitUntil(async () =>
+      (await (await fetch(`${proxied.url}/metrics`)).text()).includes('openhisp_http_requests_in_progress 4'),
+    );
+    gate = undefined;
+    open.resolve();
+    for (const answer of running) assert.equal((await answer).status, 200);
+  });
+
   test('callers without a token, however many, leave half of the room to those with one', async () => {
     const running = Array.from({ length: 6 }, (_, index) => slowBody(`127.0.0.${index + 2}`));
     await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 6);

@@ -69,6 +69,12 @@ test('each alert says what to do; each panel has its own place and something to 
       }
 });
 
+test('the rules and the dashboard cover verification of the directory', () => {
+  for (const text of [rules, expressions.join('\n')])
+    for (const name of ['addresses', 'domains_checked', 'domains_due', 'questions_total'])
+      assert.ok(namesIn(text).has(`openhisp_verification_${name}`), name);
+});
+
 test('promtool accepts the rules', needsPromtool, () => checkRules(rulesFile));
 
 test('promtool accepts the expressions of the dashboard', needsPromtool, async (t) => {
