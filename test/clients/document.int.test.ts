@@ -112,9 +112,9 @@ describe('the API document', () => {
     const other = await fetch(`${world.baseUrl}${place}`, { method: 'PATCH' });
     const described = paths[place]?.['get']?.responses['405'] as { readonly $ref: string };
     assert.equal(described.$ref, '#/components/responses/MethodNotAllowed');
-    const { headers } = components['responses']?.['MethodNotAllowed'] as { readonly headers: object };
+    const answer = components['responses']?.['MethodNotAllowed'] as { readonly headers: object } | undefined;
     assert.deepEqual([other.status, other.headers.get('allow')], [405, 'GET, HEAD']);
-    assert.deepEqual(Object.keys(headers), ['X-Request-Id', 'Allow']);
+    assert.deepEqual(Object.keys(answer?.headers ?? {}), ['X-Request-Id', 'Allow']);
     const large = await fetch(`${world.baseUrl}${place}`, { headers: { cookie: 'a'.repeat(20_000) } });
     assert.equal(large.status, 431);
   });
