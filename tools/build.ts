@@ -20,7 +20,7 @@ const compiled = spawnSync('tsc', ['-p', 'tsconfig.build.json'], {
   },
 });
 if (compiled.status !== 0) process.exit(1);
-// Data files lie next to the code that reads them.
+// Data files are next to the code that reads them.
 for (const file of globSync('src/**/*', { cwd: root, exclude: ['src/web/**'] })) {
   if (/\.tsx?$/.test(file) || statSync(path.join(root, file)).isDirectory()) continue;
   cpSync(path.join(root, file), path.join(root, 'dist', file));

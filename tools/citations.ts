@@ -70,7 +70,7 @@ function findLineProblems(line: string, page: SpecificationsPage, decisions: Rea
   return problems;
 }
 
-/** The words after a heading may go on with the sentence, so that a listed heading needs only to begin the citation. */
+/** The words after a heading may continue with the sentence, so that a listed heading needs only to begin the citation. */
 function hasHeading({ headings }: SpecificationsPage, citation: string): boolean {
   for (const heading of headings) {
     if (`${citation} `.startsWith(`${heading} `) || heading.startsWith(`${citation} and `)) return true;

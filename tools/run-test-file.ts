@@ -80,7 +80,7 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
   }, everyMs);
   const status = await new Promise<number | string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    // Not `close`: what the file has left behind may hold the pipes open for ever.
+    // Not `close`: what the file has left behind may hold the pipes open forever.
     child.once('exit', (code, signal) => resolve(code ?? signal ?? 1));
   });
   clearInterval(watching);

@@ -10,7 +10,7 @@
  *
  * Where no more than two runs of files failed, they run once more, alone. A file that then passes was disturbed by its neighbours or by
  * the machine: it counts as passed, its failure stays printed, and the closing lines name it as unsteady. Unsteady files are
- * faults of the tests, to be mended.
+ * faults of the tests, to be repaired.
  *
  * Usage: `node tools/test.ts [--no-install] [--no-check] [PATTERN…]`
  */

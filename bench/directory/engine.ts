@@ -27,7 +27,7 @@ export function sampleRecords(count: number): Generator<ProviderRecord> {
   return generateProviders({ count, seed: 20_261_121, gazetteer: loadBuiltInGazetteer() });
 }
 
-/** Builds the index; the time that inventing the records takes is told apart. */
+/** Builds the index; the time that inventing the records takes is distinguished. */
 export function buildSample(count: number): {
   bytes: SharedIndexBytes;
   addMs: number;

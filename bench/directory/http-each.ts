@@ -25,7 +25,7 @@ const rounds = 40;
 
 /**
  * Asks over one connection, the queries in turn, so that nothing in the processor's caches is there for the next page of
- * the same result. The first round is told apart: it meets code that never ran.
+ * the same result. The first round is distinguished: it meets code that never ran.
  */
 export async function measureEach(
   target: HttpTarget,

@@ -1,6 +1,6 @@
 import { Session, type Profiler } from 'node:inspector/promises';
 
-/** A stretch of time in which the event loop did nothing else, and what it did. */
+/** A period in which the event loop was blocked, and its cause. */
 export interface Hold {
   readonly phase: string;
   readonly lengthMs: number;

@@ -35,7 +35,7 @@ test('whoever is the first is served, however much it asks for', () => {
   held(budget.reserve('b', 7));
 });
 
-test('whatever is taken and given back, a budget knows what is held', () => {
+test('whatever is taken and released, a budget knows what is held', () => {
   const step = fc.record({
     caller: fc.constantFrom('a', 'b', 'c'),
     amount: fc.integer({ min: 1, max: 8 }),
@@ -63,7 +63,7 @@ test('whatever is taken and given back, a budget knows what is held', () => {
   );
 });
 
-test('a collector gives the bytes in their order, in memory of its own, whatever was expected', () => {
+test('a collector gives the bytes in their order, in separate memory, whatever was expected', () => {
   fc.assert(
     fc.property(
       fc.array(fc.uint8Array({ maxLength: 200_000 }), { maxLength: 5 }),
@@ -87,7 +87,7 @@ test('a collector gives the bytes in their order, in memory of its own, whatever
   );
 });
 
-test('what a collector drops is given back at once', () => {
+test('what a collector drops is released at once', () => {
   const collector = createByteCollector(1000);
   collector.add(Buffer.alloc(10));
   const view = collector.peek();
@@ -96,7 +96,7 @@ test('what a collector drops is given back at once', () => {
   assert.deepEqual([collector.length, collector.capacity], [0, 0]);
 });
 
-test('what comes too slowly is ended once, what comes fast enough or has ended is not', async () => {
+test('what arrives too slowly is ended once, what comes fast enough or has ended is not', async () => {
   const watch = createRateWatch({ minBytesPerSecond: 1000, windowMs: 100 });
   let fast = 0;
   const feeding = setInterval(() => (fast += 1000), 10);

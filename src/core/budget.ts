@@ -14,7 +14,7 @@ export interface Reservation {
 export interface Budget {
   /**
    * Takes the amount, or nothing and says why. Whoever comes first is always served, however much is asked for: a
-   * budget below the size of one request must not refuse it for ever.
+   * budget below the size of one request must not refuse it forever.
    */
   reserve(caller: string, amount: number): Reservation | BudgetRefusal;
   readonly used: number;

@@ -1,7 +1,7 @@
-/** Collects chunks in memory of its own, which can be given back at once instead of at the next garbage collection. */
+/** Collects chunks in separate memory, which can be released at once instead of at the next garbage collection. */
 export interface ByteCollector {
   readonly length: number;
-  /** Bytes of memory in hand. */
+  /** Bytes of memory held. */
   readonly capacity: number;
   /** What the capacity will be once so many more bytes have been added. */
   capacityFor(bytes: number): number;
@@ -54,7 +54,7 @@ export function createByteCollector(expected = 0, limit = Infinity): ByteCollect
     },
     peek: () => buffer.subarray(0, length),
     take() {
-      // What is handed on may be kept for long, and must not keep twice its size.
+      // What is passed on may be kept for long, and must not keep twice its size.
       if (length < buffer.length * keptShare) resize(length);
       const bytes = buffer.subarray(0, length);
       buffer = Buffer.allocUnsafeSlow(0);

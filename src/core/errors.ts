@@ -23,7 +23,7 @@ export interface ErrorSpec {
   readonly kind: ErrorKind;
   /** True if trying again later can work. Defaults to true for `unavailable` and `rate-limited`, else false. */
   readonly isTransient?: boolean;
-  /** Text that is safe for a stranger. Defaults to the kind's fixed text. */
+  /** Text that is safe for an outsider. Defaults to the kind's fixed text. */
   readonly publicMessage?: string;
 }
 
@@ -68,7 +68,7 @@ export class CodedError<Code extends string = string> extends Error {
   readonly code: Code;
   readonly kind: ErrorKind;
   readonly isTransient: boolean;
-  /** Safe for a stranger. */
+  /** Safe for an outsider. */
   readonly publicMessage: string;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly problems: readonly FieldProblem[];

@@ -18,7 +18,7 @@ test('slices are the bytes in order, none larger than asked, none empty', () => 
   );
 });
 
-test('pieces are joined as Buffer.concat joins them, also large ones, in memory of their own', async () => {
+test('pieces are joined as Buffer.concat joins them, also large ones, in separate memory', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(bytes(2 * sliceBytes + 1), { maxLength: 4 }), async (pieces) => {
       const joined = await joinInSlices(pieces);

@@ -12,7 +12,7 @@ export function* slicesOf(bytes: Uint8Array, size = sliceBytes): Generator<Buffe
   for (let start = 0; start < buffer.length; start += size) yield buffer.subarray(start, start + size);
 }
 
-/** As `Buffer.concat`, in memory of its own. */
+/** As `Buffer.concat`, in separate memory. */
 export async function joinInSlices(pieces: readonly Uint8Array[]): Promise<Buffer> {
   const target = Buffer.allocUnsafeSlow(pieces.reduce((total, piece) => total + piece.length, 0));
   let length = 0;

@@ -2,7 +2,7 @@
  * What a deployment owns: configuration, the database with its migrations, encryption at rest, log, metrics, admission
  * (what is refused before work begins), and the small machinery of background work (worker loop, node id, token buckets).
  *
- * Storage is one seam (Decision 0018): services see typed tables through Kysely, never a driver. Everything durable is
+ * Storage is one port (Decision 0018): services see typed tables through Kysely, never a driver. Everything durable is
  * rows; there is no other queue. Encryption follows SEC-05 and SEC-06: AES-256-GCM under data keys, which are wrapped
  * by a master key from outside the database.
  *

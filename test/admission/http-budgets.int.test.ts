@@ -210,7 +210,7 @@ describe('bodies', () => {
     await allReleased();
   });
 
-  test('room is given back only when the handler has ended, also if the client has gone', async () => {
+  test('room is released only when the handler has ended, also if the client has gone', async () => {
     const open = Promise.withResolvers<void>();
     gate = open.promise;
     const idleConnections = await connections();
@@ -326,7 +326,7 @@ describe('requests', () => {
   }
 });
 
-test('a body that comes too slowly ends the connection with 408, and its room is given back', async () => {
+test('a body that arrives too slowly ends the connection with 408, and its room is released', async () => {
   const slow = await startOauthServer({
     routes: [routes],
     env: {

@@ -1,4 +1,4 @@
-/** At several times what the service can do, it goes on doing what it can (Decision 0020). */
+/** At several times what the service can do, it continues doing what it can (Decision 0020). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Agent, request } from 'node:http';

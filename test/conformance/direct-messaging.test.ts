@@ -22,7 +22,7 @@ const document = (content = '<ClinicalDocument/>') => ({
   attachmentContent: base64(content),
 });
 
-/** The message as it was handed to the security and trust agent. */
+/** The message as it was passed to the security and trust agent. */
 async function composed(changes: Record<string, unknown> = {}): Promise<MimeEntity> {
   const reply = await send(changes);
   assert.equal(reply.status, 200, reply.text);

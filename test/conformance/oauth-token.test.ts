@@ -303,7 +303,7 @@ test('OAUTH-12: failed requests are held back with 429 and Retry-After, before a
   assert.equal((await guarded.token(grant)).status, 200);
 });
 
-test('OAUTH-12: a client that has authenticated lately is not held back because of strangers at its address', async () => {
+test('OAUTH-12: a client that has authenticated lately is not held back because of outsiders at its address', async () => {
   const guarded = await startOauthServer({
     limits: { attemptsPerMinute: 3, tokensPerSecond: 1000, tokensBurst: 1000 },
   });

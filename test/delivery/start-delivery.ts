@@ -284,7 +284,7 @@ function logInto(lines: string[]): Log {
   return { debug: write, info: write, warn: write, error: write };
 }
 
-/** Waits for something that background work brings about; gives up loudly. */
+/** Waits for something that background work brings about; fails with an error. */
 export async function until(
   isDone: () => Promise<boolean> | boolean,
   what: string,

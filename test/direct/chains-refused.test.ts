@@ -1,4 +1,4 @@
-/** Paths that must not be believed, each with its own reason (TRUST-01, TRUST-04, TRUST-11). Among them the forgeries known from the field. */
+/** Paths that must be refused, each with its own reason (TRUST-01, TRUST-04, TRUST-11). Among them the forgeries known from the field. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { der } from '../../src/lib/asn1/index.ts';
@@ -41,7 +41,7 @@ function below(pki: TestPki, changes: Parameters<TestPki['issueAuthority']>[0]):
   return { leaf: pki.issue({ issuer }), candidates: [issuer.certificate] };
 }
 
-/** A stranger's certificate in the name of the anchor, with the anchor's key identifier. */
+/** An outsider's certificate in the name of the anchor, with the anchor's key identifier. */
 function forgeAnchor(pki: TestPki): Issuer {
   const [keys] = pki.spareKeys;
   assert.ok(keys);

@@ -1,4 +1,4 @@
-/** What a stranger's message may make us fetch, and how long it may keep us waiting (TRUST-05, SEC-11). */
+/** What an outsider's message may make us fetch, and how long it may keep us waiting (TRUST-05, SEC-11). */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { GuardedFetch } from '../../src/lib/fetch/index.ts';
@@ -47,7 +47,7 @@ describe('the budget of one message', () => {
     });
   });
 
-  /** A signer under a stranger's CA, four fetches below a root that nobody trusts; each server is another host. */
+  /** A signer under an outsider's CA, four fetches below a root that nobody trusts; each server is another host. */
   function hostileSigner(index: number, files: Map<string, ServedFile>): SigningKey {
     let issuer = world.pki.stranger;
     const urls: string[] = [];
@@ -314,8 +314,8 @@ describe('the budget of one message', () => {
       assert.equal(counts.get('http://h0.evil.example/'), 2);
     });
 
-    test('SEC-11 large answers are kept in bounded room: the oldest is fetched anew', async () => {
-      // A certificate of some 200 kB, as a stranger may serve it.
+    test('SEC-11 large answers are kept in bounded room: the oldest is fetched again', async () => {
+      // A certificate of some 200 kB, as an outsider may serve it.
       const large = world.pki.issueAuthority({
         otherNames: [generalNameDer.uri(`http://${'a'.repeat(200_000)}.example/`)],
       }).certificate;

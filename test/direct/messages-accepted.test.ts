@@ -1,4 +1,4 @@
-/** Messages that must be believed: the other side of every rule (AS-02, AS-39, AS-70 to AS-84, VER-02). */
+/** Messages that must be accepted: the counterpart of every rule (AS-02, AS-39, AS-70 to AS-84, VER-02). */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { openMessage } from '../../src/lib/direct/index.ts';
@@ -20,7 +20,7 @@ import {
 } from './support/test-messages.ts';
 import { alice, bob, createTestPki, past } from './support/test-pki.ts';
 
-describe('messages that are believed', () => {
+describe('accepted messages', () => {
   let world: MessageWorld;
   before(async () => {
     world = createMessageWorld(await createTestPki());
@@ -87,7 +87,7 @@ describe('messages that are believed', () => {
     assert.equal(verified.sender, 'ALICE@direct.Alpha.example');
   });
 
-  test('AS-39 the envelope check can be switched off', async () => {
+  test('AS-39 the envelope check can be disabled', async () => {
     const options = {
       envelope: { mailFrom: 'x@y.example', recipients: [] },
       messagePolicy: { requireEnvelopeMatch: false },

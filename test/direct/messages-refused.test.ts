@@ -1,4 +1,4 @@
-/** Messages that must not be believed, each with its own reason (AS-39, AS-52 to AS-56, AS-70 to AS-79). */
+/** Messages that must be refused, each with its own reason (AS-39, AS-52 to AS-56, AS-70 to AS-79). */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { CodedError } from '../../src/core/index.ts';

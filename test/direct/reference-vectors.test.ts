@@ -30,7 +30,7 @@ describe('golden vectors', needsFixtures(), () => {
       assert.match(String(error.cause), /PkiError: .*1\.2\.840\.113549\.1\.1\.5/);
     });
 
-    test(`AS-20 ${name} is believed with the switch for such certificates`, async () => {
+    test(`AS-20 ${name} is accepted with the option for such certificates`, async () => {
       const verified = await verifySender(open(), undefined, {
         ...trust(),
         policy: { allowSha1Certificates: true },

@@ -86,7 +86,7 @@ describe('RSA keys', () => {
         );
     });
 
-    test(`AS-43 ${title}: a recipient beside it is reached`, async () => {
+    test(`AS-43 ${title}: a recipient next to it is reached`, async () => {
       const bad = certificateWith(numbers(), { rfc822Names: [carol] });
       const discovery: Discovery = {
         discover: async (address) => ({

@@ -181,7 +181,7 @@ describe('sealing', () => {
     });
   }
 
-  test('AS-33 bare line ends in text, and beside base64, are put right', () => {
+  test('AS-33 bare line ends in text, and next to base64, are put right', () => {
     const body = part('text/plain', 'binary', 'a\nb') + 'x\n';
     const { message } = sealMessage(request({ message: mixed(body) }));
     const opened = openMessage({ message, keys: [world.recipient] });

@@ -44,7 +44,7 @@ async function until(isDone: () => Promise<boolean>, what: string): Promise<void
   }
 }
 
-/** Fails if an index was built anew by what `work` does. */
+/** Fails if an index was built again by what `work` does. */
 async function withoutRebuild(work: () => Promise<void>): Promise<void> {
   const snapshots = await snapshotsOf(world);
   await work();
@@ -76,7 +76,7 @@ describe('a hosted address', () => {
     });
   });
 
-  test('with another NPI stands beside the record of the load, and instead of it once they agree', async () => {
+  test('with another NPI stands next to the record of the load, and instead of it once they agree', async () => {
     await world.load(toCsv(people));
     await withoutRebuild(async () => {
       await world.directory.provision({ directAddress: 'p6@d.example', organization: 'Beside' });
@@ -220,7 +220,7 @@ describe('a small increment', () => {
     assert.deepEqual(await find('p50@d.example'), [before]);
   });
 
-  test('may take away and give back the key of another record', async () => {
+  test('may take away and release the key of another record', async () => {
     await world.load(
       toCsv(
         people.map((row, index) => ({ ...row, key: `k${index}` })),

@@ -63,7 +63,7 @@ describe('a full load', () => {
     assert.equal(afterwards['d@d.example'], 4);
   });
 
-  test('reads .gz, .zip and standard input, told apart by content', async () => {
+  test('reads .gz, .zip and standard input, distinguished by content', async () => {
     const csv = toCsv([{ serv_direct_addr: 'packed@d.example', prov_last_name: 'Packed' }]);
     const gzip = path.join(world.folder, 'packed.bin');
     const zip = path.join(world.folder, 'packed.dat');

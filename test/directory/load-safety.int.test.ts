@@ -108,7 +108,7 @@ describe('the quality report', () => {
     );
   });
 
-  test('keeps full counts beside a capped list of lines, is stored, and has a readable form', async () => {
+  test('keeps full counts next to a capped list of lines, is stored, and has a readable form', async () => {
     const rows = Array.from({ length: 250 }, (_, index) => ({
       serv_direct_addr: index === 0 ? 'one@d.example' : 'bad',
     }));
@@ -189,7 +189,7 @@ describe('a load is all or nothing', () => {
     );
   });
 
-  test('the report of a load that was given up is kept and says why', async () => {
+  test('the report of a load that was aborted is kept and says why', async () => {
     const report = await readReport(world.storage);
     assert.match(report.failure ?? '', /refused/);
   });

@@ -1,4 +1,4 @@
-/** Random increments, hosted addresses, rollbacks and restarts: the same bytes as from an index built anew. */
+/** Random increments, hosted addresses, rollbacks and restarts: the same bytes as from an index built again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -149,4 +149,4 @@ async function randomRun(seed: number): Promise<void> {
 }
 
 for (const seed of [11, 12, 13])
-  test(`random changes answer as an index built anew (seed ${seed})`, () => randomRun(seed));
+  test(`random changes answer as an index built again (seed ${seed})`, () => randomRun(seed));

@@ -76,7 +76,7 @@ test('a file that is still being written waits, and one that is not on this node
   assert.deepEqual(await runSchedules(contextOf(world)), ['county']);
 });
 
-test('a broken file leaves what is served, is told in the status, and is mended by the next one', async () => {
+test('a broken file leaves what is served, is told in the status, and is repaired by the next one', async () => {
   await writeOld('first', 30);
   await scheduleSource(world, 'county', { path: file, everyMs: hourMs });
   await runSchedules(contextOf(world));
@@ -109,7 +109,7 @@ test('of two nodes that look at once one loads', async () => {
   }
 });
 
-test('closing gives up a load that is under way', async () => {
+test('closing stops a load that is under way', async () => {
   const rows = Array.from({ length: 60_000 }, (_, index) => ({ serv_direct_addr: `m${index}@d.example` }));
   await writeFile(file, toCsv(rows));
   const at = new Date(Date.now() - hourMs);

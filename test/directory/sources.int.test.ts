@@ -235,7 +235,7 @@ describe('a change of the sources', () => {
     await assert.rejects(removeSource(world, 'npd'), { code: 'DIRECTORY_SOURCE_UNKNOWN' });
   });
 
-  test('of their order is merged anew', async () => {
+  test('of their order is merged again', async () => {
     await into('npd', [{ ...ana, org_name: 'NPD' }, ...crowd]);
     await into('nppes', [{ ...ana, org_name: 'NPPES' }]);
     await into('directtrust', [{ ...ana, prov_suffix: 'MD' }]);

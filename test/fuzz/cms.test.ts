@@ -8,7 +8,7 @@ const seeds = readSeeds();
 const good = seeds.filter(({ name }) => !name.startsWith('hostile'));
 
 for (const { name, bytes } of good) {
-  test(`${name}: a flipped bit at any structural position is never believed as other content`, () => {
+  test(`${name}: a flipped bit at any structural position is never accepted as other content`, () => {
     assert.equal(checkCms(name, bytes), 'accepted');
     const codes = new Set<string>();
     for (const at of structuralOffsets(bytes)) {

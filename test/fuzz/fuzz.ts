@@ -28,7 +28,7 @@ export function readCorpus(name: string): Map<string, Buffer> {
   );
 }
 
-/** Runs the target on damaged samples until the runs or the seconds are used up; a fault is thrown with its seed. */
+/** Runs the target on damaged samples until the runs or the seconds are exhausted; a fault is thrown with its seed. */
 export async function fuzz(
   target: FuzzTarget,
   limits: { runs: number; seconds: number; seed: number },

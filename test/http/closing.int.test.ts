@@ -27,7 +27,7 @@ async function read(asked: ClientRequest): Promise<number | undefined> {
   return answer.statusCode;
 }
 
-// Connections are kept alive for more than a minute; the limit tells whether closing waits for that.
+// Connections are kept alive for more than a minute; the limit shows whether closing waits for that.
 const timeout = 20_000;
 
 test('closing lets a running request finish and does not wait for its connection', { timeout }, async () => {

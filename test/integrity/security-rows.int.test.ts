@@ -251,7 +251,7 @@ test('a client with more rights, another secret, or a token that was inserted by
   assert.deepEqual((await findChangedRows(storage.db, vault, tables)).changed, []);
 });
 
-test('a webhook that was pointed elsewhere is off: nothing is queued for it, its client goes on', async () => {
+test('a webhook that was pointed elsewhere is off: nothing is queued for it, its client continues', async () => {
   const { oauth, webhooks, audit } = openServices();
   const { clientId } = await oauth.clients.create({ name: 'Hooked', scopes: ['messaging.api'] });
   const { webhook } = await webhooks.create(clientId, {

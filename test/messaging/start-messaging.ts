@@ -1,4 +1,4 @@
-/** The messaging service on real storage, with the seams to other HISPs in the hands of the test. */
+/** The messaging service on real storage, with the ports to other HISPs controlled by the test. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ export interface TestMessaging {
   readonly clinic: ClientIdentity;
   /** Owns mallory only. */
   readonly stranger: ClientIdentity;
-  /** What was handed to delivery, in order. */
+  /** What was passed to delivery, in order. */
   readonly deliveries: DeliveryRequest[];
   /** What delivery says of destinations that wait. */
   readonly waiting: QueuedDestination[];
@@ -77,7 +77,7 @@ export interface TestMessaging {
   breakDelivery(fault: Error | undefined): void;
   /** Tells the service what became of a delivery, as delivery does. */
   report(outcome: Partial<DeliveryOutcome> & Pick<DeliveryOutcome, 'deliveryId' | 'outcome'>): Promise<void>;
-  /** Hands in mail and waits until it has been worked on. */
+  /** Passes in mail and waits until it has been worked on. */
   receive(mail: {
     from: DirectAddress;
     to: readonly string[];
@@ -309,7 +309,7 @@ export async function createClient(
   return oauth.clients.get(clientId);
 }
 
-/** Waits for something that background work brings about; gives up loudly. */
+/** Waits for something that background work brings about; fails with an error. */
 export async function waitUntil(
   isDone: () => Promise<boolean> | boolean,
   what = 'the expected change',

@@ -139,7 +139,7 @@ export interface ForgedEnvelope {
 const contentKey = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex');
 const iv = Buffer.from('0f0e0d0c0b0a09080706050403020100', 'hex');
 
-/** AES-128-CBC and PKCS#1 v1.5 unless told otherwise. */
+/** AES-128-CBC and PKCS#1 v1.5 by default. */
 export function forgeEnvelope(options: ForgedEnvelope): Buffer {
   const { certificate } = options;
   const cipher = createCipheriv('aes-128-cbc', contentKey, iv);

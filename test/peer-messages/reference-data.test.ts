@@ -54,7 +54,7 @@ const healthEmail = (use: string) => () =>
 const sha1: CryptoPolicy = { ...defaultCryptoPolicy, weakDigests: new Set(['sha1']) };
 const sha1AndShortKeys: CryptoPolicy = { ...sha1, minimumRsaBits: 1024 };
 
-/** Every stored message whose key was published too. `policy` is what it takes to believe the signature. */
+/** Every stored message whose key was published too. `policy` is what it takes to accept the signature. */
 const messages: readonly {
   file: string;
   keys: () => DecryptionKey[];

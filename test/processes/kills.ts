@@ -1,7 +1,7 @@
 /**
  * Ends HISPs by SIGKILL, and PostgreSQL by a restart, at random moments while messages go both ways with their MDNs and notifications and
  * the directory is loaded, and then accounts for everything: each accepted message has exactly one final state, arrived exactly
- * once, was told of, the audit chains are whole and the directory is that of one load.
+ * once, was reported, the audit chains are whole and the directory is that of one load.
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';

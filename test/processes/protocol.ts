@@ -36,7 +36,7 @@ export interface Usage {
 
 /** What a HISP's database says when all is done. */
 export interface Inspection {
-  /** Message-IDs of what lies in the inbox, one per copy. */
+  /** Message-IDs of what is in the inbox, one per copy. */
   readonly received: readonly string[];
   readonly auditEvents: number;
   /** Rows that still wait, by table. */

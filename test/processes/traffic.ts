@@ -28,9 +28,9 @@ export interface Account {
   readonly doubled: readonly string[];
   /** Messages whose final notification never came. */
   readonly unreported: readonly string[];
-  /** Messages told of with two different final states. */
+  /** Messages reported with two different final states. */
   readonly contradicted: readonly string[];
-  /** Events told of under two different ids. */
+  /** Events reported under two different ids. */
   readonly reportedAgain: readonly string[];
   readonly auditEvents: number;
 }
@@ -52,7 +52,7 @@ export interface Traffic {
   refusedInARow(from: HispProcess): number;
   /** Ends the sending; what was begun is repeated until it is accepted. */
   stop(): Promise<void>;
-  /** Stops, waits until every message is final and told of, or the time is up, and accounts for all. */
+  /** Stops, waits until every message is final and reported, or the time is up, and accounts for all. */
   finish(drainMs?: number): Promise<Account>;
 }
 

@@ -63,7 +63,7 @@ export interface ProcessWorld {
   readonly receiver: HispProcess;
   /** Starts another node of the sender, over the same database; mail to the sender still goes to the first one. */
   addSender(env?: Readonly<Record<string, string>>): Promise<HispProcess>;
-  /** Hears of every notification. */
+  /** Called for every notification. */
   onNotification(listener: (event: StatusEvent) => void): void;
   close(): Promise<void>;
 }

@@ -54,7 +54,7 @@ describe('what leaves', () => {
   });
 });
 
-describe('what is believed', () => {
+describe('what is accepted', () => {
   it('TRUST-10: an MDN in clear text changes nothing, even if everything in it is right', async () => {
     const id = await sendTo(partners.expired);
     await waitFor(

@@ -4,7 +4,7 @@ import path from 'node:path';
 const repositoryRoot = path.resolve(import.meta.dirname, '../..');
 
 /**
- * The folder of reference fixtures, which lies next to the checkout and is never part of it, or undefined.
+ * The folder of reference fixtures, which is next to the checkout and is never part of it, or undefined.
  * `OPENHISP_FIXTURES` names another place.
  */
 export function fixturesDir(): string | undefined {

@@ -21,7 +21,7 @@ if (engine !== 'sqlite' && engine !== 'postgresql')
 export const isPostgres = engine === 'postgresql';
 
 /**
- * Options for a test that needs both engines, or a PostgreSQL server of its own: its file runs once, with the tests on SQLite, where
+ * Options for a test that needs both engines, or its own PostgreSQL server: its file runs once, with the tests on SQLite, where
  * there is a PostgreSQL.
  */
 export function needsBothEngines(): { skip: string | false } {

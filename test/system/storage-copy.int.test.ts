@@ -105,7 +105,7 @@ describe('a populated installation moves to PostgreSQL', needsBothEngines(), () 
     assert.match(await run('compare'), /tables are the same/);
   });
 
-  it('goes on in PostgreSQL: old messages are read, new ones sent, and the directory answers', async () => {
+  it('continues in PostgreSQL: old messages are read, new ones sent, and the directory answers', async () => {
     const moved = await startSandbox({
       folder: world.folder,
       httpPort: 0,

@@ -64,7 +64,7 @@ async function send({ world }: Nodes, node: HispProcess, count: number): Promise
   );
 }
 
-/** Waits until each message is processed, as `node` says, and told of. */
+/** Waits until each message is processed, as `node` says, and reported. */
 async function settle({ reported }: Nodes, node: HispProcess, ids: readonly string[]): Promise<void> {
   const client = createEdgeClient(node.ready, 'messaging.api');
   const deadlineAt = performance.now() + drainMs;

@@ -216,7 +216,7 @@ describe('token → search → send → processed', () => {
     assert.deepEqual(Buffer.from(opened.documents[0]?.content ?? []), ccda);
   });
 
-  it('a signed webhook event tells of each change', async () => {
+  it('a signed webhook event reports each change', async () => {
     const url = `${world.sandbox.world.side.baseUrl}/webhook?second`;
     const created = (await world.client.post('/messaging/webhooks', { url })) as {
       result?: { secret?: string }[];

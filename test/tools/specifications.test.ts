@@ -22,7 +22,7 @@ test('VER-03: the page names the guides that are supported, with their editions'
   }
 });
 
-test('every requirement of the checklist has a row of its own', () => {
+test('every requirement of the checklist has its own row', () => {
   const { requirements } = readPage(text);
   assert.equal(requirements.size, 216);
   for (const { id, level } of requirements.values()) {

@@ -160,7 +160,7 @@ describe('a polite verification', needsPrograms('named'), () => {
     );
   });
 
-  test('while mail waits nothing is asked, and then it goes on', async () => {
+  test('while mail waits nothing is asked, and then it continues', async () => {
     const names = range(10).map((number) => `m${number}.example`);
     await withWorld(names.map(certified), async (world, storage) => {
       const list = listOf(names.map((name) => `u@${name}`));
@@ -236,7 +236,7 @@ describe('a polite verification', needsPrograms('named'), () => {
     });
   });
 
-  test('a domain with many addresses and one certificate costs a sample, and its pieces go on after a restart', async () => {
+  test('a domain with many addresses and one certificate costs a sample, and its pieces continue after a restart', async () => {
     const count = 3000;
     await withWorld([certified('large.example')], async (world, storage) => {
       const list = listOf(range(count).map((number) => `u${number}@large.example`));

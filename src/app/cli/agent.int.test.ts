@@ -337,7 +337,7 @@ describe('agent commands', () => {
     );
   });
 
-  test('with --stdin a file that has changed is read anew, and a shorter result replaces a longer one', async () => {
+  test('with --stdin a file that has changed is read again, and a shorter result replaces a longer one', async () => {
     await sealing('--anchor', file('ca.pem'));
     const child = spawn(
       process.execPath,

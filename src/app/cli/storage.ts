@@ -53,7 +53,7 @@ interface Databases {
 async function copy(context: CliContext, options: TargetOption): Promise<void> {
   await withDatabases(context, options, async ({ config, file, source, target, targetName }) => {
     await requireCopyable({ file, to: target });
-    // Part of the chain that is copied, so that both databases tell of it.
+    // Part of the chain that is copied, so that both databases report it.
     const sourceAudit = await openAudit(config, source);
     await sourceAudit.recordNow({
       action: 'storage.copy',

@@ -60,7 +60,7 @@ export function startPartnerEdge(options: PartnerEdgeOptions): Closable {
         messageBody: 'This is the partner HISP of the sandbox. Your message has arrived.',
       });
     } catch (error) {
-      // A refused answer must not leave the message unacknowledged for ever.
+      // A refused answer must not leave the message unacknowledged forever.
       if (!(error instanceof EdgeError)) throw error;
       log.warn({ status: error.status }, 'the partner edge could not answer a message');
     }

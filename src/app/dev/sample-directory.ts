@@ -111,7 +111,7 @@ function makeSite(seed: number, organization: number, number: number, places: re
   };
 }
 
-// Most sites of an organization lie in a few neighbouring ZIP codes of the shuffled list's most drawn places.
+// Most sites of an organization are in a few neighbouring ZIP codes of the shuffled list's most drawn places.
 function nearHome(home: Random, random: Random, places: readonly ZipPlace[]): ZipPlace {
   const start = skewedIndex(home, places.length, 2000);
   return places[(start + Math.floor(random() * 6)) % places.length] as ZipPlace;

@@ -24,7 +24,7 @@ export interface SandboxOptions {
   readonly folder: string;
   readonly httpPort: number;
   readonly log: Log;
-  /** Hears what is being done at the first start. */
+  /** Called with what is being done at the first start. */
   readonly onStep?: (text: string) => void;
   /** Settings over those of the sandbox, as for `loadConfig`. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export interface SandboxOptions {
 export interface Sandbox extends Closable {
   readonly world: World;
   readonly credentials: EdgeCredentials;
-  /** The console's address with a token that signs in, from this machine, while the sandbox runs; undefined if it is switched off. */
+  /** The console's address with a token that signs in, from this machine, while the sandbox runs; undefined if it is disabled. */
   readonly consoleLink: string | undefined;
   /** The file with credentials and addresses. */
   readonly credentialsFile: string;

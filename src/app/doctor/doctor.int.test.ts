@@ -247,7 +247,7 @@ describe('openhisp doctor on a set-up in order', () => {
   });
 
   it(
-    'the readiness details and the metrics tell of a key that ends, without failing',
+    'the readiness details and the metrics report a key that ends, without failing',
     needsOpenssl,
     async () => {
       await importKey(hisp.trust, `desk@${domain}`, 12);

@@ -4,7 +4,7 @@ import type { DoctorOptions } from './examine.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
 const dayMs = 86_400_000;
-/** A bundle is fetched once a day unless configured otherwise; three days without success are more than a bad night. */
+/** A bundle is fetched once per day unless configured otherwise; three days without success are more than a bad night. */
 const oldBundleDays = 3;
 
 /** Keys and their dates, addresses, anchors and bundles of one domain. */

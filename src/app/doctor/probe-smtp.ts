@@ -118,7 +118,7 @@ function readReplies(socket: Socket): { next(): Promise<string>; stop(): void } 
   };
 }
 
-/** A stranger's text, safe for a terminal. */
+/** An outsider's text, safe for a terminal. */
 function printable(text: string): string {
   return text
     .replaceAll(/[^\x20-\x7e]+/g, ' ')

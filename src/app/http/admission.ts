@@ -34,7 +34,7 @@ interface Held {
 const lingerMs = 5_000;
 /** Reserved at first for a body of unknown length. */
 const unknownLengthBytes = 64 * 1024;
-/** Told to a client that was refused for want of room, which others give back within seconds. */
+/** Told to a client that was refused for want of room, which others release within seconds. */
 const retrySeconds = 2;
 
 /** Adds the hooks that admit requests and their bodies. Health and metrics are always answered: they show the load. */

@@ -42,7 +42,7 @@ export interface HttpAppOptions {
 const requestTimeoutMs = 300_000;
 
 /**
- * The REST API without its services: everything that all routes share, and the routes handed in. Listen with
+ * The REST API without its services: everything that all routes share, and the routes passed in. Listen with
  * `app.listen({ host, port })`, end with `app.close()`, which lets running requests finish for a while.
  */
 export async function createHttpApp(options: HttpAppOptions): Promise<HispFastify> {

@@ -105,7 +105,7 @@ async function findProblems(checks: ReadinessChecks): Promise<readonly FoundProb
   return results.filter((problem) => problem !== undefined);
 }
 
-// Errors of ours carry a text that is safe for strangers.
+// Errors of ours carry a text that is safe for outsiders.
 function describe(name: string, error: unknown): FieldProblem {
   if (!(error instanceof CodedError))
     return { field: name, reason: 'not_ready', detail: `${name} is not ready.` };

@@ -4,7 +4,7 @@
  *
  * Standards: RFC 9110, RFC 6750 §3, RFC 6749 §5; Directory spec: Errors; Decision 0005 for bodies and statuses.
  * Handlers parse, call one service function and format; a status is chosen in `envelope.ts` and nowhere else.
- * Called by the composition root, which hands in the services.
+ * Called by the composition root, which passes in the services.
  */
 export { createHttpApp, type HttpAppOptions } from './app.ts';
 export { type HttpErrorCode } from './errors.ts';

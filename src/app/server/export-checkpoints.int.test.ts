@@ -82,7 +82,7 @@ test('each interval the end of the chain goes to file, log and receiver, if it h
   assert.deepEqual(exporter.degraded(), []);
 });
 
-test('a receiver that fails gets the checkpoint later, and readiness tells of it', async (t) => {
+test('a receiver that fails gets the checkpoint later, and readiness reports it', async (t) => {
   const receiver = await startReceiver(t);
   const { audit, clock, kept, open } = await startExport(t, receiver.url);
   const exporter = open();
@@ -117,7 +117,7 @@ test('a database that is older than the file is told within one interval', async
   assert.equal(exporter.degraded()[0]?.part, 'audit');
 });
 
-test('a database without a key beside a file of checkpoints is refused', async (t) => {
+test('a database without a key next to a file of checkpoints is refused', async (t) => {
   const { file, open } = await startExport(t);
   writeFileSync(file, 'ey\n');
   await assert.rejects(

@@ -8,7 +8,7 @@ const maxIssuers = 10_000;
 
 /**
  * Records what an operator should know about trust without any message being refused for it, such as a CRL that cannot be
- * fetched: once a day for each issuer, however many messages it concerns.
+ * fetched: once per day for each issuer, however many messages it concerns.
  */
 export function createWarningRecorder({
   audit,

@@ -96,7 +96,7 @@ function publishedBundle({ trust: { publishedAnchorsFile } }: Config): RouteModu
   return [trustBundleRoute(bundle)];
 }
 
-/** Starts the console, unless it is switched off. Returns the address that browsers use. */
+/** Starts the console, unless it is disabled. Returns the address that browsers use. */
 export async function startConsoleListener(
   core: CoreServices,
   services: Services,

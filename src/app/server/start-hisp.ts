@@ -29,7 +29,7 @@ export interface HispOptions {
   readonly clock?: Clock;
   /** Other steps of the schema than those of this version, for tests of upgrades. */
   readonly migrations?: readonly Migration[] | undefined;
-  /** What must be true besides before `/health/ready` says 200; each throws until it is. */
+  /** Extra readiness checks; each rejects until ready. */
   readonly checks?: ReadinessChecks;
   /** Addresses for the examples of the API document. */
   readonly exampleAddresses?: ExampleAddresses;
@@ -39,10 +39,10 @@ export interface HispOptions {
   readonly findPlayground?: () => PlaygroundPort | undefined;
 }
 
-/** A running HISP. Closing it stops taking requests and mail, and lets work in hand finish. */
+/** A running HISP. Closing it stops taking requests and mail, and lets work in progress finish. */
 export interface Hisp extends Closable {
   readonly baseUrl: string;
-  /** Of the console; undefined if it is switched off. */
+  /** Of the console; undefined if it is disabled. */
   readonly consoleUrl: string | undefined;
   readonly smtpPort: number;
   readonly storage: Storage;

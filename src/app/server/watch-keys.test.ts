@@ -35,7 +35,7 @@ function start() {
   };
 }
 
-test('a key that ends is logged once a day, at once when it has ended, and no more when it was replaced', async () => {
+test('a key that ends is logged once per day, at once when it has ended, and no more when it was replaced', async () => {
   const { clock, lines, watch, set } = start();
   set(19, warning);
   await watch.run();
@@ -70,7 +70,7 @@ test('days to expiry and the number of warnings are metrics', async () => {
   assert.match(text, /^openhisp_key_warnings\{problem="expired"\} 0$/m);
 });
 
-test('a thousand expired keys are twenty lines and a number, once a day', async () => {
+test('a thousand expired keys are twenty lines and a number, once per day', async () => {
   const { clock, lines, watch, set } = start();
   const many = Array.from({ length: 1000 }, (_, index): KeyWarning => ({
     ...warning,

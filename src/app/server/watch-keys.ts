@@ -4,7 +4,7 @@ import type { DomainKeyDates, KeyWarning, Trust } from '../../service/trust/inde
 import type { DegradedComponent } from '../http/index.ts';
 
 export interface KeyWatch {
-  /** Reads the dates of all active keys, sets the gauges, and logs what is wrong once a day. */
+  /** Reads the dates of all active keys, sets the gauges, and logs what is wrong once per day. */
   run(): Promise<void>;
   /** What the last run found, for the readiness details. */
   degraded(): readonly DegradedComponent[];
@@ -21,7 +21,7 @@ const dayMs = 86_400_000;
 /** Warnings that are listed one by one; a lost CA would otherwise flood the log and the readiness details. */
 const maxListed = 20;
 
-/** Tells operators of keys that expire within 30 days, have expired, or are missing, before and not after mail fails. */
+/** Notifies operators of keys that expire within 30 days, have expired, or are missing, before and not after mail fails. */
 export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions): KeyWatch {
   const daysLeft = metrics.gauge({
     name: 'openhisp_key_expiry_days',

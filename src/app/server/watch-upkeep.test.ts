@@ -5,7 +5,7 @@ import type { MessagingTables } from '../../service/messaging/index.ts';
 import { openTestStorage } from '../../../test/support/storage.ts';
 import { createUpkeepWatch } from './watch-upkeep.ts';
 
-test('bundles that are not refreshed and dead-lettered mail are readiness details until they are mended', async (t) => {
+test('bundles that are not refreshed and dead-lettered mail are readiness details until they are repaired', async (t) => {
   const clock = createManualClock(new Date('2026-06-10T00:00:00Z'));
   const storage = await openTestStorage();
   t.after(() => storage.close());

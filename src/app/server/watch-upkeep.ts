@@ -11,10 +11,10 @@ export interface UpkeepWatch {
 }
 
 const dayMs = 86_400_000;
-/** Bundles are fetched once a day unless configured otherwise. */
+/** Bundles are fetched once per day unless configured otherwise. */
 const oldBundleMs = 3 * dayMs;
 
-/** Tells operators of trust bundles that are not refreshed, and of inbound mail that waits for them. */
+/** Notifies operators of trust bundles that are not refreshed, and of inbound mail that waits for them. */
 export function createUpkeepWatch({
   storage,
   trust,

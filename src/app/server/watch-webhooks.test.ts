@@ -6,7 +6,7 @@ import type { WebhookTables } from '../../service/webhook/index.ts';
 import { openTestStorage } from '../../../test/support/storage.ts';
 import { createWebhookWatch } from './watch-webhooks.ts';
 
-test('a webhook that fails is in the readiness details and in the log once a day, until it works', async (t) => {
+test('a webhook that fails is in the readiness details and in the log once per day, until it works', async (t) => {
   const clock = createManualClock(new Date('2026-11-21T12:00:00Z'));
   const storage = await openTestStorage();
   t.after(() => storage.close());

@@ -4,7 +4,7 @@ import { findFailingHooks, type FailingHook } from '../../service/webhook/index.
 import type { DegradedComponent } from '../http/index.ts';
 
 export interface WebhookWatch {
-  /** Finds webhooks that need attention, and logs each once a day. */
+  /** Finds webhooks that need attention, and logs each once per day. */
   run(): Promise<void>;
   /** What the last run found, for the readiness details. */
   degraded(): readonly DegradedComponent[];
@@ -16,7 +16,7 @@ const reportAfterMs = 600_000;
 /** Webhooks that are listed one by one. */
 const maxListed = 20;
 
-/** Tells operators of webhooks that fail, were switched off by the service, or have undelivered notifications. */
+/** Notifies operators of webhooks that fail, were disabled by the service, or have undelivered notifications. */
 export function createWebhookWatch(options: {
   readonly storage: Storage;
   readonly clock: Clock;

@@ -5,7 +5,7 @@ import { tags } from './tags.ts';
 export type TagClass = 0 | 1 | 2 | 3;
 
 /**
- * One element of BER or DER as it lies in `source`; nothing is copied.
+ * One element of BER or DER as it is in `source`; nothing is copied.
  *
  * `30 03 02 01 05` gives tagNumber 16, start 0, contentStart 2, contentEnd 5, end 5 and one child. With the indefinite form
  * `contentEnd` lies before the two end-of-contents bytes and `end` behind them.

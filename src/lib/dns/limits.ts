@@ -34,7 +34,7 @@ export const maxTcpConnectionsPerPeer = 32;
 export const maxPipelinedQueries = 32;
 /** UDP questions worked on at once; more are dropped, and the asker tries again. */
 export const maxUdpQueriesInFlight = 1_000;
-/** Full answers over UDP to one network in a second, after the burst is used up; a busy resolver stays far below. */
+/** Full answers over UDP to one network in a second, after the burst is exhausted; a busy resolver stays far below. */
 export const udpResponsesPerSecond = 500;
 export const udpResponseBurst = 2_000;
 /** Networks remembered for that. */

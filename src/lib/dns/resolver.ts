@@ -89,7 +89,7 @@ async function resolveAddresses(resolver: Resolver, name: string): Promise<DnsAn
   ]);
   const answers = [ipv4, ipv6].flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const found = answers.filter((answer) => answer.status === 'found');
-  // One family suffices to go on; absence, though, is only certain when both questions were answered.
+  // One family suffices to continue; absence, though, is only certain when both questions were answered.
   if (found.length === 0) {
     if (ipv4.status === 'rejected') throw ipv4.reason;
     if (ipv6.status === 'rejected') throw ipv6.reason;

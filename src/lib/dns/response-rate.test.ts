@@ -38,7 +38,7 @@ test('SEC-11: neighbours in an IPv4 /24 or IPv6 /56 share, others do not', () =>
   assert.ok(!shares('2001:db8::1', '2001:db8:0:100::1'));
 });
 
-test('the limit can be switched off, and its memory is bounded', () => {
+test('the limit can be disabled, and its memory is bounded', () => {
   const off = createResponseRate({ clock: createManualClock(start), perSecond: 0, burst: 0 });
   assert.ok(off.allows('192.0.2.1') && off.allows('192.0.2.1'));
   const rate = createResponseRate({ clock: createManualClock(start), perSecond: 1, burst: 1 });

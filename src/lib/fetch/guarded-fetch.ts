@@ -42,7 +42,7 @@ export interface FetchResponse {
 }
 
 /**
- * Fetches a URL that a stranger may have chosen. Resolves for every status. Rejects with a {@link FetchError}:
+ * Fetches a URL that an outsider may have chosen. Resolves for every status. Rejects with a {@link FetchError}:
  * `FETCH_REQUEST_INVALID`, `FETCH_TARGET_FORBIDDEN`, `FETCH_HOST_UNKNOWN`, `FETCH_TIMEOUT`, `FETCH_TOO_LARGE`,
  * `FETCH_REDIRECT_REFUSED`, `FETCH_FAILED`.
  */

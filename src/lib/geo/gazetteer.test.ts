@@ -48,7 +48,7 @@ test('cities are found under their usual spellings', () => {
   assertNear(gazetteer.findCity('mayaguez', 'PR'), 18.2, -67.14, 5);
 });
 
-test('one name in many states is told apart by the state', () => {
+test('one name in many states is distinguished by the state', () => {
   const states = ['IL', 'MA', 'MO', 'OH', 'OR', 'VT'];
   const points = states.map((state) => gazetteer.findCity('Springfield', state));
   assert.equal(new Set(points.map((point) => `${point?.latitude}`)).size, states.length);

@@ -50,7 +50,7 @@ export function attributeKey(description: string): string {
   return key.endsWith(';binary') ? key.slice(0, -';binary'.length) : key;
 }
 
-/** Evaluates a filter on an entry in three values: undefined stands for "cannot tell" (RFC 4511 §4.5.1.7). */
+/** Evaluates a filter on an entry in three values: undefined stands for "does not know" (RFC 4511 §4.5.1.7). */
 export function matches(filter: LdapFilter, attributes: readonly Attribute[]): boolean | undefined {
   switch (filter.kind) {
     case 'and':
@@ -70,7 +70,7 @@ export function matches(filter: LdapFilter, attributes: readonly Attribute[]): b
   }
 }
 
-/** One member with the `decisive` value decides; else one that cannot tell leaves it open. */
+/** One member with the `decisive` value decides; else one that does not know leaves it open. */
 function combine(
   filters: readonly LdapFilter[],
   attributes: readonly Attribute[],

@@ -173,7 +173,7 @@ test('SEC-12: a filter cannot be broken out of', async (t) => {
   assert.deepEqual(asked, ['a)(mail=*)(x=@b.org']);
 });
 
-test('SEC-11: oversized, indefinite and non-LDAP requests end the connection, others go on', async (t) => {
+test('SEC-11: oversized, indefinite and non-LDAP requests end the connection, others continue', async (t) => {
   const port = await start(t);
   for (const bytes of ['3084ffffffff', '3080', '474554202f', '30820000ff']) {
     const socket = connect({ host: '127.0.0.1', port });

@@ -24,7 +24,7 @@ export interface Directory {
   /** The one naming context, for example `o=openhisp`. */
   readonly base: string;
   readonly findCertificates: FindPublished;
-  /** Hears of failures of `findCertificates`. */
+  /** Called for failures of `findCertificates`. */
   readonly onError?: (error: unknown) => void;
 }
 

@@ -19,7 +19,7 @@ export interface LdapResponderOptions {
     readonly maxConnectionsPerPeer?: number;
     readonly idleMs?: number;
   };
-  /** Hears of failures of `findCertificates`. */
+  /** Called for failures of `findCertificates`. */
   readonly onError?: (error: unknown) => void;
 }
 

@@ -103,7 +103,7 @@ test('MDN-07: an MDN asks for no MDN', () => {
   }
 });
 
-test('MDN-08: From is the recipient, To the sender, threaded, with an identifier of its own and a neutral subject', () => {
+test('MDN-08: From is the recipient, To the sender, threaded, with its own identifier and a neutral subject', () => {
   const entity = parseEntity(buildMdn(mdn));
   assert.deepEqual(
     ['from', 'to', 'in-reply-to', 'references', 'message-id', 'subject', 'mime-version'].map((name) =>

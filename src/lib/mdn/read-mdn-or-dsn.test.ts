@@ -127,7 +127,7 @@ test('MDN-24: final delivery is confirmed by dispatched with the extension field
   assert.equal(confirms('failed', 'X-DIRECT-FINAL-DESTINATION-DELIVERY:'), false);
 });
 
-test('dispositions of older texts and modifiers are told apart', () => {
+test('dispositions of older texts and modifiers are distinguished', () => {
   const read = (disposition: string): [string | undefined, boolean] => {
     const mdn = mdnOf(`Disposition: automatic-action/MDN-sent-automatically;${disposition}`);
     return [mdn.disposition, mdn.isFailure];

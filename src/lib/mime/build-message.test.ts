@@ -198,7 +198,7 @@ test('text, subject, file name and title come out as they went in', () => {
   );
 });
 
-/** A subject of blanks only cannot be told from an empty one. */
+/** A subject of blanks only cannot be distinguished from an empty one. */
 function keepBlanks(text: string, value: string | undefined): string {
   return value === '' ? '' : text;
 }

@@ -14,7 +14,7 @@ export interface MessagePart {
   readonly contentId?: string;
   /** True for text/plain and text/html that is meant to be read in place: not an attachment, no file name. */
   readonly isText: boolean;
-  /** The bytes, transfer encoding removed; decoded anew at each call. */
+  /** The bytes, transfer encoding removed; decoded again at each call. */
   content(): Buffer;
   text(): string;
 }

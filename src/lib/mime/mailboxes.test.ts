@@ -7,7 +7,7 @@ import { formatDate, readDate } from './dates.ts';
 
 const addresses = (value: string): string[] => readMailboxes(value).map((mailbox) => mailbox.address);
 
-test('AS-03: display names, comments, groups and routes are told apart from addresses', () => {
+test('AS-03: display names, comments, groups and routes are distinguished from addresses', () => {
   assert.deepEqual(
     readMailboxes('"Dr, A <x@y>" <a@d.example>, b@d.example (Bob; B), Group: c@d.example, <d@d.example>;'),
     [

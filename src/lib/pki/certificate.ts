@@ -92,7 +92,7 @@ const cached = new LRUCache<string, Certificate>({ maxSize: maxCachedBytes });
 
 /**
  * Reads one certificate from DER or from PEM (RFC 5280 §4.1). The encoding must be DER: what is not (an overlong length, bytes
- * after the end, an extension given twice) cannot be told apart from a forgery attempt. The same bytes give the same object while it
+ * after the end, an extension given twice) cannot be distinguished from a forgery attempt. The same bytes give the same object while it
  * is cached; nothing of it depends on the time or on anybody's trust.
  *
  * Errors: `PKI_CERTIFICATE_MALFORMED`, `PKI_TOO_LARGE`.

@@ -31,7 +31,7 @@ export const pkiErrors = {
   PKI_ISSUER_UNAVAILABLE: { kind: 'unavailable' },
   /** The issuer would have to be fetched, and the caller does not allow it. */
   PKI_FETCH_NEEDED: { kind: 'unavailable' },
-  /** The fetches or the time for one message are used up. */
+  /** The fetches or the time for one message are exhausted. */
   PKI_FETCH_LIMIT: { kind: 'unavailable' },
   PKI_SIGNATURE_ALGORITHM: { kind: 'untrusted' },
   PKI_SIGNATURE_INVALID: { kind: 'untrusted' },

@@ -28,7 +28,7 @@ const maxUrls = 3;
 const maxCertificates = 32;
 const failureKeepMs = 60_000;
 const maxAnswers = 500;
-/** Of the certificates in all cached answers: a stranger chooses what is fetched. */
+/** Of the certificates in all cached answers: an outsider chooses what is fetched. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 const maxFailedHosts = 1_000;
 
@@ -47,7 +47,7 @@ interface CachedAnswer {
  *
  * The returned function gives all that could be had; errors: `PKI_ISSUER_UNAVAILABLE` if nothing could and later may be better,
  * `PKI_ISSUER_NOT_FOUND` if the answers are useless, `PKI_FETCH_NEEDED` if nothing cached helps and the budget allows no fetch,
- * `PKI_FETCH_LIMIT` if the budget is used up.
+ * `PKI_FETCH_LIMIT` if the budget is exhausted.
  */
 export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetcher {
   const answers = new LRUCache<string, CachedAnswer>({
@@ -71,7 +71,7 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
     const host = hostOf(url);
     if (answer.failure === undefined) servingHosts.set(host, { fetchedAtMs: answer.fetchedAtMs });
     const served = servingHosts.get(host);
-    // A host that serves other files is not at fault: else a stranger could close it to others by naming a file that it cannot give.
+    // A host that serves other files is not at fault: else an outsider could close it to others by naming a file that it cannot give.
     const isHostAtFault =
       answer.failure?.isTransient === true &&
       !(served !== undefined && isFresh(served, options.now().getTime(), options));

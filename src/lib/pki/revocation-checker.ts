@@ -12,7 +12,7 @@ export interface RevocationCheckerOptions {
   readonly fetch: GuardedFetch;
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
-  /** Age after which a cached list is fetched anew although it is still in date. Default one hour. */
+  /** Age after which a cached list is fetched again although it is still in date. Default one hour. */
   readonly refreshMs?: number;
   /** How long after its nextUpdate a list still counts if no newer one can be had (TRUST-07). Default one day. */
   readonly graceMs?: number;
@@ -36,7 +36,7 @@ const maxPoints = 4;
 /**
  * Creates the check of TRUST-06: the CRL from the certificate's distribution points over HTTP, verified, and cached until its
  * nextUpdate. A list that cannot be fetched or is not valid makes the answer `unknown`, never `good`; what follows from that is the
- * caller's policy. Time comes with each query. Errors: `PKI_FETCH_LIMIT` if the query's budget is used up.
+ * caller's policy. Time comes with each query. Errors: `PKI_FETCH_LIMIT` if the query's budget is exhausted.
  */
 export function createRevocationChecker(options: RevocationCheckerOptions): RevocationChecker {
   const lists = new LRUCache<string, CachedList>({ max: options.maxLists ?? 200 });

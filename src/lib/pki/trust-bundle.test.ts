@@ -55,7 +55,7 @@ describe('readTrustBundle', () => {
     assert.deepEqual(names(readTrustBundle(ber)), ['CN=one', 'CN=two']);
   });
 
-  test('BUNDLE-02 metadata beside the certificates', () => {
+  test('BUNDLE-02 metadata next to the certificates', () => {
     const bundle = readTrustBundle(
       signedData({ certificates: anchors, content: Buffer.from('<bundle>ü</bundle>') }),
     );

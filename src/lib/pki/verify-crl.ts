@@ -30,7 +30,7 @@ const maxSignersTried = 4;
 /**
  * Returns only for a full CRL of that issuer, signed by it and in date (RFC 5280 §6.3.3).
  *
- * Errors: `PKI_CRL_ISSUER`, `PKI_CRL_SIGNATURE` (a stranger's, or with SHA-1), `PKI_CRL_NOT_YET_VALID`, `PKI_CRL_STALE`,
+ * Errors: `PKI_CRL_ISSUER`, `PKI_CRL_SIGNATURE` (an outsider's, or with SHA-1), `PKI_CRL_NOT_YET_VALID`, `PKI_CRL_STALE`,
  * `PKI_CRL_DELTA`, `PKI_CRL_SCOPE`, `PKI_CRL_CRITICAL_EXTENSION`.
  */
 export function verifyCrl(crl: Crl, rules: CrlRules): void {

@@ -45,7 +45,7 @@ function findStart(wanted: Uint8Array, context: FilterContext): Selector {
   );
 }
 
-// The text lies in the local part, in the domain, or across the first `@`.
+// The text is in the local part, in the domain, or across the first `@`.
 function findSubstring(wanted: Uint8Array, context: FilterContext): Selector {
   const { local, domain } = context.address;
   const split = wanted.indexOf(at) + 1;

@@ -233,7 +233,7 @@ function sortOf({ sort, radius }: ProviderQuery): readonly SortKey[] {
   return sort.length > 0 ? sort : [{ field: radius === undefined ? 'npi' : 'distance', isDescending: false }];
 }
 
-// Rows lie in NPI order with ties by id.
+// Rows are in NPI order with ties by id.
 function rowsOfPerson(row: number, { columns }: IndexContext): Uint32Array {
   const { codes, starts, blankGroup } = columns.get('npi') as TextColumn;
   const group = codes[row] as number;

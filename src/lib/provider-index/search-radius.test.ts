@@ -63,7 +63,7 @@ const centers: readonly (readonly [name: string, latitude: number, longitude: nu
 ];
 
 for (const [name, latitude, longitude] of centers) {
-  test(`circles round ${name} equal a brute-force great-circle computation`, () => {
+  test(`circles around ${name} equal a brute-force great-circle computation`, () => {
     for (const miles of [0, 1, 5, 25, 60, 250, 999, 1000, 13_000]) {
       for (const isDescending of [false, true]) {
         for (const offset of [0, 7, 500]) {

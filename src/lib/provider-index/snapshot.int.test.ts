@@ -43,7 +43,7 @@ test('an index read from its snapshot answers as before', () => {
   }
 });
 
-test('the same records give the same file, and nothing is left beside it', () => {
+test('the same records give the same file, and nothing is left next to it', () => {
   const other = join(folder, 'again.idx');
   assert.equal(writeSnapshot(build(), other), size);
   assert.ok(readFileSync(other).equals(readFileSync(path)));

@@ -17,7 +17,7 @@ interface SnapshotHead {
   readonly parts: readonly { readonly bytes: number; readonly checksum: number }[];
 }
 
-/** Writes beside `path`, syncs, then renames, so that `path` is always a whole snapshot. Returns the bytes written. */
+/** Writes next to `path`, syncs, then renames, so that `path` is always a whole snapshot. Returns the bytes written. */
 export function writeSnapshot(bytes: SharedIndexBytes, path: string): number {
   const temporary = `${path}.${process.pid}.tmp`;
   try {

@@ -17,7 +17,7 @@ export interface TextColumn {
   readonly offsets: Uint32Array;
   /** Puts the first and the end byte in `values` of each row's text into `span`; returns how many bytes they have together. */
   locate(rows: Uint32Array, span: Uint32Array): number;
-  /** Reads a little of the texts of some groups, so that they are near when each is looked at: many such reads go on at once. */
+  /** Reads a little of the texts of some groups, so that they are near when each is looked at: many such reads continue at once. */
   approach(groups: Uint32Array): void;
   /** Puts the folded text of a group into `scratch` and returns its length. */
   loadFolded(group: number): number;
@@ -147,7 +147,7 @@ function spanValues(values: Uint8Array, offsets: Uint32Array, count: number, spa
     span[index * 2 + 1] = end;
     bytes += end - start;
   }
-  // Reading the ends of each text here brings it near before it is copied; many such reads go on at once.
+  // Reading the ends of each text here brings it near before it is copied; many such reads continue at once.
   for (let index = 0; index < count; index++)
     touched ^= (values[span[index * 2] as number] ?? 0) ^ (values[(span[index * 2 + 1] as number) - 1] ?? 0);
   // Where the compiler sees that nobody uses what was read, it leaves the reading out.

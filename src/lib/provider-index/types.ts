@@ -103,7 +103,7 @@ export interface RecordFormat {
   readonly after: string;
 }
 
-/** One record while it is written, and where to. Texts go as they stand between the quotes of JSON, unless told otherwise. */
+/** One record while it is written, and where to. Texts go as they stand between the quotes of JSON, by default. */
 export interface RecordPen {
   readonly id: number;
   /** Undefined for a record without coordinates. */

@@ -76,7 +76,7 @@ function updateAll(
   return target.subarray(0, written);
 }
 
-/** All pieces lie in one structure in ascending order, so that what is written stays behind what is read. */
+/** All pieces are in one structure in ascending order, so that what is written stays behind what is read. */
 function chooseTarget(pieces: Pieces, isDisposable: boolean): Buffer {
   const [first] = pieces;
   const sizeBytes = lengthOf(pieces);
@@ -87,7 +87,7 @@ function chooseTarget(pieces: Pieces, isDisposable: boolean): Buffer {
 /** Bytes that a cipher takes at once: many enough that calls cost nothing, few enough for the processor's cache. */
 const chunkBytes = 64 * 1024;
 
-/** Hands on the same bytes in chunks of a good size; small pieces are joined in one that is valid only during the call. */
+/** Passes on the same bytes in chunks of a good size; small pieces are joined in one that is valid only during the call. */
 function gather(pieces: Pieces, use: (chunk: Uint8Array) => void): void {
   const joined = pieces.length > 1 ? Buffer.allocUnsafe(chunkBytes) : Buffer.alloc(0);
   let filled = 0;

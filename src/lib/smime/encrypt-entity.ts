@@ -23,7 +23,7 @@ export function encryptEntity(
   const envelope = prepareEnvelope(piecesOf(entity), recipients, options);
   const prefix = options.prefix ?? new Uint8Array();
   const head = Buffer.from(writeHead(options.contentCipher), 'latin1');
-  // Not from the pool that Node cuts small buffers from: the result may be handed to another thread.
+  // Not from the pool that Node cuts small buffers from: the result may be passed to another thread.
   const target = Buffer.allocUnsafeSlow(prefix.length + head.length + base64LinesLength(envelope.sizeBytes));
   target.set(prefix);
   target.set(head, prefix.length);

@@ -18,7 +18,7 @@ export const smimeErrors = {
   SMIME_TOO_MANY_SIGNERS: { kind: 'too-large' },
   SMIME_TOO_MANY_RECIPIENTS: { kind: 'too-large' },
   SMIME_TOO_MANY_CERTIFICATES: { kind: 'too-large' },
-  // Decryption. Faults of key, padding and content share one code, so that nobody can tell them apart.
+  // Decryption. Faults of key, padding and content share one code, so that nobody can distinguish them.
   SMIME_NOT_ENCRYPTED: { kind: 'untrusted' },
   SMIME_ENCRYPTED_CONTENT_MISSING: { kind: 'invalid-input' },
   SMIME_CONTENT_CIPHER_UNSUPPORTED: { kind: 'untrusted' },

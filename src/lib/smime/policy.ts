@@ -3,7 +3,7 @@
  * RSA keys of 2048 bits or more, always.
  */
 export interface CryptoPolicy {
-  /** Digests beside SHA-256, SHA-384 and SHA-512. None by default (AS-52). */
+  /** Digests next to SHA-256, SHA-384 and SHA-512. None by default (AS-52). */
   readonly weakDigests: ReadonlySet<'md5' | 'sha1'>;
   /** Read content under three-key Triple DES. False by default (AS-55); RC2 and DES are never read. */
   readonly allowsTripleDes: boolean;

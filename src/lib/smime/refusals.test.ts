@@ -257,7 +257,7 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
           changeCiphertext: () => Buffer.alloc(0),
         }),
       ),
-    // The right certificate with a stranger's private key.
+    // The right certificate with an outsider's private key.
     () =>
       decryptCms(
         gcmEnvelope('oaep-sha256', (key) => key),

@@ -101,7 +101,7 @@ test('several keys give several signers, and each certificate once', () => {
   assert.equal(certificates.length, 3);
 });
 
-test('pieces are signed as their concatenation and handed back as they are', () => {
+test('pieces are signed as their concatenation and returned as they are', () => {
   const pieces = [entity.subarray(0, 10), entity.subarray(10)];
   const signed = signPieces(pieces, [alice], { at });
   assert.equal(signed[1], pieces[0]);

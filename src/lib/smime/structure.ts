@@ -20,7 +20,7 @@ export type Pieces = readonly Uint8Array[];
 /** AlgorithmIdentifier (RFC 5280 §4.1.1.2). */
 export interface Algorithm {
   readonly oid: string;
-  /** Absent for NULL, which many write where nothing belongs and the other way round. */
+  /** Absent for NULL, which many write where nothing belongs and vice versa. */
   readonly parameters: Asn1 | undefined;
 }
 

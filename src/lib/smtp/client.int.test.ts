@@ -176,7 +176,7 @@ test('RFC 2920: what a server says of the sender holds for all recipients, altho
   }
 });
 
-test('connections are used again, and a server that hung up meanwhile is connected to anew', async (t) => {
+test('connections are used again, and a server that hung up meanwhile is connected to again', async (t) => {
   const accept = (line: string, socket: Socket): string | undefined => {
     if (/^(EHLO|MAIL|RCPT)/.test(line)) return '250 ok';
     if (line === 'DATA') return '354 go';
@@ -268,7 +268,7 @@ test('a connection lost in the transaction decides nothing; 421 in it is transie
   }
 });
 
-test('SEC-11: a server that answers in drops is given up in the end', async (t) => {
+test('SEC-11: a server that answers in drops is aborted in the end', async (t) => {
   const drip = (socket: Socket): string => {
     const timer = setInterval(() => socket.write('250-x\r\n'), 20);
     socket.on('close', () => clearInterval(timer));
@@ -307,7 +307,7 @@ test('the null sender can be used', async (t) => {
   assert.equal(messages[0]?.mailFrom, '');
 });
 
-test('EDGE-06: encrypts when the server can, whatever its certificate; a failing handshake goes on in clear text', async (t) => {
+test('EDGE-06: encrypts when the server can, whatever its certificate; a failing handshake continues in clear text', async (t) => {
   const pem = makeTlsCertificate('mx.example.org');
   if (pem === undefined) return t.skip('openssl is not installed');
   const { port, messages } = await startOwn(t, { tls: { key: pem, cert: pem } });

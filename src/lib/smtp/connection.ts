@@ -35,7 +35,7 @@ export interface ConnectOptions {
 
 export interface ClientTls {
   /**
-   * `opportunistic` (the default) encrypts when the server can and goes on in clear text when that fails, because the
+   * `opportunistic` (the default) encrypts when the server can and continues in clear text when that fails, because the
    * content is protected by S/MIME (EDGE-06); `required` fails instead; `implicit` is required and begins with the
    * handshake (RFC 8314 §3.3); `never` does not try.
    */
@@ -46,7 +46,7 @@ export interface ClientTls {
   readonly ca?: string;
 }
 
-/** Credentials for AUTH (RFC 4954). They are sent only after a TLS handshake, or where TLS is switched off by `never`. */
+/** Credentials for AUTH (RFC 4954). They are sent only after a TLS handshake, or where TLS is disabled by `never`. */
 export interface ClientAuth {
   readonly user: string;
   readonly password: string;

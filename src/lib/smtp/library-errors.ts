@@ -27,7 +27,7 @@ export function readRejection(error: LibraryError, peer: Peer): RejectedReply {
 }
 
 /**
- * The reply that decides about sender, data or message, and so about every recipient that has no reply of its own.
+ * The reply that decides about sender, data or message, and so about every recipient that has no separate reply.
  * Undefined when the server has decided nothing: it went away, or said so by 421.
  */
 export function findDecision(error: LibraryError): SmtpReply | undefined {

@@ -15,7 +15,7 @@ export interface MailHost {
 /**
  * The addresses that take a domain's mail, in the order to try them (RFC 5321 §5.1): MX by priority, equal ones
  * shuffled, else the domain's own addresses. Throws `SMTP_DOMAIN_UNKNOWN` (permanent) for a domain that does not exist,
- * `SMTP_NO_MAIL_HOST` (permanent) for one without address, `SMTP_NULL_MX` (permanent) for one with a null MX (RFC 7505); a transient {@link DnsError} when the DNS could not tell.
+ * `SMTP_NO_MAIL_HOST` (permanent) for one without address, `SMTP_NULL_MX` (permanent) for one with a null MX (RFC 7505); a transient {@link DnsError} when the DNS could not answer.
  */
 export async function resolveMailHosts(
   domain: string,

@@ -6,7 +6,7 @@ export interface Collecting {
   readonly maxBytes: number;
   /** What this message may hold; it grows with the message. */
   readonly reservation: Reservation;
-  /** Hears the header as soon as it is there whole; with a reply, nothing of the message is kept. */
+  /** Called with the header as soon as it is there whole; with a reply, nothing of the message is kept. */
   readonly judgeHeader?: ((header: Buffer) => SmtpReply | undefined) | undefined;
   /** A header that has not ended by then is judged as it is. */
   readonly maxHeaderBytes: number;

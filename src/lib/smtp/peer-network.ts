@@ -10,7 +10,7 @@ export function networkOf(address: string): string {
   return `${plain.split('.').slice(0, 3).join('.')}.0/24`;
 }
 
-/** The eight groups without leading zeros. An embedded IPv4 address, which lies in the last two, is omitted. */
+/** The eight groups without leading zeros. An embedded IPv4 address, which is in the last two, is omitted. */
 function expand(address: string): string[] {
   const [head = '', tail] = (address.split('%')[0] ?? '').toLowerCase().split('::');
   const before = groupsOf(head);

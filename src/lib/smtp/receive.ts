@@ -58,7 +58,7 @@ export async function decideRecipient(
 interface Receiving {
   readonly handlers: SmtpHandlers;
   readonly limits: { readonly maxMessageBytes: number };
-  /** Released when the message was handed over. */
+  /** Released when the message was passed on. */
   readonly reservation: Reservation;
 }
 

@@ -109,7 +109,7 @@ test('EDGE-08: EHLO announces SIZE, PIPELINING, 8BITMIME and enhanced codes, and
   await dialogue.say('QUIT', /^221/);
 });
 
-test('EDGE-04: bad syntax and commands out of order are refused, and the session goes on', async (t) => {
+test('EDGE-04: bad syntax and commands out of order are refused, and the session continues', async (t) => {
   const { port, messages } = await start(t);
   const dialogue = await Dialogue.open(port);
   await dialogue.say('MAIL FROM:<a@b.org>', /^503 5\.5\.1/);
@@ -235,7 +235,7 @@ test('SMTP smuggling: only CR LF dot CR LF ends the message', async (t) => {
   }
 });
 
-test('SEC-11: oversized messages are refused, announced or not, and the session goes on', async (t) => {
+test('SEC-11: oversized messages are refused, announced or not, and the session continues', async (t) => {
   const { port, messages } = await start(t, { limits: { maxMessageBytes: 10_000 } });
   const dialogue = await Dialogue.open(port);
   await dialogue.say('EHLO client.example.net', /^250/);
@@ -282,7 +282,7 @@ test('SEC-11: memory for messages under way is bounded over all sessions, and re
   assert.equal(messages.length, 1);
 });
 
-test('SEC-11: a message that comes too slowly ends its session, and its memory is given back', async (t) => {
+test('SEC-11: a message that arrives too slowly ends its session, and its memory is released', async (t) => {
   const budget = createBudget({ total: 1_000_000 });
   const { port, messages } = await start(t, {
     budget,
@@ -300,7 +300,7 @@ test('SEC-11: a message that comes too slowly ends its session, and its memory i
   assert.deepEqual([budget.used, messages.length], [0, 0]);
 });
 
-test('SEC-11: a session of commands that lead to no message is ended, one with messages goes on', async (t) => {
+test('SEC-11: a session of commands that lead to no message is ended, one with messages continues', async (t) => {
   const { port, messages } = await start(t, { limits: { maxUselessCommands: 5 } });
   const useful = await Dialogue.open(port);
   for (let n = 0; n < 4; n++) {
@@ -492,7 +492,7 @@ test('SEC-11: sessions of nonsense end by themselves and leave the server workin
   await dialogue.say('x\r\n.', /^250/);
 });
 
-test('a message broken off is not taken', async (t) => {
+test('a message aborted is not taken', async (t) => {
   const { port, messages } = await start(t);
   const dialogue = await Dialogue.open(port);
   await dialogue.greetAndAddress();

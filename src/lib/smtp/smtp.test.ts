@@ -195,7 +195,7 @@ function reserve(budget: Budget, bytes: number): Reservation {
   return reservation;
 }
 
-test('SEC-11: a message over the limit or the budget is read to its end, not kept, and gives back what it held', async () => {
+test('SEC-11: a message over the limit or the budget is read to its end, not kept, and releases what it held', async () => {
   const stream = (count: number) => streamOf(...Array.from({ length: count }, () => Buffer.alloc(100)));
   const budget = createBudget({ total: 1_000 });
   const collect = (source: Readable, maxBytes: number, reservation: Reservation) =>

@@ -338,7 +338,7 @@ test('XDM-11: the twelve sample packages of the ETT open with their metadata', n
 });
 
 test(
-  'META-01: full and limited samples of the ETT are told apart, and their values read',
+  'META-01: full and limited samples of the ETT are distinguished, and their values read',
   needsSamples,
   async () => {
     const read = (name: string): ReturnType<typeof readXdm> =>

@@ -36,7 +36,7 @@ test('new work is refused while the disk is nearly full, and taken again when th
   await guard.close();
 });
 
-test('a disk that cannot be read changes nothing; a real one is read, and the guard can be switched off', async () => {
+test('a disk that cannot be read changes nothing; a real one is read, and the guard can be disabled', async () => {
   const options = { log: silentLog, metrics: createMetrics() };
   const unreadable = await createDiskGuard({
     ...options,

@@ -133,7 +133,7 @@ test('a wrong secret is not repeated in the problem', () => {
   assert.ok(!JSON.stringify(problems).includes('geheim'));
 });
 
-test('every setting is described and has a variable of its own', () => {
+test('every setting is described and has its own variable', () => {
   const settings = listSettings();
   assert.equal(new Set(settings.map((setting) => setting.variable)).size, settings.length);
   for (const setting of settings) assert.match(setting.description, /\.$/, setting.path);

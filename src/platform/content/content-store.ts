@@ -26,7 +26,7 @@ export interface ContentStore {
   /** In the transaction that stores the owner. Throws PLATFORM_CONTENT_MISSING if it took too long. */
   keepIn(tx: AnyTransaction, stored: Uint8Array): Promise<void>;
   /**
-   * In memory of its own. Throws PLATFORM_CONTENT_MISSING, or what `Vault.open` throws for anything that was changed,
+   * In separate memory. Throws PLATFORM_CONTENT_MISSING, or what `Vault.open` throws for anything that was changed,
    * cut or taken from another place.
    */
   open(stored: Uint8Array, context: string): Promise<Buffer>;

@@ -21,7 +21,7 @@ export interface StorageOptions {
   readonly clock?: Clock;
   /** Stable id of the node, from its data folder. Nobody else may use it at the same time; a new one if omitted. */
   readonly nodeId?: string;
-  /** Hears of problems that are no caller's, for the log. */
+  /** Called for problems that are no caller's, for the log. */
   readonly onProblem?: (text: string) => void;
 }
 

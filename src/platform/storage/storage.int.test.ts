@@ -244,7 +244,7 @@ test('a write or a transaction that would wait for its own transaction is refuse
     assert.deepEqual(await ids(db), ['a', 'c']);
   }));
 
-test('a second row of the same key is told as such and the transaction can go on elsewhere', () =>
+test('a second row of the same key is told as such and the transaction can continue elsewhere', () =>
   withStorage(async (_storage, db) => {
     await db.insertInto('thing').values(row('a')).execute();
     await assert.rejects(
@@ -420,7 +420,7 @@ test('every kind of value comes back from a bulk insert as it went in', () =>
     }
   }));
 
-test('the shared clock goes on with the time and never goes back', () =>
+test('the shared clock continues with the time and never goes back', () =>
   withStorage(async (storage) => {
     let last = storage.clock.now().getTime();
     assert.ok(Math.abs(last - Date.now()) < 60_000);

@@ -80,12 +80,12 @@ export interface StorageCounts {
   readonly statements: number;
 }
 
-/** The one seam to the database (Decision 0021). */
+/** The only port to the database (Decision 0021). */
 export interface Storage extends Closable {
   /**
    * The database outside of any transaction: each statement is its own transaction, durable when its promise is
    * fulfilled. Reads never wait for a transaction. Writing through it inside a transaction would wait for itself and
-   * therefore throws PLATFORM_STORAGE_NESTED: inside, use the transaction that was handed in.
+   * therefore throws PLATFORM_STORAGE_NESTED: inside, use the transaction that was passed in.
    */
   readonly db: Kysely<unknown>;
   /** The same as `db`, seen as the tables of one service. */
@@ -144,7 +144,7 @@ export interface Storage extends Closable {
   bulkInsert(tx: AnyTransaction, insert: BulkInsert): Promise<number>;
   /** Brings the schema up to date: all pending migrations in one transaction. Safe from several processes at once. */
   migrate(): Promise<readonly string[]>;
-  /** Writes a consistent copy of the whole database to a new file, while everything goes on. */
+  /** Writes a consistent copy of the whole database to a new file, while everything continues. */
   backup(file: string): Promise<void>;
   /** Reads the whole database and throws PLATFORM_STORAGE_FAILED if it is damaged. SQLite only; PostgreSQL rejects as `backup` does. */
   verify(): Promise<void>;

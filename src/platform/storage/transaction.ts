@@ -57,7 +57,7 @@ export class StorageTransaction extends Transaction<unknown> {
   }
 }
 
-/** The transaction that was handed in. Throws TypeError for anything that this storage did not make. */
+/** The transaction that was passed in. Throws TypeError for anything that this storage did not make. */
 export function asTransaction(tx: AnyTransaction): StorageTransaction {
   if (tx instanceof StorageTransaction) return tx;
   throw new TypeError('not a transaction of this storage');

@@ -22,7 +22,7 @@ interface VaultTables {
 /** A new data key is made when the current one is older than this. */
 const dataKeyLifetimeMs = 90 * 24 * 3600 * 1000;
 
-/** A vault whose data keys lie in the database, wrapped by the master key. */
+/** A vault whose data keys are in the database, wrapped by the master key. */
 export interface StoredVault extends Vault {
   /** Reads the data keys again; another process may have added some. */
   refresh(): Promise<void>;
@@ -30,7 +30,7 @@ export interface StoredVault extends Vault {
   rotateDataKey(): Promise<string>;
   /**
    * Wraps every data key with a new master key. Afterwards only the new one opens the vault; nodes that were opened with
-   * both go on.
+   * both continue.
    */
   rewrap(newMasterKey: MasterKey): Promise<number>;
 }
@@ -86,7 +86,7 @@ export async function openVault({
         const found = rows.find((row) => row.is_current === 1);
         if (!isNeeded(found)) return;
         const id = createKeyId();
-        // Under the master key of the other data keys: until they are wrapped anew, some nodes may have only that one.
+        // Under the master key of the other data keys: until they are wrapped again, some nodes may have only that one.
         const master = found === undefined ? masterKey : requireMaster(masters, found);
         // By its id: one that another node has made since then is to meet the unique index.
         if (found !== undefined)

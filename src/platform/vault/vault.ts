@@ -11,7 +11,7 @@ const keyIdBytes = 8;
 const macBytes = 32;
 
 /**
- * Encrypts what lies in the database (SEC-05, SEC-06).
+ * Encrypts what is in the database (SEC-05, SEC-06).
  *
  * A sealed value is `version (1) | key id (8) | nonce (12) | ciphertext | tag (16)`, that is 37 bytes more than the
  * plain one.

@@ -305,7 +305,7 @@ test('a restarted node takes back at once what its former run held, and nothing 
   for (const storage of [former, other, restarted]) await storage.close();
 });
 
-test('what waits in memory is given back when the worker closes', () =>
+test('what waits in memory is released when the worker closes', () =>
   withWorld(async ({ add, start, storage, until, finish }) => {
     await add('a', 'a', 'a', 'a');
     const gate = Promise.withResolvers<void>();
@@ -328,7 +328,7 @@ test('what waits in memory is given back when the worker closes', () =>
     );
   }));
 
-test('a group that has enough in hand does not make the worker claim without a pause', async () => {
+test('a group that has enough in progress does not make the worker claim without a pause', async () => {
   let claims = 0;
   let finish = (): void => {};
   const finished = new Promise<void>((resolve) => (finish = resolve));

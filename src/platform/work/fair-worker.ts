@@ -6,7 +6,7 @@ import { createParties, type Party } from './parties.ts';
 // The loop must not inherit the asynchronous context (a transaction's mark) of whoever starts it.
 const withoutContext = AsyncLocalStorage.snapshot();
 
-/** One piece of work in hand, and whose it is. */
+/** One piece of work in progress, and whose it is. */
 export interface FairItem extends Leased {
   /** Replaced when this node claims again what it still works on, after its lease ran out. */
   token: string;
@@ -51,7 +51,7 @@ export interface FairWorkerOptions<Item extends FairItem> {
   readonly leaseMs: number;
   /**
    * Takes up to `limit` due items by lease in one statement, oldest first, none of the parties in `excluded` and of the
-   * groups in `excludedGroups`, which have enough in hand. An empty list means that nothing else is due.
+   * groups in `excludedGroups`, which have enough in progress. An empty list means that nothing else is due.
    */
   readonly claim: (
     limit: number,
@@ -69,7 +69,7 @@ export interface FairWorkerOptions<Item extends FairItem> {
 
 /**
  * Shares slots fairly among parties: the next item is of the party that was served longest ago among those with fewer
- * than their share in hand; of one party the oldest first. A party that was slow or failing lately uses a few slots of its
+ * than their share in progress; of one party the oldest first. A party that was slow or failing lately uses a few slots of its
  * own, and one that only fails is left alone for a while (Decision 0023). Leases are renewed as long as an item is held,
  * and what this node holds is never claimed by it again.
  */
@@ -100,7 +100,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   const running = new Set<Promise<void>>();
   let isClosing = false;
   let isWoken = true;
-  // What the last claim left behind: everything that is due, or only more of parties that had enough in hand.
+  // What the last claim left behind: everything that is due, or only more of parties that had enough in progress.
   let isMoreDue = true;
   let skipped: ReadonlySet<string> = new Set();
   let skippedGroups: ReadonlySet<string> = new Set();
@@ -183,8 +183,8 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     skippedGroups = new Set(groups);
     for (const item of items ?? []) {
       const known = held.get(item.id);
-      // Either the process stood still for longer than its lease, and the attempt goes on under the new one, not twice; or
-      // the attempt has just stored its result, and the row is given back when it ends.
+      // Either the process stood still for longer than its lease, and the attempt continues under the new one, not twice; or
+      // the attempt has just stored its result, and the row is released when it ends.
       if (known !== undefined) {
         known.token = item.token;
         claimedAgain.add(item.id);
@@ -257,7 +257,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     return {
       hasRoom(party, group) {
         const isRoom = !isClosing && parties.hasRoom(party, performance.now(), group);
-        // What is stored without a lease is claimed when something that is in hand has ended.
+        // What is stored without a lease is claimed when something that is in progress has ended.
         if (!isRoom) isMoreDue = true;
         return isRoom;
       },

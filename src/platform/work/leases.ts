@@ -11,7 +11,7 @@ export interface LeaseColumns {
   lease_until: number;
 }
 
-/** A row in hand. */
+/** A row in progress. */
 export interface Leased {
   readonly id: string;
   readonly token: string;

@@ -20,7 +20,7 @@ const limits: FairLimits = {
 let ids = 0;
 const item = (group: string, party: string): FairItem => ({ id: String(++ids), token: 't', party, group });
 
-/** Starts all that may start, and tells of whom. */
+/** Starts all that may start, and reports whom. */
 function startAll(parties: ReturnType<typeof createParties<FairItem>>, now = 0): string[] {
   const started: string[] = [];
   for (let next = parties.next(now); next !== undefined; next = parties.next(now)) {
@@ -57,7 +57,7 @@ test('slow parties of one group use few of the slow slots, and leave the ordinar
   assert.equal(startAll(parties, 2000).length, 8);
 });
 
-test('a group with enough in hand is claimed no further, and forgotten when it is done', () => {
+test('a group with enough in progress is claimed no further, and forgotten when it is done', () => {
   const parties = createParties<FairItem>(limits);
   for (let count = 0; count < 16; count++) parties.add(item('full', `full${count}`));
   assert.deepEqual(parties.excludedGroups(), ['full']);

@@ -10,7 +10,7 @@ interface Group {
   parties: number;
 }
 
-/** One destination, peer or webhook, and what this node has of it in hand. */
+/** One destination, peer or webhook, and what this node has of it in progress. */
 export interface Party<Item> {
   readonly name: string;
   readonly group: string | undefined;

@@ -21,7 +21,7 @@ export interface WorkerOptions<Item> {
 export interface Worker {
   /** Something may be due: look at once. Cheap; may be called from inside a transaction's last step. */
   wake(): void;
-  /** Stops claiming and waits for the items in hand. */
+  /** Stops claiming and waits for the items in progress. */
   close(): Promise<void>;
 }
 

@@ -52,7 +52,7 @@ test('a wake-up during the look is not lost', async () => {
   assert.equal(looks, 2);
 });
 
-test('closing waits for the items in hand', async () => {
+test('closing waits for the items in progress', async () => {
   let finish = (): void => {};
   let isDone = false;
   let isStarted = (): void => {};

@@ -270,7 +270,7 @@ describe('the agent', () => {
         error instanceof DirectError && error.code === 'DIRECT_SENDER_NEEDS_FETCH' && error.isTransient,
     );
     assert.equal(fetches, 0);
-    // Neither may an outage at the sender's side keep our other domains from a message for ever.
+    // Neither may an outage at the sender's side keep our other domains from a message forever.
     isUp = false;
     const toBoth = { mailFrom: dave, recipients: [bob, carol], message: sealed };
     await trust.addAnchor('three.example', issuer.certificate.der, 'incoming');

@@ -41,7 +41,7 @@ export interface AgentOptions {
   readonly messagePolicy?: Partial<MessagePolicy>;
   /** Domains of peers that cannot read the default, RSA-OAEP with SHA-256, in lower case (AS-57). */
   readonly keyTransports?: ReadonlyMap<string, KeyTransport>;
-  /** Hears of validated paths with a warning, for example without a usable CRL (TRUST-07). */
+  /** Called for validated paths with a warning, for example without a usable CRL (TRUST-07). */
   readonly onWarning?: (warning: TrustWarning) => void;
   /** Cryptography threads; by default one for each processor, two at most. */
   readonly threads?: number;

@@ -7,6 +7,6 @@ const runner = createAgentJobRunner();
 
 serveTasks<AgentTask, AgentResult>(
   (task) => runTask(runner, task),
-  // Nothing else of the answer lies in the memory of the message.
+  // Nothing else of the answer is in the memory of the message.
   (result) => [result.kind === 'seal' ? result.sealed.message : result.opened.inner],
 );

@@ -43,7 +43,7 @@ const columns = [
 ] as const satisfies readonly (keyof AuditRow)[];
 
 /**
- * Adds events to the end of the chain. Storage hands over the events of a whole commit together, under a lock, so nobody
+ * Adds events to the end of the chain. Storage passes on the events of a whole commit together, under a lock, so nobody
  * else can append between reading the last row and inserting the next.
  */
 export function createAppender(

@@ -145,7 +145,7 @@ test('events can be found by action, actor, request and time', () =>
     assert.equal((await audit.find({ since: new Date('2026-05-01T00:00:01Z') })).length, 0);
   }));
 
-test('a stranger cannot fill the disk: further refusals are counted in a later row', () =>
+test('an outsider cannot fill the disk: further refusals are counted in a later row', () =>
   withAudit(async (audit, _storage, _database, clock) => {
     const refused = { action: 'access.refuse', outcome: 'refused', remoteAddress: '192.0.2.1' } as const;
     for (let count = 0; count < 1000; count++) await audit.record(refused);
@@ -258,7 +258,7 @@ test('SEC-04: after six years the oldest events go, and the rest can still be ve
     assert.deepEqual([report.eventCount, report.firstSequence, report.lastSequence], [1, 6, 6]);
     await audit.recordNow(event('newer'));
     assert.equal((await audit.verifyChain()).eventCount, 2);
-    // The newest row stays, since the chain goes on from it.
+    // The newest row stays, since the chain continues from it.
     clock.advance(2193 * day);
     assert.equal(await audit.deleteOld(), 1);
     assert.deepEqual(

@@ -26,7 +26,7 @@ import { verifyChain, type ChainReport } from './verify-chain.ts';
 
 export type AuditOutcome = 'ok' | 'refused' | 'failed';
 
-/** One event; the time is added when it is handed over. */
+/** One event; the time is added when it is passed on. */
 export interface AuditEvent {
   /** `area.verb`, for example `token.issue` or `directory.search`. */
   readonly action: string;
@@ -44,7 +44,7 @@ export interface AuditEvent {
 export interface Audit extends Closable {
   /**
    * For frequent events such as searches: returns at once, the row is written with others within `flushMs`. A crash
-   * loses at most that much. Refusals of strangers are limited per address (`flood-guard.ts`).
+   * loses at most that much. Refusals of outsiders are limited per address (`flood-guard.ts`).
    */
   record(event: AuditEvent): Promise<void>;
   /** For everything that must not get lost: the row is part of the caller's transaction. */

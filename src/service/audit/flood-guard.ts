@@ -1,7 +1,7 @@
 import { type Clock, createTokenBuckets, networkOf } from '../../core/index.ts';
 import type { AuditEvent } from './create-audit.ts';
 
-/** Rows that strangers at one address can cause: a burst, then a trickle. */
+/** Rows that outsiders at one address can cause: a burst, then a trickle. */
 const strangerRowsBurst = 200;
 const strangerRowsPerSecond = 5;
 /** Addresses whose suppressed rows are counted. */

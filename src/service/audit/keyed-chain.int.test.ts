@@ -69,7 +69,7 @@ async function dropGuards({ database }: World): Promise<void> {
 
 const tables = ({ storage }: World): Kysely<AuditTables> => storage.tables<AuditTables>();
 
-/** Writes the chain anew from a row on, as the program of the world does it, but with the hash function of an outsider. */
+/** Writes the chain again from a row on, as the program of the world does it, but with the hash function of an outsider. */
 async function rehash(
   world: World,
   from: number,
@@ -123,7 +123,7 @@ test('rows of an earlier version still verify, and the row from which the chain 
     );
   }));
 
-test('another process goes on in the keyed chain, and two that begin at once begin once', () =>
+test('another process continues in the keyed chain, and two that begin at once begin once', () =>
   withWorld(async ({ audit, storage, open }) => {
     const other = await open();
     await add(other, 1);
@@ -134,7 +134,7 @@ test('another process goes on in the keyed chain, and two that begin at once beg
     assert.equal((await other.find({ action: 'audit.begin' })).length, 1);
   }));
 
-test('a tail that was hashed anew without the key is found, whatever hash the forger uses', async () => {
+test('a tail that was hashed again without the key is found, whatever hash the forger uses', async () => {
   const outsider = (...chunks: readonly (Uint8Array | string)[]): Buffer =>
     chunks
       .reduce<ReturnType<typeof createHash>>((hash, part) => hash.update(part), createHash('sha256'))

@@ -9,7 +9,7 @@ export interface AdminOptions {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
-  /** Hears of what `fail` decides, inside the transaction. */
+  /** Called for what `fail` decides, inside the transaction. */
   readonly onOutcome: OutcomeListener;
 }
 

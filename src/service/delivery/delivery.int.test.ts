@@ -198,7 +198,7 @@ describe('delivery', () => {
       assert.deepEqual(outcomes, ['partial', 'sent']);
     }));
 
-  it('gives up when the time is over, and names the last real reason', () =>
+  it('stops when the time is over, and names the last real reason', () =>
     withRun(async (id) => {
       await run.enqueue(id, ['x@down.example', 'undecided@a.example']);
       const isTried = async (): Promise<boolean> =>
@@ -216,7 +216,7 @@ describe('delivery', () => {
       assert.match(String(found['undecided@a.example']), /^failed,dns-failed,Retries are used up/);
     }));
 
-  it('a name server that does not answer is a reason of its own, and the message waits', () =>
+  it('a name server that does not answer is its own reason, and the message waits', () =>
     withRun(async (id) => {
       await run.enqueue(id, ['x@nowhere.example']);
       const isWaiting = async (): Promise<boolean> =>
@@ -232,7 +232,7 @@ describe('delivery', () => {
       assert.deepEqual([run.outcomes[0]?.outcome, world.mail.length], ['sent', 1]);
     }));
 
-  it('a message that cannot be sealed fails instead of being tried for ever', () =>
+  it('a message that cannot be sealed fails instead of being tried forever', () =>
     withRun(async (id) => {
       await run.enqueue(id, ['x@a.example'], 'unsealable');
       await hasOutcomes(1);

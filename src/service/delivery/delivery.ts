@@ -40,7 +40,7 @@ export interface DeliverySettings {
   readonly concurrency: number;
   /** How long a node that says nothing keeps a destination before another may take it. */
   readonly leaseMs: number;
-  /** How long trying goes on. */
+  /** How long trying continues. */
   readonly lifetimeMs: number;
   /** Waits between attempts in order; the last one repeats. */
   readonly retryWaitsMs: readonly number[];
@@ -83,7 +83,7 @@ export interface Delivery extends Closable, DeliveryAdmin {
 /** How often overdue destinations, holds of other nodes and old attempts are looked after. */
 const sweepEveryMs = 30_000;
 const overdueBatch = 100;
-/** Memory for larger messages that are worked on at the same time: each lies there plain and sealed (base64). */
+/** Memory for larger messages that are worked on at the same time: each is there plain and sealed (base64). */
 const maxLargeBytes = 384 * 1024 * 1024;
 const smallBytes = 1024 * 1024;
 const copiesPerMessage = 2.5;
@@ -185,7 +185,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
         return await queue.settle(item, settlement);
       } catch (error) {
         if (isClosing.signal.aborted && tries > 0) throw error;
-        // A row that can never be stored must not keep its slot for ever.
+        // A row that can never be stored must not keep its slot forever.
         if (storage.clock.now().getTime() > item.notAfter) throw error;
         log.warn(
           { messageId: item.messageId, destination: item.party, code: errorCode(error), error },
@@ -306,7 +306,7 @@ function scheduleRest(
 
 const hourMs = 3_600_000;
 
-/** Retries are used up: the last problem is the reason. */
+/** Retries are exhausted: the last problem is the reason. */
 function failExpired(
   item: ClaimedDestination,
   recipients: ClaimedDestination['recipients'],

@@ -99,9 +99,9 @@ export interface DeliveryQueue {
   makeDue(domain: string, limit: number): Promise<number>;
   /** Claims destinations whose time is over, whoever's they are. */
   claimOverdue(limit: number): Promise<readonly ClaimedDestination[]>;
-  /** Claims what is left of one delivery and not in hand anywhere. */
+  /** Claims what is left of one delivery and not in progress anywhere. */
   claimDelivery(deliveryId: string): Promise<readonly ClaimedDestination[]>;
-  /** Claims those of some destinations that are not in hand anywhere. */
+  /** Claims those of some destinations that are not in progress anywhere. */
   claimNamed(ids: readonly string[]): Promise<readonly ClaimedDestination[]>;
   /** Why the last attempt did not succeed. */
   findProblem(id: string): Promise<DeliveryProblem | undefined>;

@@ -18,7 +18,7 @@ export interface SharedSeals {
    * second time is being retried: then the message is sealed for what is left.
    */
   get(item: ClaimedDestination): Promise<SealedShare>;
-  /** Bytes of a message that is still in hand, so that it need not be read again. */
+  /** Bytes of a message that is still in progress, so that it need not be read again. */
   remember(deliveryId: string, message: Uint8Array): void;
 }
 
@@ -30,14 +30,14 @@ interface Round {
 
 /** Sealed messages of several destinations that are kept together at most. */
 const maxKeptBytes = 64 * 1024 * 1024;
-/** Plain messages in hand, and the largest of them; larger ones are read again when their turn comes. */
+/** Plain messages in progress, and the largest of them; larger ones are read again when their turn comes. */
 const maxCachedBytes = 64 * 1024 * 1024;
 const maxCachedMessageBytes = 256 * 1024;
 /** A destination whose certificates take longer to find is sealed for by itself, so that it holds up no other. */
 const othersWaitMs = 3_000;
 /** Assumed until it is known. */
 const roundBytes = 64 * 1024;
-/** After this time trust is decided anew. */
+/** After this time trust is decided again. */
 const keptMs = 60_000;
 
 export function createSharedSeals(

@@ -204,7 +204,7 @@ describe('peers that are slow, silent or away', () => {
     const run = await start(options);
     for (let count = 0; count < 20; count++) await run.enqueue(`back-${count}`, ['x@gone.example']);
     await until(() => run.delivery.listResting().length === 1, 'the rest');
-    // A server that greets and then breaks off ends nothing: one attempt is spent, and the rest goes on.
+    // A server that greets and then breaks off ends nothing: one attempt is spent, and the rest continues.
     const before = (await run.delivery.listAttempts(idsOf('back', 20))).length;
     const broken = await world.startPeer('127.0.0.6', brokenAtMail);
     await until(

@@ -103,7 +103,7 @@ export interface DirectoryOptions {
   readonly states?: AddressStates | undefined;
   /** How often to look for scheduled loads of sources; never without it. */
   readonly scheduleLookMs?: number;
-  /** Pairs that a merge of sources looks at one by one; above, it merges everything anew. Tests lower it. */
+  /** Pairs that a merge of sources looks at one by one; above, it merges everything again. Tests lower it. */
   readonly pairsMergedSingly?: number;
 }
 

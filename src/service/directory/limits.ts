@@ -32,7 +32,7 @@ export const maxResourceBytes = 20 * 1024 * 1024;
 export const maxStagedItems = 30_000_000;
 /** Records in one stored block: about one megabyte before compression. */
 export const blockRecordCount = 4096;
-/** Line numbers kept for each reason in a quality report; the counts go on. */
+/** Line numbers kept for each reason in a quality report; the counts continue. */
 export const maxReportedLines = 100;
 /** Generations that stay for `rollback` next to the active one. */
 export const keptGenerations = 2;
@@ -51,5 +51,5 @@ export const changesBeforeRebuild = 4096;
  * 5,000 addresses that a script provisions meanwhile are found as soon as a single one. More wait for that index.
  */
 export const servedChangesFactor = 4;
-/** Rows of hosted addresses taken out that stay, newest first: an index from before the others is built anew. */
+/** Rows of hosted addresses taken out that stay, newest first: an index from before the others is built again. */
 export const keptRemovals = 10_000;

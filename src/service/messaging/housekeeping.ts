@@ -216,7 +216,7 @@ async function deleteAcknowledged(
   return copies.length;
 }
 
-/** Cleans and warns once a minute until it is closed. */
+/** Cleans and warns once per minute until it is closed. */
 export function startHousekeeping(deps: MessagingDependencies, retention: Retention): Worker {
   return startWorker<never>({
     name: 'messaging-housekeeping',

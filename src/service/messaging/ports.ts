@@ -35,7 +35,7 @@ export interface IncomingAgent {
   resolveRecipients: Agent['resolveRecipients'];
 }
 
-/** Whether the directory lists an address; undefined if it cannot tell at present. */
+/** Whether the directory lists an address; undefined if it does not know at present. */
 export type DirectoryLookup = (address: DirectAddress) => Promise<boolean | undefined>;
 
 /** What verification of the directory knows of an address, as it is shown. */
@@ -66,11 +66,11 @@ export interface MessagingDependencies {
   readonly webhooks: Webhooks;
   readonly clients: ClientBook;
   readonly agent: IncomingAgent;
-  /** Without it nobody can tell whether an address is listed. */
+  /** Without it nobody can determine whether an address is listed. */
   readonly isListed?: DirectoryLookup | undefined;
   /** For checks that ask for it. */
   readonly findVerification?: VerificationLookup | undefined;
-  /** Hears of each recipient whose processed MDN was applied. Must be cheap. */
+  /** Called for each recipient whose processed MDN was applied. Must be cheap. */
   readonly onProcessed?: ((recipient: DirectAddress) => void) | undefined;
   /** Our name in MDNs, and the OID that we sign documents' origin with. */
   readonly identity: ServiceIdentity;

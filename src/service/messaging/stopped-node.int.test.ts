@@ -1,4 +1,4 @@
-/** A node that is stopped (SIGSTOP) for twice its lease, in each phase of its work, while another node over the same database goes on. */
+/** A node that is stopped (SIGSTOP) for twice its lease, in each phase of its work, while another node over the same database continues. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';

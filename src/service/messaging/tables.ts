@@ -71,7 +71,7 @@ export interface InboundMailRow extends LeaseColumns {
   sender_domain: string;
   /** Among whom slots are shared: network and sender domain. */
   party: string;
-  /** 1 if only fetches from the network can tell whether the sender is trusted. */
+  /** 1 if only fetches from the network can determine whether the sender is trusted. */
   needs_fetch: number;
   state: InboundState;
   /** Begun, not finished: mail that ends the process is counted too. */

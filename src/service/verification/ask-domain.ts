@@ -160,7 +160,7 @@ export function askDomain(question: DomainQuestion): DomainDiscovery {
 
 const absent: DnsAnswer<CertRecord> = { status: 'nodata', records: [], ttlSeconds: 0, transport: 'udp' };
 
-/** The host of a URL that a stranger wrote. */
+/** The host of a URL that an outsider wrote. */
 export function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url.slice(0, 100);
 }

@@ -35,7 +35,7 @@ export interface VerificationOptions {
   readonly slots: number;
   /** True while mail waits to be worked on. */
   readonly isMailWaiting: () => Promise<boolean>;
-  /** Hears of each question put to the network. */
+  /** Called for each question put to the network. */
   readonly onQuestion?: (() => void) | undefined;
   readonly nodes?: Pick<Nodes, 'liveCount'>;
   /** How often to look whether it is running, whether mail waits, and what is due. Tests lower it. */

@@ -9,7 +9,7 @@ import {
 import type { Verified } from './state-of.ts';
 import type { VerificationTables } from './tables.ts';
 
-/** A domain in hand. */
+/** A domain in progress. */
 export interface DomainItem extends FairItem {
   readonly nameServer: string;
   readonly doneUpTo: string;

@@ -2,7 +2,7 @@
  * What is known about the addresses of the directory: whether a certificate is found for them, and whether this service would trust it
  * (Decision 0027). A background job judges every address as a send would, politely, and never while mail waits.
  *
- * The results are shown and counted. They decide nothing: each message finds and validates its recipients' certificates anew.
+ * The results are shown and counted. They decide nothing: each message finds and validates its recipients' certificates again.
  * Called by app/server and app/cli.
  */
 export { startVerification, type Verification, type VerificationOptions } from './create-verification.ts';

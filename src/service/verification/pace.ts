@@ -31,7 +31,7 @@ export function createPace(rates: PaceRates, liveNodes: () => number, onTurn: ()
   return {
     async wait(server, domain) {
       const now = performance.now();
-      // The narrowest first: while one domain waits for its turn, the turns of all others are not used up.
+      // The narrowest first: while one domain waits for its turn, the turns of all others are not exhausted.
       await pause(reserve(`d:${domain}`, now, rates.perDomain) - performance.now(), closing.signal);
       await pause(
         reserve(`s:${server}`, performance.now(), rates.perServer) - performance.now(),

@@ -7,7 +7,7 @@ export interface SwitchDependencies {
   readonly audit: Pick<Audit, 'recordIn'>;
 }
 
-/** Starts or pauses verification on all nodes; they follow within seconds. Work in hand is stored. */
+/** Starts or pauses verification on all nodes; they follow within seconds. Work in progress is stored. */
 export async function setRunning({ storage, audit }: SwitchDependencies, isRunning: boolean): Promise<void> {
   await storage.transaction<VerificationTables, void>(async (tx) => {
     await tx

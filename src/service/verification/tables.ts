@@ -1,6 +1,6 @@
 import type { LeaseColumns } from '../../platform/index.ts';
 
-/** What is known of an address. Decides nothing: each message finds and validates its recipients' certificates anew. */
+/** What is known of an address. Decides nothing: each message finds and validates its recipients' certificates again. */
 export type VerifiedState = 'trusted' | 'discoverable' | 'expired' | 'no-certificate' | 'unreachable';
 
 /** In the order of sorting. */

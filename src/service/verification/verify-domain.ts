@@ -30,7 +30,7 @@ export interface VerifyTiming {
   readonly intervalMs: number;
   /** After a cycle in which nothing answered; twice as long each time, up to the interval. */
   readonly retryMs: number;
-  /** Addresses of a domain that are asked for a certificate of their own although the domain has one. */
+  /** Addresses of a domain that are asked for their own certificate although the domain has one. */
   readonly samples: number;
 }
 

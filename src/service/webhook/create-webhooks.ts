@@ -56,7 +56,7 @@ export interface WebhookOptions {
   readonly leaseMs?: number;
   readonly limits?: Partial<FairLimits>;
   readonly retention?: Retention;
-  /** A hook that has only failed for this long is switched off; three days by default. */
+  /** A hook that has only failed for this long is disabled; three days by default. */
   readonly disableAfterMs?: number;
   /** In [0, 1); for the jitter of retries. */
   readonly random?: () => number;

@@ -5,7 +5,7 @@ import type { WebhookTables } from './tables.ts';
 
 /** Most dead notifications listed at once. */
 const maxListed = 200;
-/** A notification whose attempts are used up. */
+/** A notification whose attempts are exhausted. */
 export interface DeadLetterNotification {
   readonly eventId: string;
   readonly eventType: EventType;

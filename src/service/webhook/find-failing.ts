@@ -8,11 +8,11 @@ export interface FailingHook {
   readonly failingSince: Date | undefined;
   /** `failing` or `gone` if the service switched it off, else empty. */
   readonly disabledReason: string;
-  /** Notifications whose attempts are used up. */
+  /** Notifications whose attempts are exhausted. */
   readonly deadLetterCount: number;
 }
 
-/** The webhooks of all clients that fail, were switched off by the service, or have undelivered notifications. By id. */
+/** The webhooks of all clients that fail, were disabled by the service, or have undelivered notifications. By id. */
 export async function findFailingHooks(storage: Storage): Promise<readonly FailingHook[]> {
   const db = storage.tables<WebhookTables>();
   const counts = await db

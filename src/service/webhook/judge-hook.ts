@@ -12,7 +12,7 @@ export interface JudgeDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly cache: HookCache;
-  /** A hook that has only failed for this long is switched off. */
+  /** A hook that has only failed for this long is disabled. */
   readonly disableAfterMs: number;
 }
 

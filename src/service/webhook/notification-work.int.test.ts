@@ -149,7 +149,7 @@ describe('leases', () => {
     assert.deepEqual(await queueOf(winner), []);
   });
 
-  test('a node stopped for longer than its lease writes nothing when it goes on', async (t) => {
+  test('a node stopped for longer than its lease writes nothing when it continues', async (t) => {
     const node = await open(t, { leaseMs: 1000 });
     await createHook(node, 'clinic', '/hold');
     await notify(node, 'clinic');

@@ -19,13 +19,13 @@ export const retryDelaysMs: readonly number[] = [
 // Each wait is lengthened or shortened by up to a tenth, so that a hook that comes back is not hit by all at once.
 const jitterShare = 0.1;
 
-/** The wait after `attempts` failed attempts, in milliseconds, or undefined if they are used up. `random` is in [0, 1). */
+/** The wait after `attempts` failed attempts, in milliseconds, or undefined if they are exhausted. `random` is in [0, 1). */
 export function retryDelay(attempts: number, random: number): number | undefined {
   const delay = retryDelaysMs[attempts - 1];
   return delay === undefined ? undefined : Math.round(delay * (1 + jitterShare * (2 * random - 1)));
 }
 
-/** A hook that has only failed for this long is switched off (Decision 0013). */
+/** A hook that has only failed for this long is disabled (Decision 0013). */
 export const disableAfterMs = 3 * 24 * hour;
 
 /** How long one attempt may take. */

@@ -5,7 +5,7 @@ import { signNotification } from './sign-notification.ts';
 import type { NotificationRow, WebhookRow } from './tables.ts';
 
 /**
- * Posts one body and answers with the HTTP status. It follows no redirects, gives up after the attempt's timeout, and
+ * Posts one body and answers with the HTTP status. It follows no redirects, stops after the attempt's timeout, and
  * refuses private targets after name resolution (HOOK-03); `lib/fetch` makes such a function.
  */
 export type PostNotification = (

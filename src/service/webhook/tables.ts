@@ -5,7 +5,7 @@ import type { MacColumn } from '../integrity/index.ts';
 export type WebhookKind = 'status' | 'inbound';
 
 /**
- * `waiting` is due at `next_attempt_at`; `held` waits until its disabled webhook is enabled again; `dead` has used up its
+ * `waiting` is due at `next_attempt_at`; `held` waits until its disabled webhook is enabled again; `dead` has exhausted its
  * attempts and can be replayed. Delivered notifications leave the table.
  */
 export type NotificationState = 'waiting' | 'held' | 'dead';
@@ -27,7 +27,7 @@ export interface WebhookRow extends MacColumn {
   previous_secret_until: number | null;
   sealed_basic: Uint8Array | null;
   failing_since: number | null;
-  /** Written at most once a minute. */
+  /** Written at most once per minute. */
   last_success_at: number | null;
   created_at: number;
   updated_at: number;

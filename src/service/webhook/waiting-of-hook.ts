@@ -10,7 +10,7 @@ export interface HoldDependencies {
 }
 
 /**
- * Stops what waits for a disabled webhook: the notification in hand and all that nobody holds. The webhook is looked at
+ * Stops what waits for a disabled webhook: the notification in progress and all that nobody holds. The webhook is looked at
  * under its lock after its notifications were changed, so one that is enabled meanwhile keeps nothing back.
  */
 export async function holdWaiting(

@@ -154,7 +154,7 @@ describe('Decision 0013: notifications', () => {
     );
   });
 
-  it('when the attempts are used up it is dead, the operator is told, and replay sends it again', async () => {
+  it('when the attempts are exhausted it is dead, the operator is notified, and replay sends it again', async () => {
     const { webhook } = await create();
     answer = () => 500;
     await notify();
@@ -186,7 +186,7 @@ describe('Decision 0013: notifications', () => {
     assert.equal((await world.audit.find({ action: 'webhook.disabled' })).length, 1);
   });
 
-  it('three days of failure switch the hook off, the operator is told; a success in between forgives', async () => {
+  it('three days of failure switch the hook off, the operator is notified; a success in between forgives', async () => {
     const { webhook } = await create();
     const get = () => world.webhooks.hooks.get(clientId, webhook.id);
     answer = () => 500;

@@ -24,7 +24,7 @@ export const bob = parseDirectAddress('bob@direct.beta.example');
 export const emailProtection = '1.3.6.1.5.5.7.3.4';
 
 export interface TestPki {
-  /** A root, an intermediate CA below it, and a stranger's root. */
+  /** A root, an intermediate CA below it, and an outsider's root. */
   readonly root: Issuer;
   readonly intermediate: Issuer;
   readonly stranger: Issuer;

@@ -186,7 +186,7 @@ test('a node writes two exports at once, and others once these have ended or the
   }
 });
 
-test('a source that is closed meanwhile, or loaded anew, ends the export', async () => {
+test('a source that is closed meanwhile, or loaded again, ends the export', async () => {
   const { status, manifest } = await begin();
   assert.equal((await call(status, {}, 'DELETE')).status, 202);
   await world.load(toCsv(openRows.slice(1)), 'full', { sourceName: 'npd' });

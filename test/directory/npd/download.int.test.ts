@@ -168,7 +168,7 @@ describe('a release from a server', () => {
     assert.notEqual(requests[1]?.range, requests[2]?.range);
   });
 
-  test('that keeps breaking is given up, and the next run goes on with what is there', async () => {
+  test('that keeps breaking is aborted, and the next run continues with what is there', async () => {
     breakOff(3, 300);
     await assert.rejects(load(), { code: 'DIRECTORY_DOWNLOAD_FAILED' });
     assert.deepEqual(await served(), ['old@d.example']);
@@ -179,7 +179,7 @@ describe('a release from a server', () => {
     assert.deepEqual(await leftFiles(), []);
   });
 
-  test('that has changed under its name is not spliced: the file begins anew', async () => {
+  test('that has changed under its name is not spliced: the file begins again', async () => {
     breakOff(1, 20_000);
     const tags = ['"before"', '"after"'];
     server.etagOf = (name) => (name === endpointFile ? (tags.shift() ?? '"after"') : '"same"');
@@ -270,7 +270,7 @@ describe('a release from a server', () => {
     }
   });
 
-  test('is not fetched anew for what was complete before the break', async () => {
+  test('is not fetched again for what was complete before the break', async () => {
     server.meddle = (_request, response, name) => {
       if (!name.startsWith('0-Practitioner.')) return false;
       response.writeHead(500).end();

@@ -58,7 +58,7 @@ function readEndEntity(file: string): Certificate {
 }
 
 /**
- * Writes a file anew. An old one is cut to length afterwards instead of emptied before: file systems flush what was emptied and written
+ * Writes a file again. An old one is cut to length afterwards instead of emptied before: file systems flush what was emptied and written
  * again (ext4's auto_da_alloc), which takes longer than sealing a message.
  */
 export function writeResult(file: string, bytes: Uint8Array): void {

@@ -130,7 +130,7 @@ test('an audit chain with rows missing at the front, at the end, or without any:
   }
 });
 
-test('a database that was put back to before its last checkpoint is found by the file; restart goes on', async () => {
+test('a database that was put back to before its last checkpoint is found by the file; restart continues', async () => {
   const { database, run, checkpoints } = await install();
   const server = await openServer(database, checkpoints);
   await server.checkpoint();

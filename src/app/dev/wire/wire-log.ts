@@ -11,7 +11,7 @@ export interface WireLine {
   readonly isRefusal: boolean;
   /** The name asked for; empty for SMTP. */
   readonly name: string;
-  /** Of SMTP: what the line belongs to; the envelope is filled in while the transaction goes on. */
+  /** Of SMTP: what the line belongs to; the envelope is filled in while the transaction continues. */
   readonly transaction: WireTransaction | undefined;
 }
 

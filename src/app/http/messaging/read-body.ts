@@ -8,7 +8,7 @@ import type { HispFastify } from '../types.ts';
 /** JSON bodies, as the routes of a scope get them. */
 export interface JsonBodies {
   /**
-   * Hands on a large body as it is (`UnparsedJson`), to be parsed where that does not hold up the event loop. Otherwise a
+   * Passes on a large body as it is (`UnparsedJson`), to be parsed where that does not hold up the event loop. Otherwise a
    * large body is refused.
    */
   readonly keepsLarge: boolean;

@@ -1,6 +1,6 @@
 import type { SourceAnswer } from './steps.ts';
 
-/** The answer, or `unavailable` once the time left is used up; a question already asked runs into its own time limit. */
+/** The answer, or `unavailable` once the time left is exhausted; a question already asked runs into its own time limit. */
 export async function withinBudget(ask: () => Promise<SourceAnswer>, leftMs: number): Promise<SourceAnswer> {
   if (leftMs <= 0) return timedOut;
   const { promise, resolve } = Promise.withResolvers<SourceAnswer>();

@@ -91,7 +91,7 @@ function joinBytes(a: SharedIndexBytes, b: SharedIndexBytes): SharedIndexBytes {
   };
 }
 
-// Rows lie in NPI order, blanks last, ties by id: the default order of results.
+// Rows are in NPI order, blanks last, ties by id: the default order of results.
 function orderRows(
   recordsById: Uint32Array,
   values: Uint32Array,

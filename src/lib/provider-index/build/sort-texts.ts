@@ -11,7 +11,7 @@ export function sortTexts(items: Uint32Array, texts: ByteTexts): void {
   const { bytes, offsets } = texts;
   const words = new Float64Array(items.length);
 
-  // Four bytes from `depth` on as one number; a text that ends is smaller than one that goes on with a zero byte.
+  // Four bytes from `depth` on as one number; a text that ends is smaller than one that continues with a zero byte.
   function wordAt(item: number, depth: number): number {
     const start = (offsets[item] as number) + depth;
     const left = (offsets[item + 1] as number) - start;

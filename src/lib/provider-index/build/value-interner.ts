@@ -2,7 +2,7 @@
 export interface ValueInterner {
   /**
    * Puts the numbers of the first `count` texts into `numbers`, counted from 0 in order of first appearance. Text `n`
-   * lies in `source` from `spans[2n]` up to `spans[2n + 1]`; there are at most {@link batchSize}.
+   * is in `source` from `spans[2n]` up to `spans[2n + 1]`; there are at most {@link batchSize}.
    */
   intern(source: Uint8Array, spans: Uint32Array, count: number, numbers: Uint32Array): void;
   readonly count: number;
@@ -58,7 +58,7 @@ export function createValueInterner(): ValueInterner {
   const hashes = new Uint32Array(batchSize);
 
   // A table is larger than the processor's cache. Reading what the next loop will need, for one text independently of the
-  // others, lets many of these reads go on at once.
+  // others, lets many of these reads continue at once.
   function fetch(length: number): void {
     let touched = 0;
     for (let index = 0; index < length; index++) {

@@ -2,7 +2,7 @@ import type { ProviderRecord } from '../../provider-record/index.ts';
 import { openSubIndex } from '../open-index.ts';
 import type { SharedIndexBytes } from '../types.ts';
 
-// Most rows are told apart from the wanted ones by the last bits of their ids alone.
+// Most rows are distinguished from the wanted ones by the last bits of their ids alone.
 const sieveMask = 0xffff;
 
 /** The records of an index that have one of these ids. Looks at every row: a few milliseconds per million. */

@@ -89,7 +89,7 @@ const shapes: readonly (readonly [records: number, changes: number, shortResult:
   ];
 
 for (const [recordCount, changeCount, shortResult, rounds] of shapes) {
-  test(`${recordCount} records and ${changeCount} changes answer as an index built anew (short results up to ${shortResult})`, () => {
+  test(`${recordCount} records and ${changeCount} changes answer as an index built again (short results up to ${shortResult})`, () => {
     const random = seededRandom(recordCount * 7 + changeCount + shortResult);
     for (let round = 0; round < rounds; round++) {
       const before = randomDirectory(round + recordCount, recordCount);
@@ -119,7 +119,7 @@ test('pages through all results neither overlap nor skip', () => {
   );
 });
 
-test('the records of an NPI are those of an index built anew', () => {
+test('the records of an NPI are those of an index built again', () => {
   const random = seededRandom(6);
   const { merged, rebuilt, records } = change(random, randomDirectory(10, 300), 100, 4096);
   for (const { npi } of records) {

@@ -8,7 +8,7 @@ import { createMixedWriter } from './write-mixed-records.ts';
 
 /**
  * An index and what has changed since it was built, seen as one: counts, order and text are those of an index built
- * anew. A query that no change concerns costs two searches in the small indexes more.
+ * again. A query that no change concerns costs two searches in the small indexes more.
  */
 export function openChangedIndex(base: SubIndex, changes: IndexChanges): ProviderIndex {
   const added = openSubIndex(changes.added);

@@ -5,7 +5,7 @@ import { selectRanges, type Selector } from '../selector.ts';
 import type { TextColumn } from '../text-column.ts';
 
 /**
- * Of the rows that match those with a last name, and of these the first one of each NPI. Rows lie in NPI order, so that
+ * Of the rows that match those with a last name, and of these the first one of each NPI. Rows are in NPI order, so that
  * one pass finds them; without an NPI every row is a person.
  */
 export function onePerPerson(selectors: readonly Selector[], context: FilterContext): Matches {

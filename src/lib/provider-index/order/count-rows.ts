@@ -36,7 +36,7 @@ export function countMatching(
 
 /**
  * How many rows of a set of `count` rows each bucket has. Goes through the set or through what is missing from it,
- * whichever is smaller, in row order: where the rows lie in the order makes no difference.
+ * whichever is smaller, in row order: where the rows are in the order makes no difference.
  */
 export function countByBucket(buckets: Buckets, bits: Uint32Array, count: number): Uint32Array {
   const { codes, starts } = buckets;

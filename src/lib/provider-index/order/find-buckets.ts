@@ -32,7 +32,7 @@ const nearFactor = 12;
 const askingCost = 0.6;
 
 /**
- * Finds the groups that a page lies in. Their matching rows are counted bucket by bucket from the nearer end, or, if
+ * Finds the groups that a page is in. Their matching rows are counted bucket by bucket from the nearer end, or, if
  * that is too far, for all buckets at once.
  */
 export function findBuckets(page: ColumnPage, shortResult: number): BucketRange {

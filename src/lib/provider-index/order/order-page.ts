@@ -36,7 +36,7 @@ function isShort({ bits, count }: Matches, { shortResult }: OrderContext): boole
   return bits !== undefined && count <= shortResult * listFactor;
 }
 
-/** Rows lie in NPI order with ties by id. */
+/** Rows are in NPI order with ties by id. */
 export function isRowOrder(steps: readonly OrderStep[]): boolean {
   const [first] = steps;
   return (

@@ -3,7 +3,7 @@ import { chordToCell, chordToPoint, isInside, type Circle, type PointMap } from 
 import { chordTolerance } from '../unit-sphere.ts';
 import { countByBucket } from './count-rows.ts';
 
-/** How many matching rows lie in each of the rings around a circle's center. */
+/** How many matching rows are in each of the rings around a circle's center. */
 export interface Rings {
   readonly map: PointMap;
   readonly circle: Circle;
@@ -24,7 +24,7 @@ const ringCount = 1024;
 
 /**
  * Counts the rows of a circle by distance: all of them, or those of a set of `count` rows. Without a set, a cell of points
- * that lies in one ring is counted as a whole.
+ * that is in one ring is counted as a whole.
  */
 export function countRings(
   map: PointMap,

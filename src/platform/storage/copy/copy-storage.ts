@@ -9,7 +9,7 @@ export interface StorageCopyOptions {
   readonly file: string;
   /** PostgreSQL, brought up to date by this program. */
   readonly to: Storage;
-  /** Hears of each table that was copied or compared. */
+  /** Called for each table that was copied or compared. */
   readonly onTable?: (table: CopiedTable) => void;
 }
 

@@ -10,7 +10,7 @@ import { refuseNul } from '../values.ts';
 
 /** Up to this many rows go by one plain insert: COPY needs two more round trips. */
 const fewRows = 20;
-/** Bytes of COPY's text handed to the connection at once. */
+/** Bytes of COPY's text passed to the connection at once. */
 const chunkLength = 64 * 1024;
 
 /** See `Storage.bulkInsert`. `run` has the transaction's connection for the time of one call. */

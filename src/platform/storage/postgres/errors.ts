@@ -107,7 +107,7 @@ function isServerError(error: unknown): error is ServerError {
   );
 }
 
-// The driver reports a lost connection as a system error or as a plain Error, told apart by its text alone.
+// The driver reports a lost connection as a system error or as a plain Error, distinguished by its text alone.
 const connectionTexts =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e(xceeded|xpired)|Query read timeout|The server does not support SSL|Cannot use a pool after)/;
 

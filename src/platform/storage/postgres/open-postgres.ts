@@ -37,7 +37,7 @@ export interface PostgresOptions {
   readonly clock?: Clock;
   /** See `StorageOptions.nodeId`. */
   readonly nodeId?: string;
-  /** Hears of problems that are no caller's, for the log. */
+  /** Called for problems that are no caller's, for the log. */
   readonly onProblem?: (text: string) => void;
 }
 
@@ -156,7 +156,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     collector: (name, write) => new GatheringCollector(name, write),
     prepare: (build) => prepareQuery(db, build),
     async tryAlone(task, work) {
-      // A session may take its own lock twice, so the tasks of this node are told apart here.
+      // A session may take its own lock twice, so the tasks of this node are distinguished here.
       if (tasks.has(task)) return undefined;
       tasks.add(task);
       try {

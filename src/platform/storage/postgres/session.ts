@@ -31,7 +31,7 @@ export interface Session extends Closable {
 
 export interface SessionDependencies {
   connect(): Promise<pg.Client>;
-  /** Hears that the connection was lost, for the log. */
+  /** Called when the connection was lost, for the log. */
   onProblem(text: string): void;
 }
 

@@ -10,8 +10,8 @@ const manyCommits = 200;
 const latestMs = 15_000;
 
 /**
- * Pages of the log (64 MB) at which the writer waits for a checkpoint. SQLite begins the log anew only when all of it was
- * moved at the moment of a write; under steady load that moment never comes by itself, and the log would grow for ever.
+ * Pages of the log (64 MB) at which the writer waits for a checkpoint. SQLite begins the log again only when all of it was
+ * moved at the moment of a write; under steady load that moment never comes by itself, and the log would grow forever.
  */
 const longLogPages = 16_384;
 
@@ -22,7 +22,7 @@ const longLogPages = 16_384;
 export interface Checkpointer extends Closable {
   /** Called after each commit. `weight` is 1 for an ordinary one. */
   afterCommit(weight: number): void;
-  /** What the next write has to wait for, so that the log can begin anew; undefined nearly always. */
+  /** What the next write has to wait for, so that the log can begin again; undefined nearly always. */
   pause(): Promise<void> | undefined;
 }
 

@@ -104,7 +104,7 @@ test('a disk that refuses a flush fails what waited for it, and everything after
   await storage.close();
 });
 
-test('the log begins anew under steady writing instead of growing for ever', async () => {
+test('the log begins again under steady writing instead of growing forever', async () => {
   const file = path.join(folder, 'steady.db');
   const storage = await openSqliteStorage({ file, migrations });
   await storage.migrate();

@@ -22,7 +22,7 @@ export class LogFlusher {
   #failure: PlatformError | undefined;
   count = 0;
 
-  /** `file` is the database; its log lies next to it. */
+  /** `file` is the database; its log is next to it. */
   constructor(file: string, sync: Sync = fdatasync) {
     this.#file = `${file}-wal`;
     this.#sync = sync;

@@ -30,7 +30,7 @@ export interface SqliteOptions {
   readonly nodeId?: string;
   /** For tests of what a loss of power leaves; `fdatasync` by default. */
   readonly sync?: Sync;
-  /** Hears of checkpoints that failed; the next commit tries again. */
+  /** Called for checkpoints that failed; the next commit tries again. */
   readonly onProblem?: (text: string) => void;
 }
 

@@ -42,7 +42,7 @@ export interface WriterDependencies {
   /** How long to wait for another process that holds the write lock. */
   readonly busyTimeoutMs: number;
   readonly counts: WriterCounts;
-  /** Hears of faults that are no caller's. */
+  /** Called for faults that are no caller's. */
   readonly onProblem: (text: string) => void;
 }
 

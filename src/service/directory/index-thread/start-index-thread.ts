@@ -9,7 +9,7 @@ import type { IndexReply, IndexRequest } from './protocol.ts';
 
 /** Builds an index in its own thread, so that nobody waits for it. */
 export interface IndexThread extends Closable {
-  /** Hands over a block, whose uncompressed lines are then gone; waits only when the thread is several blocks behind. */
+  /** Passes a block, whose uncompressed lines are then gone; waits only when the thread is several blocks behind. */
   add(block: LiveBlock): Promise<void>;
   /** Ends the building and, if a path is given, writes the snapshot. */
   finish(snapshotPath?: string): Promise<SharedIndexBytes>;
@@ -30,7 +30,7 @@ const threadFile = threadScript('thread', import.meta.url);
 
 export function startIndexThread(): IndexThread {
   const threads = createTaskThreads<IndexRequest, IndexReply>(threadFile, {
-    // What is being built lies in the thread.
+    // What is being built is in the thread.
     staysReady: true,
     maxHeapMb: Math.max(4096, Math.floor(totalmem() / 2 ** 21)),
   });

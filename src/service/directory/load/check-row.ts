@@ -131,7 +131,7 @@ export function isFileKey(key: string): boolean {
   return !key.startsWith('a\t');
 }
 
-/** The key of a record whose source has no keys of its own. */
+/** The key of a record whose source has no separate keys. */
 function defaultKey(directAddress: string, npi: string): string {
   return `a\t${directAddress.toLowerCase()}\t${npi}`;
 }

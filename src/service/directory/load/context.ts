@@ -14,6 +14,6 @@ export interface ImportContext {
   readonly snapshotDir: string;
   /** Increments of more entries are indexed before they are activated; tests lower it. */
   readonly changesBeforeRebuild?: number;
-  /** Pairs that are merged anew one by one; tests lower it. */
+  /** Pairs that are merged again one by one; tests lower it. */
   readonly pairsMergedSingly?: number;
 }

@@ -34,7 +34,7 @@ export interface CsvOptions {
 /**
  * Reads comma-separated UTF-8 (RFC 4180) in pieces as they arrive: quoted fields may hold delimiters, doubled quotes
  * and ends of line; ends of line are LF or CRLF. Bytes that are not UTF-8 become U+FFFD. A row with misplaced quotes is
- * reported and reading goes on with the next line. Throws DIRECTORY_FILE_BROKEN for an endless row or a quote that is
+ * reported and reading continues with the next line. Throws DIRECTORY_FILE_BROKEN for an endless row or a quote that is
  * never closed.
  */
 export class CsvReader {

@@ -20,7 +20,7 @@ export interface EntryWriterOptions {
   readonly plan: InputPlan;
   readonly kind: LoadKind;
   readonly report: ReportBuilder;
-  /** Hears of every block after it is stored. */
+  /** Called for every block after it is stored. */
   readonly onBlock?: ((block: Block) => Promise<void>) | undefined;
 }
 

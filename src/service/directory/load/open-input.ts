@@ -20,7 +20,7 @@ const gzipMagic = Buffer.from([0x1f, 0x8b]);
 const zipMagic = Buffer.from('PK');
 
 /**
- * The text files in `file`: itself, the content of a .gz, or every .csv in a .zip; told apart by content, not by name.
+ * The text files in `file`: itself, the content of a .gz, or every .csv in a .zip; distinguished by content, not by name.
  * Throws DIRECTORY_FILE_UNREADABLE.
  */
 export async function openInput(file: string): Promise<InputFile[]> {

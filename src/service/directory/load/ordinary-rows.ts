@@ -80,7 +80,7 @@ export function createOrdinaryRows(
     );
   }
 
-  /** The place of a row whose ZIP code is known and lies in its state. */
+  /** The place of a row whose ZIP code is known and is in its state. */
   function findPlace({ bytes }: PlainRow): PlaceOfZip | undefined {
     const { state, zip } = checkedFields;
     const number = readZip(bytes, startOf(zip), endOf(zip));

@@ -46,7 +46,7 @@ export interface PairGroup {
 
 const baseRank = -1;
 
-/** Merges some pairs anew and passes on what differs from the base: of the sources nothing but keys and blocks that hold one of the pairs is read. */
+/** Merges some pairs again and passes on what differs from the base: of the sources nothing but keys and blocks that hold one of the pairs is read. */
 export async function mergeChanged(request: MergeChangedRequest): Promise<MergedChanges> {
   return emitChanges(request, await findGroups(request));
 }

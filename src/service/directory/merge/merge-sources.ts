@@ -17,7 +17,7 @@ import type { KeyTable } from '../records/key-table.ts';
 export interface MergeContext {
   readonly storage: Storage;
   readonly clock: Clock;
-  /** Pairs that are merged anew one by one; above, everything is. Tests lower it. */
+  /** Pairs that are merged again one by one; above, everything is. Tests lower it. */
   readonly pairsMergedSingly?: number;
 }
 
@@ -30,7 +30,7 @@ export interface ServedBefore {
   readonly secret: Uint8Array;
 }
 
-/** Pairs that are merged anew one by one, each of some kilobytes of memory. */
+/** Pairs that are merged again one by one, each of some kilobytes of memory. */
 const defaultPairsMergedSingly = 200_000;
 
 /**

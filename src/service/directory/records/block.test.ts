@@ -11,7 +11,7 @@ const firstLine =
 /** The second version has one more field. */
 const line = firstLine.replace('\t42.5', '\t\t42.5');
 
-test('a block gives back the keys, ids, check sums and lines that were put in', () => {
+test('a block releases the keys, ids, check sums and lines that were put in', () => {
   const writer = new BlockWriter(2);
   writer.add(1, 0xffffffff, 7, 9, line);
   assert.equal(writer.isFull, false);

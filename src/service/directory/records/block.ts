@@ -52,7 +52,7 @@ export class BlockWriter {
     return this.#count === 0 ? 0 : this.#end + 1;
   }
 
-  /** The bytes that the lines lie in, with room for a line of so many more. */
+  /** The bytes that the lines are in, with room for a line of so many more. */
   reserve(lineBytes: number): Buffer {
     const needed = this.lineStart + lineBytes;
     if (needed > this.#bytes.length) {

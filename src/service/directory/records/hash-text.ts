@@ -22,7 +22,7 @@ export function hashText(text: string, seedLow: number, seedHigh: number, out: T
   finishHash(a, b, out);
 }
 
-/** The same for ASCII text that lies in bytes. */
+/** The same for ASCII text that is in bytes. */
 export function hashAscii(
   bytes: Uint8Array,
   from: number,

@@ -31,7 +31,7 @@ export interface CurrentIndexOptions extends ViewSourceOptions {
 /**
  * Follows the active generation by polling, since another process may activate one. Searches are answered from what
  * was served before until the new view is complete (D29). A view is an index, in memory or read from its snapshot, and
- * what has changed since; without an index near enough, one is built from the stored blocks in a thread of its own.
+ * what has changed since; without an index near enough, one is built from the stored blocks in its own thread.
  */
 export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   const { storage, log } = options;

@@ -25,7 +25,7 @@ export interface ViewRequest {
   readonly state: StateRow;
   readonly inMemory: readonly BaseIndex[];
   readonly unreadable: Set<string>;
-  /** Largest number of changes that are served beside an index. */
+  /** Largest number of changes that are served next to an index. */
   readonly maxChanges: number;
   readonly log: Log;
 }

@@ -6,7 +6,7 @@ import { findSources, isOpen, readChains } from '../store/sources.ts';
 import { loadState } from '../store/state.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 
-/** Records handed over at once. */
+/** Records passed on at once. */
 const recordsAtOnce = 1000;
 
 /**

@@ -8,7 +8,7 @@ export interface PackContext {
   readonly identity: ServiceIdentity;
 }
 
-/** Documents as they are to be handed out. */
+/** Documents as they are to be returned. */
 export interface Arranged {
   readonly documents: readonly InboundDocument[];
   readonly holdsPackage: boolean;
@@ -59,7 +59,7 @@ function isPackage({ content, mediaType, fileName }: InboundDocument): boolean {
   return isXdm(content, mediaType, fileName);
 }
 
-// A package that cannot or must not be unpacked is handed out as it is: payload faults are not ours to judge (AS-81).
+// A package that cannot or must not be unpacked is returned as it is: payload faults are not ours to judge (AS-81).
 async function unpack(packed: InboundDocument): Promise<readonly InboundDocument[]> {
   try {
     const { documents } = await readXdm(packed.content);

@@ -294,7 +294,7 @@ describe('the register of what was received', () => {
     );
   });
 
-  it('mail dated or signed too long ago, or in the future, is rejected; its sender is told once', async () => {
+  it('mail dated or signed too long ago, or in the future, is rejected; its sender is notified once', async () => {
     const dated = (offsetMs: number): string =>
       `Date: ${new Date(world.clock.now().getTime() + offsetMs).toUTCString().replace('GMT', '+0000')}\r\n`;
     const before = (await inbox()).length;

@@ -19,7 +19,7 @@ export interface IntakeOptions {
 /** What is processed before the SMTP edge answers. */
 export interface DirectLimits {
   readonly maxBytes: number;
-  /** Mails in hand at the same time. */
+  /** Mails in progress at the same time. */
   readonly slots: number;
   /** The same of one peer. */
   readonly share: number;

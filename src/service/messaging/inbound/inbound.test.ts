@@ -122,7 +122,7 @@ describe('receiving messages', () => {
     }
   });
 
-  it('what lies in the database is sealed', async () => {
+  it('what is in the database is sealed', async () => {
     await world.receive({ from: bob, to: [alice], inner: mail('', 'patient Jane Doe') });
     const rows = await world.db.selectFrom('inbox_message').select('sealed_message').execute();
     for (const row of rows) assert.ok(!Buffer.from(row.sealed_message).toString('latin1').includes('Jane'));
@@ -442,7 +442,7 @@ describe('Decision 0014: the inbox', () => {
     );
   });
 
-  it('AS-81: a broken package is handed out as it is', async () => {
+  it('AS-81: a broken package is returned as it is', async () => {
     const broken = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.from('IHE_XDM/METADATA.XML')]).toString(
       'base64',
     );

@@ -181,7 +181,7 @@ const outdated: Failure = {
   diagnostic: 'The date of the message is too far from the time of its arrival.',
 };
 
-/** Rejects mail of a trusted sender, who is told so. */
+/** Rejects mail of a trusted sender, who is notified. */
 function refusal(
   deps: MessagingDependencies,
   context: OpenedContext,
@@ -195,7 +195,7 @@ function refusal(
   };
 }
 
-// The mail was taken with a 250, so its sender must be told that it reached nobody (MDN-12, DSN-05); of a replay once an hour.
+// The mail was taken with a 250, so its sender must be notified that it reached nobody (MDN-12, DSN-05); of a replay once an hour.
 async function reportFailureIn(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,

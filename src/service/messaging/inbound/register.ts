@@ -37,7 +37,7 @@ const queriesOf = perStorage((storage) => ({
 
 /**
  * Notes that this was received. False if it was received before, however long ago and by whichever node: two transactions
- * that note the same at once are told apart by the primary key.
+ * that note the same at once are distinguished by the primary key.
  */
 export async function registerIn(
   tx: AnyTransaction,

@@ -206,7 +206,7 @@ export async function claimMail(
     .map((row) => toItem(row, lease.lease_token));
 }
 
-/** The outer message, in memory of its own. */
+/** The outer message, in separate memory. */
 export function openMail({ contents }: MessagingDependencies, mail: MailItem): Promise<Buffer> {
   return contents.open(mail.stored, sealContext(mail.id));
 }
@@ -234,7 +234,7 @@ export async function removeMail(
 export type Postponed = 'waiting' | 'dead-letter' | 'undecided';
 
 /**
- * Lets mail wait for the next attempt, in the lane that it needs; a dead letter when its attempts are used up, for the
+ * Lets mail wait for the next attempt, in the lane that it needs; a dead letter when its attempts are exhausted, for the
  * operator, with an audit row in the same transaction. Mail of a sender that could not be judged is left to the caller after
  * its last attempt (`undecided`).
  */

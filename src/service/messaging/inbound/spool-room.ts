@@ -43,7 +43,7 @@ export interface SpoolPlace {
 export interface SpoolRoom {
   /** Throws MESSAGING_SPOOL_FULL unless such mail may be taken now. Nothing is taken. */
   check(origin: MailOrigin): void;
-  /** Takes room for mail in hand. Throws MESSAGING_SPOOL_FULL. */
+  /** Takes room for mail in progress. Throws MESSAGING_SPOOL_FULL. */
   enter(origin: MailOrigin): SpoolPlace;
   /** Counts mail that was waiting before this process started. */
   restore(): Promise<void>;
@@ -137,7 +137,7 @@ export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits
           takeMore(reservations, undecided, network, 'of unknown senders from the network');
         },
         keep: (mailId) => {
-          // A repetition of mail that waits already takes no room of its own.
+          // A repetition of mail that waits already takes no separate room.
           if (waiting.has(mailId)) release(reservations);
           else waiting.set(mailId, { network, reservations, isUndecided });
         },

@@ -110,7 +110,7 @@ after(async () => {
   await agent.close();
 });
 
-describe('mail of strangers', () => {
+describe('mail of outsiders', () => {
   it('60 messages whose AIA server accepts and says nothing hold up no trusted message for more than 5 seconds', async () => {
     const sealed = await Promise.all(
       Array.from({ length: strangers }, (_, index) => sealFrom(stranger, `stranger-${index}`)),

@@ -88,8 +88,8 @@ export interface MessagingOperator {
   /** Has what waits of a message tried now. Returns how many destinations. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   retry(name: string): Promise<number>;
   /**
-   * Ends what waits of a message: its undecided recipients fail with the reason `cancelled`, and its client is told. Destinations that
-   * are being tried at this moment go on. Throws MESSAGING_MESSAGE_NOT_FOUND.
+   * Ends what waits of a message: its undecided recipients fail with the reason `cancelled`, and its client is notified. Destinations that
+   * are being tried at this moment continue. Throws MESSAGING_MESSAGE_NOT_FOUND.
    */
   fail(name: string): Promise<{ readonly failed: number; readonly running: number }>;
   /** What proves the delivery of a message, signed. Throws MESSAGING_MESSAGE_NOT_FOUND, MESSAGING_EVIDENCE_UNSIGNED. */

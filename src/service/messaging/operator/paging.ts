@@ -1,6 +1,6 @@
 import { MessagingError } from '../errors.ts';
 
-/** Where a page ended: a time and the id that tells rows of the same time apart. */
+/** Where a page ended: a time and the id that distinguishes rows of the same time. */
 export interface Position {
   readonly at: number;
   readonly id: string;

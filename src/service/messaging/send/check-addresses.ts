@@ -7,7 +7,7 @@ import { MessagingError } from '../errors.ts';
 import { createProblems, isRecord } from '../problems.ts';
 import type { MessagingDependencies, ShownVerification } from '../ports.ts';
 
-/** What can be told about an address before a send. Undefined where it cannot be told now. */
+/** What can be told about an address before a send. Undefined where it is unknown now. */
 export interface AddressCheck {
   /** As it was asked for. */
   readonly text: string;
@@ -138,7 +138,7 @@ async function findVerification(
   return address === undefined ? undefined : deps.findVerification?.(address);
 }
 
-/** What cannot be told now. */
+/** What is unknown now. */
 const undecided: Verdict = {
   hasCertificate: undefined,
   isTrusted: undefined,

@@ -243,7 +243,7 @@ function messageRow(
   };
 }
 
-// The contents themselves lie in the delivery until it is done; here is what the request said next to them.
+// The contents themselves are in the delivery until it is done; here is what the request said next to them.
 function detailsOf({ texts, attachments }: SendRequest): object {
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
   return {

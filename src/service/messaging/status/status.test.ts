@@ -43,7 +43,7 @@ const shown = (report: StatusReport) =>
   report.recipients.map(({ address, state, reason, statusCode }) => [address, state, reason, statusCode]);
 
 describe('Decision 0012: what delivery says', () => {
-  it('M4, MDN-30: each recipient has an outcome of its own', async () => {
+  it('M4, MDN-30: each recipient has its own outcome', async () => {
     const message = await send({ toDirectAddress: [bob, carol] });
     await message.report({ outcome: 'sent' });
     await message.report({

@@ -33,7 +33,7 @@ export interface DownloadFileOptions {
   readonly file: string;
   readonly expectedBytes: number;
   readonly patience: DownloadPatience;
-  /** Hears of bytes that are there; negative when some had to be abandoned. */
+  /** Called for bytes that are there; negative when some had to be abandoned. */
   readonly onBytes: (count: number) => void;
 }
 
@@ -45,7 +45,7 @@ interface PartialState {
 }
 
 /**
- * Downloads a file, also over several breaks and several runs of the program: it goes on where it stopped as long as the
+ * Downloads a file, also over several breaks and several runs of the program: it continues where it stopped as long as the
  * server has the same version of the file (RFC 9110 §13.1.5), else from the start. Throws DIRECTORY_DOWNLOAD_FAILED,
  * DIRECTORY_RELEASE_CHANGED if the file has another size than expected, DIRECTORY_DISK_LOW.
  */

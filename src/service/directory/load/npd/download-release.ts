@@ -38,7 +38,7 @@ export interface OpenReleaseOptions {
 /**
  * Opens a release of the national directory, downloading it first if it is named by a URL. The release is checked for
  * completeness by sizes, for room on the disk before anything large is fetched, and for change after the last file. What a
- * broken download has fetched stays in the work folder, so that the next run goes on with it.
+ * broken download has fetched stays in the work folder, so that the next run continues with it.
  */
 export async function openRelease(options: OpenReleaseOptions): Promise<Release> {
   const { workDir, source } = options;
@@ -86,7 +86,7 @@ async function downloadRelease(options: OpenReleaseOptions): Promise<Release> {
     }
     requireSame(manifest, await downloadManifest(options));
   } catch (error) {
-    // Only what a later run can go on with is worth its room on the disk.
+    // Only what a later run can continue with is worth its room on the disk.
     if (!isResumable(error)) await removeOthers(workDir, []);
     throw error;
   }

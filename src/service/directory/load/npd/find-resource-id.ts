@@ -49,7 +49,7 @@ function skipBlank(bytes: Buffer, from: number, limit: number): number {
   return at;
 }
 
-/** The closing quote, or -1 for a text that is escaped or goes on too long. */
+/** The closing quote, or -1 for a text that is escaped or continues too long. */
 function endOfText(bytes: Buffer, from: number, limit: number): number {
   for (let at = from; at < limit; at++) {
     if (bytes[at] === quote) return at;

@@ -149,7 +149,7 @@ describe('the id at the beginning of a line', () => {
   });
 });
 
-describe('a line of a stranger', () => {
+describe('a line of an outsider', () => {
   const parse = (text: string): unknown =>
     parseResource(Buffer.from(text), 0, Buffer.byteLength(text), 'Endpoint');
 

@@ -9,7 +9,7 @@ import {
   type NpdResource,
 } from './manifest.ts';
 
-/** A release whose files lie on this machine, complete by their sizes. */
+/** A release whose files are on this machine, complete by their sizes. */
 export interface Release {
   readonly manifest: Manifest;
   readonly files: Readonly<Record<NpdResource, ReleaseFile>>;

@@ -207,7 +207,7 @@ export const readOrganizations: Pass = (staging, notes) => {
   };
 };
 
-/** Hears of each practitioner that roles name. */
+/** Called for each practitioner that roles name. */
 export function readPractitioners(
   { practitioners }: Staging,
   notes: PassNotes,

@@ -24,7 +24,7 @@ const threadFile = threadScript('release-thread', import.meta.url);
 /** Stands ready to read a release of the national directory, in a thread, as a table with one row per record. */
 export function planRelease(options: PlanReleaseOptions): InputPlan {
   const thread = createTaskThreads<ReleaseTask, ReleasePortion>(threadFile, {
-    // What has been staged lies in the thread.
+    // What has been staged is in the thread.
     staysReady: true,
     maxHeapMb,
     restore: ({ code, message }) =>

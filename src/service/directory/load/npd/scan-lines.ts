@@ -1,13 +1,13 @@
 import { DirectoryError } from '../../errors.ts';
 import { maxResourceBytes } from '../../limits.ts';
 
-/** Hears of one line: its place in `bytes`, without the end of line, and its number, from 1. */
+/** Called for one line: its place in `bytes`, without the end of line, and its number, from 1. */
 export type LineListener = (bytes: Buffer, start: number, end: number, line: number) => void;
 
 const lineFeed = 10;
 
 /**
- * Cuts pieces into lines where they lie, without copying more than the line at each seam, and yields the number of lines
+ * Cuts pieces into lines where they lie, without copying more than the line that spans two pieces, and yields the number of lines
  * so far after each piece. Empty lines are counted and not told. Throws DIRECTORY_FILE_BROKEN for a line longer than
  * `maxBytes`.
  */
@@ -46,7 +46,7 @@ export async function* scanLines(
   yield line;
 }
 
-/** What is there of a line that goes on in the next piece. */
+/** What is there of a line that continues in the next piece. */
 function createLineCarry(maxBytes: number, lineNumber: () => number) {
   let chunks: Buffer[] = [];
   let length = 0;
