@@ -1,13 +1,13 @@
 /** The parts of the outside world that a function receives instead of reaching for them. */
 
-/** Tells the time. Tests pass one that stands still or is moved by hand. */
+/** The current time. Tests pass a clock that they control. */
 export interface Clock {
   now(): Date;
 }
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** A clock that moves only when told to. */
+/** A clock that only tests advance. */
 export interface ManualClock extends Clock {
   /** Moves forward (or back, with a negative number). */
   advance(milliseconds: number): void;

@@ -1,7 +1,7 @@
 /**
- * Examines an installation from outside and inside, for `openhisp doctor`: what the world sees of each hosted domain (NS, MX, CERT, the
- * mail server), what this HISP has (keys, anchors, bundles, directory, webhooks) and what it stands on (clock, disk, database,
- * listening addresses). Every finding that is not good says what to do.
+ * Examines an installation for `openhisp doctor`: the public records and servers of each hosted domain (NS, MX, CERT, mail server), the
+ * data of this HISP (keys, anchors, bundles, directory, webhooks) and its environment (clock, disk, database, listening addresses).
+ * Every finding that is not good contains a remedy.
  *
  * Reads only, sends no message and changes nothing. Asks the DNS, the mail hosts of the hosted domains and one time server.
  * Not here: a view from another network; a firewall that lets this machine through may still keep others out.

@@ -34,7 +34,7 @@ interface Held {
 const lingerMs = 5_000;
 /** Reserved at first for a body of unknown length. */
 const unknownLengthBytes = 64 * 1024;
-/** Told to a client that was refused for want of room, which others release within seconds. */
+/** Retry-After of a refusal because of a limit; other requests release their share within seconds. */
 const retrySeconds = 2;
 
 /** Adds the hooks that admit requests and their bodies. Health and metrics are always answered: they show the load. */
@@ -195,7 +195,7 @@ function linger({ raw }: FastifyRequest): void {
   }, lingerMs).unref();
 }
 
-/** Lets room grow with a body whose length nobody has told. */
+/** Increases the reservation while a body of unknown length arrives. */
 function countChunks(
   payload: Readable,
   room: Reservation,

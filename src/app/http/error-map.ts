@@ -6,7 +6,7 @@ import { sendRefusalBody } from './refusal-body.ts';
 import { findClient } from './require-scope.ts';
 import { readValidationProblems } from './validation.ts';
 
-/** What a client is told about an error. */
+/** The public part of an error. */
 interface HttpRefusal {
   readonly status: number;
   readonly problems: readonly FieldProblem[];

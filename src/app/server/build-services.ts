@@ -183,7 +183,7 @@ interface MessagingNeeds {
   readonly directory: Directory;
 }
 
-/** Delivery tells messaging of outcomes, and messaging gives delivery its work; both meet here and nowhere else. */
+/** Delivery reports outcomes to messaging, and messaging gives delivery its work; only this module connects them. */
 async function buildMessaging(
   core: CoreServices,
   resources: Resources,

@@ -21,7 +21,7 @@ const dayMs = 86_400_000;
 /** Warnings that are listed one by one; a lost CA would otherwise flood the log and the readiness details. */
 const maxListed = 20;
 
-/** Notifies operators of keys that expire within 30 days, have expired, or are missing, before and not after mail fails. */
+/** Notifies operators of keys that expire within 30 days, have expired, or are missing, before mail fails. */
 export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions): KeyWatch {
   const daysLeft = metrics.gauge({
     name: 'openhisp_key_expiry_days',

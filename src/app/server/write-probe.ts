@@ -38,7 +38,7 @@ export function createWriteProbe(write: () => Promise<void>, clock: Clock): () =
     const done = write().finally(() => {
       running = undefined;
     });
-    // Whoever waits hears of a failure; when nobody does, the next check finds it again.
+    // A waiting check gets the failure; without one, the next check finds it again.
     done.catch(() => {});
     return { since: clock.now().getTime(), done };
   }

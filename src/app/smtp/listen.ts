@@ -72,7 +72,7 @@ export function startSmtpListener(options: SmtpListenerOptions): Promise<SmtpSer
   });
 }
 
-/** What must wait is told so (RFC 3463 §3.4: X.3.1, mail system full); anything else is an error of ours. */
+/** Mail over a limit is deferred (RFC 3463 §3.4: X.3.1, mail system full); anything else is an internal error. */
 function deferring(check: () => void): SmtpReply | undefined {
   try {
     check();

@@ -13,7 +13,7 @@ export interface MdnInput {
   readonly reportingUa: { readonly host: string; readonly product: string };
   readonly date: Date;
   readonly messageId: string;
-  /** For people. Must not tell anything of the original's content. */
+  /** For people. Must not contain any content of the original message. */
   readonly text?: string;
   /** The sender asked for final delivery; a dispatched MDN then carries the field that confirms it. */
   readonly isFinalDelivery?: boolean;

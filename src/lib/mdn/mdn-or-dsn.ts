@@ -15,7 +15,7 @@ export interface Mdn {
   readonly disposition: Disposition | undefined;
   /** Lower-cased modifiers, for example `error` of `processed/error`. */
   readonly modifiers: readonly string[];
-  /** True if the recipient's system tells that it could not do its work: failed, denied, error, or a modifier `error`. */
+  /** True if the recipient's system reports a failure: failed, denied, error, or a modifier `error`. */
   readonly isFailure: boolean;
   /** The addr-spec of Final-Recipient, case as written. */
   readonly finalRecipient: string | undefined;

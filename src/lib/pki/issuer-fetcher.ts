@@ -10,7 +10,7 @@ import { isSignedBy } from './verify-signature.ts';
 
 export interface IssuerFetcherOptions {
   readonly fetch: GuardedFetch;
-  /** Tells when a cached answer was fetched and whether it is still good. */
+  /** When a cached answer was fetched and whether it is still valid. */
   readonly now: () => Date;
   readonly timeoutMs?: number;
   readonly maxBytes?: number;

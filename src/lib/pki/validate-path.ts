@@ -55,7 +55,7 @@ export interface ValidatedPath {
  * Names and key identifiers only pick which issuers to try; a link holds by its signature alone, and the path ends at the first
  * certificate that is byte for byte one of the anchors. The work is bounded whatever the candidates are.
  *
- * Errors: a `PkiError` whose code tells the most telling reason found, transient only if fetching could not be finished.
+ * Errors: a `PkiError` with the code of the most specific reason, transient only if fetching could not be finished.
  */
 export async function validatePath(
   certificate: Certificate,
@@ -172,7 +172,7 @@ async function finishPath(search: Search, path: Path): Promise<FoundPath | undef
     const { at, checkRevocation } = context;
     return { path, ...(await checkPathRevocation(path, { at, policy, pool, budget, checkRevocation })) };
   } catch (error) {
-    // Another way up might pass an intermediate CA by, but never what was said of the end entity itself.
+    // Another chain can avoid a revoked intermediate; a revoked end entity is revoked on every chain.
     if (!(error instanceof PkiError) || isRevokedEndEntity(error, path)) throw error;
     search.refusals.note(error);
     return undefined;

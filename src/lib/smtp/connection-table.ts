@@ -19,7 +19,7 @@ export interface ConnectionLimits {
 }
 
 export interface ConnectionTable {
-  /** Enters the connection, or says what it is to be told. */
+  /** Adds the connection, or returns the reply of its refusal. */
   enter(connection: TableConnection): SmtpReply | undefined;
   leave(connection: TableConnection): void;
   readonly size: number;

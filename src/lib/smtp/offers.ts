@@ -11,7 +11,7 @@ import type { SmtpReply } from './reply.ts';
 export interface Offers {
   /** At MAIL FROM. Takes nothing yet: a peer that never comes to DATA shall not hold memory. */
   judge(session: SMTPServerSession, mailFrom: SMTPServerAddress): SmtpReply | undefined;
-  /** At DATA, before the 354. Reserves memory for the message, or says what the peer is to be told. */
+  /** At DATA, before the 354. Reserves memory for the message, or returns the reply of its refusal. */
   open(session: SMTPServerSession): SmtpReply | undefined;
   /** What `open` has reserved; whoever takes it releases it. */
   take(session: SMTPServerSession): Reservation;

@@ -4,7 +4,7 @@ import { decodeXml } from './decode-xml.ts';
 import type { CodedValue } from './entries.ts';
 import { normalizeDtm } from './hl7-values.ts';
 
-/** What the header of a clinical document (HL7 CDA R2) tells about it. */
+/** Facts from the header of a clinical document (HL7 CDA R2). */
 export interface CcdaHeader {
   /** ClinicalDocument/id: root and, if there is one, extension. */
   readonly id: { readonly root: string; readonly extension: string } | undefined;

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { FieldProblem } from '../../core/index.ts';
 import type { Config } from './schema.ts';
 
-/** What no single setting can tell: rules over several of them. */
+/** Rules that concern several settings. */
 export function checkTogether(config: Config): readonly FieldProblem[] {
   return [
     ...pairOf(config.http, 'http'),

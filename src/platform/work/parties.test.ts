@@ -20,7 +20,7 @@ const limits: FairLimits = {
 let ids = 0;
 const item = (group: string, party: string): FairItem => ({ id: String(++ids), token: 't', party, group });
 
-/** Starts all that may start, and reports whom. */
+/** Starts all that may start, and reports them. */
 function startAll(parties: ReturnType<typeof createParties<FairItem>>, now = 0): string[] {
   const started: string[] = [];
   for (let next = parties.next(now); next !== undefined; next = parties.next(now)) {

@@ -47,8 +47,8 @@ export const maxChainLength = 100;
  */
 export const changesBeforeRebuild = 4096;
 /**
- * How many times as many are served while that index is being built, which takes minutes at ten million records:
- * 5,000 addresses that a script provisions meanwhile are found as soon as a single one. More wait for that index.
+ * While a rebuild runs, which takes minutes at ten million records, up to 4 × `changesBeforeRebuild` changes are served, for
+ * example 5,000 addresses from a script. Further changes wait for the new index.
  */
 export const servedChangesFactor = 4;
 /** Rows of hosted addresses taken out that stay, newest first: an index from before the others is built again. */

@@ -115,13 +115,13 @@ export interface Messaging extends Closable {
   noteRefused(mail: RefusedMail, reason: string): void;
   /** For operators: mail that could not be processed (Decision 0014). */
   listDeadLetters(): Promise<readonly DeadLetter[]>;
-  /** Tries it again: the one named, or all. Returns how many. */
+  /** Retries the given dead letter, or all. Returns their number. */
   retryDeadLetters(id?: string): Promise<number>;
   /** What delivery calls inside the transaction that stores the outcomes of one destination. */
   onDeliveryOutcome(tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]): Promise<void>;
   /** Starts working on mail and on timers. */
   start(): Promise<void>;
-  /** Looks at the queues at once. */
+  /** Checks the queues immediately. */
   wake(): void;
 }
 

@@ -55,7 +55,7 @@ export async function runHousekeeping(deps: MessagingDependencies, retention: Re
   });
 }
 
-/** Repeats until there is nothing left, so that what is deleted keeps up with what comes. */
+/** Repeats until nothing is left, so that deletion keeps pace with new rows. */
 async function inBatches(
   { storage }: MessagingDependencies,
   work: (tx: Kysely<MessagingTables>) => Promise<number>,
@@ -143,7 +143,7 @@ async function deleteDeadLetters(
   return old.length;
 }
 
-/** A small content itself is not needed, only where a large one lies. */
+/** A small content is not needed, only the reference of a large one. */
 function startOf(column: 'sealed_mail' | 'sealed_message') {
   return sql<Uint8Array>`substr(${sql.ref(column)}, 1, ${sql.lit(referenceBytes)})`.as('start');
 }

@@ -1,6 +1,6 @@
 import type { XdmCodes } from '../../lib/xdm/index.ts';
 
-/** What messaging writes about this installation into what it sends. */
+/** What outgoing messages and MDNs say about this installation. */
 export interface ServiceIdentity {
   /** Host name for Reporting-UA and Reporting-MTA. */
   readonly hostname: string;

@@ -1,6 +1,6 @@
 /**
  * Direct messages between edge clients and other HISPs: accepts and composes sends, keeps each recipient's state,
- * correlates MDNs, keeps the inbox, and tells clients by webhook.
+ * correlates MDNs, keeps the inbox, and notifies clients by webhook.
  *
  * Specification: Messaging spec (all of it) with Decisions 0009 to 0014. Standards: RFC 5322, RFC 8098, RFC 3464,
  * MDN-01 to MDN-30, DSN-01 to DSN-05, XDM-12, AS-70 to AS-82. State changes go through one pure table (`states.ts`)

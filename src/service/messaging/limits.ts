@@ -29,7 +29,7 @@ export function maxBodyBytes(limits: SendLimits): number {
 export const maxStatusIds = 100;
 /** Addresses in one validation question. */
 export const maxValidateAddresses = 100;
-/** Addresses whose turn comes later than this after the question are answered as undecided. */
+/** Addresses that are not checked within this time are answered as undecided. */
 export const maxCheckMs = 30_000;
 
 /** Addresses being checked for validate, those that wait included, and discoveries at the same time (Decision 0020). */

@@ -48,7 +48,7 @@ function readWaiting({ count, oldest }: { count: number; oldest: number | null }
   };
 }
 
-/** True if incoming mail is due and nobody works on it. */
+/** True if incoming mail is due and not leased. */
 export async function isInboundMailDue(storage: Storage): Promise<boolean> {
   const now = storage.clock.now().getTime();
   const row = await storage

@@ -14,10 +14,10 @@ import type { SendLimits } from './limits.ts';
 import type { MdnWindows } from './status/states.ts';
 import type { WorkerPool } from './contents/worker-pool.ts';
 
-/** What messaging asks the trust service. */
+/** What messaging needs from the trust service. */
 export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain' | 'findSigningKeys'>;
 
-/** What messaging asks the delivery service. */
+/** What messaging needs from the delivery service. */
 export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'findWaiting' | 'listAttempts'>;
 
 /** Mail after the security and trust agent: decrypted, verified, trusted and unwrapped. */
@@ -27,7 +27,7 @@ export interface OpenedMail extends Omit<OpenedIncoming, 'signerFingerprint' | '
 
 export type { OpenOptions } from '../agent/index.ts';
 
-/** What messaging asks the security and trust agent. */
+/** What messaging needs from the security and trust agent. */
 export interface IncomingAgent {
   /** Throws a coded error; a refused message is neither transient nor internal. */
   openIncoming(envelope: IncomingEnvelope, options: OpenOptions): Promise<OpenedMail>;
@@ -48,7 +48,7 @@ export interface ShownVerification {
 
 export type VerificationLookup = (address: DirectAddress) => Promise<ShownVerification>;
 
-/** What messaging asks about clients: whose an address is. */
+/** What messaging needs from the client store: the owner of an address. */
 export type ClientBook = Pick<ClientStore, 'get'>;
 
 /** What every function of this module works with, from the rest of the service. */
@@ -66,7 +66,7 @@ export interface MessagingDependencies {
   readonly webhooks: Webhooks;
   readonly clients: ClientBook;
   readonly agent: IncomingAgent;
-  /** Without it nobody can determine whether an address is listed. */
+  /** Without it, `listed` is always undefined. */
   readonly isListed?: DirectoryLookup | undefined;
   /** For checks that ask for it. */
   readonly findVerification?: VerificationLookup | undefined;

@@ -1,7 +1,7 @@
 import { hasLineBreaker, type FieldProblem } from '../../core/index.ts';
 import { MessagingError } from './errors.ts';
 
-/** Gathers all that is wrong with a request, so that the caller learns everything at once. */
+/** Collects all errors of a request, so that one answer reports all of them. */
 export interface Problems {
   report(field: string, reason: string, detail: string): void;
   readonly found: readonly FieldProblem[];

@@ -54,7 +54,7 @@ export interface ClientStoreDependencies {
   readonly audit: Audit;
   readonly hasher: SecretHasher;
   readonly guards: OauthGuards;
-  /** Told after every change, so that what is remembered in this process is forgotten. */
+  /** Called after every change, so that cached entries are evicted. */
   onChange(clientId: string): void;
 }
 

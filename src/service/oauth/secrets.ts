@@ -53,7 +53,7 @@ function derive(secret: string, salt: Uint8Array, cost: number): Promise<Uint8Ar
   });
 }
 
-/** Tells a generated secret from one that an operator brought along, so that nobody learns from the time which ids exist. */
+/** Distinguishes generated secrets from those chosen by an operator, so that response times do not reveal which ids exist. */
 const generatedPrefix = 'ohs_';
 
 /** 256 bits in base64url, which reads the same form-decoded and raw (OAUTH-02). */

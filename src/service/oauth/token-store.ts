@@ -27,7 +27,7 @@ export interface TokenStore {
   create(clientId: string, secretId: string, scopes: readonly string[]): NewToken;
   /** Throws OAUTH_TOKEN_INVALID for an unknown, expired or revoked token, and INTEGRITY_ROW_CHANGED. */
   find(token: string): Promise<ClientIdentity>;
-  /** Forgets what is trusted about the tokens of a client, or of all. */
+  /** Evicts the cached tokens of a client, or of all clients. */
   evict(clientId?: string): void;
 }
 

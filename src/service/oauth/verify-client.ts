@@ -40,7 +40,7 @@ export function createClientVerifier(deps: {
   const unknownSalt = createSalt();
   const verified = createVerifiedSecrets(deps.clock);
 
-  /** The client, or the id of a known client whose secret this is not, or undefined. */
+  /** The client; the id of a known client if the secret is wrong; otherwise undefined. */
   async function tryReading(reading: BasicCredentials): Promise<VerifiedClient | string | undefined> {
     const row = await findRow(deps.db, deps.guards, reading.clientId);
     const secrets = await deps.db
@@ -75,7 +75,7 @@ export function createClientVerifier(deps: {
         if (typeof client === 'object') return client;
         knownId ??= client;
       }
-      // Which client was meant is for the audit row alone; the caller is told the same either way.
+      // Only the audit row names the client; the caller gets the same answer in both cases.
       throw new OauthError('OAUTH_CLIENT_INVALID', 'client authentication failed', {
         fields: { clientId: knownId },
       });

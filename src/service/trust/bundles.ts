@@ -226,7 +226,7 @@ function readBundle(row: BundleRow, response: FetchResponse): TrustBundle {
     ...(row.signer === null ? {} : { signer: readCertificate(row.signer) }),
     verifySignature: verifyBundleSignature,
   });
-  // A bundle without a single anchor would switch all trust off by somebody else's slip.
+  // A bundle without an anchor would remove all trust because of another party's mistake.
   if (bundle.anchors.length === 0)
     throw new TrustError('TRUST_BUNDLE_REFUSED', `${row.url} holds no certificate`);
   return bundle;

@@ -126,7 +126,7 @@ interface UseVerdict {
   readonly problem: Exclude<KeyWarning['problem'], 'missing'> | undefined;
 }
 
-/** Whether one of the pairs is valid now, and for how long the last of them serves. */
+/** Whether one of the pairs is valid now, and when the last of them expires. */
 function judgeUse(pairs: readonly ActivePair[], at: Date): UseVerdict {
   const last = pairs.reduce((best, pair) =>
     pair.notAfter.getTime() > best.notAfter.getTime() ? pair : best,

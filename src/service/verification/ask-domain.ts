@@ -31,7 +31,7 @@ export interface DomainDiscovery {
   readonly discovery: Discovery;
   /** Finds out what holds for the domain as a whole. */
   prepare(): Promise<void>;
-  /** Tells which address comes next. */
+  /** Returns the next address. */
   begin(address: DirectAddress): void;
   /** Questions put to the network so far. */
   readonly queries: number;

@@ -75,17 +75,17 @@ export interface Webhooks extends Closable {
    * Throws WEBHOOK_NOT_FOUND.
    */
   sendTest(id: string): Promise<TestResult>;
-  /** Queues an event for the client's hooks in the transaction that stores what it tells. It is sent once that is committed. */
+  /** Queues an event for the client's hooks in the transaction that stores the change. It is sent after the commit. */
   notifyIn(tx: AnyTransaction, event: MessageEvent): Promise<void>;
   /** The same for the content of a received message. */
   notifyInboundIn(tx: AnyTransaction, clientId: string, copyId: string): Promise<void>;
-  /** Clients that want to hear of received messages. */
+  /** Clients with a webhook for received messages. */
   listReceivers(): Promise<readonly string[]>;
   /** Says where the content of received messages comes from. */
   serveInbound(source: InboundSource): void;
   /** Starts sending; before, notifications only queue up. */
   start(): Promise<void>;
-  /** Looks for due notifications at once; nobody needs to call it after `notifyIn`. */
+  /** Checks for due notifications immediately; not needed after `notifyIn`. */
   wake(): void;
 }
 

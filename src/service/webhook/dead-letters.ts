@@ -3,9 +3,9 @@ import { isEventType, type EventType } from './events.ts';
 import { messageIdOf } from './store-notifications.ts';
 import type { WebhookTables } from './tables.ts';
 
-/** Most dead notifications listed at once. */
+/** Largest number of dead letters per list. */
 const maxListed = 200;
-/** A notification whose attempts are exhausted. */
+/** A dead letter: a notification whose attempts are exhausted. */
 export interface DeadLetterNotification {
   readonly eventId: string;
   readonly eventType: EventType;

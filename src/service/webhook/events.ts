@@ -1,4 +1,4 @@
-/** What a client can be told about (Decision 0013). */
+/** Events of which a client can be notified (Decision 0013). */
 export const eventTypes = [
   'message.sent',
   'message.processed',

@@ -23,9 +23,9 @@ export interface HookCache {
   ofClient(clientId: string, tx?: AnyTransaction): Promise<readonly CachedHook[]>;
   /** The webhook; undefined if it is gone. */
   find(clientId: string, id: string): Promise<CachedHook | undefined>;
-  /** Ids of clients with an enabled webhook that wants to hear of received messages. */
+  /** Ids of clients with an enabled webhook for received messages. */
   receivers(): Promise<readonly string[]>;
-  /** Changes that this node has just stored and that other nodes need not hear of. */
+  /** Changes that this node has just stored and that need no announcement to other nodes. */
   patch(clientId: string, id: string, changes: Partial<WebhookRow>): void;
   /** Everybody reads the webhooks again once the transaction is committed. */
   announce(tx: AnyTransaction): void;

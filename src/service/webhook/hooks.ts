@@ -65,7 +65,7 @@ export function createHooks(deps: HookDependencies): Hooks {
     return row;
   }
 
-  /** Stores what `change` makes of the webhook's row, which is locked. */
+  /** Applies `change` to the locked row of the webhook and stores the result. */
   function changeRow(
     clientId: string,
     id: string,

@@ -1,5 +1,5 @@
 /**
- * Tells edge clients what happened: keeps their webhooks, and delivers signed notifications at least once, in no
+ * Notifies edge clients: keeps their webhooks, and delivers signed notifications at least once, in no
  * promised order, with retries over about a day, a dead-letter list and replay (Decision 0013).
  *
  * Standards: Standard Webhooks (headers and signature, HOOK-01), RFC 7617 (Basic, for older edges), HOOK-02, HOOK-03.

@@ -7,7 +7,7 @@ import { WebhookError } from './errors.ts';
 import { toWebhook, type Webhook } from './hooks.ts';
 import type { NotificationState, WebhookTables } from './tables.ts';
 
-/** Most attempts shown at once. */
+/** Largest number of attempts per list. */
 const maxAttempts = 100;
 
 /** A webhook of any client, with what waits for it. */

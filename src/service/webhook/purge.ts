@@ -56,7 +56,7 @@ async function purgeAttempts({ storage, clock, retention }: PurgeDependencies): 
   return Number(result.numDeletedRows);
 }
 
-/** Purges at once and then every hour. */
+/** Purges now and then every hour. */
 export function startPurge(deps: PurgeDependencies): Closable {
   return startWorker<never>({
     name: 'webhook-purge',

@@ -87,7 +87,7 @@ async function runSeal(options: SealOptions, output: AgentOutput): Promise<void>
   }
 }
 
-/** None if the message cannot be read: what is wrong with it is told when it is sealed. */
+/** None if the message cannot be read: sealing it reports the fault. */
 function recipientsOf(message: Uint8Array): DirectAddress[] {
   try {
     const entity = parseEntity(message);

@@ -23,7 +23,7 @@ export async function withOperator(
   try {
     await withInstallation(context, async ({ storage, vault, audit }) => {
       const common = { storage, vault, clock: systemClock, log: silentLog, audit };
-      // Never started: what clients are to be told is stored, and the service sends it.
+      // Never started: notifications are stored, and the service sends them.
       const webhooks = createWebhooks({
         ...common,
         post: () => Promise.reject(new TypeError('a command sends nothing')),

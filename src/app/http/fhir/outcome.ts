@@ -23,7 +23,7 @@ const issueCodes: Readonly<Record<number, string>> = {
   503: 'transient',
 };
 
-/** What a FHIR client is told about a refusal. */
+/** The public part of a refusal, for FHIR clients. */
 export function buildOutcome(status: number, problems: readonly FieldProblem[]): object {
   return {
     resourceType: 'OperationOutcome',

@@ -27,7 +27,7 @@ export interface DiscoveryStep {
   readonly elapsedMs: number;
 }
 
-/** What a source gives back to the search. */
+/** The answer of a source to the search. */
 export interface SourceAnswer {
   readonly outcome: StepOutcome;
   readonly certificates: readonly Certificate[];

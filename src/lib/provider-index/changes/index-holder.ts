@@ -2,7 +2,7 @@ import { openSubIndex, type SubIndex } from '../open-index.ts';
 import type { IndexChanges, ProviderIndex, SharedIndexBytes } from '../types.ts';
 import { openChangedIndex } from './open-changed-index.ts';
 
-/** What a thread is told to search from now on. */
+/** The index that a thread searches from now on. */
 export interface IndexDelivery {
   /** Absent if the index stays and only its changes are others. */
   readonly bytes?: SharedIndexBytes;

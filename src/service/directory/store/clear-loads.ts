@@ -42,7 +42,7 @@ async function keepGenerations(
   }
 }
 
-/** Forgets the hosted addresses taken out longest ago, and that their going was ever known. */
+/** Deletes the oldest removal tombstones of hosted addresses; indexes older than that must be rebuilt. */
 export function deleteRemovals(storage: Storage, kept = keptRemovals): Promise<void> {
   return storage.transaction(async (tx: DirectoryDb) => {
     await lockState(storage, tx);

@@ -9,7 +9,7 @@ import type { InboundDocument, OpenOptions } from './inbound-document.ts';
 import { openDocuments } from './open-documents.ts';
 import { readSendRequest, type ReadOptions, type SendRequest } from '../send/read-send-request.ts';
 
-/** Work whose cost grows with the contents. Plain data in and out, so that it can be done in a thread. */
+/** Work whose cost depends on the size of the contents. Input and output are plain data, so that it can run in a thread. */
 export type ContentTask =
   | ({ readonly kind: 'read' } & ReadTask)
   | { readonly kind: 'compose'; readonly input: ComposeInput }

@@ -55,7 +55,7 @@ export interface MdnEvidence {
   readonly receivedTime: string;
   /** SHA-256 fingerprints of the validated path: the signer first, the anchor last. */
   readonly signerPath: readonly string[];
-  /** The certificates of that path in the same order, DER in base64; an empty text for one that is not kept. */
+  /** The certificates of that path in the same order, DER in base64; empty for one that is not stored. */
   readonly signerCertificates: readonly string[];
   /** The signed MIME entity as received, base64; its signature can be verified by anyone. */
   readonly signedMdn: string;
@@ -144,7 +144,7 @@ function describeAttempt(attempt: Attempt, recipient: string): AttemptEvidence {
   };
 }
 
-// Other recipients of the same domain are none of this one's business.
+// Evidence for one recipient must not contain other recipients of the same domain.
 function concerns(finding: unknown, address: string): boolean {
   return typeof finding === 'object' && finding !== null && 'to' in finding && finding.to === address;
 }

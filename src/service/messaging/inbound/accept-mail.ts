@@ -34,7 +34,7 @@ export const defaultDirectLimits: DirectLimits = {
   budgetMs: 3_000,
 };
 
-/** A peer whose mail took longer than the budget is not waited for again for this long. */
+/** After mail of a peer has exceeded the budget, its mail is not processed directly for this time. */
 const noWaitMs = 60_000;
 /** Parties remembered as slow. */
 const maxSlow = 10_000;

@@ -29,7 +29,7 @@ interface Claim {
 }
 
 /**
- * Finds the message and recipient that a verified MDN or DSN speaks of and records what it says (MDN-21 to MDN-24, MDN-28).
+ * Finds the message and recipient of a verified MDN or DSN and records its outcome (MDN-21 to MDN-24, MDN-28).
  * An MDN counts only if its signer is bound to that recipient; anything else changes nothing.
  */
 export async function applyMdnOrDsn(
@@ -104,7 +104,7 @@ async function findByAddress(
   });
 }
 
-// The MDN or DSN must have been addressed to the sender of what it speaks of.
+// The MDN or DSN must be addressed to the sender of the message that it reports.
 async function findOriginal(
   tx: Kysely<MessagingTables>,
   opened: OpenedMail,

@@ -49,7 +49,7 @@ export async function retryDeadLetters(storage: Storage, id?: string): Promise<n
   return count;
 }
 
-// The peer may have sent it again meanwhile: mail that waits already is not made to wait twice.
+// The peer may have sent the mail again in the meantime: mail that already waits is not stored twice.
 async function retryOne(
   tx: Kysely<MessagingTables>,
   storage: Storage,

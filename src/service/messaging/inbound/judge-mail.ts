@@ -23,7 +23,7 @@ export type Verdict =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
- * Opens and judges mail (AS-70 to AS-79). Never throws for what is in the mail. The memory of a large message is taken over.
+ * Opens and judges mail (AS-70 to AS-79). Never throws because of the mail's content. Takes ownership of a large message's memory.
  */
 export async function judgeMail(
   deps: MessagingDependencies,
@@ -54,7 +54,7 @@ export interface Decision {
   readonly shareBy?: string | undefined;
 }
 
-/** An opened message with what is needed of it again and again. */
+/** An opened message with the values that several steps need. */
 interface OpenedContext {
   readonly mail: MailEnvelope;
   readonly opened: OpenedMail;
@@ -80,7 +80,7 @@ async function decideOpened(
   try {
     const mdnOrDsn = readMdnOrDsn(entity);
     if (mdnOrDsn === undefined) return { storeIn: await acceptMessage(deps, all), shareBy };
-    // It locks what it speaks of: which one of several is not known yet.
+    // It locks all messages that it may report, because the right one is not known yet.
     const [original, ...others] = mdnOrDsn.originalMessageIds;
     return {
       storeIn: acceptMdnOrDsn(deps, all, mdnOrDsn),

@@ -163,7 +163,7 @@ async function postpone(
   deps.report(became === 'dead-letter' ? 'deadLettered' : 'postponed', { code }, fields);
 }
 
-// Where it happened, without the text: what a parser says may quote what it could not read.
+// Only the place of the error: a parser's text may quote message content.
 function framesOf(error: unknown): readonly string[] {
   const lines = error instanceof Error ? (error.stack?.split('\n') ?? []) : [];
   return lines.filter((line) => line.startsWith('    at ')).slice(0, 10);

@@ -67,7 +67,7 @@ export function hashForRecipient(identity: Identity, recipient: DirectAddress): 
   return hash(identity, addressKey(recipient));
 }
 
-/** Of a report, or of a message that reaches nobody, and all that it was addressed to. */
+/** The sender and all recipients of a report, or of a message without a local recipient. */
 export function hashForAll(
   identity: Identity,
   purpose: 'report' | 'undeliverable',

@@ -21,7 +21,7 @@ export interface SpoolFacts {
   readonly id: string;
   readonly network: string;
   readonly needsFetch: boolean;
-  /** Code of what kept it from being processed at once; undefined if it was not tried. */
+  /** Code of the error that prevented direct processing; undefined if it was not tried. */
   readonly lastError?: string | undefined;
 }
 

@@ -3,7 +3,7 @@ import { createBudget, type Budget, type Reservation } from '../../../core/index
 import { MessagingError } from '../errors.ts';
 import type { MessagingTables } from '../tables.ts';
 
-/** How much inbound mail may wait to be processed; what is beyond is deferred at SMTP (Decision 0020). */
+/** Limits of inbound mail that waits to be processed; further mail is deferred at SMTP (Decision 0020). */
 export interface SpoolLimits {
   readonly mails: number;
   readonly mailsPerNetwork: number;
@@ -26,14 +26,14 @@ export const defaultSpoolLimits: SpoolLimits = {
 
 /** Where mail came from, and how large it is. */
 export interface MailOrigin {
-  /** The peer's network; mail without one counts for nobody in particular. */
+  /** The peer's network; mail without one counts only towards the total. */
   readonly network: string;
   readonly sizeBytes: number;
 }
 
 /** The room that one mail takes. */
 export interface SpoolPlace {
-  /** Takes what mail needs on top that could not be processed at once. Throws MESSAGING_SPOOL_FULL. */
+  /** Reserves the additional room of mail that was not processed directly. Throws MESSAGING_SPOOL_FULL. */
   wait(senderDomain: string, needsFetch: boolean): void;
   /** The mail is stored and waits. */
   keep(mailId: string): void;

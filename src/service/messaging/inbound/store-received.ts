@@ -49,7 +49,7 @@ export async function prepareReceived(
   return { ...received, row };
 }
 
-/** Parts other than the one that is the text. */
+/** All MIME parts except the text. */
 function countAttachments(entity: MimeEntity): number {
   const leaves = collectParts(entity);
   return leaves.length - (findBodyText(leaves) === undefined ? 0 : 1);

@@ -33,7 +33,7 @@ export async function findEntry(
 
 /**
  * The copy of that name if it belongs to an address of the client. Throws MESSAGING_MESSAGE_NOT_FOUND, also for a copy
- * that another client may read: whether it exists is nobody else's business (SEC-01).
+ * that another client may read: other clients must not learn whether it exists (SEC-01).
  */
 export async function getEntry(
   db: Kysely<MessagingTables>,

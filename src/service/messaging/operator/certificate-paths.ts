@@ -4,7 +4,7 @@ import type { MessagingTables } from '../tables.ts';
 import type { Attempt } from '../evidence/attempts.ts';
 import { concerns } from './stations.ts';
 
-/** One certificate on a path; what is not known any more is empty. */
+/** One certificate of a path; fields that are no longer known are empty. */
 export interface PathNode {
   readonly role: 'recipient' | 'issuer' | 'anchor' | 'missing';
   readonly state: 'ok' | 'failed' | 'not-reached';
@@ -116,7 +116,7 @@ function describeTrusted(finding: Finding, known: Known): CertificatePath {
   };
 }
 
-/** The way up ended: nobody that is trusted has issued what stands below. */
+/** The path ended: no trusted issuer was found for the certificate below. */
 const isWayLost = (code: string): boolean => code === 'PKI_ISSUER_NOT_FOUND' || code === 'PKI_NO_ANCHORS';
 
 function describeRefused(finding: Finding, known: Known): CertificatePath {

@@ -13,7 +13,7 @@ import { findMessageAudit } from './find-message-audit.ts';
 import type { ReceivedMessage } from './find-received.ts';
 import { findStations, type Station } from './stations.ts';
 
-/** All that is known of one sent message, and what it means. No content. */
+/** Details of one sent message with explanations. No content. */
 export interface MessageExplanation {
   readonly direction: 'out';
   readonly report: StatusReport;

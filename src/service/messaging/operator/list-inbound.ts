@@ -31,7 +31,7 @@ export interface InboundQuery {
   readonly cursor?: string | undefined;
 }
 
-/** One mail, as the audit trail tells it. */
+/** One mail, as recorded in the audit trail. */
 export interface InboundEntry {
   /** Number of the audit row. */
   readonly id: string;
@@ -63,7 +63,7 @@ export interface WaitingMail {
 }
 
 const standardKinds: readonly InboundKind[] = ['rejected', 'dead-letter', 'discarded'];
-/** Rows read at once, and at most for one page: a rare sender is searched page by page. */
+/** Rows per read, and the limit per page: a rare sender is searched page by page. */
 const block = 500;
 const maxRows = 20_000;
 

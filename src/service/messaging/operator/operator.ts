@@ -96,13 +96,13 @@ export interface MessagingOperator {
   getEvidence(name: string): Promise<SignedEvidence>;
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
   listHolds(): Promise<readonly HeldDestination[]>;
-  /** What waits by destination, the one that waits longest first. */
+  /** Waiting deliveries by destination, the oldest first. */
   listDestinations(query: DestinationQuery): Promise<DestinationPage>;
   /** What a change of the queue would be about. Changes nothing. */
   selectQueued(which: Selection): Promise<readonly SelectedDestination[]>;
-  /** Has what was selected tried now. Returns how many. */
+  /** Makes the selected deliveries due now. Returns their number. */
   retrySelected(selected: readonly SelectedDestination[]): Promise<number>;
-  /** Ends what was selected and is not being tried: recipients fail with the reason `cancelled`. */
+  /** Ends the selected deliveries that are not running: recipients fail with the reason `cancelled`. */
   failSelected(
     selected: readonly SelectedDestination[],
   ): Promise<{ readonly failed: number; readonly running: number }>;

@@ -47,7 +47,7 @@ const stops: Readonly<Record<FailureReason, StationId>> = {
   internal: 'sent',
 };
 
-/** The way of a message to one recipient: each station with what is known of it. Pure. */
+/** The steps of a message to one recipient, each with its known facts. Pure. */
 export function findStations(facts: StationFacts): readonly Station[] {
   const { recipient } = facts;
   const here = findHere(facts);

@@ -79,7 +79,7 @@ const isText: ContentTest = (content) => isUtf16(content) || !hasNul(content);
 const isZip = startsWithHex('504b0304', '504b0506');
 const isTiff = startsWithHex('49492a00', '4d4d002a', '49492b00', '4d4d002b');
 
-/** Types whose content can be told from others. What is not listed is not looked at. */
+/** Types whose content is checked. Content of other types is not checked. */
 const contentTests: ReadonlyMap<string, ContentTest> = new Map<string, ContentTest>([
   ['text/xml', isXml],
   ['application/xml', isXml],
@@ -151,7 +151,7 @@ function isUtf16(content: Buffer): boolean {
   return utf16Marks.includes(content.subarray(0, 2).toString('hex'));
 }
 
-// Looking at the beginning is enough to tell text from binary formats, which hold NUL early.
+// The first bytes suffice to distinguish text from binary formats, which contain NUL early.
 const inspectedBytes = 8192;
 
 function hasNul(content: Uint8Array): boolean {

@@ -7,7 +7,7 @@ import { MessagingError } from '../errors.ts';
 import { createProblems, isRecord } from '../problems.ts';
 import type { MessagingDependencies, ShownVerification } from '../ports.ts';
 
-/** What can be told about an address before a send. Undefined where it is unknown now. */
+/** What is known about an address before a send; undefined where the check had no result. */
 export interface AddressCheck {
   /** As it was asked for. */
   readonly text: string;

@@ -189,7 +189,7 @@ function readName(value: unknown, field: string, problems: Problems): string {
 }
 
 function readFileName(value: unknown, field: string, problems: Problems): string {
-  // A path names a place on the sender's machine, which is nobody's business at the other end (standards §4.3).
+  // A path reveals the sender's file system, which receivers must not see (standards §4.3).
   const fileName = readName(value, field, problems).split(/[/\\]/).at(-1)?.trim() ?? '';
   if (hasDeniedExtension(fileName))
     problems.report(field, 'not_allowed', 'Files with this ending are not accepted.');

@@ -5,7 +5,7 @@ import type { MessagingTables } from '../tables.ts';
 import { recipientQueries } from './find-recipient.ts';
 import { recordEvent } from './record-event.ts';
 
-/** Recipients handled in one round, and how many of them at the same time: their transactions share commits. */
+/** Recipients per batch, and how many of them run at the same time: their transactions share commits. */
 const batch = 200;
 const atOnce = 20;
 

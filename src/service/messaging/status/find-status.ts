@@ -72,7 +72,7 @@ export async function getStatus(
   return report;
 }
 
-/** The status of many messages, and the ids that name none of this client's. */
+/** The status of several messages, and the ids that are not messages of this client. */
 export async function listStatus(
   deps: StatusDependencies,
   client: ClientIdentity,

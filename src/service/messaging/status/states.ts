@@ -48,7 +48,7 @@ const recordedOnly = {
   'window-closed': 'same',
 } as const satisfies Record<RecipientEvent, Outcome>;
 
-/** The whole lifecycle. Each row tells what every event leads to from one state. */
+/** The whole lifecycle. Each row has the next state for every event in one state. */
 export const transitions: readonly Row[] = [
   {
     from: 'queued',
