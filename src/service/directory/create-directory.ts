@@ -33,6 +33,7 @@ import { parseQuery } from './parse-query.ts';
 import { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 import { followDirectory } from './serve/current-index.ts';
 import { settleAbandonedLoads } from './store/load-lock.ts';
+import { rollBack } from './sources/change-sources.ts';
 import { followSchedules } from './sources/schedule.ts';
 import { seedOf } from './store/provisioned.ts';
 import { loadState } from './store/state.ts';
@@ -71,8 +72,16 @@ export interface Directory extends Closable {
   isListed(directAddress: string): Promise<boolean | undefined>;
   /** Undefined before the index is there. */
   listAddresses(): ListedAddresses | undefined;
-  /** Loads from files and serves the result. */
-  importFiles(request: ImportRequest): Promise<LoadReport>;
+  /** The circle of a search by radius; undefined for another search. Throws as `search` does. */
+  findCircle(
+    parameters: readonly (readonly [string, string])[],
+  ): { readonly latitude: number; readonly longitude: number; readonly miles: number } | undefined;
+  /** True if searches may ask for what is known of addresses. */
+  readonly hasStates: boolean;
+  /** Loads from files and serves the result; audited by `audit` if it is given. */
+  importFiles(request: ImportRequest, audit?: Audit): Promise<LoadReport>;
+  /** Goes back to the generation before a source's active one. Throws DIRECTORY_NOTHING_TO_ROLL_BACK. */
+  rollBack(source: string, audit?: Audit): Promise<{ readonly recordCount: number }>;
   /** Lists (or changes) an address that this operator hosts; it can be found within seconds to a minute. */
   provision(record: HostedRecord): Promise<void>;
   /** Takes a hosted address out again. True if it was listed. */
@@ -143,6 +152,13 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
 
   const { states } = options;
   const verified = states === undefined ? undefined : createVerifiedSearch(current.pool, states);
+
+  const withoutVerification = (
+    parameters: readonly (readonly [string, string])[],
+  ): ReturnType<typeof splitVerification> =>
+    states === undefined
+      ? { rest: parameters, asked: undefined }
+      : splitVerification(parameters, states.names);
 
   const schedules =
     options.scheduleLookMs === undefined
@@ -221,10 +237,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     }),
     search: (parameters, caller, onLimits) =>
       answer(caller, parameters, onLimits, async () => {
-        const { rest, asked } =
-          states === undefined
-            ? { rest: parameters, asked: undefined }
-            : splitVerification(parameters, states.names);
+        const { rest, asked } = withoutVerification(parameters);
         const query = parseQuery(rest, gazetteer);
         if (states === undefined || verified === undefined || asked === undefined) {
           const { index, totalCount, ...page } = await current.pool.search(query);
@@ -261,8 +274,19 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       if (served === undefined || pool.current === undefined) return undefined;
       return { revision: served.revision, list: pool.current.addresses };
     },
-    async importFiles(request) {
-      const report = await importDirectory(options, request);
+    findCircle(parameters) {
+      const { rest } = withoutVerification(parameters);
+      const { radius } = parseQuery(rest, gazetteer);
+      return radius;
+    },
+    hasStates: states !== undefined,
+    async rollBack(source, by = audit) {
+      const load = await rollBack({ ...options, audit: by }, source);
+      await current.refresh();
+      return { recordCount: load.record_count };
+    },
+    async importFiles(request, by = audit) {
+      const report = await importDirectory({ ...options, audit: by }, request);
       await current.refresh();
       return report;
     },

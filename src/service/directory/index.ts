@@ -34,6 +34,7 @@ export { shownFields as recordFields, type WireName } from '../../lib/provider-r
 export { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';
 export { type ImportContext } from './load/context.ts';
+export { refusalReasons, warningReasons } from './load/row.ts';
 export { openInput, openStream, type InputFile } from './load/open-input.ts';
 export { openRelease, type OpenReleaseOptions } from './load/npd/download-release.ts';
 export { type Release } from './load/npd/open-release.ts';

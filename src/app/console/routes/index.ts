@@ -2,6 +2,7 @@ import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { createActing } from './acting.ts';
 import { auditRoutes } from './audit.ts';
 import { clientRoutes } from './clients.ts';
+import { directoryRoutes } from './directory.ts';
 import { inboundRoutes } from './inbound.ts';
 import { createLive } from './live.ts';
 import { messageRoutes } from './messages.ts';
@@ -12,7 +13,7 @@ import { webhookRoutes } from './webhooks.ts';
 /** The routes of the screens: one file for each screen. */
 export function createScreenRoutes(services: ConsoleServices): readonly ConsoleRoutes[] {
   const acting = createActing(services);
-  const { routes: liveRoutes } = createLive(services);
+  const { routes: liveRoutes, live } = createLive(services);
   return [
     liveRoutes,
     messageRoutes(services, acting),
@@ -21,6 +22,7 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     webhookRoutes(services, acting),
     auditRoutes(services, acting),
     clientRoutes(services, acting),
+    directoryRoutes(services, acting, (event) => live.tellLoad(event)),
     playgroundRoutes(services),
   ];
 }

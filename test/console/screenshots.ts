@@ -1,0 +1,168 @@
+/**
+ * Takes the pictures of docs/console.md: every screen with the data of a sandbox, light and dark, 1440 and 390 pixels wide.
+ *
+ * Usage: `node test/console/screenshots.ts [SCREEN...]`
+ */
+import { createServer } from 'node:http';
+import { mkdir, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import type { Page } from 'playwright-core';
+import type { WebhookTables } from '../../src/service/webhook/index.ts';
+import { openConsoleWorld, until, type ConsoleWorld } from './console-world.ts';
+import { writeIndexedPng } from './indexed-png.ts';
+
+interface Shot {
+  readonly name: string;
+  readonly target: string;
+  /** Brings the screen to where the picture is taken. */
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+const folder = path.resolve(import.meta.dirname, '../../docs/console');
+const looks = [
+  { theme: 'light', width: 1440, height: 900 },
+  { theme: 'dark', width: 1440, height: 900 },
+  { theme: 'light', width: 390, height: 844 },
+  { theme: 'dark', width: 390, height: 844 },
+] as const;
+/** Time for the last picture of a fade or a chart. */
+const settleMs = 500;
+
+const endpoint = createServer((request, response) => {
+  request.resume();
+  response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":"down for maintenance"}');
+});
+await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', () => resolve()));
+const world = await openConsoleWorld();
+try {
+  const shots = await makeShots(world);
+  await mkdir(folder, { recursive: true });
+  const wanted = process.argv.slice(2);
+  let bytes = 0;
+  for (const { theme, width, height } of looks) {
+    const page = await world.openPage({ theme, width });
+    await page.setViewportSize({ width, height });
+    for (const shot of shots) {
+      if (wanted.length > 0 && !wanted.includes(shot.name)) continue;
+      await world.show(page, shot.target);
+      await shot.prepare?.(page);
+      await page.waitForTimeout(settleMs);
+      const file = path.join(folder, `${shot.name}-${theme}-${width}.png`);
+      const picture = await writeIndexedPng(page, await page.screenshot());
+      await writeFile(file, picture);
+      bytes += picture.length;
+      console.log(`${path.basename(file)} ${(picture.length / 1000).toFixed(0)} kB`);
+    }
+    await page.context().close();
+  }
+  console.log(`together ${(bytes / 1e6).toFixed(2)} MB`);
+} finally {
+  await world.close();
+  endpoint.close();
+}
+
+/** Fills the world with something to see. */
+async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Promise<readonly Shot[]> {
+  const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/hook`;
+  const { webhook } = (await client.post('/messaging/webhooks', {
+    url,
+    description: 'the EHR at the front desk',
+  })) as { readonly webhook: { readonly id: string } };
+  const hookId = webhook.id;
+  const ids = await sendAll();
+  const { storage, oauth } = sandbox.world.hisp;
+  await oauth.clients.create({
+    name: 'Hillside EHR',
+    scopes: ['messaging.api', 'provider-directory'],
+    directAddresses: ['front.desk@direct.riverside.example'],
+  });
+  const db = storage.tables<WebhookTables>();
+  const find = () =>
+    db
+      .selectFrom('webhook_notification')
+      .select(['state', 'attempts'])
+      .where('webhook_id', '=', hookId)
+      .execute();
+  await until(find, (rows) => rows.some(({ attempts }) => attempts > 0), 'an attempt failed');
+  await db
+    .updateTable('webhook_notification')
+    .set({ attempts: 10, next_attempt_at: 0 })
+    .where('webhook_id', '=', hookId)
+    .execute();
+  await until(find, (rows) => rows.filter(({ state }) => state === 'dead').length > 1, 'dead letters');
+  await send('dr.nobody@direct.nowhere.example');
+  const bare = (id: string): string => id.replace('urn:uuid:', '');
+  const near = '/directory?prov_spec_text=cardio&org_zip=60601&radius=100';
+  return [
+    { name: 'now', target: '/' },
+    { name: 'messages', target: '/messages' },
+    { name: 'message', target: `/messages/${bare(ids.untrusted)}` },
+    { name: 'queue', target: '/queue' },
+    { name: 'inbound', target: '/inbound' },
+    {
+      name: 'check',
+      target: '/check?address=processed@direct.lakeside.example',
+      prepare: async (page) => {
+        const button = page
+          .locator('main')
+          .getByRole('button', { name: /^Check/ })
+          .first();
+        if (await button.isVisible()) await button.click();
+        await page.waitForTimeout(settleMs * 4);
+      },
+    },
+    {
+      name: 'directory',
+      target: near,
+      prepare: (page) => page.locator('.us-map-point').first().waitFor(),
+    },
+    {
+      name: 'record',
+      target: near,
+      prepare: async (page) => {
+        await page.locator('.directory-table [data-row]').first().click();
+        await page.getByRole('heading', { name: 'What is served' }).waitFor();
+      },
+    },
+    {
+      name: 'sources',
+      target: '/directory/sources',
+      prepare: (page) => page.locator('details.load summary').first().click(),
+    },
+    { name: 'webhooks', target: '/webhooks' },
+    { name: 'webhook', target: `/webhooks/${hookId}` },
+    {
+      name: 'domain',
+      target: '/domains/direct.riverside.example',
+      prepare: (page) => page.locator('.dns-record').first().waitFor(),
+    },
+    { name: 'clients', target: '/clients' },
+    {
+      name: 'client',
+      target: '/clients',
+      prepare: async (page) => {
+        await page.getByRole('link', { name: /Sandbox demo client/ }).click();
+        await page.getByRole('heading', { name: 'First requests' }).waitFor();
+      },
+    },
+    {
+      name: 'audit',
+      target: '/audit',
+      prepare: async (page) => {
+        await page.getByRole('button', { name: 'Verify the chain' }).click();
+        await page.locator('.audit-verdict').waitFor();
+      },
+    },
+    {
+      name: 'playground',
+      target: '/playground',
+      prepare: async (page) => {
+        await page.getByRole('button', { name: /^Processed/ }).click();
+        await page.locator('.exchange-step[data-kind=mdn]').waitFor();
+        await page.locator('.exchange-more').waitFor({ state: 'detached' });
+        await page.evaluate('window.scrollTo(0, 0)');
+      },
+    },
+  ];
+}

@@ -1,0 +1,219 @@
+/** Webhooks, clients, audit and the playground in real Chromium, done by keyboard alone; and what each role may not do. */
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { WebhookTables } from '../../src/service/webhook/index.ts';
+import {
+  checkAccessibility,
+  checkWidth,
+  openConsoleWorld,
+  secretWords,
+  skip,
+  until,
+  type ConsoleWorld,
+} from './console-world.ts';
+import { choose, tabTo, tryAll } from './keyboard.ts';
+
+describe('the screens of settings', { skip }, () => {
+  let world: ConsoleWorld;
+  let page: Page;
+  let endpoint: Server;
+  let isEndpointDown = true;
+  let hookId = '';
+
+  before(async () => {
+    endpoint = createServer((request, response) => {
+      request.resume();
+      response.writeHead(isEndpointDown ? 503 : 204, { 'content-type': 'application/json' });
+      response.end(isEndpointDown ? '{"error":"maintenance"}' : undefined);
+    });
+    await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', () => resolve()));
+    world = await openConsoleWorld();
+    const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/hook`;
+    const made = (await world.client.post('/messaging/webhooks', { url, description: 'an EHR' })) as {
+      readonly webhook: { readonly id: string };
+    };
+    hookId = made.webhook.id;
+    page = await world.openPage();
+  });
+  after(async () => {
+    await world.close();
+    endpoint.close();
+  });
+
+  /** The screen in both themes and narrow, without a violation and without sideways scrolling. */
+  const check = (what: string): Promise<void> => tryAll(page, what, checkAccessibility, checkWidth);
+
+  it('creates a client by keyboard, shows its secret once, and the secret works', async () => {
+    await page.keyboard.press('g');
+    await page.keyboard.press('l');
+    await choose(page, 'New client');
+    await page.getByRole('dialog', { name: 'New client' }).waitFor();
+    await tabTo(page, 'Name');
+    await page.keyboard.type('Hillside EHR');
+    await tabTo(page, 'Direct addresses');
+    await page.keyboard.type('front.desk@direct.riverside.example');
+    await check('the form of a new client');
+    await choose(page, 'Create');
+    const ready = page.getByRole('dialog', { name: 'Hillside EHR is ready' });
+    await ready.waitFor();
+    const [clientId = '', secret = ''] = await ready.locator('.copy-value code').allInnerTexts();
+    const token = await fetch(`${world.sandbox.credentials.baseUrl}/oauth2/direct/v1/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from(`${clientId}:${secret}`).toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'messaging.api' }),
+    });
+    assert.equal(token.status, 200, await token.text());
+    await choose(page, 'I have it');
+    await page.getByRole('heading', { name: 'Hillside EHR' }).waitFor();
+    await page.locator('.facts').getByText('front.desk@direct.riverside.example').waitFor();
+    assert.ok((await page.locator('.first-requests pre').count()) >= 2, 'first requests to copy');
+    await page.reload();
+    await page.getByRole('heading', { name: 'First requests' }).waitFor();
+    assert.ok(!(await page.content()).includes(secret), 'the secret is not shown again');
+    await check('a client');
+    await world.show(page, '/clients');
+    await check('clients');
+  });
+
+  it('shows what a failing endpoint answered, replays its dead letters, and sends a test event, by keyboard', async () => {
+    await world.send('processed@direct.lakeside.example');
+    const { storage } = world.sandbox.world.hisp;
+    const db = storage.tables<WebhookTables>();
+    const rows = () =>
+      db
+        .selectFrom('webhook_notification')
+        .select(['id', 'state', 'attempts'])
+        .where('webhook_id', '=', hookId)
+        .execute();
+    await until(rows, (found) => found.some(({ attempts }) => attempts > 0), 'an attempt failed');
+    // As after a day of attempts: the next is the last.
+    await db
+      .updateTable('webhook_notification')
+      .set({ attempts: 10, next_attempt_at: 0 })
+      .where('webhook_id', '=', hookId)
+      .execute();
+    await until(rows, (found) => found.some(({ state }) => state === 'dead'), 'a notification is dead');
+
+    await world.show(page, '/webhooks');
+    await check('webhooks');
+    await page.keyboard.press('j');
+    await until(
+      async () => {
+        if (page.url().includes(hookId)) return true;
+        await page.keyboard.press('j');
+        const href = await page.evaluate(`document.activeElement.getAttribute('href')`);
+        if (String(href).includes(hookId)) await page.keyboard.press('Enter');
+        return page.url().includes(hookId);
+      },
+      Boolean,
+      'the hook opens',
+    );
+    await page.getByRole('heading', { name: 'Dead letters' }).waitFor();
+    await tabTo(page, /^503/);
+    await page.keyboard.press('Enter');
+    await page.getByText('{"error":"maintenance"}').first().waitFor();
+    await check('a failing webhook');
+    await choose(page, 'Send a test event', { isBack: true });
+    await page.locator('.hook-test').waitFor();
+    assert.match(await page.locator('.hook-test').innerText(), /503/);
+    isEndpointDown = false;
+    await choose(page, /^Replay all/);
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).waitFor();
+    await choose(page, 'Replay');
+    await until(rows, (found) => found.every(({ state }) => state !== 'dead'), 'the dead letters went');
+    await page.getByRole('heading', { name: 'Dead letters' }).waitFor({ state: 'detached' });
+  });
+
+  it('verifies the audit trail and filters it, by keyboard', async () => {
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    await page.keyboard.press('a');
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    await choose(page, 'Verify the chain');
+    await page.locator('.audit-verdict').waitFor();
+    assert.match(await page.locator('.audit-verdict').innerText(), /[1-9][\d,]* rows/);
+    assert.equal((await page.locator('.audit-verdict [data-tone=ok]').count()) > 0, true);
+    await page.keyboard.press('/');
+    await page.keyboard.type('operator:test operator 1');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/actor=operator/);
+    await until(
+      () => page.locator('.audit-list tbody tr').allInnerTexts(),
+      (rows) => rows.length > 0 && rows.every((row) => row.includes('test operator 1')),
+      'only rows of that operator',
+    );
+    assert.ok((await page.getByText('client.create').count()) > 0, 'the created client is among them');
+    assert.equal(await page.getByRole('link', { name: 'Export' }).count(), 0, 'an operator exports nothing');
+    await check('audit');
+  });
+
+  it('sends from the playground by keyboard and draws the exchange', async () => {
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    await page.keyboard.press('p');
+    await choose(page, /^Processed/);
+    for (const kind of ['dns', 'smtp', 'mdn', 'webhook'])
+      await page.locator(`.exchange-step[data-kind=${kind}]`).first().waitFor();
+    await page.locator('.exchange-more').waitFor({ state: 'detached' });
+    assert.match(await page.locator('.exchange-state').innerText(), /accepted|processed/i);
+    await check('the playground');
+  });
+
+  it('shows an auditor everything and nothing that changes it; the API refuses', async () => {
+    const auditor = await world.openPage({ role: 'auditor' });
+    for (const target of ['/webhooks', `/webhooks/${hookId}`, '/clients', '/audit']) {
+      await world.show(auditor, target);
+      const names = await auditor.locator('main button').allInnerTexts();
+      assert.deepEqual(
+        names.filter((name) => /New client|Replay|test event|Disable|Issue|Revoke/.test(name)),
+        [],
+        target,
+      );
+    }
+    assert.equal(await auditor.getByRole('link', { name: 'Export' }).count(), 1);
+    const exported = await ask(auditor, 'GET', '/audit/export');
+    assert.equal(exported, 200);
+    assert.equal(await ask(auditor, 'POST', '/clients', { name: 'x', scopes: ['messaging.api'] }), 403);
+    assert.equal(await ask(auditor, 'POST', `/webhooks/${hookId}/replay`, {}), 403);
+    await auditor.context().close();
+  });
+
+  it('hides settings from the help desk; the API refuses', async () => {
+    const helpDesk = await world.openPage({ role: 'help-desk' });
+    const names = await helpDesk
+      .getByRole('navigation', { name: 'Screens' })
+      .getByRole('link')
+      .allInnerTexts();
+    for (const hidden of ['Webhooks', 'Domains and trust', 'Clients', 'Audit', 'Playground'])
+      assert.ok(!names.some((name) => name.includes(hidden)), hidden);
+    for (const target of ['/webhooks', '/clients', '/audit', '/playground'])
+      assert.equal(await ask(helpDesk, 'GET', target), 403, target);
+    await helpDesk.context().close();
+  });
+
+  it('receives no content, and breaks no rule of the page', () => {
+    for (const text of world.received)
+      for (const word of secretWords) assert.ok(!text.includes(word), `received ${word}`);
+    const expected = /status of 403/;
+    assert.deepEqual(
+      world.complaints.filter((text) => !expected.test(text)),
+      [],
+    );
+  });
+});
+
+/** The status of an answer to the page's own session. */
+async function ask(page: Page, method: string, target: string, body?: unknown): Promise<number> {
+  return (await page.evaluate(
+    `fetch(${JSON.stringify(`/admin/v1${target}`)}, ${JSON.stringify({
+      method,
+      ...(body !== undefined && {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    })}).then((answer) => answer.status)`,
+  )) as number;
+}
