@@ -60,7 +60,8 @@ export async function startTestConsole(
     clock,
   });
   const url = hisp.consoleUrl ?? '';
-  const ask: TestConsole['ask'] = (method, target, options = {}) => send(url, method, target, options);
+  const ask: TestConsole['ask'] = (method, target, options = {}) =>
+    send(url, settings['console.port'] ?? new URL(url).port, method, target, options);
 
   async function makeOperator(name: string, role: Parameters<TestConsole['makeOperator']>[1] = 'operator') {
     const operator = await hisp.operators.store.create(name, role);
@@ -97,8 +98,14 @@ export function cookieOf({ setCookies: [first = ''] }: Answer): string {
 }
 
 /** By node:http, since `fetch` lets nobody choose Host, Origin or Sec-Fetch-Site. */
-function send(url: string, method: string, target: string, { body, headers, cookie }: Ask): Promise<Answer> {
-  const { port, host, origin } = new URL(url);
+function send(
+  url: string,
+  port: string,
+  method: string,
+  target: string,
+  { body, headers, cookie }: Ask,
+): Promise<Answer> {
+  const { host, origin } = new URL(url);
   const isChange = method !== 'GET' && method !== 'HEAD';
   const all = {
     host,

@@ -1,14 +1,14 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { systemClock } from '../../core/index.ts';
-import { consoleUrlOf } from '../../platform/index.ts';
+import { consoleUrlOf, type Config } from '../../platform/index.ts';
 import {
   createOperators,
   parseRole,
   roles,
   type IssuedLink,
   type OperatorEntry,
+  type Operator,
   type Operators,
-  type Role,
 } from '../../service/operators/index.ts';
 import type { CliContext } from './context.ts';
 import { withInstallation } from './with-installation.ts';
@@ -20,7 +20,7 @@ interface JsonOption {
 /** What an action gets: the service, and how to say where the console is. */
 interface OperatorWork {
   readonly operators: Operators;
-  readonly consoleUrl: string;
+  readonly config: Config['console'];
 }
 
 const dayMs = 86_400_000;
@@ -45,10 +45,10 @@ function addCreate(operator: Command, context: CliContext): void {
     .requiredOption('--role <role>', roles.join(', '))
     .option('--json', 'as JSON')
     .action((name: string, options: { role: string } & JsonOption) =>
-      withOperators(context, async ({ operators, consoleUrl }) => {
-        const { id, role } = await operators.store.create(name, parseRole(options.role));
-        const link = await operators.links.create(id, name, 'enrol');
-        printLink(context, { name, role, ...toShown(link, consoleUrl) }, options);
+      withOperators(context, async ({ operators, config }) => {
+        const made = await operators.store.create(name, parseRole(options.role));
+        const link = await operators.links.create(made.id, name, 'enrol');
+        printLink(context, config, made, link, options);
       }),
     );
 }
@@ -98,10 +98,11 @@ function addLink(operator: Command, context: CliContext): void {
     .option('--sign-in', 'a link that signs in without a passkey instead; it works once, for 10 minutes')
     .option('--json', 'as JSON')
     .action((name: string, options: { signIn?: true } & JsonOption) =>
-      withOperators(context, async ({ operators, consoleUrl }) => {
-        const { id, role } = await operators.store.get(name);
-        const link = await operators.links.create(id, name, options.signIn === true ? 'sign-in' : 'enrol');
-        printLink(context, { name, role, ...toShown(link, consoleUrl) }, options);
+      withOperators(context, async ({ operators, config }) => {
+        const found = await operators.store.get(name);
+        const purpose = options.signIn === true ? 'sign-in' : 'enrol';
+        const link = await operators.links.create(found.id, found.name, purpose);
+        printLink(context, config, found, link, options);
       }),
     );
 }
@@ -212,26 +213,27 @@ async function withOperators(
   await withInstallation(context, ({ config, storage, vault, audit }) =>
     work({
       operators: createOperators({ storage, vault, clock: systemClock, audit }),
-      consoleUrl: consoleUrlOf(config.console),
+      config: config.console,
     }),
   );
 }
 
-function toShown({ token, purpose, expiresAt }: IssuedLink, consoleUrl: string) {
-  return { purpose, link: `${consoleUrl}/#enter=${token}`, expiresAt };
-}
-
 function printLink(
   context: CliContext,
-  shown: { readonly name: string; readonly role: Role } & ReturnType<typeof toShown>,
+  settings: Config['console'],
+  { name, role }: Operator,
+  { token, purpose, expiresAt }: IssuedLink,
   options: JsonOption,
 ): void {
-  if (options.json === true) return context.print(JSON.stringify(shown));
-  context.print(shown.link);
-  const use = shown.purpose === 'enrol' ? 'registers a passkey for' : 'signs in';
+  const link = `${consoleUrlOf(settings)}/#enter=${token}`;
+  if (options.json === true) return context.print(JSON.stringify({ name, role, purpose, link, expiresAt }));
+  context.print(link);
+  const use = purpose === 'enrol' ? 'registers a passkey for' : 'signs in';
   context.note(
-    `It ${use} ${shown.name} (${shown.role}), once, until ${shown.expiresAt.toISOString()}. Whoever has it can use it: send it safely.`,
+    `It ${use} ${name} (${role}), once, until ${expiresAt.toISOString()}. Whoever has it can use it: send it safely.`,
   );
+  if (settings.publicUrl === undefined && (settings.port ?? 0) === 0)
+    context.note('Where the console says another port when it starts, the link needs that port.');
 }
 
 function formatLine(one: OperatorEntry): string {

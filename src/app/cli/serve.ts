@@ -12,7 +12,8 @@ export function addServeCommand(program: Command, context: CliContext): void {
     .action(async () => {
       const config = await context.findInstallation();
       const hisp = await startHisp({ config, log: createLog({ level: config.log.level as LogLevel }) });
-      context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}`);
+      const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;
+      context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);
       closeOnSignal(hisp, context);
     });
 }

@@ -120,6 +120,36 @@ test('OAUTH-15: plain HTTP is refused beyond loopback unless a proxy in front sp
   });
 });
 
+test('the console beyond loopback needs TLS and the name that browsers use', () => {
+  const problems = (env: Record<string, string>) =>
+    Object.keys(
+      problemsOf(() =>
+        loadConfig(
+          Object.fromEntries(Object.entries(env).map(([name, value]) => [`OPENHISP_CONSOLE_${name}`, value])),
+        ),
+      ),
+    );
+  assert.deepEqual(problems({ HOST: '0.0.0.0' }), ['console.host']);
+  assert.deepEqual(problems({ IS_BEHIND_TLS_PROXY: 'true' }), ['console.publicUrl']);
+  for (const url of ['https://console.example.org', 'http://console.example.org', 'http://127.0.0.1:8090'])
+    assert.deepEqual(problems({ PUBLIC_URL: url }), ['console.publicUrl'], url);
+  for (const url of ['https://console.example.org/path', 'https://a@b.example', 'javascript:alert(1)'])
+    assert.ok(problems({ PUBLIC_URL: url }).includes('console.publicUrl'), url);
+  const proxied = { HOST: '0.0.0.0', IS_BEHIND_TLS_PROXY: 'true', PUBLIC_URL: 'https://console.example.org' };
+  assert.equal(
+    loadConfig(
+      Object.fromEntries(Object.entries(proxied).map(([name, value]) => [`OPENHISP_CONSOLE_${name}`, value])),
+    ).console.host,
+    '0.0.0.0',
+  );
+  assert.deepEqual(problems({ OIDC_ISSUER: 'http://login.example.org' }), [
+    'console.oidc.clientId',
+    'console.oidc.roleMap',
+    'console.oidc.issuer',
+  ]);
+  assert.deepEqual(problems({ OIDC_ROLE_MAP: 'staff=root' }), ['console.oidc.roleMap.0']);
+});
+
 test('a TLS key without its certificate is a problem, and so is a key file that is the database', () => {
   assert.deepEqual(Object.keys(problemsOf(() => loadConfig({ OPENHISP_SMTP_TLS_KEY_FILE: 'k' }))), [
     'smtp.tlsCertificateFile',
