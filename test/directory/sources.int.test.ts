@@ -15,6 +15,7 @@ import {
 } from '../../src/service/directory/index.ts';
 
 import type { DirectoryTables, LoadRow } from '../../src/service/directory/store/tables.ts';
+import { claimSources } from '../../src/service/directory/store/claim-generation.ts';
 import { snapshotsOf, startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
 
 let world: TestDirectory;
@@ -362,7 +363,11 @@ describe('what a record shows', () => {
 
 async function openRecords(): Promise<ProviderRecord[]> {
   const records: ProviderRecord[] = [];
-  await readOpenRecords(world.storage, async (some) => void records.push(...some));
+  await readOpenRecords(
+    world.storage,
+    await claimSources(world.storage, undefined),
+    async (some) => void records.push(...some),
+  );
   return records.toSorted((a, b) => a.id - b.id);
 }
 

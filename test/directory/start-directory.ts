@@ -9,6 +9,7 @@ import { loadBuiltInGazetteer, type Gazetteer } from '../../src/lib/geo/index.ts
 import {
   createMetrics,
   hasDataKeys,
+  joinNodes,
   loadConfig,
   loadMasterKeys,
   openVault,
@@ -89,6 +90,8 @@ export interface TestDirectoryOptions {
   readonly snapshotFolder?: string;
   readonly changesBeforeRebuild?: number;
   readonly pairsMergedSingly?: number;
+  /** Joins the nodes over the database under this id. */
+  readonly nodeId?: string;
   /** What is known of addresses. */
   readonly states?: (storage: Storage) => AddressStates;
 }
@@ -119,8 +122,13 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
   const audit = createAudit({ storage, vault, clock, log: silentLog });
   const oauth = createOauth({ storage, vault, clock, audit });
   if (options.isServing === false) await breakState(storage);
+  const nodes =
+    options.nodeId === undefined
+      ? undefined
+      : await joinNodes({ storage, log: silentLog, id: options.nodeId, version: '0' });
   const directory = await createDirectory({
     storage,
+    ...(nodes && { nodes }),
     clock,
     log: silentLog,
     audit,
@@ -207,6 +215,7 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     async close() {
       await app.close();
       await directory.close();
+      await nodes?.close();
       await audit.close();
       await storage.close();
       if (options.sharesWith === undefined) await rm(folder, { recursive: true, force: true });

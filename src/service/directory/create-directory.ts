@@ -36,6 +36,7 @@ import { settleAbandonedLoads } from './store/load-lock.ts';
 import { rollBack } from './sources/change-sources.ts';
 import { followSchedules } from './sources/schedule.ts';
 import { seedOf } from './store/provisioned.ts';
+import { releaseExportClaims } from './store/claim-generation.ts';
 import { loadState } from './store/state.ts';
 import { readStatus, type DirectoryStatus } from './status.ts';
 import type { AddressStates } from './verification/address-states.ts';
@@ -127,6 +128,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
   const { storage, clock, log, audit, gazetteer, snapshotDir } = options;
   const { secret } = await loadState(storage);
   const auditSecret = toHex(secret);
+  await releaseExportClaims(storage, options.nodes?.id);
   const pollIntervalMs = options.pollIntervalMs ?? defaultPollIntervalMs;
   const guard = createClientGuard({
     storage,
@@ -226,6 +228,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
   return {
     fhir: createFhir({
       storage,
+      nodeId: options.nodes?.id,
       log,
       pool: current.pool,
       seed: seedOf(secret),

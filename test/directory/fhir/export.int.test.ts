@@ -4,6 +4,8 @@ import { after, before, test } from 'node:test';
 import { errorCode } from '../../../src/core/index.ts';
 import { assertValidResource } from '../../support/fhir-validator.ts';
 import { startTestDirectory, toCsv, type TestDirectory } from '../start-directory.ts';
+import type { DirectoryTables } from '../../../src/service/directory/store/tables.ts';
+import { waitUntil } from '../../support/processes.ts';
 import { testFhir, type FhirResource, type TestFhir } from './start-fhir.ts';
 
 const place = {
@@ -178,12 +180,12 @@ test('a node writes two exports at once, and others once these have ended or the
   const codes = all.flatMap((one) => (one.status === 'rejected' ? [errorCode(one.reason)] : []));
   assert.deepEqual(new Set(codes), new Set(['DIRECTORY_EXPORT_BUSY']));
   for (const stream of streams) stream.destroy();
-  for (let done = false; !done;) {
-    done = await bulk.file(tag, 'Endpoint', { client }).then(
+  await waitUntil(() =>
+    bulk.file(tag, 'Endpoint', { client }).then(
       (stream) => Boolean(stream.destroy()),
       () => false,
-    );
-  }
+    ),
+  );
 });
 
 test('a source that is closed meanwhile, or loaded again, ends the export', async () => {
@@ -194,4 +196,43 @@ test('a source that is closed meanwhile, or loaded again, ends the export', asyn
   assert.equal((await call(manifest.output[0]?.url ?? '')).status, 404);
   const { manifest: next } = await begin('?_type=Endpoint');
   assert.equal((await read(next.output[0]?.url ?? '')).length, 3);
+});
+
+test('what an export reads is not retired under it, and is afterwards', async () => {
+  const node = await startTestDirectory({ nodeId: 'exporting' });
+  try {
+    const into = { sourceName: 'npd' } as const;
+    const count = 9000;
+    const rows = Array.from({ length: count }, (_, at) => ({
+      serv_direct_addr: `person${at}@open.example`,
+      prov_last_name: `Person${at}`,
+      ...place,
+    }));
+    await node.load(toCsv(rows), 'full', into);
+    const db = node.storage.tables<DirectoryTables>();
+    const [{ id: load }] = (await db.selectFrom('directory_load').select('id').execute()) as [{ id: number }];
+    const blocks = async (): Promise<number> =>
+      (await db.selectFrom('directory_block').select('sequence').where('load_id', '=', load).execute())
+        .length;
+    const { bulk } = node.directory.fhir;
+    const client = { clientId: 'exporter', limits: {}, dataUseAcceptedAt: new Date() };
+    const { tag } = await bulk.begin([], true, { client });
+    // Nobody reads yet: the export waits with most of its records unread.
+    const stream = await bulk.file(tag, 'PractitionerRole', { client });
+    await waitUntil(() => stream.readableLength > 0);
+    const stored = await blocks();
+    assert.ok(stored > 0);
+    for (let round = 0; round < 4; round++)
+      await node.load(toCsv(rows.slice(round, round + 2)), 'full', into);
+    assert.equal(await blocks(), stored);
+    const text = Buffer.concat(await stream.toArray()).toString();
+    assert.equal(text.trimEnd().split('\n').length, count);
+    await waitUntil(
+      async () => (await db.selectFrom('directory_node').select('node_id').execute()).length === 1,
+    );
+    await node.load(toCsv(rows.slice(0, 3)), 'full', into);
+    assert.equal(await blocks(), 0);
+  } finally {
+    await node.close();
+  }
 });

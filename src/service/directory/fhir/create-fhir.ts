@@ -72,6 +72,7 @@ export interface FhirOptions {
   readonly states: AddressStates | undefined;
   /** Answers within limits, quota and audit. */
   readonly storage: Storage;
+  readonly nodeId: string | undefined;
   readonly log: Log;
   /** Refuses a client that may not export, and leaves an audit row. */
   readonly admitExport: (caller: DirectoryCaller, resource: string) => Promise<void>;

@@ -13,9 +13,10 @@ import type { Storage } from '../../../platform/index.ts';
 import { DirectoryError } from '../errors.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { readOpenRecords } from '../sources/open-records.ts';
+import { claimSources, type ClaimedSources } from '../store/claim-generation.ts';
 import { findSources, isOpen } from '../store/sources.ts';
 import { loadState } from '../store/state.ts';
-import type { DirectoryTables } from '../store/tables.ts';
+import type { DirectoryTables, SourceRow } from '../store/tables.ts';
 import { plainText, toJsonRecord, type JsonRecord } from './json-records.ts';
 import type { Resource, ResourceMaker } from './make-resources.ts';
 import type { ResourceType } from './vocabulary.ts';
@@ -39,24 +40,23 @@ export interface OpenExport {
 
 export interface OpenExportOptions {
   readonly storage: Storage;
+  /** This node, whose exports keep what they read from being retired. */
+  readonly nodeId: string | undefined;
   readonly pool: SearchPool;
   readonly seed: EntitySeed;
   readonly make: ResourceMaker;
   readonly log: Log;
 }
 
-export function createOpenExport({ storage, pool, seed, make, log }: OpenExportOptions): OpenExport {
+export function createOpenExport({ storage, nodeId, pool, seed, make, log }: OpenExportOptions): OpenExport {
   let running = 0;
 
   async function tag(): Promise<string> {
     const db = storage.tables<DirectoryTables>();
-    const sources = await findSources(db, await loadState(storage));
-    const open = sources.filter((source) => isOpen(source.export_right));
-    const text = open.map(({ name, active_load_id: load }) => `${name} ${String(load)}`).join('\n');
-    return createHash('sha256').update(text).digest('hex').slice(0, 16);
+    return tagOf(await findSources(db, await loadState(storage)));
   }
 
-  async function copy(type: ResourceType, target: PassThrough): Promise<void> {
+  async function copy(type: ResourceType, claimed: ClaimedSources, target: PassThrough): Promise<void> {
     const writer = createExportWriter(
       type,
       make,
@@ -70,37 +70,59 @@ export function createOpenExport({ storage, pool, seed, make, log }: OpenExportO
       // `close` comes if the client goes.
       if (!target.write(text)) await Promise.race([once(target, 'drain'), once(target, 'close')]);
     };
-    await readOpenRecords(storage, (records) => send(records.flatMap((record) => writer.add(record))));
+    await readOpenRecords(storage, claimed, (records) =>
+      send(records.flatMap((record) => writer.add(record))),
+    );
     await send(writer.finish());
   }
 
   return {
     tag,
     async write(type, wanted) {
-      if ((await tag()) !== wanted)
-        throw new DirectoryError(
-          'DIRECTORY_EXPORT_CHANGED',
-          'The open sources have changed since the export began',
-        );
       if (running >= maxExports)
         throw new DirectoryError('DIRECTORY_EXPORT_BUSY', 'Too many exports', {
           retryAfterSeconds: busyRetrySeconds,
         });
       running++;
+      const claimed = await claimSources(storage, nodeId).catch((error: unknown) => {
+        running--;
+        throw error;
+      });
+      const end = async (): Promise<void> => {
+        running--;
+        await claimed.release();
+      };
+      if (tagOf(claimed.sources.map(({ source }) => source)) !== wanted) {
+        await end();
+        throw new DirectoryError(
+          'DIRECTORY_EXPORT_CHANGED',
+          'The open sources have changed since the export began',
+        );
+      }
       const target = new PassThrough({ highWaterMark: 1 << 20 });
       // What goes wrong while it is sent can only end the answer before its time.
       target.on('error', () => {});
-      copy(type, target)
+      copy(type, claimed, target)
         .then(() => target.end())
         .catch((error: unknown) => {
           if (error !== clientGone)
             log.error({ code: errorCode(error), error }, 'an export of the directory failed');
           target.destroy(error instanceof Error ? error : undefined);
         })
-        .finally(() => running--);
+        .finally(end)
+        .catch((error: unknown) =>
+          log.error({ code: errorCode(error) }, 'the claim of an export was not released'),
+        );
       return target;
     },
   };
+}
+
+/** Names what the open sources hold. */
+function tagOf(sources: readonly SourceRow[]): string {
+  const open = sources.filter((source) => isOpen(source.export_right));
+  const text = open.map(({ name, active_load_id: load }) => `${name} ${String(load)}`).join('\n');
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
 interface ExportWriter {

@@ -2,8 +2,8 @@ import { providerFields, textFields, type ProviderRecord } from '../../../lib/pr
 import type { Storage } from '../../../platform/index.ts';
 import { mergeAll } from '../merge/merge-all.ts';
 import { seedOf } from '../store/provisioned.ts';
-import { findSources, isOpen, readChains } from '../store/sources.ts';
-import { loadState } from '../store/state.ts';
+import { isOpen } from '../store/sources.ts';
+import type { ClaimedSources } from '../store/claim-generation.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 
 /** Records passed on at once. */
@@ -16,11 +16,10 @@ const recordsAtOnce = 1000;
  */
 export async function readOpenRecords(
   storage: Storage,
+  { state, sources }: Pick<ClaimedSources, 'state' | 'sources'>,
   write: (records: readonly ProviderRecord[]) => Promise<void>,
 ): Promise<void> {
-  const state = await loadState(storage);
   const db = storage.tables<DirectoryTables>();
-  const sources = await readChains(db, await findSources(db, state));
   const waiting: ProviderRecord[] = [];
   const hand = async (): Promise<void> => {
     while (waiting.length > 0) await write(waiting.splice(0, recordsAtOnce));

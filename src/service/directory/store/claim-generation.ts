@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { listLiveNodes, type Storage } from '../../../platform/index.ts';
+import { findSources, readChains, type SourceChain } from './sources.ts';
 import { lockState, readChain, type DirectoryDb } from './state.ts';
 import type { DirectoryTables, StateRow } from './tables.ts';
 
@@ -23,6 +25,53 @@ export function claimGeneration(storage: Storage, nodeId: string): Promise<State
   });
 }
 
+/** The generations of all sources, which stay while somebody reads them. */
+export interface ClaimedSources {
+  readonly state: StateRow;
+  readonly sources: readonly SourceChain[];
+  release(): Promise<void>;
+}
+
+// Behind the id of a node, which has no such character (schema.ts: node.id).
+const exportMark = '/export/';
+
+/** The same for what an export reads. Without a node nobody can tell whether the reader still runs, and nothing is claimed. */
+export async function claimSources(storage: Storage, nodeId: string | undefined): Promise<ClaimedSources> {
+  const prefix = nodeId === undefined ? undefined : `${nodeId}${exportMark}${randomUUID()}/`;
+  const found = await storage.transaction(async (tx: DirectoryDb) => {
+    const state = await lockState(storage, tx);
+    const sources = await readChains(tx, await findSources(tx, state));
+    const seenAt = storage.clock.now().getTime();
+    for (const { source, chain } of prefix === undefined ? [] : sources)
+      if (chain.length > 0)
+        await tx
+          .insertInto('directory_node')
+          .values({
+            node_id: `${prefix}${source.name}`,
+            load_id: source.active_load_id,
+            revision: state.revision,
+            seen_at: seenAt,
+          })
+          .execute();
+    return { state, sources };
+  });
+  return { ...found, release: () => releaseClaims(storage, prefix) };
+}
+
+/** Forgets what exports of this node have claimed: at its start none runs. */
+export function releaseExportClaims(storage: Storage, nodeId: string | undefined): Promise<void> {
+  return releaseClaims(storage, nodeId === undefined ? undefined : `${nodeId}${exportMark}`);
+}
+
+async function releaseClaims(storage: Storage, prefix: string | undefined): Promise<void> {
+  if (prefix === undefined) return;
+  const db = storage.tables<DirectoryTables>();
+  const ids = (await db.selectFrom('directory_node').select('node_id').execute())
+    .map(({ node_id: id }) => id)
+    .filter((id) => id.startsWith(prefix));
+  if (ids.length > 0) await db.deleteFrom('directory_node').where('node_id', 'in', ids).execute();
+}
+
 /**
  * The loads that the running nodes need; what other nodes have left is deleted. Only under the lock of the state: a node
  * enters itself before it claims, so that whoever has claimed is listed.
@@ -31,7 +80,8 @@ export async function findClaimedLoads(storage: Storage, tx: DirectoryDb): Promi
   const nodeIds = (await listLiveNodes(storage)).map(({ id }) => id);
   const claimed = new Set<number>();
   for (const row of await tx.selectFrom('directory_node').selectAll().execute()) {
-    if (!nodeIds.includes(row.node_id)) await removeClaim(tx, row.node_id);
+    const [nodeId = ''] = row.node_id.split(exportMark);
+    if (!nodeIds.includes(nodeId)) await removeClaim(tx, row.node_id);
     else if (row.load_id !== null) for (const { id } of await readChain(tx, row.load_id)) claimed.add(id);
   }
   return claimed;
