@@ -109,7 +109,7 @@ export function createOpenExport({ storage, nodeId, pool, seed, make, log }: Ope
             log.error({ code: errorCode(error), error }, 'an export of the directory failed');
           target.destroy(error instanceof Error ? error : undefined);
         })
-        .finally(end)
+        .then(end)
         .catch((error: unknown) =>
           log.error({ code: errorCode(error) }, 'the claim of an export was not released'),
         );
