@@ -1,6 +1,6 @@
 /**
- * Builds the console's front end, `src/web/`, to `dist/console/`: `index.html`, and under `assets/` files whose names carry a hash of
- * their content, each also compressed. Files appear whole and `index.html` last, so that builds at the same time and a running
+ * Builds the console's front end, `src/web/`, to `dist/console/`: `index.html`, `licenses.txt` of the packages in it, and under `assets/`
+ * files whose names carry a hash of their content, each also compressed. Files appear whole and `index.html` last, so that builds at the same time and a running
  * server do no harm to one another.
  *
  * Usage: `node tools/build-console.ts [--watch]`
@@ -75,6 +75,7 @@ async function writeBuild({ outputFiles, metafile }: BuildResult<typeof options>
   const files = new Map<string, Uint8Array>([[iconName, icon]]);
   for (const file of outputFiles) files.set(path.relative(output, file.path), file.contents);
   await Promise.all([...files].map(([name, bytes]) => writeCompressed(name, bytes)));
+  writeWhole('licenses.txt', Buffer.from(collectLicenses(metafile)));
   await writeCompressed('index.html', Buffer.from(writePage(metafile, iconName)));
   removeOld(new Set(files.keys()));
   console.log(
@@ -106,6 +107,27 @@ function writePage(metafile: Metafile, icon: string): string {
     '    <!-- links -->',
     links.map((line) => `    ${line}`).join('\n'),
   );
+}
+
+/** The licence of every package of which some code is in the build. */
+function collectLicenses(metafile: Metafile): string {
+  const folders = Object.keys(metafile.inputs)
+    .map((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0])
+    .filter((folder) => folder !== undefined);
+  const texts = [...new Set(folders)].sort().map((place) => {
+    const folder = path.join(root, place);
+    const { name, version, license } = JSON.parse(
+      readFileSync(path.join(folder, 'package.json'), 'utf8'),
+    ) as {
+      readonly name: string;
+      readonly version: string;
+      readonly license: string;
+    };
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+    const text = file === undefined ? '' : `\n\n${readFileSync(path.join(folder, file), 'utf8').trim()}`;
+    return `${name} ${version} (${license})${text}`;
+  });
+  return `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
 }
 
 async function writeCompressed(name: string, bytes: Uint8Array): Promise<void> {

@@ -151,6 +151,35 @@ describe("the console's frame", { skip }, () => {
     await stranger.context().close();
   });
 
+  it('makes a passkey by an enrolment link and signs in with it', async () => {
+    const { store, links } = world.sandbox.world.hisp.operators;
+    const { id } = await store.create('passkey', 'help-desk');
+    const { token } = await links.create(id, 'passkey', 'enrol');
+    const device = await (await world.browser.newContext()).newPage();
+    const devtools = await device.context().newCDPSession(device);
+    await devtools.send('WebAuthn.enable');
+    await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    await device.goto(`${world.consoleUrl}/#enter=${token}`);
+    await device.getByRole('heading', { name: 'Welcome, passkey' }).waitFor();
+    await checkAccessibility(device, 'the enrolment page');
+    await device.getByRole('button', { name: 'Make my passkey' }).click();
+    const navigation = device.getByRole('navigation', { name: 'Screens' });
+    await navigation.waitFor();
+    await device.getByRole('button', { name: 'Sign out' }).click();
+    await device.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await navigation.waitFor();
+    await device.context().close();
+  });
+
   it('keeps no token in the address', async () => {
     assert.doesNotMatch(page.url(), /#/);
     const { store, links } = world.sandbox.world.hisp.operators;

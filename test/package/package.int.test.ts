@@ -108,7 +108,11 @@ describe('the package', () => {
     const documented = [
       ...readFileSync(path.join(installed, 'docs/provenance.md'), 'utf8').matchAll(/`([^`]+)`/g),
     ].map(([, name]) => name);
-    const others = packed.filter((file) => !/^dist\/src\/.*\.(js|d\.ts)$/.test(file));
+    // The console is built from `src/web/` and from packages, whose licences it comes with.
+    assert.ok(packed.includes('dist/console/index.html') && packed.includes('dist/console/licenses.txt'));
+    const built =
+      /^dist\/(?:src\/.*\.(?:js|d\.ts)|console\/(?:index\.html|licenses\.txt|assets\/.*)(?:\.br|\.gz)?)$/;
+    const others = packed.filter((file) => !built.test(file));
     assert.deepEqual(
       others.filter((file) => !documented.includes(file)),
       [],

@@ -109,8 +109,8 @@ function Account({ onHelp }: { readonly onHelp: () => void }): ReactNode {
   const signOut = useMutation({
     mutationFn: () => remove('/session'),
     onSettled: () => {
-      client.clear();
       client.setQueryData(sessionKey, null);
+      client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
     },
   });
   return (

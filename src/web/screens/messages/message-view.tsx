@@ -162,7 +162,7 @@ function Names({ message }: { readonly message: MessageDetails }): ReactNode {
           ['Client', clientName === '' || clientName === clientId ? clientId : `${clientName} (${clientId})`],
           [
             'Final delivery',
-            direction === 'out' && (message.requestsFinalDelivery ? 'DSN asked for' : 'not asked for'),
+            direction === 'out' && (message.requestsFinalDelivery ? 'asked for' : 'not asked for'),
           ],
         ]}
       />
