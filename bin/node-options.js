@@ -3,7 +3,7 @@
  * the usual young generation it is promoted before it ends, and each 64 MB of buffers, 40 messages of 100 kB, make V8 mark the
  * whole heap: a fifth of the processor time at 100 kB, half of it at 1 MB, and pauses of 100 ms and more. So the young
  * generation is larger, buffers count like any other memory, and the heap may be twice what lives in it before it is
- * marked. The price is memory: 500 MB more than without these options while 64 messages of 1 MB are on their way.
+ * marked. The price is memory, most of which the environment below saves again.
  *
  * A Node that does not know an option would not start, so those of V8 are for the version that they were tried with.
  */
@@ -16,3 +16,10 @@ export function servingOptions(version = process.versions.node) {
   ];
   return version.startsWith('24.') ? [...ofNode, ...ofV8] : ofNode;
 }
+
+/**
+ * Environment of the same process. Large buffers are mapped by themselves, so that their memory goes back to the system when
+ * they are freed. The C library would raise its threshold to the largest one freed (up to 32 MB), keep them in its arenas, and
+ * hold a third more memory while 64 messages of 1 MB are on their way. Other C libraries ignore it.
+ */
+export const servingEnvironment = { MALLOC_MMAP_THRESHOLD_: '262144' };

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { servingOptions } from './node-options.js';
+import { servingEnvironment, servingOptions } from './node-options.js';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isNewEnough = major > 22 || (major === 22 && minor >= 18);
@@ -36,9 +36,10 @@ function findNode() {
 
 // The Node of the optional dependency is a 24.
 function handOver(node) {
-  const child = spawn(node, [...chooseOptions('24.0.0'), program, ...process.argv.slice(2)], {
+  const options = chooseOptions('24.0.0');
+  const child = spawn(node, [...options, program, ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...process.env, [marker]: '1' },
+    env: { ...environmentFor(options), [marker]: '1' },
   });
   // At a terminal Ctrl-C reaches both processes by itself; sent on, it would count as the second one, which ends at once.
   const isAtTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
@@ -65,7 +66,12 @@ function restartWithOptions() {
   if (options.length === 0 || process.channel || process.execve === undefined || process.platform === 'win32')
     return;
   const args = [process.execPath, ...process.execArgv, ...options, ...process.argv.slice(1)];
-  process.execve(process.execPath, args, process.env);
+  process.execve(process.execPath, args, environmentFor(options));
+}
+
+/** What the operator has set stays. */
+function environmentFor(options) {
+  return options.length === 0 ? process.env : { ...servingEnvironment, ...process.env };
 }
 
 /** None for commands that do not serve, and where the operator has chosen some. */

@@ -14,7 +14,7 @@ import {
 } from '../../src/app/dev/index.ts';
 import { createDnsServer, type DnsZone } from '../../src/lib/dns/index.ts';
 import { readCertificate } from '../../src/lib/pki/index.ts';
-import { servingOptions } from '../../bin/node-options.js';
+import { servingEnvironment, servingOptions } from '../../bin/node-options.js';
 import type {
   Answer,
   DirectoryInspection,
@@ -215,7 +215,10 @@ async function startHispProcess(
     child = fork(
       place.env === undefined && upgraded === undefined ? (program?.(who) ?? ownProgram) : ownProgram,
       [JSON.stringify({ ...task, ...client })],
-      { execArgv: servingOptions(), env: { ...process.env, ...env?.(who), ...place.env, ...upgraded } },
+      {
+        execArgv: servingOptions(),
+        env: { ...servingEnvironment, ...process.env, ...env?.(who), ...place.env, ...upgraded },
+      },
     );
     ready = (await waitFor(child, 'ready')).ready;
   }
