@@ -14,7 +14,7 @@ export interface ManualClock extends Clock {
   set(at: Date): void;
 }
 
-/** A clock for tests that stands at `start` until it is moved. */
+/** A clock for tests: it shows `start` until a test advances it. */
 export function createManualClock(start: Date): ManualClock {
   let nowMs = start.getTime();
   return {

@@ -1,4 +1,4 @@
-/** Ends what comes in too slowly. */
+/** Aborts input that arrives too slowly. */
 export interface RateWatch {
   /**
    * Calls `onSlow` once when fewer bytes came within a window than the rate asks for. `readBytes` tells how many came so far.
@@ -31,7 +31,7 @@ export function createRateWatch({ minBytesPerSecond, windowMs }: RateWatchOption
 
   function tick(): void {
     const nowMs = performance.now();
-    // While the event loop was held, bytes may have come that nobody could read.
+    // While the event loop was blocked, unread bytes may have arrived.
     const heldMs = Math.max(0, nowMs - lastTickMs - 2 * everyMs);
     lastTickMs = nowMs;
     for (const item of watched) {

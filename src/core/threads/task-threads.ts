@@ -99,7 +99,7 @@ export function createTaskThreads<Task, Result>(
     if (!isClosed) pump();
   }
 
-  /** What is ending counts no more: a task that comes meanwhile gets a new thread. */
+  /** A thread that is ending is not counted: a new task gets a new thread. */
   function endIdle(): void {
     for (const worker of idle.splice(0)) {
       workers.delete(worker);

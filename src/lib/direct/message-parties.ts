@@ -45,7 +45,7 @@ export function readRecipients(message: MimeEntity): DirectAddress[] {
 
 interface OriginatorField {
   readonly addresses: readonly DirectAddress[];
-  /** Mailboxes of any kind; what is not a Direct address is still somebody that a reader may be shown. */
+  /** Mailboxes of any kind, including those that are not Direct addresses, for display. */
   readonly mailboxCount: number;
 }
 

@@ -29,7 +29,7 @@ export interface OpenRequest {
   readonly recipients?: readonly DirectAddress[] | 'visible';
 }
 
-/** One signature on the message; whose certificate it is, nobody has vouched for yet. */
+/** One signature on the message; its certificate is not validated yet. */
 export type OpenedSigner =
   | {
       readonly outcome: 'valid';
@@ -41,7 +41,7 @@ export type OpenedSigner =
     }
   | { readonly outcome: 'invalid'; readonly code: string; readonly text: string };
 
-/** A message whose signature holds over `inner`, by at least one signer. Plain data: it can be sent to another thread. */
+/** A message with at least one valid signature over `inner`. Plain data: it can be sent to another thread. */
 export interface OpenedMessage {
   /** The plain message (RFC 5322). Its header is the authoritative one (AS-75). */
   readonly inner: Uint8Array;
@@ -57,7 +57,7 @@ export interface OpenedMessage {
   };
   /** Fingerprint of the certificate whose key opened it. */
   readonly decryptedBy: string;
-  /** The same, and those of the other certificates given whose keys open it. */
+  /** The same, and those of the other given certificates whose keys decrypt it. */
   readonly openedBy: readonly string[];
   /** The signed entity as received, signature included, for evidence; left out if it is larger than an MDN is. */
   readonly signed?: Uint8Array;
@@ -83,7 +83,7 @@ export function openMessage(request: OpenRequest): OpenedMessage {
   });
 }
 
-/** The header that names the recipients is inside: a key that is bound to none of them is put back after a look. */
+/** The header that names the recipients is inside: a key that is bound to none of them is not used. */
 function openForVisible(
   outer: MimeEntity,
   keys: readonly DecryptionKey[],

@@ -50,7 +50,7 @@ export interface RefusedRecipient extends Findings {
   readonly code: DirectErrorCode;
   /** The stable word of the API. */
   readonly reason: 'no-certificate' | 'untrusted';
-  /** Enhanced status (RFC 3463) that goes with the reason. */
+  /** Enhanced status code (RFC 3463) of the reason. */
   readonly statusCode: '5.7.31' | '5.7.11';
   /** One sentence for operators and senders; names no certificate content. */
   readonly text: string;
@@ -66,7 +66,7 @@ export async function resolveRecipient(
   address: DirectAddress,
   trust: RecipientTrust,
 ): Promise<UsableRecipient | RefusedRecipient> {
-  // One for each recipient: nobody's certificates use up what another recipient's need.
+  // One budget per recipient: the certificates of one recipient do not use the budget of another.
   const budgeted = { ...trust, budget: createValidationBudget() };
   const first = await trust.discovery.discover(address);
   const resolved = await judge(address, first, budgeted);

@@ -37,7 +37,7 @@ export interface SealRequest {
    * nothing else is changed.
    */
   readonly message: Uint8Array;
-  /** Keys whose certificates are bound to the sender. Each signs whose certificate is valid at `at`. */
+  /** Keys whose certificates are bound to the sender. Those with a certificate valid at `at` sign. */
   readonly signers: readonly SigningKey[];
   readonly recipients: readonly SealRecipient[];
   readonly at: Date;
@@ -58,7 +58,7 @@ export interface SealedMessage {
 /**
  * Turns a plain message into a Direct message: wrap, sign, encrypt, and an outer header without content (AS-30 to AS-44). CPU only.
  *
- * Nothing is ever sent unsigned or to nobody: what cannot be done for every given recipient, or with no given signer, is an error.
+ * Nothing is sent unsigned or without a recipient: a failure for one given recipient, or for all given signers, is an error.
  *
  * Errors: `DIRECT_NO_SENDER`, `DIRECT_SENDER_AMBIGUOUS`, `DIRECT_NO_RECIPIENTS`, `DIRECT_HEADER_MISSING`, `DIRECT_BLIND_COPY`,
  * `DIRECT_MESSAGE_MALFORMED`, `DIRECT_BINARY_PART`, `DIRECT_SENDER_CERTIFICATE_UNUSABLE`, `DIRECT_RECIPIENT_NOT_VISIBLE`, `DIRECT_NO_TRUSTED_RECIPIENTS`,
@@ -85,7 +85,7 @@ export function sealMessage(request: SealRequest): SealedMessage {
 }
 
 interface Plain {
-  /** The wrapped message, to be signed as it stands. */
+  /** The wrapped message, to be signed unchanged. */
   readonly pieces: readonly Uint8Array[];
   readonly inner: MimeEntity;
   readonly parties: MessageParties;

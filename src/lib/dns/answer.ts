@@ -18,7 +18,7 @@ export interface DnsAnswer<T> {
 
 export interface ReadAnswer<T> {
   readonly answer: DnsAnswer<T>;
-  /** Set when the answer ends in an alias whose target has to be asked for; `answer` is then without meaning. */
+  /** Set when the answer ends in an alias whose target must be queried; `answer` is then meaningless. */
   readonly alias?: { readonly target: string; readonly ttlSeconds: number };
 }
 

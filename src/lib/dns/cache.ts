@@ -27,7 +27,7 @@ interface Entry {
 // Keys, objects and the map itself also take memory.
 const entryOverheadOctets = 300;
 
-/** Keeps answers by their TTL, within bounds of number and memory; the least recently used goes first. */
+/** LRU cache of answers by TTL, limited in number and memory. */
 export function createAnswerCache(clock: Clock, limits: CacheLimits = {}): AnswerCache {
   const { maxEntries = maxCacheEntries, maxOctets = maxCacheOctets } = limits;
   const maxSeconds = Math.min(limits.maxSeconds ?? maxCacheSeconds, maxCacheSeconds);

@@ -37,7 +37,7 @@ export function askOverUdp({ server, query, timeoutMs, signal }: ExchangeOptions
       if (outcome !== 'stray') finish(outcome);
       else if (++strays >= maxStrayDatagrams) finish('use-tcp');
     });
-    // A connected socket takes datagrams from this server alone and hears of closed ports.
+    // A connected socket receives datagrams only from this server and reports closed ports.
     socket.connect(server.port, server.host, () => {
       socket.send(query, (cause) => {
         if (cause) fail(unreachable(server, cause));

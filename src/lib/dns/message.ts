@@ -27,7 +27,7 @@ export interface DnsQuestion {
   readonly recordClass: number;
 }
 
-/** A record whose data is read only when somebody asks for it: odd types in an answer cannot spoil the rest. */
+/** A record whose data is parsed on demand: unknown types in an answer do not affect the others. */
 export interface RawRecord {
   readonly name: string;
   readonly type: number;
@@ -98,7 +98,7 @@ export function dataOf<Type extends RecordType>(
 
 export interface QueryOptions {
   readonly id: number;
-  /** Written as it stands, so that mixed case goes out on the wire. */
+  /** Written unchanged, so that mixed case is sent. */
   readonly name: string;
   readonly type: RecordType;
   readonly isEdns: boolean;
@@ -168,7 +168,7 @@ function assemble(
   ]);
 }
 
-/** The few octets of a response that can be given to a query whose body cannot be read. */
+/** The response to a query whose body is malformed. */
 export function writeFormatError(bytes: Buffer): Buffer {
   return uint16s(
     bytes.readUInt16BE(0),

@@ -131,7 +131,7 @@ function hostOf(record: DnsRecord): string | undefined {
   return record.type === 'NS' ? record.data : undefined;
 }
 
-/** The longest zone that holds the name. */
+/** The longest zone that contains the name. */
 function findZone(zones: readonly DnsZone[], key: string): DnsZone | undefined {
   let found: DnsZone | undefined;
   for (const zone of zones) {

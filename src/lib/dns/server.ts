@@ -9,7 +9,7 @@ import { serveTcpConnection } from './tcp-connection.ts';
 export interface DnsServerOptions {
   /** Address to listen on, for example `127.0.0.1` or `::`. */
   readonly host: string;
-  /** 0 takes a free one, the same for UDP and TCP. */
+  /** 0 selects a free port, the same for UDP and TCP. */
   readonly port: number;
   readonly zones: ListZones;
   readonly limits?: {

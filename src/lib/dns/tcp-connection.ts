@@ -10,7 +10,7 @@ export interface TcpConnectionOptions {
 /**
  * Serves the questions of one TCP connection, several at once and answered in the order they become ready
  * (RFC 7766 §6.2.1.1). Reading pauses while too many are open or the asker does not take its answers, so a
- * connection holds a bounded amount of memory; silence, or an answer nobody fetches, ends it.
+ * connection uses a bounded amount of memory; silence or an unread answer closes it.
  */
 export function serveTcpConnection(socket: Socket, { zones, idleMs }: TcpConnectionOptions): void {
   let received: Buffer = Buffer.alloc(0);

@@ -1,7 +1,7 @@
 import { isWithin, nameKey, parentName } from './names.ts';
 import type { DnsRecord } from './records.ts';
 
-/** A zone that we are the authority for. */
+/** A zone for which this server is authoritative. */
 export interface DnsZone {
   /** Its apex, for example `direct.example.org`. */
   readonly name: string;

@@ -17,7 +17,7 @@ export interface GuardedDownloadOptions extends TargetOptions {
   readonly maxRedirects: number;
   /** Host names that a redirect may lead to, in addition to that of the URL, in lower case. */
   readonly redirectHosts: readonly string[];
-  /** Also plain HTTP. Default false: whoever can change the bytes on their way could change the file. */
+  /** Allows plain HTTP. Default false: an attacker on the network could change the file. */
   readonly allowsPlainHttp?: boolean;
   /** PEM of certificate authorities to trust instead of the system's. */
   readonly tlsCa?: string;
@@ -34,7 +34,7 @@ export interface DownloadResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** The bytes as they come, never decompressed. Rejects with a FetchError. Leaving the loop closes the connection. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Closes the connection; for a body that nobody reads. */
+  /** Closes the connection; for a body that is not read. */
   cancel(): void;
 }
 

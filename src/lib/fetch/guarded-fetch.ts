@@ -16,7 +16,7 @@ export interface GuardedFetchOptions extends TargetOptions {
 }
 
 export interface KeptConnections {
-  /** Connections open at once, over all targets, from which on each further request gets one that is closed after it. */
+  /** Number of open connections to all targets from which each further request closes its connection afterwards. */
   readonly maxConnections: number;
   /** An unused connection is closed after this time. */
   readonly idleMs: number;

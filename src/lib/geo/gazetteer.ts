@@ -19,7 +19,7 @@ export interface ZipPlace {
 }
 
 export interface Gazetteer {
-  /** Where the data comes from and of what date: the comment lines of the file. */
+  /** Sources and dates of the data: the comment lines of the file. */
   readonly source: string;
   readonly zipCount: number;
   readonly cityCount: number;

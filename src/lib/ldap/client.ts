@@ -38,7 +38,7 @@ export interface LdapAnswer {
    * answered, or there is none (DISC-07).
    */
   readonly status: 'found' | 'absent' | 'unreachable';
-  /** DER, without repetitions, not yet looked at. */
+  /** DER without duplicates, not yet parsed. */
   readonly certificates: readonly Uint8Array[];
   readonly attempts: readonly LdapAttempt[];
 }

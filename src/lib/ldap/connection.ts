@@ -37,7 +37,7 @@ export function openConnection({
   connectTimeoutMs,
 }: ConnectionOptions): LdapConnection {
   const { promise: failure, reject } = Promise.withResolvers<never>();
-  // Everybody who asks also waits for the failure; between two questions nobody does.
+  // Every query also waits for the failure; between queries nothing does.
   failure.catch(() => {});
   const socket = connect({ host, port, noDelay: true });
   const connectTimer = setTimeout(() => fail('did not take the connection in time'), connectTimeoutMs);
@@ -56,7 +56,7 @@ export function openConnection({
   let lastId = 0;
   const take = (message: LdapMessage) => {
     if (message.id === 0) return fail('ends the connection');
-    // What nobody asked for is dropped; its number is limited all the same.
+    // Unsolicited messages are dropped; their number is limited.
     if (question === undefined || message.id !== question.id) return;
     question.answers.push(message);
     if (message.operation === question.final) question.resolve(question.answers);
@@ -82,7 +82,7 @@ export function openConnection({
       return Promise.race([promise, failure]);
     },
     close: () => {
-      // A good-bye is polite, but nobody waits for it to arrive.
+      // The unbind request is sent without waiting for its arrival.
       if (socket.writable)
         socket.end(Buffer.of(0x30, 5, 2, 1, (lastId + 1) & 0x7f, 0x40 | operations.unbindRequest, 0));
       clearTimeout(connectTimer);

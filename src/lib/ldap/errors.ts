@@ -4,7 +4,7 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 export const ldapErrors = {
   /** What a peer sent is not an LDAP message, or one over the limits. The responder ends the connection. */
   LDAP_MESSAGE_INVALID: { kind: 'invalid-input' },
-  /** A server cannot be reached, takes too long or answers with a failure; the next one is asked. */
+  /** A server is unreachable, too slow or answers with a failure; the next one is tried. */
   LDAP_SERVER_FAILED: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 

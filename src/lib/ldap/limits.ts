@@ -4,7 +4,7 @@
 export const lookupTimeoutMs = 10_000;
 /** Connecting alone; a host that drops packets shall not use up the time of those after it. */
 export const connectTimeoutMs = 4_000;
-/** Octets taken from one server in one lookup. */
+/** Largest number of octets from one server per lookup. */
 export const maxResponseOctets = 4 * 1024 * 1024;
 /** Messages taken from one server in one lookup: the entries of some naming contexts, and room. */
 export const maxResponseMessages = 5_000;
@@ -16,10 +16,10 @@ export const maxAddressesPerTarget = 2;
 export const maxNamingContexts = 20;
 export const maxEntries = 100;
 export const maxCertificates = 100;
-/** No certificate in the field comes near. */
+/** Far larger than any known certificate. */
 export const maxCertificateOctets = 64 * 1024;
 
-/** Of the responder. A search request takes a few hundred octets. */
+/** Limit of the responder. A search request has a few hundred octets. */
 export const maxRequestOctets = 16 * 1024;
 export const maxFilterDepth = 32;
 export const maxRequestElements = 1_000;

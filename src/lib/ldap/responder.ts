@@ -8,7 +8,7 @@ import { respond, type Directory, type FindPublished } from './respond.ts';
 
 export interface LdapResponderOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   /** DER certificates published under a mail value in lower case: a Direct address or a domain (HOST-01, HOST-03). */
   readonly findCertificates: FindPublished;
@@ -57,7 +57,7 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
 /** A peer that was told good-bye has this long to hang up. */
 const closeAfterMs = 1_000;
 
-/** Answers the requests of one connection in their order; reads on only as fast as the peer takes the answers. */
+/** Answers the requests of one connection in order; reads only as fast as the peer reads the answers. */
 function serveConnection(socket: Socket, directory: Directory, idleMs: number): void {
   let received: Buffer = Buffer.alloc(0);
   const waiting: Buffer[] = [];

@@ -7,7 +7,7 @@ export function presentFilter(attribute: string): Buffer {
 
 /**
  * `(&(mail=…)(|(userCertificate;binary=*)(userCertificate=*)))` (DISC-08). The value goes into its own field,
- * so that nothing in it can be taken for a filter.
+ * so that it cannot be interpreted as a filter.
  */
 export function discoveryFilter(mail: string): Buffer {
   const byMail = der.implicit(3, true, text('mail'), text(mail));

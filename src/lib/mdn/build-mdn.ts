@@ -4,9 +4,9 @@ import { finalDeliveryField } from './final-delivery.ts';
 
 export interface MdnInput {
   readonly disposition: 'processed' | 'dispatched' | 'failed';
-  /** The local recipient that the MDN speaks for; also its From. */
+  /** The local recipient whose message the MDN reports; also its From. */
   readonly finalRecipient: string;
-  /** Where the MDN goes. */
+  /** The recipient of the MDN. */
   readonly originalSender: string;
   /** The original's Message-ID as it stood there; undefined if it had none. */
   readonly originalMessageId: string | undefined;

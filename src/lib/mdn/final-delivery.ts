@@ -21,7 +21,7 @@ export function requestsFinalDelivery(message: MimeEntity): boolean {
   return wanted.length === 1 && wanted[0]?.[3]?.toLowerCase() === 'true';
 }
 
-/** The headers of a message whose sender wants the dispatched MDN (MDN-20). Throws MimeError for an illegal address. */
+/** The headers of a message whose sender requests the dispatched MDN (MDN-20). Throws MimeError for an illegal address. */
 export function finalDeliveryHeaders(sender: string): HeaderPair[] {
   return [
     ['Disposition-Notification-To', formatMailbox(sender)],

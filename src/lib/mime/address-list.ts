@@ -1,7 +1,7 @@
 /**
  * The addresses of a mailbox-list, or with `allowsGroups` an address-list, by the grammar of RFC 5322 §3.4, without its obsolete forms but for
  * points in a display name (RFC 5322 §4.1), which many write, and with UTF-8 in it (RFC 6532 §3.2). Undefined for anything else: a value
- * that readers could take apart in two ways, such as `<b@x.example> <a@x.example>`, names nobody for certain.
+ * that readers could parse in two ways, such as `<b@x.example> <a@x.example>`, is not accepted.
  * `value` is unfolded.
  */
 export function readAddressList(

@@ -51,7 +51,7 @@ function decodeRegularLines(bytes: Buffer): Buffer | undefined {
   for (; from + lines * period < bytes.length; from += lines * period) {
     if (!hasLineEnds(bytes, from, from + lines * period, period)) return undefined;
     const size = target.write(bytes.toString('latin1', from, from + lines * period), to, 'base64');
-    // Fewer bytes: something outside of the alphabet stands within the lines.
+    // Fewer bytes: the lines contain characters outside of the alphabet.
     if (size !== (lines * lineLength * 3) / 4) return undefined;
     to += size;
   }

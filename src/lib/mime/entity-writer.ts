@@ -9,7 +9,7 @@ export interface AttachmentInput {
   readonly mediaType: string;
   readonly content: Uint8Array;
   readonly fileName?: string;
-  /** Becomes Content-Description. */
+  /** The value of Content-Description. */
   readonly title?: string;
   /** With or without angle brackets. */
   readonly contentId?: string;

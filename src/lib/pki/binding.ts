@@ -1,7 +1,7 @@
 import { addressKey, domainOf, type DirectAddress } from '../values/index.ts';
 import type { Certificate } from './certificate.ts';
 
-/** By which kind of name a certificate speaks for an address (AS-10). */
+/** The kind of name by which a certificate is bound to an address (AS-10). */
 export type Binding = 'address' | 'domain';
 
 const ascii = /^[\x21-\x7e]+$/;

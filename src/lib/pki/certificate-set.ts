@@ -15,7 +15,7 @@ import { PkiError } from './errors.ts';
 import { oids } from './oids.ts';
 import { isPem, readPem } from './pem.ts';
 
-/** Most certificates taken from one set. The largest public trust bundles hold a few hundred. */
+/** Largest number of certificates per set. The largest public trust bundles contain a few hundred. */
 const maxCertificatesInSet = 2_000;
 
 /**

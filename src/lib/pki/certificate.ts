@@ -60,7 +60,7 @@ export interface Certificate {
   readonly signedBytes: Uint8Array;
   readonly signatureAlgorithm: Asn1;
   readonly signatureAlgorithmOid: string;
-  /** Subject and issuer are the same name. Says nothing about whose key signed. */
+  /** Subject and issuer are the same name. The signing key may be another one. */
   readonly isSelfIssued: boolean;
   /** Clean names of subjectAltName, in order, case kept. */
   readonly rfc822Names: readonly string[];

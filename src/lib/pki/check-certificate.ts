@@ -6,7 +6,7 @@ import type { KeyUsage } from './extensions.ts';
 import { oids } from './oids.ts';
 import { maxRsaBits, type TrustPolicy } from './trust-policy.ts';
 
-/** What the certificate's key is to do: sign a message that came in, or receive the content key of one that goes out. */
+/** Purpose of the certificate's key: it signed an incoming message, or it receives the content key of an outgoing one. */
 export type CertificateUse = 'signing' | 'encryption';
 
 export interface EndEntityRules {

@@ -42,7 +42,7 @@ export interface Crl {
   readonly nextUpdate?: Date;
   readonly entryCount: number;
   readonly extensions: readonly RawExtension[];
-  /** Critical extensions of entries that nothing here understands; they spoil the whole list (RFC 5280 §5.3). */
+  /** Unknown critical extensions of entries; they make the whole list invalid (RFC 5280 §5.3). */
   readonly hasUnknownCriticalEntry: boolean;
   readonly signedBytes: Uint8Array;
   readonly signature: Uint8Array;

@@ -58,7 +58,7 @@ export function formatName(names: RelativeNames): string {
 }
 
 function formatAttribute(attribute: NameAttribute): string {
-  // The text goes to logs and terminals, so that nothing in it may act there.
+  // The text goes to logs and terminals, so it must not contain control characters.
   const value = (attribute.value ?? '?').replaceAll(/\p{C}/gu, '?');
   return `${shortNames[attribute.oid] ?? attribute.oid}=${value}`;
 }

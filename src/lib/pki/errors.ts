@@ -18,7 +18,7 @@ export const pkiErrors = {
   PKI_EXPIRED: { kind: 'untrusted' },
   PKI_KEY_ALGORITHM: { kind: 'untrusted' },
   PKI_KEY_TOO_WEAK: { kind: 'untrusted' },
-  /** An RSA key whose exponent or modulus is not that of an RSA key. */
+  /** An RSA key with an invalid exponent or modulus. */
   PKI_KEY_INVALID: { kind: 'untrusted' },
   PKI_KEY_USAGE: { kind: 'untrusted' },
   PKI_EXTENDED_KEY_USAGE: { kind: 'untrusted' },

@@ -23,7 +23,7 @@ export type IssuerFetcher = (
   budget?: ValidationBudget,
 ) => Promise<readonly Certificate[]>;
 
-/** URLs tried for one certificate, and certificates taken from one answer. */
+/** Largest number of URLs tried per certificate, and of certificates per answer. */
 const maxUrls = 3;
 const maxCertificates = 32;
 const failureKeepMs = 60_000;
@@ -92,7 +92,7 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
     const found: Certificate[] = [];
     const failures: PkiError[] = [];
     const urls = certificate.caIssuerUrls.slice(0, maxUrls);
-    // What is cached comes first: it may spare a fetch.
+    // Cached answers first: they may make a fetch unnecessary.
     const cached = urls.map((url) => ({ url, answer: findCached(url) }));
     for (const { url, answer: known } of cached.toSorted((a, b) => rankOf(a.answer) - rankOf(b.answer))) {
       const answer = known ?? (await ask(url, budget));

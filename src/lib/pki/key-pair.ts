@@ -10,7 +10,7 @@ export type KeyPairOptions = { readonly keyBits?: number } | { readonly curve: '
 
 const generate = promisify(generateKeyPair);
 
-/** A new RSA key of 2048 bits, or what the options say. An RSA key takes some tenths of a second, outside the event loop. */
+/** A new key, by default RSA with 2048 bits. An RSA key takes some 100 ms, outside the event loop. */
 export async function createKeyPair(options: KeyPairOptions = {}): Promise<KeyPair> {
   if ('curve' in options) return generate('ec', { namedCurve: options.curve });
   return generate('rsa', { modulusLength: options.keyBits ?? 2048, publicExponent: 65_537 });

@@ -2,7 +2,7 @@ import type { Certificate } from './certificate.ts';
 import type { PkiErrorCode } from './errors.ts';
 import type { ValidationBudget } from './validation-budget.ts';
 
-/** What is asked about one link of a path whose signatures were verified. */
+/** A revocation query about one link of a path whose signatures were verified. */
 export interface RevocationQuery {
   readonly certificate: Certificate;
   readonly issuer: Certificate;

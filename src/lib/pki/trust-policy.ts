@@ -33,7 +33,7 @@ export const directTrustPolicy: TrustPolicy = {
   requiredPolicies: ['1.3.6.1.4.1.41179.1.*', '1.3.6.1.4.1.41179.2.*'],
 };
 
-/** Largest RSA key whose signature is checked: the cost grows with the square of the size, and an outsider picks the key. */
+/** Largest RSA key whose signature is checked: the cost grows with the square of the size, and an outsider chooses the key. */
 export const maxRsaBits = 8192;
 /** Certificates in a path, both ends included. Published Direct hierarchies have at most 4. */
 export const maxPathCertificates = 8;

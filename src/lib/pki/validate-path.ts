@@ -28,7 +28,7 @@ export interface TrustContext {
   readonly candidates?: readonly Certificate[];
   /** Issuers named by the certificate's AIA extension (TRUST-05). Throws `PKI_ISSUER_UNAVAILABLE` if later may be better. */
   fetchIssuers?(certificate: Certificate, budget: ValidationBudget): Promise<readonly Certificate[]>;
-  /** Answers for one link whose signature was verified. Never throws for a CRL that cannot be had. */
+  /** The revocation state of one link whose signature was verified. Never throws for an unavailable CRL. */
   checkRevocation?(query: RevocationQuery): Promise<Revocation>;
   readonly policy?: Partial<TrustPolicy>;
   /** Shared by all paths of one message. Default: a new one for this path. */

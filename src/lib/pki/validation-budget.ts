@@ -20,7 +20,7 @@ export interface ValidationBudget {
   fetch<T>(purpose: FetchPurpose, work: () => Promise<T>): Promise<T>;
   /** Counts one issuer tried. Returns false if there were too many. */
   takeIssuer(): boolean;
-  /** The same budget, but issuers are taken only from what was fetched before. */
+  /** The same budget, but only with issuers that were fetched before. */
   withoutIssuerFetches(): ValidationBudget;
 }
 

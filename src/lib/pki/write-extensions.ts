@@ -12,7 +12,7 @@ export interface SubtreeNames {
   readonly uri?: readonly string[];
 }
 
-/** What goes into the extensions of a new certificate; what is absent is omitted. */
+/** Values of the extensions of a new certificate; absent ones are omitted. */
 export interface ExtensionRequest {
   readonly isCa?: boolean;
   readonly pathLength?: number;

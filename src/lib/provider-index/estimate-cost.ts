@@ -11,7 +11,7 @@ const groupShare = 0.1;
 // The first row of each NPI is found by looking at the set of all.
 const personShare = 0.5;
 
-/** A rough number of rows that a query looks at, from what is known without carrying it out. */
+/** An estimate of the number of rows that a query reads, without running it. */
 export function estimateCost(
   { filters, alternatives = [], ids, radius, sort, distinct }: Omit<ProviderQuery, 'offset' | 'limit'>,
   context: FilterContext,

@@ -1,6 +1,6 @@
 /** Bytes being written one after the other, made for many short pieces: a call of a native copy would cost more than they do. */
 export interface JsonOutput {
-  /** Makes room for so many bytes more; the `put` functions do not look. */
+  /** Ensures capacity for so many more bytes; the `put` functions do not check it. */
   reserve(bytes: number): void;
   /** The bytes [start, end) of a text. */
   put(text: ByteText, start: number, end: number): void;

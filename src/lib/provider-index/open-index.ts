@@ -43,7 +43,7 @@ export interface SubIndex {
 export type IndexContext = FilterContext & OrderContext;
 
 export interface OpenIndexOptions {
-  /** Results of up to so many rows are kept as lists, longer ones as sets; tests lower it. */
+  /** Results of up to this many rows are lists, longer ones sets; tests lower it. */
   readonly shortResult?: number;
 }
 

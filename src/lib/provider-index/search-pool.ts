@@ -46,7 +46,7 @@ interface Served {
 
 interface SearchThread {
   readonly tasks: TaskThreads<SearchTask, SearchResult | undefined>;
-  /** What the thread has taken over. */
+  /** Tasks that the thread has accepted. */
   has: Served | undefined;
   waiting: number;
 }
@@ -75,7 +75,7 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
       return await thread.tasks.run({ delivery, query });
     } catch (error) {
       if (error instanceof ProviderIndexError) throw error;
-      // The thread is gone, and with it what it had taken over; the next task gets a new one.
+      // The thread has ended with its accepted tasks; the next task gets a new thread.
       thread.has = undefined;
       throw new ProviderIndexError('INDEX_NOT_READY', 'A search thread ended.', { cause: error });
     } finally {

@@ -19,7 +19,7 @@ export interface SortKey {
   readonly isDescending: boolean;
 }
 
-/** Filters that hold together. */
+/** Filters that must all match. */
 export type Alternative = readonly ProviderFilter[];
 
 /** What several records can be about. */
@@ -30,7 +30,7 @@ export type Distinct =
   | { readonly kind: 'person' }
   | { readonly kind: EntityKind; readonly entities: SharedEntities };
 
-/** Keeps the hashes of entities from being steered by whoever writes records. */
+/** Prevents authors of records from choosing colliding entity hashes. */
 export interface EntitySeed {
   readonly low: number;
   readonly high: number;
@@ -60,10 +60,10 @@ export interface EntityArrays {
   readonly bits: Uint32Array;
 }
 
-/** All filters must hold. An empty `sort` means by distance with a radius, else by NPI. The last tie-break is the id, ascending. */
+/** All filters must match. An empty `sort` means by distance with a radius, else by NPI. The last tie-break is the id, ascending. */
 export interface ProviderQuery {
   readonly filters: readonly ProviderFilter[];
-  /** Of each group one alternative must hold, with all of its filters. */
+  /** In each group one alternative must match with all its filters. */
   readonly alternatives?: readonly (readonly Alternative[])[];
   /** Only records with one of these ids. */
   readonly ids?: readonly number[];
@@ -149,7 +149,7 @@ export interface SharedIndexBytes {
 export interface IndexChanges {
   /** Records that were not there, or were different. */
   readonly added: SharedIndexBytes;
-  /** Records of the index that no longer hold: gone, or different now. */
+  /** Records of the index that are no longer valid: deleted or changed. */
   readonly removed: SharedIndexBytes;
 }
 
@@ -179,7 +179,7 @@ export interface ProviderIndex {
   findByNpi(npi: string): Uint32Array;
   /** The row of the record with that id. */
   findById(id: number): number | undefined;
-  /** The row that stands for an organization or a place. */
+  /** The row that represents an organization or a place. */
   findEntity(kind: EntityKind, hash: EntityHash, entities: SharedEntities): number | undefined;
   record(row: number): ProviderRecord;
   /** UTF-8 text of the page's records, with commas between them. */

@@ -55,7 +55,7 @@ function singleValue(attributes: SignedAttributes, oid: string, name: string): A
   throw new SmimeError(code, `the signed attribute ${name} has ${values?.length ?? 0} values`);
 }
 
-/** RFC 6211 §2: whoever signs the attributes may name in them the algorithms that must stand outside. */
+/** RFC 6211 §2: the signed attributes may name the algorithms that the signer info must have. */
 function checkProtection(signer: SignerInfo, attributes: SignedAttributes): void {
   if (!attributes.values.has(oids.algorithmProtection)) return;
   const value = singleValue(attributes, oids.algorithmProtection, 'algorithm protection');

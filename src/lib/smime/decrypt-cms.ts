@@ -32,7 +32,7 @@ export interface DecryptedCms {
   readonly keyTransport: string;
   /** The key that opened it. */
   readonly key: DecryptionKey;
-  /** Fingerprints of the given certificates whose keys open it, that of `key` first. */
+  /** Fingerprints of the given certificates whose keys decrypt it, that of `key` first. */
   readonly openedBy: readonly string[];
   /** Every recipient that the envelope names, those without a certificate reference left out. */
   readonly recipients: readonly CertificateReference[];

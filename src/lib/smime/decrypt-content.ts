@@ -11,7 +11,7 @@ export interface EncryptedContent {
 }
 
 /**
- * Decrypts CBC content and takes its padding off (RFC 5652 §6.3). Undefined whatever is wrong, without saying what.
+ * Decrypts CBC content and removes its padding (RFC 5652 §6.3). Undefined for every fault, without a reason.
  */
 export function decryptCbc(
   cipher: ContentCipher,
@@ -38,7 +38,7 @@ function readPadding(padded: Buffer, block: number): number {
   return difference === 0 ? length : 0;
 }
 
-/** Decrypts GCM content (RFC 5084). Undefined unless the tag is right, without saying what was wrong. */
+/** Decrypts GCM content (RFC 5084). Undefined if the tag is wrong, without a reason. */
 export function decryptGcm(
   cipher: ContentCipher,
   key: Uint8Array,
@@ -84,7 +84,7 @@ function chooseTarget(pieces: Pieces, isDisposable: boolean): Buffer {
   return Buffer.from(first.buffer, first.byteOffset, sizeBytes);
 }
 
-/** Bytes that a cipher takes at once: many enough that calls cost nothing, few enough for the processor's cache. */
+/** Bytes per cipher call: large enough that the calls cost little, small enough for the processor's cache. */
 const chunkBytes = 64 * 1024;
 
 /** Passes on the same bytes in chunks of a good size; small pieces are joined in one that is valid only during the call. */

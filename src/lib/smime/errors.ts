@@ -32,7 +32,7 @@ export const smimeErrors = {
   SMIME_SIGNED_CONTENT_MISSING: { kind: 'invalid-input' },
   SMIME_SIGNED_CONTENT_AMBIGUOUS: { kind: 'untrusted' },
   SMIME_CERTIFICATES_MISSING: { kind: 'untrusted' },
-  /** The certificate that a signer names is missing, and one that is enclosed cannot be read. */
+  /** The certificate that a signer names is missing, and an enclosed certificate is malformed. */
   SMIME_CERTIFICATE_MALFORMED: { kind: 'untrusted' },
   // One signer.
   SMIME_SIGNER_MALFORMED: { kind: 'untrusted' },

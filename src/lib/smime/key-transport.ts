@@ -85,7 +85,7 @@ export function writeTransportRecipient(
   );
 }
 
-/** Certificates to whose keys something was encrypted; that it can be done does not change. */
+/** Certificates for whose keys an encryption has succeeded, which does not change. */
 const reachable = new WeakSet<Certificate>();
 
 /**

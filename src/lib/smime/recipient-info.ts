@@ -27,12 +27,12 @@ export interface AgreementRecipient {
   readonly reference: CertificateReference;
   readonly algorithm: Algorithm;
   readonly encryptedKey: Uint8Array;
-  /** The originator's ephemeral point; undefined if a certificate stands there, which is not supported. */
+  /** The originator's ephemeral point; undefined for a certificate, which is not supported. */
   readonly originatorPoint: Uint8Array | undefined;
   readonly keyingMaterial: Uint8Array | undefined;
 }
 
-/** Passwords, shared keys and kinds unknown: nobody here has a key for them. */
+/** Passwords, shared keys and unknown kinds: not supported. */
 interface OtherRecipient {
   readonly kind: 'other';
 }

@@ -18,7 +18,7 @@ export interface SigningKey {
 export type SigningDigest = 'sha256' | 'sha384' | 'sha512';
 
 export interface SignOptions {
-  /** Becomes the signing-time attribute, to the second. */
+  /** The value of the signing-time attribute, in seconds. */
   readonly at: Date;
   /** Default SHA-256 (AS-50), and SHA-384 for a P-384 key (AS-51). */
   readonly digest?: SigningDigest;

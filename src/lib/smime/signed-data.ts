@@ -13,7 +13,7 @@ export interface SignedData {
   readonly content: Pieces | undefined;
   /** Those that could be read, in order; the rest cannot have signed anything here. */
   readonly certificates: readonly Certificate[];
-  /** True if one that is enclosed could not be read. */
+  /** True if an enclosed certificate is malformed. */
   readonly hasUnreadableCertificate: boolean;
   readonly signerInfos: readonly Asn1[];
 }

@@ -86,7 +86,7 @@ export function readAlgorithm(node: Asn1): Algorithm {
   return { oid, parameters };
 }
 
-/** The same algorithm with the same parameters, NULL and absent ones taken as equal. */
+/** The same algorithm with the same parameters; NULL and absent parameters are equal. */
 export function isSameAlgorithm(a: Algorithm, b: Algorithm): boolean {
   const parametersOf = ({ parameters }: Algorithm) =>
     parameters === undefined ? noBytes : encodedBytes(parameters);

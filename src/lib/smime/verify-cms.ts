@@ -56,7 +56,7 @@ function isValid(signer: SignerResult): signer is ValidSigner {
 }
 
 function chooseContent(inside: Pieces | undefined, outside: Pieces | undefined): Pieces {
-  // Two contents would leave open which of them the signature speaks for.
+  // With two contents it would be ambiguous which one is signed.
   if (inside !== undefined && outside !== undefined) {
     throw new SmimeError(
       'SMIME_SIGNED_CONTENT_AMBIGUOUS',

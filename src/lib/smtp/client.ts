@@ -58,7 +58,7 @@ export interface SmtpClientOptions {
   readonly auth?: ClientAuth;
   /** Idle connections kept per server; 0 switches reuse off. Default 8. */
   readonly maxIdlePerServer?: number;
-  /** Idle connections kept in all; the one that is idle longest is closed for a new one. Default 100. */
+  /** Largest number of idle connections; a new one replaces the longest idle one. Default 100. */
   readonly maxIdle?: number;
   /** Messages sent over one connection before it is closed. Default 100. */
   readonly maxMessagesPerConnection?: number;
@@ -86,7 +86,7 @@ interface IdleConnection {
 
 /** Longest silence of a server that is only asked whether it answers. */
 const checkTimeoutMs = 15_000;
-/** Servers whose TLS sessions are remembered. */
+/** Number of servers whose TLS sessions are cached. */
 const maxTlsSessions = 1_000;
 
 export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
@@ -201,7 +201,7 @@ function createIdleConnections({
       const [oldest] = all;
       if (oldest !== undefined && all.size >= maxIdle) remove(oldest).close();
       const timer = setTimeout(() => remove(entry).close(), idleMs);
-      // A connection that nobody needs must not keep the process alive.
+      // An idle connection must not keep the process alive.
       timer.unref();
       const entry: IdleConnection = { key, connection, timer };
       all.add(entry);

@@ -73,9 +73,9 @@ export interface SmtpClientConnection {
   tlsSession(): Buffer | undefined;
   /** Transactions so far. */
   messages(): number;
-  /** True when another message may follow: the last transaction was complete and nobody hung up. */
+  /** True when another message may follow: the last transaction is complete and the connection is open. */
   isReusable(): boolean;
-  /** True once message data of the last transaction went out, so that the server may have taken it. */
+  /** True once message data of the last transaction was sent, so that the server may have accepted it. */
   hasSentData(): boolean;
   /**
    * Sends one message, octets as they are but for bare CR and LF, which become CRLF. Throws {@link SmtpError}, or what
@@ -145,7 +145,7 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
     },
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Errors after the opening belong to the transaction, which hears of them itself; unheard they would end the process.
+  // Errors after the opening belong to the transaction, which handles them; unhandled, they would end the process.
   const fail = (error: LibraryError) => {
     const failure = translate(error, options);
     const isHandshake = mode === 'implicit' && error.command === 'CONN' && error.code === 'ESOCKET';

@@ -6,11 +6,11 @@ export const smtpErrors = {
   SMTP_ADDRESS_INVALID: { kind: 'invalid-input' },
   /** The domain does not exist. */
   SMTP_DOMAIN_UNKNOWN: { kind: 'not-found' },
-  /** The domain exists, but has no host that takes mail. */
+  /** The domain exists, but has no mail host. */
   SMTP_NO_MAIL_HOST: { kind: 'not-found' },
   /** Every mail host of the domain is at an address that is not public. */
   SMTP_MAIL_HOST_PRIVATE: { kind: 'forbidden' },
-  /** The domain says by a null MX that it takes no mail (RFC 7505). */
+  /** The domain has a null MX: it accepts no mail (RFC 7505). */
   SMTP_NULL_MX: { kind: 'not-found' },
   /** The server could not be reached, or the connection broke. */
   SMTP_UNREACHABLE: { kind: 'unavailable' },

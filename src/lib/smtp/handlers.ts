@@ -25,7 +25,7 @@ export interface SmtpOffer extends SmtpRecipientContext {
 /** What is known of a message when its header has been read. */
 export interface SmtpHeader extends SmtpRecipientContext {
   readonly recipients: readonly string[];
-  /** The octets up to the empty line; only to be looked at, and not afterwards. */
+  /** The octets up to the empty line; valid only during the call. */
   readonly header: Uint8Array;
 }
 
@@ -37,10 +37,10 @@ export interface SmtpHandlers {
   onOffer?(offer: SmtpOffer): SmtpReply | undefined;
   /** Decides by the header; with a reply, the rest of the message is read and dropped. An exception gives 451. */
   onHeader?(header: SmtpHeader): SmtpReply | undefined;
-  /** Decides about a recipient; whoever is not hosted here must be refused (EDGE-09). An exception gives 451. */
+  /** Decides about a recipient; addresses that are not hosted must be refused (EDGE-09). An exception gives 451. */
   onRecipient(address: string, context: SmtpRecipientContext): Promise<'accept' | SmtpReply>;
   /**
-   * Takes the message. The client hears 250 only after this resolves without a reply, so it must have made the
+   * Accepts the message. The client gets 250 only after this resolves without a reply, so it must have made the
    * message durable by then. An exception gives 451, and the client tries again.
    */
   onMessage(message: SmtpMessage): Promise<SmtpReply | undefined | void>;

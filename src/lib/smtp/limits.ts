@@ -18,7 +18,7 @@ export const maxConnectionsPerPeer = 20;
 export const maxConnectionsPerNetwork = 50;
 /** When all connections are in use, one that has been idle for so long may be evicted for another. */
 export const evictIdleMs = 2_000;
-/** Commands that lead to no message (NOOP, RSET, refused ones) since the last message that was taken. */
+/** Commands without a message (NOOP, RSET, refused ones) since the last accepted message. */
 export const maxUselessCommands = 50;
 /** Bytes of a message that must come within the window. */
 export const minBytesPerSecond = 500;

@@ -33,7 +33,7 @@ export async function resolveMailHosts(
 }
 
 /**
- * Those of the hosts at public addresses: whoever controls a domain's MX must not choose a machine of our own network.
+ * The hosts with public addresses: the owner of a domain's MX must not be able to choose a machine of our network.
  * Throws `SMTP_MAIL_HOST_PRIVATE` (permanent) if none is.
  */
 export function requirePublicHosts(
@@ -48,7 +48,7 @@ export function requirePublicHosts(
 }
 
 /**
- * The addresses of the server that takes all our mail, named by its operator: no MX is looked up, and it may be on a private address.
+ * The addresses of the smart host for all outgoing mail, named by the operator: no MX is looked up, and it may be on a private address.
  * Throws `SMTP_UNREACHABLE` (transient, since an operator can correct it) if the name has no address.
  */
 export async function resolveRelay(

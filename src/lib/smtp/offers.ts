@@ -9,13 +9,13 @@ import type { SmtpReply } from './reply.ts';
 
 /** Messages that peers offer: refused before they are read, or provided with memory. */
 export interface Offers {
-  /** At MAIL FROM. Takes nothing yet: a peer that never comes to DATA shall not hold memory. */
+  /** At MAIL FROM. Reserves nothing yet: a peer that never reaches DATA must not hold memory. */
   judge(session: SMTPServerSession, mailFrom: SMTPServerAddress): SmtpReply | undefined;
   /** At DATA, before the 354. Reserves memory for the message, or returns the reply of its refusal. */
   open(session: SMTPServerSession): SmtpReply | undefined;
-  /** What `open` has reserved; whoever takes it releases it. */
+  /** The reservation of `open`; the owner releases it. */
   take(session: SMTPServerSession): Reservation;
-  /** Gives back what was reserved and not taken. */
+  /** Releases reservations that were not used. */
   leave(session: SMTPServerSession): void;
 }
 

@@ -62,7 +62,7 @@ interface Receiving {
   readonly reservation: Reservation;
 }
 
-/** Collects the message and hands it over; null means that it was taken. */
+/** Collects the message and passes it on; null means that it was accepted. */
 export async function takeMessage(
   stream: SMTPServerDataStream,
   session: SMTPServerSession,

@@ -26,7 +26,7 @@ export interface SmtpServerLimits {
 
 export interface SmtpServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   /** Our name in the greeting. */
   readonly hostname: string;
@@ -38,7 +38,7 @@ export interface SmtpServerOptions {
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
 }
 
-/** Our options in the words of the library; `busySessions` is kept up to date with the sessions that wait for a message to be taken. */
+/** Our options as options of the library; `busySessions` is kept up to date with the sessions that wait for a message to be taken. */
 export function libraryOptions(
   options: SmtpServerOptions,
   limits: Required<SmtpServerLimits>,

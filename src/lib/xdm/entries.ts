@@ -45,7 +45,7 @@ export interface DocumentEntry {
   readonly isLimited: boolean;
 }
 
-/** The metadata of what was sent together (IHE ITI TF-3 §4.2.3.3). */
+/** The metadata of a submission set (IHE ITI TF-3 §4.2.3.3). */
 export interface SubmissionSet {
   readonly entryId: string;
   readonly uniqueId: string | undefined;

@@ -7,7 +7,7 @@ export const xdmErrors = {
   XDM_VALUE_INVALID: { kind: 'invalid-input' },
   /** Bytes that are no ZIP archive, or a damaged one. */
   XDM_UNREADABLE: { kind: 'invalid-input' },
-  /** An entry whose name is absolute or climbs out of the package. */
+  /** An entry whose name is absolute or leaves the package. */
   XDM_UNSAFE_NAME: { kind: 'invalid-input' },
   /** An encrypted entry, or one packed by a method other than stored and deflate (XDM-04). */
   XDM_ENTRY_UNSUPPORTED: { kind: 'invalid-input' },

@@ -77,7 +77,7 @@ function freeName(
   }
 }
 
-/** The media type that a file name speaks of, for documents without metadata. */
+/** The media type of a file name, for documents without metadata. */
 export function mediaTypeOfName(fileName: string): string {
   const extension = fileName.split('.').at(-1)?.toUpperCase() ?? '';
   const byLongName: Readonly<Record<string, string>> = {

@@ -46,7 +46,7 @@ export interface XdmRequest {
   /** The bare UUID of the message. */
   readonly messageUuid: string;
   readonly subject?: string | undefined;
-  /** Text of the message; becomes the submission set's comments. */
+  /** Text of the message; the comments of the submission set. */
   readonly body?: string | undefined;
   readonly patientSummary?: string | undefined;
   readonly patient?: XdmPatient | undefined;

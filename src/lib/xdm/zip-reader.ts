@@ -42,7 +42,7 @@ async function openArchive(zip: Uint8Array): Promise<ZipFile> {
 }
 
 async function readEntries(archive: ZipFile, limits: XdmLimits): Promise<ZipEntry[]> {
-  // The archive may emit an error when nobody waits for an entry any more.
+  // The archive may emit an error after the last entry was read.
   archive.on('error', () => {});
   const entries: ZipEntry[] = [];
   let count = 0;

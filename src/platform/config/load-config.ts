@@ -156,7 +156,7 @@ function listProblems(filled: unknown, origins: ReadonlyMap<string, string>): Fi
   return [...byField.values()];
 }
 
-/** Fills in the settings whose default is a place in the data folder. */
+/** Sets the settings whose default is a path in the data folder. */
 function settlePaths(config: Static<typeof configSchema>): Config {
   const dataDir = path.resolve(config.dataDir);
   return {

@@ -13,7 +13,7 @@ export interface BrokenValue {
   readonly code: string;
 }
 
-/** Rows whose names are read at once. */
+/** Rows per read of names. */
 const pageRows = 1000;
 
 /** Opens every sealed value and every content in chunks, which verifies that each is unchanged; one is in memory at a time. */

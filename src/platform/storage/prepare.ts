@@ -2,7 +2,7 @@ import type { CompiledQuery, Compilable, Kysely, QueryResult } from 'kysely';
 import type { PreparedQuery } from './storage.ts';
 import { StorageTransaction } from './transaction.ts';
 
-/** Stands for a value that is only known when the query runs. */
+/** A placeholder for a value that is only known when the query runs. */
 class Placeholder {
   readonly name: string;
 

@@ -6,7 +6,7 @@ import { createParties, type Party } from './parties.ts';
 // The loop must not inherit the asynchronous context (a transaction's mark) of whoever starts it.
 const withoutContext = AsyncLocalStorage.snapshot();
 
-/** One piece of work in progress, and whose it is. */
+/** One work item in progress and its party. */
 export interface FairItem extends Leased {
   /** Replaced when this node claims again what it still works on, after its lease ran out. */
   token: string;
@@ -136,7 +136,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     if (parties.isResting(party, performance.now())) await releaseParty(party);
   }
 
-  /** What waits in memory for a party that is left alone goes back to the table. */
+  /** Items in memory of a party that is backing off return to the table. */
   async function releaseParty(party: Party<Item>): Promise<void> {
     const dueAt = options.dueAfter(Math.ceil(parties.restLeftMs(party)));
     await releaseItems(parties.takeWaiting(party), dueAt);

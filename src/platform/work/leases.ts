@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { PlatformError } from '../errors.ts';
 import type { Storage } from '../storage/storage.ts';
 
-/** The columns of a table whose rows are work that one node at a time may do. */
+/** The columns of a table whose rows are leased by one node at a time. */
 export interface LeaseColumns {
   id: string;
-  /** Who holds the row: new for each claim, because a node can race itself. Null: nobody. */
+  /** Token of the lease: new for each claim, because a node can race itself. Null without a lease. */
   lease_token: string | null;
-  /** By `Storage.clock`, in milliseconds; 0 without a holder. */
+  /** By `Storage.clock`, in milliseconds; 0 without a lease. */
   lease_until: number;
 }
 
@@ -17,11 +17,11 @@ export interface Leased {
   readonly token: string;
 }
 
-/** What a lease of one table needs. Every change of a leased row names the token, so that whoever lost it changes nothing. */
+/** Settings of the leases of one table. Every change of a leased row names the token, so that a node that lost the lease changes nothing. */
 export interface Leases {
   /** For rows that this node stores and starts at once: their first lease is part of the insert. */
   begin(): Pick<LeaseColumns, 'lease_token' | 'lease_until'> & { readonly lease_token: string };
-  /** Nobody holds the row. */
+  /** The row is not leased. */
   readonly free: { readonly lease_token: null; readonly lease_until: 0 };
   /** Extends what is held. Returns the ids that were lost: another node has claimed them, or they are gone. */
   renew(held: readonly Leased[]): Promise<readonly string[]>;

@@ -5,7 +5,7 @@ import { errorCode, type Closable, type Log } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 import type { Held, Storage } from '../storage/storage.ts';
 
-/** A node is shown as running for this long after its last sign of life, even if its lock is gone. */
+/** A node is shown as running for this time after its last heartbeat, even without its lock. */
 const seenForMs = 30_000;
 const defaultHeartbeatMs = 10_000;
 /** Longer than the database needs to notice that a machine has gone, whose node id is then free again. */
@@ -44,7 +44,7 @@ export interface NodesOptions {
   readonly waitMs?: number;
 }
 
-/** The nodes that run: they hold the lock of their id, or have shown life within half a minute. */
+/** The running nodes: they hold the lock of their id, or have written a heartbeat within 30 s. */
 export async function listLiveNodes(storage: Storage): Promise<readonly NodeRow[]> {
   const rows = await storage.tables<NodeTables>().selectFrom('node').selectAll().orderBy('id').execute();
   const since = storage.clock.now().getTime() - seenForMs;

@@ -38,7 +38,7 @@ export interface Parties<Item extends FairItem> {
   end(party: Party<Item>, id: string, verdict: AttemptVerdict, now: number): void;
   /** Marks parties whose running attempts take too long. True if slots became free by it. */
   watch(now: number): boolean;
-  /** Takes what slow parties hold in memory beyond what they may claim, so that it leaves room for the others. */
+  /** Removes the items of slow parties that exceed their share of memory, so that other parties have room. */
   takeExcess(): readonly Item[];
   /** How many items may be claimed. */
   room(): number;

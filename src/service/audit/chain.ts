@@ -89,7 +89,7 @@ export function canonicalObjects(objects: Readonly<Record<string, string | numbe
   return JSON.stringify(Object.fromEntries(names.map((name) => [name, shorten(objects[name] ?? '')])));
 }
 
-/** Identifiers are short; anything longer is somebody trying to fill the log. */
+/** Identifiers are short; a longer one is an attempt to fill the log. */
 const longestValue = 1000;
 
 function shorten(value: string | number): string | number {

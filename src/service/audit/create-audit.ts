@@ -72,7 +72,7 @@ export interface Audit extends Closable {
   verifyChain(checkpoints?: readonly string[]): Promise<ChainReport>;
   /** Deletes the oldest events, beyond the time that they are kept; the rest can still be verified. Returns how many. */
   deleteOld(): Promise<number>;
-  /** Undefined if there is none of that number. */
+  /** Undefined if there is no row with this number. */
   get(sequence: number): Promise<AuditRecord | undefined>;
   /** The actions of the rows after one; without it only where the trail ends. For who follows it. */
   listActionsAfter(sequence: number | undefined): Promise<NewActions>;

@@ -89,7 +89,7 @@ function toRecord(row: AuditRow): AuditRecord {
   };
 }
 
-/** What the trail has grown by. */
+/** New rows of the audit trail. */
 export interface NewActions {
   readonly lastSequence: number;
   /** Each once. Empty if nothing was named to begin after. */

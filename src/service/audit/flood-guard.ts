@@ -8,7 +8,7 @@ const strangerRowsPerSecond = 5;
 const maxAddresses = 10_000;
 
 /**
- * Keeps somebody without credentials from filling the disk with refusals of himself. What is omitted is counted in the
+ * Prevents callers without credentials from filling the disk with refusals. Omitted rows are counted in the
  * next row that the address gets (`suppressed`). Events with an actor are never left out.
  */
 export function createFloodGuard(clock: Clock): (event: AuditEvent) => AuditEvent | undefined {

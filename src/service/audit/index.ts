@@ -6,7 +6,7 @@
  * show an end that was cut off (Decision 0024). Rows hold identifiers only: never a subject, a body, patient data, tokens or secrets.
  * Appending is safe from several processes, because it happens under the database's write lock.
  *
- * Not here: what the events of a service are called; each service names its own (`area.verb`).
+ * Not here: the names of events; each service defines its own (`area.verb`).
  * Called by every service and by the command line.
  */
 export {

@@ -107,7 +107,7 @@ export interface AdminDependencies {
   readonly clock: Clock;
   readonly queue: DeliveryQueue;
   readonly holds: Pick<Holds, 'has' | 'refresh'>;
-  /** Undefined in a process that only administers: then the nodes of the service are told. */
+  /** Undefined in a process that only administers: then the nodes of the service are notified. */
   readonly worker?: Pick<FairWorker<ClaimedDestination>, 'wake' | 'resume' | 'resting'> | undefined;
 }
 

@@ -35,7 +35,7 @@ export interface AttemptDependencies {
   readonly peerPort: number;
   /** Mail servers on private addresses are used, too. */
   readonly allowsPrivateHosts: boolean;
-  /** The server that takes all mail, in place of each destination's own. */
+  /** The smart host for all mail, instead of each destination's mail server. */
   readonly relayHost?: string | undefined;
   /** Throws PLATFORM_LEASE_LOST: then nothing may be sent. */
   readonly confirmLease: (item: ClaimedDestination) => Promise<void>;
@@ -54,7 +54,7 @@ export interface AttemptResult {
   readonly attempt: AttemptRecord;
 }
 
-/** What became of each recipient, and what was met on the way. */
+/** The outcome of each recipient, and the mail server of the attempt. */
 interface Findings {
   readonly sent: readonly DirectAddress[];
   readonly failures: ReadonlyMap<DirectAddress, Failure>;
@@ -62,7 +62,7 @@ interface Findings {
   readonly sentHash?: string;
 }
 
-/** No further mail server is asked after this time; the lease is renewed meanwhile. */
+/** No further mail server is tried after this time; the lease is renewed until then. */
 const askNextWithinMs = 5 * 60_000;
 
 /**
@@ -128,7 +128,7 @@ function mergeRefused({ refused }: SealedShare, findings: Findings): Findings {
   return { ...findings, failures };
 }
 
-/** What the agent said of the recipients' certificates: fingerprints, anchors and codes. */
+/** The agent's findings about the recipients' certificates: fingerprints, anchors and codes. */
 function listCertificates({ usable, refused }: SealedShare): string {
   const list = [...usable, ...refused].flatMap((one) =>
     (one.findings ?? []).map((finding) => ({
@@ -156,7 +156,7 @@ async function carry(
   return findings.sent.length === 0 ? findings : { ...findings, sentHash: await hashInSlices(share.sealed) };
 }
 
-/** Where mail for a domain goes, in order of preference. */
+/** The mail hosts of a domain, in order of preference. */
 export async function findHosts(
   domain: string,
   {
@@ -211,7 +211,7 @@ async function askHosts(
       // Even a server that refuses everything speaks for itself only: the domain's next one is asked. A failure that may
       // pass goes before one that does not.
       if (last === undefined || !isTransient(last) || failure.isTransient) last = findings;
-      // The server may have taken the message: another one must not get it now.
+      // The server may have accepted the message: it must not be sent to another one now.
       if (error.fields['hasSentData'] === true || performance.now() > until || deps.isClosing()) break;
     }
   }

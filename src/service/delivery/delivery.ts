@@ -67,7 +67,7 @@ export interface DeliveryOptions extends DeliverySettings {
   readonly onOutcome: OutcomeListener;
   /** Where attempts are counted; by default nowhere that anybody sees. */
   readonly metrics?: Metrics;
-  /** How often the queue is looked at without being woken. Default 1 s. */
+  /** Interval of reading the queue without a wake-up. Default 1 s. */
   readonly idleMs?: number;
   /** Changes how slots are shared; for tests. */
   readonly limits?: Partial<FairLimits>;
@@ -80,7 +80,7 @@ export interface Delivery extends Closable, DeliveryAdmin {
   enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void>;
 }
 
-/** How often overdue destinations, holds of other nodes and old attempts are looked after. */
+/** Interval of checking overdue destinations, holds of other nodes and old attempts. */
 const sweepEveryMs = 30_000;
 const overdueBatch = 100;
 /** Memory for larger messages that are worked on at the same time: each is there plain and sealed (base64). */

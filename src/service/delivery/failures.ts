@@ -35,7 +35,7 @@ export function readFailure(error: unknown): Failure {
     reason: reasonOf(error, code),
     ...(statusCode === undefined ? {} : { statusCode }),
     text: errorText(error),
-    // What nobody foresaw may be a passing fault of ours.
+    // An unexpected error may be a transient fault of this service.
     isTransient: !(error instanceof CodedError) || error.isTransient,
     code,
   };

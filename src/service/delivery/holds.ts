@@ -11,7 +11,7 @@ export interface Holds {
 
 export const holdTopic = 'delivery-hold';
 
-/** The destinations on hold, read when asked to; for a process that carries nothing. */
+/** The destinations on hold, read on demand; for a process that delivers nothing. */
 export function readHolds(storage: Storage): Omit<Holds, 'close'> {
   let held: ReadonlySet<string> = new Set();
   return {

@@ -16,7 +16,7 @@ export interface WaitingDestination {
   readonly attempts: number;
   /** The most frequent one of last attempts; undefined before the first. */
   readonly reason: DeliveryFailureReason | undefined;
-  /** What was said about it last, of the oldest. */
+  /** The last reason, of the oldest item. */
   readonly lastError: string;
   /** Undefined if all is being tried. */
   readonly nextAttemptAt: Date | undefined;

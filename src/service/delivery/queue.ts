@@ -51,7 +51,7 @@ export interface AttemptRecord {
   readonly code: string;
   /** JSON. */
   readonly certificates: string;
-  /** SHA-256 of what was sent, hex; empty if nothing was. */
+  /** SHA-256 of the bytes sent, hex; empty if nothing was sent. */
   readonly sentHash: string;
   readonly startedAt: Date;
   readonly durationMs: number;

@@ -10,7 +10,7 @@ export interface DnsSource {
   readonly fetch?: GuardedFetch;
 }
 
-/** Certificates taken from one name; more would be an attack on the path search. */
+/** Largest number of certificates accepted per name; more would be an attack on the path search. */
 const maxRecords = 16;
 const maxIpkixBytes = 64 * 1024;
 const ipkixTimeoutMs = 5_000;

@@ -28,7 +28,7 @@ export function createLdapSource(domain: string, { dns, ldap }: LdapDependencies
         if (all.length === 0)
           return { ...nothing, outcome: 'absent', query, detail: 'no LDAP server is announced' };
         const answer = await ldap.findCertificates({ targets: all, mail });
-        // The next question goes to the server that answered, not once more to those that do not.
+        // The next query goes to the server that answered, not again to those that do not.
         targets = Promise.resolve(answeringTargets(all, answer.attempts));
         return { ...readAnswer(answer), query };
       } catch (error) {

@@ -21,7 +21,7 @@ export interface ColumnSource {
   readonly name: string;
   /** Distinct texts as stored. */
   readonly values: ByteTexts;
-  /** What {@link groupValues} makes of them, if that is known already. */
+  /** The result of {@link groupValues} for them, if already computed. */
   readonly grouping?: Grouping;
   /** For each record in order of arrival, the number of its text. */
   readonly valueOfRecord: Uint32Array;
@@ -121,7 +121,7 @@ function orderValues(values: ByteTexts, folded: ByteTexts): Uint32Array {
   }
   const order = all.subarray(0, filled);
   sortTexts(order, folded);
-  // Texts that differ only in case or accents lie side by side now; their own order makes builds repeatable.
+  // Texts that differ only in case or accents are adjacent now; ordering them makes builds reproducible.
   for (let start = 0; start < order.length;) {
     let end = start + 1;
     while (end < order.length && equalTexts(folded, order[start] as number, order[end] as number)) end++;
@@ -204,7 +204,7 @@ function enlarge(bytes: Uint8Array, more: number): Uint8Array<ArrayBuffer> {
   return larger;
 }
 
-// Groups whose folded text cannot be had by lower-casing the ASCII letters of the shown text keep it apart.
+// Groups whose folded text is not the shown text with lower-case ASCII letters store it separately.
 function writeExceptions(
   name: string,
   special: readonly number[],

@@ -63,7 +63,7 @@ function addShortTexts(
       while (end < trigrams.keys.length && (trigrams.keys[end] as number) >>> shift === prefix)
         rows += rowsOfList[end++] as number;
       const text = shift === 16 ? [prefix] : [prefix >>> 8, prefix & 0xff];
-      // A zero byte stands for the end of a text.
+      // A zero byte marks the end of a text.
       if (text.includes(0) || rows < sets.neededRows(text.length)) continue;
       const groups = unionOf(trigrams, index, end, marks, ++mark);
       sets.add(text, groups, rowsOfGroups(column, groups));

@@ -48,7 +48,7 @@ export async function finishInThreads(collected: Collected): Promise<SharedIndex
   }
 }
 
-// The texts move to the thread; nobody else needs them.
+// The texts are transferred to the thread; no other code needs them.
 function buffersOf({ columns }: ColumnsTask): ArrayBuffer[] {
   return columns.flatMap(({ values, valueOfRecord }) =>
     [values.bytes.buffer, values.offsets.buffer, valueOfRecord.buffer].map((buffer) => buffer as ArrayBuffer),

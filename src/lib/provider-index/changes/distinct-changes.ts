@@ -96,7 +96,7 @@ function among(subIndex: SubIndex, selectors: readonly Selector[]): SubIndex {
   };
 }
 
-/** The rows of the base whose records no longer hold. */
+/** The rows of the base whose records are no longer valid. */
 function findGoneRows({ base, removed }: ChangedIndexes): ReadonlySet<number> {
   const rows = new Set<number>();
   for (let row = 0; row < removed.index.recordCount; row++) {

@@ -79,7 +79,7 @@ function mergeWindow(
   return { totalCount, ...takePage(cut) };
 }
 
-// Places in the window of the rows that still hold.
+// Positions in the window of the rows that are still valid.
 function keptPlaces({ rows }: SearchResult, { base, removedIds }: ChangedIndexes): Uint32Array {
   const { ids } = base.context;
   const kept = new Uint32Array(rows.length);
@@ -109,7 +109,7 @@ interface Cut {
   readonly from: number;
   /** Rows of the page. */
   readonly length: number;
-  /** Rows of the base that match and still hold. */
+  /** Rows of the base that match and are still valid. */
   readonly staying: number;
   /** Staying rows before the window. */
   readonly lowRank: number;

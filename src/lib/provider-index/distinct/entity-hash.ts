@@ -86,7 +86,7 @@ function hashFolded(text: string, field: EntityField, seed: EntitySeed, out: Mut
   hashBytes(folded, countedBytes(field, folded.length), seed, out);
 }
 
-/** The hash of one text as it stands between the quotes of JSON, folded while it is read. */
+/** The hash of one text as between the quotes of JSON, folded while it is read. */
 export function hashTextBytes(
   bytes: Uint8Array,
   start: number,

@@ -84,7 +84,7 @@ function thinBits(bits: Uint32Array, several: Uint32Array, { codes }: TextColumn
 
 const severalKnown = new WeakMap<TextColumn, Uint32Array>();
 
-/** The rows whose NPI has other rows, as a set; made when it is first asked for. */
+/** The rows whose NPI has other rows, as a set; computed on first use. */
 function severalOf(npi: TextColumn, rowCount: number): Uint32Array {
   const known = severalKnown.get(npi);
   if (known !== undefined) return known;

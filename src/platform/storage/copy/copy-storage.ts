@@ -20,7 +20,7 @@ export interface CopiedTable {
   readonly hash: string;
 }
 
-/** Of each database, which version it has: its own rows tell when, so they stay. */
+/** The schema version of each database: its rows record when, so they stay. */
 const migrationTable = 'schema_migration';
 /** Tables in which a migration puts rows into a new database; the file's rows replace those. */
 const seededTables: ReadonlySet<string> = new Set(['trust_state', 'verification_state']);

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts';
 
-/** Where edge clients want notifications, and what waits to be told (Decision 0013). */
+/** Webhooks of edge clients and their waiting notifications (Decision 0013). */
 export const webhookMigration: Migration = {
   name: '0020-webhook',
   async up(db) {

@@ -67,7 +67,7 @@ async function replaceInboundMail(db: Kysely<unknown>): Promise<void> {
     .addColumn('last_error', 'text', (column) => column.notNull())
     .addColumn('received_at', 'bigint', (column) => column.notNull())
     .execute();
-  // Of mail that waits twice, the first copy stays. The senders' domains of old mail are in nobody's way.
+  // Of mail that waits twice, the first copy stays. Old mail has no sender domain and is not limited by it.
   await sql`insert into inbound_mail_leased (id, mail_from, recipients, sealed_mail, content_hash, network, sender_domain,
       party, needs_fetch, state, attempts, next_attempt_at, lease_token, lease_until, last_error, received_at)
     select id, mail_from, recipients, sealed_mail, content_hash, '', '', '', 0,

@@ -29,7 +29,7 @@ async function createIndexes(db: Kysely<unknown>): Promise<void> {
     .on('message_recipient')
     .columns(['address_key', 'created_at', 'id'])
     .execute();
-  // Final successes are nearly all rows, and nobody searches by them alone.
+  // Final successes are nearly all rows, and no search uses only this condition.
   await sql`create index message_recipient_state on message_recipient (state, created_at, id)
     where state in ('queued', 'sent', 'failed', 'expired')`.execute(db);
   await db.schema.createIndex('message_sender').on('message').columns(['sender_key', 'created_at']).execute();

@@ -50,7 +50,7 @@ function requireAddress(url: string): void {
   );
 }
 
-/** A connection that was taken out of a pool. */
+/** A connection acquired from a pool. */
 export interface PooledClient {
   readonly client: pg.PoolClient;
   /** Gives it back, or closes it when `isBroken`. */

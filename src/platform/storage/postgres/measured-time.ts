@@ -4,7 +4,7 @@ import type { Closable } from '../../../core/index.ts';
 const measureEveryMs = 30_000;
 const triesPerMeasure = 3;
 
-/** The database's time in milliseconds since 1970, told by the monotonic clock between measurements. */
+/** The database's time in milliseconds since 1970; between measurements by the monotonic clock. */
 export interface MeasuredTime extends Closable {
   nowMs(): number;
 }

@@ -4,7 +4,7 @@ import { translated } from './errors.ts';
 import type { StatementNames } from './statements.ts';
 import { toParameters } from '../values.ts';
 
-/** How often the connections that wait for an answer are looked at. */
+/** Interval of checks of connections that wait for an answer. */
 const watchEveryMs = 5000;
 
 /** What the runner needs to know. */

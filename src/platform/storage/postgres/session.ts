@@ -21,7 +21,7 @@ export interface SessionLock {
   release(): Promise<void>;
 }
 
-/** The one connection of a node that holds locks and hears announcements. It is made when first needed. */
+/** The connection of a node for locks and announcements. It is opened on first use. */
 export interface Session extends Closable {
   /** Undefined if another session holds the lock. */
   tryLock(kind: AdvisoryKind, name: string): Promise<SessionLock | undefined>;
@@ -182,7 +182,7 @@ export function createSession({ connect, onProblem }: SessionDependencies): Sess
       return () => void known.delete(listener);
     },
     async close() {
-      // What was announced last still goes out.
+      // The last announcement is still sent.
       await announcing;
       stopping.abort();
       await restoring;

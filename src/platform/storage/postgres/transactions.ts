@@ -276,7 +276,7 @@ const lockQuery = {
 
 /**
  * PostgreSQL answers `rollback` to a commit after an error that the work caught. If the connection is lost here, whether
- * the transaction was committed stays unknown, and the work is not run again.
+ * the transaction was committed is unknown, and the work is not run again.
  */
 async function commit(client: pg.ClientBase, statements: StatementRunner): Promise<void> {
   const { command } = await statements.watched(client, () => client.query('commit'));

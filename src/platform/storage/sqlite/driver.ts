@@ -39,7 +39,7 @@ export class SqliteDriver implements Driver {
         if (isRead(query)) {
           deps.counts.statements++;
           const result = translated(() => runOn<R>(deps.reader, query));
-          // What is answered to somebody must not be undone by a loss of power.
+          // A power loss must not undo what was answered.
           await deps.flusher.pending;
           return result;
         }
@@ -76,7 +76,7 @@ export class SqliteDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-/** Streams from its own connection, so that an unfinished stream holds up nobody. */
+/** Streams from its own connection, so that an unfinished stream delays no other query. */
 async function* streamFrom<R>(
   file: string,
   query: CompiledQuery,

@@ -30,7 +30,7 @@ export class LogFlusher {
 
   /**
    * Fulfilled when everything committed until now is on disk. Rejects with PLATFORM_STORAGE_UNAVAILABLE if the disk
-   * refused: then, and from then on, nobody knows what is on disk, because the kernel may have dropped the pages.
+   * refused: from then on it is unknown what is on disk, because the kernel may have dropped the pages.
    */
   flush(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);

@@ -97,7 +97,7 @@ export class SqliteWriter {
     try {
       while (this.#queue.length > 0) {
         // Nothing of the next group can be on disk before the flush that is under way has ended, so what comes until then
-        // shares one commit. A failed flush is told by the next group.
+        // shares one commit. The next group reports a failed flush.
         await this.#deps.flusher.pending?.catch(() => {});
         await this.#deps.checkpointer.pause();
         // Where several shared the last commit, more are on their way: each commit writes whole pages and wakes a thread.
@@ -214,7 +214,7 @@ export class SqliteWriter {
     }
   }
 
-  /** Never throws: whoever waits for the group must still be told. */
+  /** Never throws: callers that wait for the group must still get its result. */
   #rollBack(): void {
     const { file, onProblem } = this.#deps;
     try {
@@ -244,7 +244,7 @@ function finish(
   after: readonly (() => void)[],
   onProblem: (text: string) => void,
 ): void {
-  // The commit stands whatever follows it; a fault there must not keep the callers waiting.
+  // The commit is final whatever follows; a later fault must not keep the callers waiting.
   for (const work of after) {
     try {
       work();
