@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { networkOf } from './address-network.ts';
 
-test('an IPv6 address counts with its network, in whatever form it is written', () => {
+test('an IPv6 address in any notation is counted with its network', () => {
   for (const address of [
     '2001:db8:0:1::1',
     '2001:DB8::1:0:0:0:2',

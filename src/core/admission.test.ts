@@ -26,7 +26,7 @@ test('a budget says whether the caller or everybody has had their share, and tak
   held(budget.reserve('c', 5));
 });
 
-test('whoever is the first is served, however much it asks for', () => {
+test('the first party is served regardless of the amount', () => {
   const budget = createBudget({ total: 10, perCaller: 6 });
   const large = held(budget.reserve('a', 100));
   assert.equal(large.grow(100), undefined);
@@ -35,7 +35,7 @@ test('whoever is the first is served, however much it asks for', () => {
   held(budget.reserve('b', 7));
 });
 
-test('whatever is taken and released, a budget knows what is held', () => {
+test('after any reservations and releases a budget knows the total', () => {
   const step = fc.record({
     caller: fc.constantFrom('a', 'b', 'c'),
     amount: fc.integer({ min: 1, max: 8 }),
@@ -63,7 +63,7 @@ test('whatever is taken and released, a budget knows what is held', () => {
   );
 });
 
-test('a collector gives the bytes in their order, in separate memory, whatever was expected', () => {
+test('a collector returns the bytes in order, in separate memory, for any expected size', () => {
   fc.assert(
     fc.property(
       fc.array(fc.uint8Array({ maxLength: 200_000 }), { maxLength: 5 }),

@@ -5,7 +5,7 @@ import { createManualClock, createTokenBuckets } from './index.ts';
 
 const start = new Date('2026-05-01T00:00:00Z');
 
-test('a bucket gives its burst at once, then one token per interval, and tells when to come back', () => {
+test('a bucket gives its burst immediately, then one token per interval, and returns the wait', () => {
   const clock = createManualClock(start);
   const buckets = createTokenBuckets({ ratePerSecond: 2, burst: 3, clock });
   assert.deepEqual(
@@ -23,7 +23,7 @@ test('a bucket gives its burst at once, then one token per interval, and tells w
   assert.equal(buckets.take('a', 3).allowed, true);
 });
 
-test('limits of its own override those of the buckets', () => {
+test('individual limits override those of the buckets', () => {
   const clock = createManualClock(start);
   const buckets = createTokenBuckets({ ratePerSecond: 1, burst: 1, clock });
   const own = { ratePerSecond: 10, burst: 5 };

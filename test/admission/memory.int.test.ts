@@ -99,7 +99,7 @@ describe('memory', needsProc, () => {
     );
   });
 
-  test('plain-text mail to nobody is refused during DATA: nothing is spooled or kept in memory', async (t) => {
+  test('plain-text mail to unknown recipients is refused during DATA: nothing is spooled or kept in memory', async (t) => {
     const child = await startHispChild(1);
     t.after(() => child.stop());
     const before = child.residentBytes();

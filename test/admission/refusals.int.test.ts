@@ -35,7 +35,7 @@ describe('a disk that is nearly full', () => {
     assert.equal((await call('/messaging/dirmsg/inbox')).status, 200);
   });
 
-  test('is told by health, with the reason, and by metrics', async () => {
+  test('is reported by health, with the reason, and by metrics', async () => {
     const ready = await call('/health/ready');
     const { errors } = (await ready.json()) as {
       errors: { field: string; reason: string; detail: string }[];
@@ -217,7 +217,7 @@ describe('validate', () => {
       ...(token === undefined ? {} : { token }),
     });
 
-  test('50 questions for 100 addresses start no more discoveries than there are slots; who has its share is told 429', async () => {
+  test('50 questions for 100 addresses start no more discoveries than there are slots; a client at its limit gets 429', async () => {
     let refused = 0;
     const questions = Array.from({ length: 50 }, async (_, n) => {
       const answer = await ask(n);

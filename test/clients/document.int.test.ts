@@ -119,7 +119,7 @@ describe('the API document', () => {
     assert.equal(large.status, 431);
   });
 
-  it('describes the evidence inside its signature, which is a page to print for whoever asks for HTML', async () => {
+  it('describes the evidence inside its signature, and returns a page to print for Accept: text/html', async () => {
     const messageId = await send(world.client, {
       fromDirectAddress: demoAddress,
       toDirectAddress: [partners.processed, partners.untrusted],

@@ -93,7 +93,7 @@ describe('the guide', () => {
     for (const status of statuses) assert.match(guide, new RegExp(`^\\| (\\d+, )?${status}\\b`, 'm'), status);
   });
 
-  it('names the limits as they are unless somebody sets others', () => {
+  it('names the default limits', () => {
     const { oauth, directory, messaging, http } = loadConfig({});
     const number = (value: number): string => value.toLocaleString('en-US');
     for (const line of [

@@ -201,11 +201,11 @@ describe('Decision 0003: case, accents and sorting', () => {
     );
   });
 
-  test('sort_order without sort_by turns the order by NPI round', async () => {
+  test('sort_order without sort_by reverses the order by NPI', async () => {
     assert.deepEqual(await foundIds({ sort_order: 'descending' }), [1, 9, 3, 4, 8, 7, 6, 2, 5]);
   });
 
-  test('with radius and without sort_by the nearest come first, whatever sort_order says', async () => {
+  test('with radius and without sort_by the nearest come first, for every sort_order', async () => {
     const near = { radius: 100, org_zip: '02139' };
     const nearestFirst = await foundIds(near);
     assert.deepEqual(await foundIds({ ...near, sort_order: 'ascending' }), nearestFirst);

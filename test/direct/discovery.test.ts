@@ -271,7 +271,7 @@ describe('discovery', () => {
     );
   });
 
-  test('TRUST-02 without anchors nobody is trusted', async () => {
+  test('TRUST-02 without anchors no certificate is trusted', async () => {
     published.certs.set(addressName, [pkix(good.der)]);
     const resolved = await resolveRecipient(bob, { ...trust(), anchors: [] });
     assert.equal(resolved.outcome === 'refused' && resolved.refused[0]?.code, 'PKI_NO_ANCHORS');

@@ -148,7 +148,7 @@ describe('issuers by AIA', () => {
     assert.equal(count(url), 2);
   });
 
-  test('TRUST-05 only http and https URLs are taken from a certificate', () => {
+  test('TRUST-05 only http and https URLs of a certificate are used', () => {
     const urls = [
       'ldap://x.example/',
       'file:///etc/passwd',

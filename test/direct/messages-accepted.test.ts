@@ -43,7 +43,7 @@ describe('accepted messages', () => {
     assert.equal((await receive(world, makeMessage(world, { outerHeader }))).sender, alice);
   });
 
-  test('AS-76 any one good signer is enough, in whatever place', async () => {
+  test('AS-76 one valid signer is enough, in any position', async () => {
     const good = world.signer;
     const stranger = signerOf(world.pki, { issuer: world.pki.stranger });
     const expired = signerOf(world.pki, { notAfter: past(1) });

@@ -149,7 +149,7 @@ describe('RSA keys', () => {
     await refusedWith('SMIME_SIGNER_KEY_NOT_ALLOWED', () => verifyEntity(signed));
   });
 
-  test('AS-14 a CA with exponent 1 vouches for nobody', async () => {
+  test('AS-14 a CA with exponent 1 can issue no valid certificate', async () => {
     const certificate = certificateWith([modulus, 1n], {
       subject: [['CN', 'weak CA']],
       isCa: true,

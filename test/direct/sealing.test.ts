@@ -48,7 +48,7 @@ describe('sealing', () => {
     assert.equal((await receive(world, message)).sender, alice);
   });
 
-  test('AS-31, AS-35 the outer header routes and threads, and tells nothing else', () => {
+  test('AS-31, AS-35 the outer header routes and threads, and reveals nothing else', () => {
     const header = [
       ...plainHeader,
       'Cc: "Carol about John Doe" <carol@direct.beta.example>',

@@ -303,7 +303,7 @@ describe('more changes than a limit', () => {
   });
 });
 
-describe('when the changes cannot be told', () => {
+describe('when the changes are unknown', () => {
   test('an index from before they were recorded is not used', async () => {
     const own = await startTestDirectory();
     await own.load(toCsv(people));
@@ -345,7 +345,7 @@ describe('an older copy of the database, put back', () => {
   });
 });
 
-describe('hosted addresses that were taken out', () => {
+describe('removed hosted addresses', () => {
   test('are forgotten in time, and with them every index that may still hold them', async () => {
     const own = await startTestDirectory({ pollIntervalMs: 60_000 });
     try {

@@ -213,7 +213,7 @@ async function untilRunning(): Promise<void> {
 }
 
 describe('generations', () => {
-  test('rollback goes back to what was served before, until there is nothing left', async () => {
+  test('rollback returns to the previous directory, until none is left', async () => {
     const own = await startTestDirectory();
     const served = async (): Promise<unknown> => {
       await own.directory.refresh();

@@ -98,7 +98,7 @@ describe('agent commands', () => {
   const opening = (...more: string[]) =>
     run('open', '--in', file('sealed.eml'), '--key', file('key.pem'), '--cert', file('bob.pem'), ...more);
 
-  test('seal tells the outcome of each recipient, open gives the message back', async () => {
+  test('seal reports the outcome of each recipient, open returns the message', async () => {
     const sealed = await sealing('--anchor', file('ca.pem'));
     assert.equal(sealed.exitCode, 0);
     assert.deepEqual(sealed.answer['recipients'], [

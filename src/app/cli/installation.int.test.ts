@@ -105,7 +105,7 @@ describe('the installation that commands work on', () => {
     }
   });
 
-  test('audit list ends quietly when nobody reads on, as before "| head -1"', async () => {
+  test('audit list ends without an error when its output is closed, as before "| head -1"', async () => {
     const child = endWithTests(
       spawn(
         '/bin/sh',

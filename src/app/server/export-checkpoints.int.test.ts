@@ -60,7 +60,7 @@ async function startExport(t: TestContext, url?: string) {
   return { database, storage, audit, clock, logged, file, kept, open, log };
 }
 
-test('each interval the end of the chain goes to file, log and receiver, if it has moved', async (t) => {
+test('in each interval the end of the chain is written to file, log and receiver if it has changed', async (t) => {
   const receiver = await startReceiver(t);
   const { audit, clock, logged, kept, open } = await startExport(t, receiver.url);
   const exporter = open();
@@ -99,7 +99,7 @@ test('a receiver that fails gets the checkpoint later, and readiness reports it'
   assert.deepEqual(exporter.degraded(), []);
 });
 
-test('a database that is older than the file is told within one interval', async (t) => {
+test('a database that is older than the file is reported within one interval', async (t) => {
   const { database, audit, kept, open, clock } = await startExport(t);
   const exporter = open();
   await exporter.run();

@@ -12,7 +12,7 @@ import type { MessagingTables } from '../../service/messaging/index.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
 import { registerGauges } from './register-gauges.ts';
 
-test('gauges tell ages and failures, and one that cannot be read is NaN and harms no other', async () => {
+test('gauges show ages and failures; an unreadable one is NaN and does not affect the others', async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'openhisp-gauges-'));
   try {
     const storage = await openTestStorage();
@@ -45,7 +45,7 @@ test('gauges tell ages and failures, and one that cannot be read is NaN and harm
   }
 });
 
-test('gauges tell depth and age of what waits by kind and reason, and what nobody has acknowledged', async () => {
+test('gauges show depth and age of queues by kind and reason, and unacknowledged messages', async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'openhisp-gauges-'));
   const storage = await openTestStorage();
   try {

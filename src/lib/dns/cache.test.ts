@@ -44,7 +44,7 @@ test('an answer with a TTL of zero is not kept', () => {
   assert.equal(cache.find('a'), undefined);
 });
 
-test('number and memory are bounded, and the least recently used goes first', () => {
+test('number and memory are limited, and the least recently used entry is evicted first', () => {
   const cache = createAnswerCache(createManualClock(start), { maxEntries: 2 });
   cache.keep('a', found(60), 100);
   cache.keep('b', found(60), 100);

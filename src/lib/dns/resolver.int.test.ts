@@ -194,7 +194,7 @@ test('a server that fails, refuses, refers or sends nonsense is skipped; alone, 
   }
 });
 
-test('a port where nobody listens is a transient failure', async (t) => {
+test('a port without a listener is a transient failure', async (t) => {
   const server = await startScripted(t, {});
   await assert.rejects(resolverFor(t, [{ port: 1 }]).resolveMx('example.org'), { code: 'DNS_UNREACHABLE' });
   assert.equal(server.udpQueries.length, 0);

@@ -182,7 +182,7 @@ test('SEC-11: who asks too much over UDP is sent to TCP, and still gets everythi
   assert.deepEqual([transports[0], transports.at(-1)], ['udp', 'tcp']);
 });
 
-test('closing twice is harmless, and a taken port is reported', async (t) => {
+test('closing twice is harmless, and a port in use is reported', async (t) => {
   const server = await createDnsServer({ host: '127.0.0.1', port: 0, zones: () => [zone] });
   t.after(() => server.close());
   await assert.rejects(createDnsServer({ host: '127.0.0.1', port: server.port, zones: () => [] }), {

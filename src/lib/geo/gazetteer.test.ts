@@ -28,7 +28,7 @@ test('the built-in gazetteer knows ZIP codes of every kind', () => {
   assert.equal(gazetteer.findZip(''), undefined);
 });
 
-test('a ZIP code tells its city and state, also without a point', () => {
+test('a ZIP code has its city and state, also without a point', () => {
   assert.equal(gazetteer.findZipPlace('02139')?.state, 'MA');
   const military = gazetteer.zipPlaces().filter((place) => ['AA', 'AE', 'AP'].includes(place.state));
   assert.ok(military.some((place) => place.point === undefined));

@@ -59,7 +59,7 @@ test('RFC 4511 §4.5.1.7: filters evaluate in three values', () => {
   for (const [bytes, expected] of cases) assert.equal(matches(read(bytes), entry), expected);
 });
 
-test('a filter that does not bind the mail value names none, so that nobody lists all entries', () => {
+test('a filter that does not bind the mail value matches none, so that clients cannot list all entries', () => {
   const bob = equals('mail', 'bob@x.org');
   const eve = equals('mail', 'Eve@x.org');
   assert.deepEqual(mailValues(read(or(bob, eve))), ['bob@x.org', 'eve@x.org']);

@@ -48,7 +48,7 @@ test('base64 lines of a long input cross all block borders', () => {
   }
 });
 
-test('the same base64 lines come out whatever the chunks and the offset, and nothing is written behind them', () => {
+test('base64 lines are the same for all chunks and offsets, and nothing is written after them', () => {
   const bytes = sample(130_001);
   const expected = referenceLines(bytes);
   for (const step of [1, 16, 57, 1000, 58_368, 65_536]) {
@@ -92,7 +92,7 @@ test('canonical bytes are returned without a copy', () => {
   assert.equal(canonicalize(bytes).byteOffset, bytes.byteOffset);
 });
 
-test('large bodies are decoded alike whatever their lines are', () => {
+test('large bodies are decoded equally for all line lengths', () => {
   const source = Buffer.from(Array.from({ length: 300_001 }, (_, index) => (index * 7919) % 256));
   const lines = encodeBase64Lines(source).toString('latin1');
   const at = 200_000 - (200_000 % 78);

@@ -203,7 +203,7 @@ function keepBlanks(text: string, value: string | undefined): string {
   return value === '' ? '' : text;
 }
 
-test('what looks like an encoded word is encoded, so that nobody decodes it', () => {
+test('text that resembles an encoded word is encoded, so that no reader decodes it', () => {
   const odd = '=?utf-8?q?x=3Dy?=';
   const message = buildMessage({
     ...base,

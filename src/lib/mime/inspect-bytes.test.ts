@@ -28,7 +28,7 @@ const lines = fc
     runs.map(({ lineBytes, count, end }) => `${'x'.repeat(lineBytes)}${end}`.repeat(count)).join(''),
   );
 
-test('inspection finds what a plain reading finds, wherever a stray byte stands', () => {
+test('inspection finds a stray byte at every position, as a plain reading does', () => {
   const stray = fc.record({
     at: fc.nat(),
     byte: fc.constantFrom(0, 9, 10, 13, 0x1f, 0x20, 0x7f, 0x80, 0xff),

@@ -72,7 +72,7 @@ test('Content-Type: odd capitals, comments, missing quotes and RFC 2231 paramete
   assert.equal(entityOf('Content-Type: nonsense', '', '').contentType.mediaType, 'text/plain');
 });
 
-test('parts are the exact bytes between the delimiters, whatever is in them', () => {
+test('parts are the exact bytes between the delimiters for any content', () => {
   const first = 'X: 1\r\n\r\n--almost\r\n --b\r\n--bb\r\n--b-\r\ntrailing blank \r\n\r\n';
   const entity = parseEntity(
     Buffer.from(

@@ -83,7 +83,7 @@ describe('readCertificate', () => {
     assert.equal(certificate.notAfter.getUTCFullYear(), 2055);
   });
 
-  test('a certificate keeps its own bytes, whatever happens to what it was read from', () => {
+  test('a certificate keeps its own bytes when its source is changed', () => {
     const bytes = Buffer.from(certificate.der);
     const read = readCertificate(bytes);
     bytes.fill(0);
@@ -238,7 +238,7 @@ describe('readCertificate', () => {
     refusedWith('PKI_TOO_LARGE', () => readCertificate(Buffer.alloc(300_000, 0x30)));
   });
 
-  test('SEC-11 whatever bytes come: a certificate or a coded refusal', () => {
+  test('SEC-11 any bytes give a certificate or a coded refusal', () => {
     const seed = Buffer.from(certificate.der);
     fc.assert(
       fc.property(

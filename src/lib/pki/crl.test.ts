@@ -46,7 +46,7 @@ describe('readCrl', () => {
     assert.equal(crl.find(Buffer.from('010000c350', 'hex')), undefined);
   });
 
-  test('TRUST-07 a list past its end, or without one, is stale whoever asks', () => {
+  test('TRUST-07 a list after its nextUpdate, or without one, is stale for every query', () => {
     const rules = { issuer: issuer.certificate, candidates: [], graceMs: 1_000 };
     const crl = readCrl(createCrl({ issuer, thisUpdate, nextUpdate, revoked: [] }));
     verifyCrl(crl, { ...rules, at: new Date(nextUpdate.getTime() + 1_000) });
@@ -71,7 +71,7 @@ describe('readCrl', () => {
     );
   });
 
-  test('SEC-11 whatever bytes come: a list or a coded refusal, and never a valid one', () => {
+  test('SEC-11 any bytes give a list or a coded refusal, and never a valid list', () => {
     const revoked = [{ serialNumber: Buffer.of(1), revokedAt: thisUpdate, reason: 'keyCompromise' as const }];
     const seed = createCrl({ issuer, thisUpdate, nextUpdate, revoked });
     fc.assert(

@@ -96,7 +96,7 @@ describe('readPkcs12', { skip: hasOpenssl() ? false : 'needs OpenSSL 3' }, () =>
   test('a wrong password: PKI_PKCS12_PASSWORD', () =>
     refusedWith('PKI_PKCS12_PASSWORD', () => readPkcs12(makeFile('secret'), 'other')));
 
-  test('contents changed by one bit are not taken', () => {
+  test('contents changed by one bit are refused', () => {
     const bytes = makeFile('secret', '-iter', '1');
     for (let at = 30; at < bytes.length; at += 97) {
       const altered = Buffer.from(bytes);

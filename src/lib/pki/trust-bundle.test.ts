@@ -73,7 +73,7 @@ describe('readTrustBundle', () => {
     assert.deepEqual(names(readTrustBundle(Buffer.from(list))), ['CN=one', 'CN=two']);
   });
 
-  test('BUNDLE-06 what is written is read again, and is the same in whatever order', () => {
+  test('BUNDLE-06 a written bundle is read again, and is the same for every order', () => {
     const written = writeTrustBundle([anchors[1], anchors[0], anchors[1]]);
     assert.deepEqual(names(readTrustBundle(written)).toSorted(), ['CN=one', 'CN=two']);
     assert.deepEqual(written, writeTrustBundle(anchors));

@@ -39,7 +39,7 @@ function outcomes(signers: readonly SignerResult[]): string[] {
   return signers.map((signer) => (signer.outcome === 'valid' ? 'valid' : signer.code));
 }
 
-test('AS-71: what is not signed is refused, in whatever form it comes', () => {
+test('AS-71: unsigned messages are refused in every form', () => {
   const envelope = encryptEntity(content, [readPeerKey('bob')]);
   const unsigned = cmsEntity(forgeSignedData({ signers: [], certificates, content }));
   for (const entity of [content, envelope, unsigned]) {

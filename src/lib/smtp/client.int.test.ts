@@ -396,7 +396,7 @@ test('credentials are not sent to a server that does not offer the TLS that is r
   assert.ok(!plain.lines.some((line) => line.startsWith('AUTH')), plain.lines.join());
 });
 
-test('a TLS session is resumed by the next connection to the same server, and the protocol is told', async (t) => {
+test('a TLS session is resumed by the next connection to the same server, and the protocol is reported', async (t) => {
   const pem = makeTlsCertificate('mx.example.org');
   if (pem === undefined) return t.skip('openssl is not installed');
   const { port } = await startOwn(t, { tls: { key: pem, cert: pem } });
@@ -432,7 +432,7 @@ test('what must hold before the data is asked when the server is ready; otherwis
   assert.equal(messages.length, 1);
 });
 
-test('a server that takes the data and says nothing: the error tells that the message may have arrived', async (t) => {
+test('a server that accepts the data and does not answer: the error says that the message may have arrived', async (t) => {
   let isData = false;
   const { port } = await startScripted(t, '220 x\r\n', (line, socket) => {
     if (line === '.') return void socket.destroy();

@@ -166,7 +166,7 @@ test('EDGE-09: no relaying; the handler decides about each recipient and sees th
   assert.deepEqual(messages[0]?.recipients, ['Bob@direct.example.org']);
 });
 
-test('the 250 comes only after the message was taken, and a failure to take it is transient', async (t) => {
+test('the 250 is sent only after the message was accepted, and a failure to accept it is transient', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();
   let isTaken = false;
@@ -428,7 +428,7 @@ test('SEC-11: recipients, command length, nonsense, connections and idle time ar
   await rude.say('FOO', /^421/);
 });
 
-test('EDGE-08: a hundred recipients and a line of a thousand octets are taken', async (t) => {
+test('EDGE-08: a hundred recipients and a line of a thousand octets are accepted', async (t) => {
   const { port, messages } = await start(t);
   const dialogue = await Dialogue.open(port);
   const commands = [
@@ -492,7 +492,7 @@ test('SEC-11: sessions of nonsense end by themselves and leave the server workin
   await dialogue.say('x\r\n.', /^250/);
 });
 
-test('a message aborted is not taken', async (t) => {
+test('an aborted message is not accepted', async (t) => {
   const { port, messages } = await start(t);
   const dialogue = await Dialogue.open(port);
   await dialogue.greetAndAddress();

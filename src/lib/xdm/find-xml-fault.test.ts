@@ -14,7 +14,7 @@ test('finds nothing in well-formed documents of any encoding', () => {
   assert.equal(faultOf('<x:a>an undeclared prefix is no fault of XML 1.0</x:a>'), undefined);
 });
 
-test('tells where a document stops being well formed, without quoting it', () => {
+test('reports where a document stops being well formed, without quoting it', () => {
   assert.deepEqual(faultOf('<a>\n<b></a>'), { line: 2, column: 7, isCda: false });
   for (const text of ['', '<a', 'text', '<a/><b/>', '<a>&nothing;</a>', '<a b=c/>', '<a>\u0001</a>'])
     assert.equal(faultOf(text)?.isCda, false, text);

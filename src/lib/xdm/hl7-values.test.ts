@@ -82,7 +82,7 @@ test('a C-CDA header is read; anything else, a DOCTYPE included, is not (SEC-11)
   assert.equal(sniffCcda(new Uint8Array(0)), undefined);
 });
 
-test('a broken or huge C-CDA is read as far as it goes', () => {
+test('a broken or huge C-CDA is read up to its fault or limit', () => {
   assert.equal(
     sniffCcda(cda('<effectiveTime value="2012"/><recordTarget><broken').subarray(0, 110))?.effectiveTime,
     '2012',

@@ -186,7 +186,7 @@ test('XDM-11: every subset is read', async () => {
   assert.ok(read.warnings.includes('document-missing'));
 });
 
-test('AS-81: documents are delivered whatever is wrong with the metadata', async () => {
+test('AS-81: documents are delivered with any fault in the metadata', async () => {
   const broken: [string, string | undefined][] = [
     ['metadata-unreadable', '<broken'],
     ['metadata-unreadable', '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'],

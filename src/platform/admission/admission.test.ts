@@ -9,7 +9,7 @@ import { createFairSlots } from './fair-slots.ts';
 
 const low = { code: 'PLATFORM_DISK_LOW', kind: 'unavailable', retryAfterSeconds: 60 };
 
-test('new work is refused while the disk is nearly full, and taken again when there is clearly more', async () => {
+test('new work is refused while the disk is nearly full, and accepted again when there is clearly more space', async () => {
   let free = 1000;
   const metrics = createMetrics();
   const guard = await createDiskGuard({

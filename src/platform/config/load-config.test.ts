@@ -67,7 +67,7 @@ test('numbers, booleans and lists are read from text; an empty variable counts a
   assert.equal(config.http.port, 8080);
 });
 
-test('all problems are told at once, each with its setting and its origin', () => {
+test('all problems are reported together, each with its setting and its origin', () => {
   const file = writeFile({ http: { prot: 1 }, smtp: { port: 70000 }, nonsense: {} });
   const problems = problemsOf(() =>
     loadConfig({ PORT: 'abc', OPENHISP_LOG_LEVEL: 'loud', OPENHISP_DNS_IS_SERVING: 'maybe' }, file, {

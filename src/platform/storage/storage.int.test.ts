@@ -244,7 +244,7 @@ test('a write or a transaction that would wait for its own transaction is refuse
     assert.deepEqual(await ids(db), ['a', 'c']);
   }));
 
-test('a second row of the same key is told as such and the transaction can continue elsewhere', () =>
+test('a second row with the same key is reported as a duplicate, and the transaction can continue', () =>
   withStorage(async (_storage, db) => {
     await db.insertInto('thing').values(row('a')).execute();
     await assert.rejects(
@@ -274,7 +274,7 @@ test('many rows go in by one call, from a list or from a stream, and are part of
     await assert.rejects(storage.bulkInsert(db, { table: 'thing', columns: ['id'], rows: [] }), TypeError);
   }));
 
-test('a stream sees the state at its beginning and holds up nobody', () =>
+test('a stream sees the state at its start and delays no other query', () =>
   withStorage(async (storage, db) => {
     await storage.transaction((tx: Kysely<Tables>) =>
       storage.bulkInsert(tx, {

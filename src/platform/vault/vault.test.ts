@@ -15,7 +15,7 @@ after(() => rmSync(folder, { recursive: true }));
 const hasCode = (code: PlatformErrorCode) => (error: unknown) =>
   error instanceof PlatformError && error.code === code;
 
-test('SEC-05: whatever is sealed opens again, in its context only', () => {
+test('SEC-05: every encrypted value can be decrypted, only in its context', () => {
   const vault = createVault(randomBytes(32));
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), fc.string(), fc.string(), (plain, context, other) => {
@@ -115,7 +115,7 @@ test('what is no key is refused without repeating it', () => {
   assert.throws(() => loadMasterKey({}), hasCode('PLATFORM_MASTER_KEY_INVALID'));
 });
 
-test('the id of a master key tells nothing of it', () => {
+test('the id of a master key reveals nothing of the key', () => {
   const key = parseMasterKey(randomBytes(32).toString('base64'));
   assert.match(masterKeyId(key), /^[0-9a-f]{16}$/);
   assert.ok(!Buffer.from(key).toString('hex').includes(masterKeyId(key)));

@@ -127,7 +127,7 @@ after(async () => {
 });
 
 describe('the agent', () => {
-  it('TRUST-02, TRUST-03: nobody is usable until the sender’s domain has an anchor for that direction', async () => {
+  it('TRUST-02, TRUST-03: no recipient is usable until the sender’s domain has an anchor for that direction', async () => {
     const refused = await agent.resolveRecipients(alice, [bob]);
     assert.deepEqual([refused.usable.length, refused.refused[0]?.reason], [0, 'untrusted']);
     await trust.addAnchor('one.example', authority.der, 'incoming');
@@ -287,7 +287,7 @@ describe('the agent', () => {
     assert.equal(fetches, 2);
   });
 
-  it('AS-15: a sender whose certificate is expired can write to nobody, and every recipient is told why', async () => {
+  it('AS-15: a sender with an expired certificate cannot send, and every recipient gets the reason', async () => {
     const signer = parseDirectAddress('x@old.example');
     await addDomain('old.example', (domain, publicKey) =>
       createCertificate({

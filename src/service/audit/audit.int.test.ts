@@ -39,7 +39,7 @@ const isBroken = (error: unknown): boolean =>
 
 const dropTrigger = (name: string): string => `drop trigger ${name}${isPostgres ? ' on audit_event' : ''}`;
 
-test('SEC-03: a record tells time, actor, action, objects, outcome, request and address', () =>
+test('SEC-03: a record contains time, actor, action, objects, outcome, request and address', () =>
   withAudit(async (audit) => {
     await audit.recordNow({
       ...event('message.accept', { messageId: 'm1', count: 2 }),
@@ -158,7 +158,7 @@ test('an outsider cannot fill the disk: further refusals are counted in a later 
     assert.deepEqual((await audit.find({ limit: 1 }))[0]?.objects, { suppressed: 800 });
   }));
 
-test('an object value of any length is cut, so that nobody fills the log', () =>
+test('long object values are truncated, so that callers cannot fill the log', () =>
   withAudit(async (audit) => {
     await audit.recordNow(event('a', { to: 'x'.repeat(5000) }));
     assert.equal(String((await audit.find({}))[0]?.objects['to']).length, 1001);

@@ -134,7 +134,7 @@ test('another process continues in the keyed chain, and two that begin at once b
     assert.equal((await other.find({ action: 'audit.begin' })).length, 1);
   }));
 
-test('a tail that was hashed again without the key is found, whatever hash the forger uses', async () => {
+test('a tail that was hashed again without the key is detected for every hash function', async () => {
   const outsider = (...chunks: readonly (Uint8Array | string)[]): Buffer =>
     chunks
       .reduce<ReturnType<typeof createHash>>((hash, part) => hash.update(part), createHash('sha256'))
@@ -270,7 +270,7 @@ test('a checkpoint that is forged, of another chain or of another kind is refuse
     });
   }));
 
-test('after old rows were deleted a signed statement tells where the chain begins, and no other beginning passes', () =>
+test('after old rows were deleted a signed statement states the first row, and no other first row is accepted', () =>
   withWorld(async (world) => {
     const { audit, storage, clock } = world;
     const day = 86_400_000;

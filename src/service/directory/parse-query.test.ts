@@ -46,11 +46,11 @@ test('the fields that form the center stop filtering; with a ZIP, city and state
   assert.deepEqual(byCity.sort, [{ field: 'distance', isDescending: false }]);
 });
 
-test('a center that nobody knows is an error of its own code', () => {
+test('an unknown center is a separate error code', () => {
   assert.throws(() => parse({ radius: '5', org_zip: '99999' }), { code: 'DIRECTORY_CENTER_NOT_FOUND' });
 });
 
-test('whatever is sent, the answer is a query within bounds or a refusal that names parameters', () => {
+test('any input gives a query within bounds or a refusal that names parameters', () => {
   const name = fc.oneof(
     fc.constantFrom(...directoryParameters.map((parameter) => parameter.name as string)),
     fc.string({ maxLength: 12 }),

@@ -55,7 +55,7 @@ const countChunks = async () =>
 const countMessages = async () => (await world.db.selectFrom('inbox_message').select('id').execute()).length;
 
 describe('Decision 0014: retention', () => {
-  it('MDN-14: the operator hears once of a message whose sender waits for the dispatched MDN, after 30 minutes', async () => {
+  it('MDN-14: the operator is notified once of a message whose sender waits for the dispatched MDN, after 30 minutes', async () => {
     await receive(
       alice,
       'Disposition-Notification-Options: X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true\n',

@@ -20,7 +20,7 @@ function throwsCodedErrorsOnly(work: () => unknown): void {
   }
 }
 
-test('OAUTH-02: whatever id and secret are, they are read from plain base64 of id:secret', () => {
+test('OAUTH-02: any id and secret are read from plain base64 of id:secret', () => {
   fc.assert(
     fc.property(identifier, wellFormed, (clientId, clientSecret) => {
       const readings = readBasicCredentials(header(`${clientId}:${clientSecret}`));
@@ -29,7 +29,7 @@ test('OAUTH-02: whatever id and secret are, they are read from plain base64 of i
   );
 });
 
-test('OAUTH-02: whatever id and secret are, they are read first from their form-encoded writing', () => {
+test('OAUTH-02: any id and secret are read first from their form encoding', () => {
   const encode = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
   fc.assert(
     fc.property(wellFormed, wellFormed, (clientId, clientSecret) => {

@@ -72,7 +72,7 @@ describe('fair shares', () => {
     await waitUntil(() => receiver.at('/ok').length === 40);
   });
 
-  test('5,000 notifications of a dead webhook delay nobody, are tried rarely, and stay in the table', async (t) => {
+  test('5,000 notifications of an unreachable webhook delay no other webhook, are tried rarely, and stay in the table', async (t) => {
     const node = await open(t);
     await createHook(node, 'dead', '/bad');
     await createHook(node, 'other', '/ok');

@@ -219,7 +219,7 @@ describe('Decision 0013: notifications', () => {
     );
   });
 
-  it('what a node held when it died goes out when its lease has run out', async () => {
+  it('the notifications of a stopped node are sent when its lease has expired', async () => {
     await create();
     await world.webhooks.close();
     await notify();
@@ -234,7 +234,7 @@ describe('Decision 0013: notifications', () => {
     assert.equal(received.length, 1);
   });
 
-  it('a rolled back change notifies nobody', async () => {
+  it('a rolled back change sends no notification', async () => {
     await create();
     const work = world.storage.transaction(async (tx: Kysely<unknown>) => {
       await world.webhooks.notifyIn(tx, event());
@@ -370,7 +370,7 @@ describe('Decision 0014: push of received messages', () => {
     assert.equal(received.length, 1);
   });
 
-  it("another client's hook hears nothing", async () => {
+  it("another client's hook is not notified", async () => {
     await world.webhooks.create('stranger', { url, kind: 'inbound' });
     await world.webhooks.create('stranger', { url });
     await world.receive({ from: bob, to: [alice], inner });

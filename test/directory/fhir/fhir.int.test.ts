@@ -173,7 +173,7 @@ test('a practitioner is one person with all names and qualifications', async () 
     assert.equal((await fhir.get(`Practitioner?${query}`)).body.total, total, query);
 });
 
-test('an organization and a place are there once, whatever the case and ZIP+4 of their records', async () => {
+test('an organization and a place are listed once, for every case and ZIP+4 of their records', async () => {
   const organization = await one('Organization?name=alpha&address-state=ma');
   assert.equal(organization['name'], 'Alpha "Heart" Clinic');
   assert.equal((await fhir.get('Organization')).body.total, 2);

@@ -63,7 +63,7 @@ test('the file can be read by its owner alone, is written ahead, and every commi
     );
   }));
 
-test('a write of somebody else waits for the running transaction', () =>
+test('a write of another caller waits for the running transaction', () =>
   withStorage(async (storage, db) => {
     const order: string[] = [];
     let proceed = (): void => {};
@@ -129,7 +129,7 @@ test('a collector that fails fails every transaction of its commit', () =>
     assert.deepEqual(await ids(db), ['c']);
   }));
 
-test('SEC-09: a backup is a whole database of its own, and never overwrites a file', () =>
+test('SEC-09: a backup is a complete, separate database, and never overwrites a file', () =>
   withStorage(async (storage, db) => {
     await db.insertInto('thing').values(row('a')).execute();
     const file = path.join(folder, 'copy.db');

@@ -24,7 +24,7 @@ test('a block releases the keys, ids, check sums and lines that were put in', ()
   assert.equal(writer.take(), undefined);
 });
 
-test('keys are read whatever memory a driver hands them over in', () => {
+test('keys are read from any kind of buffer of a driver', () => {
   const writer = new BlockWriter(1);
   writer.add(5, 6, 7, 8, line);
   const block = writer.take();
@@ -34,7 +34,7 @@ test('keys are read whatever memory a driver hands them over in', () => {
   assert.deepEqual([...readKeys({ ...block, keys: shifted })], [5, 6, 7, 8]);
 });
 
-test('a line stands for a record; without coordinates it has none', () => {
+test('a line represents a record; without coordinates it has none', () => {
   const builder = createIndexBuilder();
   const writer = new BlockWriter(3);
   writer.add(1, 2, 7, 0, line);

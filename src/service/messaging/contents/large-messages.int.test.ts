@@ -51,7 +51,7 @@ describe('a large body', () => {
     assert.deepEqual(sentContents(), [content]);
   });
 
-  it('goes as a package too', async () => {
+  it('can be sent as a package', async () => {
     const content = randomBytes(2 * largeBytes);
     await send(unparsed(sendBody({ xdm: true, emailAttachmentList: [attach(content)] })));
     const [zip] = sentContents();

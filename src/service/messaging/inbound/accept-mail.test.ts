@@ -159,7 +159,7 @@ describe('small mail whose sender is known', () => {
 });
 
 describe('the spool', () => {
-  it('an undecided sender is rejected after three attempts, the last of which is told so', async () => {
+  it('an undecided sender is rejected after three attempts, and the last reply says so', async () => {
     await withWorld({}, async (other) => {
       const asked: (boolean | undefined)[] = [];
       other.setOpenIncoming(async (_envelope, { allowFetch, isLastAttempt }) => {

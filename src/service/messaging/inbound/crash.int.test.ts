@@ -84,7 +84,7 @@ describe('what was acknowledged survives kill -9', () => {
     await third.kill();
   });
 
-  it('mail that was taken is in the inbox after the restart, once, and is answered once', async () => {
+  it('accepted mail is in the inbox after the restart, once, and is answered once', async () => {
     accepted.splice(0);
     const inner = `From: ${bob}\r\nTo: ${alice}\r\nMessage-ID: <survivor@direct.beta.example>\r\n\r\nHello`;
     const first = await start('--stuck');

@@ -171,7 +171,7 @@ describe('receiving messages', () => {
     assert.deepEqual([await list(), await audited('message.reject')], [[], before + 1]);
   });
 
-  it('MDN-02: a report is never answered, whatever it is about, and neither is the null sender by a failure DSN', async () => {
+  it('MDN-02: no report is answered, and the null sender gets no failure DSN', async () => {
     const odd = mail(
       'Content-Type: multipart/report; report-type=feedback-report; boundary=b\n',
       '--b\n\nhello\n--b--\n',
@@ -572,7 +572,7 @@ describe('MDN-21 to MDN-24: MDNs', () => {
     assert.equal((await recipient(messageId))?.state, 'processed');
   });
 
-  it('an MDN that went to somebody else than the sender changes nothing', async () => {
+  it('an MDN that was addressed to another recipient than the sender changes nothing', async () => {
     const { messageId, wireId } = await send();
     await receive(mdn(wireId), bob, anna);
     assert.equal((await recipient(messageId))?.state, 'sent');

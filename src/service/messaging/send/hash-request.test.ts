@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { hashRequest } from './hash-request.ts';
 
 describe('Decision 0009: two bodies are the same if they are the same JSON value', () => {
-  it('whatever the order of members', async () => {
+  it('for every order of members', async () => {
     await fc.assert(
       fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), async (value) => {
         const reversed = Object.fromEntries(Object.entries(value).toReversed());

@@ -469,7 +469,7 @@ describe('standards §4.3: the message on the wire', () => {
     assert.ok(!message.headerFields.some((field) => field.raw.toString().includes('Jane')));
   });
 
-  it('M14, MDN-20: asks for final delivery only if told to', async () => {
+  it('M14, MDN-20: requests final delivery only if the client asks for it', async () => {
     await send();
     assert.equal(lastMessage().header('disposition-notification-options'), undefined);
     const { messageId } = await send({ requestFinalDelivery: true });

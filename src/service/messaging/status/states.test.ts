@@ -96,7 +96,7 @@ describe('Decision 0012: the lifecycle of a recipient', () => {
       }
   });
 
-  it('a final state never changes, whatever comes', () => {
+  it('a final state never changes, for any event', () => {
     for (const state of recipientStates)
       for (const mode of deliveryModes)
         if (isFinal(state, mode))
@@ -120,7 +120,7 @@ describe('Decision 0012: the lifecycle of a recipient', () => {
     assert.equal(after('sent', 'general', ['failure-reported', 'processed']), 'failed');
   });
 
-  it('MDN-26: exactly one terminal state, whatever comes in whatever order', () => {
+  it('MDN-26: exactly one terminal state for all events in every order', () => {
     const possible = recipientEvents.filter((event) => event !== 'window-closed');
     fc.assert(
       fc.property(

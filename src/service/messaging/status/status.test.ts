@@ -79,7 +79,7 @@ describe('Decision 0012: what delivery says', () => {
     ['internal', '5.3.0'],
   ];
   for (const [reason, code] of reasons) {
-    it(`MDN-27, DSN-04: ${reason} is told at once and has the status code ${code} unless the far side gave one`, async () => {
+    it(`MDN-27, DSN-04: ${reason} is reported immediately and has the status code ${code} unless the far side gave one`, async () => {
       const message = await send();
       await message.report({ outcome: 'failed', reason });
       assert.deepEqual(shown(await message.status()), [[bob, 'failed', reason, code]]);
@@ -142,7 +142,7 @@ describe('MDN-25: windows are rows', () => {
     assert.equal((await message.status()).status, 'queued');
   });
 
-  it('a timer that passed while nobody ran is found at the next start', async () => {
+  it('a timer that expired while no node ran is found at the next start', async () => {
     const stopped = await startTestMessaging({
       isStarted: false,
       windows: { processedMs: 60_000, dispatchedMs: 30_000 },
@@ -178,7 +178,7 @@ describe('while a recipient waits', () => {
     isResting: false,
   } as const;
 
-  it('tells the reason of the last attempt and the time of the next one', async () => {
+  it('reports the reason of the last attempt and the time of the next one', async () => {
     const message = await send({ toDirectAddress: [bob, carol] });
     world.waiting.push({
       ...wait,

@@ -123,7 +123,7 @@ describe('the id at the beginning of a line', () => {
     return found ? bytes.toString('latin1', span.start, span.end) : undefined;
   };
 
-  test('is found without parsing, in whatever order the short members stand', () => {
+  test('is found without parsing, for every order of the short members', () => {
     assert.equal(find('{"resourceType":"Practitioner","id":"a-1","x":1}'), 'a-1');
     assert.equal(find(' { "id" : "a-2" , "resourceType":"Practitioner"}'), 'a-2');
     assert.equal(find('{"language":"en","implicitRules":"x","id":"a-3"}'), 'a-3');

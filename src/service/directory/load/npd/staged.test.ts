@@ -10,7 +10,7 @@ import { TextStore } from './text-store.ts';
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-npd-'));
 after(() => rmSync(folder, { recursive: true }));
 
-test('texts are read again, from memory and from the file, whatever their length', () => {
+test('texts of any length are read again, from memory and from the file', () => {
   const store = new TextStore(folder);
   assert.deepEqual(readdirSync(folder), [], 'the file has no name');
   const texts = Array.from({ length: 3000 }, (_, at) => 'Zoë\t'.repeat((at * at) % 1500) + at);
