@@ -30,7 +30,7 @@ export function invert(bits: Uint32Array, rowCount: number): void {
     bits[bits.length - 1] = (bits[bits.length - 1] as number) & ((1 << (rowCount & 31)) - 1);
 }
 
-function countOnes(word: number): number {
+export function countOnes(word: number): number {
   let ones = word - ((word >>> 1) & 0x55555555);
   ones = (ones & 0x33333333) + ((ones >>> 2) & 0x33333333);
   return Math.imul((ones + (ones >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;

@@ -1,4 +1,4 @@
-import { countBits, fillAll, setBit, wordCount } from '../bits.ts';
+import { countOnes, fillAll, setBit, wordCount } from '../bits.ts';
 import type { FilterContext } from '../filter-context.ts';
 import { intersect, type Matches } from '../intersect.ts';
 import { selectRanges, type Selector } from '../selector.ts';
@@ -68,8 +68,10 @@ function thinRows(rows: Uint32Array, { codes, blankGroup }: TextColumn): Matches
 // Only rows whose NPI has other rows are looked at one by one.
 function thinBits(bits: Uint32Array, several: Uint32Array, { codes }: TextColumn): Matches {
   let before = -1;
+  let count = 0;
   for (let word = 0; word < bits.length; word++) {
     let kept = bits[word] as number;
+    if (kept === 0) continue;
     for (let left = kept & (several[word] as number); left !== 0;) {
       const bit = left & -left;
       const group = codes[(word << 5) + (31 - Math.clz32(bit))] as number;
@@ -78,8 +80,9 @@ function thinBits(bits: Uint32Array, several: Uint32Array, { codes }: TextColumn
       left ^= bit;
     }
     bits[word] = kept;
+    count += countOnes(kept);
   }
-  return { count: countBits(bits), bits };
+  return { count, bits };
 }
 
 const severalKnown = new WeakMap<TextColumn, Uint32Array>();
