@@ -16,6 +16,7 @@ import { accessRoutes } from './access-routes.ts';
 import { buildIfStale } from './build-if-stale.ts';
 import { createConsoleCookie } from './cookies.ts';
 import { endStreams } from './end-streams.ts';
+import { addDocument } from './add-document.ts';
 import { addGuard } from './guard.ts';
 import { openIdRoutes } from './open-id-routes.ts';
 import { passkeyRoutes } from './passkey-routes.ts';
@@ -63,6 +64,7 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   // Strict would not come back from the provider's page.
   const stateCookie = createConsoleCookie(cookies, 'openhisp_oidc', 'lax');
   const ceremonyCookie = createConsoleCookie(cookies, 'openhisp_sign_in');
+  await addDocument(app, services.version);
   const routes = [
     accessRoutes({ services, tools, sessionCookie }),
     passkeyRoutes({ services, tools, ceremonyCookie, address: findAddress }),

@@ -1,5 +1,6 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Config, Metrics, Storage, Vault } from '../../platform/index.ts';
+import type { RecipientExplainer } from '../../service/agent/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Directory } from '../../service/directory/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
@@ -28,6 +29,7 @@ export interface ConsoleServices {
   readonly trust: Trust;
   readonly webhooks: Webhooks;
   readonly directory: Directory;
+  readonly agent: RecipientExplainer;
   readonly operators: Operators;
   /** The address that clients of the REST API use. */
   readonly apiUrl: string;

@@ -15,7 +15,12 @@ import type { KeyTransport } from '../../lib/smime/index.ts';
 import { addressKey, oidOfUuid } from '../../lib/values/index.ts';
 import type { CodedValue } from '../../lib/xdm/index.ts';
 import type { Config } from '../../platform/index.ts';
-import { createAgent, createRecipientJudge, type Agent } from '../../service/agent/index.ts';
+import {
+  createAgent,
+  createRecipientJudge,
+  type Agent,
+  type RecipientExplainer,
+} from '../../service/agent/index.ts';
 import { createDelivery, isMailDue } from '../../service/delivery/index.ts';
 import { createDirectory, formatState, type Directory } from '../../service/directory/index.ts';
 import { createMessaging, isInboundMailDue, type Messaging } from '../../service/messaging/index.ts';
@@ -36,6 +41,7 @@ export interface Services {
   readonly directory: Directory;
   readonly messaging: Messaging;
   readonly webhooks: Webhooks;
+  readonly agent: Agent & RecipientExplainer;
   /** For issuers, CRLs and bundles. */
   readonly fetch: GuardedFetch;
 }
@@ -66,14 +72,14 @@ export async function buildServices(core: CoreServices, resources: Resources): P
   );
   const messaging = await buildMessaging(core, resources, { dns, agent, webhooks, directory });
   resources.keep(buildVerification(core, resources, directory));
-  return { directory, messaging, webhooks, fetch };
+  return { directory, messaging, webhooks, agent, fetch };
 }
 
 function buildAgent(
   { config, clock, log, trust, audit }: CoreServices,
   dns: DnsResolver,
   fetch: GuardedFetch,
-): Agent {
+): Agent & RecipientExplainer {
   const allowPrivate = config.trust.allowsPrivateTargets;
   const ldap = createLdapClient({ dns, timeoutMs: config.ldap.timeoutMs, allowPrivate });
   return createAgent({

@@ -1,4 +1,9 @@
 import type { Closable } from '../../core/index.ts';
+import type {
+  DiscoveryStep,
+  RefusedRecipient as Refused,
+  UsableRecipient as Judged,
+} from '../../lib/direct/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 
 /** A recipient whose certificates were found, proved and bound: only such a one can be sealed for. */
@@ -102,6 +107,9 @@ export interface OpenOptions {
   readonly isLastAttempt?: boolean;
 }
 
+/** What a send would decide about an address. */
+export type RecipientVerdict = Judged | Refused;
+
 /** The security and trust agent with our keys and anchors; its cryptography runs in worker threads, that of small messages in the caller's. */
 export interface Agent extends Closable {
   /**
@@ -121,4 +129,17 @@ export interface Agent extends Closable {
    * Throws a DirectError that says why a message is refused.
    */
   openIncoming(envelope: IncomingEnvelope, options?: OpenOptions): Promise<OpenedIncoming>;
+}
+
+/** Says what a send would decide. */
+export interface RecipientExplainer {
+  /**
+   * Judges one address as a send from one of our domains would, by the same discovery and validation, and tells each step as it is done.
+   * Sends nothing.
+   */
+  explainRecipient(
+    fromDomain: string,
+    address: DirectAddress,
+    onStep: (step: DiscoveryStep) => void,
+  ): Promise<RecipientVerdict>;
 }

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { Clock } from '../../core/index.ts';
 import { createTaskThreads, threadScript } from '../../core/threads/index.ts';
 import {
+  resolveRecipient,
   createAgentJobRunner,
   DirectError,
   verifySender,
@@ -24,7 +25,14 @@ import {
 import type { KeyTransport } from '../../lib/smime/index.ts';
 import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import type { Trust } from '../trust/index.ts';
-import type { Agent, IncomingEnvelope, OpenedIncoming, RefusedRecipient, UsableRecipient } from './agent.ts';
+import type {
+  Agent,
+  IncomingEnvelope,
+  OpenedIncoming,
+  RecipientExplainer,
+  RefusedRecipient,
+  UsableRecipient,
+} from './agent.ts';
 import { AgentError } from './errors.ts';
 import { resolveAll } from './resolve-recipients.ts';
 import { restoreError } from './restore-error.ts';
@@ -58,7 +66,7 @@ export interface TrustWarning {
 }
 
 /** Starts the agent and its threads. */
-export function createAgent(options: AgentOptions): Agent {
+export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
   const { trust, clock } = options;
   const script = threadScript('worker', import.meta.url);
   const threads = options.threads ?? Math.min(2, availableParallelism());
@@ -136,6 +144,14 @@ export function createAgent(options: AgentOptions): Agent {
         ...(await trustOf(domainOf(from), 'outgoing')),
         discovery: options.discovery,
         onPath: reportWarnings,
+      });
+    },
+    async explainRecipient(fromDomain, address, onStep) {
+      const { discovery } = options;
+      return resolveRecipient(address, {
+        ...(await trustOf(fromDomain, 'outgoing')),
+        // Asked anew, so that the answer is that of the present, and each step can be told.
+        discovery: { discover: (wanted) => discovery.discover(wanted, { onStep }) },
       });
     },
     async seal(from, message, recipients) {

@@ -19,3 +19,5 @@ export type {
 export { createAgent, type AgentOptions, type TrustWarning } from './create-agent.ts';
 export { createRecipientJudge, type JudgeOptions, type RecipientJudge } from './judge-recipient.ts';
 export { AgentError, agentErrors } from './errors.ts';
+export type { RecipientExplainer, RecipientVerdict } from './agent.ts';
+export type { DiscoveryStep } from '../../lib/direct/index.ts';

@@ -19,6 +19,7 @@ import { MessagingError } from './errors.ts';
 import { buildEvidence } from './evidence/build-evidence.ts';
 import { signEvidence, type SignedEvidence } from './evidence/sign-evidence.ts';
 import { messagingEvents } from './events.ts';
+import { createTraffic, type Traffic } from './traffic.ts';
 import { getMessage, getStatus, listStatus, type StatusReport } from './status/find-status.ts';
 import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
 import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
@@ -129,11 +130,15 @@ export interface Messaging extends Closable {
 const mailLeaseMs = 30_000;
 
 export function createMessaging(options: MessagingOptions): Messaging {
+  const traffic = createTraffic(options);
   const deps: MessagingDependencies = {
     ...options,
     contents: createContentStore(options),
     workerPool: createWorkerPool(),
-    report: createReport(messagingEvents, { metrics: options.metrics ?? createMetrics(), log: options.log }),
+    report: countTraffic(
+      traffic,
+      createReport(messagingEvents, { metrics: options.metrics ?? createMetrics(), log: options.log }),
+    ),
     limits: options.limits ?? defaultSendLimits,
     checks: createChecks(options.checkLimits ?? defaultCheckLimits),
     windows: options.windows ?? defaultMdnWindows,
@@ -195,7 +200,23 @@ export function createMessaging(options: MessagingOptions): Messaging {
       clearInterval(refreshing);
       await Promise.all([mailWorkers?.close(), ...workers.map((worker) => worker.close())]);
       await deps.workerPool.close();
+      await traffic.close();
     },
+  };
+}
+
+/** What is reported is counted for the charts of the console, too. */
+function countTraffic(
+  traffic: Traffic,
+  report: MessagingDependencies['report'],
+): MessagingDependencies['report'] {
+  return (event, labels, fields = {}) => {
+    report(event, labels, fields);
+    if (event === 'accepted' || event === 'received') traffic.note(event);
+    if (event !== 'changed') return;
+    const { state } = labels as { readonly state: string };
+    if (state === 'failed' || state === 'expired') traffic.note('failed');
+    if (state === 'processed') traffic.note('processed', Number(fields['seconds']));
   };
 }
 

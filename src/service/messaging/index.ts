@@ -62,3 +62,5 @@ export { messagingSealedColumns } from './sealed-columns.ts';
 export type { QueuedDestination, SelectedDestination } from '../delivery/index.ts';
 export { inboundTextOf } from './operator/inbound-texts.ts';
 export { countSent } from './operator/count-sent.ts';
+export { readTraffic, type TrafficPoint } from './traffic.ts';
+export { countFailures } from './operator/count-failures.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Type } from 'typebox';
 import { errorText } from '../../../core/index.ts';
@@ -300,12 +300,16 @@ export function directoryRoutes(
       },
       async (request, reply) => {
         const { source, kind = 'full', name = 'upload.csv' } = request.query;
+        if (!(request.body instanceof Readable))
+          throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'an upload without a file', {
+            problems: [{ field: 'body', reason: 'required', detail: 'The file is missing.' }],
+          });
         const uploadId = randomUUID();
         const file = path.join(folder, uploadId);
         await mkdir(folder, { recursive: true, mode: 0o700 });
         const target = createWriteStream(file, { mode: 0o600, flags: 'wx' });
         try {
-          await pipeline(request.body as Readable, target);
+          await pipeline(request.body, target);
         } catch (error) {
           await rm(file, { force: true });
           throw error;

@@ -48,3 +48,11 @@ export function toCertificatePath({ nodes, ...path }: FoundPath): CertificatePat
 export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
+/** Milliseconds in the largest unit that says enough: `40 s`, `12 min`, `5 h`, `3 days`. */
+export function spanOf(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  if (seconds < 100) return `${seconds} s`;
+  if (seconds < 100 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
+}

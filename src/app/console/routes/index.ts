@@ -1,11 +1,13 @@
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { createActing } from './acting.ts';
+import { addressCheckRoutes } from './address-checks.ts';
 import { auditRoutes } from './audit.ts';
 import { clientRoutes } from './clients.ts';
 import { directoryRoutes } from './directory.ts';
 import { inboundRoutes } from './inbound.ts';
 import { createLive } from './live.ts';
 import { messageRoutes } from './messages.ts';
+import { nowRoutes } from './now.ts';
 import { playgroundRoutes } from './playground.ts';
 import { queueRoutes } from './queue.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -13,12 +15,14 @@ import { webhookRoutes } from './webhooks.ts';
 /** The routes of the screens: one file for each screen. */
 export function createScreenRoutes(services: ConsoleServices): readonly ConsoleRoutes[] {
   const acting = createActing(services);
-  const { routes: liveRoutes, live } = createLive(services);
+  const { live, routes: liveRoutes } = createLive(services);
   return [
     liveRoutes,
+    nowRoutes(services, acting),
     messageRoutes(services, acting),
     queueRoutes(acting),
     inboundRoutes(services, acting),
+    addressCheckRoutes(services, acting),
     webhookRoutes(services, acting),
     auditRoutes(services, acting),
     clientRoutes(services, acting),

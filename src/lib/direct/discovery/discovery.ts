@@ -31,7 +31,13 @@ export interface DiscoveryResult {
 
 export interface Discovery {
   /** Never throws for what servers do. `isFresh` asks again although an answer is remembered. */
-  discover(address: DirectAddress, options?: { readonly isFresh?: boolean }): Promise<DiscoveryResult>;
+  discover(address: DirectAddress, options?: DiscoverOptions): Promise<DiscoveryResult>;
+}
+
+export interface DiscoverOptions {
+  readonly isFresh?: boolean;
+  /** Hears of each place as soon as it has answered; then nothing is taken from or shared with other discoveries. */
+  readonly onStep?: (step: DiscoveryStep) => void;
 }
 
 /**
@@ -43,7 +49,8 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   const cache = createDiscoveryCache(options.maxCached ?? 10_000);
   const pending = new Map<string, Promise<DiscoveryResult>>();
   return {
-    async discover(address, { isFresh = false } = {}) {
+    async discover(address, { isFresh = false, onStep } = {}) {
+      if (onStep !== undefined) return search(address, options, onStep);
       const key = addressKey(address);
       const nowMs = options.clock.now().getTime();
       const known = isFresh ? undefined : cache.find(key, nowMs);
@@ -61,13 +68,19 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   };
 }
 
-async function search(address: DirectAddress, options: DiscoveryOptions): Promise<DiscoveryResult> {
+async function search(
+  address: DirectAddress,
+  options: DiscoveryOptions,
+  onStep: (step: DiscoveryStep) => void = () => {},
+): Promise<DiscoveryResult> {
   const steps: DiscoveryStep[] = [];
   const deadlineMs = options.clock.now().getTime() + (options.budgetMs ?? 25_000);
   for (const { source, ask } of listSources(address, options)) {
     const startedMs = options.clock.now().getTime();
     const answer = await withinBudget(ask, deadlineMs - startedMs);
-    steps.push(stepOf(source, answer, options.clock.now().getTime() - startedMs));
+    const step = stepOf(source, answer, options.clock.now().getTime() - startedMs);
+    steps.push(step);
+    onStep(step);
     if (answer.outcome === 'found') return resultOf(steps, { source, certificates: answer.certificates });
   }
   return resultOf(steps);

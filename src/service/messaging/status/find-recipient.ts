@@ -15,7 +15,7 @@ export type FoundRecipient = Pick<
   | 'deadline_at'
   | 'event_count'
 > &
-  Pick<MessageRow, 'client_id' | 'uuid' | 'wire_id' | 'sender' | 'requests_final_delivery'>;
+  Pick<MessageRow, 'client_id' | 'uuid' | 'wire_id' | 'sender' | 'requests_final_delivery' | 'created_at'>;
 
 // The message comes first: rows are locked in this order (Decision 0023).
 function selectRecipient(db: Kysely<MessagingTables>) {
@@ -37,6 +37,7 @@ function selectRecipient(db: Kysely<MessagingTables>) {
       'm.wire_id',
       'm.sender',
       'm.requests_final_delivery',
+      'm.created_at',
     ]);
 }
 

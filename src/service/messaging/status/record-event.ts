@@ -143,7 +143,11 @@ async function notify(
 ): Promise<void> {
   if (state === 'queued') return;
   storage.afterCommit(tx, () =>
-    report('changed', { state, reason: reported.reason }, { messageId: recipient.wire_id }),
+    report(
+      'changed',
+      { state, reason: reported.reason },
+      { messageId: recipient.wire_id, seconds: (at.getTime() - Number(recipient.created_at)) / 1000 },
+    ),
   );
   await webhooks.notifyIn(tx, {
     clientId: recipient.client_id,

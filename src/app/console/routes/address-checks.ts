@@ -1,0 +1,266 @@
+import { Readable } from 'node:stream';
+import { errorText } from '../../../core/index.ts';
+import { findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import type { DiscoveryStep, RecipientVerdict } from '../../../service/agent/index.ts';
+import { adviceFor, failureReasons } from '../../../service/messaging/index.ts';
+import {
+  addressCheckRequest,
+  type AddressCheckEvent,
+  type CertificatePath,
+  type PathNode,
+} from '../contract/index.ts';
+import { ConsoleError } from '../errors.ts';
+import { apiPrefix } from '../guard.ts';
+import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import type { createActing } from './acting.ts';
+import { describe } from './describe.ts';
+import { isoTime } from './formats.ts';
+
+const places = [
+  { source: 'dns-address', title: 'DNS, for the address' },
+  { source: 'dns-domain', title: 'DNS, for the domain' },
+  { source: 'ldap-address', title: 'LDAP, for the address' },
+  { source: 'ldap-domain', title: 'LDAP, for the domain' },
+] as const;
+
+/** Checks of one operator at the same time, and of all: each asks other people's servers. */
+const maxAtOnce = 2;
+const maxTotal = 20;
+
+/** Says, step by step, what a send to an address would find and decide. */
+export function addressCheckRoutes(
+  services: ConsoleServices,
+  acting: ReturnType<typeof createActing>,
+): ConsoleRoutes {
+  const running: string[] = [];
+  return (app) => {
+    app.post(
+      `${apiPrefix}/address-checks`,
+      {
+        config: { permission: 'addresses.check' },
+        schema: {
+          ...describe(
+            'addresses',
+            'Check an address',
+            'NDJSON: one event per step as it is done, the decision last.',
+          ),
+          body: addressCheckRequest,
+        },
+      },
+      async (request, reply) => {
+        const address = findDirectAddress(request.body.address);
+        if (address === undefined) throw invalid('address', 'Not a Direct address (local@domain).');
+        const hosted = await services.trust.listDomains();
+        const fromDomain = request.body.fromDomain?.toLowerCase() ?? hosted[0];
+        if (fromDomain === undefined || !hosted.includes(fromDomain))
+          throw invalid('fromDomain', 'Not one of the hosted domains.');
+        const { actor } = request.operator;
+        if (running.length >= maxTotal || running.filter((one) => one === actor).length >= maxAtOnce)
+          throw new ConsoleError('CONSOLE_BUSY', 'too many address checks at once');
+        running.push(actor);
+        const stream = new Readable({ objectMode: false, read() {} });
+        const tell = (event: AddressCheckEvent): void => void stream.push(`${JSON.stringify(event)}\n`);
+        check(services, { address, fromDomain }, tell)
+          .then(async ({ canSend, code }) =>
+            acting(request).audit.recordNow({
+              action: 'address.check',
+              actor: 'operator',
+              outcome: 'ok',
+              objects: { to: address, fromDomain, canSend: String(canSend), code },
+            }),
+          )
+          .catch((error: unknown) => {
+            services.log.warn({ problem: errorText(error) }, 'an address check failed');
+            tell({ type: 'failed', text: 'The check failed; look at the log of this service.' });
+          })
+          .finally(() => {
+            running.splice(running.indexOf(actor), 1);
+            stream.push(null);
+          });
+        return reply.type('application/x-ndjson; charset=utf-8').send(stream);
+      },
+    );
+  };
+}
+
+function invalid(field: string, detail: string): ConsoleError {
+  return new ConsoleError('CONSOLE_REQUEST_INVALID', detail, {
+    problems: [{ field, reason: 'invalid', detail }],
+  });
+}
+
+interface Asked {
+  readonly address: DirectAddress;
+  readonly fromDomain: string;
+}
+
+async function check(
+  { agent, clock, config }: ConsoleServices,
+  { address, fromDomain }: Asked,
+  tell: (event: AddressCheckEvent) => void,
+): Promise<{ readonly canSend: boolean; readonly code: string }> {
+  const began = performance.now();
+  tell({ type: 'started', address, fromDomain, at: isoTime(clock.now()), places: [...places] });
+  const verdict = await agent.explainRecipient(fromDomain, address, (step) => tell(toStep(step)));
+  for (const path of pathsOf(verdict)) tell({ type: 'certificate', path });
+  const canSend = verdict.outcome === 'usable';
+  const decided = decide(verdict);
+  tell({
+    type: 'decision',
+    canSend,
+    ...decided,
+    letter: canSend
+      ? ''
+      : writeLetter({ address, fromDomain, hostname: config.smtp.hostname, verdict, at: clock.now() }),
+    elapsedMs: performance.now() - began,
+  });
+  return { canSend, code: decided.code };
+}
+
+const stepTexts = {
+  found: 'Something is published here, so no other place is asked.',
+  absent: 'Nothing is published here; the next place is asked.',
+  unavailable: 'It did not answer, so nothing is known of this place.',
+} as const;
+
+function toStep({
+  source,
+  query,
+  outcome,
+  via,
+  certificateCount,
+  unreadableCount,
+  ttlSeconds,
+  detail,
+  elapsedMs,
+}: DiscoveryStep): AddressCheckEvent {
+  return {
+    type: 'step',
+    source,
+    title: places.find((place) => place.source === source)?.title ?? source,
+    query,
+    outcome,
+    level: outcome === 'found' ? 'ok' : outcome === 'absent' ? 'none' : 'warning',
+    text: stepTexts[outcome],
+    via: via ?? '',
+    certificateCount,
+    unreadableCount,
+    ttlSeconds,
+    detail: detail ?? '',
+    elapsedMs,
+  };
+}
+
+function pathsOf(verdict: RecipientVerdict): readonly CertificatePath[] {
+  const trusted =
+    verdict.outcome === 'usable'
+      ? verdict.certificates.map(({ certificates }): CertificatePath => ({
+          state: 'trusted',
+          code: '',
+          text: 'It is valid, and leads to an anchor of the domain.',
+          nodes: certificates.map((one, at) => ({
+            role: at === certificates.length - 1 ? 'anchor' : at === 0 ? 'recipient' : 'issuer',
+            state: 'ok',
+            fingerprint: one.fingerprint,
+            subject: one.subject,
+            issuer: one.issuer,
+            notBefore: isoTime(one.notBefore),
+            notAfter: isoTime(one.notAfter),
+            code: '',
+            text: '',
+          })),
+        }))
+      : [];
+  const refused = verdict.refused.map((one): CertificatePath => {
+    const isWayLost = one.code === 'PKI_ISSUER_NOT_FOUND' || one.code === 'PKI_NO_ANCHORS';
+    const isOwn = one.failedAt === undefined && !isWayLost;
+    const blank = { subject: '', issuer: '', notBefore: null, notAfter: null, code: '', text: '' } as const;
+    const nodes: PathNode[] = [
+      {
+        role: 'recipient',
+        state: isOwn ? 'failed' : 'ok',
+        fingerprint: one.fingerprint,
+        subject: one.subject,
+        issuer: one.issuer,
+        notBefore: isoTime(one.notBefore),
+        notAfter: isoTime(one.notAfter),
+        ...(isOwn ? { code: one.code, text: one.text } : { code: '', text: '' }),
+      },
+      ...(one.failedAt === undefined
+        ? []
+        : [
+            {
+              ...blank,
+              role: 'issuer' as const,
+              fingerprint: one.failedAt,
+              ...(isWayLost
+                ? { state: 'ok' as const }
+                : { state: 'failed' as const, code: one.code, text: one.text }),
+            },
+          ]),
+      {
+        ...blank,
+        role: isWayLost ? 'missing' : 'anchor',
+        state: isWayLost ? 'failed' : 'not-reached',
+        fingerprint: '',
+        subject: one.issuer,
+        ...(isWayLost && { code: one.code, text: one.text }),
+      },
+    ];
+    return { state: 'refused', code: one.code, text: one.text, nodes };
+  });
+  return [...trusted, ...refused];
+}
+
+function decide(verdict: RecipientVerdict) {
+  if (verdict.outcome === 'usable')
+    return {
+      level: 'ok' as const,
+      sentence: 'A message would be sent: the certificate is valid and trusted.',
+      whatToDo: '',
+      reason: '',
+      code: '',
+      statusCode: '',
+      isTransient: false,
+    };
+  const isExpired = verdict.refused.length > 0 && verdict.refused.every(({ code }) => code === 'PKI_EXPIRED');
+  const reason = isExpired
+    ? 'certificate-expired'
+    : verdict.reason === 'no-certificate' && verdict.isTransient
+      ? 'dns-failed'
+      : verdict.reason;
+  return {
+    level: verdict.isTransient ? ('warning' as const) : ('failed' as const),
+    sentence: verdict.isTransient
+      ? `It cannot be decided now; a message would wait and be tried again. ${failureReasons[reason].text}`
+      : `A message would fail. ${failureReasons[reason].text}`,
+    whatToDo: adviceFor(reason, !verdict.isTransient),
+    reason,
+    code: verdict.code,
+    statusCode: verdict.statusCode,
+    isTransient: verdict.isTransient,
+  };
+}
+
+/** What to send to the other side's operator: what was asked, what was found, and what is missing. */
+function writeLetter(
+  told: Asked & { readonly hostname: string; readonly verdict: RecipientVerdict; readonly at: Date },
+): string {
+  const { address, fromDomain, hostname, verdict, at } = told;
+  const lines = [
+    `We cannot send Direct messages from ${fromDomain} to ${address}.`,
+    `Checked at ${isoTime(at)} by ${hostname}:`,
+    ...verdict.steps.map(
+      ({ query, outcome, detail }) => `- ${query}: ${outcome}${detail === undefined ? '' : ` (${detail})`}`,
+    ),
+    ...verdict.refused.map(
+      ({ fingerprint, subject, code, text }) =>
+        `- certificate ${subject}, SHA-256 ${fingerprint}: ${code}, ${text}`,
+    ),
+    verdict.outcome === 'refused' ? `Result: ${verdict.code}. ${verdict.text}` : '',
+    verdict.refused.length === 0
+      ? 'Please publish a certificate for the address or its domain in DNS (CERT, RFC 4398) or LDAP.'
+      : 'Please tell us your trust anchor or trust bundle, or renew the certificate.',
+  ];
+  return `${lines.join('\n')}\n`;
+}

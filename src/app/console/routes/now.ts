@@ -1,0 +1,258 @@
+import { measureQueue } from '../../../service/delivery/index.ts';
+import { readSources } from '../../../service/directory/index.ts';
+import {
+  adviceFor,
+  countFailures,
+  failureReasons,
+  listDeadLetters,
+  measureUnacknowledged,
+  readTraffic,
+} from '../../../service/messaging/index.ts';
+import { findFailingHooks } from '../../../service/webhook/index.ts';
+import { now as nowSchema, nowQuery, type Level, type Now, type Tile } from '../contract/index.ts';
+import { apiPrefix } from '../guard.ts';
+import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import type { createActing } from './acting.ts';
+import { describe, refusals } from './describe.ts';
+import { countOf, isoTime, spanOf } from './formats.ts';
+
+const dayMs = 86_400_000;
+/** Figures are read at most this often, however many look. */
+const cacheMs = 2_000;
+/** Directory data older than this is worth a warning. */
+const oldDirectoryDays = 40;
+
+/** How things stand at this moment. */
+export function nowRoutes(services: ConsoleServices, acting: ReturnType<typeof createActing>): ConsoleRoutes {
+  let last: { readonly at: number; readonly figures: Promise<Figures> } | undefined;
+  function readCached(): Promise<Figures> {
+    const at = performance.now();
+    if (last === undefined || at - last.at > cacheMs) {
+      last = { at, figures: readFigures(services, acting) };
+      last.figures.catch(() => {
+        last = undefined;
+      });
+    }
+    return last.figures;
+  }
+  return (app) => {
+    app.get(
+      `${apiPrefix}/now`,
+      {
+        config: { permission: 'messages.read' },
+        schema: {
+          ...describe(
+            'now',
+            'Show how things stand',
+            'One sentence, figures, failures of a day, and charts.',
+          ),
+          querystring: nowQuery,
+          response: { 200: nowSchema, ...refusals(400) },
+        },
+      },
+      async (request) => {
+        const { hours = 4 } = request.query;
+        const { storage, clock } = services;
+        const stepMinutes = hours <= 2 ? 1 : hours <= 8 ? 5 : 15;
+        const [figures, points] = await Promise.all([
+          readCached(),
+          readTraffic(storage, clock.now(), { hours, stepMinutes }),
+        ]);
+        return {
+          at: isoTime(clock.now()),
+          ...figures,
+          series: {
+            stepSeconds: stepMinutes * 60,
+            times: points.map(({ at }) => isoTime(at)),
+            accepted: points.map(({ accepted }) => accepted),
+            processed: points.map(({ processed }) => processed),
+            failed: points.map(({ failed }) => failed),
+            p99Seconds: points.map(({ p99Seconds }) => p99Seconds ?? null),
+          },
+        };
+      },
+    );
+  };
+}
+
+type Figures = Pick<Now, 'sentence' | 'level' | 'tiles' | 'failures'>;
+
+async function readFigures(
+  services: ConsoleServices,
+  acting: ReturnType<typeof createActing>,
+): Promise<Figures> {
+  const { storage, clock, trust } = services;
+  const now = clock.now();
+  const { messaging } = acting({ operator: systemReader });
+  const [queue, worst, failures, dead, open, hooks, keys, bundles, sources] = await Promise.all([
+    measureQueue(storage, clock),
+    messaging.listDestinations({ limit: 20 }),
+    countFailures(storage, new Date(now.getTime() - dayMs)),
+    listDeadLetters(storage),
+    measureUnacknowledged(storage, clock),
+    findFailingHooks(storage),
+    trust.findKeyDates(),
+    trust.listBundles(),
+    readSources(storage),
+  ]);
+  const waiting = queue.filter(({ kind }) => kind === 'message').reduce((sum, { count }) => sum + count, 0);
+  const oldest = Math.max(0, ...queue.map(({ oldestSeconds }) => oldestSeconds));
+  const stuck = worst.items.find(({ reason }) => reason !== undefined);
+  const failed = failures.reduce((sum, { count }) => sum + count, 0);
+  const failing = hooks.filter((one) => one.failingSince !== undefined || one.disabledReason !== '');
+  const tiles: Tile[] = [
+    {
+      id: 'queue',
+      title: 'Queue',
+      value: waiting,
+      unit: 'waiting',
+      level: stuck === undefined ? (waiting === 0 ? 'ok' : 'waiting') : 'warning',
+      text:
+        waiting === 0
+          ? 'Nothing waits.'
+          : `The oldest waits ${spanOf(oldest * 1000)}.${stuck === undefined ? '' : ` ${stuck.domain}: ${failureReasons[stuck.reason ?? 'internal'].text}`}`,
+      link: '/queue',
+    },
+    {
+      id: 'failures',
+      title: 'Failures of a day',
+      value: failed,
+      unit: 'recipients',
+      level: failed === 0 ? 'ok' : 'warning',
+      text:
+        failures[0] === undefined
+          ? 'None.'
+          : `Most: ${failures[0].reason}. ${failureReasons[failures[0].reason].text}`,
+      link: '/messages?state=failed',
+    },
+    {
+      id: 'inbound',
+      title: 'Dead letters in',
+      value: dead.length,
+      unit: 'mails',
+      level: dead.length === 0 ? 'ok' : 'failed',
+      text: dead.length === 0 ? 'None.' : 'Incoming mail that could not be processed.',
+      link: '/inbound?state=dead-lettered',
+    },
+    {
+      id: 'unacknowledged',
+      title: 'Not acknowledged',
+      value: open.count,
+      unit: 'messages',
+      level: open.count === 0 ? 'ok' : open.oldestSeconds > 86_400 ? 'warning' : 'waiting',
+      text: open.count === 0 ? 'None.' : `The oldest for ${spanOf(open.oldestSeconds * 1000)}.`,
+      link: '/inbound?state=unacknowledged',
+    },
+    {
+      id: 'webhooks',
+      title: 'Webhooks',
+      value: failing.length,
+      unit: 'failing',
+      level: failing.length === 0 ? 'ok' : 'failed',
+      text: failing.length === 0 ? 'All answer.' : `${countOf(failing.length, 'webhook')} fail or are off.`,
+      link: '/webhooks',
+    },
+    keyTile(keys),
+    bundleTile(bundles, now),
+    directoryTile(sources, now),
+  ];
+  const level = (['failed', 'warning', 'waiting'] as const).find((one) =>
+    tiles.some((tile) => tile.level === one),
+  );
+  return {
+    level: level ?? 'ok',
+    sentence: sentenceOf({ waiting, stuck: stuck && { ...stuck, oldestAt: stuck.oldestAt }, tiles, now }),
+    tiles,
+    failures: failures.map(({ reason, count }) => ({
+      reason,
+      count,
+      text: failureReasons[reason].text,
+      whatToDo: adviceFor(reason, true),
+      link: `/messages?reason=${reason}`,
+    })),
+  };
+}
+
+/** Lists of the queue leave no audit row; nobody in particular reads these. */
+const systemReader = { id: '', name: 'console', role: 'auditor', actor: 'system', permissions: [] } as const;
+
+type Keys = Awaited<ReturnType<ConsoleServices['trust']['findKeyDates']>>;
+type BundleList = Awaited<ReturnType<ConsoleServices['trust']['listBundles']>>;
+type SourceList = Awaited<ReturnType<typeof readSources>>;
+
+function keyTile(keys: Keys): Tile {
+  const days = keys.flatMap(({ daysLeft }) => daysLeft ?? []);
+  const least = days.length === 0 ? null : Math.floor(Math.min(...days));
+  const warnings = keys.flatMap((one) => one.warnings);
+  const [first] = warnings;
+  const isOver = warnings.some(({ problem }) => problem !== 'expires-soon');
+  return {
+    id: 'keys',
+    title: 'Keys',
+    value: least,
+    unit: 'days left',
+    level: first === undefined ? 'ok' : isOver ? 'failed' : 'warning',
+    text: first === undefined ? 'All are valid.' : `${first.owner}: ${first.problem.replaceAll('-', ' ')}.`,
+    link: '/domains',
+  };
+}
+
+function bundleTile(bundles: BundleList, now: Date): Tile {
+  const failing = bundles.filter(({ lastError }) => lastError !== '');
+  const ages = bundles.flatMap(({ refreshedAt }) =>
+    refreshedAt === undefined ? [] : [now.getTime() - refreshedAt.getTime()],
+  );
+  return {
+    id: 'bundles',
+    title: 'Trust bundles',
+    value: failing.length,
+    unit: 'failing',
+    level: failing.length === 0 ? (bundles.length === 0 ? 'none' : 'ok') : 'warning',
+    text:
+      bundles.length === 0
+        ? 'There are none.'
+        : failing[0] === undefined
+          ? `All refreshed within ${spanOf(Math.max(0, ...ages))}.`
+          : `${failing[0].url} cannot be refreshed; its last good anchors stay.`,
+    link: '/domains',
+  };
+}
+
+function directoryTile(sources: SourceList, now: Date): Tile {
+  const ages = sources.flatMap(({ active }) =>
+    active?.finishedAt === undefined ? [] : [now.getTime() - Date.parse(active.finishedAt)],
+  );
+  const days = ages.length === 0 ? null : Math.floor(Math.max(...ages) / dayMs);
+  return {
+    id: 'directory',
+    title: 'Directory',
+    value: days,
+    unit: 'days old',
+    level: days === null ? 'none' : days > oldDirectoryDays ? 'warning' : 'ok',
+    text:
+      days === null ? 'Nothing is loaded.' : `The oldest source was loaded ${spanOf(Math.max(...ages))} ago.`,
+    link: '/directory',
+  };
+}
+
+interface Told {
+  readonly waiting: number;
+  readonly stuck:
+    | { readonly domain: string; readonly oldestAt: Date; readonly reason?: string | undefined }
+    | undefined;
+  readonly tiles: readonly Tile[];
+  readonly now: Date;
+}
+
+function sentenceOf({ waiting, stuck, tiles, now }: Told): string {
+  const clauses: string[] = [];
+  if (waiting > 0) clauses.push(waiting === 1 ? '1 message waits' : `${waiting} messages wait`);
+  if (stuck !== undefined)
+    clauses.push(
+      `${stuck.domain} ${stuck.reason ?? 'fails'} for ${spanOf(now.getTime() - stuck.oldestAt.getTime())}`,
+    );
+  const bad = (level: Level): boolean => level === 'failed' || level === 'warning';
+  for (const { id, level, text } of tiles)
+    if (bad(level) && !['queue', 'failures'].includes(id)) clauses.push(text.replace(/\.$/, ''));
+  return clauses.length === 0 ? 'All is well; nothing waits.' : `${clauses.join('; ')}.`;
+}

@@ -1,0 +1,37 @@
+import { sql } from 'kysely';
+import type { Storage } from '../../../platform/index.ts';
+import { isFailureReason, type FailureReason } from '../reasons.ts';
+import type { MessagingTables } from '../tables.ts';
+
+/** Counted at most, the newest. */
+const maxCounted = 20_000;
+
+/** Recipients of messages accepted since a time that failed or expired, by reason, the most frequent first. */
+export async function countFailures(
+  storage: Storage,
+  since: Date,
+): Promise<readonly { readonly reason: FailureReason; readonly count: number }[]> {
+  const counts = new Map<FailureReason, number>();
+  for (const state of ['failed', 'expired'] as const) {
+    const rows = await storage
+      .tables<MessagingTables>()
+      .selectFrom((eb) =>
+        eb
+          .selectFrom('message_recipient')
+          .select('reason')
+          .where('state', '=', state)
+          // The words of the partial index.
+          .where(sql<boolean>`state in ('queued', 'sent', 'failed', 'expired')`)
+          .where('created_at', '>=', since.getTime())
+          .orderBy('created_at', 'desc')
+          .limit(maxCounted)
+          .as('newest'),
+      )
+      .select(['reason', sql<number>`count(*)`.as('count')])
+      .groupBy('reason')
+      .execute();
+    for (const { reason, count } of rows)
+      if (isFailureReason(reason)) counts.set(reason, (counts.get(reason) ?? 0) + Number(count));
+  }
+  return [...counts].map(([reason, count]) => ({ reason, count })).toSorted((a, b) => b.count - a.count);
+}

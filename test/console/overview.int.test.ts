@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { AddressCheckEvent, Now } from '../../src/app/console/contract/index.ts';
+import { demoAddress, partners } from '../../src/app/dev/index.ts';
+import { waitFor } from '../system/sandbox-fixture.ts';
+import { openAdminWorld, type AdminWorld } from './admin-world.ts';
+
+describe('now and address checks', () => {
+  let world: AdminWorld;
+  before(async () => {
+    world = await openAdminWorld();
+  });
+  after(() => world?.close());
+
+  it('says how things stand, with what failed and charts of the last hours', async () => {
+    for (const to of [partners.processed, partners.untrusted])
+      await world.client.post('/messaging/dirmsg/send_ccda', {
+        fromDirectAddress: demoAddress,
+        toDirectAddress: to,
+        messageSubject: 'x',
+        messageBody: 'x',
+      });
+    const sum = (list: readonly number[]): number => list.reduce((total, one) => total + one, 0);
+    const { body } = await waitFor(
+      () => world.call<Now>('auditor', 'GET', '/now?hours=1'),
+      (answer) =>
+        sum(answer.body.series.processed) === 1 &&
+        sum(answer.body.series.accepted) === 2 &&
+        answer.body.failures.some(({ reason }) => reason === 'untrusted'),
+    );
+    assert.equal(body.tiles.length, 8);
+    assert.equal(body.series.times.length, 60);
+    assert.equal(sum(body.series.failed), 1);
+    assert.ok(body.series.p99Seconds.some((value) => value !== null && value > 0));
+    assert.notEqual(body.failures[0]?.whatToDo, '');
+    assert.match(body.sentence, /\.$/);
+  });
+
+  async function check(address: string): Promise<readonly AddressCheckEvent[]> {
+    const { status, text } = await world.call('help-desk', 'POST', '/address-checks', { address });
+    assert.equal(status, 200, text);
+    return text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as AddressCheckEvent);
+  }
+
+  it('checks an address step by step, by the way that a send takes', async () => {
+    const good = await check(partners.processed);
+    assert.equal(good[0]?.type, 'started');
+    assert.ok(good.some((event) => event.type === 'step' && event.outcome === 'found'));
+    const decision = good.at(-1);
+    assert.ok(decision?.type === 'decision' && decision.canSend && decision.letter === '');
+    const path = good.find((event) => event.type === 'certificate');
+    assert.equal(path?.path.nodes.at(-1)?.role, 'anchor');
+
+    const stranger = (await check(partners.untrusted)).at(-1);
+    assert.ok(stranger?.type === 'decision' && !stranger.canSend);
+    assert.deepEqual([stranger.reason, stranger.level], ['untrusted', 'failed']);
+    assert.match(stranger.letter, /PKI_ISSUER_NOT_FOUND/);
+    const none = (await check(partners.noCertificate)).at(-1);
+    assert.ok(none?.type === 'decision' && none.reason === 'no-certificate');
+
+    const bad = await world.call<{ errors: { field: string }[] }>('help-desk', 'POST', '/address-checks', {
+      address: 'nobody',
+    });
+    assert.deepEqual([bad.status, bad.body.errors[0]?.field], [400, 'address']);
+    const rows = await world.sandbox.world.hisp.audit.find({ action: 'address.check' });
+    assert.ok(rows.every(({ actor }) => actor === 'operator:script help-desk') && rows.length === 3);
+  });
+});

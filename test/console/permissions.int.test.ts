@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Role } from '../../src/service/operators/index.ts';
+import { openAdminWorld, type AdminWorld } from './admin-world.ts';
+
+interface Document {
+  readonly openapi: string;
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly 'x-permission': string; readonly responses: object }>>>
+  >;
+}
+
+/** Written down apart from the program. */
+const allowed: Readonly<Record<Role, readonly string[]>> = {
+  'help-desk': ['messages.read', 'messages.change', 'addresses.check', 'directory.read'],
+  operator: [
+    'messages.read',
+    'messages.change',
+    'addresses.check',
+    'directory.read',
+    'directory.change',
+    'settings.read',
+    'settings.change',
+    'audit.read',
+    'playground',
+  ],
+  auditor: [
+    'messages.read',
+    'addresses.check',
+    'directory.read',
+    'settings.read',
+    'audit.read',
+    'audit.export',
+  ],
+};
+
+/** The permission of the routes that matter most, by method and path. */
+const expected: readonly (readonly [string, string, string])[] = [
+  ['get', '/messages', 'messages.read'],
+  ['get', '/messages/{messageId}', 'messages.read'],
+  ['get', '/messages/{messageId}/ticket', 'messages.read'],
+  ['post', '/messages/{messageId}/retry', 'messages.change'],
+  ['post', '/messages/{messageId}/fail', 'messages.change'],
+  ['post', '/queue/actions', 'messages.change'],
+  ['post', '/inbound/{id}/retry', 'messages.change'],
+  ['post', '/address-checks', 'addresses.check'],
+  ['get', '/directory/search', 'directory.read'],
+  ['post', '/directory/loads', 'directory.change'],
+  ['post', '/directory/sources/{name}/rollback', 'directory.change'],
+  ['get', '/webhooks', 'settings.read'],
+  ['post', '/webhooks/{id}/replay', 'settings.change'],
+  ['post', '/clients', 'settings.change'],
+  ['post', '/clients/{id}/secrets', 'settings.change'],
+  ['get', '/audit', 'audit.read'],
+  ['get', '/audit/export', 'audit.export'],
+  ['get', '/playground', 'playground'],
+];
+
+describe('permissions of the admin API', () => {
+  let world: AdminWorld;
+  let document: Document;
+  before(async () => {
+    world = await openAdminWorld();
+    ({ body: document } = await world.call<Document>('auditor', 'GET', '/openapi.json'));
+  });
+  after(() => world?.close());
+
+  it('is described by an OpenAPI document that needs a session and names the permission of each route', async () => {
+    assert.equal(document.openapi, '3.1.0');
+    const stranger = await fetch(`${world.consoleUrl}/admin/v1/openapi.json`);
+    assert.equal(stranger.status, 401);
+    for (const [method, path, permission] of expected)
+      assert.equal(
+        document.paths[`/admin/v1${path}`]?.[method]?.['x-permission'],
+        permission,
+        `${method} ${path}`,
+      );
+  });
+
+  it('refuses on every route each role that lacks its permission, and a caller without a session', async () => {
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        path,
+        method,
+        permission: operation['x-permission'],
+      })),
+    );
+    const guarded = operations.filter(
+      ({ permission }) => permission.includes('.') || permission === 'playground',
+    );
+    assert.ok(guarded.length >= 35, `${guarded.length} routes`);
+    for (const { path, method, permission } of guarded) {
+      // Names that do not exist and no body: whoever may call is told so, and nothing is changed.
+      const target = path.replace('/admin/v1', '').replaceAll(/\{[^}]+\}/g, 'nothing-of-this-name');
+      for (const role of ['help-desk', 'operator', 'auditor'] as const) {
+        const { status } = await world.call(role, method.toUpperCase(), target);
+        const isAllowed = allowed[role].includes(permission);
+        assert.equal(
+          status !== 403,
+          isAllowed,
+          `${role}: ${method} ${path} (${permission}) answered ${status}`,
+        );
+        assert.ok(status !== 500, `${role}: ${method} ${path} answered ${status}`);
+      }
+      const stranger = await fetch(`${world.consoleUrl}/admin/v1${target}`, { method: method.toUpperCase() });
+      await stranger.body?.cancel();
+      assert.ok(
+        [401, 403].includes(stranger.status),
+        `nobody: ${method} ${path} answered ${stranger.status}`,
+      );
+    }
+    const refusals = await world.sandbox.world.hisp.audit.find({ action: 'console.refuse', limit: 1000 });
+    assert.ok(refusals.length > 0);
+  });
+});
