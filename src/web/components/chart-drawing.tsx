@@ -105,9 +105,16 @@ function optionsFor(
         label: name,
         stroke: token(`--series-${color}`),
         width: 1.5,
-        points: { show: false },
+        points: { show: true, size: 5, filter: findLone },
         fill: color === 'accent' ? token('--accent-wash') : undefined,
       })),
     ],
   } as uPlot.Options;
+}
+
+/** A value between gaps has no line to be seen by. */
+function findLone(plot: uPlot, index: number): number[] | null {
+  const values = plot.data[index] ?? [];
+  const isGap = (at: number): boolean => (values[at] ?? null) === null;
+  return [...values.keys()].filter((at) => !isGap(at) && isGap(at - 1) && isGap(at + 1));
 }

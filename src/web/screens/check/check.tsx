@@ -7,7 +7,7 @@ import { CertificatePaths } from '../../components/certificate-paths.tsx';
 import { Copy } from '../../components/copy.tsx';
 import { SelectField, TextField } from '../../components/fields.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
-import { EmptyState, ErrorState, StateMark, StateShape } from '../../components/states.tsx';
+import { EmptyState, ErrorState, StateShape } from '../../components/states.tsx';
 import { formatDuration } from '../../components/time.tsx';
 
 type Started = Extract<AddressCheckEvent, { type: 'started' }>;
@@ -198,7 +198,7 @@ function Steps({
                 <span className="muted">{isNext ? 'asking …' : 'not needed'}</span>
               ) : (
                 <>
-                  <StateMark tone={step.level}>{step.outcome}</StateMark> {step.text}
+                  <b>{step.outcome}:</b> {step.text}
                   <span className="sub">
                     <code>{step.query}</code>{' '}
                     {[step.via, step.ttlSeconds > 0 ? `TTL ${step.ttlSeconds} s` : '', step.detail]

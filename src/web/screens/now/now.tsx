@@ -8,7 +8,7 @@ import { FilterSelect } from '../../components/fields.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateShape } from '../../components/states.tsx';
 import { Tiles } from '../../components/tiles.tsx';
-import { formatNumber } from '../../components/time.tsx';
+import { formatDuration, formatNumber } from '../../components/time.tsx';
 
 const hours = ['4', '1', '12', '24'] as const;
 const [usualHours] = hours;
@@ -97,12 +97,12 @@ const formatSeconds = (value: number | null): string =>
   value === null ? '–' : value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`;
 
 function Charts({ series }: { readonly series: Now['series'] }): ReactNode {
-  const { times, accepted, processed, failed, p99Seconds } = series;
+  const { stepSeconds, times, accepted, processed, failed, p99Seconds } = series;
   const seconds = useMemo(() => times.map((time) => Date.parse(time) / 1000), [times]);
   return (
     <div className="charts">
       <Chart
-        title="Messages per step"
+        title={`Messages per ${formatDuration(1000 * stepSeconds)}`}
         times={seconds}
         format={formatCount}
         series={[
