@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { AddressCheckEvent, Now } from '../../src/app/console/contract/index.ts';
-import { demoAddress, partners } from '../../src/app/dev/index.ts';
+import type {
+  DomainDetails,
+  DomainList,
+  AddressCheckEvent,
+  Now,
+} from '../../src/app/console/contract/index.ts';
+import { demoAddress, domains, partners } from '../../src/app/dev/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
 import { openAdminWorld, type AdminWorld } from './admin-world.ts';
 
@@ -67,5 +72,30 @@ describe('now and address checks', () => {
     assert.deepEqual([bad.status, bad.body.errors[0]?.field], [400, 'address']);
     const rows = await world.sandbox.world.hisp.audit.find({ action: 'address.check' });
     assert.ok(rows.every(({ actor }) => actor === 'operator:script help-desk') && rows.length === 3);
+  });
+
+  it('shows domains with keys, anchors and dates, and retires a key only where another one serves', async () => {
+    const list = await world.call<DomainList>('auditor', 'GET', '/domains');
+    assert.deepEqual(
+      list.body.result.map(({ domain, level }) => [domain, level]),
+      [[domains.own, 'ok']],
+    );
+    const shown = await world.call<DomainDetails>('auditor', 'GET', `/domains/${domains.own}`);
+    const [key] = shown.body.keys;
+    assert.deepEqual(
+      [key?.owner, key?.status, key?.uses],
+      [domains.own, 'active', ['signing', 'encryption']],
+    );
+    assert.ok(shown.body.anchors.length > 0 && shown.body.addressCount > 0);
+    const target = `/domains/${domains.own}/keys/${key?.id}/retire`;
+    const last = await world.call('operator', 'POST', target, {});
+    assert.ok(last.status >= 400 && last.status < 500, last.text);
+    const { hisp, authority } = world.sandbox.world;
+    const pair = await authority.issue({ domain: domains.own });
+    await hisp.trust.addKeyPair(domains.own, pair.certificate.der, pair.privateKey);
+    assert.equal((await world.call('operator', 'POST', target, {})).status, 200);
+    const rows = await hisp.audit.find({ action: 'key.retire' });
+    assert.equal(rows[0]?.actor, 'operator:script operator');
+    assert.equal((await world.call('auditor', 'GET', '/domains/elsewhere.example')).status, 404);
   });
 });

@@ -25,10 +25,14 @@ test('gauges show ages and failures; an unreadable one is NaN and does not affec
       url: 'https://bundles.example/a.p7b',
       anchorCount: 1,
       refreshedAt: new Date('2026-06-01T00:00:00Z'),
+      nextRefreshAt: new Date(0),
       checksum: '',
       lastError: '',
     };
-    const bundles = [bundle, { ...bundle, id: 'b2', refreshedAt: undefined, lastError: 'timeout' }];
+    const bundles = [
+      bundle,
+      { ...bundle, id: 'b2', refreshedAt: undefined, nextRefreshAt: new Date(0), lastError: 'timeout' },
+    ];
     const config = loadConfig({}, undefined, { dataDir });
     registerGauges({ config, storage, trust: { listBundles: async () => bundles }, clock, metrics });
     const read = async (name: string) =>

@@ -16,6 +16,7 @@ test('bundles that are not refreshed and dead-lettered mail are readiness detail
     url: 'https://user:secret@bundles.example/a.p7b',
     anchorCount: 1,
     refreshedAt: new Date('2026-06-09T00:00:00Z'),
+    nextRefreshAt: new Date(0),
     checksum: '',
     lastError: '',
   };

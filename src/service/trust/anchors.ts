@@ -12,6 +12,7 @@ export interface AnchorEntry {
   readonly certificate: Certificate;
   /** The bundle that brought it, or empty if the operator added it by hand. */
   readonly bundleId: string;
+  readonly createdAt: Date;
 }
 
 /** The certificates that our domains accept as the end of a path. Nothing is built in (TRUST-02). */
@@ -73,6 +74,7 @@ export function createAnchors(store: TrustStore): Anchors {
         direction: row.direction,
         certificate: readCertificate(new Uint8Array(row.certificate)),
         bundleId: row.bundle_id,
+        createdAt: new Date(row.created_at),
       }));
     },
     findAnchors(domain, direction) {

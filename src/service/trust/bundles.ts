@@ -24,6 +24,7 @@ export interface BundleStatus {
   readonly url: string;
   readonly anchorCount: number;
   readonly refreshedAt: Date | undefined;
+  readonly nextRefreshAt: Date;
   readonly checksum: string;
   /** Empty after a good refresh. */
   readonly lastError: string;
@@ -183,6 +184,7 @@ export function createBundles(store: TrustStore): Bundles {
           'trust_bundle.direction',
           'trust_bundle.url',
           'trust_bundle.refreshed_at',
+          'trust_bundle.next_refresh_at',
           'trust_bundle.checksum',
           'trust_bundle.last_error',
           select.fn.count<number>('trust_anchor.id').as('anchor_count'),
@@ -197,6 +199,7 @@ export function createBundles(store: TrustStore): Bundles {
         url: row.url,
         anchorCount: Number(row.anchor_count),
         refreshedAt: row.refreshed_at === null ? undefined : new Date(row.refreshed_at),
+        nextRefreshAt: new Date(row.next_refresh_at),
         checksum: row.checksum,
         lastError: row.last_error,
       }));

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { nameOperator, type Audit } from '../../../service/audit/index.ts';
 import { createMessagingOperator, type MessagingOperator } from '../../../service/messaging/index.ts';
 import type { ClientStore } from '../../../service/oauth/index.ts';
+import { createTrust, type Trust } from '../../../service/trust/index.ts';
 import { createWebhookOperator, type WebhookOperator } from '../../../service/webhook/index.ts';
 import type { ConsoleServices } from '../types.ts';
 
@@ -12,6 +13,7 @@ export interface ActingServices {
   readonly messaging: MessagingOperator;
   readonly webhooks: WebhookOperator;
   readonly clients: ClientStore;
+  readonly trust: Trust;
 }
 
 /** Operators whose services are kept. */
@@ -31,6 +33,7 @@ export function createActing(
       messaging: createMessagingOperator({ ...services, audit, operator: actor }),
       webhooks: createWebhookOperator({ ...services, audit, operator: actor }),
       clients: services.oauth.clientsAs(audit),
+      trust: createTrust({ ...services, audit }),
     };
     known.set(actor, acting);
     return acting;

@@ -4,6 +4,7 @@ import { addressCheckRoutes } from './address-checks.ts';
 import { auditRoutes } from './audit.ts';
 import { clientRoutes } from './clients.ts';
 import { directoryRoutes } from './directory.ts';
+import { domainRoutes } from './domains.ts';
 import { inboundRoutes } from './inbound.ts';
 import { createLive } from './live.ts';
 import { messageRoutes } from './messages.ts';
@@ -23,6 +24,7 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     queueRoutes(acting),
     inboundRoutes(services, acting),
     addressCheckRoutes(services, acting),
+    domainRoutes(services, acting),
     webhookRoutes(services, acting),
     auditRoutes(services, acting),
     clientRoutes(services, acting),
