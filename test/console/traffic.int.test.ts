@@ -30,6 +30,8 @@ const dayMs = 86_400_000;
 const downDomain = 'direct.down.example';
 /** Its certificate has expired. */
 const lapsedDomain = 'direct.lapsed.example';
+/** Its name server answers every question with SERVFAIL. */
+const brokenDomain = 'direct.broken.example';
 
 describe('the screens of the traffic', { skip }, () => {
   let world: ConsoleWorld;
@@ -43,6 +45,7 @@ describe('the screens of the traffic', { skip }, () => {
     await publishUnreachable(world);
     lapsedId = await world.send(`bob@${lapsedDomain}`);
     downId = await world.send(`carol@${downDomain}`);
+    await world.send(`dan@${brokenDomain}`);
     ids = await world.sendAll();
     page = await world.openPage({ role: 'help-desk' });
   });
@@ -124,6 +127,7 @@ describe('the screens of the traffic', { skip }, () => {
     ['a certificate that has expired', () => `bob@${lapsedDomain}`, /Trust\s+stopped here[\s\S]+expired/i],
     ['no answer in time', () => partners.expired, /Processed\s+stopped here[\s\S]+What to do:/],
     ['an unknown recipient', () => partners.failed, /Processed\s+stopped here[\s\S]+What to do:/],
+    ['DNS that does not answer', () => `dan@${brokenDomain}`, /Certificate\s+here now[\s\S]+What to do:/],
     ['a mail server that is down', () => `carol@${downDomain}`, /Sent\s+here now[\s\S]+What to do:/],
   ];
   for (const [why, address, expected] of reasons) {
@@ -203,7 +207,7 @@ describe('the screens of the traffic', { skip }, () => {
     await dialog.getByText(downDomain).waitFor();
     await dialog.getByRole('button', { name: 'Fail' }).focus();
     await press('Enter');
-    await shows(/Nothing waits/);
+    await until(mainText, (text) => !text.includes(downDomain), 'the destination has left the queue');
   });
 
   it('lists what came in, and what nobody has taken', async () => {
@@ -377,6 +381,10 @@ async function publishUnreachable({ sandbox: { world, credentialsFile } }: Conso
       certificate: down.certificate,
     }),
   );
+  world.publish({
+    name: brokenDomain,
+    findRecords: () => Promise.reject(new Error('the name server is broken')),
+  });
   const earlier = await openAuthority({
     folder: path.join(path.dirname(credentialsFile), 'pki'),
     name: 'sandbox',
