@@ -12,6 +12,7 @@ export { sendRefusal } from './error-map.ts';
 export { addRequestId, chooseRequestId } from './request-id.ts';
 export { refuseAmbiguousRequests } from './refuse-ambiguous.ts';
 export { compileValidator } from './validation.ts';
+export { readParameters } from './directory-request.ts';
 export { errorResponses, type ErrorEnvelope } from './envelope.ts';
 export { setRateLimitHeaders } from './rate-limit-headers.ts';
 export { trustBundleRoute } from './trust-bundle-route.ts';

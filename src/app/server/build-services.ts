@@ -66,6 +66,10 @@ export async function buildServices(core: CoreServices, resources: Resources): P
       snapshotDir: config.directory.snapshotDir ?? path.join(config.dataDir, 'directory'),
       searchThreads: config.directory.searchThreads,
       limits: config.directory,
+      uploads: {
+        folder: `${config.directory.workDir}-uploads`,
+        minFreeBytes: config.admission.minFreeDiskBytes,
+      },
       scheduleLookMs: 60_000,
       states: createAddressStates(core.storage),
     }),

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import {
   errorCode,
   toHex,
@@ -13,7 +14,7 @@ import type { Audit } from '../audit/index.ts';
 import type { DirectoryAnswer, WrittenAnswer } from './answer.ts';
 import { DirectoryError, invalidQuery } from './errors.ts';
 import { createFhir, type FhirDirectory } from './fhir/create-fhir.ts';
-import { auditQuery } from './guard/audit-search.ts';
+import { auditQuery, type QueryOrigin } from './guard/audit-search.ts';
 import {
   createClientGuard,
   rateLimited,
@@ -29,11 +30,13 @@ import {
 } from './limits.ts';
 import { importDirectory, type ImportRequest } from './load/import-directory.ts';
 import type { LoadReport } from './load/quality-report.ts';
+import { readFoundPage, type FoundRecords } from './operator/found-records.ts';
+import { createDirectoryOperator, type DirectoryOperator } from './operator/operator.ts';
+import { createUploads, type UploadOptions } from './operator/uploads.ts';
 import { parseQuery } from './parse-query.ts';
 import { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 import { followDirectory } from './serve/current-index.ts';
 import { settleAbandonedLoads } from './store/load-lock.ts';
-import { rollBack } from './sources/change-sources.ts';
 import { followSchedules } from './sources/schedule.ts';
 import { seedOf } from './store/provisioned.ts';
 import { releaseExportClaims } from './store/claim-generation.ts';
@@ -73,20 +76,14 @@ export interface Directory extends Closable {
   isListed(directAddress: string): Promise<boolean | undefined>;
   /** Undefined before the index is there. */
   listAddresses(): ListedAddresses | undefined;
-  /** The circle of a search by radius; undefined for another search. Throws as `search` does. */
-  findCircle(
-    parameters: readonly (readonly [string, string])[],
-  ): { readonly latitude: number; readonly longitude: number; readonly miles: number } | undefined;
-  /** True if searches may ask for what is known of addresses. */
-  readonly hasStates: boolean;
-  /** Loads from files and serves the result; audited by `audit` if it is given. */
-  importFiles(request: ImportRequest, audit?: Audit): Promise<LoadReport>;
-  /** Goes back to the generation before a source's active one. Throws DIRECTORY_NOTHING_TO_ROLL_BACK. */
-  rollBack(source: string, audit?: Audit): Promise<{ readonly recordCount: number }>;
+  /** Loads from files and serves the result. */
+  importFiles(request: ImportRequest): Promise<LoadReport>;
   /** Lists (or changes) an address that this operator hosts; it can be found within seconds to a minute. */
   provision(record: HostedRecord): Promise<void>;
   /** Takes a hosted address out again. True if it was listed. */
   unprovision(directAddress: string): Promise<boolean>;
+  /** For a named operator, such as `operator:alice`. */
+  operatedBy(actor: string): DirectoryOperator;
   status(): Promise<DirectoryStatus>;
   /** Serves the newest activated generation now instead of at the next look. */
   refresh(): Promise<void>;
@@ -111,6 +108,8 @@ export interface DirectoryOptions {
   readonly changesBeforeRebuild?: number;
   /** What is known of addresses, for searches that ask for it; without it none can. */
   readonly states?: AddressStates | undefined;
+  /** Where uploads of operators go: into the folder of snapshots without it. */
+  readonly uploads?: UploadOptions;
   /** How often to look for scheduled loads of sources; never without it. */
   readonly scheduleLookMs?: number;
   /** Pairs that a merge of sources looks at one by one; above, it merges everything again. Tests lower it. */
@@ -155,17 +154,61 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
   const { states } = options;
   const verified = states === undefined ? undefined : createVerifiedSearch(current.pool, states);
 
-  const withoutVerification = (
-    parameters: readonly (readonly [string, string])[],
-  ): ReturnType<typeof splitVerification> =>
-    states === undefined
-      ? { rest: parameters, asked: undefined }
-      : splitVerification(parameters, states.names);
-
   const schedules =
     options.scheduleLookMs === undefined
       ? undefined
       : followSchedules(options, options.scheduleLookMs, () => void current.refresh().catch(() => {}));
+
+  const uploads = createUploads({
+    folder: path.join(snapshotDir, 'uploads'),
+    minFreeBytes: 0,
+    ...options.uploads,
+    log,
+    importFiles: load,
+  });
+
+  async function load(request: ImportRequest, by: Audit): Promise<LoadReport> {
+    const report = await importDirectory({ ...options, audit: by }, request);
+    await current.refresh();
+    return report;
+  }
+
+  /** One page, and what the search asked of verification. Throws DirectoryError. */
+  async function findPage(parameters: readonly (readonly [string, string])[]) {
+    const { rest, asked } =
+      states === undefined
+        ? { rest: parameters, asked: undefined }
+        : splitVerification(parameters, states.names);
+    const query = parseQuery(rest, gazetteer);
+    const isPlain = verified === undefined || asked === undefined;
+    const page = isPlain ? await current.pool.search(query) : await verified.search(query, asked);
+    return { query, asked, page };
+  }
+
+  function requireServed(): void {
+    if (current.served !== undefined) return;
+    throw new DirectoryError('DIRECTORY_NOT_READY', 'The index is being loaded', { retryAfterSeconds: 5 });
+  }
+
+  /** Nothing is booked: an operator answers for the directory as a whole. */
+  async function searchFor(
+    origin: QueryOrigin,
+    parameters: readonly (readonly [string, string])[],
+  ): Promise<FoundRecords> {
+    try {
+      requireServed();
+      const { query, page } = await findPage(parameters);
+      const found = await readFoundPage(query, page, states);
+      const { totalCount, records } = found;
+      const result = { outcome: 'ok', shown: records.length, totalCount } as const;
+      await auditQuery(audit, auditSecret, origin, parameters, result);
+      return found;
+    } catch (error) {
+      const result = { outcome: outcomeOf(error), code: errorCode(error) };
+      await auditQuery(audit, auditSecret, origin, parameters, result);
+      throw error;
+    }
+  }
 
   /** Limits, admission, query, booking and audit, the same for both endpoints. */
   async function answer(
@@ -175,18 +218,16 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     query: () => Promise<WrittenAnswer> | WrittenAnswer,
     resource?: string,
   ): Promise<DirectoryAnswer> {
+    const origin = { ...caller, actor: caller.client.clientId };
     try {
       const limits = guard.take(caller);
       onLimits?.(limits);
       if (!limits.allowed) throw rateLimited(caller, limits.retryAfterSeconds);
       await guard.admit(caller);
-      if (current.served === undefined)
-        throw new DirectoryError('DIRECTORY_NOT_READY', 'The index is being loaded', {
-          retryAfterSeconds: 5,
-        });
+      requireServed();
       const { totalCount, count, json } = await query();
       guard.book(caller, count);
-      await auditQuery(audit, auditSecret, caller, parameters, {
+      await auditQuery(audit, auditSecret, origin, parameters, {
         outcome: 'ok',
         resource,
         shown: count,
@@ -194,7 +235,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       });
       return { json };
     } catch (error) {
-      await auditQuery(audit, auditSecret, caller, parameters, {
+      await auditQuery(audit, auditSecret, origin, parameters, {
         outcome: outcomeOf(error),
         resource,
         code: errorCode(error),
@@ -240,13 +281,10 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     }),
     search: (parameters, caller, onLimits) =>
       answer(caller, parameters, onLimits, async () => {
-        const { rest, asked } = withoutVerification(parameters);
-        const query = parseQuery(rest, gazetteer);
-        if (states === undefined || verified === undefined || asked === undefined) {
-          const { index, totalCount, ...page } = await current.pool.search(query);
+        const { asked, page: found } = await findPage(parameters);
+        const { index, totalCount, ...page } = found;
+        if (states === undefined || asked === undefined)
           return { totalCount, count: page.rows.length, json: writeAnswer(index, page, totalCount) };
-        }
-        const { index, totalCount, ...page } = await verified.search(query, asked);
         return {
           totalCount,
           count: page.rows.length,
@@ -277,26 +315,22 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       if (served === undefined || pool.current === undefined) return undefined;
       return { revision: served.revision, list: pool.current.addresses };
     },
-    findCircle(parameters) {
-      const { rest } = withoutVerification(parameters);
-      const { radius } = parseQuery(rest, gazetteer);
-      return radius;
-    },
-    hasStates: states !== undefined,
-    async rollBack(source, by = audit) {
-      const load = await rollBack({ ...options, audit: by }, source);
-      await current.refresh();
-      return { recordCount: load.record_count };
-    },
-    async importFiles(request, by = audit) {
-      const report = await importDirectory({ ...options, audit: by }, request);
-      await current.refresh();
-      return report;
-    },
+    importFiles: (request) => load(request, audit),
     async provision(record) {
       await listHostedAddress(options, record, gazetteer);
     },
     unprovision: async (directAddress) => unlistHostedAddress(options, directAddress),
+    operatedBy: (actor) =>
+      createDirectoryOperator(
+        {
+          ...options,
+          states,
+          uploads,
+          search: (asked) => (parameters, origin) => searchFor({ ...origin, actor: asked }, parameters),
+          refresh: () => current.refresh(),
+        },
+        actor,
+      ),
     async status() {
       await settleAbandonedLoads(options);
       return readStatus(storage, current.pool.current);
@@ -305,6 +339,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     isReady: () => current.served !== undefined,
     async close() {
       await schedules?.close();
+      await uploads.close();
       await guard.close();
       await current.close();
     },

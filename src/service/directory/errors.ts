@@ -7,6 +7,7 @@ export const directoryErrors = {
     kind: 'not-found',
     publicMessage: 'No provider record has this NPI.',
   },
+  DIRECTORY_RECORD_UNKNOWN: { kind: 'not-found', publicMessage: 'No record has this id.' },
   DIRECTORY_RESOURCE_NOT_FOUND: { kind: 'not-found', publicMessage: 'No resource has this id.' },
   DIRECTORY_EXPORT_CHANGED: {
     kind: 'not-found',
@@ -36,6 +37,12 @@ export const directoryErrors = {
   DIRECTORY_RELEASE_CHANGED: { kind: 'conflict' },
   DIRECTORY_DOWNLOAD_FAILED: { kind: 'unavailable' },
   DIRECTORY_DISK_LOW: { kind: 'unavailable' },
+  DIRECTORY_UPLOAD_TOO_LARGE: { kind: 'too-large' },
+  DIRECTORY_UPLOAD_BROKEN: { kind: 'invalid-input' },
+  DIRECTORY_UPLOAD_BUSY: {
+    kind: 'rate-limited',
+    publicMessage: 'Other uploads are being received or loaded; try again when they have ended.',
+  },
   DIRECTORY_TOO_MANY_REFUSED: { kind: 'invalid-input' },
   DIRECTORY_NOTHING_TO_ROLL_BACK: { kind: 'conflict' },
   DIRECTORY_LOAD_UNKNOWN: { kind: 'not-found' },

@@ -34,13 +34,15 @@ export { shownFields as recordFields, type WireName } from '../../lib/provider-r
 export { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';
 export { type ImportContext } from './load/context.ts';
-export { refusalReasons, warningReasons } from './load/row.ts';
 export { openInput, openStream, type InputFile } from './load/open-input.ts';
 export { openRelease, type OpenReleaseOptions } from './load/npd/download-release.ts';
 export { type Release } from './load/npd/open-release.ts';
 export { readTaxonomy, type TaxonomyNames } from './load/formats/taxonomy.ts';
-export { formatReport, type LoadReport } from './load/quality-report.ts';
+export { formatReport, listFindings, type LoadReport } from './load/quality-report.ts';
 export { type ImportPhase, type ImportProgress } from './load/progress.ts';
+export { type FoundRecord } from './operator/found-records.ts';
+export { listLoads, type DirectoryOperator, type ReportedLoad } from './operator/operator.ts';
+export { type UploadProgress } from './operator/uploads.ts';
 export { settleAbandonedLoads } from './store/load-lock.ts';
 export {
   readReport,

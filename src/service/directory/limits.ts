@@ -34,6 +34,10 @@ export const maxStagedItems = 30_000_000;
 export const blockRecordCount = 4096;
 /** Line numbers kept for each reason in a quality report; the counts continue. */
 export const maxReportedLines = 100;
+/** Largest file that is taken by an upload; that of NPPES has one gigabyte, packed. */
+export const maxUploadBytes = 8_000_000_000;
+/** Uploads that are received, wait or are loaded at the same time. */
+export const maxPendingUploads = 4;
 /** Generations that stay for `rollback` next to the active one. */
 export const keptGenerations = 2;
 /**

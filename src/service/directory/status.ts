@@ -141,7 +141,7 @@ export async function readReport(storage: Storage, loadId?: number): Promise<Loa
   return JSON.parse(row.report) as LoadReport;
 }
 
-function summarize(load: LoadRow): LoadSummary {
+export function summarize(load: LoadRow): LoadSummary {
   return {
     id: load.id,
     kind: load.kind,

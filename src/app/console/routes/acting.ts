@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { FastifyRequest } from 'fastify';
 import { nameOperator, type Audit } from '../../../service/audit/index.ts';
 import { createMessagingOperator, type MessagingOperator } from '../../../service/messaging/index.ts';
+import type { DirectoryOperator } from '../../../service/directory/index.ts';
 import type { ClientStore } from '../../../service/oauth/index.ts';
 import { createTrust, type Trust } from '../../../service/trust/index.ts';
 import { createWebhookOperator, type WebhookOperator } from '../../../service/webhook/index.ts';
@@ -14,6 +15,7 @@ export interface ActingServices {
   readonly webhooks: WebhookOperator;
   readonly clients: ClientStore;
   readonly trust: Trust;
+  readonly directory: DirectoryOperator;
 }
 
 /** Operators whose services are kept. */
@@ -34,6 +36,7 @@ export function createActing(
       webhooks: createWebhookOperator({ ...services, audit, operator: actor }),
       clients: services.oauth.clientsAs(audit),
       trust: createTrust({ ...services, audit }),
+      directory: services.directory.operatedBy(actor),
     };
     known.set(actor, acting);
     return acting;

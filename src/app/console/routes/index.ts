@@ -25,10 +25,10 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     inboundRoutes(services, acting),
     addressCheckRoutes(services, acting),
     domainRoutes(services, acting),
+    directoryRoutes(services, acting, live),
     webhookRoutes(services, acting),
     auditRoutes(services, acting),
     clientRoutes(services, acting),
-    directoryRoutes(services, acting, (event) => live.tellLoad(event)),
     playgroundRoutes(services),
   ];
 }

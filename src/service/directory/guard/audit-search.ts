@@ -1,5 +1,11 @@
 import type { Audit, AuditEvent } from '../../audit/index.ts';
-import type { DirectoryCaller } from './guard-client.ts';
+
+/** Who has asked: a client, or an operator. */
+export interface QueryOrigin {
+  readonly actor: string;
+  readonly requestId?: string | undefined;
+  readonly remoteAddress?: string | undefined;
+}
 
 /** What a query was answered with. */
 export interface QueryOutcome {
@@ -13,13 +19,13 @@ export interface QueryOutcome {
 }
 
 /**
- * The audit row of a query (DIR-04): client, request, which parameters, how many records; values only as hashes with a
+ * The audit row of a query (DIR-04): client or operator, request, which parameters, how many records; values only as hashes with a
  * secret (32 bytes, as text), by which equal searches can be recognised but not read.
  */
 export function auditQuery(
   audit: Audit,
   secret: string,
-  caller: DirectoryCaller,
+  origin: QueryOrigin,
   parameters: Iterable<readonly [string, string]>,
   result: QueryOutcome,
 ): Promise<void> {
@@ -36,16 +42,16 @@ export function auditQuery(
   if (result.code !== undefined) objects['code'] = result.code;
   return audit.record({
     action: 'directory.search',
-    actor: caller.client.clientId,
+    actor: origin.actor,
     outcome: result.outcome,
     objects,
     concealed: { secret, values },
-    requestId: caller.requestId,
-    remoteAddress: caller.remoteAddress,
+    requestId: origin.requestId,
+    remoteAddress: origin.remoteAddress,
   });
 }
 
-/** Parameters that say nothing about whom the client looks for. */
+/** Parameters that say nothing about whom is looked for. */
 const auditedPlainly: ReadonlySet<string> = new Set([
   'offset',
   'limit',

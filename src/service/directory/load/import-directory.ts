@@ -21,7 +21,7 @@ import { loadRows, type LoadedRows } from './load-rows.ts';
 import type { Release } from './npd/open-release.ts';
 import { planRelease } from './npd/plan-release.ts';
 import type { InputFile } from './open-input.ts';
-import { planInput, type InputPlan } from './plan-input.ts';
+import { planInput, type InputPlan, type TableFormat } from './plan-input.ts';
 import { createProgress, type ProgressListener, type ProgressMeter } from './progress.ts';
 import { ReportBuilder, type LoadReport } from './quality-report.ts';
 
@@ -34,6 +34,8 @@ export interface ImportRequest {
   readonly sourceName?: string | undefined;
   /** Changes the source's export right. */
   readonly exportRight?: ExportRight | undefined;
+  /** The format that the files must have; else they are told by their content. */
+  readonly format?: TableFormat | undefined;
   /** Provider taxonomy names for NPPES. */
   readonly taxonomy?: TaxonomyNames | undefined;
   /** Largest part of the rows that may be refused, 0 to 1; more of them give the load up. Unlimited if absent. */
@@ -54,7 +56,7 @@ export async function importDirectory(context: ImportContext, request: ImportReq
   const { onBytes } = progress;
   const plan =
     request.release === undefined
-      ? await planInput({ files, taxonomy, onBytes })
+      ? await planInput({ files, taxonomy, onBytes, format: request.format })
       : planRelease({ release: request.release, taxonomy, onBytes });
   const sourceName = request.sourceName ?? (request.release === undefined ? defaultSource : nationalSource);
   const naming = { kind: request.kind, format: plan.format.name, source: plan.file.name, sourceName };

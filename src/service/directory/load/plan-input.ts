@@ -25,16 +25,21 @@ export interface PlanOptions {
   readonly files: readonly InputFile[];
   readonly taxonomy?: TaxonomyNames | undefined;
   readonly onBytes: (count: number) => void;
+  /** The format that the records must have. */
+  readonly format?: TableFormat | undefined;
 }
 
-type TableKind = 'own' | 'directtrust' | 'nppes' | 'nppes-endpoints' | 'other';
+/** The formats of files with records. */
+export type TableFormat = 'own' | 'directtrust' | 'nppes';
+
+type TableKind = TableFormat | 'nppes-endpoints' | 'other';
 
 /**
  * Tells the files apart by their headers and stands ready to read the one with the records; NPPES endpoints are read
  * first. Throws DIRECTORY_FORMAT_UNKNOWN unless exactly one file has records.
  */
 export async function planInput(options: PlanOptions): Promise<InputPlan> {
-  let main: { file: InputFile; table: OpenTable; kind: TableKind } | undefined;
+  let main: { file: InputFile; table: OpenTable; kind: TableFormat } | undefined;
   let endpoints: NppesEndpoints | undefined;
   for (const file of options.files) {
     const table = await openTable(await file.open(options.onBytes));
@@ -52,6 +57,13 @@ export async function planInput(options: PlanOptions): Promise<InputPlan> {
     throw new DirectoryError(
       'DIRECTORY_FORMAT_UNKNOWN',
       'No file has the columns of a directory: serv_direct_addr, service_direct_address, or those of NPPES',
+    );
+  }
+  if (options.format !== undefined && options.format !== main.kind) {
+    main.table.close();
+    throw new DirectoryError(
+      'DIRECTORY_FORMAT_UNKNOWN',
+      `${main.file.name} has the columns of the format ${main.kind}, not of ${options.format}`,
     );
   }
   return {
@@ -77,7 +89,7 @@ async function readEndpoints(table: OpenTable): Promise<NppesEndpoints> {
 }
 
 function chooseFormat(
-  kind: TableKind,
+  kind: TableFormat,
   table: OpenTable,
   endpoints: NppesEndpoints | undefined,
   taxonomy: TaxonomyNames | undefined,

@@ -124,8 +124,7 @@ export function formatReport(report: LoadReport): string[] {
     counts,
     `${report.recordCount} records in the ${intoSource(report) === '' ? 'directory' : `source ${report.sourceName}`}`,
     ...(report.release === undefined ? [] : formatReleaseReport(report.release)),
-    ...formatFindings('refused', report.refused, refusalReasons),
-    ...formatFindings('warning', report.warnings, warningReasons),
+    ...listFindings(report).map(formatFinding),
   ];
 }
 
@@ -134,14 +133,35 @@ function intoSource({ sourceName = defaultSource }: Partial<LoadReport>): string
   return sourceName === defaultSource ? '' : ` into the source ${sourceName}`;
 }
 
-function formatFindings<Reason extends string>(
-  title: string,
+/** One kind of thing that a load met, in words. */
+export interface ReportedFinding extends Finding {
+  readonly kind: 'refused' | 'warning';
+  readonly reason: string;
+  readonly text: string;
+}
+
+/** What a report has found, refusals first. */
+export function listFindings({
+  refused,
+  warnings,
+}: Pick<LoadReport, 'refused' | 'warnings'>): ReportedFinding[] {
+  return [
+    ...describeFindings('refused', refused, refusalReasons),
+    ...describeFindings('warning', warnings, warningReasons),
+  ];
+}
+
+function describeFindings<Reason extends string>(
+  kind: ReportedFinding['kind'],
   findings: Readonly<Partial<Record<Reason, Finding>>>,
   texts: Readonly<Record<Reason, string>>,
-): string[] {
-  return Object.entries<Finding | undefined>(findings).map(([reason, finding]) => {
-    const lines = finding?.lines.slice(0, 10).join(', ') ?? '';
-    const more = (finding?.count ?? 0) > 10 ? ', …' : '';
-    return `  ${title} ${reason}: ${finding?.count ?? 0}. ${texts[reason as Reason]} Lines ${lines}${more}`;
-  });
+): ReportedFinding[] {
+  return Object.entries<Finding | undefined>(findings).flatMap(([reason, finding]) =>
+    finding === undefined ? [] : [{ kind, reason, text: texts[reason as Reason], ...finding }],
+  );
+}
+
+function formatFinding({ kind, reason, text, count, lines }: ReportedFinding): string {
+  const more = count > 10 ? ', …' : '';
+  return `  ${kind} ${reason}: ${count}. ${text} Lines ${lines.slice(0, 10).join(', ')}${more}`;
 }

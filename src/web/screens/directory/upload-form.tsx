@@ -11,7 +11,6 @@ interface Running {
   readonly file: File;
   /** Undefined while the file is on its way to the server. */
   readonly uploadId?: string;
-  readonly event?: LoadEvent;
   readonly error?: Error;
 }
 
@@ -25,25 +24,30 @@ const phases: Readonly<Record<LoadEvent['phase'], string>> = {
   failed: 'Failed. The old directory is served',
 };
 
+/** Uploads whose last event is kept; others may upload, too. */
+const maxHeard = 20;
+
 /** Sends a file and follows its load; the directory that is served changes only at its end. */
 export function UploadForm({ sources }: { readonly sources: readonly string[] }): ReactNode {
   const [running, setRunning] = useState<Running>();
   const client = useQueryClient();
-  const uploadId = running?.uploadId;
-  useEffect(() => {
-    if (uploadId === undefined) return undefined;
-    return subscribeLive('load', (data) => {
-      const event = data as LoadEvent;
-      if (event.uploadId !== uploadId) return;
-      setRunning((before) => before && { ...before, event });
-      if (event.phase === 'done' || event.phase === 'failed')
-        void client.invalidateQueries({ queryKey: ['directory'] });
-    });
-  }, [uploadId, client]);
+  // A small file is loaded before the answer that names its upload is here.
+  const [heard, setHeard] = useState<ReadonlyMap<string, LoadEvent>>(new Map());
+  useEffect(
+    () =>
+      subscribeLive('load', (data) => {
+        const event = data as LoadEvent;
+        setHeard((before) => new Map([...before, [event.uploadId, event] as const].slice(-maxHeard)));
+        if (event.phase === 'done' || event.phase === 'failed')
+          void client.invalidateQueries({ queryKey: ['directory'] });
+      }),
+    [client],
+  );
+  const event = running?.uploadId === undefined ? undefined : heard.get(running.uploadId);
 
-  async function send(event: FormEvent<HTMLFormElement>): Promise<void> {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  async function send(submitted: FormEvent<HTMLFormElement>): Promise<void> {
+    submitted.preventDefault();
+    const form = new FormData(submitted.currentTarget);
     const file = form.get('file');
     if (!(file instanceof File) || file.size === 0) return;
     setRunning({ file });
@@ -63,12 +67,12 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
   const isBusy =
     running !== undefined &&
     running.error === undefined &&
-    running.event?.phase !== 'done' &&
-    running.event?.phase !== 'failed';
+    event?.phase !== 'done' &&
+    event?.phase !== 'failed';
   const list = useId();
   return (
     <Section title="Load a file" note="CSV, gzip or zip; what it is, is told by its content">
-      <form className="upload" onSubmit={(event) => void send(event)}>
+      <form className="upload" onSubmit={(submitted) => void send(submitted)}>
         <label className="field">
           <span>File</span>
           <input type="file" name="file" accept=".csv,.gz,.zip,text/csv,application/zip" required />
@@ -111,7 +115,7 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
           Load
         </button>
       </form>
-      <div aria-live="polite">{running !== undefined && <Progress running={running} />}</div>
+      <div aria-live="polite">{running !== undefined && <Progress running={running} event={event} />}</div>
     </Section>
   );
 }
@@ -126,8 +130,14 @@ function asUpload(file: File): Blob {
   return file.slice(0, file.size, /\.(zip|gz)$/i.test(file.name) ? 'application/zip' : 'text/csv');
 }
 
-function Progress({ running }: { readonly running: Running }): ReactNode {
-  const { file, event, error, uploadId } = running;
+function Progress({
+  running,
+  event,
+}: {
+  readonly running: Running;
+  readonly event: LoadEvent | undefined;
+}): ReactNode {
+  const { file, error, uploadId } = running;
   if (error !== undefined) return <ErrorState error={error} />;
   const isOver = event?.phase === 'done' || event?.phase === 'failed';
   const text =

@@ -1,0 +1,103 @@
+import type { Readable } from 'node:stream';
+import type { Storage } from '../../../platform/index.ts';
+import { nameOperator, type Audit } from '../../audit/index.ts';
+import { DirectoryError } from '../errors.ts';
+import type { LoadReport } from '../load/quality-report.ts';
+import { rollBack, type SourceContext } from '../sources/change-sources.ts';
+import { showRecords, type ShownRecord } from '../sources/show-records.ts';
+import { summarize, type LoadSummary } from '../status.ts';
+import type { DirectoryTables } from '../store/tables.ts';
+import type { AddressState, AddressStates } from '../verification/address-states.ts';
+import type { FoundRecords } from './found-records.ts';
+import type { ReceivedUpload, UploadRequest, Uploads } from './uploads.ts';
+
+/** Where a request of an operator came from, for its audit row. */
+export interface OperatorOrigin {
+  readonly requestId?: string | undefined;
+  readonly remoteAddress?: string | undefined;
+}
+
+export type OperatorSearch = (
+  parameters: readonly (readonly [string, string])[],
+  origin: OperatorOrigin,
+) => Promise<FoundRecords>;
+
+/** The directory for one named operator: counts against no quota; each search, view and change leaves a row in their name. */
+export interface DirectoryOperator {
+  /** Takes the parameters of the native search, as sent. Throws DirectoryError. */
+  readonly search: OperatorSearch;
+  /** Throws DIRECTORY_RECORD_UNKNOWN. */
+  show(id: number, origin: OperatorOrigin): Promise<ShownRecord & { readonly state?: AddressState }>;
+  /** Goes back to a source's generation before its active one. Throws DIRECTORY_SOURCE_UNKNOWN, DIRECTORY_NOTHING_TO_ROLL_BACK. */
+  rollBack(sourceName: string): Promise<LoadSummary>;
+  /** Takes a file in, and loads it in the background. */
+  upload(stream: Readable, request: UploadRequest): Promise<ReceivedUpload>;
+}
+
+export interface OperatorParts extends Omit<SourceContext, 'audit'> {
+  readonly audit: Audit;
+  readonly states: AddressStates | undefined;
+  readonly uploads: Uploads;
+  search(actor: string): OperatorSearch;
+  refresh(): Promise<void>;
+}
+
+export function createDirectoryOperator(parts: OperatorParts, actor: string): DirectoryOperator {
+  const { storage, states, uploads } = parts;
+  const audit = nameOperator(parts.audit, actor);
+  return {
+    search: parts.search(actor),
+    async show(id, origin) {
+      const [found] = await showRecords(storage, { id });
+      await audit.record({
+        action: 'directory.show',
+        actor,
+        outcome: found === undefined ? 'refused' : 'ok',
+        objects: { record: id },
+        ...origin,
+      });
+      if (found === undefined)
+        throw new DirectoryError('DIRECTORY_RECORD_UNKNOWN', `No record has the id ${id}`);
+      if (states === undefined) return found;
+      await states.refresh();
+      const address = found.values.serv_direct_addr?.value.toLowerCase() ?? '';
+      return { ...found, state: states.read(states.slotOf(address)) };
+    },
+    async rollBack(sourceName) {
+      const load = await rollBack({ ...parts, audit }, sourceName);
+      await parts.refresh();
+      return summarize(load);
+    },
+    upload: (stream, request) => uploads.receive(stream, request, { audit, actor }),
+  };
+}
+
+/** A load with its quality report; without one while it runs, and for a merge. */
+export interface ReportedLoad extends LoadSummary {
+  readonly report?: LoadReport;
+}
+
+/** The newest loads, those of one source if it is named; `before` is the id after which the page before ended. */
+export async function listLoads(
+  storage: Storage,
+  {
+    sourceName,
+    before,
+    limit,
+  }: { sourceName?: string | undefined; before?: number | undefined; limit: number },
+): Promise<{ readonly loads: readonly ReportedLoad[]; readonly next: number | undefined }> {
+  let query = storage
+    .tables<DirectoryTables>()
+    .selectFrom('directory_load')
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(limit + 1);
+  if (sourceName !== undefined) query = query.where('source_name', '=', sourceName);
+  if (before !== undefined) query = query.where('id', '<', before);
+  const rows = await query.execute();
+  const loads = rows.slice(0, limit).map((row): ReportedLoad => {
+    const summary = summarize(row);
+    return row.report === '{}' ? summary : { ...summary, report: JSON.parse(row.report) as LoadReport };
+  });
+  return { loads, next: rows.length > limit ? loads.at(-1)?.id : undefined };
+}

@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, rm, stat, statfs, type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CodedError, errorCode, errorText, type Closable, type Log } from '../../../core/index.ts';
+import type { Audit } from '../../audit/index.ts';
+import { DirectoryError } from '../errors.ts';
+import { maxPendingUploads, maxUploadBytes } from '../limits.ts';
+import type { ImportRequest } from '../load/import-directory.ts';
+import { openInput } from '../load/open-input.ts';
+import type { ImportPhase, ImportProgress } from '../load/progress.ts';
+import type { LoadReport } from '../load/quality-report.ts';
+
+export interface UploadRequest {
+  /** What the sender says that the file is called. */
+  readonly name: string;
+  readonly sourceName: string;
+  readonly kind: 'full' | 'incremental';
+  /** The format that the file must have. */
+  readonly format?: ImportRequest['format'];
+  /** From the header, if the sender has said it. */
+  readonly sizeBytes?: number | undefined;
+  /** Hears how the load goes on, until `done` or `failed`. */
+  readonly onProgress: (progress: UploadProgress) => void;
+}
+
+export interface UploadProgress extends Omit<ImportProgress, 'phase'> {
+  readonly uploadId: string;
+  /** `waiting`: for another load to end. */
+  readonly phase: Exclude<ImportPhase, 'downloading'> | 'waiting' | 'failed';
+  /** Why it failed; else empty. */
+  readonly text: string;
+}
+
+export interface ReceivedUpload {
+  readonly uploadId: string;
+  readonly bytes: number;
+}
+
+/** In whose name a file is loaded. */
+export interface Uploader {
+  readonly audit: Audit;
+  readonly actor: string;
+}
+
+export interface Uploads extends Closable {
+  /**
+   * Writes a file to disk as it comes, then loads it in the background. Leaves the stream open when it refuses, so that the sender
+   * gets the answer. Throws DIRECTORY_UPLOAD_TOO_LARGE, DIRECTORY_UPLOAD_BROKEN, DIRECTORY_UPLOAD_BUSY, DIRECTORY_DISK_LOW.
+   */
+  receive(stream: Readable, request: UploadRequest, by: Uploader): Promise<ReceivedUpload>;
+}
+
+export interface UploadOptions {
+  readonly folder: string;
+  /** Room that must stay free on the disk of the folder. */
+  readonly minFreeBytes: number;
+  /** Room for us in the file system of a folder, in bytes. */
+  readonly readFree?: (folder: string) => Promise<number>;
+  readonly maxBytes?: number;
+}
+
+interface UploadParts extends UploadOptions {
+  readonly log: Log;
+  importFiles(request: ImportRequest, audit: Audit): Promise<LoadReport>;
+}
+
+/** The disk is looked at again after so many bytes. */
+const bytesPerLook = 64 * 1024 * 1024;
+/** Files that a process has left which ended without removing them. */
+const leftAfterMs = 24 * 3_600_000;
+const retryMs = 1000;
+const maxWaitMs = 3_600_000;
+
+export function createUploads(parts: UploadParts): Uploads {
+  const { folder, log, maxBytes = maxUploadBytes } = parts;
+  const closing = new AbortController();
+  const running = new Set<Promise<void>>();
+  let pending = 0;
+  let last: Promise<void> = Promise.resolve();
+
+  async function loadWhenFree(upload: ReceivedUpload, file: string, request: UploadRequest, by: Uploader) {
+    const { name, sourceName, kind, format } = request;
+    const { uploadId } = upload;
+    const report = (progress: Partial<UploadProgress> & Pick<UploadProgress, 'phase'>): void =>
+      request.onProgress({ uploadId, rowsRead: 0, bytesRead: 0, text: '', ...progress });
+    const endsAtMs = performance.now() + maxWaitMs;
+    for (;;) {
+      closing.signal.throwIfAborted();
+      try {
+        const files = await openInput(file);
+        const { rowsRead } = await parts.importFiles(
+          {
+            // A file in an archive has a name of its own.
+            files:
+              files.length === 1 && files[0]?.name === path.basename(file) ? [{ ...files[0], name }] : files,
+            kind,
+            sourceName,
+            format,
+            onProgress({ phase, ...progress }) {
+              closing.signal.throwIfAborted();
+              if (phase !== 'done' && phase !== 'downloading') report({ phase, ...progress });
+            },
+          },
+          by.audit,
+        );
+        return report({ phase: 'done', rowsRead });
+      } catch (error) {
+        if (errorCode(error) !== 'DIRECTORY_LOAD_RUNNING' || performance.now() > endsAtMs) throw error;
+        report({ phase: 'waiting' });
+        await delay(retryMs, undefined, { signal: closing.signal });
+      }
+    }
+  }
+
+  async function load(upload: ReceivedUpload, file: string, request: UploadRequest, by: Uploader) {
+    const { uploadId } = upload;
+    try {
+      await loadWhenFree(upload, file, request, by);
+    } catch (error) {
+      const text = error instanceof CodedError ? errorText(error) : 'The load failed; the log says why.';
+      log.warn(
+        { uploadId, code: errorCode(error), reason: errorText(error) },
+        'an uploaded directory was not loaded',
+      );
+      await by.audit.record({
+        action: 'directory.load',
+        actor: by.actor,
+        outcome: 'failed',
+        objects: { upload: uploadId, sourceName: request.sourceName, code: errorCode(error) },
+      });
+      request.onProgress({ uploadId, phase: 'failed', rowsRead: 0, bytesRead: 0, text });
+    } finally {
+      pending--;
+      await rm(file, { force: true });
+    }
+  }
+
+  return {
+    async receive(stream, request, by) {
+      if (pending >= maxPendingUploads)
+        throw new DirectoryError('DIRECTORY_UPLOAD_BUSY', 'other uploads are being received or loaded');
+      pending++;
+      const uploadId = randomUUID();
+      const file = path.join(folder, `${uploadId}.upload`);
+      let bytes: number;
+      try {
+        if ((request.sizeBytes ?? 0) > maxBytes) throw tooLarge(maxBytes);
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await removeLeftovers(folder);
+        await requireRoom(parts, request.sizeBytes ?? 0);
+        bytes = await writeStream(stream, file, parts, maxBytes);
+        await by.audit.recordNow({
+          action: 'directory.upload',
+          actor: by.actor,
+          outcome: 'ok',
+          objects: { upload: uploadId, source: request.name, sourceName: request.sourceName, bytes },
+        });
+      } catch (error) {
+        pending--;
+        await rm(file, { force: true });
+        throw error;
+      }
+      const upload = { uploadId, bytes };
+      // One after the other; the first waits until the answer is on its way.
+      const loading = last.then(() => delay(0)).then(() => load(upload, file, request, by));
+      last = loading.catch(() => undefined);
+      running.add(last);
+      void last.finally(() => running.delete(last));
+      return upload;
+    },
+    async close() {
+      closing.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+function tooLarge(maxBytes: number): DirectoryError {
+  return new DirectoryError(
+    'DIRECTORY_UPLOAD_TOO_LARGE',
+    `A file may have at most ${megabytes(maxBytes)} MB`,
+    {
+      publicMessage: `A file may have at most ${megabytes(maxBytes)} MB. Load a larger one with openhisp directory import.`,
+    },
+  );
+}
+
+async function writeStream(
+  stream: Readable,
+  file: string,
+  parts: UploadParts,
+  maxBytes: number,
+): Promise<number> {
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    return await writeChunks(stream, handle, parts, maxBytes);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeChunks(
+  stream: Readable,
+  handle: FileHandle,
+  parts: UploadParts,
+  maxBytes: number,
+): Promise<number> {
+  let bytes = 0;
+  let lookAt = bytesPerLook;
+  const chunks = stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  for await (const chunk of readable(chunks)) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw tooLarge(maxBytes);
+    if (bytes > lookAt) {
+      await requireRoom(parts, 0);
+      lookAt = bytes + bytesPerLook;
+    }
+    await handle.writeFile(chunk);
+  }
+  if (bytes === 0)
+    throw new DirectoryError('DIRECTORY_UPLOAD_BROKEN', 'The request has no file as its body.');
+  return bytes;
+}
+
+async function* readable(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  try {
+    yield* chunks;
+  } catch (cause) {
+    throw new DirectoryError('DIRECTORY_UPLOAD_BROKEN', 'The upload broke off.', { cause });
+  }
+}
+
+async function requireRoom(
+  { folder, minFreeBytes, readFree = readFreeBytes }: UploadOptions,
+  neededBytes: number,
+): Promise<void> {
+  const free = await readFree(folder);
+  if (free - neededBytes >= minFreeBytes) return;
+  throw new DirectoryError(
+    'DIRECTORY_DISK_LOW',
+    `The upload needs ${megabytes(neededBytes + minFreeBytes)} MB of free disk, ${megabytes(free)} MB are free`,
+  );
+}
+
+async function readFreeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}
+
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const file = path.join(folder, name);
+    const found = await stat(file).catch(() => undefined);
+    if (found !== undefined && Date.now() - found.mtimeMs > leftAfterMs) await rm(file, { force: true });
+  }
+}
+
+const megabytes = (bytes: number): number => Math.ceil(bytes / 1e6);

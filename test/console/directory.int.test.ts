@@ -1,0 +1,238 @@
+/** The directory by the admin API: searched, shown by source, loaded by upload and rolled back, in the operator's name. */
+import assert from 'node:assert/strict';
+import { request as httpRequest } from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import type {
+  DirectoryForm,
+  DirectoryRecord,
+  LoadEvent,
+  LoadPage,
+  ProviderPage,
+  SourceList,
+  UploadAnswer,
+} from '../../src/app/console/contract/index.ts';
+import type { Role } from '../../src/service/operators/index.ts';
+import { toCsv } from '../directory/start-directory.ts';
+import { waitUntil } from '../support/processes.ts';
+import { startTestConsole, type TestConsole } from './start-console.ts';
+
+const chicago = { org_city: 'Chicago', org_state: 'IL', org_zip: '60601' };
+const doctors = [
+  { prov_last_name: 'Garcia', prov_npi: '1234567893', ...chicago },
+  { prov_last_name: 'Garrett', org_city: 'Boston', org_state: 'MA', org_zip: '02108' },
+  { prov_last_name: 'Smith', ...chicago },
+];
+
+describe('the directory in the console', () => {
+  let world: TestConsole;
+  const tokens = new Map<Role, string>();
+
+  before(async () => {
+    world = await startTestConsole();
+    const { store, tokens: issuer } = world.hisp.operators;
+    for (const role of ['help-desk', 'operator', 'auditor'] as const) {
+      const operator = await store.create(role, role);
+      tokens.set(role, (await issuer.create(operator, { label: 'test', lifetimeMs: 3_600_000 })).token);
+    }
+  });
+  after(() => world?.close());
+
+  const headersOf = (role: Role) => ({ authorization: `Bearer ${tokens.get(role)}` });
+
+  async function call<Body>(role: Role, method: string, target: string, init: RequestInit = {}) {
+    const response = await fetch(`${world.url}/admin/v1/directory${target}`, {
+      method,
+      ...init,
+      headers: { ...headersOf(role), ...(init.headers as Record<string, string>) },
+    });
+    const text = await response.text();
+    return { status: response.status, text, body: JSON.parse(text) as Body };
+  }
+
+  const get = <Body>(target: string, role: Role = 'help-desk') => call<Body>(role, 'GET', target);
+
+  /** Uploads, and returns what the stream of events told of the load. */
+  async function upload(file: string | Buffer, query = '', type = 'text/csv'): Promise<readonly LoadEvent[]> {
+    const events: LoadEvent[] = [];
+    const ending = new AbortController();
+    const stream = await fetch(`${world.url}/admin/v1/live`, {
+      headers: { ...headersOf('operator'), accept: 'text/event-stream' },
+      signal: ending.signal,
+    });
+    const reading = readEvents(stream, events).catch(() => undefined);
+    const answer = await call<UploadAnswer>('operator', 'POST', `/loads${query}`, {
+      body: typeof file === 'string' ? file : new Uint8Array(file),
+      headers: { 'content-type': type },
+    });
+    assert.equal(answer.status, 202, answer.text);
+    assert.equal(answer.body.bytes, Buffer.byteLength(file));
+    const own = (): LoadEvent[] => events.filter(({ uploadId }) => uploadId === answer.body.uploadId);
+    await waitUntil(() => own().some(({ phase }) => phase === 'done' || phase === 'failed'));
+    ending.abort();
+    await reading;
+    return own();
+  }
+
+  it('takes an upload, tells its progress, and shows its report', async () => {
+    const events = await upload(toCsv(doctors), '?source=clinics&name=..%2Fclinics.csv');
+    assert.equal(events.at(-1)?.phase, 'done');
+    assert.equal(events.at(-1)?.rowsRead, 3);
+    assert.ok(events.some(({ phase, totalBytes }) => phase === 'reading' && (totalBytes ?? 0) > 0));
+    const { body } = await get<LoadPage>('/loads');
+    assert.equal(body.next, null);
+    const [load] = body.result;
+    assert.deepEqual(
+      [load?.state, load?.kind, load?.format, load?.source, load?.sourceName, load?.recordCount],
+      ['ready', 'full', 'own', 'clinics.csv', 'clinics', 3],
+    );
+    assert.deepEqual([load?.report?.rowsRead, load?.report?.added, load?.report?.failure], [3, 3, '']);
+    const [audited] = await world.audited('directory.load');
+    assert.equal(audited?.['actor'], 'operator:operator');
+    const [taken] = await world.audited('directory.upload');
+    assert.deepEqual([taken?.['actor'], taken?.['source']], ['operator:operator', 'clinics.csv']);
+  });
+
+  it('searches by filters, sort and radius, in the name of the operator, and counts against no quota', async () => {
+    const found = await get<ProviderPage>(
+      '/search?prov_last_name=gar&sort_by=prov_last_name&sort_order=descending',
+    );
+    assert.equal(found.status, 200, found.text);
+    assert.deepEqual(
+      found.body.providers.map(({ values }) => values['prov_last_name']),
+      ['Garrett', 'Garcia'],
+    );
+    assert.deepEqual([found.body.totalCount, found.body.offset, found.body.limit], [2, 0, 10]);
+    assert.equal(found.body.center, null);
+    assert.equal(found.body.providers[0]?.distance, null);
+    assert.equal(found.body.providers[0]?.verification?.state, 'unverified');
+
+    const near = await get<ProviderPage>('/search?org_zip=60601&radius=10&limit=1');
+    assert.deepEqual([near.body.totalCount, near.body.providers.length], [2, 1]);
+    assert.equal(near.body.center?.radiusMiles, 10);
+    assert.equal(typeof near.body.providers[0]?.distance, 'number');
+    assert.equal(typeof near.body.providers[0]?.lat, 'number');
+
+    const states = await get<ProviderPage>('/search?verification=trusted');
+    assert.equal(states.body.totalCount, 0);
+    const rows = await world.audited('directory.search');
+    assert.deepEqual(rows[0], { ...rows[0], actor: 'operator:help-desk', outcome: 'ok', shown: 0, total: 0 });
+    assert.doesNotMatch(JSON.stringify(rows), /60601|gar/);
+  });
+
+  it('refuses what the native search refuses', async () => {
+    const refused = await get<{ errors: { field: string }[] }>('/search?prov_lastname=x&radius=9');
+    assert.equal(refused.status, 400);
+    assert.deepEqual(refused.body.errors.map(({ field }) => field).toSorted(), ['prov_lastname', 'radius']);
+    const [row] = await world.audited('directory.search');
+    assert.deepEqual([row?.['outcome'], row?.['code']], ['refused', 'DIRECTORY_QUERY_INVALID']);
+  });
+
+  it('lists the fields of the search', async () => {
+    const { body } = await get<DirectoryForm>('/form');
+    const npi = body.filters.find(({ name }) => name === 'prov_npi');
+    assert.match('1234567893', new RegExp(npi?.pattern ?? 'none'));
+    assert.ok(body.sortable.includes('radius') && body.sortable.includes('org_city'));
+    assert.deepEqual([body.maxPageSize, body.maxRadiusMiles], [1000, 1000]);
+  });
+
+  it('shows a record with the source of each value', async () => {
+    await upload(
+      gzipSync(toCsv([{ prov_last_name: 'Garcia', prov_npi: '1234567893', org_phone: '312-555-0100' }])),
+      '?source=phones&format=own',
+      'application/gzip',
+    );
+    const { body: page } = await get<ProviderPage>('/search?prov_npi=1234567893');
+    const { body, status } = await get<DirectoryRecord>(`/records/${page.providers[0]?.id}`);
+    assert.equal(status, 200);
+    assert.equal(body.directAddress, 'p1@direct.test.example');
+    const sourceOf = (name: string) => body.values.find((value) => value.name === name)?.source;
+    assert.deepEqual([sourceOf('org_city'), sourceOf('org_phone')], ['clinics', 'phones']);
+    assert.deepEqual(body.said.map(({ source }) => source).toSorted(), ['clinics', 'phones']);
+    assert.equal(body.isOpen, false);
+    const [row] = await world.audited('directory.show');
+    assert.deepEqual([row?.['actor'], row?.['record']], ['operator:help-desk', body.id]);
+    assert.equal((await get('/records/99999999')).status, 404);
+    assert.equal((await get('/records/x')).status, 400);
+  });
+
+  it('rolls a source back', async () => {
+    await upload(toCsv(doctors.slice(0, 1)), '?source=clinics');
+    const before = await get<SourceList>('/sources');
+    const clinics = before.body.result.find(({ name }) => name === 'clinics');
+    assert.deepEqual([clinics?.active?.recordCount, clinics?.previous?.recordCount], [1, 3]);
+    assert.equal(before.body.recordCount, 1);
+    assert.equal(before.body.verification, null);
+    const target = '/sources/clinics/rollback';
+    const asJson = { body: '{}', headers: { 'content-type': 'application/json' } };
+    assert.equal((await call('auditor', 'POST', target, asJson)).status, 403);
+    const done = await call<{ sentence: string; recordCount: number }>('operator', 'POST', target, asJson);
+    assert.equal(done.status, 200, done.text);
+    assert.equal(done.body.recordCount, 3);
+    assert.equal((await get<SourceList>('/sources')).body.recordCount, 3);
+    assert.equal((await world.audited('directory.rollback'))[0]?.['actor'], 'operator:operator');
+    assert.equal((await call('operator', 'POST', '/sources/none/rollback', asJson)).status, 404);
+  });
+
+  it('pages through the loads of a source', async () => {
+    const first = await get<LoadPage>('/loads?source=clinics&limit=1');
+    assert.equal(first.body.result.length, 1);
+    const second = await get<LoadPage>(`/loads?source=clinics&limit=1&cursor=${first.body.next}`);
+    assert.ok((second.body.result[0]?.id ?? 0) < (first.body.result[0]?.id ?? 0));
+    assert.equal((await get('/loads?cursor=x')).status, 400);
+  });
+
+  it('tells why a file was not loaded, and serves on', async () => {
+    const other = await upload(toCsv(doctors), '?format=nppes');
+    assert.equal(other.at(-1)?.phase, 'failed');
+    assert.match(other.at(-1)?.text ?? '', /format own, not of nppes/);
+    const broken = await upload('colour,shape\nred,round\n');
+    assert.match(broken.at(-1)?.text ?? '', /No file has the columns/);
+    const [row] = await world.audited('directory.load');
+    assert.deepEqual(
+      [row?.['outcome'], row?.['code'], row?.['actor']],
+      ['failed', 'DIRECTORY_FORMAT_UNKNOWN', 'operator:operator'],
+    );
+    assert.equal((await get<ProviderPage>('/search?prov_last_name=smith')).body.totalCount, 1);
+  });
+
+  it('takes uploads only of whom it may, of files, and of a size', async () => {
+    const csv = { body: toCsv(doctors), headers: { 'content-type': 'text/csv' } };
+    for (const role of ['help-desk', 'auditor'] as const)
+      assert.equal((await call(role, 'POST', '/loads', csv)).status, 403);
+    const asText = { body: '{}', headers: { 'content-type': 'application/json' } };
+    assert.equal((await call('operator', 'POST', '/loads', asText)).status, 400);
+    const empty = { headers: { 'content-type': 'text/csv' } };
+    assert.equal((await call('operator', 'POST', '/loads', empty)).status, 400);
+    assert.equal(await announce(9_000_000_000), 413);
+  });
+
+  /** Says that so much comes, and sends nothing. */
+  function announce(bytes: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(`${world.url}/admin/v1/directory/loads`, {
+        method: 'POST',
+        headers: { ...headersOf('operator'), 'content-type': 'text/csv', 'content-length': bytes },
+      });
+      request.once('response', (response) => {
+        resolve(response.statusCode ?? 0);
+        request.destroy();
+      });
+      request.once('error', reject);
+      request.flushHeaders();
+    });
+  }
+});
+
+async function readEvents(stream: Response, into: LoadEvent[]): Promise<void> {
+  let rest = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of stream.body as AsyncIterable<Uint8Array>) {
+    const blocks = (rest + decoder.decode(chunk, { stream: true })).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const data = /^event: load\ndata: (.*)$/.exec(block)?.[1];
+      if (data !== undefined) into.push(JSON.parse(data) as LoadEvent);
+    }
+  }
+}
