@@ -41,7 +41,7 @@ try {
   const wanted = process.argv.slice(2);
   let bytes = 0;
   for (const { theme, width, height } of looks) {
-    const page = await world.openPage({ theme, width });
+    const page = await world.openPage({ theme });
     await page.setViewportSize({ width, height });
     for (const shot of shots) {
       if (wanted.length > 0 && !wanted.includes(shot.name)) continue;
@@ -70,7 +70,7 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
     description: 'the EHR at the front desk',
   })) as { readonly webhook: { readonly id: string } };
   const hookId = webhook.id;
-  const ids = await sendAll();
+  await send('processed@direct.lakeside.example');
   const { storage, oauth } = sandbox.world.hisp;
   await oauth.clients.create({
     name: 'Hillside EHR',
@@ -90,7 +90,8 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
     .set({ attempts: 10, next_attempt_at: 0 })
     .where('webhook_id', '=', hookId)
     .execute();
-  await until(find, (rows) => rows.filter(({ state }) => state === 'dead').length > 1, 'dead letters');
+  await until(find, (rows) => rows.some(({ state }) => state === 'dead'), 'dead letters');
+  const ids = await sendAll();
   await send('dr.nobody@direct.nowhere.example');
   const bare = (id: string): string => id.replace('urn:uuid:', '');
   const near = '/directory?prov_spec_text=cardio&org_zip=60601&radius=100';

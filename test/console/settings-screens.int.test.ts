@@ -189,7 +189,7 @@ describe('the screens of settings', { skip }, () => {
       .allInnerTexts();
     for (const hidden of ['Webhooks', 'Domains and trust', 'Clients', 'Audit', 'Playground'])
       assert.ok(!names.some((name) => name.includes(hidden)), hidden);
-    for (const target of ['/webhooks', '/clients', '/audit', '/playground'])
+    for (const target of ['/webhooks', '/clients', '/domains', '/audit', '/playground'])
       assert.equal(await ask(helpDesk, 'GET', target), 403, target);
     await helpDesk.context().close();
   });
