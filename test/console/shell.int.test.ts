@@ -112,9 +112,10 @@ describe("the console's frame", { skip }, () => {
   it('has a menu where it is narrow', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     await page.getByRole('button', { name: 'Menu' }).click();
-    await page.getByRole('link', { name: 'Queue' }).click();
+    const queue = page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Queue' });
+    await queue.click();
     await until(heading, (text) => text === 'Queue', 'the menu leads to the queue');
-    assert.equal(await page.getByRole('link', { name: 'Queue' }).isVisible(), false);
+    assert.equal(await queue.isVisible(), false);
     await page.setViewportSize({ width: 1440, height: 900 });
   });
 
