@@ -9,6 +9,7 @@
 export { createTrust, type Trust, type TrustDependencies } from './trust.ts';
 export type { Addresses, HostedAddress } from './addresses.ts';
 export { expiryWarningDays, type DomainKeyDates, type KeyDates, type KeyWarning } from './key-dates.ts';
+export { findUsesEver } from './key-uses.ts';
 export type { AddKeyOptions, KeyMaterial, Keys } from './keys.ts';
 export type { AnchorEntry, Anchors } from './anchors.ts';
 export type { BundleRequest, Bundles, BundleStatus } from './bundles.ts';

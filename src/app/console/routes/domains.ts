@@ -17,6 +17,7 @@ import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { describe, refusals } from './describe.ts';
+import { listRequestedKeys } from './domain-keys.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
 const dayMs = 86_400_000;
@@ -28,7 +29,7 @@ type Certificate = Awaited<ReturnType<Trust['listKeyPairs']>>[number]['certifica
 
 /** Hosted domains: their keys with dates, anchors and bundles. No private key leaves the service. */
 export function domainRoutes(
-  { trust, clock }: ConsoleServices,
+  { trust, clock, config }: ConsoleServices,
   acting: ReturnType<typeof createActing>,
 ): ConsoleRoutes {
   async function requireDomain(name: string): Promise<string> {
@@ -45,7 +46,7 @@ export function domainRoutes(
         (await trust.listKeyPairs(owner)).map((pair) => toKey(owner, pair, clock.now())),
       ),
     );
-    return lists.flat();
+    return [...lists.flat(), ...(await listRequestedKeys(config, domain))];
   }
 
   return (app) => {

@@ -110,7 +110,7 @@ function Findings({ path, domain }: { readonly path: string; readonly domain: st
   });
   return (
     <Section
-      title="What the doctor says"
+      title="Findings"
       note={found.data === undefined ? 'examining' : <Time at={found.data.checkedAt} />}
       actions={
         <button type="button" disabled={found.isFetching} onClick={() => void found.refetch()}>

@@ -1,0 +1,104 @@
+/** The domains in real Chromium: a key rotated by keyboard alone. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { formatPem, issueDirectCertificate, readCertificate } from '../../src/lib/pki/index.ts';
+import {
+  checkAccessibility,
+  checkWidth,
+  openConsoleWorld,
+  skip,
+  until,
+  type ConsoleWorld,
+} from './console-world.ts';
+import { choose, tabTo, tryAll } from './keyboard.ts';
+
+const run = promisify(execFile);
+const domain = 'direct.riverside.example';
+const dayMs = 86_400_000;
+
+describe('domains and trust', { skip }, () => {
+  let world: ConsoleWorld;
+  let page: Page;
+  before(async () => {
+    world = await openConsoleWorld();
+    page = await world.openPage();
+  });
+  after(() => world.close());
+
+  const check = (what: string): Promise<void> => tryAll(page, what, checkAccessibility, checkWidth);
+
+  it('rotates a key by keyboard: request, certificate, retirement', async () => {
+    await world.show(page, '/domains');
+    await check('domains');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Rotate a key' }).waitFor();
+    await page.locator('.dns-record').first().waitFor();
+    await page.locator('.findings li').first().waitFor();
+    await check('a domain');
+    await choose(page, 'Begin');
+    await choose(page, 'Make a key');
+    const csr = await page.locator('.csr pre').innerText();
+    assert.match(csr, /BEGIN CERTIFICATE REQUEST/);
+    await page.evaluate(`document.body.focus()`);
+    const certificate = await sign(world, csr);
+    await tabTo(page, 'Certificate, PEM');
+    await page.keyboard.insertText(certificate);
+    await choose(page, 'Install');
+    await until(
+      () => page.locator('.key-bar').count(),
+      (count) => count === 2,
+      'both keys are shown',
+    );
+    await check('a domain with two keys');
+    await tabTo(page, 'Retire');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Retire' }).waitFor();
+    await choose(page, 'Retire');
+    await page.locator('.key-bar[data-state=retired]').waitFor();
+    const { trust } = world.sandbox.world.hisp;
+    const pairs = await trust.listKeyPairs(domain);
+    assert.deepEqual(pairs.map(({ status }) => status).toSorted(), ['active', 'retired']);
+    assert.deepEqual(
+      pairs.find(({ status }) => status === 'active')?.certificate.fingerprint,
+      readCertificate(Buffer.from(certificate)).fingerprint,
+    );
+  });
+
+  it('breaks no rule of the page', () => {
+    const expected = /status of 400/;
+    assert.deepEqual(
+      world.complaints.filter((text) => !expected.test(text)),
+      [],
+    );
+  });
+});
+
+/** What a CA does with a request: the sandbox's authority signs the key of the request for the domain. Returns PEM. */
+async function sign(world: ConsoleWorld, csr: string): Promise<string> {
+  const folder = path.join(path.dirname(world.sandbox.dataDir), 'pki');
+  const request = path.join(folder, 'request.pem');
+  await writeFile(request, csr);
+  const { stdout } = await run('openssl', ['req', '-in', request, '-pubkey', '-noout']);
+  const key = await readFile(path.join(folder, 'sandbox-ca.key'));
+  const now = Date.now();
+  const issued = issueDirectCertificate({
+    boundTo: { domain },
+    publicKey: createPublicKey(stdout),
+    issuer: {
+      certificate: world.sandbox.world.authority.certificate,
+      privateKey: createPrivateKey({ key, format: 'der', type: 'pkcs8' }),
+    },
+    notBefore: new Date(now - dayMs),
+    notAfter: new Date(now + 1000 * dayMs),
+    caIssuerUrls: [`${world.sandbox.world.side.baseUrl}/ca/sandbox.cer`],
+    crlUrls: [`${world.sandbox.world.side.baseUrl}/ca/sandbox.crl`],
+  });
+  return formatPem('CERTIFICATE', issued.der);
+}
