@@ -3,7 +3,14 @@ import { errorText, systemClock } from '../../core/index.ts';
 import { createDnsResolver } from '../../lib/dns/index.ts';
 import type { Config } from '../../platform/index.ts';
 import { createTrust } from '../../service/trust/index.ts';
-import { examine, isHealthy, readWorldPorts, type Finding, type Severity } from '../doctor/index.ts';
+import {
+  examine,
+  isHealthy,
+  readWorldPorts,
+  usualTimeServer,
+  type Finding,
+  type Severity,
+} from '../doctor/index.ts';
 import { resolversOf } from '../server/index.ts';
 import type { CliContext } from './context.ts';
 import { isInstalled } from './find-installation.ts';
@@ -17,8 +24,6 @@ interface DoctorFlags {
   readonly dnsPort?: number;
   readonly timeout: number;
 }
-
-const usualTimeServer = { host: 'time.nist.gov', port: 123 };
 
 /** Adds `doctor`: what is wrong with the installation, and what to do. */
 export function addDoctorCommand(program: Command, context: CliContext): void {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { createLog, type LogLevel } from '../../platform/index.ts';
+import { createDomainChecks } from '../doctor/index.ts';
 import { startHisp } from '../server/index.ts';
 import { closeOnSignal } from './close-on-signal.ts';
 import type { CliContext } from './context.ts';
@@ -11,7 +12,8 @@ export function addServeCommand(program: Command, context: CliContext): void {
     .description('run the HISP of the data folder, as configured (see docs/operations.md)')
     .action(async () => {
       const config = await context.findInstallation();
-      const hisp = await startHisp({ config, log: createLog({ level: config.log.level as LogLevel }) });
+      const log = createLog({ level: config.log.level as LogLevel });
+      const hisp = await startHisp({ config, log, createDomainChecks });
       const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;
       context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);
       closeOnSignal(hisp, context);

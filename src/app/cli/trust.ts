@@ -12,7 +12,7 @@ import {
 } from '../../lib/pki/index.ts';
 import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
 import { createTrust, type AnchorDirection, type Trust } from '../../service/trust/index.ts';
-import { listDomainRecords } from './domain-records.ts';
+import { listDomainRecords } from '../doctor/index.ts';
 import type { CliContext } from './context.ts';
 import { withInstallation } from './with-installation.ts';
 
@@ -41,7 +41,7 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
       withInstallation(context, async (installation) => {
         const trust = createTrust({ ...installation, clock: systemClock });
         const { records, notes } = await listDomainRecords(trust, name, installation.config);
-        records.forEach((line) => context.print(line));
+        records.forEach(({ line }) => context.print(line));
         notes.forEach((line) => context.note(line));
       }),
     );

@@ -5,4 +5,13 @@
  * Called by the composition root.
  */
 export { startConsole, type ConsoleListener } from './listen.ts';
-export type { ConsoleApp, ConsoleRoutes, ConsoleServices, PlaygroundPort } from './types.ts';
+export type {
+  CheckedRecord,
+  ConsoleApp,
+  ConsoleRoutes,
+  ConsoleServices,
+  DomainChecks,
+  DomainFinding,
+  ExpectedRecord,
+  PlaygroundPort,
+} from './types.ts';

@@ -35,6 +35,8 @@ export interface ConsoleServices {
   readonly apiUrl: string;
   readonly version: string;
   readonly isSandbox: boolean;
+  /** Absent where the server is started without them. */
+  readonly domainChecks?: DomainChecks | undefined;
   /** The sandbox's, once it is ready; nothing elsewhere. */
   findPlayground(): PlaygroundPort | undefined;
 }
@@ -46,6 +48,44 @@ export interface PlaygroundPort {
   send(request: PlaygroundSend): Promise<string | undefined>;
   /** What was seen of a message after the event `after`; undefined for one that was not sent here. */
   exchange(messageId: string, after: number): Promise<Exchange | undefined>;
+}
+
+/** A record that the DNS must have. */
+export interface ExpectedRecord {
+  readonly owner: string;
+  readonly type: 'MX' | 'NS' | 'A' | 'AAAA' | 'SRV' | 'CERT';
+  readonly ttlSeconds: number;
+  /** As in a zone file. */
+  readonly data: string;
+  /** The whole line of a zone file. */
+  readonly line: string;
+}
+
+/** The same beside what the DNS answers. */
+export interface CheckedRecord extends ExpectedRecord {
+  /** Undefined if the DNS could not be asked. */
+  readonly actual: readonly string[] | undefined;
+  readonly state: 'ok' | 'missing' | 'different' | 'unknown';
+  readonly text: string;
+}
+
+/** What the doctor says. */
+export interface DomainFinding {
+  readonly check: string;
+  readonly subject: string;
+  readonly severity: 'ok' | 'note' | 'warning' | 'error';
+  readonly text: string;
+  readonly advice: string;
+}
+
+/** What others see of a hosted domain. Asks the network. */
+export interface DomainChecks {
+  /** Throws TRUST_DOMAIN_UNKNOWN. */
+  compareRecords(domain: string): Promise<{
+    readonly records: readonly CheckedRecord[];
+    readonly notes: readonly string[];
+  }>;
+  examine(domain: string): Promise<readonly DomainFinding[]>;
 }
 
 /** What a route of `/admin/v1` asks for: a permission of the role, only a session, or (sign-in) nothing. */

@@ -5,6 +5,7 @@ import { createDnsServer, type DnsServer, type DnsZone } from '../../lib/dns/ind
 import { createSmtpServer } from '../../lib/smtp/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import { listSettings, loadConfig } from '../../platform/index.ts';
+import { createDomainChecks } from '../doctor/index.ts';
 import { createHostedZones, startHisp, type Hisp, type PlaygroundPort } from '../server/index.ts';
 import { openAuthority, type SandboxAuthority } from './authority.ts';
 import { choosePort, isPortFree } from './ports.ts';
@@ -135,6 +136,7 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
         log,
         ...(who === 'own' && options.checks && { checks: options.checks }),
         isSandbox: true,
+        createDomainChecks,
         ...(who === 'own' && options.findPlayground && { findPlayground: options.findPlayground }),
         exampleAddresses: { from: demoAddress, to: partners.processed },
       }),

@@ -1,5 +1,4 @@
-import { describeKeyWarning } from '../server/index.ts';
-import { expiryWarningDays, type BundleStatus } from '../../service/trust/index.ts';
+import { describeKeyWarning, expiryWarningDays, type BundleStatus } from '../../service/trust/index.ts';
 import type { DoctorOptions } from './examine.ts';
 import { findingsOf, type Finding } from './findings.ts';
 

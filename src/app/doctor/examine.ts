@@ -58,7 +58,8 @@ export async function examine(options: DoctorOptions): Promise<readonly Finding[
   return findings;
 }
 
-async function examineDomain(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
+/** The checks of one hosted domain. */
+export async function examineDomain(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
   const checks = [examineTrust, examineDns, examineMail] as const;
   return (await Promise.all(checks.map((check) => check(domain, options)))).flat();
 }

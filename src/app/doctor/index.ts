@@ -5,8 +5,11 @@
  *
  * Reads only, sends no message and changes nothing. Asks the DNS, the mail hosts of the hosted domains and one time server.
  * Not here: a view from another network; a firewall that lets this machine through may still keep others out.
- * Called by the command line.
+ * Called by the command line, and for the console by the running server.
  */
 export { examine, type DoctorOptions } from './examine.ts';
+export { createDomainChecks, type DomainCheckParts } from './domain-checks.ts';
+export { listDomainRecords } from './domain-records.ts';
+export { usualTimeServer } from './usual-time-server.ts';
 export { isHealthy, type Finding, type Severity } from './findings.ts';
 export { readWorldPorts, writeWorldPorts } from './world-ports.ts';

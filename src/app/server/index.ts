@@ -4,8 +4,7 @@
  * The only place that sees all services. Called by the command line (`serve`) and by the sandbox world.
  */
 export { startHisp, type Hisp, type HispOptions } from './start-hisp.ts';
-export type { PlaygroundPort } from '../console/index.ts';
-export { describeKeyWarning } from './watch-keys.ts';
+export type { CheckedRecord, DomainChecks, ExpectedRecord, PlaygroundPort } from '../console/index.ts';
 export { beginInstallationIntegrity, guardedTables } from './begin-integrity.ts';
 export { resolversOf } from './build-services.ts';
 export { createOutgoingMail } from './outgoing-mail.ts';

@@ -24,7 +24,7 @@ import {
   type ReadinessChecks,
   type RouteModule,
 } from '../http/index.ts';
-import { startConsole, type PlaygroundPort } from '../console/index.ts';
+import { startConsole, type DomainChecks, type PlaygroundPort } from '../console/index.ts';
 import { startSmtpListener } from '../smtp/index.ts';
 import type { Operators } from '../../service/operators/index.ts';
 import type { Services } from './build-services.ts';
@@ -105,6 +105,7 @@ export async function startConsoleListener(
     readonly operators: Operators;
     readonly isSandbox: boolean;
     readonly apiUrl: string;
+    readonly domainChecks: DomainChecks | undefined;
     findPlayground(): PlaygroundPort | undefined;
   },
 ): Promise<string | undefined> {

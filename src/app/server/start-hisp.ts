@@ -8,11 +8,11 @@ import type { Oauth } from '../../service/oauth/index.ts';
 import { createOperators, type Operators } from '../../service/operators/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { Webhooks } from '../../service/webhook/index.ts';
-import type { PlaygroundPort } from '../console/index.ts';
+import type { DomainChecks, PlaygroundPort } from '../console/index.ts';
 import type { DegradedComponent, ExampleAddresses, ReadinessChecks } from '../http/index.ts';
 import { buildServices } from './build-services.ts';
 import { createCheckpointExport } from './export-checkpoints.ts';
-import { openCoreServices } from './open-core-services.ts';
+import { openCoreServices, type CoreServices } from './open-core-services.ts';
 import { createResources, type Resources } from './resources.ts';
 import { refuseUnreachable } from './refuse-unreachable.ts';
 import { registerGauges } from './register-gauges.ts';
@@ -37,6 +37,10 @@ export interface HispOptions {
   readonly isSandbox?: boolean;
   /** What the playground works with, once it is there. */
   readonly findPlayground?: () => PlaygroundPort | undefined;
+  /** What the console asks about hosted domains; it shows none of it without. */
+  readonly createDomainChecks?: (
+    core: Pick<CoreServices, 'config' | 'storage' | 'trust' | 'clock'>,
+  ) => DomainChecks;
 }
 
 /** A running HISP. Closing it stops taking requests and mail, and lets work in progress finish. */
@@ -81,6 +85,7 @@ async function build(
     migrations,
     isSandbox = false,
     findPlayground = () => undefined,
+    createDomainChecks,
   }: HispOptions,
   resources: Resources,
 ): Promise<Hisp> {
@@ -114,6 +119,7 @@ async function build(
     isSandbox,
     findPlayground,
     apiUrl: baseUrl,
+    domainChecks: createDomainChecks?.(core),
   });
   const smtpPort = await startSmtp(core, services, resources);
   await startPublishing(core, resources);

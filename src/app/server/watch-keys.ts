@@ -1,6 +1,11 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Metrics } from '../../platform/index.ts';
-import type { DomainKeyDates, KeyWarning, Trust } from '../../service/trust/index.ts';
+import {
+  describeKeyWarning,
+  type DomainKeyDates,
+  type KeyWarning,
+  type Trust,
+} from '../../service/trust/index.ts';
 import type { DegradedComponent } from '../http/index.ts';
 
 export interface KeyWatch {
@@ -79,20 +84,4 @@ export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions):
       return details.map((detail) => ({ part: 'keys', detail }));
     },
   };
-}
-
-/** One sentence for operators. */
-export function describeKeyWarning({ owner, problem, uses, notAfter }: KeyWarning): string {
-  const until = notAfter?.toISOString().slice(0, 10) ?? '';
-  const use = uses.join(' and ');
-  switch (problem) {
-    case 'missing':
-      return `${owner} has no active key for ${use}.`;
-    case 'expired':
-      return `The key of ${owner} for ${use} expired on ${until}.`;
-    case 'not-yet-valid':
-      return `No key of ${owner} for ${use} is valid yet.`;
-    case 'expires-soon':
-      return `The key of ${owner} for ${use} expires on ${until}.`;
-  }
 }

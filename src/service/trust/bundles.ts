@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
 import { concatBytes, errorText, type Log } from '../../core/index.ts';
 import type { FetchResponse, GuardedFetch } from '../../lib/fetch/index.ts';
 import { readCertificate, readTrustBundle, type Certificate, type TrustBundle } from '../../lib/pki/index.ts';
@@ -30,11 +31,20 @@ export interface BundleStatus {
   readonly lastError: string;
 }
 
+/** What a refresh has changed: the subjects of anchors that came and went. */
+export interface BundleChange {
+  readonly at: Date;
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
 /** Published sets of anchors that are fetched again and again (BUNDLE-05, BUNDLE-07). */
 export interface Bundles {
   addBundle(request: BundleRequest): Promise<string>;
   removeBundle(id: string): Promise<void>;
   listBundles(): Promise<readonly BundleStatus[]>;
+  /** By bundle what the last refreshes of a domain's bundles have changed, newest first; at most 20 of each. */
+  listBundleChanges(domain: string): Promise<ReadonlyMap<string, readonly BundleChange[]>>;
   /**
    * Fetches every bundle that is due (or the one named) and swaps its anchors in one transaction. After a failure the
    * last good set stays. Returns what changed, by bundle.
@@ -49,6 +59,8 @@ export interface Bundles {
 type BundleRow = TrustTables['trust_bundle'];
 
 const dayMs = 86_400_000;
+/** Kept of each bundle. */
+const keptChanges = 20;
 // After a failure a bundle is asked for again sooner than its usual interval.
 const retryAfterFailureMs = 15 * 60_000;
 
@@ -111,6 +123,12 @@ export function createBundles(store: TrustStore): Bundles {
         .executeTakeFirst();
       if (known === undefined)
         throw new TrustError('TRUST_BUNDLE_UNKNOWN', `Unknown trust bundle: ${row.id}.`);
+      const before = await tx
+        .selectFrom('trust_anchor')
+        .select(['fingerprint', 'certificate'])
+        .where('bundle_id', '=', row.id)
+        .execute();
+      await noteChange(tx, row.id, clock.now(), before, bundle.anchors);
       await tx
         .deleteFrom('trust_anchor')
         .where('bundle_id', '=', row.id)
@@ -172,6 +190,7 @@ export function createBundles(store: TrustStore): Bundles {
         if (result.numDeletedRows === 0n)
           throw new TrustError('TRUST_BUNDLE_UNKNOWN', `Unknown trust bundle: ${id}.`);
         await tx.deleteFrom('trust_anchor').where('bundle_id', '=', id).execute();
+        await tx.deleteFrom('trust_bundle_change').where('bundle_id', '=', id).execute();
       });
     },
     async listBundles() {
@@ -204,6 +223,26 @@ export function createBundles(store: TrustStore): Bundles {
         lastError: row.last_error,
       }));
     },
+    async listBundleChanges(domain) {
+      const rows = await db
+        .selectFrom('trust_bundle_change')
+        .innerJoin('trust_bundle', 'trust_bundle.id', 'trust_bundle_change.bundle_id')
+        .select(['bundle_id', 'at', 'added', 'removed'])
+        .where('trust_bundle.domain', '=', domain.toLowerCase())
+        .orderBy('at', 'desc')
+        .execute();
+      const changes = Map.groupBy(rows, ({ bundle_id }) => bundle_id);
+      return new Map(
+        [...changes].map(([id, own]) => [
+          id,
+          own.map(({ at, added, removed }) => ({
+            at: new Date(at),
+            added: JSON.parse(added) as string[],
+            removed: JSON.parse(removed) as string[],
+          })),
+        ]),
+      );
+    },
     async refreshBundles(fetch, log, onlyId) {
       let query = db.selectFrom('trust_bundle').selectAll();
       query =
@@ -216,6 +255,51 @@ export function createBundles(store: TrustStore): Bundles {
       return results;
     },
   };
+}
+
+type KnownAnchor = Pick<TrustTables['trust_anchor'], 'fingerprint' | 'certificate'>;
+
+/** A refresh that leaves the anchors as they were is no change. */
+async function noteChange(
+  tx: Kysely<TrustTables>,
+  bundleId: string,
+  at: Date,
+  before: readonly KnownAnchor[],
+  after: readonly Certificate[],
+): Promise<void> {
+  const old = new Set(before.map(({ fingerprint }) => fingerprint));
+  const current = new Set(after.map(({ fingerprint }) => fingerprint));
+  const added = after.filter(({ fingerprint }) => !old.has(fingerprint)).map(({ subject }) => subject);
+  const removed = before
+    .filter(({ fingerprint }) => !current.has(fingerprint))
+    .map(({ certificate }) => readCertificate(new Uint8Array(certificate)).subject);
+  if (added.length + removed.length === 0) return;
+  await tx
+    .insertInto('trust_bundle_change')
+    .values({
+      id: randomUUID(),
+      bundle_id: bundleId,
+      at: at.getTime(),
+      added: JSON.stringify(added),
+      removed: JSON.stringify(removed),
+    })
+    .execute();
+  const kept = await tx
+    .selectFrom('trust_bundle_change')
+    .select('id')
+    .where('bundle_id', '=', bundleId)
+    .orderBy('at', 'desc')
+    .limit(keptChanges)
+    .execute();
+  await tx
+    .deleteFrom('trust_bundle_change')
+    .where('bundle_id', '=', bundleId)
+    .where(
+      'id',
+      'not in',
+      kept.map(({ id }) => id),
+    )
+    .execute();
 }
 
 function checksumOf(response: FetchResponse): string {

@@ -10,6 +10,12 @@ export const trustErrors = {
   TRUST_KEY_UNUSABLE: { kind: 'invalid-input' },
   TRUST_KEY_LAST_ACTIVE: { kind: 'conflict' },
   TRUST_KEY_UNKNOWN: { kind: 'not-found' },
+  TRUST_KEY_REQUEST_UNKNOWN: {
+    kind: 'not-found',
+    publicMessage: 'No key of the domain waits for this certificate: it was issued for another key.',
+  },
+  TRUST_KEY_REQUESTS_FULL: { kind: 'conflict' },
+  TRUST_CERTIFICATE_INVALID: { kind: 'invalid-input' },
   TRUST_ANCHOR_INVALID: { kind: 'invalid-input' },
   TRUST_ANCHOR_UNKNOWN: { kind: 'not-found' },
   TRUST_BUNDLE_UNKNOWN: { kind: 'not-found' },

@@ -13,6 +13,11 @@ const keys: GuardedTable = {
   key: 'id',
   columns: ['id', 'owner', 'certificate', 'fingerprint', 'sealed_private_key', 'status', 'created_at'],
 };
+const keyRequests: GuardedTable = {
+  table: 'key_request',
+  key: 'id',
+  columns: ['id', 'owner', 'domain', 'csr', 'sealed_private_key', 'created_at'],
+};
 const anchors: GuardedTable = {
   table: 'trust_anchor',
   key: 'id',
@@ -28,15 +33,24 @@ const bundles: GuardedTable = {
 /** What is sealed by the vault. */
 export const trustSealedColumns: readonly SealedColumn[] = [
   { table: 'key_pair', key: 'id', column: 'sealed_private_key', context: (id) => `private-key:${id}` },
+  { table: 'key_request', key: 'id', column: 'sealed_private_key', context: (id) => `key-request:${id}` },
 ];
 
 /** The tables whose rows carry a MAC (Decision 0024). */
-export const trustGuardedTables: readonly GuardedTable[] = [domains, addresses, keys, anchors, bundles];
+export const trustGuardedTables: readonly GuardedTable[] = [
+  domains,
+  addresses,
+  keys,
+  keyRequests,
+  anchors,
+  bundles,
+];
 
 export interface TrustGuards {
   readonly domains: RowGuard<TrustTables['hosted_domain']>;
   readonly addresses: RowGuard<TrustTables['hosted_address']>;
   readonly keys: RowGuard<TrustTables['key_pair']>;
+  readonly keyRequests: RowGuard<TrustTables['key_request']>;
   readonly anchors: RowGuard<TrustTables['trust_anchor']>;
   readonly bundles: RowGuard<TrustTables['trust_bundle']>;
 }
@@ -46,6 +60,7 @@ export function createTrustGuards(deps: Parameters<typeof createRowGuard>[0]): T
     domains: createRowGuard(deps, domains),
     addresses: createRowGuard(deps, addresses),
     keys: createRowGuard(deps, keys),
+    keyRequests: createRowGuard(deps, keyRequests),
     anchors: createRowGuard(deps, anchors),
     bundles: createRowGuard(deps, bundles),
   };

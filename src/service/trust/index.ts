@@ -8,11 +8,17 @@
  */
 export { createTrust, type Trust, type TrustDependencies } from './trust.ts';
 export type { Addresses, HostedAddress } from './addresses.ts';
-export { expiryWarningDays, type DomainKeyDates, type KeyDates, type KeyWarning } from './key-dates.ts';
-export { findUsesEver } from './key-uses.ts';
-export type { AddKeyOptions, KeyMaterial, Keys } from './keys.ts';
+export {
+  describeKeyWarning,
+  expiryWarningDays,
+  type DomainKeyDates,
+  type KeyDates,
+  type KeyWarning,
+} from './key-dates.ts';
+export type { AddKeyOptions, DomainKeyPair, KeyMaterial, Keys } from './keys.ts';
+export type { KeyRequest, KeyRequests } from './key-requests.ts';
 export type { AnchorEntry, Anchors } from './anchors.ts';
-export type { BundleRequest, Bundles, BundleStatus } from './bundles.ts';
+export type { BundleChange, BundleRequest, Bundles, BundleStatus } from './bundles.ts';
 export type { AddressStatus, AnchorDirection, TrustTables } from './tables.ts';
 export { TrustError, trustErrors } from './errors.ts';
 export { trustGuardedTables, trustSealedColumns } from './guards.ts';

@@ -166,3 +166,19 @@ function groupUses(
 function daysUntil(end: Date, at: Date): number {
   return (end.getTime() - at.getTime()) / dayMs;
 }
+
+/** One sentence for operators. */
+export function describeKeyWarning({ owner, problem, uses, notAfter }: KeyWarning): string {
+  const until = notAfter?.toISOString().slice(0, 10) ?? '';
+  const use = uses.join(' and ');
+  switch (problem) {
+    case 'missing':
+      return `${owner} has no active key for ${use}.`;
+    case 'expired':
+      return `The key of ${owner} for ${use} expired on ${until}.`;
+    case 'not-yet-valid':
+      return `No key of ${owner} for ${use} is valid yet.`;
+    case 'expires-soon':
+      return `The key of ${owner} for ${use} expires on ${until}.`;
+  }
+}

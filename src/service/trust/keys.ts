@@ -1,7 +1,12 @@
 import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { equalBytes } from '../../core/index.ts';
-import { findValidityFault, readCertificate, type Certificate } from '../../lib/pki/index.ts';
+import {
+  findValidityFault,
+  readCertificate,
+  type Certificate,
+  type CertificateUse,
+} from '../../lib/pki/index.ts';
 import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import type { Vault } from '../../platform/index.ts';
 import { applyChange, type TrustStore } from './change.ts';
@@ -21,6 +26,21 @@ export interface KeyMaterial {
 export interface AddKeyOptions {
   /** Only opens mail that was encrypted to it; it may have expired (AS-84). */
   readonly isRetired?: boolean;
+  /** What changes together with it, in the same transaction. */
+  readonly within?: (tx: Kysely<TrustTables>) => Promise<void>;
+}
+
+/** A pair of a domain or of an address under it, for whoever looks after them. */
+export interface DomainKeyPair {
+  readonly id: string;
+  readonly owner: string;
+  readonly status: 'active' | 'retired';
+  readonly certificate: Certificate;
+  /** What peers accept it for within its dates. */
+  readonly uses: readonly CertificateUse[];
+  readonly createdAt: Date;
+  /** Whether `retireKeyPair` would allow it now without force. */
+  readonly canRetire: boolean;
 }
 
 /** The certificates and private keys of our domains and addresses. */
@@ -44,6 +64,8 @@ export interface Keys {
   listKeyPairs(
     owner: string,
   ): Promise<readonly { id: string; status: 'active' | 'retired'; certificate: Certificate }[]>;
+  /** All pairs of a domain and of the addresses under it, those of the domain first, newest first. */
+  listDomainKeys(domain: string): Promise<readonly DomainKeyPair[]>;
   /** The domain and the addresses under it that have an active pair, the domain first. */
   listKeyOwners(domain: string): Promise<readonly string[]>;
   /**
@@ -113,7 +135,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
   }
 
   return {
-    async addKeyPair(owner, certificate, privateKey, { isRetired = false } = {}) {
+    async addKeyPair(owner, certificate, privateKey, { isRetired = false, within } = {}) {
       const parsed = readCertificate(certificate);
       const key = ownerKey(owner);
       await refuseForeignDomain(key);
@@ -132,8 +154,8 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
         action: 'key.add',
         objects: { owner: key, keyPair: id, fingerprint: parsed.fingerprint },
       };
-      await applyChange(store, change, (tx) =>
-        tx
+      await applyChange(store, change, async (tx) => {
+        await tx
           .insertInto('key_pair')
           .values(
             guards.keys.seal({
@@ -146,8 +168,9 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
               created_at: clock.now().getTime(),
             }),
           )
-          .execute(),
-      );
+          .execute();
+        await within?.(tx);
+      });
       return id;
     },
     async retireKeyPair(id, { isForced = false } = {}) {
@@ -169,6 +192,38 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
         status: row.status,
         certificate: readCertificate(row.certificate),
       }));
+    },
+    async listDomainKeys(domain) {
+      const name = ownerKey(domain);
+      const rows = await db
+        .selectFrom('key_pair')
+        .selectAll()
+        .where((where) => where.or([where('owner', '=', name), where('owner', 'like', `%@${name}`)]))
+        .execute();
+      await guards.keys.checkAll(rows);
+      const at = clock.now();
+      const active = rows.filter(({ status }) => status === 'active');
+      return rows
+        .toSorted(
+          (a, b) =>
+            Number(b.owner === name) - Number(a.owner === name) ||
+            (a.owner < b.owner ? -1 : a.owner > b.owner ? 1 : b.created_at - a.created_at),
+        )
+        .map((row): DomainKeyPair => {
+          const certificate = parse(row);
+          const others = active.filter(
+            ({ id, owner }) => id !== row.id && (owner === row.owner || owner === name),
+          );
+          return {
+            id: row.id,
+            owner: row.owner,
+            status: row.status,
+            certificate,
+            uses: findUsesEver(certificate, row.owner),
+            createdAt: new Date(row.created_at),
+            canRetire: row.status === 'retired' || findLost(row, others, at).isAllowed,
+          };
+        });
     },
     async listKeyOwners(domain) {
       const suffix = `@${ownerKey(domain)}`;
@@ -227,16 +282,26 @@ async function refuseLastActive(tx: Kysely<TrustTables>, row: KeyRow, at: Date):
     .where('status', '=', 'active')
     .where('id', '!=', row.id)
     .execute();
-  const covered = new Set(
-    others.flatMap((other) => findUses(readCertificate(other.certificate), other.owner, at)),
-  );
-  const lost = findUsesEver(readCertificate(row.certificate), row.owner).filter((use) => !covered.has(use));
-  if (lost.length === 0 && others.length > 0) return;
+  const { lost, isAllowed } = findLost(row, others, at);
+  if (isAllowed) return;
   throw new TrustError(
     'TRUST_KEY_LAST_ACTIVE',
     `${row.owner} has no other valid key for ${lost.join(' and ') || 'any use'}: without this one its mail fails. ` +
       'Import a new one first, or add --force.',
   );
+}
+
+/** The uses that no other pair would cover, and whether the owner can be without this one. */
+function findLost(
+  row: KeyRow,
+  others: readonly KeyRow[],
+  at: Date,
+): { readonly lost: readonly CertificateUse[]; readonly isAllowed: boolean } {
+  const covered = new Set(
+    others.flatMap((other) => findUses(readCertificate(other.certificate), other.owner, at)),
+  );
+  const lost = findUsesEver(readCertificate(row.certificate), row.owner).filter((use) => !covered.has(use));
+  return { lost, isAllowed: lost.length === 0 && others.length > 0 };
 }
 
 function isKeyOf(privateKey: KeyObject, certificate: Certificate): boolean {

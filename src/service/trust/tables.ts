@@ -25,6 +25,18 @@ export interface TrustTables {
     status: 'active' | 'retired';
     created_at: number;
   };
+  /** Keys that wait for their certificate. */
+  key_request: MacColumn & {
+    id: string;
+    /** A domain, or a lower-cased address under it. */
+    owner: string;
+    domain: string;
+    /** PKCS #10, DER. */
+    csr: Uint8Array;
+    /** PKCS #8, sealed by the vault in the context `key-request:<id>`. */
+    sealed_private_key: Uint8Array;
+    created_at: number;
+  };
   trust_anchor: MacColumn & {
     id: string;
     domain: string;
@@ -49,6 +61,15 @@ export interface TrustTables {
     etag: string;
     last_error: string;
     created_at: number;
+  };
+  /** What a refresh of a bundle has changed. */
+  trust_bundle_change: {
+    id: string;
+    bundle_id: string;
+    at: number;
+    /** JSON arrays of the subjects of certificates. */
+    added: string;
+    removed: string;
   };
 }
 

@@ -383,6 +383,32 @@ describe('anchors', () => {
   });
 });
 
+describe('keys that are made here', () => {
+  it('TRUST_KEY_REQUEST_UNKNOWN: a certificate for another key is not installed; a request waits until it is deleted', async () => {
+    const host = 'requests.example.org';
+    await trust.addDomain(host);
+    await refuses('TRUST_DOMAIN_UNKNOWN', () => trust.requestKey('unhosted.example'));
+    const made = await trust.requestKey(host, { organization: 'Clinic' });
+    assert.deepEqual(
+      (await trust.listKeyRequests(host)).map(({ id, owner }) => [id, owner]),
+      [[made.id, host]],
+    );
+    const { certificate } = await issue({ domain: host });
+    await refuses('TRUST_KEY_REQUEST_UNKNOWN', () => trust.installCertificate(host, certificate.der));
+    await refuses('TRUST_CERTIFICATE_INVALID', () => trust.installCertificate(host, Buffer.from('none')));
+    await trust.discardKeyRequest(made.id);
+    await refuses('TRUST_KEY_REQUEST_UNKNOWN', () => trust.discardKeyRequest(made.id));
+    assert.deepEqual(await trust.listKeyRequests(host), []);
+  });
+
+  it('TRUST_KEY_REQUESTS_FULL: only so many of a domain wait at a time', async () => {
+    const host = 'many.example.org';
+    await trust.addDomain(host);
+    for (let made = 0; made < 10; made++) await trust.requestKey(`a${made}@${host}`);
+    await refuses('TRUST_KEY_REQUESTS_FULL', () => trust.requestKey(host));
+  });
+});
+
 describe('trust bundles', () => {
   let server: Server;
   let baseUrl: string;
@@ -496,6 +522,8 @@ it('SEC-02: every change of domains, addresses, keys, anchors and bundles left a
     'bundle.swap',
     'domain.add',
     'key.add',
+    'key.discard',
+    'key.request',
     'key.retire',
   ]);
 });

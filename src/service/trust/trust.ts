@@ -6,7 +6,9 @@ import type { TrustStore } from './change.ts';
 import { createTrustGuards } from './guards.ts';
 import type { TrustTables } from './tables.ts';
 import { createKeyDates, type KeyDates } from './key-dates.ts';
+import { createKeyRequests, type KeyRequests } from './key-requests.ts';
 import { createKeys, type Keys } from './keys.ts';
+import type { Audit } from '../audit/index.ts';
 
 export interface Revisions {
   /**
@@ -16,7 +18,12 @@ export interface Revisions {
   findRevision(): Promise<number>;
 }
 
-export type Trust = Addresses & Keys & KeyDates & Anchors & Bundles & Revisions;
+interface Acting {
+  /** The same, with every change noted in another audit trail: that of a named operator. */
+  changedBy(audit: Audit): Trust;
+}
+
+export type Trust = Addresses & Keys & KeyRequests & KeyDates & Anchors & Bundles & Revisions & Acting;
 
 export interface TrustDependencies extends Omit<TrustStore, 'lookups' | 'guards'> {
   readonly vault: Vault;
@@ -29,13 +36,20 @@ export function createTrust({ vault, ...deps }: TrustDependencies): Trust {
     lookups: createLookups(deps.storage, 'trust'),
     guards: createTrustGuards({ vault, audit: deps.audit }),
   };
+  return openTrust(store, vault);
+}
+
+function openTrust(store: TrustStore, vault: Vault): Trust {
+  const keys = createKeys(store, vault);
   return {
     ...createAddresses(store),
-    ...createKeys(store, vault),
+    ...keys,
+    ...createKeyRequests(store, vault, keys),
     ...createKeyDates(store),
     ...createAnchors(store),
     ...createBundles(store),
     ...createRevisions(store),
+    changedBy: (audit) => openTrust({ ...store, audit }, vault),
   };
 }
 

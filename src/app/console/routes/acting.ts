@@ -4,7 +4,7 @@ import { nameOperator, type Audit } from '../../../service/audit/index.ts';
 import { createMessagingOperator, type MessagingOperator } from '../../../service/messaging/index.ts';
 import type { DirectoryOperator } from '../../../service/directory/index.ts';
 import type { ClientStore } from '../../../service/oauth/index.ts';
-import { createTrust, type Trust } from '../../../service/trust/index.ts';
+import type { Trust } from '../../../service/trust/index.ts';
 import { createWebhookOperator, type WebhookOperator } from '../../../service/webhook/index.ts';
 import type { ConsoleServices } from '../types.ts';
 
@@ -35,8 +35,8 @@ export function createActing(
       messaging: createMessagingOperator({ ...services, audit, operator: actor }),
       webhooks: createWebhookOperator({ ...services, audit, operator: actor }),
       clients: services.oauth.clientsAs(audit),
-      trust: createTrust({ ...services, audit }),
       directory: services.directory.operatedBy(actor),
+      trust: services.trust.changedBy(audit),
     };
     known.set(actor, acting);
     return acting;

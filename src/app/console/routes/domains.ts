@@ -1,233 +1,416 @@
 import { Type } from 'typebox';
-import type { BundleStatus, DomainKeyDates, Trust } from '../../../service/trust/index.ts';
+import { formatPem, type Certificate } from '../../../lib/pki/index.ts';
 import {
-  doneAnswer,
+  describeKeyWarning,
+  expiryWarningDays,
+  TrustError,
+  type BundleChange,
+  type BundleStatus,
+  type DomainKeyDates,
+  type DomainKeyPair,
+  type KeyRequest,
+  type Trust,
+} from '../../../service/trust/index.ts';
+import {
+  csrAnswer,
+  csrRequest,
   domainDetails,
+  domainFindings,
+  domainKey,
   domainList,
+  domainRecords,
+  doneAnswer,
+  installRequest,
   retireRequest,
   type CertificateFacts,
+  type DnsRecord,
   type DomainBundle,
   type DomainDetails,
   type DomainKey,
   type DomainSummary,
+  type Finding,
   type Level,
 } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
 import { apiPrefix } from '../guard.ts';
-import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import type { CheckedRecord, ConsoleApp, ConsoleRoutes, ConsoleServices, DomainChecks } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { describe, refusals } from './describe.ts';
-import { listRequestedKeys } from './domain-keys.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
+const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
+const byKey = Type.Object({
+  domain: Type.String({ maxLength: 255 }),
+  id: Type.String({ maxLength: 100 }),
+});
+
 const dayMs = 86_400_000;
-const maxAddresses = 500;
-/** Warned of from this many days before the end. */
-const warningDays = 30;
+const shownAddresses = 500;
+/** As the doctor sees it: three days without success are more than a bad night. */
+const oldBundleDays = 3;
 
-type Certificate = Awaited<ReturnType<Trust['listKeyPairs']>>[number]['certificate'];
-
-/** Hosted domains: their keys with dates, anchors and bundles. No private key leaves the service. */
+/** Domains with their keys, anchors and bundles, what DNS must say of them and says, and the rotation of keys. */
 export function domainRoutes(
-  { trust, clock, config }: ConsoleServices,
+  services: ConsoleServices,
   acting: ReturnType<typeof createActing>,
 ): ConsoleRoutes {
-  async function requireDomain(name: string): Promise<string> {
-    const domain = name.toLowerCase();
-    if (!(await trust.isHostedDomain(domain)))
-      throw new ConsoleError('CONSOLE_NOT_FOUND', 'no hosted domain has that name');
-    return domain;
-  }
-
-  async function listKeys(domain: string): Promise<DomainKey[]> {
-    const owners = new Set([domain, ...(await trust.listKeyOwners(domain))]);
-    const lists = await Promise.all(
-      [...owners].map(async (owner) =>
-        (await trust.listKeyPairs(owner)).map((pair) => toKey(owner, pair, clock.now())),
-      ),
-    );
-    return [...lists.flat(), ...(await listRequestedKeys(config, domain))];
-  }
-
   return (app) => {
-    app.get(
-      `${apiPrefix}/domains`,
-      {
-        config: { permission: 'settings.read' },
-        schema: {
-          ...describe('domains', 'List hosted domains'),
-          response: { 200: domainList, ...refusals() },
-        },
-      },
-      async () => ({
-        result: await Promise.all(
-          (await trust.findKeyDates()).map(async (dates): Promise<DomainSummary> => {
-            const [addresses, anchors] = await Promise.all([
-              trust.listAddresses(dates.domain),
-              trust.listAnchors(dates.domain),
-            ]);
-            return {
-              domain: dates.domain,
-              addressCount: addresses.length,
-              anchorCount: anchors.length,
-              ...judge(dates, anchors.length),
-              daysLeft: dates.daysLeft ?? null,
-            };
-          }),
-        ),
-      }),
-    );
-    app.get(
-      `${apiPrefix}/domains/:domain`,
-      {
-        config: { permission: 'settings.read' },
-        schema: {
-          ...describe(
-            'domains',
-            'Show a hosted domain',
-            'Keys, anchors, bundles and addresses. Asks no network.',
-          ),
-          params: Type.Object({ domain: Type.String({ maxLength: 255 }) }),
-          response: { 200: domainDetails, ...refusals(404) },
-        },
-      },
-      async (request): Promise<DomainDetails> => {
-        const domain = await requireDomain(request.params.domain);
-        const [[dates], keys, anchors, bundles, addresses] = await Promise.all([
-          trust.findKeyDates(domain),
-          listKeys(domain),
-          trust.listAnchors(domain),
-          trust.listBundles(),
-          trust.listAddresses(domain),
-        ]);
-        return {
-          domain,
-          ...judge(dates ?? { domain, daysLeft: undefined, warnings: [] }, anchors.length),
-          keys,
-          anchors: anchors.map(({ id, direction, bundleId, certificate, createdAt }) => ({
-            id,
-            direction,
-            bundleId,
-            level: levelOfDays(daysUntil(certificate.notAfter, clock.now())),
-            certificate: toFacts(certificate),
-            createdAt: isoTime(createdAt),
-          })),
-          bundles: bundles.filter((one) => one.domain === domain).map(toBundle),
-          addresses: addresses.slice(0, maxAddresses).map(({ address, status }) => ({ address, status })),
-          addressCount: addresses.length,
-        };
-      },
-    );
-    app.post(
-      `${apiPrefix}/domains/:domain/keys/:id/retire`,
-      {
-        config: { permission: 'settings.change' },
-        schema: {
-          ...describe('domains', 'Retire a key', 'It signs no more and is not published; it still decrypts.'),
-          params: Type.Object({
-            domain: Type.String({ maxLength: 255 }),
-            id: Type.String({ maxLength: 100 }),
-          }),
-          body: retireRequest,
-          response: { 200: doneAnswer, ...refusals(400, 404, 409) },
-        },
-      },
-      async (request) => {
-        const domain = await requireDomain(request.params.domain);
-        const { id } = request.params;
-        if (!(await listKeys(domain)).some((key) => key.id === id))
-          throw new ConsoleError('CONSOLE_NOT_FOUND', 'the domain has no key of that id');
-        await acting(request).trust.retireKeyPair(id, { isForced: request.body.isForced === true });
-        return { count: 1, sentence: 'The key is retired: it signs no more, and still decrypts.' };
-      },
-    );
+    addViews(app, services);
+    addChecks(app, services);
+    addChanges(app, services, acting);
   };
+}
+
+function addViews(app: ConsoleApp, { trust, clock }: ConsoleServices): void {
+  app.get(
+    `${apiPrefix}/domains`,
+    {
+      config: { permission: 'settings.read' },
+      schema: { ...describe('domains', 'List domains'), response: { 200: domainList, ...refusals() } },
+    },
+    async () => ({
+      result: await Promise.all((await trust.findKeyDates()).map((dates) => summarize(trust, dates))),
+    }),
+  );
+  app.get(
+    `${apiPrefix}/domains/:domain`,
+    {
+      config: { permission: 'settings.read' },
+      schema: {
+        ...describe(
+          'domains',
+          'Show a domain',
+          'Keys with their dates, anchors, bundles and what they changed.',
+        ),
+        params: byDomain,
+        response: { 200: domainDetails, ...refusals(404) },
+      },
+    },
+    async (request) => showDomain(trust, await requireDomain(trust, request.params.domain), clock.now()),
+  );
+}
+
+function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServices): void {
+  const requireChecks = (): DomainChecks => {
+    if (domainChecks !== undefined) return domainChecks;
+    throw new ConsoleError('CONSOLE_NOT_FOUND', 'this server was started without checks of domains');
+  };
+  app.get(
+    `${apiPrefix}/domains/:domain/records`,
+    {
+      config: { permission: 'settings.read' },
+      schema: {
+        ...describe(
+          'domains',
+          'Compare the DNS records of a domain',
+          'Asks the DNS: takes up to some seconds.',
+        ),
+        params: byDomain,
+        response: { 200: domainRecords, ...refusals(404) },
+      },
+    },
+    async (request) => {
+      const domain = await requireDomain(trust, request.params.domain);
+      const { records, notes } = await requireChecks().compareRecords(domain);
+      return { records: records.map(toRecord), notes: [...notes], checkedAt: isoTime(clock.now()) };
+    },
+  );
+  app.get(
+    `${apiPrefix}/domains/:domain/findings`,
+    {
+      config: { permission: 'settings.read' },
+      schema: {
+        ...describe('domains', 'Examine a domain', 'What the doctor says of it: takes up to some seconds.'),
+        params: byDomain,
+        response: { 200: domainFindings, ...refusals(404) },
+      },
+    },
+    async (request) => {
+      const domain = await requireDomain(trust, request.params.domain);
+      const found = await requireChecks().examine(domain);
+      const findings = found.map((one): Finding => ({ ...one, level: findingLevels[one.severity] }));
+      return { findings, checkedAt: isoTime(clock.now()) };
+    },
+  );
+}
+
+function addChanges(
+  app: ConsoleApp,
+  { clock }: ConsoleServices,
+  acting: ReturnType<typeof createActing>,
+): void {
+  app.post(
+    `${apiPrefix}/domains/:domain/csr`,
+    {
+      config: { permission: 'settings.change' },
+      schema: {
+        ...describe(
+          'domains',
+          'Make a key and its certification request',
+          'The private key is sealed and never shown.',
+        ),
+        params: byDomain,
+        body: csrRequest,
+        response: { 200: csrAnswer, ...refusals(400, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { trust } = acting(request);
+      const domain = await requireDomain(trust, request.params.domain);
+      const owner = (request.body.owner ?? domain).toLowerCase();
+      if (owner !== domain && !owner.endsWith(`@${domain}`))
+        throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'the owner is of another domain', {
+          problems: [{ field: 'owner', reason: 'invalid', detail: `${domain}, or an address under it.` }],
+        });
+      const { organization = '' } = request.body;
+      const made = await trust.requestKey(owner, {
+        organization: organization.trim() === '' ? undefined : organization.trim(),
+      });
+      return { keyId: made.id, owner: made.owner, csr: csrText(made) };
+    },
+  );
+  app.post(
+    `${apiPrefix}/domains/:domain/keys`,
+    {
+      config: { permission: 'settings.change' },
+      schema: {
+        ...describe('domains', 'Install a certificate', 'That a CA has issued for a key that waits here.'),
+        params: byDomain,
+        body: installRequest,
+        response: { 200: domainKey, ...refusals(400, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { trust } = acting(request);
+      const domain = await requireDomain(trust, request.params.domain);
+      const id = await trust.installCertificate(domain, Buffer.from(request.body.certificate));
+      const installed = (await trust.listDomainKeys(domain)).find((key) => key.id === id);
+      if (installed === undefined) throw new TrustError('TRUST_KEY_UNKNOWN', `Unknown key pair: ${id}.`);
+      return toKey(installed, clock.now());
+    },
+  );
+  app.post(
+    `${apiPrefix}/domains/:domain/keys/:id/retire`,
+    {
+      config: { permission: 'settings.change' },
+      schema: {
+        ...describe(
+          'domains',
+          'Retire a key',
+          'It signs no more and is not published, but still decrypts. A key that waits for its certificate is deleted.',
+        ),
+        params: byKey,
+        body: retireRequest,
+        response: { 200: doneAnswer, ...refusals(400, 404, 409) },
+      },
+    },
+    async (request) => {
+      const { trust } = acting(request);
+      const { id } = request.params;
+      const domain = await requireDomain(trust, request.params.domain);
+      const waiting = (await trust.listKeyRequests(domain)).find((one) => one.id === id);
+      if (waiting !== undefined) {
+        await trust.discardKeyRequest(id);
+        return {
+          count: 1,
+          sentence: `The key of ${waiting.owner} that waited for its certificate is deleted.`,
+        };
+      }
+      const key = (await trust.listDomainKeys(domain)).find((one) => one.id === id);
+      if (key === undefined) throw new TrustError('TRUST_KEY_UNKNOWN', `Unknown key pair: ${id}.`);
+      await trust.retireKeyPair(id, { isForced: request.body.isForced === true });
+      return { count: 1, sentence: `The key of ${key.owner} is retired; it still decrypts.` };
+    },
+  );
+}
+
+/** In lower case. Throws TRUST_DOMAIN_UNKNOWN. */
+async function requireDomain(trust: Trust, name: string): Promise<string> {
+  const domain = name.toLowerCase();
+  if (await trust.isHostedDomain(domain)) return domain;
+  throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+}
+
+async function summarize(trust: Trust, dates: DomainKeyDates): Promise<DomainSummary> {
+  const { domain, daysLeft = null } = dates;
+  const [addresses, anchors] = await Promise.all([trust.listAddresses(domain), trust.listAnchors(domain)]);
+  return {
+    domain,
+    addressCount: addresses.length,
+    anchorCount: anchors.length,
+    ...judgeDomain(dates, anchors.length),
+    daysLeft,
+  };
+}
+
+function judgeDomain(
+  { daysLeft, warnings }: DomainKeyDates,
+  anchorCount: number,
+): { readonly level: Level; readonly text: string } {
+  const bad = warnings.find(({ problem }) => problem !== 'expires-soon');
+  if (bad !== undefined) return { level: 'failed', text: describeKeyWarning(bad) };
+  if (anchorCount === 0) return { level: 'failed', text: 'No anchor: nothing is trusted.' };
+  const [soon] = warnings;
+  if (soon !== undefined) return { level: 'warning', text: describeKeyWarning(soon) };
+  return { level: 'ok', text: `Keys are valid for ${countOf(Math.floor(daysLeft ?? 0), 'more day')}.` };
+}
+
+async function showDomain(trust: Trust, domain: string, at: Date): Promise<DomainDetails> {
+  const [[dates], keys, requests, anchors, bundles, changes, addresses] = await Promise.all([
+    trust.findKeyDates(domain),
+    trust.listDomainKeys(domain),
+    trust.listKeyRequests(domain),
+    trust.listAnchors(domain),
+    trust.listBundles(),
+    trust.listBundleChanges(domain),
+    trust.listAddresses(domain),
+  ]);
+  return {
+    domain,
+    ...judgeDomain(dates ?? { domain, daysLeft: undefined, warnings: [] }, anchors.length),
+    keys: [...requests.map(toRequestedKey), ...keys.map((key) => toKey(key, at))],
+    anchors: anchors.map(({ id, direction, bundleId, certificate, createdAt }) => ({
+      id,
+      direction,
+      bundleId,
+      level: levelOfDates(certificate, at),
+      certificate: toFacts(certificate),
+      createdAt: isoTime(createdAt),
+    })),
+    bundles: bundles
+      .filter((bundle) => bundle.domain === domain)
+      .map((bundle) => toBundle(bundle, changes.get(bundle.id) ?? [], at)),
+    addresses: addresses.slice(0, shownAddresses).map(({ address, status }) => ({ address, status })),
+    addressCount: addresses.length,
+  };
+}
+
+function levelOfDates({ notBefore, notAfter }: Certificate, at: Date): Level {
+  if (at < notBefore || at > notAfter) return 'failed';
+  return notAfter.getTime() - at.getTime() <= expiryWarningDays * dayMs ? 'warning' : 'ok';
+}
+
+function toKey({ certificate, createdAt, uses, ...key }: DomainKeyPair, at: Date): DomainKey {
+  const isActive = key.status === 'active';
+  const level = isActive ? levelOfDates(certificate, at) : 'none';
+  return {
+    ...key,
+    level,
+    text: isActive ? describeDates(certificate, at) : 'retired, decrypts only',
+    certificate: toFacts(certificate),
+    uses: [...uses],
+    daysLeft: daysUntil(certificate.notAfter, at),
+    createdAt: isoTime(createdAt),
+    csr: '',
+  };
+}
+
+function describeDates({ notBefore, notAfter }: Certificate, at: Date): string {
+  if (at > notAfter) return 'expired';
+  if (at < notBefore) return 'not valid yet';
+  const days = Math.floor(daysUntil(notAfter, at));
+  return days <= expiryWarningDays ? `expires in ${countOf(days, 'day')}` : 'active';
 }
 
 function daysUntil(end: Date, at: Date): number {
   return (end.getTime() - at.getTime()) / dayMs;
 }
 
-function levelOfDays(days: number): Level {
-  return days < 0 ? 'failed' : days <= warningDays ? 'warning' : 'ok';
-}
-
-function judge(
-  { daysLeft, warnings }: DomainKeyDates,
-  anchorCount: number,
-): { readonly level: Level; readonly text: string } {
-  const [first] = warnings;
-  if (first !== undefined)
-    return {
-      level: first.problem === 'expires-soon' ? 'warning' : 'failed',
-      text: `${first.owner}: key ${first.problem.replaceAll('-', ' ')} (${first.uses.join(' and ')}).`,
-    };
-  if (anchorCount === 0)
-    return { level: 'warning', text: 'No anchor: nothing is trusted, so nothing can be sent or received.' };
-  return { level: 'ok', text: `Its keys are valid for ${countOf(Math.floor(daysLeft ?? 0), 'day')}.` };
-}
-
-interface Pair {
-  readonly id: string;
-  readonly status: 'active' | 'retired';
-  readonly certificate: Certificate;
-}
-
-function toKey(owner: string, { id, status, certificate }: Pair, at: Date): DomainKey {
-  const days = daysUntil(certificate.notAfter, at);
-  const usage = certificate.keyUsage;
-  const uses = [
-    ...(usage === undefined || usage.has('digitalSignature') ? (['signing'] as const) : []),
-    ...(usage === undefined || usage.has('keyEncipherment') ? (['encryption'] as const) : []),
-  ];
+function toRequestedKey(request: KeyRequest): DomainKey {
   return {
-    id,
-    owner,
-    status,
-    level: status === 'retired' ? 'none' : certificate.notBefore > at ? 'warning' : levelOfDays(days),
-    text:
-      status === 'retired'
-        ? 'Retired: it only decrypts.'
-        : days < 0
-          ? 'Expired.'
-          : `Valid for ${countOf(Math.floor(days), 'more day')}.`,
-    certificate: toFacts(certificate),
-    uses,
-    daysLeft: days,
-    createdAt: null,
-    csr: '',
-    canRetire: status === 'active',
+    id: request.id,
+    owner: request.owner,
+    status: 'requested',
+    level: 'waiting',
+    text: 'waits for its certificate',
+    certificate: null,
+    uses: [],
+    daysLeft: null,
+    createdAt: isoTime(request.createdAt),
+    csr: csrText(request),
+    canRetire: true,
   };
 }
 
+function csrText({ csr }: KeyRequest): string {
+  return formatPem('CERTIFICATE REQUEST', csr);
+}
+
 function toFacts(certificate: Certificate): CertificateFacts {
-  const { fingerprint, subject, issuer, serialNumber, notBefore, notAfter, keyType, keyBits } = certificate;
+  const { fingerprint, subject, issuer, serialNumber, keyType, keyBits, curve } = certificate;
   return {
     fingerprint,
     subject,
     issuer,
     serialNumber,
-    notBefore: isoTime(notBefore),
-    notAfter: isoTime(notAfter),
-    algorithm: `${keyType.toUpperCase()} ${keyBits}`,
+    notBefore: isoTime(certificate.notBefore),
+    notAfter: isoTime(certificate.notAfter),
+    algorithm: `${keyType.toUpperCase()} ${curve ?? keyBits}`,
   };
 }
 
-function toBundle(bundle: BundleStatus): DomainBundle {
+function toBundle(bundle: BundleStatus, changes: readonly BundleChange[], at: Date): DomainBundle {
   const { id, url, direction, anchorCount, refreshedAt, nextRefreshAt, lastError } = bundle;
   return {
     id,
-    url,
+    url: url.replace(/[?#].*$/, ''),
     direction,
     anchorCount,
-    level: lastError === '' ? 'ok' : 'warning',
-    text:
-      lastError === ''
-        ? `${countOf(anchorCount, 'anchor')}.`
-        : `It cannot be refreshed; its last good ${countOf(anchorCount, 'anchor')} stay.`,
+    ...judgeBundle(bundle, at),
     refreshedAt: isoOrNull(refreshedAt),
     nextRefreshAt: isoTime(nextRefreshAt),
     lastError,
-    changes: [],
+    changes: changes.map((change) => ({
+      at: isoTime(change.at),
+      added: [...change.added],
+      removed: [...change.removed],
+    })),
   };
 }
+
+function judgeBundle(
+  { refreshedAt, lastError }: BundleStatus,
+  at: Date,
+): { readonly level: Level; readonly text: string } {
+  if (refreshedAt === undefined)
+    return lastError === ''
+      ? { level: 'waiting', text: 'Not fetched yet.' }
+      : { level: 'failed', text: 'Never fetched.' };
+  const days = Math.floor((at.getTime() - refreshedAt.getTime()) / dayMs);
+  if (lastError !== '')
+    return {
+      level: days >= oldBundleDays ? 'failed' : 'warning',
+      text: 'The last refresh failed; the last good anchors stay.',
+    };
+  return days >= oldBundleDays
+    ? { level: 'warning', text: `Not refreshed for ${countOf(days, 'day')}.` }
+    : { level: 'ok', text: 'Refreshed.' };
+}
+
+const recordLevels: Readonly<Record<DnsRecord['state'], Level>> = {
+  ok: 'ok',
+  missing: 'failed',
+  different: 'warning',
+  unknown: 'waiting',
+};
+
+function toRecord({ owner, type, ttlSeconds, data, line, actual, state, text }: CheckedRecord): DnsRecord {
+  return {
+    name: owner,
+    type,
+    ttl: ttlSeconds,
+    expected: data,
+    line,
+    actual: actual === undefined ? null : [...actual],
+    state,
+    level: recordLevels[state],
+    text,
+  };
+}
+
+const findingLevels: Readonly<Record<Finding['severity'], Level>> = {
+  ok: 'ok',
+  note: 'none',
+  warning: 'warning',
+  error: 'failed',
+};

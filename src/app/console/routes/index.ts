@@ -4,7 +4,6 @@ import { addressCheckRoutes } from './address-checks.ts';
 import { auditRoutes } from './audit.ts';
 import { clientRoutes } from './clients.ts';
 import { directoryRoutes } from './directory.ts';
-import { domainKeyRoutes } from './domain-keys.ts';
 import { domainRoutes } from './domains.ts';
 import { inboundRoutes } from './inbound.ts';
 import { createLive } from './live.ts';
@@ -26,7 +25,6 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     inboundRoutes(services, acting),
     addressCheckRoutes(services, acting),
     domainRoutes(services, acting),
-    domainKeyRoutes(services, acting),
     directoryRoutes(services, acting, live),
     webhookRoutes(services, acting),
     auditRoutes(services, acting),

@@ -24,6 +24,7 @@ import { verificationMigration } from './0073-verification.ts';
 import { consoleMigration } from './0080-console.ts';
 import { consoleSearchMigration } from './0081-console-search.ts';
 import { consoleViewsMigration } from './0082-console-views.ts';
+import { keyRequestsMigration } from './0083-key-requests.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -50,4 +51,5 @@ export const migrations: readonly Migration[] = [
   consoleMigration,
   consoleSearchMigration,
   consoleViewsMigration,
+  keyRequestsMigration,
 ];

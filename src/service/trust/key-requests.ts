@@ -1,0 +1,146 @@
+import { createPublicKey, randomUUID } from 'node:crypto';
+import { createCsr, createKeyPair, readCertificate, readPem, readPrivateKey } from '../../lib/pki/index.ts';
+import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
+import type { Vault } from '../../platform/index.ts';
+import { applyChange, type TrustStore } from './change.ts';
+import { TrustError } from './errors.ts';
+import type { Keys } from './keys.ts';
+import type { TrustTables } from './tables.ts';
+
+/** A key that was made here and waits for its certificate. */
+export interface KeyRequest {
+  readonly id: string;
+  readonly owner: string;
+  /** PKCS #10, DER: what a CA gets. */
+  readonly csr: Uint8Array;
+  readonly createdAt: Date;
+}
+
+/** Keys that are made here, so that the private one never leaves. */
+export interface KeyRequests {
+  /** Makes a key for a hosted domain or an address under it. Throws TRUST_DOMAIN_UNKNOWN or TRUST_KEY_REQUESTS_FULL. */
+  requestKey(owner: string, options?: { readonly organization?: string | undefined }): Promise<KeyRequest>;
+  /** Those of a domain and of the addresses under it, oldest first. */
+  listKeyRequests(domain: string): Promise<readonly KeyRequest[]>;
+  /**
+   * Makes a requested key of the domain an active one, by the certificate that was issued for it. Returns the id of the pair. Throws
+   * TRUST_KEY_REQUEST_UNKNOWN if no key waits for this certificate, and what `addKeyPair` throws.
+   */
+  installCertificate(domain: string, certificate: Uint8Array): Promise<string>;
+  /** Deletes a key that waits for its certificate. Throws TRUST_KEY_REQUEST_UNKNOWN. */
+  discardKeyRequest(id: string): Promise<void>;
+}
+
+type RequestRow = TrustTables['key_request'];
+
+/** Of one domain. */
+const maxRequests = 10;
+
+export function createKeyRequests(
+  store: TrustStore,
+  vault: Vault,
+  keys: Pick<Keys, 'addKeyPair'>,
+): KeyRequests {
+  const { clock, guards } = store;
+  const db = store.storage.tables<TrustTables>();
+
+  async function findRows(domain: string): Promise<readonly RequestRow[]> {
+    const rows = await db
+      .selectFrom('key_request')
+      .selectAll()
+      .where('domain', '=', domain.toLowerCase())
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
+    return guards.keyRequests.checkAll(rows);
+  }
+
+  return {
+    async requestKey(owner, { organization } = {}) {
+      const key = owner.toLowerCase();
+      const domain = domainOf(parseDirectAddress(key.includes('@') ? key : `postmaster@${key}`));
+      if ((await findRows(domain)).length >= maxRequests)
+        throw new TrustError(
+          'TRUST_KEY_REQUESTS_FULL',
+          `${domain} has ${maxRequests} keys that wait for a certificate; delete some first.`,
+        );
+      const pair = await createKeyPair();
+      const boundTo = key.includes('@') ? { address: parseDirectAddress(key) } : { domain };
+      const csr = createCsr({ boundTo, ...pair, organization });
+      const id = randomUUID();
+      const createdAt = clock.now();
+      const change = { action: 'key.request', objects: { owner: key, keyRequest: id } };
+      await applyChange(store, change, async (tx) => {
+        const hosted = await tx
+          .selectFrom('hosted_domain')
+          .select('domain')
+          .where('domain', '=', domain)
+          .executeTakeFirst();
+        if (hosted === undefined)
+          throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+        const row = guards.keyRequests.seal({
+          id,
+          owner: key,
+          domain,
+          csr,
+          sealed_private_key: vault.seal(
+            pair.privateKey.export({ type: 'pkcs8', format: 'der' }),
+            `key-request:${id}`,
+          ),
+          created_at: createdAt.getTime(),
+        });
+        await tx.insertInto('key_request').values(row).execute();
+      });
+      return { id, owner: key, csr, createdAt };
+    },
+    async listKeyRequests(domain) {
+      return (await findRows(domain)).map(({ id, owner, csr, created_at }) => ({
+        id,
+        owner,
+        csr: new Uint8Array(csr),
+        createdAt: new Date(created_at),
+      }));
+    },
+    async installCertificate(domain, certificate) {
+      const parsed = readIssued(certificate);
+      const wanted = parsed.publicKey.export({ type: 'spki', format: 'der' });
+      for (const row of await findRows(domain)) {
+        const privateKey = readPrivateKey(vault.open(row.sealed_private_key, `key-request:${row.id}`));
+        if (!createPublicKey(privateKey).export({ type: 'spki', format: 'der' }).equals(wanted)) continue;
+        return keys.addKeyPair(row.owner, parsed.der, privateKey, {
+          within: async (tx) => {
+            const result = await tx.deleteFrom('key_request').where('id', '=', row.id).executeTakeFirst();
+            if (result.numDeletedRows === 0n) throw unknownRequest();
+          },
+        });
+      }
+      throw unknownRequest();
+    },
+    async discardKeyRequest(id) {
+      await applyChange(store, { action: 'key.discard', objects: { keyRequest: id } }, async (tx) => {
+        const result = await tx.deleteFrom('key_request').where('id', '=', id).executeTakeFirst();
+        if (result.numDeletedRows === 0n) throw unknownRequest();
+      });
+    },
+  };
+}
+
+function readIssued(bytes: Uint8Array): ReturnType<typeof readCertificate> {
+  try {
+    // The chain that some CAs add is not needed.
+    const text = Buffer.from(bytes).toString('latin1');
+    const [first] = readPem(text).filter(({ label }) => label === 'CERTIFICATE');
+    return readCertificate(first?.der ?? bytes);
+  } catch (cause) {
+    throw new TrustError('TRUST_CERTIFICATE_INVALID', 'This is not an X.509 certificate in PEM or DER.', {
+      cause,
+    });
+  }
+}
+
+function unknownRequest(): TrustError {
+  return new TrustError(
+    'TRUST_KEY_REQUEST_UNKNOWN',
+    'No key of the domain waits for this certificate: it was issued for another key.',
+  );
+}
