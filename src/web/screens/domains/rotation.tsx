@@ -45,7 +45,7 @@ export function Rotation({ path, domain, keys }: RotationProps): ReactNode {
       }
     >
       {isShown && (
-        <ol className="steps">
+        <ol className="rotation-steps">
           <RequestStep path={path} owners={owners} isDone={requested.length > 0} />
           <SignStep requested={requested} />
           <InstallStep path={path} requested={requested} isDone={replaced.length > 0} />
@@ -72,16 +72,16 @@ function Step({
   readonly children: ReactNode;
 }): ReactNode {
   return (
-    <li className="step" data-done={isDone} data-waiting={isWaiting}>
+    <li className="rotation-step" data-done={isDone} data-waiting={isWaiting}>
       <h3>
         {title}
         {isDone && (
-          <span className="step-done">
+          <span className="rotation-step-done">
             <StateMark tone="ok">done</StateMark>
           </span>
         )}
       </h3>
-      <div className="step-body">{children}</div>
+      <div className="rotation-step-body">{children}</div>
     </li>
   );
 }
@@ -111,7 +111,7 @@ function RequestStep({
     <Step title="Make a key and a certificate request" isDone={isDone} isWaiting={false}>
       {!isDone && (
         <form
-          className="step-form"
+          className="rotation-step-form"
           onSubmit={(event) => {
             event.preventDefault();
             request.mutate();
