@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { Spectral } from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
 import { demoAddress, partners } from '../../src/app/dev/index.ts';
+import type { ErrorEnvelope } from '../../src/app/http/index.ts';
 import { createDocumentCheck, findSchemaProblems } from '../support/document-check.ts';
 import { readStatus, send, waitFor } from '../system/sandbox-fixture.ts';
 import { openDocumentWorld, type DocumentWorld } from './document-world.ts';
@@ -117,6 +118,11 @@ describe('the API document', () => {
     assert.deepEqual(Object.keys(answer?.headers ?? {}), ['X-Request-Id', 'Allow']);
     const large = await fetch(`${world.baseUrl}${place}`, { headers: { cookie: 'a'.repeat(20_000) } });
     assert.equal(large.status, 431);
+    const refusal = (await large.json()) as ErrorEnvelope;
+    assert.deepEqual(
+      [refusal.status, refusal.code, refusal.errors[0]?.reason, refusal.requestId],
+      ['Error', 431, 'request_headers_too_large', large.headers.get('x-request-id')],
+    );
   });
 
   it('describes the evidence inside its signature, and returns a page to print for Accept: text/html', async () => {

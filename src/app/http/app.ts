@@ -13,6 +13,7 @@ import { healthRoutes, type DegradedComponent, type ReadinessChecks } from './he
 import { metricsRoute } from './metrics-route.ts';
 import { addObservation } from './observe.ts';
 import { refuseAmbiguousRequests } from './refuse-ambiguous.ts';
+import { refuseUnparsed } from './refuse-unparsed.ts';
 import { addRequestId, chooseRequestId } from './request-id.ts';
 import { addScopeCheck } from './require-scope.ts';
 import { tokenRoutes } from './token-route.ts';
@@ -102,6 +103,7 @@ function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {
     requestTimeout: requestTimeoutMs,
     return503OnClosing: true,
     forceCloseConnections: 'idle',
+    clientErrorHandler: refuseUnparsed,
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
     frameworkErrors: (error, request, reply) => {
       void sendRefusal(error, request, reply, log);

@@ -14,7 +14,7 @@ const token = await issueToken(
   { grant_type: 'client_credentials', scope: 'provider-directory messaging.api' },
   { headers: { Authorization: basic() } },
 );
-if (token.status !== 200) throw new Error(token.data.error);
+if (token.status !== 200) throw new Error(`no token: ${token.status}`);
 const options = { headers: { Authorization: `Bearer ${token.data.access_token}` } };
 
 const page = await searchProviders({ prov_last_name: 'smith', limit: 2 }, options);

@@ -42,11 +42,11 @@ function completeOperation(operation: JsonObject, refusals: Map<string, JsonObje
     ...stated,
     ...refusalLike(stated, 405),
     ...('requestBody' in operation && refusalLike(stated, 408)),
-    431: largeHeaders,
+    431: largeHeaders(stated),
   };
   const responses = Object.entries(all).map(([status, response]): [string, Json] => {
     if (!isObject(response)) throw new TypeError(`status ${status} has no description`);
-    if (response === largeHeaders) return [status, response];
+    if (status === '431' && !('content' in response)) return [status, response];
     const headers = headersOf(Number(status), hasLimits);
     const own = isObject(response['headers']) ? response['headers'] : {};
     const whole = { ...response, headers: { ...referTo(headers), ...own } };
@@ -58,13 +58,17 @@ function completeOperation(operation: JsonObject, refusals: Map<string, JsonObje
   return { ...rest, responses: Object.fromEntries(responses) };
 }
 
-/** Answered by Node's HTTP parser before there is a request. */
-const largeHeaders: JsonObject = {
-  description: 'The request headers are larger than 16 KiB. The body is not the error envelope.',
-};
+/** Refused by the HTTP parser before the path is known: the body is the envelope, also where other refusals have another form. */
+function largeHeaders(stated: JsonObject): JsonObject {
+  const { 431: refusal } = refusalLike(stated, 431);
+  if (isObject(refusal)) return refusal;
+  return {
+    description: 'The request headers are larger than 16 KiB. The body is the error envelope.',
+  };
+}
 
 /** Another method (405) and a body that arrives too slowly (408, Decision 0020) get the envelope on every path that uses it. */
-function refusalLike({ 400: malformed }: JsonObject, status: 405 | 408): JsonObject {
+function refusalLike({ 400: malformed }: JsonObject, status: 405 | 408 | 431): JsonObject {
   if (!isObject(malformed) || titleOf(malformed) !== 'Error') return {};
   return { [status]: { ...malformed, description: responseName(status) } };
 }
@@ -124,6 +128,11 @@ const exampleProblems: Readonly<Record<number, { field: string; reason: string; 
     field: '',
     reason: 'unsupported_media_type',
     detail: 'This path does not accept the Content-Type of the request.',
+  },
+  431: {
+    field: '',
+    reason: 'request_headers_too_large',
+    detail: 'The request headers are larger than 16 KiB.',
   },
   429: {
     field: '',
