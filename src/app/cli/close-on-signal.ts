@@ -4,7 +4,7 @@ import type { CliContext } from './context.ts';
 // What does not close by itself in this time (a peer that never answers) is abandoned; its work is stored anyway.
 const closeGraceMs = 10_000;
 
-/** Closes a running part on Ctrl-C or SIGTERM; a second signal ends at once. */
+/** Closes a running service on Ctrl-C or SIGTERM; a second signal ends at once. */
 export function closeOnSignal(part: Closable, context: CliContext): void {
   let isClosing = false;
   const stop = (): void => {

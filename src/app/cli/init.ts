@@ -24,7 +24,7 @@ export function addInitCommand(program: Command, context: CliContext): void {
     });
 }
 
-/** Nothing of the database stays if a later step fails: a second try must not meet half an installation. */
+/** The database is deleted if a later step fails, so that the command can be repeated. */
 async function createInstallation(context: CliContext, config: Config): Promise<void> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   try {

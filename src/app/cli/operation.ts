@@ -14,7 +14,7 @@ import { createAudit, readCheckpointFile, type ChainReport } from '../../service
 import type { CliContext } from './context.ts';
 import { withInstallation } from './with-installation.ts';
 
-/** Adds `vault` and `backup`: what an operator does besides running the service. */
+/** Adds `vault` and `backup`: commands for an operator's maintenance. */
 export function addOperationCommands(program: Command, context: CliContext): void {
   addVaultCommands(program, context);
   program

@@ -7,7 +7,7 @@ export interface AuditedInstallation extends Installation {
   readonly audit: Audit;
 }
 
-/** Opens the installation that commands work on, and closes it whatever becomes of the work. */
+/** Opens the installation that commands work on, and closes it afterwards, also after an error. */
 export async function withInstallation(
   context: CliContext,
   work: (installation: AuditedInstallation) => Promise<void>,

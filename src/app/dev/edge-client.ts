@@ -12,7 +12,7 @@ export interface EdgeClient {
   post(path: string, body?: unknown): Promise<unknown>;
 }
 
-// Tokens live for an hour; a new one is taken some minutes before.
+// Tokens are valid for an hour; a new one is requested some minutes before that.
 const tokenLifetimeMs = 50 * 60_000;
 
 /** Creates a client that fetches its token when it needs one. Throws an Error with the status for any answer but 2xx. */

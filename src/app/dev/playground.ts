@@ -83,7 +83,7 @@ const settleMs = 1500;
 /** A clock tick between the send and the first line. */
 const leadMs = 50;
 
-/** The sandbox's playground: sends as the demo client, and tells what was seen of each message on the wire. */
+/** The sandbox's playground: sends as the demo client, and reports what was seen of each message on the wire. */
 export async function createPlayground({ client, wire, received }: PlaygroundParts) {
   const note = await readFile(new URL('./data/referral-note.xml', import.meta.url), 'utf8');
   const files = documents.map((document) => ({

@@ -46,5 +46,5 @@ export const partners: Readonly<Record<PartnerOutcome, DirectAddress>> = {
   noCertificate: parseDirectAddress(`no-certificate@${domains.uncertified}`),
 };
 
-/** Answers every message with one of its own, so that there is something in the inbox. */
+/** Answers every message with a message, so that there is something in the inbox. */
 export const echoAddress = parseDirectAddress(`echo@${domains.partner}`);

@@ -61,7 +61,7 @@ async function findAddress({ host, dns }: AskTimeOptions): Promise<string> {
   return address;
 }
 
-/** Milliseconds since 1970. The seconds wrap in 2036; the high bit tells the era (RFC 5905 §6). */
+/** Milliseconds since 1970. The seconds wrap in 2036; the high bit gives the era (RFC 5905 §6). */
 function readTime(bytes: Buffer, at: number): number {
   const seconds = bytes.readUInt32BE(at);
   const era = seconds < 0x8000_0000 ? 0x1_0000_0000 : 0;

@@ -41,7 +41,7 @@ function fromCoded(error: CodedError): HttpRefusal {
   };
 }
 
-/** Told with a 503 that knows nothing better. */
+/** `Retry-After` of a 503 without a more specific time. */
 const usualRetrySeconds = 10;
 
 // RFC 6750 §3.1: no error word if the request carried no token at all.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { HispFastify } from './types.ts';
 
-/** What we repeat in answers, logs and audit rows without a second thought. */
+/** Values that are safe to repeat in answers, logs and audit rows. */
 const idForm = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /** The caller's own id if it is harmless, else a new one. */

@@ -15,7 +15,7 @@ import { beginInstallationIntegrity, type InstallationIntegrity } from './begin-
 export interface CheckpointExport {
   /** Signs the end of the audit chain, if it has moved, and hands the newest checkpoint out. */
   run(): Promise<void>;
-  /** The same whatever the interval: the last thing before the service stops. */
+  /** The same without waiting for the interval; called last before the service stops. */
   finish(): Promise<void>;
   /** A chain that is broken, or a receiver that does not answer, for the readiness details. */
   degraded(): readonly DegradedComponent[];

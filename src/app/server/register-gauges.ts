@@ -114,7 +114,7 @@ function registerQueues({ storage, clock, metrics }: QueueSources): void {
   }
 }
 
-/** Counting a million rows takes about a second, so that it is done seldom. */
+/** Counting a million rows takes about one second, so that it is done rarely. */
 const verificationCacheMs = 300_000;
 
 function registerVerification({ storage, clock, metrics }: QueueSources): void {

@@ -30,7 +30,7 @@ export interface ReadAsn1Options {
   readonly maxNodes?: number;
   /** Refuse what is BER only: indefinite and overlong lengths, constructed strings, booleans other than 00 and FF. */
   readonly strictDer?: boolean;
-  /** Leave bytes behind the element alone; its `end` tells where they start. */
+  /** Ignore bytes after the element; they start at its `end`. */
   readonly allowTrailing?: boolean;
 }
 

@@ -112,7 +112,7 @@ export function readOctetString(node: Asn1): Uint8Array {
 }
 
 /**
- * The pieces of an OCTET STRING, or of an implicitly tagged one whatever its tag, in order, as views.
+ * The pieces of an OCTET STRING, or of an implicitly tagged one with any tag, in order, as views.
  * One piece for the primitive form; none for a constructed string without content.
  */
 export function octetStringPieces(node: Asn1): Uint8Array[] {

@@ -39,7 +39,7 @@ export interface OpenJob {
   readonly policy?: Partial<MessagePolicy>;
 }
 
-/** Runs jobs in whatever thread it was created in. */
+/** Runs jobs in the thread that created it. */
 export interface AgentJobRunner {
   seal(job: SealJob): SealedMessage;
   open(job: OpenJob): OpenedMessage;

@@ -49,7 +49,7 @@ interface OriginatorField {
   readonly mailboxCount: number;
 }
 
-/** A second field of a kind that may stand once is how two readers are made to see two senders. */
+/** A repeated field that may occur once would let two readers see different senders. */
 function readSingleField(message: MimeEntity, name: string): OriginatorField {
   const values = message.headers(name);
   const [value = '', ...others] = values;

@@ -6,7 +6,7 @@ export const lookupTimeoutMs = 10_000;
 export const connectTimeoutMs = 4_000;
 /** Largest number of octets from one server per lookup. */
 export const maxResponseOctets = 4 * 1024 * 1024;
-/** Messages taken from one server in one lookup: the entries of some naming contexts, and room. */
+/** Messages read from one server in one lookup: the entries of some naming contexts, and a reserve. */
 export const maxResponseMessages = 5_000;
 export const maxResponseElements = 10_000;
 /** What the server is asked to keep to; our own time limit does not depend on it. */

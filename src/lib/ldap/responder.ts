@@ -54,7 +54,7 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
   };
 }
 
-/** A peer that was told good-bye has this long to hang up. */
+/** Time for a peer to close the connection after a disconnect notice. */
 const closeAfterMs = 1_000;
 
 /** Answers the requests of one connection in order; reads only as fast as the peer reads the answers. */

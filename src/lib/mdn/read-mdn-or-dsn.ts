@@ -39,7 +39,7 @@ export function readMdnOrDsn(message: MimeEntity): MdnOrDsn | undefined {
     : undefined;
 }
 
-/** Gateways rewrite media types they do not know; the fields themselves still tell which part it is. */
+/** Gateways rewrite media types they do not know; the fields still identify the part. */
 function findUntyped(candidates: readonly MimeEntity[]): MimeEntity | undefined {
   return candidates
     .slice(1)

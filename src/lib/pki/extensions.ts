@@ -206,7 +206,7 @@ function readIssuerUrls(node: Asn1): readonly string[] {
     .filter(isHttpUrl);
 }
 
-/** Only HTTP is followed (TRUST-05, TRUST-06): the content is signed, so that https adds nothing but a second chain to check. */
+/** Only HTTP is followed (TRUST-05, TRUST-06): the content is signed, so https would only add another chain to check. */
 function isHttpUrl(url: string): boolean {
   return /^https?:\/\//i.test(url);
 }

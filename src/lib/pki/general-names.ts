@@ -12,7 +12,7 @@ const tagUri = 6;
 /**
  * The names of a GeneralNames value by kind.
  *
- * Text is taken only if it is printable ASCII without blanks, which every legal rfc822Name, dNSName and URI is; any other (with
+ * Text is accepted only if it is printable ASCII without blanks, which every legal rfc822Name, dNSName and URI is; any other (with
  * NUL, control or 8-bit characters, by which one name can be made to look like another) is counted in `malformedCount`.
  */
 export interface GeneralNames {

@@ -43,7 +43,7 @@ interface CachedAnswer {
  * of candidates, not of trusted certificates. Depth is bounded by the caller's search.
  *
  * The URLs are tried in their order until one gives a certificate whose key made the signature. Answers are cached; a host that
- * failed, and has given nothing for an hour, is left alone for a minute, whatever else is asked of it. One download serves all that wait for it.
+ * failed, and has given nothing for an hour, is not contacted for a minute for any URL. Concurrent requests share one download.
  *
  * The returned function gives all that could be had; errors: `PKI_ISSUER_UNAVAILABLE` if nothing could and later may be better,
  * `PKI_ISSUER_NOT_FOUND` if the answers are useless, `PKI_FETCH_NEEDED` if nothing cached helps and the budget allows no fetch,

@@ -86,7 +86,7 @@ export function findForbiddenName(
 }
 
 /**
- * The same for a Direct address that a certificate is to speak for, through whatever kind of name.
+ * The same for the Direct address that a certificate is used for, by any kind of name.
  *
  * A dNSName is valid for every address of its domain (AS-10), so a CA limited to the mailboxes of one domain must not evade
  * that limit by issuing a dNSName; and a CA limited to hosts must not by an rfc822Name, unless mailboxes are limited on their own.

@@ -34,7 +34,7 @@ export function verifyMac(macData: Asn1, contents: Uint8Array, password: string)
   }
 }
 
-/** PKCS #12 appendix B.2 with ID 3; the key has the length of one output, so that one round suffices. */
+/** PKCS #12 appendix B.2 with ID 3; the key has the length of one output, so that one iteration of the outer loop suffices. */
 function deriveMacKey(
   digest: Digest,
   password: string,

@@ -7,7 +7,7 @@ const maxExponent = 1n << 256n;
 const smallPrimes = listPrimes(752);
 
 /**
- * What is wrong with the numbers of an RSAPublicKey (RFC 8017 §A.1.1), whatever its length; undefined if nothing is. An exponent of 1 makes
+ * The fault of the numbers of an RSAPublicKey (RFC 8017 §A.1.1) of any length; undefined if there is none. An exponent of 1 makes
  * encryption and signatures the identity; an even one, or an even modulus, is not an RSA key at all (NIST SP 800-89 §5.3.3).
  * Errors: those of lib/asn1.
  */

@@ -53,7 +53,7 @@ export interface ValidatedPath {
  * Validates that the certificate may be used for `use` at `context.at`, and by which path (RFC 5280 §6, TRUST-01 to TRUST-11).
  *
  * Names and key identifiers only pick which issuers to try; a link holds by its signature alone, and the path ends at the first
- * certificate that is byte for byte one of the anchors. The work is bounded whatever the candidates are.
+ * certificate that is byte for byte one of the anchors. The work is bounded for any candidates.
  *
  * Errors: a `PkiError` with the code of the most specific reason, transient only if fetching could not be finished.
  */

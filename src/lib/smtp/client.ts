@@ -70,7 +70,7 @@ export interface SmtpClientOptions {
 export interface SmtpClient extends Closable {
   /**
    * Throws `SMTP_ADDRESS_INVALID` before anything is sent, and another {@link SmtpError} when nothing was decided.
-   * If the connection breaks after the data, the server may have taken the message, so that trying again may double it: then
+   * If the connection breaks after the data, the server may have accepted the message, so a retry may duplicate it: then
    * the error's `fields.hasSentData` is true.
    */
   send(delivery: Delivery): Promise<SendOutcome>;

@@ -258,7 +258,7 @@ function send(
   connection.send(envelope, source, (error, info) => {
     clearTimeout(timer);
     try {
-      // Where the sender was refused, recipients that were sent along (RFC 2920) hear no more than that MAIL is missing.
+      // Where the sender was refused, recipients that were sent along (RFC 2920) only get the reply that MAIL is missing.
       const own = error?.command === 'MAIL FROM' ? [] : (envelope.rejectedErrors ?? []);
       const rejected = own.map((one) => readRejection(one, options));
       resolve(

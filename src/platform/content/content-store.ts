@@ -27,7 +27,7 @@ export interface ContentStore {
   keepIn(tx: AnyTransaction, stored: Uint8Array): Promise<void>;
   /**
    * In separate memory. Throws PLATFORM_CONTENT_MISSING, or what `Vault.open` throws for anything that was changed,
-   * cut or taken from another place.
+   * cut or copied from another place.
    */
   open(stored: Uint8Array, context: string): Promise<Buffer>;
   /** In the transaction that removes the owner or its content; the next `sweep` deletes the chunks. */

@@ -9,7 +9,7 @@ export interface ContentReference {
 const formatVersion = 2;
 const idBytes = 16;
 const sizeAt = 1 + idBytes;
-/** A stored value's beginning of this length tells all that `releaseIn` needs. */
+/** The first bytes of a stored value, as many as `releaseIn` needs. */
 export const referenceBytes = sizeAt + 6;
 
 /** `version (1) | id (16) | size (6, big-endian)`. Nothing in it is secret, and a changed one opens nothing. */

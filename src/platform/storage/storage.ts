@@ -107,7 +107,7 @@ export interface Storage extends Closable {
   afterCommit(tx: AnyTransaction, work: () => void): void;
   /**
    * Makes a collector. `write` gets all items of a commit in the order of adding, inside a transaction, under a lock that
-   * is the last one taken (the lock's name is `name`), so that collectors can never be part of a deadlock.
+   * is acquired last (the lock's name is `name`), so that collectors can never be part of a deadlock.
    */
   collector<Item>(
     name: string,
@@ -126,7 +126,7 @@ export interface Storage extends Closable {
   hold(name: string): Promise<Held | undefined>;
   /** Those of the names that are held: by any node; with SQLite, by this process. */
   listHeld(names: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Tells every node, once the transaction is committed, that there is something new under `topic`. A hint, never the truth. */
+  /** Notifies every node after the commit that there is something new under `topic`. A hint; the table is authoritative. */
   announce(tx: AnyTransaction, topic: string): void;
   /** Calls `listener` for each announcement, of this node and of others. Returns the function that ends it. */
   onAnnounced(topic: string, listener: () => void): () => void;

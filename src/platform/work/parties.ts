@@ -32,7 +32,7 @@ const slowForMs = 60_000;
 /** The order in which parties are served. Times are monotonic milliseconds. */
 export interface Parties<Item extends FairItem> {
   add(item: Item): void;
-  /** The item to start next, taken out of the waiting ones; undefined if no slot is free for any party that waits. */
+  /** Removes and returns the item to start next; undefined if no slot is free for any party that waits. */
   next(now: number): { readonly party: Party<Item>; readonly item: Item } | undefined;
   begin(party: Party<Item>, id: string, now: number): void;
   end(party: Party<Item>, id: string, verdict: AttemptVerdict, now: number): void;

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 
 /**
  * What this node knows of a destination: `new`, nothing since the start; `steady`, its last attempt was not an outage; `failing`, it was.
- * Few values instead of one per domain, so that a metric can tell partners that begin to fail from those that always do.
+ * Few values instead of one per domain, so that a metric distinguishes partners that begin to fail from those that always do.
  */
 export type DestinationClass = 'new' | 'steady' | 'failing';
 

@@ -24,7 +24,7 @@ export interface SharedSeals {
 
 interface Round {
   readonly sealed: Promise<Uint8Array | undefined>;
-  /** By destination id: those that have not taken their share yet. */
+  /** By destination id: those that have not used the sealed message yet. */
   readonly shares: Map<string, ResolvedRecipients>;
 }
 
@@ -90,7 +90,7 @@ export function createSharedSeals(
     const usable = [...shares.values()].flatMap((share) => share.usable);
     const sealed = seal(item, usable);
     if (shares.size > 1) setTimeout(() => shares.clear(), keptMs).unref();
-    // Each destination that waits for it hears of a failure; one that nobody waits for is not a reason to end the process.
+    // A failure rejects each waiting destination; without one, an unhandled rejection would end the process.
     sealed.catch(() => {});
     return { sealed, shares };
   }

@@ -57,7 +57,7 @@ export interface ListedAddresses {
 export interface Directory extends Closable {
   /**
    * Directory spec: Search providers. `parameters` as sent, decoded. Throws DirectoryError; each call leaves an audit
-   * row. `onLimits` hears the state of the caller's rate limit, also when the query is refused.
+   * row. `onLimits` gets the state of the caller's rate limit, also when the query is refused.
    */
   search(
     parameters: readonly (readonly [string, string])[],
@@ -122,7 +122,7 @@ const defaultLimits: DirectoryLimits = {
   recordsPerDay: defaultDailyRecordQuota,
 };
 
-/** Starts the directory. The index is loaded in the background; `isReady` and `refresh` tell when it is there. */
+/** Starts the directory. The index is loaded in the background; `isReady` and `refresh` report when it is loaded. */
 export async function createDirectory(options: DirectoryOptions): Promise<Directory> {
   const { storage, clock, log, audit, gazetteer, snapshotDir } = options;
   const { secret } = await loadState(storage);

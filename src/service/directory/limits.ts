@@ -34,7 +34,7 @@ export const maxStagedItems = 30_000_000;
 export const blockRecordCount = 4096;
 /** Line numbers kept for each reason in a quality report; the counts continue. */
 export const maxReportedLines = 100;
-/** Largest file that is taken by an upload; that of NPPES has one gigabyte, packed. */
+/** Largest file that an upload accepts; the compressed NPPES file has one gigabyte. */
 export const maxUploadBytes = 8_000_000_000;
 /** Uploads that are received, wait or are loaded at the same time. */
 export const maxPendingUploads = 4;
@@ -55,5 +55,5 @@ export const changesBeforeRebuild = 4096;
  * example 5,000 addresses from a script. Further changes wait for the new index.
  */
 export const servedChangesFactor = 4;
-/** Rows of hosted addresses taken out that stay, newest first: an index from before the others is built again. */
+/** Tombstones of removed hosted addresses that are kept, newest first; an index older than those is rebuilt. */
 export const keptRemovals = 10_000;

@@ -8,7 +8,7 @@ import { refusalReasons } from './load/row.ts';
 import type { ActivationContext } from './store/loads.ts';
 import { removeProvisioned, storeProvisioned, type ProvisionedRecord } from './store/provisioned.ts';
 
-/** What an operator tells about an address that it hosts; everything but the address may be omitted. */
+/** An operator's data about a hosted address; everything but the address may be omitted. */
 export type HostedRecord = Partial<Omit<ProviderRecord, 'id'>> & Pick<ProviderRecord, 'directAddress'>;
 
 /** Checks the record like a row of a load and fills in its coordinates. Throws DIRECTORY_RECORD_INVALID. */

@@ -15,7 +15,7 @@ const orders: Readonly<Record<string, boolean>> = { ascending: false, descending
 
 /**
  * Sort keys of a query (Directory spec: Sort rules; Decision 0003). Without sort_by a query with a radius is ordered
- * nearest first, whatever sort_order says, and any other by NPI. The index breaks the last tie by `id`, ascending.
+ * nearest first under every sort_order, and any other by NPI. The index breaks the last tie by `id`, ascending.
  */
 export function parseSort(supplied: SuppliedParameters, problems: FieldProblem[]): SortKey[] {
   const hasRadius = supplied.has('radius');

@@ -58,7 +58,7 @@ export async function issueToken(
   }
 }
 
-/** RFC 7009: whatever the token was, the answer is the same; only the client's own is ended. */
+/** RFC 7009: the answer is the same for every token; only a token of the client is revoked. */
 export async function revokeToken(deps: TokenEndpointDependencies, request: TokenRequest): Promise<void> {
   const form = readTokenForm(request.contentType, request.body);
   const { row } = await authenticateClient(deps, request, form);

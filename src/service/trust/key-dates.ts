@@ -111,7 +111,7 @@ function judgeDomain(domain: string, pairs: readonly ActivePair[], at: Date): Do
   const warnings = groupUses(served.filter((one) => one.problem !== undefined));
   const ofDomain = new Set((byOwner.get(domain) ?? []).flatMap((pair) => pair.uses));
   const missing = uses.filter((use) => !ofDomain.has(use));
-  // A domain whose addresses all have pairs of their own needs none itself.
+  // A domain whose addresses all have address-bound key pairs needs none itself.
   if (missing.length > 0 && (byOwner.size === 0 || ofDomain.size > 0))
     warnings.push({ owner: domain, problem: 'missing', uses: missing, keyPair: '', notAfter: undefined });
   const daysLeft = served.reduce(

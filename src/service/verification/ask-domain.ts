@@ -35,7 +35,7 @@ export interface DomainDiscovery {
   begin(address: DirectAddress): void;
   /** Questions put to the network so far. */
   readonly queries: number;
-  /** Addresses that have something of their own although the domain has a certificate. */
+  /** Addresses with an address-bound certificate or LDAP entry although the domain has a certificate. */
   readonly exceptions: number;
   /** True if the name servers did not answer. */
   readonly isUnreachable: boolean;
@@ -46,7 +46,7 @@ const budgetMs = 600_000;
 
 /**
  * Places are asked in the order of sending (DISC-01). What the domain's name and its LDAP servers said is kept for all its
- * addresses. If the domain has a certificate, only some of its addresses are asked for one of their own (Decision 0027);
+ * addresses. If the domain has a certificate, only some of its addresses are checked for an address-bound one (Decision 0027);
  * the others count as having none. A place that did not answer for the domain is not asked for its addresses.
  */
 export function askDomain(question: DomainQuestion): DomainDiscovery {

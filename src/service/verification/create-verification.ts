@@ -125,7 +125,7 @@ export function startVerification(options: VerificationOptions): Verification {
       try {
         await refresh();
       } catch (error) {
-        // Whatever cannot be read counts as mail that waits.
+        // If it cannot be read, mail counts as waiting.
         mailWaits = true;
         log.error({ code: errorCode(error) }, 'verification could not look what there is to do');
       }

@@ -3,7 +3,7 @@ import { isPublicAddress } from '../../lib/fetch/index.ts';
 
 const maxUrlLength = 2048;
 
-/** Remote login, mail and directory services: a request sent there could be taken for commands. */
+/** Remote login, mail and directory services: they could execute a request as commands. */
 const blockedPorts = new Set(
   '21 22 23 25 53 109 110 119 139 143 220 389 445 465 563 587 636 993 995 2525'.split(' '),
 );

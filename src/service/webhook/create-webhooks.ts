@@ -71,7 +71,7 @@ export interface Webhooks extends Closable {
   /** Sends dead notifications again: the named ones, or all. Returns how many. */
   replay(clientId: string, id: string, body: unknown): Promise<number>;
   /**
-   * Sends one signed event of the type `webhook.test` now, once, whatever the state of the hook; the target should answer it as any event.
+   * Sends one signed event of the type `webhook.test` once, immediately, in any state of the hook; the target should answer it like any event.
    * Throws WEBHOOK_NOT_FOUND.
    */
   sendTest(id: string): Promise<TestResult>;
@@ -93,7 +93,7 @@ export interface Webhooks extends Closable {
 export interface TestResult {
   readonly httpStatus: number | null;
   readonly durationMs: number;
-  /** Empty if it was taken. */
+  /** Empty if it was accepted. */
   readonly error: string;
   readonly answer: string;
 }

@@ -5,7 +5,7 @@ import type { AnyTransaction, Storage } from '../../platform/index.ts';
 import type { RowGuard } from '../integrity/index.ts';
 import type { WebhookRow, WebhookTables } from './tables.ts';
 
-/** Told to all nodes when a webhook is created, changed, disabled or removed. */
+/** Announced to all nodes when a webhook is created, changed, disabled or removed. */
 const topic = 'webhook';
 const maxClients = 10_000;
 /** An announcement can be lost; after this time webhooks are read again. */

@@ -51,7 +51,7 @@ interface Waiting {
 /**
  * Stores the results of attempts: a delivered notification leaves the queue, another one is due again later, or dead.
  * Results that come within some milliseconds, or while a transaction is running, share one. Rejects
- * with PLATFORM_LEASE_LOST, and stores nothing, for an attempt whose lease another node has taken.
+ * with PLATFORM_LEASE_LOST, and stores nothing, for an attempt whose lease another node has claimed.
  */
 export function createSettler(deps: SettleDependencies): (attempt: Attempt) => Promise<Settled> {
   const { storage } = deps;

@@ -15,7 +15,7 @@ export function describeCertificate(certificate: Certificate): Record<string, un
   };
 }
 
-/** How trust was proved, end entity first. */
+/** The validated path, end entity first. */
 export function describePath(path: ValidatedPath): Record<string, unknown> {
   return {
     path: path.certificates.map(({ subject, fingerprint }) => ({ subject, fingerprint })),

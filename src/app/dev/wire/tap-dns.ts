@@ -5,7 +5,7 @@ import { describeDnsAnswer } from './dns-answer.ts';
 import type { WireLog } from './wire-log.ts';
 
 const host = '127.0.0.1';
-/** The resolver has given up long before. */
+/** The resolver times out long before that. */
 const maxWaitMs = 20_000;
 
 /** Passes the questions of one HISP on to the sandbox's DNS server, by UDP and TCP on `port`, and notes each with its answer. */

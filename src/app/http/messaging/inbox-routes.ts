@@ -122,7 +122,7 @@ function formatUrn(messageId: string): string {
   return id.startsWith('urn:uuid:') ? id : `urn:uuid:${id}`;
 }
 
-/** Types that a browser may be told; everything else goes as plain bytes, so that it never runs anything. */
+/** Media types that are safe for a browser; any other content is sent as plain bytes, so that it is never executed. */
 const harmlessTypes = new Set([
   'text/plain',
   'text/xml',

@@ -16,7 +16,7 @@ export interface SendRouteOptions {
 /** Messaging spec: Send message. */
 export function sendCcdaRoute({ messaging, disk }: SendRouteOptions): RouteModule {
   return (app) => {
-    // The allowance is taken before the body is read: a refused send costs no memory.
+    // The rate limit is checked before the body is read: a refused send costs no memory.
     const limitSends = async (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
       messaging.limitSends(request.client, (rateLimit) => setRateLimitHeaders(reply, rateLimit));
     const requireRoom = async (request: FastifyRequest): Promise<void> =>

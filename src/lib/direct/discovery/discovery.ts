@@ -36,7 +36,7 @@ export interface Discovery {
 
 export interface DiscoverOptions {
   readonly isFresh?: boolean;
-  /** Hears of each place as soon as it has answered; then nothing is taken from or shared with other discoveries. */
+  /** Called for each place as soon as it has answered; if set, results are not shared with other discoveries. */
   readonly onStep?: (step: DiscoveryStep) => void;
 }
 

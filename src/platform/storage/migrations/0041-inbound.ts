@@ -97,7 +97,7 @@ async function replaceInboundMail(db: Kysely<unknown>): Promise<void> {
   );
 }
 
-/** The register tells what is a duplicate; the copies need no key for it. */
+/** The register detects duplicates; the copies need no key for it. */
 async function replaceInboxCopy(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('inbox_copy_plain')

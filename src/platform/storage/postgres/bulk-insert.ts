@@ -8,7 +8,7 @@ import { translated } from './errors.ts';
 import type { StatementRunner } from './run-query.ts';
 import { refuseNul } from '../values.ts';
 
-/** Up to this many rows go by one plain insert: COPY needs two more round trips. */
+/** Up to this many rows are inserted by one plain statement: COPY needs two more round trips. */
 const fewRows = 20;
 /** Bytes of COPY's text passed to the connection at once. */
 const chunkLength = 64 * 1024;

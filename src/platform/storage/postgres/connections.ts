@@ -92,7 +92,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Runs `work` with a connection; `isBroken` tells from its error whether the connection may be used again. */
+  /** Runs `work` with a connection; `isBroken` decides by the error whether the connection is discarded. */
   async use<R>(
     work: (client: pg.PoolClient) => Promise<R>,
     isBroken: (error: unknown) => boolean,

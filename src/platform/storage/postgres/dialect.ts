@@ -10,7 +10,7 @@ import {
 } from 'kysely';
 
 /**
- * Text columns compare by their bytes, whatever the database's own collation is: the order of pages must not depend on
+ * Text columns compare by their bytes under every collation of the database: the order of pages must not depend on
  * the engine, nor change with the operating system's library.
  */
 class ByteOrderCompiler extends PostgresQueryCompiler {

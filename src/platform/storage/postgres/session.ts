@@ -76,7 +76,7 @@ export function createSession({ connect, onProblem }: SessionDependencies): Sess
     opened.once('end', () => lose(opened));
     opened.on('error', () => lose(opened));
     opened.on('notification', ({ payload, processId }) => {
-      // This node's listeners have heard it already.
+      // This node's listeners were already notified.
       if (payload !== undefined && processId !== pidOf(opened)) notify(payload);
     });
     // What a machine held that lost its power is free again after 25 seconds, not after the system's two hours.
@@ -97,7 +97,7 @@ export function createSession({ connect, onProblem }: SessionDependencies): Sess
     if (client !== lost) return;
     client = undefined;
     clearInterval(heartbeat);
-    // Whatever state it is in, its locks must not stay with the server.
+    // Its locks must not stay with the server in any state.
     lost.end().catch(() => {});
     for (const lock of locks) {
       lock.isHeld = false;

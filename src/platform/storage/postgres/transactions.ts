@@ -39,7 +39,7 @@ class TransactionConnection implements DatabaseConnection {
   readonly #client: pg.ClientBase;
   readonly #deps: RunnerDependencies;
   #last: Promise<unknown> = Promise.resolve();
-  /** PostgreSQL refuses everything after the first error; that one tells why. */
+  /** PostgreSQL refuses everything after the first error, so that one has the cause. */
   firstError: unknown;
 
   constructor(client: pg.ClientBase, deps: RunnerDependencies) {
@@ -141,7 +141,7 @@ export class TransactionRunner {
     while (this.#waiting.length > 0) {
       // Where several shared the last commit, more are on their way.
       if (this.#lastShared > 1 && this.#waiting.length < this.#lastShared) await sleep(gatherMs);
-      // One order, so that no two groups, of whatever nodes, wait for each other.
+      // One order on all nodes, so that no two groups wait for each other.
       const jobs = this.#waiting.splice(0, maxShared).toSorted((a, b) => (a.order < b.order ? -1 : 1));
       this.#lastShared = jobs.length;
       await this.#runGroup(jobs);

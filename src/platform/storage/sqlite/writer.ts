@@ -81,7 +81,7 @@ export class SqliteWriter {
     );
   }
 
-  /** Tells that the present transaction writes as much as `weight` ordinary ones. */
+  /** Counts the current transaction as `weight` ordinary ones. */
   addWeight(weight: number): void {
     this.#weight += weight;
   }
@@ -244,7 +244,7 @@ function finish(
   after: readonly (() => void)[],
   onProblem: (text: string) => void,
 ): void {
-  // The commit is final whatever follows; a later fault must not keep the callers waiting.
+  // The commit is final; a later error must not keep the callers waiting.
   for (const work of after) {
     try {
       work();

@@ -155,7 +155,7 @@ const controls: ReadonlyMap<string, Reader> = new Map([
   ['_offset', ofNumber('offset', Number.MAX_SAFE_INTEGER)],
   ['_summary=count', (_value, _modifier, draft) => void (draft.count = 0)],
   ['_summary=false', understood],
-  // Totals are exact, whatever is asked for.
+  // Totals are exact for every value of `_total`.
   ['_total=accurate', understood],
   ['_total=estimate', understood],
   ['_total=none', understood],

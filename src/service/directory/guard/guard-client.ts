@@ -11,7 +11,7 @@ export interface DirectoryCaller {
   readonly remoteAddress?: string | undefined;
 }
 
-/** Limits of every client that has none of its own (Decision 0007). */
+/** Default limits of clients (Decision 0007). */
 export interface DirectoryLimits {
   readonly requestsPerSecond: number;
   readonly requestsBurst: number;

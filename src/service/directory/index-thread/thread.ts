@@ -12,7 +12,7 @@ import {
 import { addEntries } from '../records/block.ts';
 import type { IndexReply, IndexRequest } from './protocol.ts';
 
-// From here on a second thread pays.
+// From this size a second thread is faster.
 const manyRecords = 200_000;
 
 let builder: IndexBuilder | undefined;

@@ -86,7 +86,7 @@ function isMarked(text: string): boolean {
   return !/^(?:|0|n|no|false)$/i.test(text);
 }
 
-/** True for printable ASCII: nearly all values, told by a loop that beats a regular expression for short texts. */
+/** True for printable ASCII: nearly all values; a loop is faster than a regular expression for short texts. */
 function hasOnlyPlainText(text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);

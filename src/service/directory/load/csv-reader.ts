@@ -27,7 +27,7 @@ export interface CsvOptions {
   readonly maxRowBytes: number;
   /** Columns whose values are wanted, by position; others may come as empty texts, which saves time in wide files. */
   readonly wanted?: readonly boolean[];
-  /** The number of the first line; 1 unless told. */
+  /** The number of the first line; 1 by default. */
   readonly firstLine?: number;
 }
 

@@ -94,7 +94,7 @@ export class EntryWriter {
   async settle(): Promise<void> {
     await this.#store();
     if (this.#endId - this.#nextId >= spareIds) return;
-    // The rest of the old range is abandoned only when others have taken ids in between.
+    // The rest of the old range is abandoned only if others have reserved ids in between.
     const first = await reserveIds(this.#options.context.storage, idsPerReservation);
     if (first !== this.#endId) this.#nextId = first;
     this.#endId = first + idsPerReservation;

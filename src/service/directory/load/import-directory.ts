@@ -34,7 +34,7 @@ export interface ImportRequest {
   readonly sourceName?: string | undefined;
   /** Changes the source's export right. */
   readonly exportRight?: ExportRight | undefined;
-  /** The format that the files must have; else they are told by their content. */
+  /** The format that the files must have; by default it is detected from their content. */
   readonly format?: TableFormat | undefined;
   /** Provider taxonomy names for NPPES. */
   readonly taxonomy?: TaxonomyNames | undefined;
@@ -110,7 +110,7 @@ type ReadyLoad = StoredLoad & LoadedRows & { readonly served: ToServe };
 
 /**
  * A full load is indexed while it is read, if it is served as it is or with few changes; else what is served is indexed
- * afterwards. `onMerge` hears of a merge that is stored, and must be removed if it is not activated.
+ * afterwards. `onMerge` gets a merge that is stored, and must be removed if it is not activated.
  */
 async function storeAndIndex(
   { context, request, ...run }: LoadRun,

@@ -10,7 +10,7 @@ import type { InputPlan } from './plan-input.ts';
 import type { ProgressMeter } from './progress.ts';
 import type { RefusalReason } from './row.ts';
 
-/** What a load works with: its input, where it goes, and who hears of it. */
+/** The input, target and listeners of a load. */
 export interface LoadRowsOptions extends EntryWriterOptions {
   readonly progress: ProgressMeter;
 }

@@ -12,7 +12,7 @@ export interface InputFile {
   readonly name: string;
   /** Bytes to be read from disk, if known; for the progress bar. */
   readonly sizeBytes: number | undefined;
-  /** Opens the file from its start. `onBytes` hears how many bytes have been taken from disk. */
+  /** Opens the file from its start. `onBytes` gets the number of bytes read from disk. */
   open(onBytes?: (count: number) => void): Promise<Readable>;
 }
 

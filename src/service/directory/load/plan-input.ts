@@ -35,7 +35,7 @@ export type TableFormat = 'own' | 'directtrust' | 'nppes';
 type TableKind = TableFormat | 'nppes-endpoints' | 'other';
 
 /**
- * Tells the files apart by their headers and stands ready to read the one with the records; NPPES endpoints are read
+ * Identifies the files by their headers and prepares to read the one with the records; NPPES endpoints are read
  * first. Throws DIRECTORY_FORMAT_UNKNOWN unless exactly one file has records.
  */
 export async function planInput(options: PlanOptions): Promise<InputPlan> {

@@ -18,7 +18,7 @@ export interface ProgressMeter {
   enter(phase: ImportPhase): void;
 }
 
-/** Adds up what has been read and tells the listener after each portion and at each new phase. */
+/** Adds up the bytes read and calls the listener after each portion and at each new phase. */
 export function createProgress(
   files: readonly Pick<InputFile, 'sizeBytes'>[],
   listener: ProgressListener | undefined,

@@ -10,7 +10,7 @@ export interface OpenTable {
   readonly header: readonly string[];
   /**
    * The rows after the header, in portions as they arrive; each portion is read to its end before the next. `wanted`
-   * tells which columns are of interest.
+   * names the columns that are needed.
    */
   rows(wanted: readonly boolean[]): AsyncIterable<Iterable<CsvRow>>;
   close(): void;

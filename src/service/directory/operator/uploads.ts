@@ -21,7 +21,7 @@ export interface UploadRequest {
   readonly format?: ImportRequest['format'];
   /** From the header, if the sender has said it. */
   readonly sizeBytes?: number | undefined;
-  /** Hears how the load goes on, until `done` or `failed`. */
+  /** Called with the progress of the load, until `done` or `failed`. */
   readonly onProgress: (progress: UploadProgress) => void;
 }
 
@@ -92,7 +92,7 @@ export function createUploads(parts: UploadParts): Uploads {
         const files = await openInput(file);
         const { rowsRead } = await parts.importFiles(
           {
-            // A file in an archive has a name of its own.
+            // A file in an archive has a separate name.
             files:
               files.length === 1 && files[0]?.name === path.basename(file) ? [{ ...files[0], name }] : files,
             kind,

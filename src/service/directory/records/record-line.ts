@@ -45,7 +45,7 @@ export function markLine(line: string): string {
   return `v${recordLayout.version}\t${line}`;
 }
 
-/** The line of a hosted row, whichever version it was written in; empty for an address taken out. */
+/** The line of a hosted row of any version; empty for a removed address. */
 export function readMarkedLine(record: string, layout = recordLayout): string {
   const mark = versionMark.exec(record);
   if (mark === null) return layout.upgrade(record, 1);

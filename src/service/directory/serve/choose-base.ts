@@ -39,7 +39,7 @@ export async function chooseBase(choice: BaseChoice): Promise<BaseIndex | undefi
   return undefined;
 }
 
-/** Whether what has changed since can be told. */
+/** True if the changes since then can be determined. */
 function isUsable({ loadId, revision }: SnapshotName, state: StateRow, chain: readonly LoadRow[]): boolean {
   const isInChain =
     loadId === null ? state.active_load_id === null : chain.some((load) => load.id === loadId);

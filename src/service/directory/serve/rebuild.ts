@@ -14,7 +14,7 @@ export interface Rebuild {
   readonly isReady: boolean;
 }
 
-/** `build` makes the index; `onReady` hears that there is one to be taken. */
+/** `build` makes the index; `onReady` is called when it can be fetched. */
 export function createRebuild(
   build: () => Promise<BaseIndex>,
   onReady: () => void,

@@ -27,7 +27,7 @@ export interface ViewSource extends Closable {
   readonly hasNewIndex: boolean;
 }
 
-/** `onNewIndex` hears when an index has been built in the background. */
+/** `onNewIndex` is called when an index has been built in the background. */
 export function createViewSource(options: ViewSourceOptions, onNewIndex: () => void): ViewSource {
   const { storage, log, changesBeforeRebuild } = options;
   const threads = new Set<IndexThread>();

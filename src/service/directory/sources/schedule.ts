@@ -52,7 +52,7 @@ export interface ScheduleContext extends ImportContext {
   readonly signal?: AbortSignal;
 }
 
-/** Looks for scheduled loads in intervals; `onLoaded` hears when there was one. */
+/** Checks for scheduled loads at intervals; `onLoaded` is called after each load. */
 export function followSchedules(
   context: Omit<ScheduleContext, 'signal'>,
   everyMs: number,

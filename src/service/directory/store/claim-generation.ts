@@ -35,7 +35,7 @@ export interface ClaimedSources {
 // Behind the id of a node, which has no such character (schema.ts: node.id).
 const exportMark = '/export/';
 
-/** The same for what an export reads. Without a node nobody can tell whether the reader still runs, and nothing is claimed. */
+/** The same for the generations that an export reads. Without a node it is unknown whether the reader still runs, so nothing is claimed. */
 export async function claimSources(storage: Storage, nodeId: string | undefined): Promise<ClaimedSources> {
   const prefix = nodeId === undefined ? undefined : `${nodeId}${exportMark}${randomUUID()}/`;
   const found = await storage.transaction(async (tx: DirectoryDb) => {

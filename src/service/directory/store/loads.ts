@@ -236,7 +236,7 @@ export async function activateLoad(
         records: report.recordCount,
       },
     });
-    // Ids at the end of the range go back if nobody has taken later ones.
+    // Ids at the end of the range are released if no later ones are reserved.
     const nextId = state.next_record_id === unusedIds.end ? unusedIds.first : state.next_record_id;
     await serve(tx, state, activation.servedId, { next_record_id: nextId });
   });

@@ -28,7 +28,7 @@ const abandonedAfterMs = 10 * 60_000;
 
 export function openSnapshotFiles(folder: string, state: Pick<StateRow, 'secret'>): SnapshotFiles {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // A snapshot of another database with equal numbers must never be taken for ours.
+  // A snapshot of another database with equal numbers must never be used.
   const database = createHash('sha256').update('snapshot').update(state.secret).digest('hex').slice(0, 12);
   const nameOf = ({ loadId, revision }: SnapshotName): string => `${database}-${loadId ?? 0}-${revision}.idx`;
   return {

@@ -59,7 +59,7 @@ export function getSource(sources: readonly SourceRow[], name: string): SourceRo
 
 /**
  * The sources in order of precedence. A program of the version before activates loads without telling their source: what is
- * served unmerged is that source's generation, whatever its row says.
+ * served unmerged is that source's generation, even if its row differs.
  */
 export async function findSources(db: DirectoryDb, state: StateRow): Promise<SourceRow[]> {
   const sources = await listSources(db);

@@ -99,7 +99,7 @@ export interface StateRow {
 export interface ProvisionedRow {
   address_key: string;
   record_id: number;
-  /** A record line as in a block with the mark of its version (record-line.ts); empty once the address is taken out, so that indexes built before learn of it. */
+  /** A record line as in a block with the mark of its version (record-line.ts); empty for a removed address, so that older indexes can apply the removal. */
   record: string;
   updated_at: number;
   /** The directory's revision since which the row is as it is. */

@@ -13,7 +13,7 @@ export interface SignedEvidence {
   readonly signature: string;
 }
 
-/** The `typ` that tells this signature from any other by the same key (RFC 8725 §3.11). */
+/** The `typ` that distinguishes this signature from any other by the same key (RFC 8725 §3.11). */
 export const evidenceType = 'direct-delivery-evidence+jws';
 
 /** Signs as the sender's domain signs its messages. Throws MESSAGING_EVIDENCE_UNSIGNED without a key that is valid now. */

@@ -60,7 +60,7 @@ export function hasDeniedExtension(fileName: string): boolean {
 /** How the beginning of a program looks: Windows, Linux, macOS (both byte orders and universal). */
 const programMarks = ['4d5a', '7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe'];
 
-/** True if the bytes are a program, whatever type was claimed. */
+/** True if the bytes are a program, under any claimed type. */
 export function isProgram(content: Uint8Array): boolean {
   const head = viewAsBuffer(content.subarray(0, 4)).toString('hex');
   // `MZ` alone is also how a text may begin; a real program has its header's length and more behind it.

@@ -11,7 +11,7 @@ export interface SendRate {
 export const defaultSendRate: SendRate = { ratePerSecond: 20, burst: 40 };
 
 /**
- * Takes one send from the client's allowance and tells how much is left. Throws MESSAGING_RATE_LIMITED if nothing is.
+ * Counts one send against the client's rate limit and returns what remains. Throws MESSAGING_RATE_LIMITED if nothing does.
  */
 export type LimitSends = (
   client: Pick<ClientIdentity, 'clientId' | 'limits'>,

@@ -11,7 +11,7 @@ export interface RowFormat {
   /** Where the values are, if `read` makes one draft of them as they are. */
   readonly plainColumns?: PlainColumns;
   /**
-   * NPIs, as numbers, of which the file tells every record: an increment removes what it does not name any more.
+   * NPIs, as numbers, for which the file has every record: an increment removes their records that it does not contain.
    * Complete when all rows are read.
    */
   readonly coveredNpis?: ReadonlySet<number>;

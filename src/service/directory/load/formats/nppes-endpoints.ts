@@ -1,7 +1,7 @@
 import { DirectoryError } from '../../errors.ts';
 import { findColumn, wantedColumns } from './format.ts';
 
-/** One Direct address of a provider, with the affiliation's place if the file tells one. */
+/** One Direct address of a provider, with the affiliation's place if the file has one. */
 export interface NppesEndpoint {
   readonly directAddress: string;
   readonly organization: string;

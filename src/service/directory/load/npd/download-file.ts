@@ -203,7 +203,7 @@ class RefusedDownload extends DirectoryError {
 const passingStatuses: ReadonlySet<number> = new Set([206, 403, 408, 416, 425, 429]);
 const isPassing = (status: number): boolean => passingStatuses.has(status) || status >= 500;
 
-/** Only a strong validator tells that two parts belong to the same bytes (RFC 9110 §8.8.1). */
+/** Only a strong validator guarantees that two parts belong to the same bytes (RFC 9110 §8.8.1). */
 function strongEtag({ headers }: DownloadResponse): string {
   const etag = headers['etag'] ?? '';
   return /^"[^"]*"$/.test(etag) ? etag : '';

@@ -1,4 +1,4 @@
-/** Reads what outsiders wrote as FHIR: whatever is not there or of another type counts as absent. */
+/** Reads untrusted FHIR: a value that is missing or of another type counts as absent. */
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -36,7 +36,7 @@ export interface Manifest {
 export const maxManifestBytes = 256 * 1024;
 
 /**
- * Reads the manifest of a release. Files of resources that an import does not need are ignored, whatever their names.
+ * Reads the manifest of a release. Files of resources that an import does not need are ignored under any name.
  * Throws DIRECTORY_RELEASE_INVALID, or DIRECTORY_RELEASE_PARTIAL if a needed file is missing or empty, or the totals
  * disagree with the files.
  */

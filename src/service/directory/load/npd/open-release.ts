@@ -73,7 +73,7 @@ async function readManifest(file: string): Promise<Buffer> {
   );
 }
 
-// An operator may have unpacked or repacked the files; what they are, their first bytes tell.
+// An operator may have unpacked or repacked the files; their first bytes show the format.
 const endings = ['.zst', '.gz', ''];
 
 async function findFile(folder: string, manifest: Manifest, resource: NpdResource): Promise<ReleaseFile> {

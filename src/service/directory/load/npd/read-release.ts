@@ -149,7 +149,7 @@ async function* readFile(run: ReleaseRun, resource: NpdResource, onLine: LineLis
     );
 }
 
-/** Told after the first file, not after gigabytes. */
+/** Reported after the first file, not after gigabytes. */
 function requireEndpoints(resource: NpdResource, { endpoints }: Staging): void {
   if (resource !== 'Endpoint' || endpoints.size > 0) return;
   throw new DirectoryError(

@@ -10,7 +10,7 @@ export interface ReleaseFileReport {
   readonly faults: { readonly count: number; readonly lines: readonly number[] };
 }
 
-/** What a load of the national directory tells beyond the quality of its rows. */
+/** The report of a load of the national directory, in addition to the quality of its rows. */
 export interface ReleaseReport {
   readonly generatedAt: string;
   readonly files: readonly ReleaseFileReport[];

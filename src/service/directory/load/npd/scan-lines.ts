@@ -8,7 +8,7 @@ const lineFeed = 10;
 
 /**
  * Cuts pieces into lines where they lie, without copying more than the line that spans two pieces, and yields the number of lines
- * so far after each piece. Empty lines are counted and not told. Throws DIRECTORY_FILE_BROKEN for a line longer than
+ * so far after each piece. Empty lines are counted but not passed on. Throws DIRECTORY_FILE_BROKEN for a line longer than
  * `maxBytes`.
  */
 export async function* scanLines(
