@@ -31,7 +31,7 @@ export interface HttpTimings extends HttpTiming {
 const order = { connections: 20, seconds: 1 };
 
 /**
- * Measures each kind of query next to a fixed page of its size: turn and turn about, one second each, because other work
+ * Measures each kind of query next to a fixed page of its size, in alternation, one second each, because other work
  * on the machine comes and goes; the medians count.
  */
 export async function measureHttp(

@@ -34,7 +34,7 @@ export interface ImportTiming {
   readonly searchableSeconds: number;
   /** Until the command has ended. */
   readonly commandSeconds: number;
-  /** Processor time of the command; tells more than the clock on a machine that is shared. */
+  /** Processor time of the command; more meaningful than the clock on a shared machine. */
   readonly cpuSeconds: number;
   /** The service meanwhile: one search after the other, the slowest in a hundred and the slowest. */
   readonly p99Ms: number;
@@ -197,7 +197,7 @@ async function sizeOfFiles(folder: string): Promise<number> {
 
 /** The figures as lines for a person. */
 export function formatImport(timing: ImportTiming): string[] {
-  const perRecord = (bytes: number): string => `${(bytes / timing.records).toFixed(0)} bytes a record`;
+  const perRecord = (bytes: number): string => `${(bytes / timing.records).toFixed(0)} bytes per record`;
   return [
     `${timing.records} records, CSV of ${(timing.csvBytes / 1e6).toFixed(0)} MB`,
     `from \`openhisp directory import\` to searchable in the running service: ${timing.searchableSeconds.toFixed(1)} s; the command ended after ${timing.commandSeconds.toFixed(1)} s`,

@@ -50,7 +50,7 @@ function machineLines(): string[] {
   const system = execFileSync('uname', ['-sr']).toString().trim();
   return [
     `Machine: ${cpus().length} × ${model}, ${(totalmem() / 2 ** 30).toFixed(0)} GB, ${system}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}.`,
-    'It is shared with other work while this runs; the 95th percentiles suffer from that more than the medians.',
+    'Other work ran on it at the same time, which affects the 95th percentiles more than the medians.',
   ];
 }
 
@@ -77,7 +77,7 @@ function summaryLines({ recordCount, bytes, build, snapshot, postgres, rows }: F
     )} ms |`,
     `| engine, 95 % of the queries have a p95 of at most | ${millis(at(p95, 0.95))} ms |`,
     `| engine, worst p50 / worst p95 | ${millis(Math.max(...rows.map((row) => row.engine.p50Ms)))} / ${millis(at(p95, 1))} ms |`,
-    `| index | ${(bytes / recordCount).toFixed(0)} bytes a record, ${(bytes / 2 ** 20).toFixed(0)} MB |`,
+    `| index | ${(bytes / recordCount).toFixed(0)} bytes per record, ${(bytes / 2 ** 20).toFixed(0)} MB |`,
     `| build: taking the records in, finishing | ${seconds(build.addMs)}, ${seconds(build.finishMs)} |`,
     `| snapshot: writing; from file to ready | ${seconds(snapshot.writeMs)}; ${seconds(snapshot.readMs)} |`,
     ...(postgres === undefined
@@ -110,7 +110,7 @@ function partLines({ parts, recordCount }: Figures): string[] {
   }
   const sorted = [...byColumn].toSorted((a, b) => b[1] - a[1]);
   return [
-    '| part of the index | bytes a record |',
+    '| part of the index | bytes per record |',
     '|---|---:|',
     ...sorted.map(([column, bytes]) => `| ${column} | ${(bytes / recordCount).toFixed(1)} |`),
   ];

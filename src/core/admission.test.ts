@@ -87,7 +87,7 @@ test('a collector returns the bytes in order, in separate memory, for any expect
   );
 });
 
-test('what a collector drops is released at once', () => {
+test('a collector releases dropped bytes at once', () => {
   const collector = createByteCollector(1000);
   collector.add(Buffer.alloc(10));
   const view = collector.peek();
@@ -96,7 +96,7 @@ test('what a collector drops is released at once', () => {
   assert.deepEqual([collector.length, collector.capacity], [0, 0]);
 });
 
-test('what arrives too slowly is ended once, what comes fast enough or has ended is not', async () => {
+test('ends a transfer that is too slow once, and no transfer that is fast enough or has ended', async () => {
   const watch = createRateWatch({ minBytesPerSecond: 1000, windowMs: 100 });
   let fast = 0;
   const feeding = setInterval(() => (fast += 1000), 10);

@@ -138,7 +138,7 @@ const allReleased = (): Promise<void> =>
   );
 
 describe('bodies', () => {
-  test('one that all callers together have no room for is 503 before it is read, and is taken when there is room', async () => {
+  test('one that exceeds the budget of all callers is 503 before it is read, and accepted when the budget allows it', async () => {
     const held = offer(1.9 * megabyte);
     await whenAskedFor(held);
     held.request.write('"half of it');

@@ -26,7 +26,7 @@ describe('a disk that is nearly full', () => {
       headers: { authorization: `Bearer ${child.tokens[0]}`, 'content-type': 'application/json' },
     });
 
-  test('refuses sends with 503 and Retry-After; what is here already can still be fetched', async () => {
+  test('refuses sends with 503 and Retry-After; stored messages can still be fetched', async () => {
     const body = JSON.stringify({ fromDirectAddress: address, toDirectAddress: address, messageBody: 'x' });
     const refused = await call('/messaging/dirmsg/send_ccda', { method: 'POST', body });
     const { errors } = (await refused.json()) as { errors: { reason: string }[] };

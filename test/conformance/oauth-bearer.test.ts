@@ -78,7 +78,7 @@ test('a client that is disabled loses its tokens at once', async () => {
   assert.equal((await get(header)).status, 401);
 });
 
-test('a scope taken from a client is gone from its tokens, too', async () => {
+test('a scope removed from a client is removed from its tokens, too', async () => {
   const token = await server.accessToken();
   await server.oauth.clients.update(server.client.clientId, { scopes: ['messaging.api'] });
   assert.equal((await get(`Bearer ${token}`)).status, 403);

@@ -141,7 +141,7 @@ describe('discovery', () => {
     assert.deepEqual([open.outcome, open.isTransient], ['absent', true]);
   });
 
-  test('DISC-11 a place that cannot be asked moves on, and what is found behind it is used', async () => {
+  test('DISC-11 skips a place that cannot be queried, and uses the results of later places', async () => {
     published.certs.set(addressName, timeout());
     published.certs.set(domainName, [pkix(pki.issue({ rfc822Names: [], dnsNames: [domainName] }).der)]);
     assert.equal((await resolveRecipient(bob, trust())).outcome, 'usable');

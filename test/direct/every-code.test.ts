@@ -457,7 +457,7 @@ describe('every refusal code of lib/pki and lib/direct can be provoked', () => {
     world = createMessageWorld(await createTestPki());
   });
 
-  test('what the attempts change is accepted unchanged', async () => {
+  test('accepts the unchanged originals of the attempts', async () => {
     await receive(world, makeMessage(world));
     const { warnings } = (await validateWithCrl((pki) => pki.crl(), 'hard-fail')(world)) as Awaited<
       ReturnType<typeof validatePath>

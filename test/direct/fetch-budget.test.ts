@@ -355,7 +355,7 @@ describe('the budget of one message', () => {
       assert.equal(fetches, 1);
     });
 
-    test('TRUST-05 a second URL is asked only if the first gave no issuer', async () => {
+    test('TRUST-05 fetches a second URL only if the first gave no issuer', async () => {
       const [wrong, right, spare] = ['http://a.example/', 'http://b.example/', 'http://c.example/'] as const;
       const { fetch, count } = createFilesFetch(
         new Map([

@@ -95,7 +95,7 @@ describe('accepted messages', () => {
     assert.equal((await receive(world, makeMessage(world), options)).sender, alice);
   });
 
-  test('VER-02 an unwrapped message takes its header from outside, without what is only on the outside of content', async () => {
+  test('VER-02 an unwrapped message gets its header from outside, without fields that only describe the outer content', async () => {
     const wrap = (): Buffer => Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n');
     const outerHeader = plainHeader.filter((line) => !line.startsWith('Content-'));
     const message = makeMessage(world, { wrap, outerHeader });

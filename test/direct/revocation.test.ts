@@ -287,7 +287,7 @@ describe('CRLs', () => {
     assert.equal(count(url), 0);
   });
 
-  test('TRUST-06 a second distribution point is asked when the first fails', async () => {
+  test('TRUST-06 fetches from a second distribution point if the first fails', async () => {
     const certificate = pki.issue({ crlUrls: [otherUrl, url] });
     const files = { [url]: pki.crl({ revoked: revokes(certificate) }) };
     await refusedWith('PKI_REVOKED', () => validatePath(certificate, 'signing', contextWith(files)));

@@ -129,7 +129,7 @@ describe('sealing', () => {
     });
   }
 
-  test('AS-33 a message with bare LF throughout is sealed with CRLF, and what was checked is what is signed', () => {
+  test('AS-33 a message with bare LF throughout is sealed with CRLF, and the checked bytes are the signed ones', () => {
     const message = Buffer.from(plainMessage().toString().replaceAll('\r\n', '\n'));
     const sealed = sealMessage(request({ message }));
     const opened = openMessage({ message: sealed.message, keys: [world.recipient] });

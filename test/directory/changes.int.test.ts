@@ -140,7 +140,7 @@ describe('a small increment', () => {
     { ...people[2], action: 'remove' },
   ];
 
-  test('adds, changes and removes; a second one builds on it; a rollback takes it back', async () => {
+  test('adds, changes and removes; a second one builds on it; a rollback reverts it', async () => {
     await world.load(toCsv(people));
     const before = await world.search({ limit: 1000 });
     await withoutRebuild(async () => {

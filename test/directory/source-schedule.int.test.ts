@@ -76,7 +76,7 @@ test('a file that is still being written waits, and one that is not on this node
   assert.deepEqual(await runSchedules(contextOf(world)), ['county']);
 });
 
-test('a broken file leaves what is served, is told in the status, and is repaired by the next one', async () => {
+test('a broken file changes nothing that is served, shows in the status, and is replaced by the next one', async () => {
   await writeOld('first', 30);
   await scheduleSource(world, 'county', { path: file, everyMs: hourMs });
   await runSchedules(contextOf(world));

@@ -270,7 +270,7 @@ describe('a change of the sources', () => {
     assert.ok((await blockCount()) <= 7, `${await blockCount()} blocks`);
   });
 
-  test('a load that fails leaves what is served as it is, and no source behind', async () => {
+  test('a failed load changes nothing that is served, and leaves no source', async () => {
     await into('npd', [{ ...ana, org_phone: '1' }]);
     await into('nppes', [ana]);
     const before = await blockCount();

@@ -23,7 +23,7 @@ for (const target of [dnsTarget, ldapTarget]) {
   });
 }
 
-test('SEC-11: the LDAP client comes to an end whatever a server answers', async (t) => {
+test('SEC-11: the LDAP client ends after any answer of a server', async (t) => {
   const random = createRandomNumbers(20261121);
   const directory = { base: 'o=openhisp', findCertificates: () => [new Uint8Array(100).fill(0x30)] };
   const samples = [...readCorpus('ldap').values()];

@@ -168,7 +168,7 @@ describe('requests with more than one meaning', () => {
     }
   });
 
-  it('the OAuth metadata names the address that was reached, whatever the Host header says', async () => {
+  it('the OAuth metadata names the address of the connection, not that of the Host header', async () => {
     const answer = await sendRaw(world.baseUrl, [
       'GET /.well-known/oauth-authorization-server HTTP/1.1',
       'Host: evil.example',

@@ -95,7 +95,7 @@ test('D23: faulty fields of a body are all named, with their place', async () =>
   assertEnvelope(await post('[]'), 400, 'Required Params Missing', [['', 'wrong_type']]);
 });
 
-test('a body is taken as it is: text is not made a boolean or a number', async () => {
+test('a body is not coerced: text does not become a boolean or a number', async () => {
   assert.deepEqual((await post('{"name":"a"}')).body, { name: 'a', isOn: false });
   assertEnvelope(await post('{"name":1}'), 400, 'Required Params Missing', [['name', 'wrong_type']]);
 });
@@ -144,14 +144,14 @@ test('a bug is 500, logged with its cause, and nothing of it gets out', async ()
   assertEnvelope(await server.call('/no-check'), 500, 'Internal Server Error');
 });
 
-test('what is unavailable is 503 with Retry-After', async () => {
+test('an unavailable part is 503 with Retry-After', async () => {
   const answer = await server.call('/busy');
   assertEnvelope(answer, 503, 'Service Unavailable', [['', 'platform_storage_busy']]);
   assert.ok(Number(answer.headers.get('retry-after')) > 0);
   assert.ok(!answer.text.includes('geheim'));
 });
 
-test('X-Request-Id is taken over if harmless, made otherwise, and returned always', async () => {
+test('accepts a harmless X-Request-Id, generates one otherwise, and always returns it', async () => {
   const idOf = async (given?: string): Promise<string | null> =>
     (
       await server.call('/health/live', given === undefined ? {} : { headers: { 'x-request-id': given } })
@@ -240,7 +240,7 @@ test('the log has one line per request and one more per refusal, without query o
   assert.ok(!lines.join('').includes('geheimnis'));
 });
 
-test('rate limit headers tell limit, rest and wait (D27)', async () => {
+test('rate limit headers show limit, remaining requests and wait (D27)', async () => {
   const { headers } = await server.call('/limited');
   assert.deepEqual(
     ['limit', 'remaining', 'reset'].map((name) => headers.get(`ratelimit-${name}`)),

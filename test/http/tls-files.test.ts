@@ -33,7 +33,7 @@ test('a key and its certificate are read, and none where none are set', () => {
   assert.equal(readTlsFiles('http', {}), undefined);
 });
 
-test('whatever is wrong with them is told with the name of the setting', () => {
+test('errors in them name the setting', () => {
   const wrong = [
     ['missing.key', 'one.crt', 'smtp.tlsKeyFile', /ENOENT/],
     ['noise.pem', 'one.crt', 'smtp.tlsKeyFile', /noise\.pem/],
@@ -47,7 +47,7 @@ test('whatever is wrong with them is told with the name of the setting', () => {
   }
 });
 
-test('what a reader of a configured file refuses is told in the same way', () => {
+test('refusals by a reader of a configured file name the setting, too', () => {
   const refuse = (): never => {
     throw new RangeError('no anchor in it');
   };

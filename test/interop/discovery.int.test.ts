@@ -113,7 +113,7 @@ for (const { name, start, options } of [
       });
     }
 
-    test('DISC-01 the steps tell the order of the places', async () => {
+    test('DISC-01 the steps show the order of the places', async () => {
       const { steps } = await trust.discovery.discover(world.cases[10]?.address ?? assert.fail());
       assert.deepEqual(
         steps.map((step) => step.source),

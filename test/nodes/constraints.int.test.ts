@@ -95,7 +95,7 @@ test('40 addresses provisioned at once on two nodes get 40 record ids and 40 rev
   assert.equal(state.next_record_id, 201);
 });
 
-test('one address listed and taken out again by two nodes keeps its record id', async (t) => {
+test('one address added and removed by two nodes keeps its record id', async (t) => {
   const nodes = await openNodes(t);
   const addressKey = 'one@direct.example';
   const results = await each<unknown>(nodes, 100, ({ storage, audit }, index) =>
@@ -122,7 +122,7 @@ test('record ids reserved at once by two nodes never overlap', async (t) => {
   assert.ok(firsts.every((first) => first % 10 === 1));
 });
 
-test('of loads begun at once by two nodes one runs, and the others hear why', async (t) => {
+test('of loads that two nodes begin at once one runs, and the others are refused with the reason', async (t) => {
   const nodes = await openNodes(t);
   await loadState(nodes[0].storage);
   const start = { kind: 'full', format: 'csv', source: 'test', sourceName: 'default' } as const;

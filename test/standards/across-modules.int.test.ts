@@ -110,7 +110,7 @@ describe('what a client may say and is told', () => {
     }
   });
 
-  it('HOOK-02: a webhook tells ids, addresses, status, reason and time, in its body alone', async () => {
+  it('HOOK-02: a webhook has ids, addresses, status, reason and time, only in its body', async () => {
     await world.client.post('/messaging/webhooks', {
       url: `${world.sandbox.world.side.baseUrl}/webhook?standards`,
     });

@@ -157,7 +157,7 @@ describe('the notification scenarios of the public tools', { concurrency: true }
     assert.deepEqual([reason, statusCode], ['no-dispatched-mdn', '5.4.72']);
   });
 
-  it('MDN-26: DelayedDispatchedMDN changes nothing after the failure was told; the history keeps it', async () => {
+  it('MDN-26: DelayedDispatchedMDN changes nothing after the failure was reported; the history keeps it', async () => {
     const address = addressOf('delayed');
     const id = await sendTo(address, true);
     await answerMdn(address, 'processed');
@@ -170,7 +170,7 @@ describe('the notification scenarios of the public tools', { concurrency: true }
     assert.equal(result[0]?.status, 'expired');
   });
 
-  it('MDN-24: GoodHeader is dispatched, in whatever order the MDNs come', async () => {
+  it('MDN-24: GoodHeader is dispatched, with the MDNs in any order', async () => {
     for (const order of [['processed', 'dispatched'] as const, ['dispatched', 'processed'] as const]) {
       const address = addressOf(`good-${order[0]}-first`);
       const id = await sendTo(address, true);

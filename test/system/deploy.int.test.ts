@@ -63,7 +63,7 @@ test('the command for operators is a valid script', () => {
   assert.equal(status, 0, stderr);
 });
 
-test('the health check of the image tells a server that answers, by HTTP and HTTPS, from one that does not', async (t) => {
+test('the health check of the image distinguishes a server that answers, by HTTP and HTTPS, from one that does not', async (t) => {
   const [, json = ''] =
     /^HEALTHCHECK [^[]*CMD (\[.*\])$/m.exec(read('Containerfile').replaceAll('\\\n', '')) ?? [];
   const [node, ...words] = JSON.parse(json) as string[];

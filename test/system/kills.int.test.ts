@@ -41,7 +41,7 @@ async function requireNothingLost(onPostgres: boolean, kills: number): Promise<v
   }
 }
 
-test('HISPs killed at random moments lose nothing, double nothing and tell every outcome once', () =>
+test('HISPs killed at random moments lose nothing, duplicate nothing and report every outcome once', () =>
   requireNothingLost(false, 6));
 
 test('the same of nodes over one PostgreSQL that is itself restarted', needsBothEngines(), () =>

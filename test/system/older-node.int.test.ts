@@ -89,7 +89,7 @@ describe('the program started by an older Node', () => {
     );
   });
 
-  it('npm start ends when npm is told to, and leaves nothing running', async () => {
+  it('npm start ends when npm gets a signal, and leaves nothing running', async () => {
     await writeFile(
       path.join(hoisted, 'package.json'),
       JSON.stringify({ type: 'module', scripts: { start: packageJson.scripts.start } }),

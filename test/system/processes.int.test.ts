@@ -110,7 +110,7 @@ after(async () => {
 });
 
 describe('the sandbox as a process', () => {
-  it('starts, writes credentials.json as promised, tells a second one that the port is in use, and stops on Ctrl-C', async () => {
+  it('starts, writes credentials.json as promised, refuses a second one because the port is in use, and stops on Ctrl-C', async () => {
     const first = start();
     await waitFor(isReady, Boolean, 60);
     const credentials = (await readCredentials()) as WrittenCredentials & {

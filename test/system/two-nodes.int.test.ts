@@ -109,7 +109,7 @@ test(
   },
 );
 
-test('what a killed node held is finished by the other one', { skip }, async (t) => {
+test('finishes the work of a killed node on the other one', { skip }, async (t) => {
   const nodes = await startNodes(t);
   const ids = await send(nodes, nodes.second, 25);
   await nodes.second.kill();

@@ -85,7 +85,7 @@ async function sendToPartner(extra: Readonly<Record<string, unknown>>) {
 }
 
 describe('token → search → send → processed', () => {
-  it('tells of an address whether it is trusted and whether the directory lists it', async () => {
+  it('reports whether an address is trusted and whether the directory lists it', async () => {
     const { providers } = (await world.client.get('/provider-directory/v2/providers?limit=1')) as {
       providers: { serv_direct_addr: string }[];
     };
@@ -132,7 +132,7 @@ describe('token → search → send → processed', () => {
     assert.deepEqual(Buffer.from(received.emailAttachmentList[0]?.attachmentContent ?? '', 'base64'), note);
   });
 
-  it('notes the month in which a recipient processed a message, and tells it to who asks', async () => {
+  it('stores the month in which a recipient processed a message, and shows it on request', async () => {
     const check = async (): Promise<{ verification: object }> => {
       const { result } = (await world.client.post('/messaging/dirmsg/validate', {
         fromDirectAddress: demoAddress,

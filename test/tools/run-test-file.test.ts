@@ -45,7 +45,7 @@ describe('a file of tests', () => {
       assert.match(result.output, /did not end within 2\.5 s/);
     });
 
-  test('whose test hangs is told its name', async () => {
+  test('names the test that hangs', async () => {
     const result = await run(
       'named',
       "setInterval(() => {}, 1000); test('the one', () => new Promise(() => {}));",

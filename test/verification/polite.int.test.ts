@@ -273,7 +273,7 @@ describe('a polite verification', needsPrograms('named'), () => {
     );
   });
 
-  test('what the directory no longer has loses its result', async () => {
+  test('deletes the results of addresses that the directory no longer has', async () => {
     await withWorld([certified('old.example'), certified('new.example')], async (world, storage) => {
       let list = listOf(['a@old.example', 'a@new.example', 'b@new.example']);
       const timing = { ...quick.timing, intervalMs: 200 };

@@ -218,7 +218,7 @@ describe('agent commands', () => {
     await assert.rejects(readFile(file('sealed.eml')));
   });
 
-  test('what could not be tried ends with 2', async () => {
+  test('exits with 2 if the attempt was not possible', async () => {
     const missing = await run(
       'open',
       '--in',

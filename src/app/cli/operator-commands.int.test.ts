@@ -148,7 +148,7 @@ test('a backup is written once', async () => {
   await assert.rejects(run('backup', file), /EEXIST/);
 });
 
-test('a backup whose copy cannot be proved is an error and leaves no copy', async () => {
+test('a backup whose copy cannot be verified is an error and leaves no copy', async () => {
   const copied = path.join(folder, 'tampered-copy.db');
   const tampered = path.join(folder, 'tampered');
   await runIn(tampered, 'init');

@@ -3,7 +3,7 @@ import { addressKey, findDirectAddress, type DirectAddress } from '../values/ind
 import { DirectError } from './errors.ts';
 import type { MessageParties } from './message-parties.ts';
 
-/** What SMTP said. */
+/** The SMTP envelope. */
 export interface Envelope {
   /** The reverse path without brackets; empty for the null path, absent if it is not known. */
   readonly mailFrom?: string;

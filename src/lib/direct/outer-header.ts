@@ -2,7 +2,7 @@ import { concatBytes } from '../../core/index.ts';
 import { formatHeader, formatMailbox, readMailboxes, type MimeEntity } from '../mime/index.ts';
 import { addressKey, findDirectAddress, type DirectAddress } from '../values/index.ts';
 
-/** What an outsider may see: fields for routing and threading, in this order (AS-35). Never the subject. */
+/** The unencrypted fields, for routing and threading, in this order (AS-35). Never the subject. */
 const copiedFields = [
   'from',
   'to',

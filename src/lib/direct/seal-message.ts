@@ -91,7 +91,7 @@ interface Plain {
   readonly parties: MessageParties;
 }
 
-/** What is checked is what is signed: line ends are put right first. */
+/** The checked bytes are the signed ones: line ends are normalized first. */
 function readPlain(message: Uint8Array): Plain {
   try {
     const pieces = wrapPieces(message);

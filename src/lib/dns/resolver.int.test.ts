@@ -312,7 +312,7 @@ test('addresses: one family suffices, and absence needs both', async (t) => {
   await assert.rejects(resolver.resolveAddresses('none.org'), { code: 'DNS_SERVER_FAILURE' });
 });
 
-test('names that cannot be asked for are refused, and closing ends what is under way', async (t) => {
+test('refuses names that cannot be queried; closing ends queries in progress', async (t) => {
   const asked = Promise.withResolvers<void>();
   const silent = await startScripted(t, {
     udp: () => {

@@ -7,7 +7,7 @@ import { createResponseRate } from './response-rate.ts';
 
 const start = new Date('2026-01-01T00:00:00Z');
 
-test('SEC-11: a network gets its burst, then so many answers a second', () => {
+test('SEC-11: a network gets its burst, then a fixed number of answers per second', () => {
   const clock = createManualClock(start);
   const rate = createResponseRate({ clock, perSecond: 10, burst: 3 });
   const ask = (count: number, address = '192.0.2.1') =>

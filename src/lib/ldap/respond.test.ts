@@ -137,7 +137,7 @@ test('an absent address is an empty success; bases elsewhere do not exist', asyn
   assert.deepEqual([below.entries.length, below.code], [0, 0]);
 });
 
-test('the base and the root are entries of their own', async () => {
+test('the base and the root are separate entries', async () => {
   const base = await ask(searchRequest({ base: 'o=openhisp', scope: 0, filter: present('objectClass') }));
   assert.deepEqual(base.entries[0]?.attributes, { objectClass: ['top', 'organization'], o: ['openhisp'] });
   assert.equal(

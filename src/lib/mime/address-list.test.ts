@@ -80,7 +80,7 @@ test('RFC 5322 §3.4: groups stand in an address list only, and not within each 
     assert.equal(read(value), undefined, value);
 });
 
-test('AS-36: what is written here is well-formed, and both readers see the same address in it', () => {
+test('AS-36: written lists are well-formed, and both readers find the same address', () => {
   const name = fc
     .string({ unit: 'grapheme', maxLength: 60 })
     .map((text) => text.replace(/\p{Cc}|\ufeff/gu, '').trim());
@@ -92,7 +92,7 @@ test('AS-36: what is written here is well-formed, and both readers see the same 
   );
 });
 
-test('SEC-11: whatever is well-formed is read alike by the lenient reader, and hostile lists take linear time', () => {
+test('SEC-11: the lenient reader reads every well-formed list alike, and hostile lists take linear time', () => {
   const piece = fc.constantFrom(
     'a',
     '@',

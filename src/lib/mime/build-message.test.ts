@@ -297,7 +297,7 @@ const sample: MessageInput = {
   ],
 };
 
-test('an independent parser (postal-mime) reads what is written', async () => {
+test('an independent parser (postal-mime) reads the built messages', async () => {
   const mail = await PostalMime.parse(buildMessage(sample));
   assert.equal(mail.subject, sample.subject);
   assert.deepEqual(mail.from, { name: 'Dr. Ålice "A" Smith', address: 'alice@direct.alpha.example' });

@@ -53,7 +53,7 @@ export interface Certificate {
   readonly keyType: KeyType;
   readonly keyBits: number;
   readonly curve?: string;
-  /** What is wrong with the numbers of an RSA key; undefined if nothing is, and for other keys. Found at first use. */
+  /** The fault of an RSA key's numbers; undefined if there is none, and for other keys. Computed at first use. */
   readonly keyFault: string | undefined;
   /** The signature, what it covers, and the AlgorithmIdentifier under it. */
   readonly signature: Uint8Array;

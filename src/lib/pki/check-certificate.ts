@@ -110,7 +110,7 @@ function checkKey(certificate: Certificate, policy: TrustPolicy): void {
   }
   const { keyFault } = certificate;
   if (keyFault !== undefined) throw refusal('PKI_KEY_INVALID', certificate, `an RSA key with ${keyFault}`);
-  // What OpenSSL cannot read is refused here, not where a message is sealed for others as well.
+  // A certificate that OpenSSL cannot read is refused here, because sealing would fail for all recipients.
   if (certificate.publicKey.type !== 'public')
     throw refusal('PKI_KEY_ALGORITHM', certificate, 'a key that is not public');
 }

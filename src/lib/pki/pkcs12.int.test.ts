@@ -115,7 +115,7 @@ describe('readPkcs12', { skip: hasOpenssl() ? false : 'needs OpenSSL 3' }, () =>
     }
   });
 
-  test('what is no such file: PKI_PKCS12_MALFORMED', () => {
+  test('not a PKCS#12 file: PKI_PKCS12_MALFORMED', () => {
     for (const bytes of [new Uint8Array(), Buffer.from('text'), leaf.der])
       refusedWith('PKI_PKCS12_MALFORMED', () => readPkcs12(bytes, ''));
   });

@@ -11,7 +11,7 @@ import { oids } from './oids.ts';
 
 export type KeyType = 'rsa' | 'ec' | 'other';
 
-/** What a SubjectPublicKeyInfo says about its key, without building the key. */
+/** The key parameters in a SubjectPublicKeyInfo, without building the key. */
 export interface PublicKeyInfo {
   readonly der: Uint8Array;
   readonly algorithmOid: string;

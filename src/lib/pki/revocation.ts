@@ -13,7 +13,7 @@ export interface RevocationQuery {
   readonly budget?: ValidationBudget;
 }
 
-/** What is known about one certificate (TRUST-06). */
+/** The revocation status of one certificate (TRUST-06). */
 export interface Revocation {
   readonly status: 'good' | 'revoked' | 'unknown';
   /** Why it is unknown; `PKI_CRL_*` or `PKI_REVOCATION_UNCHECKABLE`. */

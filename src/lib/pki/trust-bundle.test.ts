@@ -133,7 +133,7 @@ describe('readTrustBundle', () => {
     });
   });
 
-  test('BUNDLE-01 what is no bundle: PKI_BUNDLE_MALFORMED', () => {
+  test('BUNDLE-01 not a bundle: PKI_BUNDLE_MALFORMED', () => {
     const signers = [der.sequence(der.integer(1))];
     const bad = [
       Buffer.from('invalid'),

@@ -6,7 +6,7 @@ import {
   maxIssuersTriedPerBudget,
 } from './trust-policy.ts';
 
-/** What a fetch is for. */
+/** The purpose of a fetch. */
 export type FetchPurpose = 'issuer' | 'revocation';
 
 /**

@@ -74,7 +74,7 @@ export function verifySignature(
   }
 }
 
-/** Whether the key made the signature, with any algorithm that is read, SHA-1 included. Says nothing about trust. */
+/** True if the key made the signature, with any supported algorithm, SHA-1 included. Not a statement about trust. */
 export function isSignedBy(object: SignedObject, key: VerificationKey): boolean {
   try {
     verifySignature(object, key, { allowSha1: true });
@@ -86,7 +86,7 @@ export function isSignedBy(object: SignedObject, key: VerificationKey): boolean 
 }
 
 /**
- * Whether a key made a signature never changes, so it is worked out once for as long as both objects live; what follows from it (dates,
+ * The result of verifying a signature never changes, so it is cached as long as both objects live; what follows from it (dates,
  * revocation, anchors, policy) is asked each time.
  */
 const verdicts = new WeakMap<SignedObject, WeakMap<VerificationKey, boolean>>();

@@ -16,7 +16,7 @@ export const containsColumns: ReadonlySet<ColumnName> = new Set(
   providerFields.flatMap(({ field, match }) => (match === 'contains' ? columnsOf(field) : [])),
 );
 
-/** What a prefix is compared with in the columns that ignore punctuation (Decision 0002): bytes of the folded text. */
+/** The text that a prefix is compared with in the columns that ignore punctuation (Decision 0002): bytes of the folded text. */
 export const alternateKeys = {
   'zip-prefix': (byte: number): boolean => byte !== 0x2d,
   'phone-prefix': (byte: number): boolean => byte >= 0x30 && byte <= 0x39,

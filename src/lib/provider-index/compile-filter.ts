@@ -56,7 +56,7 @@ function selectAlternate(
 // A telephone number as people write it: digits, and only what stands between digits.
 const phoneText = /^[\d\s()+\-./]*\d[\d\s()+\-./]*$/;
 
-// What starts with such a text also starts with its digits once punctuation is dropped, so the digits alone decide.
+// A text with this prefix also has its digits as prefix once punctuation is removed, so the digits alone decide.
 function selectPhone(column: TextColumn, folded: string, wanted: Uint8Array): Selector | undefined {
   if (wanted.length === 0) return undefined;
   if (phoneText.test(folded)) return selectAlternate(column, wanted, alternateKeys['phone-prefix']);

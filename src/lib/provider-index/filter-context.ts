@@ -5,7 +5,7 @@ import { selectGroups, type Selector } from './selector.ts';
 import type { TextColumn } from './text-column.ts';
 import type { ProviderFilter } from './types.ts';
 
-/** What filters are compiled against. */
+/** The index data that filters are compiled against. */
 export interface FilterContext extends IntersectContext {
   readonly columns: ReadonlyMap<ColumnName, TextColumn>;
   readonly trigrams: ReadonlyMap<ColumnName, TrigramIndex>;

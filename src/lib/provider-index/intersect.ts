@@ -2,7 +2,7 @@ import { countBits, intersectBits, rowsOfBits } from './bits.ts';
 import type { Rings } from './order/walk-rings.ts';
 import { filterRows, gatherRows, writeBits, type Selector } from './selector.ts';
 
-/** What all conditions together select: short results as a list, long ones as a set; neither means every row. */
+/** The rows that all conditions select: a list if short, a bitset if long; neither means every row. */
 export interface Matches {
   readonly count: number;
   /** In any order. */

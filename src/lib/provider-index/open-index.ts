@@ -162,7 +162,7 @@ function find(
     : intersect([...filters, selectCircle(context.points, circle)], context, isRowOrder(steps));
 }
 
-// What is ordered by distance is counted by distance, too; a set of the rows in the circle would be in vain.
+// An order by distance also counts by distance, so a bitset of the rows in the circle is not needed.
 function findByDistance(filters: readonly Selector[], circle: Circle, context: IndexContext): Matches {
   const { points, shortResult } = context;
   const inside = selectCircle(points, circle);

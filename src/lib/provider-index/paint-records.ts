@@ -59,7 +59,7 @@ function compilePainter(
   // The row of the chunk that is written.
   let at = 0;
   let row = 0;
-  // What has been hashed of it: most is asked for twice.
+  // Hashes of its texts: most are needed twice.
   let hashedRow = -1;
   const hashes = new Map<EntityKind, EntityHash>();
   const parts = new Map<TextField, EntityHash>();

@@ -33,7 +33,7 @@ export interface SearchPool extends Closable {
   readonly current: ProviderIndex | undefined;
 }
 
-/** What a search thread does: takes an index over, then searches it. */
+/** The tasks of a search thread: load an index, then search it. */
 export interface SearchTask {
   readonly delivery: IndexDelivery | undefined;
   readonly query: ProviderQuery | undefined;

@@ -22,7 +22,7 @@ export interface SortKey {
 /** Filters that must all match. */
 export type Alternative = readonly ProviderFilter[];
 
-/** What several records can be about. */
+/** The kinds of entity that several records can describe. */
 export type EntityKind = 'organization' | 'place';
 
 /** One record for each person, organization or place among the records that match (docs/provider-index.md). */
@@ -111,7 +111,7 @@ export interface RecordPen {
   readonly longitude: number | undefined;
   isBlank(field: TextField): boolean;
   text(field: TextField): string;
-  /** What the record is about; undefined if it does not say. */
+  /** The entity of the record; undefined if unknown. */
   entity(kind: EntityKind): EntityHash | undefined;
   /** One of a few constant texts of ASCII. */
   put(constant: string): void;
@@ -134,7 +134,7 @@ export interface RecordPainter {
   paint(pen: RecordPen): void;
 }
 
-/** What an index consists of: plain data that can be written to a file and shared with worker threads. */
+/** The data of an index: plain data that can be written to a file and shared with worker threads. */
 export interface IndexLayout {
   readonly recordCount: number;
   readonly arrays: readonly ArraySpec[];
@@ -145,7 +145,7 @@ export interface SharedIndexBytes {
   readonly buffers: readonly SharedArrayBuffer[];
 }
 
-/** What has changed since an index was built, as two small indexes next to it. */
+/** The changes since an index was built, as two small indexes next to it. */
 export interface IndexChanges {
   /** Records that were not there, or were different. */
   readonly added: SharedIndexBytes;

@@ -31,7 +31,7 @@ export function createRecordWriter(context: JsonContext): ProviderIndex['writeRe
   };
 }
 
-/** What comes next in a record: constant text, then a value. */
+/** The next piece of a record: constant text, then a value. */
 interface Piece {
   readonly before: ByteText & { readonly length: number };
   readonly value: 'id' | 'latitude' | 'longitude' | WrittenColumn;

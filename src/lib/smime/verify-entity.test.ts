@@ -149,7 +149,7 @@ test('AS-77: any change of the signed bytes is noticed', () => {
   }
 });
 
-test('what a signer says about itself is reported', () => {
+test('reports the attributes of the signer', () => {
   const [signer] = verifyEntity(signEntity(content, [elliptic], { at })).signers;
   assert.ok(signer?.outcome === 'valid');
   assert.equal(signer.signatureAlgorithm, 'ecdsa');

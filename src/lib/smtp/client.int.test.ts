@@ -307,7 +307,7 @@ test('the null sender can be used', async (t) => {
   assert.equal(messages[0]?.mailFrom, '');
 });
 
-test('EDGE-06: encrypts when the server can, whatever its certificate; a failing handshake continues in clear text', async (t) => {
+test('EDGE-06: encrypts if the server supports it, with any certificate; a failing handshake continues in clear text', async (t) => {
   const pem = makeTlsCertificate('mx.example.org');
   if (pem === undefined) return t.skip('openssl is not installed');
   const { port, messages } = await startOwn(t, { tls: { key: pem, cert: pem } });
@@ -417,7 +417,7 @@ test('a TLS session is resumed by the next connection to the same server, and th
   );
 });
 
-test('what must hold before the data is asked when the server is ready; otherwise it takes nothing', async (t) => {
+test('checks the condition for sending data when the server is ready, and sends nothing if it fails', async (t) => {
   const { port, messages } = await startOwn(t);
   const client = clientFor(t);
   const lost = new Error('the lease was lost');

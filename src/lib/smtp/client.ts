@@ -21,7 +21,7 @@ export interface RejectedRecipient {
   readonly isTransient: boolean;
 }
 
-/** What became of each recipient. A refused sender or message counts for all of them. */
+/** The outcome of each recipient. A refused sender or message counts for all of them. */
 export interface SendOutcome {
   readonly accepted: readonly string[];
   readonly rejected: readonly RejectedRecipient[];

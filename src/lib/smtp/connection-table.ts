@@ -1,7 +1,7 @@
 import type { SmtpReply } from './reply.ts';
 import { networkOf } from './peer-network.ts';
 
-/** What the table must know of a connection. */
+/** The table's data about a connection. */
 export interface TableConnection {
   readonly remoteAddress: string;
   /** When it last did something; undefined while a message or a decision of ours is under way. */

@@ -57,7 +57,7 @@ export interface Envelope {
   readonly recipients: readonly string[];
 }
 
-/** What the server said to one transaction. */
+/** The server's replies to one transaction. */
 export interface TransactionReplies {
   readonly accepted: readonly string[];
   readonly rejected: readonly RejectedReply[];
@@ -171,7 +171,7 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
   return wrap(connection, options);
 }
 
-/** What the library keeps to itself. */
+/** Internals of the library. */
 interface WithSocket {
   readonly _socket?: TLSSocket | Socket | false;
 }

@@ -23,7 +23,7 @@ export const smtpErrors = {
   SMTP_SESSION_DEFERRED: { kind: 'unavailable' },
   /** The server turned the session away for good (5xx before the transaction). */
   SMTP_SESSION_REFUSED: { kind: 'forbidden' },
-  /** What the server said is not SMTP. */
+  /** The server's reply is not SMTP. */
   SMTP_PROTOCOL: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 

@@ -11,18 +11,18 @@ export interface SmtpMessage extends SmtpRecipientContext {
   readonly recipients: readonly string[];
   /** The octets between DATA and its end, dots unstuffed, nothing else changed. */
   readonly message: Uint8Array;
-  /** What the client called itself. */
+  /** The client's name in HELO or EHLO. */
   readonly helo: string;
   readonly isSecure: boolean;
 }
 
-/** What is known of a message before it is read. */
+/** The data about a message before it is read. */
 export interface SmtpOffer extends SmtpRecipientContext {
   /** As announced by the SIZE parameter (RFC 1870). */
   readonly sizeBytes: number | undefined;
 }
 
-/** What is known of a message when its header has been read. */
+/** The data about a message when its header has been read. */
 export interface SmtpHeader extends SmtpRecipientContext {
   readonly recipients: readonly string[];
   /** The octets up to the empty line; valid only during the call. */

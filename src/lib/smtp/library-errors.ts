@@ -1,7 +1,7 @@
 import { SmtpError, type SmtpErrorCode } from './errors.ts';
 import { readReply, type SmtpReply } from './reply.ts';
 
-/** What nodemailer adds to its errors. */
+/** The fields that nodemailer adds to its errors. */
 export interface LibraryError extends Error {
   readonly code?: string | undefined;
   readonly command?: string | false | undefined;

@@ -4,7 +4,7 @@ import type { SmtpReply } from './reply.ts';
 
 export interface Collecting {
   readonly maxBytes: number;
-  /** What this message may hold; it grows with the message. */
+  /** The memory reserved for this message; it grows with the message. */
   readonly reservation: Reservation;
   /** Called with the header as soon as it is there whole; with a reply, nothing of the message is kept. */
   readonly judgeHeader?: ((header: Buffer) => SmtpReply | undefined) | undefined;

@@ -9,7 +9,7 @@ interface DataStream extends Transform {
   lastByte: number | false;
 }
 
-/** What the library keeps to itself. */
+/** Internals of the library. */
 interface WithSocket {
   readonly _socket?: Socket | false;
 }

@@ -348,7 +348,7 @@ test('SEC-11: 100 idle connections from two addresses do not keep a third peer o
   for (const { dialogue } of replies) dialogue.socket.destroy();
 });
 
-test('SEC-11: a peer is told whether its address or its network has too many connections', async (t) => {
+test('SEC-11: the reply names whether the address or the network has too many connections', async (t) => {
   const { port } = await start(t, { limits: { maxConnectionsPerPeer: 2, maxConnectionsPerNetwork: 3 } });
   const open = async (localAddress: string) => {
     const dialogue = new Dialogue(connect({ host: '127.0.0.1', port, localAddress }));

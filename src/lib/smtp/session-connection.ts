@@ -85,7 +85,7 @@ export class SessionConnection extends SMTPConnection implements TableConnection
     setImmediate(() => this.#sendGathered());
   }
 
-  // What follows may replace the socket, so nothing may be left in it.
+  // The next step may replace the socket, so no data may be left in it.
   #sendGathered(): void {
     this.#gathering?.uncork();
     this.#gathering = undefined;

@@ -98,7 +98,7 @@ test('XDM-11: bombs, entries without number and lying sizes are refused', async 
   }
 });
 
-test('XDM-11: what is no archive, or a damaged one, is refused', async () => {
+test('XDM-11: refuses bytes that are not an archive, and damaged archives', async () => {
   const zip = await buildXdm(request);
   for (const bytes of [
     Buffer.alloc(0),

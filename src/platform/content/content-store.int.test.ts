@@ -50,7 +50,7 @@ describe('contents of every size', () => {
   const sizes = [0, 1, sliceBytes - 1, sliceBytes, sliceBytes + 1, 2 * sliceBytes, 2 * sliceBytes + 1];
 
   for (const size of sizes)
-    test(`${size} bytes come back as they were, and none of them lies open`, async () => {
+    test(`${size} bytes are read back unchanged and stored encrypted`, async () => {
       const plain = randomBytes(size);
       const stored = await contents.write(plain, 'place:1');
       assert.equal(await countChunks(), size <= sliceBytes ? 0 : Math.ceil(size / sliceBytes));
@@ -77,7 +77,7 @@ describe('contents of every size', () => {
     assert.ok(plain.equals(await contents.open(vault.seal(plain, 'place:1'), 'place:1')));
   });
 
-  test('what opens has memory of its own, so that it can be given to a thread', async () => {
+  test('opened content has separate memory, so that it can be transferred to a thread', async () => {
     for (const plain of [randomBytes(100_000), threeChunks()]) {
       const opened = await contents.open(await contents.write(plain, 'place:1'), 'place:1');
       assert.equal(opened.buffer.byteLength, opened.length);
@@ -177,7 +177,7 @@ describe('owners', () => {
     assert.equal(await contents.sweep(), 1);
   });
 
-  test('what is released is deleted at the next sweep, and not before its transaction is committed', async () => {
+  test('deletes released content at the next sweep, after its transaction is committed', async () => {
     const stored = await contents.write(threeChunks(), 'place:1');
     await keep(stored);
     await release(stored);

@@ -41,7 +41,7 @@ test('SEC-03: secrets, tokens and patient fields never get out, however deep the
   assert.ok(!lines.join('').includes(secret));
 });
 
-test('an error shows its class, code and causes, and none of its other properties', () => {
+test('shows class, code and causes of an error, and no other properties', () => {
   const { lines, log } = collect(false);
   const cause = Object.assign(new Error('inner'), { code: 'E_INNER', payload: 'do-not-show' });
   log.error({ error: new Error('outer', { cause }) }, 'failed');

@@ -41,7 +41,7 @@ function start(file: string, program: string): ChildProcess {
   return child;
 }
 
-test('what was committed is there after the process was killed, and what was not is gone', async () => {
+test('keeps committed rows after the process is killed, and no uncommitted ones', async () => {
   const file = path.join(folder, 'killed.db');
   const child = start(
     file,

@@ -72,7 +72,7 @@ test('outside of a running transaction only what was committed is seen', () =>
     assert.deepEqual(await ids(db), ['a']);
   }));
 
-test('what follows a commit runs after it, and not at all after a rollback', () =>
+test('runs afterCommit work after the commit, and never after a rollback', () =>
   withStorage(async (storage, db) => {
     const seen: string[] = [];
     await Promise.allSettled([
@@ -133,7 +133,7 @@ test('transactions that wait at the same time share a commit, in their order', (
     assert.deepEqual(await ids(db), ['a', 'b', 'c', 'd']);
   }));
 
-test('a transaction that fails takes none of those along that would have shared its commit', () =>
+test('a failing transaction does not roll back the others of its shared commit', () =>
   withStorage(async (storage, db) => {
     const written: string[] = [];
     const collector = storage.collector<string>('test', async (_tx, items) => void written.push(...items));

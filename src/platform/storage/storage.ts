@@ -71,7 +71,7 @@ export interface Collector<Item> {
   add(tx: AnyTransaction, item: Item): void;
 }
 
-/** What the database did since it was opened, for metrics and benchmarks. */
+/** Counts of the database's work since it was opened, for metrics and benchmarks. */
 export interface StorageCounts {
   readonly transactions: number;
   readonly commits: number;

@@ -12,7 +12,7 @@ import {
 import { PlatformError } from '../errors.ts';
 import type { AnyTransaction, Collector } from './storage.ts';
 
-/** What all transactions of one engine share. */
+/** The shared state of all transactions of one engine. */
 export interface TransactionDependencies {
   readonly dialect: Dialect;
   readonly driver: Driver;
@@ -82,7 +82,7 @@ export class GatheringCollector<Item> implements Collector<Item> {
   }
 }
 
-/** What several transactions collected, in their order. */
+/** The collected rows of several transactions, in their order. */
 export function mergeCollected(
   transactions: readonly StorageTransaction[],
 ): Map<GatheringCollector<unknown>, unknown[]> {

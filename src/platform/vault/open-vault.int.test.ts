@@ -23,7 +23,7 @@ async function withVaults(
   }
 }
 
-test('what one process sealed another one opens, and the data key is stored wrapped', () =>
+test('decrypts in one process what another encrypted, and stores the data key wrapped', () =>
   withVaults(async (open, storage) => {
     const masterKey = newKey();
     const sealed = (await open(masterKey)).seal(Buffer.from('content'), 'message:1');

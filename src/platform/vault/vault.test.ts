@@ -102,7 +102,7 @@ test('a key file that others can read is refused', () => {
   assert.throws(() => loadMasterKey({ file }), hasCode('PLATFORM_KEY_FILE_UNUSABLE'));
 });
 
-test('what is no key is refused without repeating it', () => {
+test('refuses an invalid key without repeating it', () => {
   const bad = ['', 'short', randomBytes(31).toString('base64'), `${randomBytes(32).toString('base64')}!`];
   for (const text of bad) {
     assert.throws(

@@ -246,7 +246,7 @@ test('renews what it holds for longer than a lease, so that another node never t
     assert.deepEqual(seen.toSorted(), ['0001', '0002']);
   }));
 
-test('refuses a result whose lease another node has taken', () =>
+test('refuses a result whose lease another node has claimed', () =>
   withWorld(async ({ add, start, storage, left, until, finish }) => {
     await add('a');
     const lost = Promise.withResolvers<unknown>();
@@ -305,7 +305,7 @@ test('a restarted node takes back at once what its former run held, and nothing 
   for (const storage of [former, other, restarted]) await storage.close();
 });
 
-test('what waits in memory is released when the worker closes', () =>
+test('releases the items that wait in memory when the worker closes', () =>
   withWorld(async ({ add, start, storage, until, finish }) => {
     await add('a', 'a', 'a', 'a');
     const gate = Promise.withResolvers<void>();

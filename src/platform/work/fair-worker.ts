@@ -100,7 +100,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   const running = new Set<Promise<void>>();
   let isClosing = false;
   let isWoken = true;
-  // What the last claim left behind: everything that is due, or only more of parties that had enough in progress.
+  // The rest after the last claim: all due items, or only more of parties that had enough in progress.
   let isMoreDue = true;
   let skipped: ReadonlySet<string> = new Set();
   let skippedGroups: ReadonlySet<string> = new Set();
@@ -257,7 +257,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     return {
       hasRoom(party, group) {
         const isRoom = !isClosing && parties.hasRoom(party, performance.now(), group);
-        // What is stored without a lease is claimed when something that is in progress has ended.
+        // An item stored without a lease is claimed when an item in progress ends.
         if (!isRoom) isMoreDue = true;
         return isRoom;
       },

@@ -71,7 +71,7 @@ test('a group with enough in progress is claimed no further, and forgotten when 
   assert.equal(parties.hasRoom('full99', 0, 'full'), true);
 });
 
-test('an item that is dropped, and all that are taken back, leave room', () => {
+test('dropped and returned items free their room', () => {
   const parties = createParties<FairItem>({ ...limits, groupShare: 1 });
   const items = [1, 2, 3, 4].map((index) => item('g', `p${index}`));
   for (const one of items) parties.add(one);

@@ -192,7 +192,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       if (verdict === 'failing') {
         party.failures++;
         noteSlow(party, now);
-        // What was under way when the rest began does not lengthen it.
+        // Items that were in progress when the rest began do not extend it.
         if (party.failures >= limits.failuresBeforeRest && !isResting(party, now)) {
           party.restUntil = now + Math.min(limits.restMs * 2 ** party.rests, limits.maxRestMs);
           party.rests++;

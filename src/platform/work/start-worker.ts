@@ -53,7 +53,7 @@ export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
     await whenFree();
     const work = handleSafely(options, item).then(() => {
       running.delete(work);
-      // What the item left behind, or what waited for its slot, may be due.
+      // Follow-up work of the item, or an item that waited for its slot, may be due.
       wake();
     });
     running.add(work);

@@ -77,7 +77,7 @@ test('closing waits for the items in progress', async () => {
   assert.equal(isDone, true);
 });
 
-test('what claim or handle throws is logged and does not end the worker', async () => {
+test('logs errors of claim and handle, and continues', async () => {
   const errors: unknown[] = [];
   const due: (() => number[])[] = [() => assert.fail('no database'), () => [1, 2]];
   const done: number[] = [];

@@ -197,7 +197,7 @@ describe('the agent', () => {
     assert.deepEqual(await open([x, y]), [x, y]);
   });
 
-  it('a refusal keeps its code and the reason beneath, also from a thread', async () => {
+  it('a refusal keeps its code and its cause, also from a thread', async () => {
     for (const text of ['small', largeText])
       await assert.rejects(
         agent.openIncoming({ mailFrom: alice, recipients: [bob], message: message([bob], text) }),

@@ -219,7 +219,7 @@ test('two processes append to one chain', () =>
     assert.equal((await audit.verifyChain()).eventCount, 100);
   }));
 
-test('what cannot be written, few events or many, is kept and written later', async () => {
+test('keeps events that cannot be written, few or many, and writes them later', async () => {
   for (const many of [1, 200]) {
     await withAudit(async (audit, storage, database) => {
       await database.runRaw(

@@ -70,11 +70,11 @@ const maxSelected = 10_000;
 /** One row of `delivery_attempt`. */
 export type AttemptRow = DeliveryTables['delivery_attempt'];
 
-/** What operators may do with the queue. Callers audit each change. */
+/** Operators' actions on the queue. Callers audit each change. */
 export interface DeliveryAdmin {
   /** Oldest first. `limit` is at most 500. */
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
-  /** What waits by destination, the one that waits longest first. `limit` is at most 500. */
+  /** The waiting messages by destination, the longest wait first. `limit` is at most 500. */
   listDestinations(query: DestinationQuery): Promise<DestinationPage>;
   /** What a change of some destinations, or of single ones of messages (`QueuedDestination.id`), is about; at most `maxSelected`. */
   select(which: Selection): Promise<readonly SelectedDestination[]>;

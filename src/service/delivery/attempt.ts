@@ -43,7 +43,7 @@ export interface AttemptDependencies {
   readonly isClosing: () => boolean;
 }
 
-/** What one attempt brought: decisions for some recipients, and why the others wait. */
+/** The result of one attempt: decisions for some recipients, and why the others wait. */
 export interface AttemptResult {
   readonly decisions: readonly RecipientDecision[];
   readonly problem?: DeliveryProblem | undefined;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createByteGate } from './byte-gate.ts';
 
-test('work waits for its bytes in order; what is larger than the gate passes alone', async () => {
+test('work waits for its bytes in order; an item larger than the gate runs alone', async () => {
   const gate = createByteGate(100);
   const order: string[] = [];
   const enter = (name: string, bytes: number) =>

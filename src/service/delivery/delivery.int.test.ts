@@ -344,7 +344,7 @@ describe('an attempt that failed', () => {
   });
 });
 
-describe('attempts by what is known of the destination', () => {
+describe('attempts by class of the destination', () => {
   it('a destination is new, then steady or failing by its last attempt', async () => {
     const metrics = createMetrics();
     await withRun(
@@ -379,7 +379,7 @@ describe('attempts by what is known of the destination', () => {
   });
 });
 
-describe('what operators do with the queue', () => {
+describe('actions of operators on the queue', () => {
   it('another process can have a destination tried that this node leaves alone at present', () =>
     withRun(
       async (id) => {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * What this node knows of a destination: `new`, nothing since the start; `steady`, its last attempt was not an outage; `failing`, it was.
+ * This node's class of a destination: `new`, no attempt since the start; `steady`, its last attempt was not an outage; `failing`, it was.
  * Few values instead of one per domain, so that a metric distinguishes partners that begin to fail from those that always do.
  */
 export type DestinationClass = 'new' | 'steady' | 'failing';

@@ -1,4 +1,4 @@
-/** What is worth counting; the log lines hold ids, hosts and codes, the counters nothing but the labels. */
+/** Counters and log lines; log lines have ids, hosts and codes, counters only the labels. */
 export const deliveryEvents = {
   attemptSucceeded: {
     counter: 'openhisp_delivery_attempts_succeeded_total',

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import type { DeliveryTables } from './tables.ts';
 
-/** What waits to be delivered, of one kind and for one reason. */
+/** The number of waiting deliveries of one kind and reason. */
 export interface QueueMeasure {
   /** `message`, `mdn` or `dsn`. */
   readonly kind: string;

@@ -42,7 +42,7 @@ export interface ClaimedDestination extends FairItem {
   leaseUntil: number;
 }
 
-/** What an attempt met on its way, as its row keeps it. */
+/** The facts of an attempt, as stored in its row. */
 export interface AttemptRecord {
   readonly host: string;
   readonly address: string;
@@ -57,7 +57,7 @@ export interface AttemptRecord {
   readonly durationMs: number;
 }
 
-/** What is to be stored of an attempt. Recipients without a decision are tried again. */
+/** The result of an attempt to be stored. Recipients without a decision are retried. */
 export interface Settlement {
   readonly decisions: readonly RecipientDecision[];
   /** Why the others wait. */
@@ -451,7 +451,7 @@ function overdue(db: Kysely<DeliveryTables>, now: number) {
   );
 }
 
-/** What waits because its destination could not be reached; the predicate on `last_reason` names the partial index. */
+/** The rows that wait because their destination was unreachable; the predicate on `last_reason` names the partial index. */
 function failed(db: Kysely<DeliveryTables>) {
   return db
     .selectFrom('delivery_destination')
@@ -627,7 +627,7 @@ function prepareStatements(storage: Storage) {
 // A small content itself is not needed, only where a large one lies.
 const contentStart = sql<Uint8Array>`substr(sealed_message, 1, ${sql.lit(referenceBytes)})`.as('start');
 
-/** What is sealed by the vault. */
+/** The columns that the vault encrypts. */
 export const deliverySealedColumns: readonly SealedColumn[] = [
   { table: 'delivery', key: 'id', column: 'sealed_message', context: sealContext },
 ];

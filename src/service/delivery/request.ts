@@ -2,7 +2,7 @@ import type { DirectAddress } from '../../lib/values/index.ts';
 import type { AnyTransaction } from '../../platform/index.ts';
 import type { DeliveryKind } from './tables.ts';
 
-/** What is to be carried. */
+/** A message to deliver. */
 export interface DeliveryRequest {
   /** Unique; the caller finds its own row by it. */
   readonly deliveryId: string;
@@ -18,7 +18,7 @@ export interface DeliveryRequest {
   readonly stored?: Uint8Array;
 }
 
-/** What became of one recipient: the peer's mail server took the message, or it will never get it. */
+/** The outcome of one recipient: the peer's mail server accepted the message, or will never get it. */
 export interface DeliveryOutcome {
   readonly deliveryId: string;
   readonly messageId: string;
@@ -63,7 +63,7 @@ export interface DeliveryProblem {
   readonly text: string;
 }
 
-/** What was decided about one recipient. */
+/** The decision about one recipient. */
 export type RecipientDecision = { readonly recipient: DirectAddress } & (
   | { readonly outcome: 'sent' }
   | ({ readonly outcome: 'failed' } & DeliveryProblem)

@@ -127,7 +127,7 @@ describe('peers that are slow, silent or away', () => {
     assert.ok((world.connections.get('127.0.0.3') ?? 0) <= 2);
   });
 
-  it('what is claimed from the table names node and run, so that the next run of the node takes it back at once', async () => {
+  it('a claimed row names node and run, so that the next run of the node claims it at once', async () => {
     const run = await start();
     await run.delivery.hold('slow.example', 'test');
     await run.enqueue('held', ['x@slow.example']);

@@ -67,7 +67,7 @@ export interface DeliveryTables {
   delivery_hold: { domain: string; reason: string; created_at: number };
 }
 
-/** What is being carried: a message of an edge client, or an MDN of ours. */
+/** The kind of delivery: a message of an edge client, or an MDN of ours. */
 export type DeliveryKind = 'message' | 'mdn' | 'dsn';
 
 /** `partial`: some recipients were sent and some not, `deferred`: all are tried again. */

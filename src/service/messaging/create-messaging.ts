@@ -53,7 +53,7 @@ export interface MessagingOptions extends Omit<
   /** Where events are counted; by default nowhere that anybody sees. */
   readonly metrics?: Metrics;
   readonly limits?: SendLimits;
-  /** Of a client without limits of its own. */
+  /** Default limits of a client. */
   readonly sendRate?: SendRate;
   /** This node among the others; without it there are none. */
   readonly nodes?: Pick<Nodes, 'liveCount'>;
@@ -83,7 +83,7 @@ export interface Messaging extends Closable {
   send(client: ClientIdentity, body: unknown, origin: RequestOrigin): Promise<SendAnswer>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
   getStatus(client: ClientIdentity, messageId: string): Promise<StatusReport>;
-  /** What proves the delivery of a sent message, signed by this service. Throws MESSAGING_MESSAGE_NOT_FOUND, _EVIDENCE_UNSIGNED. */
+  /** Evidence of the delivery of a sent message, signed by this service. Throws MESSAGING_MESSAGE_NOT_FOUND, _EVIDENCE_UNSIGNED. */
   getEvidence(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<SignedEvidence>;
   /** Takes `{ messageIds: […] }`. */
   listStatus(client: ClientIdentity, body: unknown): ReturnType<typeof listStatus>;
@@ -110,7 +110,7 @@ export interface Messaging extends Closable {
    * processed at once, the rest is spooled; returns the id of spooled mail. Throws MESSAGING_SPOOL_FULL.
    */
   acceptInbound(mail: IncomingMail, network?: string): Promise<string | undefined>;
-  /** Throws MESSAGING_SPOOL_FULL if mail like this may not be accepted now. Nothing is taken. */
+  /** Throws MESSAGING_SPOOL_FULL if mail like this cannot be accepted now. Reserves nothing. */
   checkSpool(origin: MailOrigin): void;
   /** Notes mail that the SMTP edge has refused for good without storing it. */
   noteRefused(mail: RefusedMail, reason: string): void;
@@ -118,7 +118,7 @@ export interface Messaging extends Closable {
   listDeadLetters(): Promise<readonly DeadLetter[]>;
   /** Retries the given dead letter, or all. Returns their number. */
   retryDeadLetters(id?: string): Promise<number>;
-  /** What delivery calls inside the transaction that stores the outcomes of one destination. */
+  /** Called by delivery inside the transaction that stores the outcomes of one destination. */
   onDeliveryOutcome(tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]): Promise<void>;
   /** Starts working on mail and on timers. */
   start(): Promise<void>;
@@ -205,7 +205,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
   };
 }
 
-/** What is reported is counted for the charts of the console, too. */
+/** Reported events are also counted for the charts of the console. */
 function countTraffic(
   traffic: Traffic,
   report: MessagingDependencies['report'],

@@ -1,4 +1,4 @@
-/** What is worth counting; the log lines hold ids and codes, the counters nothing but the labels. */
+/** Counters and log lines; log lines have ids and codes, counters only the labels. */
 export const messagingEvents = {
   accepted: {
     counter: 'openhisp_messages_accepted_total',

@@ -133,7 +133,7 @@ describe('Decision 0014: retention', () => {
     assert.deepEqual(left.flat(), []);
   });
 
-  it('deletes more than one batch in a round, so that it keeps up with what comes', async () => {
+  it('deletes more than one batch per run, so that it keeps up with new mail', async () => {
     const receivedAt = world.clock.now().getTime();
     const rows = Array.from({ length: 1_200 }, (_, index) => ({
       hash: createHash('sha256').update(`${index}`).digest(),

@@ -11,7 +11,7 @@ export interface Retention {
   readonly warnUnacknowledgedMs: number;
   /** Acknowledged mail is deleted after this. */
   readonly keepAcknowledgedMs: number;
-  /** What a send request said in addition to its status is deleted after this; status and history stay. */
+  /** The data of a send request beyond its status is deleted after this; status and history stay. */
   readonly keepDetailsMs: number;
   /** Sent messages are deleted after this, with status and history; longer than any delivery or window lasts. */
   readonly keepMessagesMs: number;

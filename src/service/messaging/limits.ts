@@ -1,4 +1,4 @@
-/** What one message may hold (Decision 0010). */
+/** Limits of one message (Decision 0010). */
 export interface SendLimits {
   /** Decoded bytes of all attachments together. */
   readonly attachmentBytes: number;

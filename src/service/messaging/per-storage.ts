@@ -1,6 +1,6 @@
 import type { Storage } from '../../platform/index.ts';
 
-/** What is made once per storage, such as prepared queries. */
+/** Values made once per storage, such as prepared queries. */
 export function perStorage<T>(create: (storage: Storage) => T): (storage: Storage) => T {
   const made = new WeakMap<Storage, T>();
   return (storage) => {

@@ -35,10 +35,10 @@ export interface IncomingAgent {
   resolveRecipients: Agent['resolveRecipients'];
 }
 
-/** Whether the directory lists an address; undefined if it does not know at present. */
+/** True if the directory lists an address; undefined if that is unknown at present. */
 export type DirectoryLookup = (address: DirectAddress) => Promise<boolean | undefined>;
 
-/** What verification of the directory knows of an address, as it is shown. */
+/** The state of an address by verification, as shown. */
 export interface ShownVerification {
   readonly state: 'trusted' | 'discoverable' | 'expired' | 'no-certificate' | 'unreachable' | 'unverified';
   readonly reason: string;
@@ -51,7 +51,7 @@ export type VerificationLookup = (address: DirectAddress) => Promise<ShownVerifi
 /** What messaging needs from the client store: the owner of an address. */
 export type ClientBook = Pick<ClientStore, 'get'>;
 
-/** What every function of this module works with, from the rest of the service. */
+/** The dependencies of this module's functions. */
 export interface MessagingDependencies {
   readonly storage: Storage;
   readonly vault: Vault;
@@ -77,7 +77,7 @@ export interface MessagingDependencies {
   /** Media types that sends may not carry; by default those of Decision 0010. */
   readonly deniedMediaTypes?: ReadonlySet<string> | undefined;
   readonly limits: SendLimits;
-  /** What validate may keep going: addresses by client, and slots for discoveries. */
+  /** The limits of validate: addresses by client, and slots for discoveries. */
   readonly checks: { readonly budget: Budget; readonly slots: FairSlots };
   readonly windows: MdnWindows;
   readonly mailDates: MailDates;

@@ -127,7 +127,7 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
   },
 };
 
-/** What an operator does about a reason; `isFinal` if no more attempts are made. */
+/** Advice for the operator about a reason; `isFinal` if no more attempts are made. */
 export function adviceFor(reason: FailureReason, isFinal: boolean): string {
   const { advice, adviceAtEnd } = failureReasons[reason];
   return isFinal ? (adviceAtEnd ?? advice) : advice;
@@ -155,7 +155,7 @@ export function cleanStatusText(text: string): string {
     .slice(0, maxStatusTextLength);
 }
 
-/** What is known of a recipient that was not sent to yet. */
+/** The data of a recipient that was not sent to yet. */
 export interface Wait {
   readonly lastReason?: DeliveryFailureReason;
   readonly isRunning: boolean;

@@ -3,7 +3,7 @@ import { evidenceContext } from './evidence/keep-mdn.ts';
 import { sealContext as spoolContext } from './inbound/spool-mail.ts';
 import { inboxContext } from './tables.ts';
 
-/** What is sealed by the vault. */
+/** The columns that the vault encrypts. */
 export const messagingSealedColumns: readonly SealedColumn[] = [
   { table: 'message', key: 'id', column: 'sealed_details', context: (id) => `message:${id}` },
   { table: 'inbound_mail', key: 'id', column: 'sealed_mail', context: spoolContext },

@@ -121,7 +121,7 @@ function addUp(a: readonly number[], b: readonly number[]): number[] {
   return Array.from({ length: Math.max(a.length, b.length) }, (_, at) => (a[at] ?? 0) + (b[at] ?? 0));
 }
 
-/** What all nodes did in one step of time. */
+/** The traffic of all nodes in one time step. */
 export interface TrafficPoint extends Readonly<Record<Counter, number>> {
   readonly at: Date;
   /** From accepted to processed, 99th percentile, at most 40 % too high; undefined if nothing was processed. */

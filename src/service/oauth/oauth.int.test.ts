@@ -83,7 +83,7 @@ test('a client is found again with its settings, and its secret is nowhere', asy
   assert.match(issued.clientSecret, /^ohs_[\w-]{43}$/);
 });
 
-test('an update changes what is given and keeps the rest', async () => {
+test('an update changes the given fields and keeps the others', async () => {
   const { clientId } = await oauth.clients.create(newClient);
   const client = await oauth.clients.update(clientId, { name: 'Other' });
   assert.deepEqual(

@@ -156,7 +156,7 @@ describe('domains and addresses', () => {
     assert.equal((await trust.findAddress(bob))?.status, 'disabled');
     assert.equal((await trust.listAddresses(domain)).length, 1);
   });
-  it('refuses what is no domain and an address under a foreign one', async () => {
+  it('refuses an invalid domain, and an address of another domain', async () => {
     await refuses('TRUST_DOMAIN_INVALID', () => trust.addDomain('localhost'));
     await refuses('TRUST_DOMAIN_UNKNOWN', () => trust.putAddress(parseDirectAddress('a@other.example')));
   });
@@ -376,7 +376,7 @@ describe('anchors', () => {
     await trust.removeAnchor(id);
     assert.deepEqual(await trust.listAnchors(domain), []);
   });
-  it('refuses what is no certificate, no domain of ours, no anchor', async () => {
+  it('refuses an invalid certificate, a domain that is not hosted, and an invalid anchor', async () => {
     await refuses('TRUST_ANCHOR_INVALID', () => trust.addAnchor(domain, new Uint8Array([1, 2, 3])));
     await refuses('TRUST_DOMAIN_UNKNOWN', () => trust.addAnchor('other.example', authority.der));
     await refuses('TRUST_ANCHOR_UNKNOWN', () => trust.removeAnchor('none'));

@@ -89,7 +89,7 @@ export interface Webhooks extends Closable {
   wake(): void;
 }
 
-/** What became of a test event. */
+/** The result of a test event. */
 export interface TestResult {
   readonly httpStatus: number | null;
   readonly durationMs: number;

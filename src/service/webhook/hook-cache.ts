@@ -40,7 +40,7 @@ interface Entry {
 export function createHookCache(storage: Storage, guard: RowGuard<WebhookRow>): HookCache {
   let clients = new LRUCache<string, Entry>({ max: maxClients });
   let receivers: { readonly ids: readonly string[]; readonly readAt: number } | undefined;
-  // What was read before an announcement is not kept: it may be older than the change.
+  // A value read before an announcement is not cached: it may be older than the change.
   let generation = 0;
   const stop = storage.onAnnounced(topic, () => {
     generation++;

@@ -240,7 +240,7 @@ function notFound(): WebhookError {
   return new WebhookError('WEBHOOK_NOT_FOUND', 'no webhook of this client has that id');
 }
 
-/** What is sealed by the vault. */
+/** The columns that the vault encrypts. */
 export const webhookSealedColumns: readonly SealedColumn[] = [
   { table: 'webhook', key: 'id', column: 'sealed_secret', context: (id) => secretContext(id) },
   { table: 'webhook', key: 'id', column: 'sealed_previous_secret', context: (id) => secretContext(id) },

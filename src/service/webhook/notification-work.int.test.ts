@@ -246,7 +246,7 @@ describe('webhooks of a client', () => {
     assert.equal(receiver.at('/ok').length, 3);
   });
 
-  test('what waits for a removed webhook is gone', async (t) => {
+  test('deletes the waiting notifications of a removed webhook', async (t) => {
     const node = await open(t);
     const id = await createHook(node, 'clinic', '/ok');
     await notify(node, 'clinic', 2);

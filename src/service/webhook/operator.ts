@@ -45,7 +45,7 @@ export interface OperatorDependencies {
   readonly operator: string;
 }
 
-/** What an operator sees and does about clients' webhooks. Nothing of it shows secrets or the content of messages. */
+/** An operator's view of and actions on clients' webhooks. Nothing of it shows secrets or the content of messages. */
 export interface WebhookOperator {
   /** By client and age; those of one client alone if it is named. */
   list(clientId?: string): Promise<readonly OperatedWebhook[]>;

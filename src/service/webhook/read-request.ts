@@ -12,7 +12,7 @@ export interface BasicCredentials {
   readonly password: string;
 }
 
-/** What a client asks for. */
+/** A client's request. */
 export interface WebhookRequest {
   readonly url: string;
   readonly kind: WebhookKind;
@@ -22,7 +22,7 @@ export interface WebhookRequest {
   readonly basic: BasicCredentials | undefined;
 }
 
-/** What a client changes; absent members stay, `basic: null` removes the credentials. */
+/** A client's changes; absent members stay, `basic: null` removes the credentials. */
 export interface WebhookChanges {
   readonly url?: string;
   readonly description?: string;

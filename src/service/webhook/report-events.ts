@@ -1,4 +1,4 @@
-/** What is worth counting about webhooks. */
+/** Counters of webhooks. */
 export const webhookReportEvents = {
   settled: {
     counter: 'openhisp_webhook_attempts_total',
@@ -9,7 +9,7 @@ export const webhookReportEvents = {
   },
   dead: {
     counter: 'openhisp_webhook_dead_total',
-    help: 'Notifications whose attempts are used up.',
+    help: 'Notifications that were dead-lettered after the last attempt.',
     level: 'warn',
     text: 'a webhook notification could not be delivered and waits for replay',
   },

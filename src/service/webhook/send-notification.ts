@@ -29,7 +29,7 @@ export interface InboundSource {
   acknowledge(copyId: string, clientId: string): Promise<void>;
 }
 
-/** What one attempt led to. `gone` is a 410, which ends the whole subscription (HOOK-01). */
+/** The result of one attempt. `gone` is a 410, which ends the whole subscription (HOOK-01). */
 export type AttemptResult = {
   readonly httpStatus: number | null;
   /** The beginning of the answer to a status event; undefined for hooks that get messages, whose answers may repeat content. */

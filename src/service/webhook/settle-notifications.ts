@@ -21,7 +21,7 @@ export interface Attempt {
   readonly durationMs: number;
 }
 
-/** What storing a result meant for the notification and its hook. */
+/** The effect of a result on the notification and its hook. */
 export interface Settled {
   readonly state: 'delivered' | 'waiting' | 'dead';
   readonly disabledReason: 'gone' | 'failing' | undefined;

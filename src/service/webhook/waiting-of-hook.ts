@@ -38,7 +38,7 @@ export async function holdWaiting(
   });
 }
 
-/** What was held for a webhook is due again. Call it after the webhook's row was locked. */
+/** Makes the held notifications of a webhook due. Call it after the webhook's row was locked. */
 export async function releaseHeld(
   tx: Kysely<WebhookTables>,
   webhookId: string,

@@ -126,7 +126,7 @@ test('holds every resource of the open source once, and not a word of the closed
   ]);
 });
 
-test('kinds can be chosen; what is malformed is refused', async () => {
+test('accepts a choice of kinds; refuses malformed parameters', async () => {
   const { manifest } = await begin('?_type=Location,Endpoint&_outputFormat=application/fhir%2Bndjson');
   assert.deepEqual(
     manifest.output.map(({ type }) => type),
@@ -198,7 +198,7 @@ test('a source that is closed meanwhile, or loaded again, ends the export', asyn
   assert.equal((await read(next.output[0]?.url ?? '')).length, 3);
 });
 
-test('what an export reads is not retired under it, and is afterwards', async () => {
+test('does not delete the loads that an export reads until it has ended', async () => {
   const node = await startTestDirectory({ nodeId: 'exporting' });
   try {
     const into = { sourceName: 'npd' } as const;

@@ -91,12 +91,12 @@ test('the capability statement is valid, needs no token and claims no guide', as
   }
 });
 
-test('the validator refuses what is not FHIR R4', () => {
+test('the validator refuses resources that are not FHIR R4', () => {
   assert.throws(() => assertValidResource({ resourceType: 'Endpoint', id: 'e-1', status: 'active' }));
   assert.throws(() => assertValidResource({ resourceType: 'Location', id: 'l-1', place: 'x' }));
 });
 
-test('every resource is valid FHIR R4 and holds only what is known', async () => {
+test('every resource is valid FHIR R4 and has only known values', async () => {
   for (const type of ['Endpoint', 'Practitioner', 'PractitionerRole', 'Organization', 'Location']) {
     const { body } = await fhir.get(`${type}?_count=100`);
     assertValidResource(body);
@@ -303,7 +303,7 @@ test('another client pages through results and reads them', async () => {
   );
 });
 
-test('what is not supported is reported, and refused if the client says so', async () => {
+test('reports unsupported parameters, and refuses them if the client asks for it', async () => {
   for (const query of [
     'nmae=alex',
     'gender=male',

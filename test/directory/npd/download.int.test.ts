@@ -168,7 +168,7 @@ describe('a release from a server', () => {
     assert.notEqual(requests[1]?.range, requests[2]?.range);
   });
 
-  test('that keeps breaking is aborted, and the next run continues with what is there', async () => {
+  test('that keeps breaking is aborted, and the next run resumes it', async () => {
     breakOff(3, 300);
     await assert.rejects(load(), { code: 'DIRECTORY_DOWNLOAD_FAILED' });
     assert.deepEqual(await served(), ['old@d.example']);

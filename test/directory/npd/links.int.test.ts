@@ -439,7 +439,7 @@ async function storedMarks(): Promise<string[]> {
 }
 
 describe('the report', () => {
-  test('marks excluded practitioners and counts what is not used, by reason', async () => {
+  test('marks excluded practitioners and counts unused resources by reason', async () => {
     const excluded = (value: unknown): object => ({
       extension: [
         {
@@ -491,7 +491,7 @@ describe('the report', () => {
     assert.match(text, /not used, inactiveEndpoints: 1/);
   });
 
-  test('marks are taken from our own columns, too: anything but a plain no', async () => {
+  test('reads marks from our own columns, too: anything but a plain no', async () => {
     const marks = ['', 'no', 'FALSE', '0', 'true', 'YES', 'unclear'];
     await world.load(
       toCsv(
@@ -506,7 +506,7 @@ describe('the report', () => {
     assert.deepEqual(await storedMarks(), ['m4@d.example', 'm5@d.example', 'm6@d.example']);
   });
 
-  test('tells lines that cannot be read, and loads the others', async () => {
+  test('reports lines that cannot be read, and loads the others', async () => {
     const deep = '['.repeat(200_000);
     const report = await load({
       Endpoint: [

@@ -93,7 +93,7 @@ test('a new installation has a first audit row and is whole; each check says wha
   assert.equal((JSON.parse(first) as { sequence: number }).sequence, 1);
 });
 
-test('what was changed in the database is found, named, and can be accepted with a reason', async () => {
+test('finds and names rows changed in the database, and accepts them with a reason', async () => {
   const { database, run, faults } = await install();
   await database.runRaw("insert into hosted_domain (domain, created_at) values ('evil.example.org', 1)");
   const [fault, ...more] = await faults();

@@ -14,7 +14,7 @@ function message(flags: number, answers: number, type: number): Buffer {
   return Buffer.concat([header, name, Buffer.from([0, 0, type, 0, 1])]);
 }
 
-test('tells question and answer of a DNS message in words', () => {
+test('shows question and answer of a DNS message as text', () => {
   assert.deepEqual(describeDnsAnswer(message(0x8400, 2, 37)), {
     name: 'direct.b.example',
     question: 'CERT direct.b.example?',

@@ -31,7 +31,7 @@ export function createDiscoveryCache(maxEntries: number): DiscoveryCache {
 }
 
 /**
- * What was found lives as long as its record; but an earlier place may get a record sooner, so that the absences passed on the
+ * A found certificate is cached as long as its record's TTL; but an earlier place may get a record sooner, so that the absences passed on the
  * way count as well. What could not be asked is not remembered.
  */
 function lifetimeSeconds({ outcome, steps }: DiscoveryResult): number {

@@ -16,7 +16,7 @@ export interface DiscoveryOptions extends DnsSource, Partial<Pick<LdapDependenci
   readonly maxCached?: number;
 }
 
-/** What discovery found, before any question of trust. */
+/** The result of discovery, before trust is checked. */
 export interface DiscoveryResult {
   /** `found`: `source` has something, though `certificates` may be empty if nothing of it could be read. */
   readonly outcome: 'found' | 'absent';

@@ -4,7 +4,7 @@ import type { Certificate } from '../../pki/index.ts';
 export type DiscoverySource = 'dns-address' | 'dns-domain' | 'ldap-address' | 'ldap-domain';
 
 /**
- * What one place said. `found`: there is something, good or bad, so that no other place is asked (DISC-09); `absent`: definitely
+ * The answer of one place. `found`: there is something, good or bad, so that no other place is asked (DISC-09); `absent`: definitely
  * nothing; `unavailable`: it could not be asked, so that nothing is known.
  */
 export type StepOutcome = 'found' | 'absent' | 'unavailable';
@@ -12,7 +12,7 @@ export type StepOutcome = 'found' | 'absent' | 'unavailable';
 /** One step of a discovery, for people and for `agent discover`. */
 export interface DiscoveryStep {
   readonly source: DiscoverySource;
-  /** What was asked, for example `bob.direct.example.org CERT` or `mail=bob@direct.example.org`. */
+  /** The query, for example `bob.direct.example.org CERT` or `mail=bob@direct.example.org`. */
   readonly query: string;
   readonly outcome: StepOutcome;
   /** How it was asked: `udp`, `tcp`, or `host:port` of the LDAP server that answered. */

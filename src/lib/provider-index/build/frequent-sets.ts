@@ -3,7 +3,7 @@ export interface SharedSet {
   readonly groups: Uint32Array;
   readonly rowCount: number;
   readonly texts: Buffer[];
-  /** What keeping it is worth. */
+  /** The benefit of keeping it. */
   value: number;
 }
 

@@ -39,7 +39,7 @@ export function createRecordTexts(expectedRecords: number): RecordTexts {
   const encodedSpans = new Uint32Array(textFields.length * 2);
   let encoded: Uint8Array = noBytes;
   let encodedEnd = 0;
-  // What the waiting texts are in.
+  // The buffer of the waiting texts.
   let current: Uint8Array = noBytes;
   let count = 0;
 

@@ -38,7 +38,7 @@ interface ChangedEntities extends DisjointIndexes {
   find(hash: EntityHash): number | undefined;
 }
 
-/** What is needed is worked out with the first query that needs it. */
+/** Computed at the first query that needs it. */
 export function createDistinctChanges(indexes: ChangedIndexes): DistinctChanges {
   let gone: ReadonlySet<number> | undefined;
   let persons: DisjointIndexes | undefined;

@@ -114,7 +114,7 @@ export function hashTextBytes(
 
 const backslash = 0x5c;
 
-/** What the records of the same entity have in common, as filters. */
+/** The common values of an entity's records, as filters. */
 export function filtersOfEntity(record: ProviderRecord, kind: EntityKind): ProviderFilter[] {
   return entityFields[kind].map((field) =>
     field === 'zip' && record.zip !== ''

@@ -43,7 +43,7 @@ function find(selectors: readonly Selector[], context: FilterContext): Matches {
   return thinBits(all, severalOf(npi, rowCount), npi);
 }
 
-/** Whether a condition leaves no row without a last name. */
+/** True if a condition excludes all rows without a last name. */
 function hasNames(selector: Selector, lastName: TextColumn): boolean {
   return (
     selector.kind === 'groups' &&

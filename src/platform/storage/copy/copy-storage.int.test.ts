@@ -165,7 +165,7 @@ test('a copy that fails in its midst leaves the target empty and names the table
   }),
 );
 
-test('what is written to the file during a copy is not part of it', needsBothEngines(), () =>
+test('does not copy rows that are written during the copy', needsBothEngines(), () =>
   withWorld(async ({ file, to }) => {
     const copied = await copyStorage({
       file,

@@ -105,7 +105,7 @@ export const deliveryDestinationsMigration: Migration = {
   },
 };
 
-/** What was not decided yet gets its rows; deliveries that are done are deleted. */
+/** Recipients without a decision get rows; completed deliveries are deleted. */
 async function moveRecipients(db: Kysely<OldTables>): Promise<void> {
   const pending = await db
     .selectFrom('delivery_recipient as r')

@@ -28,7 +28,7 @@ export const inboundMigration: Migration = {
   },
 };
 
-/** What was received before is in the register by the same hash as what comes from now on. */
+/** Mail received before is registered by the same hash as new mail. */
 async function createRegister(db: Kysely<unknown>, engine: StorageEngine): Promise<void> {
   await db.schema
     .createTable('received_register')

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Migration } from '../migrate.ts';
 
-/** What is found about the addresses of the directory, and the work of finding it (Decision 0027). */
+/** The states of the directory's addresses, and the work of verification (Decision 0027). */
 export const verificationMigration: Migration = {
   name: '0073-verification',
   async up(db) {

@@ -1,7 +1,7 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Migration } from '../migrate.ts';
 
-/** What the console searches by, each by an index, and the figures of its charts. */
+/** The indexes of the console's searches, and the figures of its charts. */
 export const consoleSearchMigration: Migration = {
   name: '0081-console-search',
   async up(db) {

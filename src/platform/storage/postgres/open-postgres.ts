@@ -46,7 +46,7 @@ const streamConnections = 4;
 const streamPauseMs = 600_000;
 /** Shortest pause inside a transaction after which the server ends it. */
 const minTransactionPauseMs = 5000;
-/** What the client waits longer than the server does. */
+/** The client's timeout exceeds the server's by this. */
 const answerMarginMs = 15_000;
 const oldestVersion = 130_000;
 

@@ -7,7 +7,7 @@ import { toParameters } from '../values.ts';
 /** Interval of checks of connections that wait for an answer. */
 const watchEveryMs = 5000;
 
-/** What the runner needs to know. */
+/** The input of the runner. */
 export interface StatementRunnerDependencies {
   readonly names: StatementNames;
   readonly counts: { statements: number };

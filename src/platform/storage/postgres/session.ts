@@ -79,7 +79,7 @@ export function createSession({ connect, onProblem }: SessionDependencies): Sess
       // This node's listeners were already notified.
       if (payload !== undefined && processId !== pidOf(opened)) notify(payload);
     });
-    // What a machine held that lost its power is free again after 25 seconds, not after the system's two hours.
+    // The locks of a machine that lost power are released after 25 seconds, not after the system's two hours.
     await translated(() =>
       query(
         opened,

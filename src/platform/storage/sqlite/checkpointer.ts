@@ -22,7 +22,7 @@ const longLogPages = 16_384;
 export interface Checkpointer extends Closable {
   /** Called after each commit. `weight` is 1 for an ordinary one. */
   afterCommit(weight: number): void;
-  /** What the next write has to wait for, so that the log can begin again; undefined nearly always. */
+  /** The next write waits for this, so that the log can restart; almost always undefined. */
   pause(): Promise<void> | undefined;
 }
 
@@ -40,7 +40,7 @@ export function createCheckpointer(file: string, onError: (text: string) => void
     commits = 0;
     try {
       const { logPages } = await threads.run({ file });
-      // What was written meanwhile is little: the next checkpoint moves it while nothing is written.
+      // Little was written in the meantime: the next checkpoint moves it while nothing is written.
       isLong = !isWriterWaiting && logPages >= longLogPages;
     } catch (error) {
       onError(errorText(error));

@@ -27,7 +27,7 @@ export function openWriter(file: string): SqliteFile {
   handle.pragma('foreign_keys = ON');
   handle.pragma('wal_autocheckpoint = 0');
   handle.pragma('cache_size = -32000');
-  // What a savepoint may have to undo stays in memory.
+  // The savepoint's rollback data stays in memory.
   handle.pragma('temp_store = MEMORY');
   return withStatements(handle);
 }

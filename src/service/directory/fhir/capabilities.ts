@@ -9,11 +9,11 @@ export interface CapabilityOptions {
   readonly tokenUrl: string;
   /** When this program began to answer. */
   readonly date: Date;
-  /** Whether addresses are verified. */
+  /** True if addresses are verified. */
   readonly hasStates: boolean;
 }
 
-/** What is done, and no more: `instantiates` is absent, since the guide's server demands more than this (Decision 0028). */
+/** Lists only what is supported: `instantiates` is absent, since the guide demands more of a server (Decision 0028). */
 export function makeCapabilities({ base, version, tokenUrl, date, hasStates }: CapabilityOptions): object {
   return {
     resourceType: 'CapabilityStatement',

@@ -68,7 +68,7 @@ export interface FhirOptions {
   readonly seed: EntitySeed;
   readonly gazetteer: Gazetteer;
   readonly clock: Clock;
-  /** What is known of addresses, for who asks for it; without it nobody can. */
+  /** The states of addresses, shown on request; without it they cannot be requested. */
   readonly states: AddressStates | undefined;
   /** Answers within limits, quota and audit. */
   readonly storage: Storage;

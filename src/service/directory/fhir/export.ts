@@ -100,7 +100,7 @@ export function createOpenExport({ storage, nodeId, pool, seed, make, log }: Ope
         );
       }
       const target = new PassThrough({ highWaterMark: 1 << 20 });
-      // What goes wrong while it is sent can only end the answer before its time.
+      // An error while the file is sent can only end the answer early.
       target.on('error', () => {});
       copy(type, claimed, target)
         .then(() => target.end())
@@ -126,9 +126,9 @@ function tagOf(sources: readonly SourceRow[]): string {
 }
 
 interface ExportWriter {
-  /** What can be written after this record. */
+  /** The lines that can be written after this record. */
   add(record: ProviderRecord): Resource[];
-  /** What needed all records. */
+  /** The lines that needed all records. */
   finish(): Resource[];
 }
 

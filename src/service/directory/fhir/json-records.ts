@@ -15,7 +15,7 @@ type ReadField = TextField | 'latitude' | 'longitude';
 // No text in JSON has these bytes: they are escaped there.
 const [betweenValues, afterRecord] = ['\u0001', '\u0002'];
 
-/** What of a record is read. */
+/** The fields of a record that are read. */
 export interface RecordPart {
   readonly fields: readonly ReadField[];
   readonly texts: readonly TextField[];
@@ -30,7 +30,7 @@ function partOf(...fields: ReadField[]): RecordPart {
 
 const placeFields = ['street', 'city', 'state', 'zip'] as const;
 
-/** What of its record each kind of resource is made of. */
+/** The fields of a record that each kind of resource needs. */
 export const partsOfResources: Readonly<Record<ResourceType, RecordPart>> = {
   Endpoint: partOf('npi', 'directAddress', 'organization', ...placeFields),
   PractitionerRole: partOf('npi', 'lastName', 'organization', ...placeFields, 'specialty', 'phone'),

@@ -18,16 +18,16 @@ export interface Resource {
   readonly type: ResourceType;
   readonly id: string;
   readonly json: string;
-  /** What it refers to: `Organization/o-…`, by the name of the search parameter. */
+  /** Its references: `Organization/o-…`, by the name of the search parameter. */
   readonly references: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ResourceContext {
-  /** Whether a record's coordinates are those that the gazetteer gives to its ZIP code or city. */
+  /** True if a record's coordinates equal the gazetteer's for its ZIP code or city. */
   readonly isFromGazetteer: (record: Pick<RecordPen, 'text' | 'latitude' | 'longitude'>) => boolean;
 }
 
-/** What is known beyond the record that is written. */
+/** Data outside of the record that is written. */
 export interface Beyond {
   /** Of a person all records that have a last name, if there are several. */
   readonly records?: readonly JsonRecord[] | undefined;
@@ -183,7 +183,7 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
   };
 }
 
-/** What a resource refers to, by the name of the search parameter. */
+/** The references of a resource, by the name of the search parameter. */
 const referencesOf: Readonly<Record<ResourceType, Readonly<Record<string, ResourceType>>>> = {
   Endpoint: { organization: 'Organization' },
   PractitionerRole: {
@@ -197,7 +197,7 @@ const referencesOf: Readonly<Record<ResourceType, Readonly<Record<string, Resour
   Location: {},
 };
 
-/** Whether a record says enough for a resource (Decision 0028). */
+/** True if a record has enough data for a resource (Decision 0028). */
 function exists(type: ResourceType, pen: RecordPen): boolean {
   switch (type) {
     case 'Endpoint':
@@ -289,7 +289,7 @@ function isKnown({ state, processedMonth }: AddressState): boolean {
   return state !== 'unverified' || processedMonth !== undefined;
 }
 
-/** What this service's own check of the address came to (Decision 0027). */
+/** The result of this service's check of the address (Decision 0027). */
 function extensionOf({ state, reason, checkedAt, processedMonth }: AddressState): string {
   const parts: object[] = [{ url: 'state', valueCode: state }];
   if (reason !== '') parts.push({ url: 'reason', valueCode: reason });

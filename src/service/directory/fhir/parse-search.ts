@@ -25,11 +25,11 @@ export interface ParsedSearch {
   readonly offset: number;
   readonly include: readonly Include[];
   readonly revinclude: readonly string[];
-  /** What was understood, for `link`: without the offset. */
+  /** The accepted parameters, for `link`, without the offset. */
   readonly used: SentParameters;
-  /** What was ignored. */
+  /** The ignored parameters. */
   readonly ignored: readonly FieldProblem[];
-  /** Whether endpoints show what is known of their addresses. */
+  /** True if endpoints show the states of their addresses. */
   readonly showsStates: boolean;
 }
 
@@ -95,7 +95,7 @@ export function parseSearch(
   return { ...draft, used, ignored };
 }
 
-/** Whether a parameter asks to be shown what is known of addresses, and no more. */
+/** True if a parameter only requests the states of addresses. */
 export function isShowingStates([name, value]: readonly [string, string]): boolean {
   return name === verificationParameter && value === 'show';
 }

@@ -1,7 +1,7 @@
 import type { EntityHash, EntityKind } from '../../../lib/provider-index/index.ts';
 import type { ResourceType } from './vocabulary.ts';
 
-/** What a resource id stands for (Decision 0028). */
+/** The record or entity that a resource id names (Decision 0028). */
 export type ResourceKey =
   | { readonly kind: 'record'; readonly id: number }
   | { readonly kind: 'npi'; readonly npi: string }

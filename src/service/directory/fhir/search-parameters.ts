@@ -15,7 +15,7 @@ import {
   type ResourceType,
 } from './vocabulary.ts';
 
-/** What a search parameter asks of records. */
+/** The condition of a search parameter on records. */
 export type Condition =
   | { readonly kind: 'alternatives'; readonly alternatives: readonly Alternative[] }
   /** Of resources with one of these ids. */

@@ -32,7 +32,7 @@ export function createTextPen(record: JsonRecord, seed: EntitySeed): TextPen {
   };
 }
 
-/** What is written of a record. */
+/** The values of a record that are written. */
 export function textOf(record: JsonRecord, seed: EntitySeed, write: (pen: RecordPen) => void): string {
   const pen = createTextPen(record, seed);
   write(pen);

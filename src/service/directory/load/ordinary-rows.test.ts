@@ -181,7 +181,7 @@ const anyRow = fc
     return row;
   });
 
-test('a row taken without the checker has the line and the key that the checker gives it, and nothing to report', () => {
+test('a row accepted without the checker has the line and key that the checker would give it, and no findings', () => {
   let taken = 0;
   fc.assert(
     fc.property(anyRow, (fields) => {
@@ -198,7 +198,7 @@ test('a row taken without the checker has the line and the key that the checker 
   assert.ok(taken > 4000, `${taken} rows were taken without the checker`);
 });
 
-test('every usual spelling is taken without the checker', () => {
+test('accepts every usual spelling without the checker', () => {
   for (const [name, values] of Object.entries(usual)) {
     for (const value of values) {
       const row = header.map((column) => (column === name ? value : (usual[column]?.[0] ?? '')));

@@ -2,7 +2,7 @@ import type { MessageUrn } from '../../../lib/values/index.ts';
 import type { ServiceIdentity } from '../identity.ts';
 import type { SendRequest } from '../send/read-send-request.ts';
 
-/** What a message is composed of. */
+/** The input of composing a message. */
 export interface ComposeInput {
   readonly request: SendRequest;
   readonly messageId: MessageUrn;

@@ -34,7 +34,7 @@ export interface ReadResult {
   readonly requestHash: string;
 }
 
-/** What each kind of task leads to. */
+/** The result of each kind of task. */
 export type ContentResult = ReadResult | Uint8Array | InboundDocument | undefined;
 
 export async function doContentWork(task: ContentTask): Promise<ContentResult> {

@@ -101,7 +101,7 @@ describe('a large body', () => {
     assert.deepEqual(large.body.errors, small.body.errors);
   });
 
-  it('over HTTP: taken by send up to its limit, refused by every other route', async () => {
+  it('over HTTP: accepted by send up to its limit, refused by every other route', async () => {
     const content = randomBytes(5 * largeBytes + 1);
     const taken = await world.call('POST', '/messaging/dirmsg/send_ccda', {
       body: sendBody({ emailAttachmentList: [attach(content)] }),

@@ -14,7 +14,7 @@ export interface Attempt {
   readonly outcome: AttemptRow['outcome'];
   /** SHA-256 of the sealed message that was sent, hex; empty if none was. */
   readonly sentHash: string;
-  /** What the agent said of each certificate. */
+  /** The agent's result for each certificate. */
   readonly certificates: readonly unknown[];
 }
 

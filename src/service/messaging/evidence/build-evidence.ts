@@ -5,12 +5,12 @@ import type { MdnEvidenceRow, MessageRow, MessagingTables } from '../tables.ts';
 import { toAttempt, type Attempt } from './attempts.ts';
 import { evidenceContext } from './keep-mdn.ts';
 
-/** What evidence is built from. */
+/** The input of the evidence. */
 export type EvidenceDependencies = Pick<MessagingDependencies, 'storage' | 'vault' | 'clock'> & {
   readonly delivery: Pick<MessagingDependencies['delivery'], 'findWaiting' | 'listAttempts'>;
 };
 
-/** What is known of the delivery of one message, without its content. Names are those of the wire; times are ISO 8601. */
+/** The record of one message's delivery, without its content. Names are those of the wire; times are ISO 8601. */
 export interface EvidenceDocument {
   readonly type: 'direct-delivery-evidence';
   readonly version: 1;

@@ -213,7 +213,7 @@ describe('the spool', () => {
     });
   });
 
-  it('mail that another node has taken over is stored by that node alone', async () => {
+  it('mail whose lease another node has claimed is stored only by that node', async () => {
     const node = await createTestNodes();
     // It does not look again, as if it stood still.
     const one = await startTestMessaging({ node, directLimits: spoolAll, idleMs: 600_000 });

@@ -16,7 +16,7 @@ export interface IntakeOptions {
   readonly workers: () => MailWorkers | undefined;
 }
 
-/** What is processed before the SMTP edge answers. */
+/** The processing before the SMTP edge answers. */
 export interface DirectLimits {
   readonly maxBytes: number;
   /** Mails in progress at the same time. */
@@ -39,7 +39,7 @@ const noWaitMs = 60_000;
 /** Parties remembered as slow. */
 const maxSlow = 10_000;
 
-/** What is known of mail that goes to the spool; undefined if it was processed. */
+/** The data of mail that goes to the spool; undefined if it was processed. */
 type Trial = Omit<SpoolFacts, 'network' | 'id'> | undefined;
 
 export interface Intake {

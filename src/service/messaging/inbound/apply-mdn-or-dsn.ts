@@ -14,14 +14,14 @@ import type { MessagingDependencies, OpenedMail } from '../ports.ts';
 import type { DeliveryMode } from '../status/states.ts';
 import type { MessagingTables } from '../tables.ts';
 
-/** What one MDN or DSN led to, for the audit trail. `applied` counts the recipients whose history it entered. */
+/** The result of one MDN or DSN, for the audit trail. `applied` counts the recipients whose history it entered. */
 export interface MdnResult {
   readonly applied: number;
   /** Why it was not trusted, if it was not. */
   readonly ignored: string | undefined;
 }
 
-/** What an MDN claims about one recipient. */
+/** The claim of an MDN about one recipient. */
 interface Claim {
   readonly recipient: DirectAddress | undefined;
   /** Undefined if it confirms nothing. */
@@ -155,7 +155,7 @@ const maxClaims = 200;
 const systemMailboxes = new Set(['postmaster', 'mailer-daemon']);
 
 /**
- * Whether the signer is bound to the recipient that an MDN speaks for (MDN-23): it proved to be that address, or its
+ * True if the signer is bound to the recipient that an MDN reports on (MDN-23): it is verified as that address, or its
  * certificate speaks for that whole domain. A delivery status may also come from the domain's own mail system.
  */
 function speaksFor(
@@ -168,7 +168,7 @@ function speaksFor(
   return binding === 'domain' || (kind === 'dsn' && systemMailboxes.has(localPartOf(sender).toLowerCase()));
 }
 
-// Some agents leave Final-Recipient out; the signer is proved, so it can stand in for it.
+// Some agents omit Final-Recipient; the signer is verified, so it is used instead.
 function mdnClaim(mdn: Mdn, opened: OpenedMail): Claim {
   const recipient = mdn.finalRecipient === undefined ? opened.sender : findDirectAddress(mdn.finalRecipient);
   return { recipient, read: (mode) => readMdnEvent(mdn, mode) };

@@ -57,7 +57,7 @@ async function sendAnother(child: CrashChild): Promise<string> {
   return messageId.slice(9);
 }
 
-describe('what was acknowledged survives kill -9', () => {
+describe('acknowledged mail survives kill -9', () => {
   it('a send answered 200 goes out after the restart, once, although it was in work when the process died', async () => {
     const messageId = newUrn();
     const body = sendBody({ messageId });

@@ -122,7 +122,7 @@ describe('receiving messages', () => {
     }
   });
 
-  it('what is in the database is sealed', async () => {
+  it('stores messages encrypted', async () => {
     await world.receive({ from: bob, to: [alice], inner: mail('', 'patient Jane Doe') });
     const rows = await world.db.selectFrom('inbox_message').select('sealed_message').execute();
     for (const row of rows) assert.ok(!Buffer.from(row.sealed_message).toString('latin1').includes('Jane'));

@@ -13,7 +13,7 @@ import { hashForAll, mayAnswerIn, registerIn, type Identity } from './register.t
 import { enqueueFailure, type Failure } from './send-mdn-or-dsn.ts';
 import { prepareReceived, storeReceived, type Received } from './store-received.ts';
 
-/** What is to be done with mail. */
+/** The decision about mail. */
 export type Verdict =
   /** `storeIn` stores all that follows: the message, the state that an MDN changes, or that it was rejected. It may run again. */
   | ({ readonly kind: 'decided' } & Decision)
@@ -195,7 +195,7 @@ function refusal(
   };
 }
 
-// The mail was taken with a 250, so its sender must be notified that it reached nobody (MDN-12, DSN-05); of a replay once an hour.
+// The mail was accepted with a 250, so its sender must be notified that no recipient got it (MDN-12, DSN-05); of a replay once an hour.
 async function reportFailureIn(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,
@@ -211,7 +211,7 @@ async function reportFailureIn(
     await enqueueFailure(tx, deps, addresses, identity, failure);
 }
 
-// What the agent refuses for good is dropped without any MDN (AS-78); limits of the MIME reader count as such.
+// Mail that the agent refuses permanently is dropped without any MDN (AS-78); limits of the MIME reader count as such.
 function isRejection(error: unknown): boolean {
   if (error instanceof MimeError) return true;
   return (

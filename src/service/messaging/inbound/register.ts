@@ -8,7 +8,7 @@ import type { MessagingTables } from '../tables.ts';
 /** A duplicate is answered at most once in this time. */
 const answerEveryMs = 3_600_000;
 
-/** What a message is known by, whatever envelope brings it. */
+/** The identity of a message, independent of its envelope. */
 export interface Identity {
   readonly sender: DirectAddress;
   /** With angle brackets; undefined if the message had none. */
@@ -48,7 +48,7 @@ export async function registerIn(
   return (await queriesOf(storage).insert.run(tx, { hash, receivedAt: receivedAt.getTime() })) > 0;
 }
 
-/** Whether a duplicate may be answered now: once an hour, so that replays cannot make this service send. */
+/** True if a duplicate may be answered now: once per hour, so that replays cannot make this service send. */
 export async function mayAnswerIn(
   tx: AnyTransaction,
   { storage, clock }: Pick<MessagingDependencies, 'storage' | 'clock'>,

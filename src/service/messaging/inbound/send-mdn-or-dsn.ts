@@ -8,7 +8,7 @@ import type { MessagingTables } from '../tables.ts';
 /** Product name in Reporting-UA; letters only, because old test tools allow no more (MDN-06). */
 const product = 'openhisp';
 
-/** What an MDN answers. */
+/** The message that an MDN answers. */
 export interface Original {
   readonly sender: DirectAddress;
   /** With angle brackets; undefined if the message had none. */

@@ -16,7 +16,7 @@ export const maxInboundAttempts = retryDelaysMs.length + 1;
 const undecidedDelaysMs: readonly number[] = [60_000, 300_000];
 export const maxUndecidedAttempts = undecidedDelaysMs.length + 1;
 
-/** What is known of mail that goes to the spool. */
+/** The data of mail that goes to the spool. */
 export interface SpoolFacts {
   readonly id: string;
   readonly network: string;
@@ -75,7 +75,7 @@ const insertOf = perStorage((storage) =>
 );
 
 /**
- * Stores mail durably; the SMTP edge says 250 only after the promise is fulfilled. A peer that did not hear the 250
+ * Stores mail durably; the SMTP edge says 250 only after the promise is fulfilled. A peer that did not get the 250
  * sends again: while the first copy still waits, the second is dropped, on whichever node. Returns the id of the waiting mail.
  */
 export async function spoolMail(
@@ -230,7 +230,7 @@ export async function removeMail(
   await contents.releaseIn(tx, mail.stored);
 }
 
-/** What becomes of mail that could not be processed now. */
+/** The next step for mail that could not be processed now. */
 export type Postponed = 'waiting' | 'dead-letter' | 'undecided';
 
 /**

@@ -41,7 +41,7 @@ export interface SpoolPlace {
 }
 
 export interface SpoolRoom {
-  /** Throws MESSAGING_SPOOL_FULL unless such mail may be taken now. Nothing is taken. */
+  /** Throws MESSAGING_SPOOL_FULL unless such mail can be accepted now. Reserves nothing. */
   check(origin: MailOrigin): void;
   /** Takes room for mail in progress. Throws MESSAGING_SPOOL_FULL. */
   enter(origin: MailOrigin): SpoolPlace;
@@ -63,7 +63,7 @@ interface Waiting {
 }
 
 /**
- * Counts the mail that this process has taken and that waits. What was processed is found by asking for the waiting ones again, so that
+ * Counts the waiting mail that this process has accepted. What was processed is found by asking for the waiting ones again, so that
  * whoever processes mail, here or on another node, has nothing to report.
  */
 export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits): SpoolRoom {

@@ -145,7 +145,7 @@ async function storeCopy(
     outcome: 'ok',
     objects: { mailId: mail.id, copyId: copy.id, messageId, from: opened.sender, to: copy.address },
   });
-  // A report of whatever kind is never answered (MDN-02).
+  // A report of any kind is never answered (MDN-02).
   if (!isReport(entity)) await enqueueMdn(tx, deps, recipient, identity, 'processed');
   await notifyReceivers(tx, deps, received, copy);
   deps.storage.afterCommit(tx, () => deps.report('received', {}, { copyId: copy.id, messageId }));

@@ -110,8 +110,8 @@ after(async () => {
   await agent.close();
 });
 
-describe('mail of outsiders', () => {
-  it('60 messages whose AIA server accepts and says nothing hold up no trusted message for more than 5 seconds', async () => {
+describe('mail of unknown senders', () => {
+  it('60 messages whose AIA server never answers delay no trusted message by more than 5 seconds', async () => {
     const sealed = await Promise.all(
       Array.from({ length: strangers }, (_, index) => sealFrom(stranger, `stranger-${index}`)),
     );

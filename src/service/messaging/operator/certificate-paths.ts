@@ -42,7 +42,7 @@ interface Finding {
   };
 }
 
-/** What is needed to name certificates by their fingerprints. */
+/** The sources for names of certificates by their fingerprints. */
 export interface CertificateNames {
   readonly db: Kysely<MessagingTables>;
   /** Anchors of the sender's domain. */

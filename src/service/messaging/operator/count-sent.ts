@@ -4,7 +4,7 @@ import type { MessagingTables } from '../tables.ts';
 /** Counted at most. */
 const maxCounted = 100_000;
 
-/** What a client sent since a time, at most 100,000 counted, and when it sent last. */
+/** The number of a client's sends since a time, at most 100,000, and the time of the last one. */
 export async function countSent(
   storage: Storage,
   clientId: string,

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 
 /**
- * Whether an address in lower case is the one named, or one of the domain that is named as `@domain`: in the words of the indexes of
+ * True if an address in lower case is the one named, or one of the domain that is named as `@domain`: in the words of the indexes of
  * migration 0081, which both engines have.
  */
 export function isParty(address: RawBuilder<unknown>, party: string): RawBuilder<boolean> {

@@ -27,13 +27,13 @@ export interface MessageExplanation {
 
 export interface RecipientExplanation extends RecipientStatus {
   readonly destination: string;
-  /** What an operator does; empty if nothing is to be done. */
+  /** Advice for the operator; empty if nothing is to be done. */
   readonly whatToDo: string;
   readonly stations: readonly Station[];
   readonly certificates: readonly CertificatePath[];
   /** At this recipient's destination, oldest first. */
   readonly tried: readonly Attempt[];
-  /** What waits; undefined once it is decided. */
+  /** The waiting delivery; undefined once it is decided. */
   readonly waiting: QueuedDestination | undefined;
 }
 
@@ -102,7 +102,7 @@ async function findAnchors(
   return entries.map(({ certificate }) => readCertificate(certificate.der));
 }
 
-/** What an operator does about one recipient. */
+/** Advice for the operator about one recipient. */
 function adviseOn(recipient: RecipientStatus, waits: QueuedDestination | undefined): string {
   if (waits?.isOnHold === true) return 'Release the destination when mail may go there again.';
   return isFailureReason(recipient.reason) ? adviceFor(recipient.reason, waits === undefined) : '';

@@ -10,7 +10,7 @@ export interface AuditTrace {
 
 const nearMs = 2_000;
 const maxWindows = 20;
-/** What operators do with a message. */
+/** The audit actions of operators on a message. */
 const operatorActions = ['message.show', 'message.retry', 'message.fail', 'message.evidence'] as const;
 
 /** The audit rows of one message, oldest first: found by the times that its history names, since rows are indexed by time. */

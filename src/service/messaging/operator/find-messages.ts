@@ -9,7 +9,7 @@ import type { MessagingTables } from '../tables.ts';
 import { isParty } from './domain-of.ts';
 import { pageSize, readCursor, toPage, type Page } from './paging.ts';
 
-/** What to search sent messages by; all that is given must fit. */
+/** Search conditions for sent messages; all must match. */
 export interface MessageQuery {
   /** `urn:uuid:…`, the bare UUID, or the `Message-ID` on the wire. */
   readonly id?: string | undefined;

@@ -5,7 +5,7 @@ import type { MessagingTables } from '../tables.ts';
 import { isParty } from './domain-of.ts';
 import { pageSize, readCursor, toPage, type Page } from './paging.ts';
 
-/** What to search received messages by; all that is given must fit. */
+/** Search conditions for received messages; all must match. */
 export interface ReceivedQuery {
   /** The API's name of a copy, or the sender's Message-ID. */
   readonly id?: string | undefined;
@@ -24,7 +24,7 @@ export interface ReceivedQuery {
   readonly order?: 'newest' | 'oldest';
 }
 
-/** `acknowledged`: an edge system has taken it. */
+/** `acknowledged`: an edge system has acknowledged it. */
 export type ReceivedState = 'received' | 'acknowledged';
 
 /** One recipient's copy of a message from another HISP. */

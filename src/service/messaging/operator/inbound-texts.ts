@@ -1,4 +1,4 @@
-/** What a code of incoming mail means, and what an operator does about it. */
+/** The meaning of each code of incoming mail, and advice for the operator. */
 export interface InboundText {
   readonly text: string;
   readonly advice: string;

@@ -4,7 +4,7 @@ import { MessagingError } from '../errors.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
 import { pageSize, readCursor, toPage, writeCursor, type Page } from './paging.ts';
 
-/** What became of mail from another HISP: the audit actions that say so. */
+/** The outcomes of mail from another HISP: their audit actions. */
 const actions = {
   rejected: 'message.reject',
   'dead-letter': 'message.dead-letter',
@@ -16,7 +16,7 @@ export type InboundKind = keyof typeof actions;
 
 export const inboundKinds = Object.keys(actions) as readonly InboundKind[];
 
-/** What to search incoming mail by; all that is given must fit. */
+/** Search conditions for incoming mail; all must match. */
 export interface InboundQuery {
   /** Default: all but received mail. */
   readonly kinds?: readonly InboundKind[] | undefined;

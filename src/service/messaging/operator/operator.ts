@@ -68,7 +68,7 @@ export interface OperatorDependencies {
 
 /**
  * What an operator sees and does about messages, from a process other than the service's. Nothing of it shows content or patient
- * data, and each call leaves an audit row. Running nodes follow within a second or two.
+ * data, and each call leaves an audit row. Running nodes follow within one or two seconds.
  */
 export interface MessagingOperator {
   /** Throws MESSAGING_SEARCH_INVALID. */
@@ -92,13 +92,13 @@ export interface MessagingOperator {
    * are being tried at this moment continue. Throws MESSAGING_MESSAGE_NOT_FOUND.
    */
   fail(name: string): Promise<{ readonly failed: number; readonly running: number }>;
-  /** What proves the delivery of a message, signed. Throws MESSAGING_MESSAGE_NOT_FOUND, MESSAGING_EVIDENCE_UNSIGNED. */
+  /** The signed evidence of a message's delivery. Throws MESSAGING_MESSAGE_NOT_FOUND, MESSAGING_EVIDENCE_UNSIGNED. */
   getEvidence(name: string): Promise<SignedEvidence>;
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
   listHolds(): Promise<readonly HeldDestination[]>;
   /** Waiting deliveries by destination, the oldest first. */
   listDestinations(query: DestinationQuery): Promise<DestinationPage>;
-  /** What a change of the queue would be about. Changes nothing. */
+  /** The messages that a change of the queue would affect. Changes nothing. */
   selectQueued(which: Selection): Promise<readonly SelectedDestination[]>;
   /** Makes the selected deliveries due now. Returns their number. */
   retrySelected(selected: readonly SelectedDestination[]): Promise<number>;
@@ -113,7 +113,7 @@ export interface MessagingOperator {
   release(domain: string): Promise<boolean>;
   /** Throws MESSAGING_SEARCH_INVALID. */
   listInbound(query: InboundQuery): Promise<Page<InboundEntry>>;
-  /** What came in and no client has acknowledged, oldest first. Throws MESSAGING_SEARCH_INVALID. */
+  /** Received messages that no client has acknowledged, oldest first. Throws MESSAGING_SEARCH_INVALID. */
   listUnacknowledged(query: {
     readonly limit: number;
     readonly cursor?: string | undefined;

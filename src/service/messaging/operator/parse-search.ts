@@ -18,7 +18,7 @@ export type SearchTermKind =
 export interface SearchTerm {
   readonly kind: SearchTermKind;
   readonly typed: string;
-  /** What is searched for; of times ISO 8601. */
+  /** The searched value; times in ISO 8601. */
   readonly value: string;
 }
 

@@ -13,7 +13,7 @@ import {
 import { pageSize, toPage, type Page } from './paging.ts';
 import { parseSearch, type ParsedSearch, type SearchTermKind } from './parse-search.ts';
 
-/** What is typed into the search box, and the filters next to it; all that is given must fit. */
+/** The text of the search box and the filters next to it; all must match. */
 export interface SearchQuery {
   readonly text?: string | undefined;
   readonly state?: RecipientState | ReceivedState | undefined;

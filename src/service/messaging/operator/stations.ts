@@ -93,12 +93,12 @@ function stopOf(facts: StationFacts): StationId | undefined {
   const { recipient, attempts } = facts;
   if (!isFailureReason(recipient.reason)) return undefined;
   const { reason } = recipient;
-  // What a certificate is looked up in did not answer, or the mail servers' names could not be looked up.
+  // The place of a certificate lookup did not answer, or the mail servers' names could not be looked up.
   if (reason === 'dns-failed' && attempts.at(-1)?.code === 'DIRECT_RECIPIENT_UNDECIDED') return 'certificate';
   if (reason === 'cancelled' && attempts.length === 0) return 'certificate';
   if (reason === 'remote-failed' && findEvent(facts, 'processed') !== undefined) return 'dispatched';
   const stop = stops[reason];
-  // What their HISP reports after its mail server took the message.
+  // Reports of the recipient's HISP after its mail server accepted the message.
   return stop === 'sent' && findEvent(facts, 'sent') !== undefined ? 'processed' : stop;
 }
 
@@ -143,7 +143,7 @@ function passedSent(facts: StationFacts) {
   return { at: sent?.time ?? attempt?.startedAt, text };
 }
 
-/** Whether what is known of a certificate is about an address. */
+/** True if the data about a certificate belongs to an address. */
 export function concerns(finding: unknown, address: string): boolean {
   return typeof finding === 'object' && finding !== null && 'to' in finding && finding.to === address;
 }

@@ -7,7 +7,7 @@ import { MessagingError } from '../errors.ts';
 import { createProblems, isRecord } from '../problems.ts';
 import type { MessagingDependencies, ShownVerification } from '../ports.ts';
 
-/** What is known about an address before a send; undefined where the check had no result. */
+/** The results of checking an address before a send; undefined where a check had no result. */
 export interface AddressCheck {
   /** As it was asked for. */
   readonly text: string;
@@ -17,7 +17,7 @@ export interface AddressCheck {
   readonly isListed: boolean | undefined;
   readonly reason: string;
   readonly statusCode: string;
-  /** What verification of the directory knows of it, if that was asked for. */
+  /** Its state by verification of the directory, if requested. */
   readonly verification?: ShownVerification | undefined;
 }
 
@@ -138,7 +138,7 @@ async function findVerification(
   return address === undefined ? undefined : deps.findVerification?.(address);
 }
 
-/** What is unknown now. */
+/** The result while nothing is known. */
 const undecided: Verdict = {
   hasCertificate: undefined,
   isTrusted: undefined,

@@ -2,7 +2,7 @@ import type { FieldProblem } from '../../../core/index.ts';
 import type { SendRequest } from './read-send-request.ts';
 import { hasLoincCheckDigit, type TextFieldName } from './send-fields.ts';
 
-/** What a receiver needs to find the patient (META-10). */
+/** The fields that a receiver needs to find the patient (META-10). */
 const matchingFields: readonly TextFieldName[] = [
   'patientLastname',
   'patientFirstname',
@@ -11,7 +11,7 @@ const matchingFields: readonly TextFieldName[] = [
   'patientId',
 ];
 
-/** What is allowed but will trouble a receiver. Names fields, never values. */
+/** Values that are allowed but cause problems for a receiver. Names fields, never values. */
 export function findWarnings({ texts, flags, attachments }: SendRequest): readonly FieldProblem[] {
   const warnings: FieldProblem[] = [];
   if (flags.xdm === true) {

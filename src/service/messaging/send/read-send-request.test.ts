@@ -71,7 +71,7 @@ describe('reading a send request', () => {
     );
   });
 
-  it('what is accepted has no line break in any one-line text, title or file name', () => {
+  it('accepts no line break in one-line texts, titles or file names', () => {
     const line = fc.string({ unit: fc.constantFrom('a', ' ', '\r', '\n', '\0', 'é', '\t'), maxLength: 8 });
     fc.assert(
       fc.property(line, line, line, (messageSubject, attachmentTitle, attachmentFileName) => {

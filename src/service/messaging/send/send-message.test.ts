@@ -261,7 +261,7 @@ describe('Decision 0009: the answer', () => {
 });
 
 describe('Decision 0010: attachments', () => {
-  it('refuses what is not strict base64, and takes line breaks', async () => {
+  it('refuses base64 that is not strict, but accepts line breaks', async () => {
     const content = (attachmentContent: unknown) =>
       faults({ emailAttachmentList: [{ attachmentClass: 'application/octet-stream', attachmentContent }] });
     for (const bad of ['YQ', 'YQ=', 'Y Q = = =', 'YQ==YQ==', 'YR==', '-_==', '%%%%', 5, {}])

@@ -145,7 +145,7 @@ interface Draft {
   readonly wireId: string;
   readonly requestHash: string;
   readonly requestsFinalDelivery: boolean;
-  /** What the request said next to its contents, as JSON; after composing, the contents are gone. */
+  /** The request without its contents, as JSON; the contents are released after composing. */
   readonly details: string;
 }
 

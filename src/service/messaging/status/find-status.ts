@@ -40,7 +40,7 @@ export interface RecipientStatus {
   readonly history: readonly HistoryEntry[];
 }
 
-/** What became of one sent message. */
+/** The status of one sent message. */
 export interface StatusReport {
   /** `urn:uuid:…` */
   readonly messageId: string;
@@ -53,7 +53,7 @@ export interface StatusReport {
   readonly recipients: readonly RecipientStatus[];
 }
 
-/** What a status is read from. */
+/** The sources of a status. */
 export interface StatusDependencies {
   readonly storage: Pick<Storage, 'tables'>;
   readonly delivery: Pick<Delivery, 'findWaiting'>;
@@ -164,7 +164,7 @@ export async function describeMessages(
   const ids = messages.map((message) => message.id);
   if (ids.length === 0) return [];
   const db = storage.tables<MessagingTables>();
-  // What waits is read first: a recipient that is decided in between is then shown as decided.
+  // Waiting deliveries are read first, so that a recipient decided in between is shown as decided.
   const waiting = Map.groupBy(await delivery.findWaiting(ids), ({ deliveryId }) => deliveryId);
   const recipients = await db
     .selectFrom('message_recipient')
@@ -251,7 +251,7 @@ function describeWait(
   };
 }
 
-// What is tried again is a temporary failure (RFC 3463 §2: class 4).
+// A failure that is retried is temporary (RFC 3463 §2: class 4).
 function laterCode(statusCode: string): string {
   return statusCode.replace(/^5/, '4');
 }

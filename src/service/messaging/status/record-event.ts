@@ -22,7 +22,7 @@ export interface RecordedEvent {
   readonly reason?: string | undefined;
   /** The far side's enhanced status code. */
   readonly statusCode?: string | undefined;
-  /** What the far side said; shown to the owner only, never pushed. */
+  /** The other server's text; shown to the owner only, never pushed. */
   readonly diagnostic?: string | undefined;
 }
 

@@ -7,7 +7,7 @@ import {
 } from '../reasons.ts';
 import type { RecipientEvent, RecipientState } from './states.ts';
 
-/** What a client is told about a state. */
+/** The report to the client for each state. */
 export interface StateReport {
   /** A {@link FailureReason}, or empty. */
   readonly reason: string;

@@ -3,7 +3,7 @@ import { MessagingError } from '../errors.ts';
 /** Where one recipient of one sent message stands (Decision 0012). */
 export type RecipientState = 'queued' | 'sent' | 'processed' | 'dispatched' | 'failed' | 'expired';
 
-/** What can happen to one recipient. `sent` and `refused` come from delivery, the others from MDNs and the timer. */
+/** The events of one recipient. `sent` and `refused` come from delivery, the others from MDNs and the timer. */
 export type RecipientEvent =
   | 'sent'
   | 'refused'
@@ -12,7 +12,7 @@ export type RecipientEvent =
   | 'failure-reported'
   | 'window-closed';
 
-/** Whether the sender asked the far side to confirm that the message reached its final destination (MDN-09). */
+/** `final-delivery` if the sender requested a confirmation that the message reached its final destination (MDN-09). */
 export type DeliveryMode = 'general' | 'final-delivery';
 
 export const recipientStates = ['queued', 'sent', 'processed', 'dispatched', 'failed', 'expired'] as const;
@@ -127,7 +127,7 @@ export const transitions: readonly Row[] = [
   { from: 'expired', mode: 'both', outcomes: recordedOnly, source: 'MDN-26; Decision 0012: final' },
 ];
 
-/** What {@link applyEvent} looks at. */
+/** The input of {@link applyEvent}. */
 export interface RecipientSnapshot {
   readonly state: RecipientState;
   readonly mode: DeliveryMode;

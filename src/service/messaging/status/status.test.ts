@@ -111,7 +111,7 @@ describe('Decision 0012: what delivery says', () => {
     assert.equal((await message.status()).status, 'queued');
   });
 
-  it('what the far side said is cleaned and cut', async () => {
+  it('cleans and truncates the text of the other server', async () => {
     const message = await send();
     await message.report({
       outcome: 'failed',
@@ -262,7 +262,7 @@ describe('status of messages', () => {
       100,
     );
   });
-  it('refuses 101 ids, none, and what is no id', async () => {
+  it('refuses 101 ids, an empty list, and invalid ids', async () => {
     const faults = async (body: unknown) => {
       const error = await world.messaging.listStatus(world.clinic, body).catch((reason: unknown) => reason);
       assert.ok(error instanceof MessagingError);
