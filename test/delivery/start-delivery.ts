@@ -248,7 +248,7 @@ export function plainMessage(id: string, text: string): Uint8Array {
   return Buffer.from(`From: ${from}\r\nMessage-ID: <${id}@own.example>\r\nSubject: x\r\n\r\n${text}\r\n`);
 }
 
-// Sealing and trust have tests of their own; here all recipients are usable but those whose names say otherwise.
+// Sealing and trust have separate tests; here all recipients are usable except those whose names say otherwise.
 function createPlainAgent(sealed: { recipients: readonly string[] }[]): Agent {
   return {
     async resolveRecipients(_from, recipients) {

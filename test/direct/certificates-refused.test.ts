@@ -86,7 +86,11 @@ const cases: readonly Case[] = [
     { dnsNames: ['direct.alpha.example\0evil.example'] },
     'PKI_NAME_MALFORMED',
   ),
-  named('a NUL name beside a right one', { rfc822Names: [alice, 'x\0@evil.example'] }, 'PKI_NAME_MALFORMED'),
+  named(
+    'a name with NUL next to a valid one',
+    { rfc822Names: [alice, 'x\0@evil.example'] },
+    'PKI_NAME_MALFORMED',
+  ),
   named('blanks in the name', { rfc822Names: [`${alice} `] }, 'PKI_NAME_MALFORMED'),
   named('a line feed in the name', { rfc822Names: [`${alice}\n`] }, 'PKI_NAME_MALFORMED'),
   named(

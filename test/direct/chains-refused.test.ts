@@ -78,7 +78,7 @@ const cases: readonly Case[] = [
     make: (pki) => ({ leaf: pki.issue(), anchors: [pki.stranger.certificate] }),
   },
   {
-    title: 'TRUST-01 a stranger CA that comes along in the message',
+    title: 'TRUST-01 an unknown CA that is enclosed in the message',
     code: 'PKI_ISSUER_NOT_FOUND',
     make: (pki) => ({ leaf: pki.issue({ issuer: pki.stranger }), candidates: [pki.stranger.certificate] }),
   },
@@ -113,7 +113,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    title: "TRUST-01 a self-signed stranger with only the anchor's key identifier copied",
+    title: "TRUST-01 a self-signed certificate with only the anchor's key identifier copied",
     code: 'PKI_ISSUER_NOT_FOUND',
     make: (pki) => {
       const { subjectKeyIdentifier } = pki.root.certificate;
@@ -130,7 +130,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    title: "TRUST-01 the anchor's serial number and names copied, signed by a stranger",
+    title: "TRUST-01 the anchor's serial number and names copied, signed by an unknown CA",
     code: 'PKI_SIGNATURE_INVALID',
     make: (pki) => {
       const issuer = { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey };
@@ -232,7 +232,7 @@ const cases: readonly Case[] = [
     make: (pki) => ({ leaf: pki.issue({ issuer: pki.intermediate }) }),
   },
   {
-    title: 'TRUST-01 the chain cut and re-rooted: the same intermediate name and key under a stranger',
+    title: 'TRUST-01 the chain cut and re-rooted: the same intermediate name and key under an unknown CA',
     code: 'PKI_ISSUER_NOT_FOUND',
     make: (pki) => {
       const rerooted = pki.issueAuthority({ issuer: pki.stranger });

@@ -23,7 +23,7 @@ import {
 } from './support/test-messages.ts';
 import { alice, at, createTestPki, future, past } from './support/test-pki.ts';
 
-/** Counts fetches; each answers only when it is told to. */
+/** Counts fetches; each answers only on request. */
 function createSilentFetch(): { readonly fetch: GuardedFetch; readonly urls: string[] } {
   const urls: string[] = [];
   return {
@@ -135,7 +135,7 @@ describe('the budget of one message', () => {
       code: 'DIRECT_SENDER_UNTRUSTED',
     },
     {
-      title: 'under an enclosed root of its own, which points to more',
+      title: 'under an enclosed root, which points to more',
       make: () => signerOf(world.pki, { issuer: selfSignedRoot() }),
       code: 'DIRECT_SENDER_UNTRUSTED',
     },

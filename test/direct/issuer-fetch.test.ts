@@ -70,7 +70,7 @@ describe('issuers by AIA', () => {
       code: 'PKI_ISSUER_NOT_CA',
     },
     {
-      title: 'the right name under a stranger',
+      title: 'the right name under an unknown CA',
       make: () => pki.issueAuthority({ issuer: pki.stranger }).certificate.der,
     },
     {

@@ -93,7 +93,7 @@ const cases: readonly Case[] = [
       }),
   },
   {
-    title: 'AS-32 a third part beside the signature',
+    title: 'AS-32 a third part next to the signature',
     code: 'DIRECT_SIGNATURE_INVALID',
     reason: 'SMIME_MULTIPART_SIGNED_MALFORMED',
     make: (world) =>
@@ -109,7 +109,7 @@ const cases: readonly Case[] = [
       }),
   },
   {
-    title: 'TRUST-01 signed below a stranger',
+    title: 'TRUST-01 signed below an unknown CA',
     code: 'DIRECT_SENDER_UNTRUSTED',
     reason: 'PKI_ISSUER_NOT_FOUND',
     make: (world) =>

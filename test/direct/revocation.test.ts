@@ -140,12 +140,16 @@ describe('CRLs', () => {
       make: () => pki.crl({ thisUpdate: future(2), nextUpdate: future(9) }),
     },
     {
-      title: "signed by a stranger in the issuer's name",
+      title: "signed by an unknown CA in the issuer's name",
       code: 'PKI_CRL_SIGNATURE',
       make: () =>
         pki.crl({ issuer: { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey } }),
     },
-    { title: "a stranger's own", code: 'PKI_CRL_ISSUER', make: () => pki.crl({ issuer: pki.stranger }) },
+    {
+      title: 'a list of an unknown CA',
+      code: 'PKI_CRL_ISSUER',
+      make: () => pki.crl({ issuer: pki.stranger }),
+    },
     { title: 'signed with SHA-1', code: 'PKI_CRL_SIGNATURE', make: () => pki.crl({ digest: 'sha1' }) },
     {
       title: 'a delta',

@@ -128,7 +128,7 @@ describe('a load is all or nothing', () => {
     Array.from({ length: 9000 }, (_, index) => ({ serv_direct_addr: `m${index}@d.example` })),
   );
 
-  /** What must stay as it is whatever happens to a load. */
+  /** State that a failing load must not change. */
   async function assertUntouched(broken: Promise<unknown>, code: string): Promise<void> {
     await assert.rejects(broken, { code });
     assert.deepEqual(await addresses(), ['old@d.example']);

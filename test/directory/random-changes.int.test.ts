@@ -141,7 +141,7 @@ async function randomRun(seed: number): Promise<void> {
       shown += await compareWithRebuilt(world, seed * 100 + round);
     }
     assert.ok(shown > roundsPerRun * (wholeQueries.length + 10), `only ${shown} queries show anything`);
-    assert.deepEqual(await snapshotsOf(world), snapshots, 'no index has been built anew');
+    assert.deepEqual(await snapshotsOf(world), snapshots, 'no index was rebuilt');
   } finally {
     if (world !== first) await world.close();
     await first.close();

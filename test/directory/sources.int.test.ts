@@ -313,7 +313,7 @@ describe('hosted addresses', () => {
   });
 });
 
-describe('what a record shows', () => {
+describe('the values that a record shows', () => {
   test('names the source of each value, what each source says, and whether all of it is open', async () => {
     await into('npd', [
       { ...ana, org_phone: '1', prov_last_name: 'Smith' },
@@ -472,7 +472,7 @@ describe('a database of the version before', () => {
     const db = world.storage.tables<DirectoryTables>();
     const { id } = await activeLoad();
     await world.load(toCsv([{ ...ana, org_phone: '2' }]));
-    // As the version before activates: the state alone, of a load that does not tell its source.
+    // Activation by the version before: only the state, of a load without its source.
     await db.updateTable('directory_load').set({ file_keys: 1 }).execute();
     await db.updateTable('directory_state').set({ active_load_id: id }).execute();
     const { sources } = await readStatus(world.storage);

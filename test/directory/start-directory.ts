@@ -84,7 +84,7 @@ export interface TestDirectoryOptions {
   readonly searchThreads?: number;
   /** False leaves the directory as it is before its first index is there: the active generation is missing. */
   readonly isServing?: boolean;
-  /** A second program over the same database and folders. */
+  /** Another program over the same database and folders. */
   readonly sharesWith?: Pick<TestDirectory, 'folder' | 'database'>;
   /** Another folder for snapshots, inside the first. */
   readonly snapshotFolder?: string;

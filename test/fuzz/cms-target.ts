@@ -35,7 +35,7 @@ export function readSeeds(): Seed[] {
   return names.toSorted().map((name) => ({ name, bytes: readFileSync(path.join(folder, name)) }));
 }
 
-/** The code of the refusal, or `accepted`. Fails on anything that must never happen, whatever the bytes. */
+/** The code of the refusal, or `accepted`. Fails on anything that must never happen for any bytes. */
 export function checkCms(seed: string, bytes: Uint8Array): string {
   try {
     if (seed.startsWith('enveloped')) checkEnvelope(bytes);

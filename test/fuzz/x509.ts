@@ -40,7 +40,7 @@ const genuine = new Set(
 );
 const at = new Date('2026-06-15T00:00:00Z');
 
-/** As every reader of outside bytes would take it; what was changed must never be proved. */
+/** Reads the bytes as every reader of untrusted input does; a changed certificate must never be validated. */
 async function run(bytes: Buffer): Promise<string> {
   const outcomes = [
     await outcomeOf(async () => validate(readCertificate(bytes))),

@@ -30,7 +30,7 @@ const clock = systemClock;
 const log: Log = { ...silentLog, warn: (_fields, text) => say({ warning: text }) };
 let phaseToStopAt = /^--stop-at=(.*)/.exec(mode)?.[1];
 
-/** The program stands still here until it is told to continue. */
+/** The program waits here until it is resumed. */
 function stopAt(phase: 'claim' | 'seal' | 'data' | 'settle' | 'judge'): void {
   if (phase !== phaseToStopAt) return;
   phaseToStopAt = undefined;

@@ -1,4 +1,4 @@
-/** HISPs as processes of their own over one database, for tests that kill or stop them (crash-child.ts). */
+/** HISPs in separate processes over one database, for tests that kill or stop them (crash-child.ts). */
 import assert from 'node:assert/strict';
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

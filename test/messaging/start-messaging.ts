@@ -75,7 +75,7 @@ export interface TestMessaging {
   setOpenIncoming(open: OpenIncoming): void;
   /** From now on no delivery can be stored; undefined ends that. */
   breakDelivery(fault: Error | undefined): void;
-  /** Tells the service what became of a delivery, as delivery does. */
+  /** Reports the outcome of a delivery to the service, as delivery does. */
   report(outcome: Partial<DeliveryOutcome> & Pick<DeliveryOutcome, 'deliveryId' | 'outcome'>): Promise<void>;
   /** Passes in mail and waits until it has been worked on. */
   receive(mail: {
@@ -265,7 +265,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
   };
 }
 
-/** The test's own outer form: one line with the proved sender, then the inner message. */
+/** The test's own outer form: one line with the verified sender, then the inner message. */
 function wrapPlain(from: DirectAddress, inner: string | Uint8Array): Uint8Array {
   return Buffer.concat([
     Buffer.from(`${from}\n`),

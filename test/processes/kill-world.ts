@@ -41,7 +41,7 @@ export async function startKillWorld(folder: string, onPostgres: boolean): Promi
     options: {
       folder,
       secondNode: await world.addSender(),
-      // By turns a crash and an orderly end, back at once or after a second.
+      // A crash and an orderly end in turn, restarted at once or after one second.
       restartDatabase: () =>
         postgres.restart(restarts++ % 2 === 0 ? 'immediate' : 'fast', restarts % 3 === 0 ? 1000 : 0),
     },

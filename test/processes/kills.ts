@@ -105,7 +105,7 @@ async function killWhileStarting(victim: HispProcess, afterMs: number): Promise<
 
 const directoryRows = 4_000;
 
-/** Loads one directory after the other, each with its number in every record, whatever becomes of it. */
+/** Loads one directory after the other, each with its number in every record, and ignores failures. */
 async function keepLoading(
   hisp: HispProcess,
   folder: string,

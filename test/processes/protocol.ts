@@ -1,4 +1,4 @@
-/** What a HISP in its own process and whoever started it tell each other. */
+/** Messages between a HISP in a separate process and the process that started it. */
 import type { StorageCounts } from '../../src/platform/index.ts';
 
 /** The one argument of a HISP process, as JSON. */

@@ -1,4 +1,4 @@
-/** Two HISPs as processes of their own, and the DNS, authority and webhook receiver that they meet in this one. */
+/** Two HISPs in separate processes, and the DNS, authority and webhook receiver that they meet in this one. */
 import { fork, type ChildProcess } from 'node:child_process';
 import type { KeyObject } from 'node:crypto';
 import { once } from 'node:events';
@@ -229,7 +229,7 @@ async function startHispProcess(
   ): Promise<Extract<Answer, { kind: Kind }>> {
     if (!child.connected) throw new Error('a HISP is not running');
     const answer = waitFor(child, kind);
-    // If it ends now, the answer tells.
+    // If it ends now, the answer shows it.
     child.send(question, () => {});
     return answer;
   }

@@ -1,4 +1,4 @@
-/** Requirements that no single module decides, shown on a whole sandbox: what leaves, what is trusted, what a webhook tells. */
+/** Requirements that no single module decides, shown on a whole sandbox: outgoing data, trust, webhook content. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { demoAddress, partners } from '../../src/app/dev/index.ts';
@@ -34,7 +34,7 @@ const lastMailTo = (address: string) =>
     (mail) => mail !== undefined,
   );
 
-describe('what leaves', () => {
+describe('outgoing data', () => {
   it('VER-01: a message is enveloped with AES-256-CBC and RSAES-OAEP, base64, as smime.p7m', async () => {
     await sendTo(partners.expired);
     const entity = parseEntity((await lastMailTo(partners.expired))?.message ?? Buffer.alloc(0));
@@ -54,7 +54,7 @@ describe('what leaves', () => {
   });
 });
 
-describe('what is accepted', () => {
+describe('accepted data', () => {
   it('TRUST-10: an MDN in clear text changes nothing, even if everything in it is right', async () => {
     const id = await sendTo(partners.expired);
     await waitFor(
@@ -97,7 +97,7 @@ describe('what is accepted', () => {
   });
 });
 
-describe('what a client may say and is told', () => {
+describe('requests and answers of a client', () => {
   it('ASM-01, ASM-02: asmEnabled is accepted and echoed, needs nothing else, and changes nothing', async () => {
     for (const asmEnabled of [true, false, undefined]) {
       const id = await sendTo(partners.processed, asmEnabled === undefined ? {} : { asmEnabled });

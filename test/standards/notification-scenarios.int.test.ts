@@ -1,6 +1,6 @@
 /**
  * The 7 notification scenarios of DirectTrust's testing tools, rebuilt at the REST edge: an outside HISP answers, answers late or not at all,
- * and the edge is told one final outcome each, once (MDN-24 to MDN-28).
+ * and the edge gets one final outcome each, once (MDN-24 to MDN-28).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

@@ -1,4 +1,4 @@
-/** Starts and stops the programs that tests talk to: everything on loopback, in folders of its own, ended by its pid. */
+/** Starts and stops the programs that tests talk to: everything on loopback, in separate folders, ended by its pid. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { accessSync, constants, globSync } from 'node:fs';
@@ -144,7 +144,7 @@ export async function startProgram(
   const child = launch(name, args, options);
   let output = '';
   const collect = (chunk: Buffer) => {
-    // Enough to tell what went wrong.
+    // Enough to show what went wrong.
     output = (output + chunk.toString('utf8')).slice(-200_000);
   };
   child.stdout?.on('data', collect);

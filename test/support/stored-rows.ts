@@ -1,4 +1,4 @@
-/** Rows for tests of what is told about stored state, past the services that write them. */
+/** Rows for tests of reports about stored state, written without the services. */
 import type { Insertable } from 'kysely';
 import type { Storage } from '../../src/platform/index.ts';
 import type { MessagingTables } from '../../src/service/messaging/index.ts';

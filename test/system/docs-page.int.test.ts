@@ -80,7 +80,7 @@ describe('"Try it out" on the page of the API', { skip }, () => {
     assert.equal(answer.messageStatus, 'processed');
   });
 
-  it('breaks no rule of its own content policy, and asks no other host', () => {
+  it('violates no rule of its content policy, and sends no request to another host', () => {
     assert.deepEqual(complaints, []);
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Faults of the machine under two HISPs that send to each other: a disk that is full or read-only, a clock that jumps, and a database that
- * is away. `/health/ready` tells, nothing is lost, and everything resumes automatically when the fault is over.
+ * is away. `/health/ready` reports it, nothing is lost, and everything resumes automatically when the fault is over.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -81,7 +81,7 @@ const skip = whyNoFaults() ?? false;
 
 for (const state of ['full', 'read-only'] as const)
   test(
-    `a disk that is ${state}: sends are refused, health tells, and all continues when it is well again`,
+    `a disk that is ${state}: sends are refused, health reports it, and all continues when it is well again`,
     { skip },
     async (t) => {
       const { world, faults } = await startFaulty(t);

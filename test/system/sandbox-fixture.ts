@@ -7,7 +7,7 @@ import { createTestDatabase, testDatabaseAt, type TestDatabase } from '../suppor
 import { createDeadline } from '../support/time-scale.ts';
 import { createEdgeClient, startSandbox, type EdgeClient, type Sandbox } from '../../src/app/dev/index.ts';
 
-/** A sandbox of its own in a temporary folder, on free ports and the engine under test, with everything it logged. */
+/** A separate sandbox in a temporary folder, on free ports and the engine under test, with everything it logged. */
 export interface TestSandbox {
   readonly sandbox: Sandbox;
   readonly folder: string;

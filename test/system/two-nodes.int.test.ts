@@ -96,7 +96,7 @@ async function requireOnce({ world, reported }: Nodes, ids: readonly string[]): 
 }
 
 test(
-  'a send on either node is delivered once and told once, and either node knows its state',
+  'a send on either node is delivered once and reported once, and either node knows its state',
   { skip },
   async (t) => {
     const nodes = await startNodes(t);

@@ -251,7 +251,7 @@ describe('token → search → send → processed', () => {
   });
 });
 
-describe('what must not happen', () => {
+describe('refused and isolated requests', () => {
   it("another client's token reads neither mail nor status", async () => {
     const file = path.join(world.folder, 'stranger-client.json');
     const stranger = createEdgeClient(

@@ -1,4 +1,4 @@
-/** A node of its own that sends notifications, for tests that stop or kill it. Its log goes to the output. */
+/** A separate node that sends notifications, for tests that stop or kill it. Its log goes to the output. */
 import { createGuardedFetch } from '../../src/lib/fetch/index.ts';
 import { createLog, createVault, openStorage, type StorageOptions } from '../../src/platform/index.ts';
 import { createAudit } from '../../src/service/audit/index.ts';

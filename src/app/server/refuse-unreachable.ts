@@ -57,7 +57,7 @@ function findAddressProblems(config: Config, hostedDomains: readonly string[]): 
       reason: 'required',
       detail:
         `smtp.publicAddresses is missing: ${hostname} lies in ${zone}, for which this server answers (dns.isServing), ` +
-        'so nobody else can tell its address.',
+        'so nobody else can resolve its address.',
     },
   ];
 }

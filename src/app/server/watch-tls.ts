@@ -30,7 +30,7 @@ export function createTlsWatch(
         use(files);
         used = files;
         lastProblem = '';
-        log.info({ section }, 'the TLS certificate was read anew');
+        log.info({ section }, 'the TLS certificate was reloaded');
       } catch (error) {
         const problem = errorText(error);
         if (problem !== lastProblem) log.error({ section, problem }, 'the new TLS files cannot be used');

@@ -299,7 +299,7 @@ const verification = section(
     queriesPerSecondPerDomain: rate(2, 'Queries per second about one domain.'),
     samples: count(
       20,
-      'Addresses per domain with a certificate that are checked for a certificate of their own; each check takes other addresses.',
+      'Addresses per domain with a certificate that are checked for an address-bound certificate; each check uses other addresses.',
     ),
     slots: count(8, 'Domains that one node checks at the same time.', 1, 1000),
   },
@@ -391,7 +391,7 @@ const console = section('The console and its API for operators (docs/console.md)
   isBehindTlsProxy: flag(false, 'A proxy in front speaks TLS, so plain HTTP may be served beyond loopback.'),
   trustedProxies: texts([], 'Addresses or networks whose X-Forwarded-For is trusted.'),
   idleMinutes: count(30, 'A session ends when nothing was done in it for this time.', 1, 1440),
-  sessionHours: count(12, 'A session ends after this time, whatever is done in it.', 1, 720),
+  sessionHours: count(12, 'A session ends after this time, even if it is in use.', 1, 720),
   attemptsPerMinute: count(20, 'Failed sign-ins per network before 429.'),
   oidc: section('Sign-in by an OpenID provider', {
     issuer: optionalText('Issuer of an OpenID provider by which operators may sign in.', '^https?://'),

@@ -61,7 +61,7 @@ export function createDiscoveryWorld(pki: TestPki, baseUrl: string): DiscoveryWo
   const d4 = forDomain(2);
   const d9 = forAddress('d9', 1);
   const d10 = forAddress('d10', 3);
-  // Larger than any UDP answer, whatever EDNS0 offers.
+  // Larger than any UDP answer, for every EDNS0 size.
   const d14 = forAddress('d14', 1, {
     policyOids: Array.from({ length: 120 }, (_, index) => `1.3.6.1.4.1.55555.1.${index}`),
   });

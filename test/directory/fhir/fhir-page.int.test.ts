@@ -9,7 +9,7 @@ import { startTestDirectory, toCsv, type TestDirectory } from '../start-director
 
 const page = readFileSync(new URL('../../../docs/fhir.md', import.meta.url), 'utf8');
 
-/** What the page's blocks of shell say; a line that ends in a backslash goes on. */
+/** The shell blocks of the page; a line that ends in a backslash continues. */
 const commands = [...page.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block = '']) =>
   block
     .replaceAll(/\\\n\s*/g, ' ')

@@ -504,9 +504,9 @@ export const validateAnswer = Type.Object(
         {
           directAddress: Type.String(),
           syntax: Type.Boolean({ description: 'It is well-formed.' }),
-          certificate: verdict('A certificate was found; null if it could not be told.'),
-          trusted: verdict('A found certificate is trusted; null if it could not be told.'),
-          listed: verdict('The directory lists it; null if it could not be told.'),
+          certificate: verdict('A certificate was found; null if unknown.'),
+          trusted: verdict('A found certificate is trusted; null if unknown.'),
+          listed: verdict('The directory lists it; null if unknown.'),
           reason: Type.String({
             description: 'Empty, or the reason why the address cannot receive messages.',
           }),

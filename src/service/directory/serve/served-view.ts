@@ -42,7 +42,7 @@ export async function findView(request: ViewRequest): Promise<ServedView | undef
     const base = await chooseBase({ ...request, chain });
     return base === undefined ? undefined : await viewOn(base, chain, request);
   } catch (error) {
-    log.warn({ reason: errorText(error) }, 'the changes of the directory could not be told');
+    log.warn({ reason: errorText(error) }, 'the changes of the directory could not be determined');
     return undefined;
   }
 }

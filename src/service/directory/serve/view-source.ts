@@ -39,7 +39,7 @@ export function createViewSource(options: ViewSourceOptions, onNewIndex: () => v
   function onFailure(error: unknown): void {
     if (isClosed) return;
     const fields = { code: errorCode(error), reason: errorText(error) };
-    log.error(fields, 'the directory index could not be built anew');
+    log.error(fields, 'the directory index could not be rebuilt');
   }
 
   async function inThread<Result>(work: (thread: IndexThread) => Promise<Result>): Promise<Result> {
