@@ -15,7 +15,7 @@ export async function measureLoopHold(
 ): Promise<LoopHold> {
   const script = new URL('../../src/service/agent/worker.ts', import.meta.url);
   const pool = createTaskThreads<AgentTask, AgentResult>(script, { threads: 2, staysReady: true });
-  // Each run gets bytes of its own, as from the database, and gives them away.
+  // Each run gets separate bytes, as from the database, and transfers them.
   const messages = Array.from({ length: count + 2 }, () => new Uint8Array(message));
   const runNext = (): Promise<AgentResult> => {
     const bytes = messages.pop() ?? new Uint8Array(message);

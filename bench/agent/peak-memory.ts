@@ -7,7 +7,7 @@ import { prepare, runOnce } from './measure.ts';
 
 const [work = 'out', file = ''] = process.argv.slice(2) as ['out' | 'in', string] | [];
 
-// Everything is loaded and compiled before the base line is taken.
+// Everything is loaded and compiled before the base line is measured.
 const warmUp = prepare({ work, sizeLabel: '1 kB' });
 for (let index = 0; index < 100; index++) await warmUp();
 const baseBytes = process.memoryUsage().rss;

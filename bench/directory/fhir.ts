@@ -69,7 +69,7 @@ const request = { caller, base: 'http://127.0.0.1/fhir', isStrict: true };
 const before = process.cpuUsage();
 await directory.fhir.search('Organization', [['_count', '0']], request);
 console.log(`entities: ${Math.round(process.cpuUsage(before).user / 1000)} ms of CPU`);
-// Whatever writes resources is compiled before it is measured.
+// The code that writes resources is compiled before it is measured.
 for (const { type, fhir } of questions)
   for (let time = 0; time < 10; time++)
     await directory.fhir.search(type, [...Object.entries(fhir), ['_count', '1000']], request);

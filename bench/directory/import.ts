@@ -160,7 +160,7 @@ export async function measureImport(folder: string, records: number): Promise<Im
 
 const searcher = { clientId: 'benchmark', limits: {}, dataUseAcceptedAt: new Date(0) };
 
-/** `openhisp directory import`, as typed; the shell tells how much processor time it took. */
+/** `openhisp directory import`, as typed; the shell reports its processor time. */
 async function runImport(folder: string, csv: string): Promise<{ cpuSeconds: number; endedMs: number }> {
   const program = path.resolve(import.meta.dirname, '../../bin/openhisp.js');
   const child = spawn(

@@ -1,7 +1,7 @@
 /**
  * The directory benchmark: `node bench/directory/run.ts [--records 3000000] [--no-postgres] [--snapshot FILE] [--postgres-times FILE]
  * [--only PATTERN] [--output FILE]`.
- * Builds the index of invented records, times every query, and, unless told not to, loads the same rows into a private
+ * Builds the index of invented records, times every query, and, unless disabled, loads the same rows into a private
  * PostgreSQL and times the same queries there. Writes bench/RESULTS.md; `--snapshot` keeps the index for
  * the next run, `--postgres-times` what PostgreSQL took, since loading it takes many minutes. Then the same number of
  * records goes through the whole service: import, restart and HTTP requests; `--no-service` leaves that out.

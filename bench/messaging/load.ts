@@ -1,4 +1,4 @@
-/** Sends messages and waits until each one is processed, as the sender's webhook tells. */
+/** Sends messages and waits until each one is processed, as the sender's webhook reports. */
 import { randomBytes } from 'node:crypto';
 import { createEdgeClient } from '../../src/app/dev/index.ts';
 import type { ProcessWorld } from '../../test/processes/world.ts';

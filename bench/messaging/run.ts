@@ -1,5 +1,5 @@
 /**
- * The messaging engine between two HISPs that are processes of their own: rates, latency, processor time, commits, flushes and
+ * The messaging engine between two HISPs in separate processes: rates, latency, processor time, commits, flushes and
  * statements per message, next to what the agent alone needs in the same run.
  *
  * Usage: `npm run bench:messaging -- [--engine sqlite,postgres] [--sizes 1,10,100,1000] [--at-once 1,16,64] [--count N]

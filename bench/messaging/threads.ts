@@ -1,4 +1,4 @@
-/** Processor time of a process by kind of thread, as Linux tells it. */
+/** Processor time of a process by kind of thread, as Linux reports it. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Milliseconds by kind. */

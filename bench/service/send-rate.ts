@@ -1,5 +1,5 @@
 /**
- * Messages a second through two HISPs in one process: `node bench/service/send-rate.ts [kB] [messages] [at once] [rounds]`.
+ * Messages per second through two HISPs in one process: `node bench/service/send-rate.ts [kB] [messages] [at once] [rounds]`.
  * `accepted` is up to the last 200, `processed` up to the last processed MDN.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -47,6 +47,6 @@ async function runRound(round: number): Promise<void> {
   const { user, system } = process.threadCpuUsage(cpu);
   const perMessage = (user + system) / 1000 / task.count;
   console.log(
-    `round ${round}: ${rates.join(', ')}, main thread ${perMessage.toFixed(1)} ms of CPU a message`,
+    `round ${round}: ${rates.join(', ')}, main thread ${perMessage.toFixed(1)} ms of CPU per message`,
   );
 }

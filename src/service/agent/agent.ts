@@ -6,7 +6,7 @@ import type {
 } from '../../lib/direct/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 
-/** A recipient whose certificates were found, proved and bound: only such a one can be sealed for. */
+/** A recipient whose certificates were found, validated and bound; messages are sealed only for these. */
 export interface UsableRecipient {
   readonly address: DirectAddress;
   /** DER; every usable certificate, so that any of the recipient's keys opens the message (AS-43). */
@@ -134,7 +134,7 @@ export interface Agent extends Closable {
 /** Says what a send would decide. */
 export interface RecipientExplainer {
   /**
-   * Judges one address as a send from one of our domains would, by the same discovery and validation, and tells each step as it is done.
+   * Judges one address as a send from one of our domains would, by the same discovery and validation, and reports each step as it is done.
    * Sends nothing.
    */
   explainRecipient(

@@ -150,7 +150,7 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
       const { discovery } = options;
       return resolveRecipient(address, {
         ...(await trustOf(fromDomain, 'outgoing')),
-        // Asked anew, so that the answer is that of the present, and each step can be told.
+        // Uncached, so that the answer is current and each step can be reported.
         discovery: { discover: (wanted) => discovery.discover(wanted, { onStep }) },
       });
     },

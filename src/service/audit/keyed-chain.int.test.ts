@@ -107,7 +107,7 @@ test('rows of an earlier version still verify, and the row from which the chain 
   withWorld(async (world) => {
     const { audit, storage } = world;
     await add(audit, 3);
-    // Whatever else the same transaction records before.
+    // Even if the same transaction records other rows before.
     await storage.transaction(async (tx: Kysely<unknown>) => {
       await audit.recordIn(tx, { action: 'before', outcome: 'ok' });
       audit.beginKeyingIn(tx, { action: 'audit.begin', actor: 'system', outcome: 'ok' });

@@ -21,7 +21,7 @@ export interface KeyWarning {
 
 export interface DomainKeyDates {
   readonly domain: string;
-  /** Until the first of its owners is without a valid key for a use it has one for; negative afterwards. Undefined without keys. */
+  /** Time until the first owner has no valid key for a use that it has keys for; negative afterwards. Undefined without keys. */
   readonly daysLeft: number | undefined;
   readonly warnings: readonly KeyWarning[];
 }
