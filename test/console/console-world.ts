@@ -166,7 +166,11 @@ export async function openConsoleWorld(
     async show(page, target) {
       await page.goto(`${consoleUrl}${target}`);
       await page.locator('main h1').first().waitFor();
-      await page.locator('main .loading').waitFor({ state: 'detached' });
+      await until(
+        () => page.locator('main .loading').count(),
+        (count) => count === 0,
+        `${target} to be loaded`,
+      );
     },
     async close() {
       await browser.close();

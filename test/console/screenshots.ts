@@ -122,6 +122,7 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
       name: 'record',
       target: near,
       prepare: async (page) => {
+        await page.locator('.us-map-point').first().waitFor();
         await page.locator('.directory-table [data-row]').first().click();
         await page.getByRole('heading', { name: 'What is served' }).waitFor();
       },

@@ -149,7 +149,12 @@ async function readFigures(
       value: failing.length,
       unit: 'failing',
       level: failing.length === 0 ? 'ok' : 'failed',
-      text: failing.length === 0 ? 'All answer.' : `${countOf(failing.length, 'webhook')} fail or are off.`,
+      text:
+        failing.length === 0
+          ? 'All answer.'
+          : failing.length === 1
+            ? '1 webhook fails or is off.'
+            : `${failing.length} webhooks fail or are off.`,
       link: '/webhooks',
     },
     keyTile(keys),
@@ -161,7 +166,7 @@ async function readFigures(
   );
   return {
     level: level ?? 'ok',
-    sentence: sentenceOf({ waiting, stuck: stuck && { ...stuck, oldestAt: stuck.oldestAt }, tiles, now }),
+    sentence: sentenceOf({ waiting, failed, stuck, tiles, now }),
     tiles,
     failures: failures.map(({ reason, count }) => ({
       reason,
@@ -235,8 +240,10 @@ function directoryTile(sources: SourceList, now: Date): Tile {
   };
 }
 
-interface Told {
+interface Situation {
   readonly waiting: number;
+  /** Recipients that failed within a day. */
+  readonly failed: number;
   readonly stuck:
     | { readonly domain: string; readonly oldestAt: Date; readonly reason?: string | undefined }
     | undefined;
@@ -244,15 +251,18 @@ interface Told {
   readonly now: Date;
 }
 
-function sentenceOf({ waiting, stuck, tiles, now }: Told): string {
+function sentenceOf({ waiting, failed, stuck, tiles, now }: Situation): string {
   const clauses: string[] = [];
   if (waiting > 0) clauses.push(waiting === 1 ? '1 message waits' : `${waiting} messages wait`);
   if (stuck !== undefined)
     clauses.push(
-      `${stuck.domain} ${stuck.reason ?? 'fails'} for ${spanOf(now.getTime() - stuck.oldestAt.getTime())}`,
+      `${stuck.domain} has failed for ${spanOf(now.getTime() - stuck.oldestAt.getTime())}${stuck.reason === undefined ? '' : ` (${stuck.reason})`}`,
     );
   const bad = (level: Level): boolean => level === 'failed' || level === 'warning';
   for (const { id, level, text } of tiles)
     if (bad(level) && !['queue', 'failures'].includes(id)) clauses.push(text.replace(/\.$/, ''));
-  return clauses.length === 0 ? 'All is well; nothing waits.' : `${clauses.join('; ')}.`;
+  if (clauses.length > 0) return `${clauses.join('; ')}.`;
+  return failed === 0
+    ? 'All is well; nothing waits.'
+    : `Nothing waits; ${countOf(failed, 'recipient')} failed within a day.`;
 }

@@ -98,8 +98,12 @@ function stopOf(facts: StationFacts): StationId | undefined {
   if (reason === 'cancelled' && attempts.length === 0) return 'certificate';
   if (reason === 'remote-failed' && findEvent(facts, 'processed') !== undefined) return 'dispatched';
   const stop = stops[reason];
-  // Reports of the recipient's HISP after its mail server accepted the message.
-  return stop === 'sent' && findEvent(facts, 'sent') !== undefined ? 'processed' : stop;
+  return stop === 'sent' && wasTaken(facts) ? 'processed' : stop;
+}
+
+/** True if the recipient's mail server took the message; its HISP's report may be stored before the SMTP reply. */
+function wasTaken({ recipient }: StationFacts): boolean {
+  return recipient.history.some(({ event }) => event === 'sent' || event === 'failure-reported');
 }
 
 function findEvent({ recipient }: StationFacts, event: string): HistoryEntry | undefined {
