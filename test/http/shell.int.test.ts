@@ -260,8 +260,10 @@ test('the API document is OpenAPI 3.1, made from the schemas, with the scope of 
   assert.deepEqual(Object.keys(paths['/echo']?.['post']?.responses ?? {}), [
     '200',
     '400',
+    '405',
     '408',
     '429',
+    '431',
     '500',
     '503',
   ]);
