@@ -247,7 +247,7 @@ describe('the doctor and a real BIND', needsPrograms('named', 'openssl'), () => 
         ['LDAP listens on loopback', 'warning listen ldap', /only this machine can reach it/],
         ['the smart host is down', 'error relay 127.0.0.1', /No mail leaves/],
         ['the directory is old', 'warning directory ', /loaded 60 days ago/],
-        ['a webhook fails', 'warning webhook hook-1', /fails since/],
+        ['a webhook fails', 'warning webhook hook-1', /has failed since/],
         ['mail is dead-lettered', 'error mail ', /1 inbound messages failed/],
       ];
       const { status, stdout } = await examine(named, '--json');
