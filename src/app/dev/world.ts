@@ -277,6 +277,7 @@ function keep<C extends Closable>(closables: Closable[], closable: C): C {
   return closable;
 }
 
-async function closeAll(closables: readonly Closable[]): Promise<void> {
-  for (const closable of closables) await closable.close();
+/** Closes each once, also if called again. */
+async function closeAll(closables: Closable[]): Promise<void> {
+  for (const closable of closables.splice(0)) await closable.close();
 }
