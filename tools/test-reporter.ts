@@ -24,7 +24,7 @@ function describe(isPass: boolean, { name, skip, details }: EventData): ReportLi
   if (skip !== undefined && skip !== false)
     return { what: 'skipped', reason: typeof skip === 'string' ? skip : 'no reason given' };
   if (isPass) return { what: 'passed' };
-  // A suite fails because a test in it did, which is reported, or because of its own hook.
+  // A suite fails because a test in it did, which is reported, or because one of its hooks did.
   const { error } = details ?? {};
   if (details?.type === 'suite' && (error as { failureType?: string }).failureType === 'subtestsFailed')
     return undefined;

@@ -23,7 +23,7 @@ export interface Ask {
   readonly cookie?: string | undefined;
 }
 
-/** A HISP of its own with its console, on the engine under test and a clock that the test moves. */
+/** A separate HISP with its console, on the engine under test and a clock that the test moves. */
 export interface TestConsole {
   readonly hisp: Hisp;
   readonly url: string;

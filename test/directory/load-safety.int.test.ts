@@ -63,7 +63,7 @@ describe('the quality report', () => {
     assert.deepEqual(await addresses(), ['good@d.example']);
   });
 
-  test('warns about doubtful values, and repairs unambiguous ones', async () => {
+  test('warns about implausible values, and repairs unambiguous ones', async () => {
     const rows = [
       { serv_direct_addr: 'a@d.example', prov_npi: '1234567890' },
       { serv_direct_addr: 'b@d.example', org_state: 'ZZ', org_zip: '99999' },

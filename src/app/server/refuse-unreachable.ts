@@ -46,7 +46,7 @@ function findHostingProblems({ smtp, dns }: Config): FieldProblem[] {
   return problems;
 }
 
-// As the name server of its own zone, the program is the only one that can answer for the address.
+// Only this program can answer for the address: it is the name server of the zone that contains it.
 function findAddressProblems(config: Config, hostedDomains: readonly string[]): FieldProblem[] {
   const hostname = config.smtp.hostname.toLowerCase();
   const zone = hostedDomains.find((domain) => hostname === domain || hostname.endsWith(`.${domain}`));

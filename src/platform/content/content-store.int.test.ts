@@ -43,7 +43,7 @@ const isBroken = (error: unknown): boolean =>
   error instanceof PlatformError && error.code === 'PLATFORM_SEAL_BROKEN';
 const isMissing = (error: unknown): boolean =>
   error instanceof PlatformError && error.code === 'PLATFORM_CONTENT_MISSING';
-/** Three chunks, each of its own bytes. */
+/** Three chunks with different bytes. */
 const threeChunks = (): Buffer => randomBytes(2 * sliceBytes + 1000);
 
 describe('contents of every size', () => {

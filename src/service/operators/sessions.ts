@@ -188,7 +188,10 @@ export function createSessions({
     },
     async end(operator, sessionId, source) {
       if ((await endWhere(operator, sessionId, source)) === 0)
-        throw new OperatorsError('OPERATORS_SESSION_UNKNOWN', 'there is no such session of this operator');
+        throw new OperatorsError(
+          'OPERATORS_SESSION_UNKNOWN',
+          'the session is not one of this operator, or has ended',
+        );
     },
     endAll: (operator, source) => endWhere(operator, undefined, source),
   };

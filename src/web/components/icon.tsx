@@ -25,7 +25,7 @@ const shapes: Readonly<Record<string, string>> = {
   retry: 'M13 5a5.5 5.5 0 1 0 .5 4M13.3 2v3.2h-3.2',
 };
 
-/** A decorative drawing; the word beside it says what it means. */
+/** A decorative drawing; the word next to it says what it means. */
 export function Icon({ name }: { readonly name: string }): ReactNode {
   return (
     <svg className="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

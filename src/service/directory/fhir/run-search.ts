@@ -140,7 +140,7 @@ function planQuery(
   };
 }
 
-/** The states that all conditions allow; undefined if there is no such condition. */
+/** The states that all conditions allow; undefined without such a condition. */
 function wantedStates(conditions: readonly Condition[]): ReadonlySet<string> | undefined {
   return conditions
     .flatMap((condition) => (condition.kind === 'states' ? [condition.states] : []))
