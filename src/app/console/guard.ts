@@ -23,12 +23,6 @@ export interface Caller {
 }
 
 const callers = new WeakMap<FastifyRequest, Caller>();
-const rechecks = new WeakMap<FastifyRequest, () => Promise<void>>();
-
-/** For what stays open. Throws as soon as they could not call any more; it keeps no session alive. */
-export async function checkAgain(request: FastifyRequest): Promise<void> {
-  await rechecks.get(request)?.();
-}
 
 export interface GuardParts {
   readonly operators: Operators;
@@ -53,7 +47,6 @@ export function addGuard(app: ConsoleApp, parts: GuardParts): void {
     if (permission === 'public') return;
     const caller = await identify(request, parts);
     callers.set(request, caller);
-    rechecks.set(request, () => recheckCaller(request, parts));
     if (permission === 'signed-in') return;
     await requirePermission(request, caller.operator, permission, parts.audit);
   });

@@ -67,10 +67,6 @@ export function connectLive(client: QueryClient): () => void {
       // What Now shows is made of everything else.
       for (const topic of [...topics, 'now']) void client.invalidateQueries({ queryKey: [topic] });
     });
-    source.addEventListener('ended', () => {
-      source?.close();
-      client.setQueryData(sessionKey, null);
-    });
     for (const [name, hearers] of Object.entries(subscribers)) {
       source.addEventListener(name, (event: MessageEvent<string>) => {
         const data: unknown = JSON.parse(event.data);

@@ -3,7 +3,7 @@ import { errorCode } from '../../../core/index.ts';
 import { findLastAttempt } from '../../../service/delivery/index.ts';
 import type { ChangedEvent, LoadEvent, Topic } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
-import { apiPrefix, checkAgain } from '../guard.ts';
+import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { describe, refusals } from './describe.ts';
 
@@ -124,7 +124,7 @@ export function createLive(services: ConsoleServices): {
           ...describe(
             'now',
             'Hear what changes',
-            'Server-sent events: changed (topics), load, ended. Ends with the session. At most six streams per operator.',
+            'Server-sent events: changed (topics), load. Ends with the session. At most six streams per operator.',
           ),
           response: refusals(429) as Record<number, unknown>,
         },
@@ -147,15 +147,7 @@ export function createLive(services: ConsoleServices): {
         });
         const stream: Stream = { operator: actor, response };
         write(stream, ': welcome\n\n');
-        const heartbeat = setInterval(() => {
-          checkAgain(request).then(
-            () => write(stream, ': still here\n\n'),
-            () => {
-              write(stream, 'event: ended\ndata: {}\n\n');
-              response.end();
-            },
-          );
-        }, heartbeatMs).unref();
+        const heartbeat = setInterval(() => write(stream, ': still here\n\n'), heartbeatMs).unref();
         response.on('close', () => {
           clearInterval(heartbeat);
           remove(stream);
