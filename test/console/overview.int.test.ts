@@ -74,6 +74,17 @@ describe('now and address checks', () => {
     assert.ok(rows.every(({ actor }) => actor === 'operator:script help-desk') && rows.length === 3);
   });
 
+  it('refuses more address checks at once than one operator may run, and takes them again afterwards', async () => {
+    const addresses = Array.from({ length: 10 }, (_, at) => `ann@direct.busy${at}.example`);
+    const answers = await Promise.all(
+      addresses.map((address) => world.call('help-desk', 'POST', '/address-checks', { address })),
+    );
+    const statuses = answers.map(({ status }) => status);
+    assert.ok(statuses.filter((status) => status === 200).length >= 2, String(statuses));
+    assert.ok(statuses.includes(429), String(statuses));
+    assert.equal((await check(partners.processed)).at(-1)?.type, 'decision');
+  });
+
   it('shows domains with keys, anchors and dates, and retires a key only where another one serves', async () => {
     const list = await world.call<DomainList>('auditor', 'GET', '/domains');
     assert.deepEqual(

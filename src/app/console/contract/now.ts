@@ -79,8 +79,8 @@ export type Now = Static<typeof now>;
 
 /**
  * `GET /admin/v1/live`: server-sent events. `changed` (at most one per second) names the topics whose answers may have
- * changed; `load` tells how a directory load goes on; `exchange` that the playground saw something; `ended` that the session is
- * over: then do not connect again. A comment comes every 15 seconds. At most six connections per operator: 429.
+ * changed; `load` reports the progress of a directory load. A comment comes every 15 seconds. The stream is cut within seconds of the
+ * session's end, and a new one is refused with 401. At most six connections per operator: 429.
  */
 export const topic = oneOf([
   'messages',
