@@ -1,5 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
+import type { LoadEvent } from '../../app/console/contract/index.ts';
 import { apiUrl } from './client.ts';
 import { sessionKey } from './session.ts';
 
@@ -27,20 +28,12 @@ export function useLiveState(): LiveState {
   );
 }
 
-type LiveEvent = 'load' | 'exchange';
+const loadListeners = new Set<(event: LoadEvent) => void>();
 
-const subscribers: Readonly<Record<LiveEvent, Set<(data: unknown) => void>>> = {
-  load: new Set(),
-  exchange: new Set(),
-};
-
-/**
- * Hears events of the stream that concern one screen, with their data as parsed.
- * @returns ends it
- */
-export function subscribeLive(event: LiveEvent, hear: (data: unknown) => void): () => void {
-  subscribers[event].add(hear);
-  return () => void subscribers[event].delete(hear);
+/** Calls `listener` with the progress of directory loads. Returns a function that ends it. */
+export function subscribeLoads(listener: (event: LoadEvent) => void): () => void {
+  loadListeners.add(listener);
+  return () => void loadListeners.delete(listener);
 }
 
 /**
@@ -67,12 +60,10 @@ export function connectLive(client: QueryClient): () => void {
       // What Now shows is made of everything else.
       for (const topic of [...topics, 'now']) void client.invalidateQueries({ queryKey: [topic] });
     });
-    for (const [name, hearers] of Object.entries(subscribers)) {
-      source.addEventListener(name, (event: MessageEvent<string>) => {
-        const data: unknown = JSON.parse(event.data);
-        for (const hear of hearers) hear(data);
-      });
-    }
+    source.addEventListener('load', (event: MessageEvent<string>) => {
+      const load = JSON.parse(event.data) as LoadEvent;
+      for (const listener of loadListeners) listener(load);
+    });
     source.addEventListener('error', () => {
       setState('lost');
       // The browser reconnects by itself after a cut, but not after a refusal.

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId, useState, type FormEvent, type ReactNode } from 'react';
 import type { LoadEvent, UploadAnswer, Level } from '../../../app/console/contract/index.ts';
 import { upload } from '../../api/client.ts';
-import { subscribeLive } from '../../api/live.ts';
+import { subscribeLoads } from '../../api/live.ts';
 import { Section } from '../../components/screen.tsx';
 import { ErrorState, StateMark } from '../../components/states.tsx';
 import { formatBytes, formatNumber } from '../../components/time.tsx';
@@ -35,8 +35,7 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
   const [heard, setHeard] = useState<ReadonlyMap<string, LoadEvent>>(new Map());
   useEffect(
     () =>
-      subscribeLive('load', (data) => {
-        const event = data as LoadEvent;
+      subscribeLoads((event) => {
         setHeard((before) => new Map([...before, [event.uploadId, event] as const].slice(-maxHeard)));
         if (event.phase === 'done' || event.phase === 'failed')
           void client.invalidateQueries({ queryKey: ['directory'] });
