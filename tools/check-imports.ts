@@ -1,7 +1,7 @@
 /**
  * Holds every import of `src/` against `import-rules.json`: forbidden edges between modules, packages a module may not
- * use, imports past another module's `index.ts`, permissions that nobody uses, edges that point down the layers, cycles. The front
- * end, `src/web/`, runs in browsers: of the program it may import the types of the console's contract, and nothing else.
+ * use, imports past another module's `index.ts`, permissions that nobody uses, edges that point down the layers, and cycles of
+ * files, type-only imports included: two files that need each other are one file, or share a third. The front end, `src/web/`, runs in browsers: of the program it may import the types of the console's contract, and nothing else.
  *
  * Usage: `node tools/check-imports.ts`; prints one line per fault and exits 1 if there is any.
  */
@@ -29,6 +29,7 @@ const commentForm = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 const faults: string[] = [];
 const usedModules = new Map<string, Set<string>>(order.map((name) => [name, new Set()]));
 const usedPackages = new Map<string, Set<string>>(order.map((name) => [name, new Set()]));
+const importsOf = new Map<string, string[]>();
 
 for (const file of globSync('src/**/*.{ts,tsx}', { cwd: root })
   .filter((name) => !name.endsWith('.test.ts'))
@@ -37,6 +38,7 @@ for (const file of globSync('src/**/*.{ts,tsx}', { cwd: root })
 }
 reportUnusedPermissions();
 reportDownwardRules();
+reportCycles();
 for (const fault of faults) console.error(fault);
 console.log(`imports: ${order.length} modules, ${faults.length} faults`);
 process.exitCode = faults.length === 0 ? 0 : 1;
@@ -48,8 +50,11 @@ function checkFile(file: string): void {
     return;
   }
   const text = readFileSync(path.join(root, file), 'utf8').replace(commentForm, '');
+  const targets: string[] = [];
+  importsOf.set(file, targets);
   for (const match of text.matchAll(importForm)) {
     const specifier = match[1] ?? match[2] ?? '';
+    if (specifier.startsWith('.')) targets.push(targetOf(file, specifier));
     const isTypeOnly = /^\s*import type /.test(match[0]);
     if (!(owner === 'web' && isTypeOnly && targetOf(file, specifier) === contract))
       checkImport(file, owner, specifier);
@@ -118,4 +123,23 @@ function reportDownwardRules(): void {
         faults.push(`import-rules.json: ${name} may not import ${other}, which stands below it`);
     }
   }
+}
+
+// Depth first; a file met again while its own imports are still followed closes a cycle.
+function reportCycles(): void {
+  const finished = new Set<string>();
+  const way: string[] = [];
+  const follow = (file: string): void => {
+    if (finished.has(file)) return;
+    const start = way.indexOf(file);
+    if (start >= 0) {
+      faults.push(`cycle of files: ${[...way.slice(start), file].join(' → ')}`);
+      return;
+    }
+    way.push(file);
+    for (const target of importsOf.get(file) ?? []) follow(target);
+    way.pop();
+    finished.add(file);
+  };
+  for (const file of importsOf.keys()) follow(file);
 }

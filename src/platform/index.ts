@@ -50,14 +50,8 @@ export {
 export { createLog, type LogLevel, type LogOptions, type NamedLog } from './log/create-log.ts';
 export { createMetrics, type Metrics, type MetricSpec } from './metrics/create-metrics.ts';
 export { createReport, type EventSpec, type EventTable, type Report } from './metrics/events.ts';
-export {
-  startFairWorker,
-  type AttemptVerdict,
-  type FairItem,
-  type FairLimits,
-  type FairWorker,
-  type FairWorkerOptions,
-} from './work/fair-worker.ts';
+export { startFairWorker, type FairWorker, type FairWorkerOptions } from './work/fair-worker.ts';
+export { type AttemptVerdict, type FairItem, type FairLimits } from './work/fair-items.ts';
 export {
   createLeases,
   isLeaseLost,

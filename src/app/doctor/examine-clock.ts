@@ -1,6 +1,6 @@
 import { errorText } from '../../core/index.ts';
 import { askTime } from './ask-time.ts';
-import type { DoctorOptions } from './examine.ts';
+import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
 const warningMs = 5_000;

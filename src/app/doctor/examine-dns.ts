@@ -2,7 +2,7 @@ import { errorText } from '../../core/index.ts';
 import { certificateTypes, type DnsAnswer } from '../../lib/dns/index.ts';
 import { readCertificate } from '../../lib/pki/index.ts';
 import { addressDnsName, findDirectAddress } from '../../lib/values/index.ts';
-import type { DoctorOptions } from './examine.ts';
+import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
 /** Address-bound certificates looked up for one domain. */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { isLoopback } from '../../platform/index.ts';
-import type { DoctorOptions } from './examine.ts';
+import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
 interface Listener {

@@ -5,7 +5,7 @@ import { errorText } from '../../core/index.ts';
 import { readTlsFiles } from '../../platform/index.ts';
 import { expiryWarningDays } from '../../service/trust/index.ts';
 import { checkWritable } from '../server/index.ts';
-import type { DoctorOptions } from './examine.ts';
+import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
 const gigabyte = 1_000_000_000;

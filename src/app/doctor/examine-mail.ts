@@ -1,7 +1,7 @@
 import { errorText } from '../../core/index.ts';
 import { resolveMailHosts, type MailHost } from '../../lib/smtp/index.ts';
 import { expiryWarningDays } from '../../service/trust/index.ts';
-import type { DoctorOptions } from './examine.ts';
+import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 import { probeSmtp } from './probe-smtp.ts';
 

@@ -1,7 +1,7 @@
 import { errorText } from '../../core/index.ts';
 import { resolveRelay } from '../../lib/smtp/index.ts';
 import { createOutgoingMail } from '../server/index.ts';
-import type { DoctorOptions } from './examine.ts';
+import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
 /** Whether the smart host, if there is one, can be reached, has a certificate of its name and takes the credentials. */

@@ -1,7 +1,7 @@
 import { readSources, type SourceStatus } from '../../service/directory/index.ts';
 import { listDeadLetters } from '../../service/messaging/index.ts';
 import { findFailingHooks } from '../../service/webhook/index.ts';
-import type { DoctorOptions } from './examine.ts';
+import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
 const dayMs = 86_400_000;

@@ -1,5 +1,5 @@
 import { describeKeyWarning, expiryWarningDays, type BundleStatus } from '../../service/trust/index.ts';
-import type { DoctorOptions } from './examine.ts';
+import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
 const dayMs = 86_400_000;

@@ -1,7 +1,4 @@
-import type { Clock, Closable } from '../../core/index.ts';
-import type { DnsResolver, DnsServerAddress } from '../../lib/dns/index.ts';
-import type { Config, Storage } from '../../platform/index.ts';
-import type { Trust } from '../../service/trust/index.ts';
+import type { DoctorOptions } from './doctor-options.ts';
 import { examineClock } from './examine-clock.ts';
 import { examineDns } from './examine-dns.ts';
 import { examineListeners } from './examine-listeners.ts';
@@ -11,26 +8,6 @@ import { examineRelay } from './examine-relay.ts';
 import { examineServices } from './examine-services.ts';
 import { examineTrust } from './examine-trust.ts';
 import { findingsOf, type Finding } from './findings.ts';
-import type { WorldPorts } from './world-ports.ts';
-
-export interface DoctorOptions {
-  readonly config: Config;
-  readonly storage: Storage;
-  readonly trust: Trust;
-  readonly clock: Clock;
-  /** As the world sees it: recursive, and without its own cache. */
-  readonly dns: DnsResolver;
-  /** A resolver that asks one name server alone. */
-  readonly openResolver: (server: DnsServerAddress) => DnsResolver & Closable;
-  /** Only this hosted domain. */
-  readonly domain?: string | undefined;
-  /** Where the world finds services: 25 for mail, 53 for DNS. */
-  readonly worldPorts: WorldPorts;
-  /** Asked for the time by SNTP (RFC 5905 §14). */
-  readonly timeServer: { readonly host: string; readonly port: number };
-  /** Longest wait for one answer from outside. */
-  readonly timeoutMs: number;
-}
 
 /** Domains examined at the same time. */
 const concurrentDomains = 4;

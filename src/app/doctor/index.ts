@@ -7,7 +7,8 @@
  * Not here: a view from another network; a firewall that lets this machine through may still keep others out.
  * Called by the command line, and for the console by the running server.
  */
-export { examine, type DoctorOptions } from './examine.ts';
+export { examine } from './examine.ts';
+export { type DoctorOptions } from './doctor-options.ts';
 export { createDomainChecks, type DomainCheckParts } from './domain-checks.ts';
 export { listDomainRecords } from './domain-records.ts';
 export { usualTimeServer } from './usual-time-server.ts';

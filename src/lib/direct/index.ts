@@ -21,12 +21,8 @@ export {
 } from './agent-jobs.ts';
 export { verifySender, type SenderTrust, type VerifiedSender } from './verify-sender.ts';
 export type { Envelope } from './check-envelope.ts';
-export {
-  createDiscovery,
-  type Discovery,
-  type DiscoveryOptions,
-  type DiscoveryResult,
-} from './discovery/discovery.ts';
+export { createDiscovery, type Discovery, type DiscoveryOptions } from './discovery/discovery.ts';
+export { type DiscoveryResult } from './discovery/discovery-result.ts';
 export type { DiscoverySource, DiscoveryStep, StepOutcome } from './discovery/steps.ts';
 export {
   resolveRecipient,

@@ -8,7 +8,8 @@ import {
 } from '../pki/index.ts';
 import { checkEnvelopeRecipient, SmimeError } from '../smime/index.ts';
 import type { DirectAddress } from '../values/index.ts';
-import type { Discovery, DiscoveryResult } from './discovery/discovery.ts';
+import type { Discovery } from './discovery/discovery.ts';
+import type { DiscoveryResult } from './discovery/discovery-result.ts';
 import type { DiscoverySource, DiscoveryStep } from './discovery/steps.ts';
 import type { DirectErrorCode } from './errors.ts';
 

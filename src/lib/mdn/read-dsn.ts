@@ -1,6 +1,6 @@
 import { decodeBody, parseEntity, readMessageIds, unwrapEntity, type MimeEntity } from '../mime/index.ts';
 import type { DsnAction, Dsn, DsnRecipient } from './mdn-or-dsn.ts';
-import type { ReportSource } from './read-mdn-or-dsn.ts';
+import type { ReportSource } from './report-source.ts';
 import { readRecipientField } from './recipient-field.ts';
 import { mergeBlocks, type FieldBlock } from './report-fields.ts';
 import { threadIds } from './thread-ids.ts';

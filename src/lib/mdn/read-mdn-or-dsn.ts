@@ -1,15 +1,9 @@
 import { decodeBody, readMailboxes, type MimeEntity } from '../mime/index.ts';
+import type { ReportSource } from './report-source.ts';
 import type { MdnOrDsn } from './mdn-or-dsn.ts';
 import { readDsn } from './read-dsn.ts';
 import { readMdn } from './read-mdn.ts';
 import { readFieldBlocks, type FieldBlock } from './report-fields.ts';
-
-/** What the two readers work on. */
-export interface ReportSource {
-  readonly message: MimeEntity;
-  readonly reporter: string | undefined;
-  readonly blocks: readonly FieldBlock[];
-}
 
 const mdnTypes = new Set(['message/disposition-notification', 'message/global-disposition-notification']);
 const dsnTypes = new Set(['message/delivery-status', 'message/global-delivery-status']);

@@ -1,7 +1,7 @@
 import { decodeWords, readMessageIds, stripComments } from '../mime/index.ts';
 import { finalDeliveryField } from './final-delivery.ts';
 import type { Disposition, Mdn } from './mdn-or-dsn.ts';
-import type { ReportSource } from './read-mdn-or-dsn.ts';
+import type { ReportSource } from './report-source.ts';
 import { readRecipientField } from './recipient-field.ts';
 import { mergeBlocks, type FieldBlock } from './report-fields.ts';
 import { threadIds } from './thread-ids.ts';

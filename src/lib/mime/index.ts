@@ -23,7 +23,8 @@ export { findHeaderAmbiguity } from './check-header.ts';
 export { cleanFileName, collectParts, findBodyText, type MessagePart } from './collect-parts.ts';
 export { formatDate, readDate } from './dates.ts';
 export { decodeBase64 } from './decode-base64.ts';
-export { decodeBody, decodeQuotedPrintable, readText } from './decode-body.ts';
+export { decodeBody, readText } from './decode-body.ts';
+export { decodeQuotedPrintable } from './decode-quoted-printable.ts';
 export { decodeWords, encodeWords } from './encoded-words.ts';
 export {
   attachmentPieces,

@@ -1,7 +1,7 @@
 import { viewAsBuffer } from '../../core/index.ts';
 import { MimeError } from './errors.ts';
 import { decodeBase64 } from './decode-base64.ts';
-import { decodeQuotedPrintable } from './decode-body.ts';
+import { decodeQuotedPrintable } from './decode-quoted-printable.ts';
 import { readHeaderSection, type HeaderField, type HeaderSection } from './header-fields.ts';
 import { defaultMimeLimits, type MimeLimits } from './limits.ts';
 import { parseParameters, stripComments, type ParameterizedValue } from './parameters.ts';

@@ -1,8 +1,8 @@
+import type { IndexContext } from './index-context.ts';
 import { createArrayReader } from './arrays.ts';
 import { wordCount } from './bits.ts';
 import { columnNames, type ColumnName } from './columns.ts';
 import { compileOnce } from './compile-filter.ts';
-import type { FilterContext } from './filter-context.ts';
 import { ProviderIndexError } from './errors.ts';
 import { estimateCost } from './estimate-cost.ts';
 import { groupsEqualTo } from './find-groups.ts';
@@ -11,7 +11,7 @@ import { createBitsPool, intersect, type Matches } from './intersect.ts';
 import { listAddresses } from './list-addresses.ts';
 import { isRowOrder, orderPage } from './order/order-page.ts';
 import { countRings } from './order/walk-rings.ts';
-import { orderSteps, type OrderContext, type OrderStep } from './order/row-key.ts';
+import { orderSteps, type OrderStep } from './order/row-key.ts';
 import { circleOf, milesToPoint, openPointMap, selectCircle, type Circle } from './points.ts';
 import { placeOfHash } from './distinct/build-entities.ts';
 import { findById } from './distinct/find-by-id.ts';
@@ -39,8 +39,6 @@ export interface SubIndex {
   /** A search among the rows that further conditions select; what is distinct about organizations and places is one of these. */
   searchAmong(query: ProviderQuery, selectors: readonly Selector[]): SearchResult;
 }
-
-export type IndexContext = FilterContext & OrderContext;
 
 export interface OpenIndexOptions {
   /** Results of up to this many rows are lists, longer ones sets; tests lower it. */

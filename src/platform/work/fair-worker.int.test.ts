@@ -5,13 +5,8 @@ import { silentLog } from '../../core/index.ts';
 import { createTestDatabase, openTestStorage } from '../../../test/support/storage.ts';
 import type { Migration } from '../storage/migrate.ts';
 import type { Storage } from '../storage/storage.ts';
-import {
-  startFairWorker,
-  type AttemptVerdict,
-  type FairItem,
-  type FairLimits,
-  type FairWorker,
-} from './fair-worker.ts';
+import { startFairWorker, type FairWorker } from './fair-worker.ts';
+import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 import { createLeases, requireLease, type LeaseColumns } from './leases.ts';
 
 interface Tables {

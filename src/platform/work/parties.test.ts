@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FairItem, FairLimits } from './fair-worker.ts';
+import type { FairItem, FairLimits } from './fair-items.ts';
 import { createParties } from './parties.ts';
 
 const limits: FairLimits = {

@@ -1,4 +1,4 @@
-import type { AttemptVerdict, FairItem, FairLimits } from './fair-worker.ts';
+import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 
 /** Parties that share a limit. */
 interface Group {

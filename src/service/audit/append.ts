@@ -17,7 +17,7 @@ import {
 } from './chain.ts';
 import { newChainRow, openState, readChainState, type ChainState } from './chain-state.ts';
 import { conceal } from './conceal.ts';
-import type { AuditEvent } from './create-audit.ts';
+import type { AuditEvent } from './audit-event.ts';
 import { AuditError } from './errors.ts';
 import { writeStart } from './start-row.ts';
 import { toJwk } from './statements.ts';

@@ -9,7 +9,8 @@ import { createManualClock, silentLog, type ManualClock } from '../../core/index
 import { createVault, type Storage } from '../../platform/index.ts';
 import { createTestDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
 import type { AuditTables } from './chain.ts';
-import { createAudit, type Audit, type AuditEvent } from './create-audit.ts';
+import { createAudit, type Audit } from './create-audit.ts';
+import type { AuditEvent } from './audit-event.ts';
 import { AuditError } from './errors.ts';
 
 async function withAudit(

@@ -1,8 +1,8 @@
 import type { Clock, Closable, Log } from '../../core/index.ts';
 import type { AnyTransaction, Storage, Vault } from '../../platform/index.ts';
+import type { AuditEvent } from './audit-event.ts';
 import { createAppender, type TimedEvent } from './append.ts';
 import type { AuditTables } from './chain.ts';
-import type { ConcealedValues } from './conceal.ts';
 import { createBatch } from './batch.ts';
 import { deleteOld } from './delete-old.ts';
 import { createFloodGuard } from './flood-guard.ts';
@@ -23,23 +23,6 @@ import {
 } from './checkpoints.ts';
 import { toJwk, type AuditPublicKey } from './statements.ts';
 import { verifyChain, type ChainReport } from './verify-chain.ts';
-
-export type AuditOutcome = 'ok' | 'refused' | 'failed';
-
-/** One event; the time is added when it is passed on. */
-export interface AuditEvent {
-  /** `area.verb`, for example `token.issue` or `directory.search`. */
-  readonly action: string;
-  /** A client id, `system`, or the name of an operator. */
-  readonly actor?: string | undefined;
-  readonly outcome: AuditOutcome;
-  /** Identifiers only (SEC-03): message id, from, to, reason code, counts. */
-  readonly objects?: Readonly<Record<string, string | number>> | undefined;
-  /** Values that must not be stored: next to the objects, the row gets hashes of them. */
-  readonly concealed?: ConcealedValues | undefined;
-  readonly requestId?: string | undefined;
-  readonly remoteAddress?: string | undefined;
-}
 
 export interface Audit extends Closable {
   /**

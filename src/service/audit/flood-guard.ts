@@ -1,5 +1,5 @@
 import { type Clock, createTokenBuckets, networkOf } from '../../core/index.ts';
-import type { AuditEvent } from './create-audit.ts';
+import type { AuditEvent } from './audit-event.ts';
 
 /** Rows that outsiders at one address can cause: a burst, then a trickle. */
 const strangerRowsBurst = 200;

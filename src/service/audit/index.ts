@@ -9,13 +9,8 @@
  * Not here: the names of events; each service defines its own (`area.verb`).
  * Called by every service and by the command line.
  */
-export {
-  createAudit,
-  type Audit,
-  type AuditEvent,
-  type AuditOptions,
-  type AuditOutcome,
-} from './create-audit.ts';
+export { createAudit, type Audit, type AuditOptions } from './create-audit.ts';
+export { type AuditEvent, type AuditOutcome } from './audit-event.ts';
 export { type AuditFilter, type AuditRecord } from './find-events.ts';
 export { type ChainReport } from './verify-chain.ts';
 export { auditSealedColumns } from './chain-state.ts';

@@ -1,4 +1,5 @@
-import type { Audit, AuditEvent } from './create-audit.ts';
+import type { Audit } from './create-audit.ts';
+import type { AuditEvent } from './audit-event.ts';
 
 /** The same audit trail in the name of one operator: services write `operator` for whoever administers them. */
 export function nameOperator(audit: Audit, operator: string): Audit {

@@ -5,7 +5,7 @@ import type { FairWorker, Storage } from '../../platform/index.ts';
 import { holdTopic, type Holds } from './holds.ts';
 import { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
 import { dueAtOnce, readRecipients, type ClaimedDestination, type DeliveryQueue } from './queue.ts';
-import type { DeliveryFailureReason } from './request.ts';
+import type { DeliveryFailureReason } from './failure-reason.ts';
 import type { DeliveryKind, DeliveryTables } from './tables.ts';
 
 /** One destination of a message that waits, as operators and the status service see it. */

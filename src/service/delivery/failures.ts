@@ -1,7 +1,8 @@
 import { CodedError, errorCode, errorText } from '../../core/index.ts';
 import type { RejectedRecipient } from '../../lib/smtp/index.ts';
 import type { RefusedRecipient } from '../agent/index.ts';
-import type { DeliveryFailureReason, DeliveryProblem } from './request.ts';
+import type { DeliveryProblem } from './request.ts';
+import type { DeliveryFailureReason } from './failure-reason.ts';
 
 /** Why something failed, and whether a later attempt may end otherwise. */
 export interface Failure extends DeliveryProblem {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Storage } from '../../platform/index.ts';
-import type { DeliveryFailureReason } from './request.ts';
+import type { DeliveryFailureReason } from './failure-reason.ts';
 import type { DeliveryTables } from './tables.ts';
 
 /** All that waits for one destination. */

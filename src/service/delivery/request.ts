@@ -1,5 +1,6 @@
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { AnyTransaction } from '../../platform/index.ts';
+import type { DeliveryFailureReason } from './failure-reason.ts';
 import type { DeliveryKind } from './tables.ts';
 
 /** A message to deliver. */
@@ -32,23 +33,6 @@ export interface DeliveryOutcome {
   readonly text?: string;
   readonly at: Date;
 }
-
-/** Words of Decision 0012; their status codes are in `service/messaging/reasons.ts`. */
-export type DeliveryFailureReason =
-  | 'no-certificate'
-  | 'untrusted'
-  | 'sender-certificate'
-  | 'certificate-expired'
-  | 'unknown-recipient'
-  | 'domain-not-found'
-  | 'no-mail-host'
-  | 'dns-failed'
-  | 'unreachable'
-  | 'tls-failed'
-  | 'smtp-deferred'
-  | 'smtp-rejected'
-  | 'cancelled'
-  | 'internal';
 
 /**
  * Called inside the transaction that stores the outcomes, so that they and what follows from them are kept together or not

@@ -1,4 +1,4 @@
-import type { DeliveryFailureReason } from './request.ts';
+import type { DeliveryFailureReason } from './failure-reason.ts';
 
 /**
  * The rows that this module owns. Times are milliseconds: `created_at` and `started_at` since 1970 (UTC) by the machine's

@@ -2,7 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import type { Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { IntegrityError } from './errors.ts';
-import type { GuardedTable } from './row-guard.ts';
+import type { GuardedTable } from './guarded-table.ts';
 import { macOfRow, nameRow, requireMacOfRow } from './row-mac.ts';
 
 /** Rows read at once. */

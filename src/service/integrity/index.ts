@@ -7,6 +7,7 @@
  * Called by the services that own the tables, by the composition root once at start, and by `openhisp verify`.
  */
 export { type IntegrityErrorCode } from './errors.ts';
-export { createRowGuard, type GuardedTable, type MacColumn, type RowGuard } from './row-guard.ts';
+export { createRowGuard, type MacColumn, type RowGuard } from './row-guard.ts';
+export { type GuardedTable } from './guarded-table.ts';
 export { beginIntegrity, type IntegrityDependencies } from './begin.ts';
 export { acceptRow, findChangedRows, type ChangedRow, type RowsReport } from './find-changed-rows.ts';

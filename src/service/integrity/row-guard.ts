@@ -2,17 +2,9 @@ import { LRUCache } from 'lru-cache';
 import { CodedError } from '../../core/index.ts';
 import type { Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import type { GuardedTable } from './guarded-table.ts';
 import { IntegrityError } from './errors.ts';
 import { macOfRow, nameRow, requireMacOfRow } from './row-mac.ts';
-
-/** A table whose rows carry a MAC in the column `mac`. */
-export interface GuardedTable {
-  readonly table: string;
-  /** The column that names a row. */
-  readonly key: string;
-  /** The columns that the MAC covers, the key among them. Another order or choice is another MAC. */
-  readonly columns: readonly string[];
-}
 
 export interface MacColumn {
   /** Null in rows of earlier versions until the service has started once. */

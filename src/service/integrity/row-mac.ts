@@ -1,5 +1,5 @@
 import type { Vault } from '../../platform/index.ts';
-import type { GuardedTable } from './row-guard.ts';
+import type { GuardedTable } from './guarded-table.ts';
 
 /** The MAC of a row: over the name of its table and the values of its guarded columns, in their order. */
 export function macOfRow(vault: Vault, table: GuardedTable, row: object): Uint8Array {

@@ -30,7 +30,7 @@ export type { ServiceIdentity } from './identity.ts';
 export { type SendRate } from './send/limit-sends.ts';
 export { flagFields, textFields } from './send/send-fields.ts';
 export type { SendAnswer } from './send/send-message.ts';
-export { type MailDates } from './inbound/check-dates.ts';
+export { type MailDates } from './inbound/mail-dates.ts';
 export type { IncomingMail } from './inbound/mail.ts';
 export { type DirectLimits } from './inbound/accept-mail.ts';
 export { recipientStates, type MdnWindows, type RecipientState } from './status/states.ts';

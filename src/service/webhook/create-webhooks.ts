@@ -30,7 +30,8 @@ import { readReplayRequest, readWebhookChanges, readWebhookRequest } from './rea
 import { webhookReportEvents } from './report-events.ts';
 import { attemptTimeoutMs, disableAfterMs as usualDisableAfterMs } from './retry-schedule.ts';
 import { sendNotification, type InboundSource, type PostNotification } from './send-notification.ts';
-import { createSettler, type Attempt, type Settled } from './settle-notifications.ts';
+import { createSettler } from './settle-notifications.ts';
+import type { Attempt, Settled } from './attempt.ts';
 import { createStore, messageIdOf, type NotificationItem } from './store-notifications.ts';
 import type { WebhookKind, WebhookTables } from './tables.ts';
 import { holdWaiting, removeOrphan } from './waiting-of-hook.ts';

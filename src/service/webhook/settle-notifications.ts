@@ -4,28 +4,12 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import { requireLease, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
-import type { CachedHook } from './hook-cache.ts';
+import type { Attempt, Settled } from './attempt.ts';
 import type { JudgeHook } from './judge-hook.ts';
 import { prepareForRows } from './per-count.ts';
 import { retryDelay } from './retry-schedule.ts';
-import type { AttemptResult } from './send-notification.ts';
 import { messageIdOf, type NotificationItem } from './store-notifications.ts';
 import type { AttemptRow, NotificationRow, WebhookTables } from './tables.ts';
-
-/** One attempt that is over, before anything about it is stored. */
-export interface Attempt {
-  readonly item: NotificationItem;
-  readonly hook: CachedHook;
-  readonly result: AttemptResult;
-  readonly startedAt: Date;
-  readonly durationMs: number;
-}
-
-/** The effect of a result on the notification and its hook. */
-export interface Settled {
-  readonly state: 'delivered' | 'waiting' | 'dead';
-  readonly disabledReason: 'gone' | 'failing' | undefined;
-}
 
 export interface SettleDependencies {
   readonly storage: Storage;

@@ -1,4 +1,4 @@
-import type { DiscoveryResult } from './discovery.ts';
+import type { DiscoveryResult } from './discovery-result.ts';
 
 /** Remembers discoveries for as long as their sources allow (DISC-12). */
 export interface DiscoveryCache {

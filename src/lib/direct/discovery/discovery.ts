@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/index.ts';
 import type { Certificate } from '../../pki/index.ts';
 import { addressDnsName, addressKey, domainOf, type DirectAddress } from '../../values/index.ts';
+import type { DiscoveryResult } from './discovery-result.ts';
 import { createDiscoveryCache } from './cache.ts';
 import { askDns, type DnsSource } from './dns-source.ts';
 import { createLdapSource, type LdapDependencies } from './ldap-source.ts';
@@ -14,19 +15,6 @@ export interface DiscoveryOptions extends DnsSource, Partial<Pick<LdapDependenci
   readonly budgetMs?: number;
   /** Addresses remembered. Default 10,000; 0 switches the cache off. */
   readonly maxCached?: number;
-}
-
-/** The result of discovery, before trust is checked. */
-export interface DiscoveryResult {
-  /** `found`: `source` has something, though `certificates` may be empty if nothing of it could be read. */
-  readonly outcome: 'found' | 'absent';
-  readonly source?: DiscoverySource;
-  /** Not validated: dates, binding, path and revocation are checked at each use (DISC-12). */
-  readonly certificates: readonly Certificate[];
-  readonly steps: readonly DiscoveryStep[];
-  /** A place could not be asked, so that another try can end otherwise (DISC-11). */
-  readonly isTransient: boolean;
-  readonly isFromCache: boolean;
 }
 
 export interface Discovery {

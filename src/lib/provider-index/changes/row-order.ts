@@ -1,4 +1,5 @@
-import { stepsOf, type IndexContext } from '../open-index.ts';
+import { stepsOf } from '../open-index.ts';
+import type { IndexContext } from '../index-context.ts';
 import type { TextColumn } from '../text-column.ts';
 import type { ProviderQuery, SearchResult } from '../types.ts';
 

@@ -1,4 +1,4 @@
-import type { IndexContext } from '../open-index.ts';
+import type { IndexContext } from '../index-context.ts';
 import type { TextColumn } from '../text-column.ts';
 
 /**

@@ -1,19 +1,10 @@
-import type { Storage } from '../../../platform/index.ts';
 import { indexStored } from '../index-thread/index-stored.ts';
 import { startIndexThread } from '../index-thread/start-index-thread.ts';
 import { openSnapshotFiles } from '../store/snapshot-files.ts';
 import type { ToServe } from '../store/sources.ts';
 import type { LoadRow } from '../store/tables.ts';
+import type { IndexContext } from './index-context.ts';
 import { isServedAsChanges } from './is-served-as-changes.ts';
-
-/** Where indexes are made and kept. */
-export interface IndexContext {
-  readonly storage: Storage;
-  /** The node's folder for snapshots of the index. */
-  readonly snapshotDir: string;
-  /** Increments of more entries are indexed before they are activated; tests lower it. */
-  readonly changesBeforeRebuild?: number;
-}
 
 /** At which state of the database an index is made. */
 export interface IndexedState {

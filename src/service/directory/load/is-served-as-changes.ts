@@ -2,7 +2,7 @@ import { changesBeforeRebuild, servedChangesFactor } from '../limits.ts';
 import { countEntries } from '../store/generation.ts';
 import { openSnapshotFiles } from '../store/snapshot-files.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
-import type { IndexContext } from './index-served.ts';
+import type { IndexContext } from './index-context.ts';
 
 /**
  * Whether an increment of a chain (newest load first, without it) is small, and near enough to an index that exists, to be

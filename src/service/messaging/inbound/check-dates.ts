@@ -1,11 +1,6 @@
 import { readDate, type MimeEntity } from '../../../lib/mime/index.ts';
 import type { OpenedMail } from '../ports.ts';
-
-/** How far the dates of a message may be from its arrival. Beyond the register's memory a replay could not be detected. */
-export interface MailDates {
-  readonly maxAgeMs: number;
-  readonly maxAheadMs: number;
-}
+import type { MailDates } from './mail-dates.ts';
 
 const dayMs = 86_400_000;
 export const defaultMailDates: MailDates = { maxAgeMs: 30 * dayMs, maxAheadMs: dayMs };

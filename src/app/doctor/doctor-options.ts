@@ -1,0 +1,24 @@
+import type { Clock, Closable } from '../../core/index.ts';
+import type { DnsResolver, DnsServerAddress } from '../../lib/dns/index.ts';
+import type { Config, Storage } from '../../platform/index.ts';
+import type { Trust } from '../../service/trust/index.ts';
+import type { WorldPorts } from './world-ports.ts';
+
+export interface DoctorOptions {
+  readonly config: Config;
+  readonly storage: Storage;
+  readonly trust: Trust;
+  readonly clock: Clock;
+  /** As the world sees it: recursive, and without its own cache. */
+  readonly dns: DnsResolver;
+  /** A resolver that asks one name server alone. */
+  readonly openResolver: (server: DnsServerAddress) => DnsResolver & Closable;
+  /** Only this hosted domain. */
+  readonly domain?: string | undefined;
+  /** Where the world finds services: 25 for mail, 53 for DNS. */
+  readonly worldPorts: WorldPorts;
+  /** Asked for the time by SNTP (RFC 5905 §14). */
+  readonly timeServer: { readonly host: string; readonly port: number };
+  /** Longest wait for one answer from outside. */
+  readonly timeoutMs: number;
+}

@@ -1,0 +1,4 @@
+import type { FilterContext } from './filter-context.ts';
+import type { OrderContext } from './order/row-key.ts';
+
+export type IndexContext = FilterContext & OrderContext;

@@ -1,0 +1,37 @@
+import type { Leased } from './leases.ts';
+
+/** One work item in progress and its party. */
+export interface FairItem extends Leased {
+  /** Replaced when this node claims again what it still works on, after its lease ran out. */
+  token: string;
+  /** Among whom the slots are shared: a destination, a peer, a webhook. */
+  readonly party: string;
+  /** Several parties that share their own limit: the webhooks of one client. Always the same for one party. */
+  readonly group?: string;
+}
+
+/** How an item's attempt went, as far as its party's share is concerned. `failing` is for a party that cannot be reached. */
+export type AttemptVerdict = 'ok' | 'failing';
+
+export interface FairLimits {
+  /** Items worked on at once, for parties that answer quickly. */
+  readonly slots: number;
+  /** Slots of one party. */
+  readonly share: number;
+  /** Slots, on top, for all parties together that were slow or failing lately. */
+  readonly slowSlots: number;
+  /** Slots of one such party. */
+  readonly slowShare: number;
+  /** Slots of one group, and of its slow parties among the slow slots; unlimited if omitted. */
+  readonly groupShare?: number;
+  readonly slowGroupShare?: number;
+  /** An attempt that takes longer makes its party slow, already while it is running. */
+  readonly slowAfterMs: number;
+  /** Items held in memory beyond those that are worked on. */
+  readonly waiting: number;
+  /** Attempts in a row that fail before a party is left alone for a while. */
+  readonly failuresBeforeRest: number;
+  /** How long it is then left alone at first; twice as long each time, up to `maxRestMs`. */
+  readonly restMs: number;
+  readonly maxRestMs: number;
+}

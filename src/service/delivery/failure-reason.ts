@@ -1,0 +1,16 @@
+/** Words of Decision 0012; their status codes are in `service/messaging/reasons.ts`. */
+export type DeliveryFailureReason =
+  | 'no-certificate'
+  | 'untrusted'
+  | 'sender-certificate'
+  | 'certificate-expired'
+  | 'unknown-recipient'
+  | 'domain-not-found'
+  | 'no-mail-host'
+  | 'dns-failed'
+  | 'unreachable'
+  | 'tls-failed'
+  | 'smtp-deferred'
+  | 'smtp-rejected'
+  | 'cancelled'
+  | 'internal';
