@@ -35,8 +35,8 @@ export type { Migration } from './storage/migrate.ts';
 export { migrations } from './storage/migrations/index.ts';
 export { referenceBytes } from './content/reference.ts';
 export { createContentStore, type ContentStore } from './content/content-store.ts';
-export { openSealedValues } from './content/open-sealed-values.ts';
-export type { SealedColumn } from './vault/sealed-column.ts';
+export { decryptStoredValues } from './content/decrypt-stored-values.ts';
+export type { EncryptedColumn } from './vault/encrypted-column.ts';
 export { createVault, type Vault } from './vault/vault.ts';
 export { hasDataKeys, openVault, type StoredVault, type VaultOptions } from './vault/open-vault.ts';
 export {

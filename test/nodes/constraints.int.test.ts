@@ -249,10 +249,10 @@ test('vaults opened and rotated at once by two nodes share one current data key'
       .execute();
     assert.equal(rows.length, 1 + rotations);
     assert.equal(rows.filter((row) => row.is_current === 1).length, 1);
-    const sealed = vaults.map((vault) => vault.seal(Buffer.from('x'), 'c'));
+    const sealed = vaults.map((vault) => vault.encrypt(Buffer.from('x'), 'c'));
     for (const vault of vaults) {
       await vault.refresh();
-      for (const one of sealed) assert.equal(Buffer.from(vault.open(one, 'c')).toString(), 'x');
+      for (const one of sealed) assert.equal(Buffer.from(vault.decrypt(one, 'c')).toString(), 'x');
     }
   }
 });
@@ -274,9 +274,9 @@ test('a data key made while another node changes the master key is readable afte
       a.rotateDataKey(),
     ]);
     assert.deepEqual(codesOf(results), []);
-    const sealed = b.seal(Buffer.from('content'), 'c');
+    const sealed = b.encrypt(Buffer.from('content'), 'c');
     const fresh = await openVault({ storage: nodes[0].storage, masterKey: next, clock });
-    assert.equal(Buffer.from(fresh.open(sealed, 'c')).toString(), 'content');
+    assert.equal(Buffer.from(fresh.decrypt(sealed, 'c')).toString(), 'content');
     previous = next;
   }
 });

@@ -37,7 +37,7 @@ export function decryptPbes2(algorithm: Asn1, encrypted: Uint8Array, password: s
     const decipher = createDecipheriv(cipher.name, key, readOctetString(childAt(cipherScheme, 1)));
     return Buffer.concat([decipher.update(encrypted), decipher.final()]);
   } catch {
-    throw new PkiError('PKI_PKCS12_PASSWORD', 'the password does not open the file');
+    throw new PkiError('PKI_PKCS12_PASSWORD', 'the password does not match the file');
   }
 }
 

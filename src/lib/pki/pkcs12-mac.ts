@@ -30,7 +30,7 @@ export function verifyMac(macData: Asn1, contents: Uint8Array, password: string)
   const key = deriveMacKey(digest, password, { salt: readOctetString(childAt(macData, 1)), count });
   const wanted = createHmac(digest.name, key).update(contents).digest();
   if (!equalSecrets(wanted, readOctetString(childAt(digestInfo, 1)))) {
-    throw new PkiError('PKI_PKCS12_PASSWORD', 'the password does not open the file');
+    throw new PkiError('PKI_PKCS12_PASSWORD', 'the password does not match the file');
   }
 }
 

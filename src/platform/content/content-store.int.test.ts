@@ -74,7 +74,7 @@ describe('contents of every size', () => {
 
   test('a value that was sealed into the row before there were chunks still opens', async () => {
     const plain = threeChunks();
-    assert.ok(plain.equals(await contents.open(vault.seal(plain, 'place:1'), 'place:1')));
+    assert.ok(plain.equals(await contents.open(vault.encrypt(plain, 'place:1'), 'place:1')));
   });
 
   test('opened content has separate memory, so that it can be transferred to a thread', async () => {

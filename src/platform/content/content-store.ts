@@ -10,24 +10,24 @@ import type { ContentTables } from './tables.ts';
 
 /** Bytes per chunk; a content of up to this size stays in its owner's row. */
 const chunkBytes = sliceBytes;
-/** Chunks whose owner is not stored within this time belong to nobody: the process died in between. */
+/** Chunks whose owner is not stored within this time are orphans: the process died in between. */
 const ownerWithinMs = 3_600_000;
 
 /**
- * Sealed contents of any size next to the row that they belong to (Decision 0018: Large contents). What fits into one
- * chunk is encrypted into the owner's row; a larger content is stored in chunks, so that neither writing nor reading it holds up
- * the event loop, and the row holds a reference. Owners keep the one or the other in a `bytea` column and hand it in here.
+ * Encrypted contents of any size next to the row that they belong to (Decision 0018: Large contents). A content that fits into
+ * one chunk is encrypted into the owner's row; a larger content is stored in chunks, so that neither writing nor reading it holds up
+ * the event loop, and the row holds a reference. The owner keeps either in a `bytea` column and passes it to these methods.
  *
  * A content is written before the transaction that stores its owner, and is durable when `write` is fulfilled.
  */
 export interface ContentStore {
-  /** What the owner's row is to hold. `context` names the place, for example `delivery:<id>`; it opens only there. */
+  /** Returns the value for the owner's row. `context` names the place, for example `delivery:<id>`; it can be decrypted only there. */
   write(plain: Uint8Array, context: string): Promise<Uint8Array>;
   /** In the transaction that stores the owner. Throws PLATFORM_CONTENT_MISSING if it took too long. */
   keepIn(tx: AnyTransaction, stored: Uint8Array): Promise<void>;
   /**
-   * In separate memory. Throws PLATFORM_CONTENT_MISSING, or what `Vault.open` throws for anything that was changed,
-   * cut or copied from another place.
+   * In separate memory. Throws PLATFORM_CONTENT_MISSING, or an error of `Vault.decrypt` for a content that was changed,
+   * truncated or copied from another place.
    */
   open(stored: Uint8Array, context: string): Promise<Buffer>;
   /** In the transaction that removes the owner or its content; the next `sweep` deletes the chunks. */
@@ -50,18 +50,21 @@ export function createContentStore({ storage, vault, clock }: ContentStoreDepend
     const sweepAt = clock.now().getTime() + ownerWithinMs;
     await db.insertInto('content').values({ id: reference.id, sweep_at: sweepAt }).execute();
     for (const [position, slice] of [...slicesOf(plain, chunkBytes)].entries()) {
-      const sealed = vault.seal(slice, chunkContext(reference, position, context));
-      await db.insertInto('content_part').values({ content_id: reference.id, position, sealed }).execute();
+      const encrypted = vault.encrypt(slice, chunkContext(reference, position, context));
+      await db
+        .insertInto('content_part')
+        .values({ content_id: reference.id, position, sealed: encrypted })
+        .execute();
       await nextTurn();
     }
     return formatReference(reference);
   }
 
-  async function openChunks(reference: ContentReference, context: string): Promise<Buffer> {
+  async function decryptChunks(reference: ContentReference, context: string): Promise<Buffer> {
     const plain = Buffer.allocUnsafeSlow(reference.sizeBytes);
     for (let position = 0; position * chunkBytes < plain.length; position++) {
-      const sealed = await readChunk(db, reference.id, position);
-      const chunk = vault.open(sealed, chunkContext(reference, position, context));
+      const encrypted = await readChunk(db, reference.id, position);
+      const chunk = vault.decrypt(encrypted, chunkContext(reference, position, context));
       plain.set(chunk, position * chunkBytes);
       await nextTurn();
     }
@@ -70,7 +73,7 @@ export function createContentStore({ storage, vault, clock }: ContentStoreDepend
 
   return {
     async write(plain, context) {
-      return plain.length <= chunkBytes ? vault.seal(plain, context) : writeChunks(plain, context);
+      return plain.length <= chunkBytes ? vault.encrypt(plain, context) : writeChunks(plain, context);
     },
     async keepIn(tx, stored) {
       const reference = readReference(stored);
@@ -80,8 +83,8 @@ export function createContentStore({ storage, vault, clock }: ContentStoreDepend
     async open(stored, context) {
       const reference = readReference(stored);
       return reference === undefined
-        ? viewAsBuffer(vault.open(stored, context))
-        : openChunks(reference, context);
+        ? viewAsBuffer(vault.decrypt(stored, context))
+        : decryptChunks(reference, context);
     },
     async releaseIn(tx, stored) {
       const reference = readReference(stored);

@@ -1,18 +1,18 @@
-/** Where a content lies that was too large for its owner's row. */
+/** The place of a content that is too large for its owner's row. */
 export interface ContentReference {
   /** A UUID. */
   readonly id: string;
   readonly sizeBytes: number;
 }
 
-/** First byte of a reference; a sealed value begins with 1 (vault.ts). */
+/** First byte of a reference; an encrypted value begins with 1 (vault.ts). */
 const formatVersion = 2;
 const idBytes = 16;
 const sizeAt = 1 + idBytes;
 /** The first bytes of a stored value, as many as `releaseIn` needs. */
 export const referenceBytes = sizeAt + 6;
 
-/** `version (1) | id (16) | size (6, big-endian)`. Nothing in it is secret, and a changed one opens nothing. */
+/** `version (1) | id (16) | size (6, big-endian)`. Nothing in it is secret; a changed reference fails decryption. */
 export function formatReference({ id, sizeBytes }: ContentReference): Uint8Array {
   const bytes = Buffer.alloc(referenceBytes);
   bytes[0] = formatVersion;
@@ -21,7 +21,7 @@ export function formatReference({ id, sizeBytes }: ContentReference): Uint8Array
   return bytes;
 }
 
-/** Undefined if this is a sealed value itself. */
+/** Undefined if this is an encrypted value itself. */
 export function readReference(stored: Uint8Array): ContentReference | undefined {
   if (stored[0] !== formatVersion || stored.length !== referenceBytes) return undefined;
   const bytes = Buffer.from(stored);
@@ -31,7 +31,7 @@ export function readReference(stored: Uint8Array): ContentReference | undefined 
 }
 
 /**
- * Binds a chunk to its content, its position and the owner. The size stands for the number of chunks, so that
+ * Binds a chunk to its content, its position and the owner. The size fixes the number of chunks, so that
  * none can be omitted at the end.
  */
 export function chunkContext(

@@ -26,8 +26,8 @@ async function withVaults(
 test('decrypts in one process what another encrypted, and stores the data key wrapped', () =>
   withVaults(async (open, storage) => {
     const masterKey = newKey();
-    const sealed = (await open(masterKey)).seal(Buffer.from('content'), 'message:1');
-    assert.equal(Buffer.from((await open(masterKey)).open(sealed, 'message:1')).toString(), 'content');
+    const encrypted = (await open(masterKey)).encrypt(Buffer.from('content'), 'message:1');
+    assert.equal(Buffer.from((await open(masterKey)).decrypt(encrypted, 'message:1')).toString(), 'content');
     const [row] = await storage
       .tables<{ data_key: { wrapped_key: Uint8Array } }>()
       .selectFrom('data_key')
@@ -36,15 +36,15 @@ test('decrypts in one process what another encrypted, and stores the data key wr
     assert.ok(row !== undefined && row.wrapped_key.length > 32);
   }));
 
-test('a rotated data key seals from then on; older values stay readable', () =>
+test('a rotated data key encrypts new values; older values stay readable', () =>
   withVaults(async (open) => {
     const masterKey = newKey();
     const vault = await open(masterKey);
-    const [before, old] = [vault.keyId, vault.seal(Buffer.from('old'), 'c')];
+    const [before, old] = [vault.keyId, vault.encrypt(Buffer.from('old'), 'c')];
     assert.notEqual(await vault.rotateDataKey(), before);
     const fresh = await open(masterKey);
     assert.equal(fresh.keyId, vault.keyId);
-    assert.equal(Buffer.from(fresh.open(old, 'c')).toString(), 'old');
+    assert.equal(Buffer.from(fresh.decrypt(old, 'c')).toString(), 'old');
   }));
 
 test('a data key of another process is known after a refresh, and the first failure starts one', () =>
@@ -52,22 +52,22 @@ test('a data key of another process is known after a refresh, and the first fail
     const masterKey = newKey();
     const [one, two] = [await open(masterKey), await open(masterKey)];
     await one.rotateDataKey();
-    const sealed = one.seal(Buffer.from('x'), 'c');
+    const encrypted = one.encrypt(Buffer.from('x'), 'c');
     assert.throws(
-      () => two.open(sealed, 'c'),
+      () => two.decrypt(encrypted, 'c'),
       (error) => error instanceof PlatformError && error.code === 'PLATFORM_SEAL_KEY_UNKNOWN',
     );
     const opens = (): boolean => {
       try {
-        return two.open(sealed, 'c').length > 0;
+        return two.decrypt(encrypted, 'c').length > 0;
       } catch {
         return false;
       }
     };
     await waitUntil(opens, { what: 'the refresh' });
-    assert.equal(Buffer.from(two.open(sealed, 'c')).toString(), 'x');
+    assert.equal(Buffer.from(two.decrypt(encrypted, 'c')).toString(), 'x');
     await two.refresh();
-    assert.equal(Buffer.from(two.open(sealed, 'c')).toString(), 'x');
+    assert.equal(Buffer.from(two.decrypt(encrypted, 'c')).toString(), 'x');
   }));
 
 test('an old data key is replaced at the next start', () =>
@@ -83,10 +83,10 @@ test('after a change of the master key only the new one opens the vault', () =>
   withVaults(async (open) => {
     const [oldKey, newMaster] = [newKey(), newKey()];
     const vault = await open(oldKey);
-    const sealed = vault.seal(Buffer.from('x'), 'c');
+    const encrypted = vault.encrypt(Buffer.from('x'), 'c');
     await vault.rotateDataKey();
     assert.equal(await vault.rewrap(newMaster), 2);
-    assert.equal(Buffer.from((await open(newMaster)).open(sealed, 'c')).toString(), 'x');
+    assert.equal(Buffer.from((await open(newMaster)).decrypt(encrypted, 'c')).toString(), 'x');
     await assert.rejects(
       open(oldKey),
       (error) => error instanceof PlatformError && error.code === 'PLATFORM_MASTER_KEY_INVALID',

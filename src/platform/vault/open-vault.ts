@@ -4,7 +4,7 @@ import type { Clock } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import { masterKeyId, type MasterKey } from './master-key.ts';
-import { openBox, readyKey, sealBox } from './sealed-box.ts';
+import { decryptAead, prepareKey, encryptAead } from './aead.ts';
 import { createKeyId, createVaultOver, type Vault } from './vault.ts';
 
 interface DataKeyRow {
@@ -26,7 +26,7 @@ const dataKeyLifetimeMs = 90 * 24 * 3600 * 1000;
 export interface StoredVault extends Vault {
   /** Reads the data keys again; another process may have added some. */
   refresh(): Promise<void>;
-  /** Makes a new data key, which seals from now on. What is sealed already stays readable. */
+  /** Makes a new data key, which encrypts new values. Existing values stay readable. */
   rotateDataKey(): Promise<string>;
   /**
    * Wraps every data key with a new master key. Afterwards only the new one opens the vault; nodes that were opened with
@@ -43,7 +43,7 @@ export interface VaultOptions {
   readonly clock: Clock;
 }
 
-/** True if something may be sealed in the database already: a new master key would open none of it. */
+/** True if the database may contain encrypted values: a new master key could decrypt none of them. */
 export async function hasDataKeys(storage: Storage): Promise<boolean> {
   const row = await storage
     .tables<VaultTables>()
@@ -54,7 +54,7 @@ export async function hasDataKeys(storage: Storage): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Loads (and at first makes) the data keys. Throws PLATFORM_MASTER_KEY_INVALID if they are under another master key. */
+/** Loads the data keys, or makes the first. Throws PLATFORM_MASTER_KEY_INVALID if they are wrapped with another master key. */
 export async function openVault({
   storage,
   masterKey,
@@ -69,7 +69,7 @@ export async function openVault({
 
   function accept(rows: readonly DataKeyRow[]): void {
     for (const row of rows) {
-      if (!keys.has(row.id)) keys.set(row.id, readyKey(unwrap(masters, row)));
+      if (!keys.has(row.id)) keys.set(row.id, prepareKey(unwrap(masters, row)));
       if (row.is_current === 1) current = { id: row.id, createdAt: row.created_at };
     }
   }
@@ -88,7 +88,7 @@ export async function openVault({
         const id = createKeyId();
         // Under the master key of the other data keys: until they are wrapped again, some nodes may have only that one.
         const master = found === undefined ? masterKey : requireMaster(masters, found);
-        // By its id: one that another node has made since then is to meet the unique index.
+        // By its id, so that a key that another node has made since then violates the unique index.
         if (found !== undefined)
           await tx.updateTable('data_key').set({ is_current: 0 }).where('id', '=', found.id).execute();
         await tx
@@ -96,7 +96,7 @@ export async function openVault({
           .values({
             id,
             master_key_id: masterKeyId(master),
-            wrapped_key: sealBox(master, randomBytes(32), wrapContext(id)),
+            wrapped_key: encryptAead(master, randomBytes(32), wrapContext(id)),
             is_current: 1,
             created_at: clock.now().getTime(),
           })
@@ -117,7 +117,7 @@ export async function openVault({
     },
     find(keyId) {
       const key = keys.get(keyId);
-      // Another process may have made it since; whoever tries again finds it then.
+      // Another process may have made it since; a retry then finds it.
       if (key === undefined) refresh().catch(() => {});
       return key;
     },
@@ -126,8 +126,8 @@ export async function openVault({
     get keyId() {
       return current.id;
     },
-    seal: (plain, context) => vault.seal(plain, context),
-    open: (sealed, context) => vault.open(sealed, context),
+    encrypt: (plain, context) => vault.encrypt(plain, context),
+    decrypt: (encrypted, context) => vault.decrypt(encrypted, context),
     mac: (data, context) => vault.mac(data, context),
     requireMac: (mac, data, context) => vault.requireMac(mac, data, context),
     deriveKey: (keyId, purpose) => vault.deriveKey(keyId, purpose),
@@ -151,7 +151,7 @@ export async function openVault({
 
 type Masters = ReadonlyMap<string, MasterKey>;
 
-/** All data keys, locked. They are read after the lock: whoever held it before may have added one. */
+/** All data keys, locked. They are read after the lock: its previous holder may have added one. */
 async function lockKeys(storage: Storage, tx: Kysely<VaultTables>): Promise<readonly DataKeyRow[]> {
   await storage
     .forUpdate(tx.selectFrom('data_key').select('id').orderBy('created_at').orderBy('id'))
@@ -163,7 +163,7 @@ function readKeys(db: Kysely<VaultTables>) {
   return db.selectFrom('data_key').selectAll().orderBy('created_at').orderBy('id');
 }
 
-/** The first data key of all has no row to lock: of two nodes that make it, one meets the other's. */
+/** The first data key has no row to lock: of two nodes that make one, the second gets a unique violation. */
 async function retryOnce(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -181,7 +181,7 @@ async function rewrapAll(
 ): Promise<void> {
   const known = new Map(masters).set(masterKeyId(to), to);
   for (const row of rows) {
-    const wrapped = sealBox(to, unwrap(known, row), wrapContext(row.id));
+    const wrapped = encryptAead(to, unwrap(known, row), wrapContext(row.id));
     await tx
       .updateTable('data_key')
       .set({ wrapped_key: wrapped, master_key_id: masterKeyId(to) })
@@ -191,13 +191,13 @@ async function rewrapAll(
 }
 
 function unwrap(masters: Masters, row: DataKeyRow): Uint8Array {
-  return openBox(requireMaster(masters, row), row.wrapped_key, wrapContext(row.id));
+  return decryptAead(requireMaster(masters, row), row.wrapped_key, wrapContext(row.id));
 }
 
 function requireMaster(masters: Masters, row: DataKeyRow): MasterKey {
   const master = masters.get(row.master_key_id);
   if (master !== undefined) return master;
-  const text = `the data keys are under master key ${row.master_key_id}, not ${[...masters.keys()].join(' or ')}`;
+  const text = `the data keys are wrapped with master key ${row.master_key_id}, not ${[...masters.keys()].join(' or ')}`;
   throw new PlatformError('PLATFORM_MASTER_KEY_INVALID', text);
 }
 

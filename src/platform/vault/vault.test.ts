@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { PlatformError, type PlatformErrorCode } from '../errors.ts';
 import { loadMasterKey, masterKeyId, parseMasterKey } from './master-key.ts';
-import { openBox, sealBox } from './sealed-box.ts';
+import { decryptAead, encryptAead } from './aead.ts';
 import { createVault } from './vault.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-vault-'));
@@ -19,33 +19,37 @@ test('SEC-05: every encrypted value can be decrypted, only in its context', () =
   const vault = createVault(randomBytes(32));
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), fc.string(), fc.string(), (plain, context, other) => {
-      const sealed = vault.seal(plain, context);
-      assert.deepEqual([...vault.open(sealed, context)], [...plain]);
-      if (other !== context) assert.throws(() => vault.open(sealed, other), hasCode('PLATFORM_SEAL_BROKEN'));
+      const encrypted = vault.encrypt(plain, context);
+      assert.deepEqual([...vault.decrypt(encrypted, context)], [...plain]);
+      if (other !== context)
+        assert.throws(() => vault.decrypt(encrypted, other), hasCode('PLATFORM_SEAL_BROKEN'));
     }),
     { numRuns: 100 },
   );
 });
 
-test('SEC-05: the same plain value never seals to the same bytes', () => {
+test('SEC-05: the same plain value never encrypts to the same bytes', () => {
   const vault = createVault(randomBytes(32));
-  assert.notDeepEqual(vault.seal(Buffer.from('x'), 'c'), vault.seal(Buffer.from('x'), 'c'));
+  assert.notDeepEqual(vault.encrypt(Buffer.from('x'), 'c'), vault.encrypt(Buffer.from('x'), 'c'));
 });
 
 test('a flipped bit anywhere, or a cut end, is refused', () => {
   const vault = createVault(randomBytes(32));
-  const sealed = Buffer.from(vault.seal(Buffer.from('content'), 'message:1'));
-  for (let position = 0; position < sealed.length; position++) {
-    const changed = Buffer.from(sealed);
+  const encrypted = Buffer.from(vault.encrypt(Buffer.from('content'), 'message:1'));
+  for (let position = 0; position < encrypted.length; position++) {
+    const changed = Buffer.from(encrypted);
     changed[position] = (changed[position] ?? 0) ^ 1;
-    assert.throws(() => vault.open(changed, 'message:1'), PlatformError);
-    assert.throws(() => vault.open(sealed.subarray(0, position), 'message:1'), PlatformError);
+    assert.throws(() => vault.decrypt(changed, 'message:1'), PlatformError);
+    assert.throws(() => vault.decrypt(encrypted.subarray(0, position), 'message:1'), PlatformError);
   }
 });
 
 test('another master key opens nothing', () => {
-  const sealed = createVault(randomBytes(32)).seal(Buffer.from('content'), 'c');
-  assert.throws(() => createVault(randomBytes(32)).open(sealed, 'c'), hasCode('PLATFORM_SEAL_KEY_UNKNOWN'));
+  const encrypted = createVault(randomBytes(32)).encrypt(Buffer.from('content'), 'c');
+  assert.throws(
+    () => createVault(randomBytes(32)).decrypt(encrypted, 'c'),
+    hasCode('PLATFORM_SEAL_KEY_UNKNOWN'),
+  );
 });
 
 test('a MAC is valid for its bytes, its context and its key only', () => {
@@ -67,9 +71,12 @@ test('a MAC is valid for its bytes, its context and its key only', () => {
 });
 
 test('a key of the wrong length is never used', () => {
-  assert.throws(() => sealBox(randomBytes(16), Buffer.alloc(1), 'c'), hasCode('PLATFORM_MASTER_KEY_INVALID'));
   assert.throws(
-    () => openBox(randomBytes(31), Buffer.alloc(40), 'c'),
+    () => encryptAead(randomBytes(16), Buffer.alloc(1), 'c'),
+    hasCode('PLATFORM_MASTER_KEY_INVALID'),
+  );
+  assert.throws(
+    () => decryptAead(randomBytes(31), Buffer.alloc(40), 'c'),
     hasCode('PLATFORM_MASTER_KEY_INVALID'),
   );
 });

@@ -1,9 +1,9 @@
 import { hkdfSync, randomBytes, type KeyObject } from 'node:crypto';
 import { createHmacSha256, equalSecrets, viewAsBuffer } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
-import { openBox, readyKey, sealBox } from './sealed-box.ts';
+import { decryptAead, prepareKey, encryptAead } from './aead.ts';
 
-/** First byte of a sealed value. */
+/** First byte of an encrypted value. */
 const formatVersion = 1;
 const formatPrefix = '01';
 /** A data key is named by eight random bytes, written as hex in the database. */
@@ -11,18 +11,18 @@ const keyIdBytes = 8;
 const macBytes = 32;
 
 /**
- * Encrypts what is in the database (SEC-05, SEC-06).
+ * Encrypts values in the database (SEC-05, SEC-06), in columns named `sealed_…`.
  *
- * A sealed value is `version (1) | key id (8) | nonce (12) | ciphertext | tag (16)`, that is 37 bytes more than the
+ * An encrypted value is `version (1) | key id (8) | nonce (12) | ciphertext | tag (16)`, that is 37 bytes more than the
  * plain one.
  */
 export interface Vault {
-  /** Id of the data key that seals now, as hex. */
+  /** Id of the data key that encrypts new values, as hex. */
   readonly keyId: string;
-  /** `context` names the place of the value, for example `message:<id>`; it opens only there. */
-  seal(plain: Uint8Array, context: string): Uint8Array;
-  /** Throws PLATFORM_SEAL_BROKEN, or PLATFORM_SEAL_KEY_UNKNOWN (transient) if no key of that id is at hand. */
-  open(sealed: Uint8Array, context: string): Uint8Array;
+  /** `context` names the place of the value, for example `message:<id>`; the value can be decrypted only there. */
+  encrypt(plain: Uint8Array, context: string): Uint8Array;
+  /** Throws PLATFORM_SEAL_BROKEN, or PLATFORM_SEAL_KEY_UNKNOWN (transient) if no key with that id is loaded. */
+  decrypt(encrypted: Uint8Array, context: string): Uint8Array;
   /** Authenticates bytes that stay readable: `version (1) | key id (8) | HMAC-SHA-256 (32)`, valid for this context only. */
   mac(data: Uint8Array, context: string): Uint8Array;
   /** Throws PLATFORM_MAC_INVALID unless `mac` was made for these bytes in this context, or PLATFORM_SEAL_KEY_UNKNOWN. */
@@ -61,23 +61,27 @@ export function createVaultOver(keys: KeyRing): Vault {
     get keyId() {
       return keys.currentId;
     },
-    seal(plain, context) {
+    encrypt(plain, context) {
       const { currentId } = keys;
       const head = Buffer.from(formatPrefix + currentId, 'hex');
-      return sealBox(requireKey(keys, currentId), plain, boundTo(currentId, context), head);
+      return encryptAead(requireKey(keys, currentId), plain, boundTo(currentId, context), head);
     },
-    open(sealed, context) {
-      if (sealed[0] !== formatVersion)
-        throw new PlatformError('PLATFORM_SEAL_BROKEN', 'a sealed value is of no known format');
-      const keyId = viewAsBuffer(sealed).toString('hex', 1, 1 + keyIdBytes);
-      return openBox(requireKey(keys, keyId), sealed.subarray(1 + keyIdBytes), boundTo(keyId, context));
+    decrypt(encrypted, context) {
+      if (encrypted[0] !== formatVersion)
+        throw new PlatformError('PLATFORM_SEAL_BROKEN', 'an encrypted value has an unknown format');
+      const keyId = viewAsBuffer(encrypted).toString('hex', 1, 1 + keyIdBytes);
+      return decryptAead(
+        requireKey(keys, keyId),
+        encrypted.subarray(1 + keyIdBytes),
+        boundTo(keyId, context),
+      );
     },
     mac: (data, context) => macOf(keys.currentId, data, context),
     requireMac(mac, data, context) {
       const keyId = Buffer.from(mac.subarray(1, 1 + keyIdBytes)).toString('hex');
       const hasForm = mac.length === 1 + keyIdBytes + macBytes && mac[0] === formatVersion;
       if (!hasForm || !equalSecrets(mac, macOf(keyId, data, context)))
-        throw new PlatformError('PLATFORM_MAC_INVALID', `the MAC of ${context} does not fit`);
+        throw new PlatformError('PLATFORM_MAC_INVALID', `the MAC of ${context} does not match`);
     },
     deriveKey,
   };
@@ -87,7 +91,7 @@ export function createVaultOver(keys: KeyRing): Vault {
 export function createVault(masterKey: Uint8Array): Vault {
   const derived = Buffer.from(hkdfSync('sha256', masterKey, '', 'openhisp vault', keyIdBytes + 32));
   const currentId = derived.subarray(0, keyIdBytes).toString('hex');
-  const key = readyKey(derived.subarray(keyIdBytes));
+  const key = prepareKey(derived.subarray(keyIdBytes));
   return createVaultOver({ currentId, find: (keyId) => (keyId === currentId ? key : undefined) });
 }
 
@@ -102,7 +106,7 @@ function boundTo(keyId: string, context: string): string {
 function requireKey(keys: KeyRing, keyId: string): KeyObject {
   const key = keys.find(keyId);
   if (key !== undefined) return key;
-  throw new PlatformError('PLATFORM_SEAL_KEY_UNKNOWN', `no data key ${keyId} is at hand`, {
+  throw new PlatformError('PLATFORM_SEAL_KEY_UNKNOWN', `the data key ${keyId} is unknown`, {
     fields: { keyId },
   });
 }

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { createHmacSha256 } from '../../core/index.ts';
-import type { SealedColumn, Vault } from '../../platform/index.ts';
+import type { EncryptedColumn, Vault } from '../../platform/index.ts';
 import type { AuditChainRow, AuditTables, Authenticate } from './chain.ts';
 import { AuditError } from './errors.ts';
 
@@ -33,7 +33,7 @@ export function newChainRow(vault: Vault, keyedFrom: number, atMs: number): Audi
     keyed_from: keyedFrom,
     key_id: vault.keyId,
     public_key: Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url'),
-    sealed_private_key: vault.seal(pkcs8, sealContext(chainId)),
+    sealed_private_key: vault.encrypt(pkcs8, encryptionContext(chainId)),
     began_at: atMs,
   };
   return { ...row, mac: vault.mac(macInput(row), macContext) };
@@ -52,17 +52,22 @@ export function openState(row: AuditChainRow, vault: Vault): ChainState {
     keyedFrom: Number(row.keyed_from),
     publicKey: row.public_key,
     authenticate: createHmacSha256(vault.deriveKey(row.key_id, `audit chain ${row.chain_id}`)),
-    openPrivateKey: () => vault.open(row.sealed_private_key, sealContext(row.chain_id)),
+    openPrivateKey: () => vault.decrypt(row.sealed_private_key, encryptionContext(row.chain_id)),
   };
 }
 
-/** What is sealed by the vault. */
-export const auditSealedColumns: readonly SealedColumn[] = [
-  { table: 'audit_chain', key: 'chain_id', column: 'sealed_private_key', context: (id) => sealContext(id) },
+/** The columns that the vault encrypts. */
+export const auditEncryptedColumns: readonly EncryptedColumn[] = [
+  {
+    table: 'audit_chain',
+    key: 'chain_id',
+    column: 'sealed_private_key',
+    context: (id) => encryptionContext(id),
+  },
 ];
 
 const macContext = 'audit-chain';
-const sealContext = (chainId: string): string => `audit-chain:${chainId}`;
+const encryptionContext = (chainId: string): string => `audit-chain:${chainId}`;
 
 function macInput(row: Omit<AuditChainRow, 'mac'>): Uint8Array {
   const publicKey = Buffer.from(row.public_key).toString('hex');

@@ -37,7 +37,7 @@ export interface AuditChainRow {
   key_id: string;
   /** Ed25519, 32 bytes. */
   public_key: Uint8Array;
-  /** PKCS #8, sealed by the vault in the context `audit-chain:<chain_id>`. */
+  /** PKCS #8, encrypted by the vault in the context `audit-chain:<chain_id>`. */
   sealed_private_key: Uint8Array;
   began_at: number;
   mac: Uint8Array;

@@ -13,7 +13,7 @@ export { createAudit, type Audit, type AuditOptions } from './create-audit.ts';
 export { type AuditEvent, type AuditOutcome } from './audit-event.ts';
 export { type AuditFilter, type AuditRecord } from './find-events.ts';
 export { type ChainReport } from './verify-chain.ts';
-export { auditSealedColumns } from './chain-state.ts';
+export { auditEncryptedColumns } from './chain-state.ts';
 export { AuditError, type AuditErrorCode } from './errors.ts';
 export { type SignedCheckpoint } from './checkpoints.ts';
 export { appendToCheckpointFile, readCheckpointFile, renameCheckpointFile } from './checkpoint-file.ts';

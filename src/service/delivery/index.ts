@@ -25,5 +25,5 @@ export { measureQueue } from './measure-queue.ts';
 export type { DeliveryOutcome, DeliveryRequest, OutcomeListener } from './request.ts';
 export type { DeliveryFailureReason } from './failure-reason.ts';
 export type { DeliveryKind, DeliveryTables } from './tables.ts';
-export { deliverySealedColumns } from './queue.ts';
+export { deliveryEncryptedColumns } from './queue.ts';
 export { findLastAttempt } from './find-last-attempt.ts';

@@ -10,7 +10,7 @@ import {
   type AnyTransaction,
   type FairItem,
   type Leases,
-  type SealedColumn,
+  type EncryptedColumn,
   type Storage,
   type Vault,
 } from '../../platform/index.ts';
@@ -144,11 +144,14 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
   const nowMs = (): number => storage.clock.now().getTime();
 
   async function prepare(request: DeliveryRequest): Promise<DeliveryRequest> {
-    return { ...request, stored: await contents.write(request.message, sealContext(request.deliveryId)) };
+    return {
+      ...request,
+      stored: await contents.write(request.message, encryptionContext(request.deliveryId)),
+    };
   }
 
   async function enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void> {
-    const stored = request.stored ?? vault.seal(request.message, sealContext(request.deliveryId));
+    const stored = request.stored ?? vault.encrypt(request.message, encryptionContext(request.deliveryId));
     const at = clock.now();
     const groups = [...Map.groupBy(request.recipients, domainOf)];
     const messageId = request.messageId ?? request.deliveryId;
@@ -418,7 +421,7 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
         .select('sealed_message')
         .where('id', '=', deliveryId)
         .executeTakeFirstOrThrow();
-      return contents.open(sealed_message, sealContext(deliveryId));
+      return contents.open(sealed_message, encryptionContext(deliveryId));
     },
     async listSiblings(item) {
       const rows = await storage
@@ -434,7 +437,7 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
   };
 }
 
-const sealContext = (deliveryId: string): string => `delivery:${deliveryId}`;
+const encryptionContext = (deliveryId: string): string => `delivery:${deliveryId}`;
 
 export function readRecipients(json: string): readonly DirectAddress[] {
   return JSON.parse(json) as readonly DirectAddress[];
@@ -628,6 +631,6 @@ function prepareStatements(storage: Storage) {
 const contentStart = sql<Uint8Array>`substr(sealed_message, 1, ${sql.lit(referenceBytes)})`.as('start');
 
 /** The columns that the vault encrypts. */
-export const deliverySealedColumns: readonly SealedColumn[] = [
-  { table: 'delivery', key: 'id', column: 'sealed_message', context: sealContext },
+export const deliveryEncryptedColumns: readonly EncryptedColumn[] = [
+  { table: 'delivery', key: 'id', column: 'sealed_message', context: encryptionContext },
 ];

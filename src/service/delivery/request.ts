@@ -13,7 +13,7 @@ export interface DeliveryRequest {
   readonly from: DirectAddress;
   /** At least one, each once. */
   readonly recipients: readonly DirectAddress[];
-  /** The plain RFC 5322 message with CRLF; sealed at rest. It must not be changed any more. */
+  /** The plain RFC 5322 message with CRLF; encrypted at rest. It must not be changed afterwards. */
   readonly message: Uint8Array;
   /** `message` as `prepare` stored it. */
   readonly stored?: Uint8Array;

@@ -15,8 +15,8 @@ export interface IntegrityDependencies {
 }
 
 /**
- * Begins, once for a database: in one transaction every guarded row without a MAC gets one, and the audit chain is keyed from a row on
- * that says so. Returns whether it did. Throws AUDIT_CHAIN_RESET if the chain was keyed before.
+ * Begins integrity protection, once per database: in one transaction every guarded row without a MAC gets one, and the audit chain is
+ * keyed, beginning with a row that records this. Returns whether it did. Throws AUDIT_CHAIN_RESET if the chain was keyed before.
  */
 export async function beginIntegrity({
   storage,
@@ -27,14 +27,14 @@ export async function beginIntegrity({
   if (await audit.isKeyed()) return false;
   await storage.transaction(async (tx: Kysely<unknown>) => {
     let rows = 0;
-    for (const table of tables) rows += await sealRows(tx, vault, table);
+    for (const table of tables) rows += await addMacs(tx, vault, table);
     audit.beginKeyingIn(tx, { action: 'audit.begin', actor: 'system', outcome: 'ok', objects: { rows } });
   });
   await audit.signCheckpoint();
   return true;
 }
 
-async function sealRows(tx: Kysely<unknown>, vault: Vault, guarded: GuardedTable): Promise<number> {
+async function addMacs(tx: Kysely<unknown>, vault: Vault, guarded: GuardedTable): Promise<number> {
   const { table, key, columns } = guarded;
   const names = sql.join(columns.map((column) => sql.ref(column)));
   for (let total = 0; ;) {

@@ -13,7 +13,7 @@ export interface MacColumn {
 
 /** Gives rows of one table their MAC when they are written, and checks it when they are used. */
 export interface RowGuard<Row extends MacColumn> {
-  seal(row: Omit<Row, 'mac'>): Row & { mac: Uint8Array };
+  withMac(row: Omit<Row, 'mac'>): Row & { mac: Uint8Array };
   /** The row itself. Throws INTEGRITY_ROW_CHANGED; to be called where rows are looked up, not for each use of what is cached. */
   check(row: Row): Promise<Row>;
   checkAll(rows: readonly Row[]): Promise<readonly Row[]>;
@@ -70,7 +70,7 @@ export function createRowGuard<Row extends MacColumn>(
   }
 
   return {
-    seal: (row) => ({ ...row, mac: macOfRow(vault, table, row) }) as Row & { mac: Uint8Array },
+    withMac: (row) => ({ ...row, mac: macOfRow(vault, table, row) }) as Row & { mac: Uint8Array },
     check,
     async checkAll(rows) {
       for (const row of rows) await check(row);

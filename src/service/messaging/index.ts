@@ -58,7 +58,7 @@ export type { MessagingTables } from './tables.ts';
 export { largeBytes, UnparsedJson } from './contents/worker-pool.ts';
 export { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';
 export { isInboundMailDue, measureInboundMail, measureUnacknowledged } from './measure-inbound.ts';
-export { messagingSealedColumns } from './sealed-columns.ts';
+export { messagingEncryptedColumns } from './encrypted-columns.ts';
 export type { QueuedDestination, SelectedDestination } from '../delivery/index.ts';
 export { inboundTextOf } from './operator/inbound-texts.ts';
 export { countSent } from './operator/count-sent.ts';

@@ -95,7 +95,7 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
   ): Promise<void> {
     await lockClient(tx, clientId);
     const { mac: _old, ...row } = await requireRow(tx, guards, clientId);
-    const changed = guards.clients.seal({ ...row, ...values, updated_at: clock.now().getTime() });
+    const changed = guards.clients.withMac({ ...row, ...values, updated_at: clock.now().getTime() });
     await tx.updateTable('oauth_client').set(changed).where('client_id', '=', clientId).execute();
   }
 
@@ -106,14 +106,14 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
 
   return {
     async create(client) {
-      const row = guards.clients.seal(newRow(client, clock.now().getTime()));
+      const row = guards.clients.withMac(newRow(client, clock.now().getTime()));
       const issued = await issueSecret(deps.hasher, row, client.clientSecret);
       return change('client.create', row.client_id, { scopes: row.scopes }, async (tx) => {
         await refuseKnown(tx, row.client_id);
         await tx.insertInto('oauth_client').values(row).execute();
         await tx
           .insertInto('oauth_secret')
-          .values(guards.secrets.seal({ ...issued.row, created_at: row.created_at }))
+          .values(guards.secrets.withMac({ ...issued.row, created_at: row.created_at }))
           .execute();
         return issued.credentials;
       });
@@ -149,7 +149,7 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
         await refuseThird(tx, clientId);
         await tx
           .insertInto('oauth_secret')
-          .values(guards.secrets.seal({ ...issued.row, created_at: clock.now().getTime() }))
+          .values(guards.secrets.withMac({ ...issued.row, created_at: clock.now().getTime() }))
           .execute();
         return issued.credentials;
       });

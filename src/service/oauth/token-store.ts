@@ -71,7 +71,7 @@ export function createTokenStore({
     create(clientId, secretId, scopes) {
       const token = randomBytes(tokenBytes).toString('base64url');
       const nowMs = clock.now().getTime();
-      const row = guards.tokens.seal({
+      const row = guards.tokens.withMac({
         token_hash: hashToken(token),
         client_id: clientId,
         scopes: scopes.join(' '),

@@ -45,7 +45,7 @@ export function createLinks({ storage, clock, audit, guards }: OperatorParts): L
           .execute();
         const token = createSecretToken();
         const nowMs = clock.now().getTime();
-        const row = guards.links.seal({
+        const row = guards.links.withMac({
           token_hash: hashSecretToken(token),
           operator_id: operatorId,
           purpose,
@@ -73,7 +73,7 @@ export function createLinks({ storage, clock, audit, guards }: OperatorParts): L
       return row;
     },
     async useIn(tx, { mac: _old, ...row }) {
-      const used = guards.links.seal({ ...row, used_at: clock.now().getTime() });
+      const used = guards.links.withMac({ ...row, used_at: clock.now().getTime() });
       const { numUpdatedRows } = await tx
         .updateTable('console_link')
         .set(used)

@@ -109,7 +109,7 @@ export function createOpenIdSignIn(
         throw new OperatorsError('OPERATORS_NAME_TAKEN', `the name ${name} is an operator's of this HISP`, {
           fields: { reason: 'name taken' },
         });
-      const row = guards.operators.seal({
+      const row = guards.operators.withMac({
         id: randomUUID(),
         name,
         name_key: nameKeyOf(name),
@@ -126,7 +126,7 @@ export function createOpenIdSignIn(
     }
     const { mac: _old, ...row } = await guards.operators.check(known);
     if (row.role === role) return known;
-    const changed = guards.operators.seal({ ...row, role, updated_at: nowMs });
+    const changed = guards.operators.withMac({ ...row, role, updated_at: nowMs });
     await tx.updateTable('console_operator').set(changed).where('id', '=', row.id).execute();
     const objects = { operator: row.name, from: row.role, to: role };
     await audit.recordIn(tx, { action: 'operator.role', actor: 'system', outcome: 'ok', objects });

@@ -67,7 +67,7 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
     return storage.transaction(async (tx: Tx) => {
       const { mac: _old, ...row } = await requireRow(tx, name);
       const { values, objects } = decide({ ...row, mac: null });
-      const changed = guards.operators.seal({ ...row, ...values, updated_at: clock.now().getTime() });
+      const changed = guards.operators.withMac({ ...row, ...values, updated_at: clock.now().getTime() });
       await tx.updateTable('console_operator').set(changed).where('id', '=', row.id).execute();
       await then?.(tx, row.id);
       await audit.recordIn(tx, {
@@ -87,7 +87,7 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
         if ((await findOperatorRow(tx, guards, { name_key: nameKeyOf(name) })) !== undefined)
           throw new OperatorsError('OPERATORS_NAME_TAKEN', `There is an operator ${name} already.`);
         const nowMs = clock.now().getTime();
-        const row = guards.operators.seal({
+        const row = guards.operators.withMac({
           id: randomUUID(),
           name,
           name_key: nameKeyOf(name),

@@ -153,7 +153,7 @@ export function createPasskeys(
           .where('id', '=', credential.id)
           .executeTakeFirst();
         if (exists !== undefined) throw refuse('passkey is registered already');
-        const row = guards.passkeys.seal({
+        const row = guards.passkeys.withMac({
           id: credential.id,
           operator_id: operator.id,
           public_key: Buffer.from(credential.publicKey),
@@ -203,7 +203,7 @@ export function createPasskeys(
         // Another sign-in with the same counter may have come first.
         if (newCounter > 0 && newCounter <= row.counter) throw refuse('counter went back');
         const session = await sessions.startIn(tx, row.operator_id, 'passkey', source);
-        const used = guards.passkeys.seal({
+        const used = guards.passkeys.withMac({
           ...row,
           counter: newCounter,
           is_backed_up: credentialBackedUp ? 1 : 0,

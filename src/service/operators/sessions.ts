@@ -89,7 +89,7 @@ export function createSessions({
   async function noteSeen({ mac: _old, ...row }: SessionRow): Promise<number> {
     const nowMs = clock.now().getTime();
     if (nowMs < row.seen_at + Math.min(seenLagMs, limits.idleMs / 10)) return row.seen_at;
-    const seen = guards.sessions.seal({ ...row, seen_at: nowMs });
+    const seen = guards.sessions.withMac({ ...row, seen_at: nowMs });
     // Nothing happens if the session was ended meanwhile.
     await db.updateTable('console_session').set(seen).where('id', '=', row.id).execute();
     return nowMs;
@@ -135,7 +135,7 @@ export function createSessions({
       await makeRoom(tx, operatorId);
       const token = createSecretToken();
       const nowMs = clock.now().getTime();
-      const row = guards.sessions.seal({
+      const row = guards.sessions.withMac({
         id: randomUUID(),
         token_hash: hashSecretToken(token),
         operator_id: operatorId,

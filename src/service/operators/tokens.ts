@@ -38,7 +38,7 @@ export function createOperatorTokens({ storage, clock, audit, guards }: Operator
       storage.transaction(async (tx: Tx) => {
         const token = createSecretToken(prefix);
         const nowMs = clock.now().getTime();
-        const row = guards.tokens.seal({
+        const row = guards.tokens.withMac({
           id: randomUUID(),
           token_hash: hashSecretToken(token),
           operator_id: operator.id,

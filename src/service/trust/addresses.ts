@@ -49,7 +49,7 @@ export function createAddresses(store: TrustStore): Addresses {
     await applyChange(store, { action: 'domain.add', objects: { domain: row.domain } }, (tx) =>
       tx
         .insertInto('hosted_domain')
-        .values(guards.domains.seal(row))
+        .values(guards.domains.withMac(row))
         .onConflict((conflict) => conflict.column('domain').doNothing())
         .execute(),
     );
@@ -59,7 +59,7 @@ export function createAddresses(store: TrustStore): Addresses {
     const domain = domainOf(address);
     if (!(await isHostedDomain(domain)))
       throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
-    const { created_at, ...row } = guards.addresses.seal({
+    const { created_at, ...row } = guards.addresses.withMac({
       address_key: addressKey(address),
       address,
       domain,

@@ -116,7 +116,7 @@ export async function insertAnchors(
     const { id } = await db
       .insertInto('trust_anchor')
       .values(
-        guards.anchors.seal({
+        guards.anchors.withMac({
           id: randomUUID(),
           domain: place.domain.toLowerCase(),
           direction: place.direction,

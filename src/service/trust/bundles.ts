@@ -164,7 +164,7 @@ export function createBundles(store: TrustStore): Bundles {
         tx
           .insertInto('trust_bundle')
           .values(
-            guards.bundles.seal({
+            guards.bundles.withMac({
               id,
               domain,
               direction: request.direction ?? 'both',

@@ -1,4 +1,4 @@
-import type { SealedColumn } from '../../platform/index.ts';
+import type { EncryptedColumn } from '../../platform/index.ts';
 import { createRowGuard, type GuardedTable, type RowGuard } from '../integrity/index.ts';
 import type { TrustTables } from './tables.ts';
 
@@ -30,8 +30,8 @@ const bundles: GuardedTable = {
   columns: ['id', 'domain', 'direction', 'url', 'signer'],
 };
 
-/** What is sealed by the vault. */
-export const trustSealedColumns: readonly SealedColumn[] = [
+/** The columns that the vault encrypts. */
+export const trustEncryptedColumns: readonly EncryptedColumn[] = [
   { table: 'key_pair', key: 'id', column: 'sealed_private_key', context: (id) => `private-key:${id}` },
   { table: 'key_request', key: 'id', column: 'sealed_private_key', context: (id) => `key-request:${id}` },
 ];

@@ -21,4 +21,4 @@ export type { AnchorEntry, Anchors } from './anchors.ts';
 export type { BundleChange, BundleRequest, Bundles, BundleStatus } from './bundles.ts';
 export type { AddressStatus, AnchorDirection, TrustTables } from './tables.ts';
 export { TrustError, trustErrors } from './errors.ts';
-export { trustGuardedTables, trustSealedColumns } from './guards.ts';
+export { trustGuardedTables, trustEncryptedColumns } from './guards.ts';

@@ -78,12 +78,12 @@ export function createKeyRequests(
           .executeTakeFirst();
         if (hosted === undefined)
           throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
-        const row = guards.keyRequests.seal({
+        const row = guards.keyRequests.withMac({
           id,
           owner: key,
           domain,
           csr,
-          sealed_private_key: vault.seal(
+          sealed_private_key: vault.encrypt(
             pair.privateKey.export({ type: 'pkcs8', format: 'der' }),
             `key-request:${id}`,
           ),
@@ -105,7 +105,7 @@ export function createKeyRequests(
       const parsed = readIssued(certificate);
       const wanted = parsed.publicKey.export({ type: 'spki', format: 'der' });
       for (const row of await findRows(domain)) {
-        const privateKey = readPrivateKey(vault.open(row.sealed_private_key, `key-request:${row.id}`));
+        const privateKey = readPrivateKey(vault.decrypt(row.sealed_private_key, `key-request:${row.id}`));
         if (!createPublicKey(privateKey).export({ type: 'spki', format: 'der' }).equals(wanted)) continue;
         return keys.addKeyPair(row.owner, parsed.der, privateKey, {
           within: async (tx) => {

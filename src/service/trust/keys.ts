@@ -100,7 +100,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     const material: KeyMaterial = {
       id: row.id,
       certificate: new Uint8Array(row.certificate),
-      privateKey: new Uint8Array(vault.open(row.sealed_private_key, `private-key:${row.id}`)),
+      privateKey: new Uint8Array(vault.decrypt(row.sealed_private_key, `private-key:${row.id}`)),
     };
     opened.set(row.id, material);
     return material;
@@ -158,12 +158,12 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
         await tx
           .insertInto('key_pair')
           .values(
-            guards.keys.seal({
+            guards.keys.withMac({
               id,
               owner: key,
               certificate: parsed.der,
               fingerprint: parsed.fingerprint,
-              sealed_private_key: vault.seal(pkcs8, `private-key:${id}`),
+              sealed_private_key: vault.encrypt(pkcs8, `private-key:${id}`),
               status: isRetired ? 'retired' : 'active',
               created_at: clock.now().getTime(),
             }),
@@ -181,7 +181,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
           await lockDomain(store, tx, row.owner);
           await refuseLastActive(tx, row, clock.now());
         }
-        const { mac } = guards.keys.seal({ ...(await guards.keys.check(row)), status: 'retired' });
+        const { mac } = guards.keys.withMac({ ...(await guards.keys.check(row)), status: 'retired' });
         await tx.updateTable('key_pair').set({ status: 'retired', mac }).where('id', '=', id).execute();
       });
     },

@@ -19,7 +19,7 @@ export interface TrustTables {
     owner: string;
     certificate: Uint8Array;
     fingerprint: string;
-    /** PKCS #8, sealed by the vault in the context `private-key:<id>`. */
+    /** PKCS #8, encrypted by the vault in the context `private-key:<id>`. */
     sealed_private_key: Uint8Array;
     /** A retired pair decrypts and never signs (AS-84). */
     status: 'active' | 'retired';
@@ -33,7 +33,7 @@ export interface TrustTables {
     domain: string;
     /** PKCS #10, DER. */
     csr: Uint8Array;
-    /** PKCS #8, sealed by the vault in the context `key-request:<id>`. */
+    /** PKCS #8, encrypted by the vault in the context `key-request:<id>`. */
     sealed_private_key: Uint8Array;
     created_at: number;
   };

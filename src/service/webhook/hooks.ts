@@ -1,7 +1,7 @@
 import { randomUUID, type KeyObject } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
-import type { SealedColumn, Storage, Vault } from '../../platform/index.ts';
+import type { EncryptedColumn, Storage, Vault } from '../../platform/index.ts';
 import type { RowGuard } from '../integrity/index.ts';
 import { WebhookError } from './errors.ts';
 import type { EventType } from './events.ts';
@@ -75,7 +75,7 @@ export function createHooks(deps: HookDependencies): Hooks {
       const row = await storage.forUpdate(ownHook(tx, clientId, id)).executeTakeFirst();
       if (row === undefined) throw notFound();
       await guard.check(row);
-      const changed = guard.seal({ ...row, ...change(row), updated_at: clock.now().getTime() });
+      const changed = guard.withMac({ ...row, ...change(row), updated_at: clock.now().getTime() });
       await tx.updateTable('webhook').set(changed).where('id', '=', id).execute();
       if (row.is_enabled === 0 && changed.is_enabled === 1)
         await releaseHeld(tx, id, storage.clock.now().getTime());
@@ -87,7 +87,7 @@ export function createHooks(deps: HookDependencies): Hooks {
   return {
     async create(clientId, request) {
       const secret = createSigningSecret();
-      const row = guard.seal(newRow(deps, clientId, request, secret));
+      const row = guard.withMac(newRow(deps, clientId, request, secret));
       await storage.transaction(async (tx: Kysely<WebhookTables>) => {
         await refuseTooMany(storage, tx, clientId);
         await tx.insertInto('webhook').values(row).execute();
@@ -114,7 +114,7 @@ export function createHooks(deps: HookDependencies): Hooks {
     async rotateSecret(clientId, id) {
       const secret = createSigningSecret();
       await changeRow(clientId, id, (row) => ({
-        sealed_secret: sealText(vault, secret, secretContext(id)),
+        sealed_secret: encryptText(vault, secret, secretContext(id)),
         sealed_previous_secret: row.sealed_secret,
         previous_secret_until: clock.now().getTime() + secretOverlapMs,
       }));
@@ -143,18 +143,18 @@ export function openSigningKeys(vault: Vault, row: WebhookRow, nowMs: number): r
   return keys;
 }
 
-function openSigningKey(vault: Vault, id: string, sealed: Uint8Array): KeyObject {
-  const known = signingKeys.get(sealed);
+function openSigningKey(vault: Vault, id: string, encrypted: Uint8Array): KeyObject {
+  const known = signingKeys.get(encrypted);
   if (known !== undefined) return known;
-  const key = readSigningSecret(openText(vault, sealed, secretContext(id)));
-  signingKeys.set(sealed, key);
+  const key = readSigningSecret(decryptText(vault, encrypted, secretContext(id)));
+  signingKeys.set(encrypted, key);
   return key;
 }
 
 /** The value of the Authorization header, or undefined. */
 export function openBasic(vault: Vault, row: WebhookRow): string | undefined {
   if (row.sealed_basic === null) return undefined;
-  return `Basic ${Buffer.from(vault.open(row.sealed_basic, basicContext(row.id))).toString('base64')}`;
+  return `Basic ${Buffer.from(vault.decrypt(row.sealed_basic, basicContext(row.id))).toString('base64')}`;
 }
 
 function newRow(
@@ -175,10 +175,10 @@ function newRow(
     is_xdm: request.isXdm ? 1 : 0,
     is_enabled: 1,
     disabled_reason: '',
-    sealed_secret: sealText(deps.vault, secret, secretContext(id)),
+    sealed_secret: encryptText(deps.vault, secret, secretContext(id)),
     sealed_previous_secret: null,
     previous_secret_until: null,
-    sealed_basic: request.basic === undefined ? null : sealBasic(deps.vault, id, request.basic),
+    sealed_basic: request.basic === undefined ? null : encryptBasic(deps.vault, id, request.basic),
     failing_since: null,
     last_success_at: null,
     created_at: nowMs,
@@ -194,7 +194,7 @@ function changedColumns(vault: Vault, id: string, changes: WebhookChanges): Part
     ...(changes.isXdm === undefined ? {} : { is_xdm: changes.isXdm ? 1 : 0 }),
     ...(changes.basic === undefined
       ? {}
-      : { sealed_basic: changes.basic === null ? null : sealBasic(vault, id, changes.basic) }),
+      : { sealed_basic: changes.basic === null ? null : encryptBasic(vault, id, changes.basic) }),
     // Switching a hook on again forgives its past.
     ...(changes.isEnabled === true ? { is_enabled: 1, disabled_reason: '', failing_since: null } : {}),
     ...(changes.isEnabled === false ? { is_enabled: 0, disabled_reason: 'client' } : {}),
@@ -241,7 +241,7 @@ function notFound(): WebhookError {
 }
 
 /** The columns that the vault encrypts. */
-export const webhookSealedColumns: readonly SealedColumn[] = [
+export const webhookEncryptedColumns: readonly EncryptedColumn[] = [
   { table: 'webhook', key: 'id', column: 'sealed_secret', context: (id) => secretContext(id) },
   { table: 'webhook', key: 'id', column: 'sealed_previous_secret', context: (id) => secretContext(id) },
   { table: 'webhook', key: 'id', column: 'sealed_basic', context: (id) => basicContext(id) },
@@ -250,14 +250,14 @@ export const webhookSealedColumns: readonly SealedColumn[] = [
 const secretContext = (id: string): string => `webhook-secret:${id}`;
 const basicContext = (id: string): string => `webhook-basic:${id}`;
 
-function sealBasic(vault: Vault, id: string, basic: BasicCredentials): Uint8Array {
-  return sealText(vault, `${basic.username}:${basic.password}`, basicContext(id));
+function encryptBasic(vault: Vault, id: string, basic: BasicCredentials): Uint8Array {
+  return encryptText(vault, `${basic.username}:${basic.password}`, basicContext(id));
 }
 
-function sealText(vault: Vault, text: string, context: string): Uint8Array {
-  return vault.seal(Buffer.from(text, 'utf8'), context);
+function encryptText(vault: Vault, text: string, context: string): Uint8Array {
+  return vault.encrypt(Buffer.from(text, 'utf8'), context);
 }
 
-function openText(vault: Vault, sealed: Uint8Array, context: string): string {
-  return Buffer.from(vault.open(sealed, context)).toString('utf8');
+function decryptText(vault: Vault, encrypted: Uint8Array, context: string): string {
+  return Buffer.from(vault.decrypt(encrypted, context)).toString('utf8');
 }

@@ -22,5 +22,5 @@ export { findFailingHooks, type FailingHook } from './find-failing.ts';
 export { measureNotifications } from './measure-notifications.ts';
 export type { WebhookTables } from './tables.ts';
 export { attemptTimeoutMs } from './retry-schedule.ts';
-export { webhookSealedColumns } from './hooks.ts';
+export { webhookEncryptedColumns } from './hooks.ts';
 export { webhookGuardedTables } from './guard.ts';

@@ -268,7 +268,7 @@ describe('Decision 0013: rotation and Basic', () => {
     assert.equal(received[2]?.headers['authorization'], undefined);
   });
 
-  it('secrets and credentials are sealed in the database', async () => {
+  it('secrets and credentials are encrypted in the database', async () => {
     const { secret } = await create({ basicAuth: { username: 'edge', password: 'hush-hush' } });
     const row = await world.storage
       .tables<WebhookTables>()

@@ -1,12 +1,17 @@
 import { errorCode, errorText, systemClock } from '../../../core/index.ts';
-import { createContentStore, openSealedValues, PlatformError, type Config } from '../../../platform/index.ts';
-import { auditSealedColumns, readCheckpointFile } from '../../../service/audit/index.ts';
-import { deliverySealedColumns } from '../../../service/delivery/index.ts';
+import {
+  createContentStore,
+  decryptStoredValues,
+  PlatformError,
+  type Config,
+} from '../../../platform/index.ts';
+import { auditEncryptedColumns, readCheckpointFile } from '../../../service/audit/index.ts';
+import { deliveryEncryptedColumns } from '../../../service/delivery/index.ts';
 import { verifyDirectory } from '../../../service/directory/index.ts';
 import { findChangedRows } from '../../../service/integrity/index.ts';
-import { messagingSealedColumns } from '../../../service/messaging/index.ts';
-import { trustSealedColumns } from '../../../service/trust/index.ts';
-import { webhookSealedColumns } from '../../../service/webhook/index.ts';
+import { messagingEncryptedColumns } from '../../../service/messaging/index.ts';
+import { trustEncryptedColumns } from '../../../service/trust/index.ts';
+import { webhookEncryptedColumns } from '../../../service/webhook/index.ts';
 import { guardedTables } from '../../server/index.ts';
 import type { AuditedInstallation } from '../with-installation.ts';
 
@@ -20,13 +25,13 @@ export interface VerifyFinding {
   readonly advice: string;
 }
 
-/** All that is sealed under the keys of the vault. */
-export const sealedColumns = [
-  ...auditSealedColumns,
-  ...trustSealedColumns,
-  ...webhookSealedColumns,
-  ...deliverySealedColumns,
-  ...messagingSealedColumns,
+/** All columns that the vault encrypts. */
+export const encryptedColumns = [
+  ...auditEncryptedColumns,
+  ...trustEncryptedColumns,
+  ...webhookEncryptedColumns,
+  ...deliveryEncryptedColumns,
+  ...messagingEncryptedColumns,
 ];
 
 /** Faults of one kind that are listed one by one. */
@@ -117,11 +122,11 @@ async function verifyRows({ storage, vault }: AuditedInstallation): Promise<read
 
 async function verifyVault({ storage, vault }: AuditedInstallation): Promise<readonly VerifyFinding[]> {
   const contents = createContentStore({ storage, vault, clock: systemClock });
-  const { openedCount, broken } = await openSealedValues({ storage, contents, columns: sealedColumns });
-  if (broken.length === 0) return [intact('vault', `${openedCount} sealed values open.`)];
+  const { openedCount, broken } = await decryptStoredValues({ storage, contents, columns: encryptedColumns });
+  if (broken.length === 0) return [intact('vault', `${openedCount} encrypted values can be decrypted.`)];
   return limited(
     broken.map(({ table, row, column, code }) =>
-      fault('vault', `${table}:${row} ${column} does not open (${code}).`, advices.vault),
+      fault('vault', `${table}:${row} ${column} cannot be decrypted (${code}).`, advices.vault),
     ),
   );
 }

@@ -15,7 +15,7 @@ import { createCliContext } from '../context.ts';
 import { addInitCommand } from '../init.ts';
 import { addTrustCommands } from '../trust.ts';
 import { addVerifyCommand } from './index.ts';
-import { sealedColumns, type VerifyFinding } from './verify-installation.ts';
+import { encryptedColumns, type VerifyFinding } from './verify-installation.ts';
 
 const folders: string[] = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
@@ -196,7 +196,7 @@ test('checkpoints are verified offline by the public key alone', async () => {
   assert.equal((await run('audit', 'verify-checkpoints', checkpoints, '--public-key', key)).code, 1);
 });
 
-test('a sealed value or a part of a content that was changed or cut is found', async () => {
+test('finds a changed or truncated encrypted value or chunk', async () => {
   const { database, dataDir, faults } = await install();
   const storage = await database.open();
   const masterKey = parseMasterKey(readFileSync(path.join(dataDir, 'master.key'), 'utf8'));
@@ -225,20 +225,20 @@ test('a sealed value or a part of a content that was changed or cut is found', a
   }
   assert.deepEqual(await faults(), []);
   await sql`delete from content_part where position = 1`.execute(storage.db);
-  await sql`update inbox_message set sealed_message = ${vault.seal(Buffer.from('x'), 'inbox:other')} where id = 'small'`.execute(
+  await sql`update inbox_message set sealed_message = ${vault.encrypt(Buffer.from('x'), 'inbox:other')} where id = 'small'`.execute(
     storage.db,
   );
   await storage.close();
   assert.deepEqual(
     (await faults()).map(({ check, text }) => `${check} ${text}`),
     [
-      'vault inbox_message:large sealed_message does not open (PLATFORM_CONTENT_MISSING).',
-      'vault inbox_message:small sealed_message does not open (PLATFORM_SEAL_BROKEN).',
+      'vault inbox_message:large sealed_message cannot be decrypted (PLATFORM_CONTENT_MISSING).',
+      'vault inbox_message:small sealed_message cannot be decrypted (PLATFORM_SEAL_BROKEN).',
     ],
   );
 });
 
-test('every sealed column of the schema is examined', async () => {
+test('examines every encrypted column of the schema', async () => {
   const { database } = await install();
   const storage = await database.open();
   const { rows } = await sql<{ place: string }>`${
@@ -251,7 +251,7 @@ test('every sealed column of the schema is examined', async () => {
   await storage.close();
   assert.deepEqual(
     rows.map(({ place }) => place).sort(),
-    sealedColumns.map(({ table, column }) => `${table}.${column}`).sort(),
+    encryptedColumns.map(({ table, column }) => `${table}.${column}`).sort(),
   );
 });
 

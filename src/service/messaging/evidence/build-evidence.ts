@@ -92,7 +92,9 @@ export async function buildEvidence(
         receivedTime: new Date(row.received_at).toISOString(),
         signerPath: row.path,
         signerCertificates: row.path.map((fingerprint) => certificates.get(fingerprint) ?? ''),
-        signedMdn: Buffer.from(deps.vault.open(row.sealed_mdn, evidenceContext(row.id))).toString('base64'),
+        signedMdn: Buffer.from(deps.vault.decrypt(row.sealed_mdn, evidenceContext(row.id))).toString(
+          'base64',
+        ),
       })),
     })),
   };

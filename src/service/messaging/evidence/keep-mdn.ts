@@ -9,7 +9,7 @@ import type { MdnEvidenceRow, MessagingTables, PathCertificateRow } from '../tab
 /** A peer that repeats its MDNs endlessly must not fill the database; a delivery takes three at most. */
 const maxMdns = 10;
 
-/** Where an MDN is sealed. */
+/** The context of an encrypted MDN. */
 export const evidenceContext = (id: string): string => `evidence:${id}`;
 
 /** `used_at` of a certificate in use is written again after this long. */
@@ -62,7 +62,7 @@ export async function keepMdn(
   await insertOf(storage).run(tx, {
     id,
     recipient_id: recipient.id,
-    sealed_mdn: vault.seal(signed, evidenceContext(id)),
+    sealed_mdn: vault.encrypt(signed, evidenceContext(id)),
     signer_path: JSON.stringify(signerPath.map(({ fingerprint }) => fingerprint)),
     received_at: nowMs,
   });

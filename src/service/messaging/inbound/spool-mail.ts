@@ -87,7 +87,7 @@ export async function spoolMail(
   const senderDomain = senderDomainOf(mail.mailFrom);
   const { id } = facts;
   const contentHash = await hashMail(mail);
-  const stored = await deps.contents.write(mail.message, sealContext(id));
+  const stored = await deps.contents.write(mail.message, encryptionContext(id));
   const row = newRow(deps, mail, { stored, contentHash, senderDomain, facts });
   return deps.storage.transaction(async (tx: Kysely<MessagingTables>) => {
     // Mail that failed just now waits; other mail is started from memory.
@@ -208,7 +208,7 @@ export async function claimMail(
 
 /** The outer message, in separate memory. */
 export function openMail({ contents }: MessagingDependencies, mail: MailItem): Promise<Buffer> {
-  return contents.open(mail.stored, sealContext(mail.id));
+  return contents.open(mail.stored, encryptionContext(mail.id));
 }
 
 const removeOf = perStorage((storage) =>
@@ -280,4 +280,4 @@ export async function postponeMail(
   return state;
 }
 
-export const sealContext = (id: string): string => `inbound:${id}`;
+export const encryptionContext = (id: string): string => `inbound:${id}`;

@@ -238,7 +238,7 @@ function messageRow(
     is_xdm: request.flags.xdm === true ? 1 : 0,
     is_asm_enabled: request.flags.asmEnabled === true ? 1 : 0,
     requests_final_delivery: draft.requestsFinalDelivery ? 1 : 0,
-    sealed_details: deps.vault.seal(Buffer.from(draft.details), `message:${draft.id}`),
+    sealed_details: deps.vault.encrypt(Buffer.from(draft.details), `message:${draft.id}`),
     created_at: at.getTime(),
   };
 }

@@ -1,10 +1,10 @@
-import type { SealedColumn } from '../../platform/index.ts';
+import type { EncryptedColumn } from '../../platform/index.ts';
 import { evidenceContext } from './evidence/keep-mdn.ts';
-import { sealContext as spoolContext } from './inbound/spool-mail.ts';
+import { encryptionContext as spoolContext } from './inbound/spool-mail.ts';
 import { inboxContext } from './tables.ts';
 
 /** The columns that the vault encrypts. */
-export const messagingSealedColumns: readonly SealedColumn[] = [
+export const messagingEncryptedColumns: readonly EncryptedColumn[] = [
   { table: 'message', key: 'id', column: 'sealed_details', context: (id) => `message:${id}` },
   { table: 'inbound_mail', key: 'id', column: 'sealed_mail', context: spoolContext },
   { table: 'inbox_message', key: 'id', column: 'sealed_message', context: inboxContext },

@@ -7,27 +7,32 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const noBytes = new Uint8Array();
 
-/** A key as bytes, or made ready for many uses: Node takes 10 µs longer for each use of bare bytes. */
-export type BoxKey = Uint8Array | KeyObject;
+/** A key as bytes, or as a key object for many uses: Node takes 10 µs longer for each use of raw bytes. */
+export type AeadKey = Uint8Array | KeyObject;
 
-export function readyKey(key: Uint8Array): KeyObject {
+export function prepareKey(key: Uint8Array): KeyObject {
   return createSecretKey(requireLength(key));
 }
 
-/** `nonce | ciphertext | tag` behind `head`, bound to `context` as additional data. */
-export function sealBox(key: BoxKey, plain: Uint8Array, context: string, head: Uint8Array = noBytes): Buffer {
+/** Returns `head | nonce | ciphertext | tag`; `context` is the additional authenticated data. */
+export function encryptAead(
+  key: AeadKey,
+  plain: Uint8Array,
+  context: string,
+  head: Uint8Array = noBytes,
+): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv('aes-256-gcm', requireKey(key), nonce).setAAD(Buffer.from(context, 'utf8'));
   const body = cipher.update(plain);
-  // In this mode nothing is left for `final` to give out.
+  // In GCM mode, `final` returns no more bytes.
   cipher.final();
   return Buffer.concat([head, nonce, body, cipher.getAuthTag()]);
 }
 
-/** Throws PLATFORM_SEAL_BROKEN unless the box was sealed by this key for this context and is unchanged. */
-export function openBox(key: BoxKey, box: Uint8Array, context: string): Buffer {
+/** Throws PLATFORM_SEAL_BROKEN unless the value was encrypted with this key for this context and is unchanged. */
+export function decryptAead(key: AeadKey, box: Uint8Array, context: string): Buffer {
   if (box.length < nonceBytes + tagBytes)
-    throw new PlatformError('PLATFORM_SEAL_BROKEN', 'a sealed value is too short');
+    throw new PlatformError('PLATFORM_SEAL_BROKEN', 'an encrypted value is too short');
   const decipher = createDecipheriv('aes-256-gcm', requireKey(key), box.subarray(0, nonceBytes))
     .setAAD(Buffer.from(context, 'utf8'))
     .setAuthTag(box.subarray(box.length - tagBytes));
@@ -36,14 +41,14 @@ export function openBox(key: BoxKey, box: Uint8Array, context: string): Buffer {
     decipher.final();
     return body;
   } catch (error) {
-    throw new PlatformError('PLATFORM_SEAL_BROKEN', 'a sealed value does not open in its context', {
+    throw new PlatformError('PLATFORM_SEAL_BROKEN', 'an encrypted value cannot be decrypted in its context', {
       cause: error,
     });
   }
 }
 
-function requireKey(key: BoxKey): KeyObject {
-  return key instanceof KeyObject ? key : readyKey(key);
+function requireKey(key: AeadKey): KeyObject {
+  return key instanceof KeyObject ? key : prepareKey(key);
 }
 
 function requireLength(key: Uint8Array): Uint8Array {

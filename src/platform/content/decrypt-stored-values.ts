@@ -2,25 +2,25 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { errorCode } from '../../core/index.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { SealedColumn } from '../vault/sealed-column.ts';
+import type { EncryptedColumn } from '../vault/encrypted-column.ts';
 import type { ContentStore } from './content-store.ts';
 
 export interface BrokenValue {
   readonly table: string;
   readonly row: string;
   readonly column: string;
-  /** Why it does not open. */
+  /** The error code of the failed decryption. */
   readonly code: string;
 }
 
 /** Rows per read of names. */
 const pageRows = 1000;
 
-/** Opens every sealed value and every content in chunks, which verifies that each is unchanged; one is in memory at a time. */
-export async function openSealedValues(options: {
+/** Decrypts every stored value and every content in chunks, which verifies that each is unchanged; one is in memory at a time. */
+export async function decryptStoredValues(options: {
   readonly storage: Storage;
   readonly contents: ContentStore;
-  readonly columns: readonly SealedColumn[];
+  readonly columns: readonly EncryptedColumn[];
 }): Promise<{ readonly openedCount: number; readonly broken: readonly BrokenValue[] }> {
   const broken: BrokenValue[] = [];
   let openedCount = 0;
@@ -40,7 +40,7 @@ const gone = 'gone';
 
 async function findFault(
   { storage, contents }: { readonly storage: Storage; readonly contents: ContentStore },
-  place: SealedColumn,
+  place: EncryptedColumn,
   row: string,
 ): Promise<string | undefined> {
   const stored = await readValue(storage, place, row);
@@ -56,7 +56,7 @@ async function findFault(
 
 async function readValue(
   { db }: Storage,
-  { table, key, column }: SealedColumn,
+  { table, key, column }: EncryptedColumn,
   row: string,
 ): Promise<Uint8Array | undefined> {
   const { rows } = await sql<{ value: Uint8Array | null }>`
@@ -64,7 +64,7 @@ async function readValue(
   return rows[0]?.value ?? undefined;
 }
 
-async function* listRows({ db }: Storage, { table, key, column }: SealedColumn): AsyncGenerator<string> {
+async function* listRows({ db }: Storage, { table, key, column }: EncryptedColumn): AsyncGenerator<string> {
   for (let after = ''; ;) {
     const { rows } = await sql<{ name: string }>`
       select ${sql.ref(key)} as name from ${sql.table(table)}
