@@ -225,10 +225,10 @@ describe('validate', () => {
       return answer;
     });
     await waitUntil(() => running === 6, 'the share of one client');
-    const other = ask(1, world.tokens.stranger);
+    const other = ask(1, world.tokens.otherClient);
     await waitUntil(() => running === 10, 'the slots of all');
     // All clients together have no room for more.
-    const third = await ask(2, world.tokens.stranger);
+    const third = await ask(2, world.tokens.otherClient);
     assert.equal(third.status, 503);
     assert.ok(Number(third.headers.get('retry-after')) > 0);
     await waitUntil(() => refused === 48, 'everything beyond the share to be refused');

@@ -248,7 +248,7 @@ describe('Decision 0012: status', () => {
     const { messageId } = asObject(await send());
     assert.equal((await world.call('GET', `/messaging/dirmsg/status/${String(messageId)}`)).status, 200);
     for (const [id, token] of [
-      [String(messageId), world.tokens.stranger],
+      [String(messageId), world.tokens.otherClient],
       [newUrn(), world.tokens.clinic],
       ['x', world.tokens.clinic],
     ] as const)
@@ -297,13 +297,13 @@ describe('Decision 0012: status', () => {
 
   test('POST takes up to 100 ids and names the unknown ones', async () => {
     const { messageId } = asObject(await send());
-    const stranger = newUrn();
+    const unknownId = newUrn();
     const reply = await world.call('POST', '/messaging/dirmsg/status', {
-      body: { messageIds: [messageId, stranger] },
+      body: { messageIds: [messageId, unknownId] },
     });
     assert.deepEqual(
       [asList(reply).map((entry) => entry['messageId']), asObject(reply)['unknown']],
-      [[messageId], [stranger]],
+      [[messageId], [unknownId]],
     );
     assert.equal(
       (
@@ -315,7 +315,7 @@ describe('Decision 0012: status', () => {
     );
     const foreign = await world.call('POST', '/messaging/dirmsg/status', {
       body: { messageIds: [messageId] },
-      token: world.tokens.stranger,
+      token: world.tokens.otherClient,
     });
     assert.deepEqual([asList(foreign), asObject(foreign)['unknown']], [[], [messageId]]);
   });
@@ -371,7 +371,7 @@ describe('Decision 0014: inbox', () => {
 
   test("another client's token reads nothing of it", async () => {
     const id = await receive('secret');
-    const token = world.tokens.stranger;
+    const token = world.tokens.otherClient;
     for (const [method, address, status] of [
       ['GET', `${inboxPath}/${id}`, 404],
       ['GET', `${inboxPath}/${id}/attachments/0`, 404],
@@ -441,7 +441,7 @@ describe('Decision 0013: webhooks over HTTP', () => {
       assert.equal(
         (
           await world.call(method, address, {
-            token: world.tokens.stranger,
+            token: world.tokens.otherClient,
             ...(method === 'PATCH' ? { body: {} } : {}),
           })
         ).status,
@@ -484,7 +484,7 @@ describe('Decision 0007: quota of sends', () => {
         (
           await limited.call('POST', sendPath, {
             body: sendBody({ fromDirectAddress: mallory }),
-            token: limited.tokens.stranger,
+            token: limited.tokens.otherClient,
           })
         ).status,
         200,

@@ -156,9 +156,9 @@ describe('the session cookie', () => {
     const sessions = list.body['result'] as readonly { id: string; isCurrent: boolean }[];
     assert.equal(sessions.length, 3);
     assert.deepEqual(sessions.filter(({ isCurrent }) => isCurrent).length, 1);
-    const stranger = await console_.signIn('several stranger');
+    const other = await console_.signIn('several other');
     const own = sessions.find(({ isCurrent }) => isCurrent)?.id ?? '';
-    const foreign = await console_.ask('DELETE', `/admin/v1/sessions/${own}`, { cookie: stranger });
+    const foreign = await console_.ask('DELETE', `/admin/v1/sessions/${own}`, { cookie: other });
     assert.equal(foreign.status, 404);
     assert.equal((await console_.ask('DELETE', '/admin/v1/session', { cookie: third })).status, 204);
     assert.equal((await readSession(third)).status, 401);

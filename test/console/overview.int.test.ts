@@ -59,10 +59,10 @@ describe('now and address checks', () => {
     const path = good.find((event) => event.type === 'certificate');
     assert.equal(path?.path.nodes.at(-1)?.role, 'anchor');
 
-    const stranger = (await check(partners.untrusted)).at(-1);
-    assert.ok(stranger?.type === 'decision' && !stranger.canSend);
-    assert.deepEqual([stranger.reason, stranger.level], ['untrusted', 'failed']);
-    assert.match(stranger.letter, /PKI_ISSUER_NOT_FOUND/);
+    const verdict = (await check(partners.untrusted)).at(-1);
+    assert.ok(verdict?.type === 'decision' && !verdict.canSend);
+    assert.deepEqual([verdict.reason, verdict.level], ['untrusted', 'failed']);
+    assert.match(verdict.letter, /PKI_ISSUER_NOT_FOUND/);
     const none = (await check(partners.noCertificate)).at(-1);
     assert.ok(none?.type === 'decision' && none.reason === 'no-certificate');
 

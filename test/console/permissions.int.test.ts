@@ -67,8 +67,8 @@ describe('permissions of the admin API', () => {
 
   it('is described by an OpenAPI document that needs a session and names the permission of each route', async () => {
     assert.equal(document.openapi, '3.1.0');
-    const stranger = await fetch(`${world.consoleUrl}/admin/v1/openapi.json`);
-    assert.equal(stranger.status, 401);
+    const anonymous = await fetch(`${world.consoleUrl}/admin/v1/openapi.json`);
+    assert.equal(anonymous.status, 401);
     for (const [method, path, permission] of expected)
       assert.equal(
         document.paths[`/admin/v1${path}`]?.[method]?.['x-permission'],
@@ -102,11 +102,13 @@ describe('permissions of the admin API', () => {
         );
         assert.ok(status !== 500, `${role}: ${method} ${path} answered ${status}`);
       }
-      const stranger = await fetch(`${world.consoleUrl}/admin/v1${target}`, { method: method.toUpperCase() });
-      await stranger.body?.cancel();
+      const anonymous = await fetch(`${world.consoleUrl}/admin/v1${target}`, {
+        method: method.toUpperCase(),
+      });
+      await anonymous.body?.cancel();
       assert.ok(
-        [401, 403].includes(stranger.status),
-        `nobody: ${method} ${path} answered ${stranger.status}`,
+        [401, 403].includes(anonymous.status),
+        `nobody: ${method} ${path} answered ${anonymous.status}`,
       );
     }
     const refusals = await world.sandbox.world.hisp.audit.find({ action: 'console.refuse', limit: 1000 });

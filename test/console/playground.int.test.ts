@@ -100,7 +100,7 @@ describe('the playground', () => {
     assert.equal(ids.at(-1), seen.last);
   });
 
-  it('shows why a message to a stranger never left', async () => {
+  it('shows why a message to an untrusted recipient was not sent', async () => {
     const seen = await exchangeOf('untrusted@direct.stranger.example');
     assert.equal(seen.state, 'failed');
     assert.match(textsOf(seen, 'state'), /refused: untrusted/);

@@ -145,11 +145,11 @@ describe("the console's frame", { skip }, () => {
   });
 
   it('leads back to the screen that somebody asked for before signing in', async () => {
-    const stranger = await (await world.browser.newContext()).newPage();
-    await stranger.goto(`${world.consoleUrl}/messages?q=%3C-1h`);
-    await stranger.getByRole('heading', { name: 'Sign in' }).waitFor();
-    assert.match(stranger.url(), /\/sign-in\?after=%2Fmessages/);
-    await stranger.context().close();
+    const other = await (await world.browser.newContext()).newPage();
+    await other.goto(`${world.consoleUrl}/messages?q=%3C-1h`);
+    await other.getByRole('heading', { name: 'Sign in' }).waitFor();
+    assert.match(other.url(), /\/sign-in\?after=%2Fmessages/);
+    await other.context().close();
   });
 
   it('makes a passkey by an enrolment link and signs in with it', async () => {

@@ -75,12 +75,15 @@ const cases: readonly Case[] = [
   {
     title: 'TRUST-01 the anchor of another CA',
     code: 'PKI_ISSUER_NOT_FOUND',
-    make: (pki) => ({ leaf: pki.issue(), anchors: [pki.stranger.certificate] }),
+    make: (pki) => ({ leaf: pki.issue(), anchors: [pki.untrustedCa.certificate] }),
   },
   {
     title: 'TRUST-01 an unknown CA that is enclosed in the message',
     code: 'PKI_ISSUER_NOT_FOUND',
-    make: (pki) => ({ leaf: pki.issue({ issuer: pki.stranger }), candidates: [pki.stranger.certificate] }),
+    make: (pki) => ({
+      leaf: pki.issue({ issuer: pki.untrustedCa }),
+      candidates: [pki.untrustedCa.certificate],
+    }),
   },
   {
     title: "TRUST-01 a leaf of a CA that copies the anchor's name and key identifier",
@@ -133,7 +136,7 @@ const cases: readonly Case[] = [
     title: "TRUST-01 the anchor's serial number and names copied, signed by an unknown CA",
     code: 'PKI_SIGNATURE_INVALID',
     make: (pki) => {
-      const issuer = { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey };
+      const issuer = { certificate: pki.root.certificate, privateKey: pki.untrustedCa.privateKey };
       return { leaf: pki.issue({ issuer }) };
     },
   },
@@ -235,10 +238,10 @@ const cases: readonly Case[] = [
     title: 'TRUST-01 the chain cut and re-rooted: the same intermediate name and key under an unknown CA',
     code: 'PKI_ISSUER_NOT_FOUND',
     make: (pki) => {
-      const rerooted = pki.issueAuthority({ issuer: pki.stranger });
+      const rerooted = pki.issueAuthority({ issuer: pki.untrustedCa });
       return {
         leaf: pki.issue({ issuer: pki.intermediate }),
-        candidates: [rerooted.certificate, pki.stranger.certificate],
+        candidates: [rerooted.certificate, pki.untrustedCa.certificate],
       };
     },
   },
@@ -258,7 +261,7 @@ const cases: readonly Case[] = [
     title: 'TRUST-11 two CAs that vouch for each other in a circle',
     code: 'PKI_ISSUER_NOT_FOUND',
     make: (pki) => {
-      const first = spareAuthority(pki, 1, { issuer: pki.stranger });
+      const first = spareAuthority(pki, 1, { issuer: pki.untrustedCa });
       const second = spareAuthority(pki, 2, { issuer: first });
       const back = spareAuthority(pki, 1, { issuer: second });
       return {
@@ -286,7 +289,7 @@ const cases: readonly Case[] = [
     make: (pki) => {
       const crowd = Array.from(
         { length: 60 },
-        () => pki.issueAuthority({ issuer: pki.stranger, publicKey: pki.ecKeys.publicKey }).certificate,
+        () => pki.issueAuthority({ issuer: pki.untrustedCa, publicKey: pki.ecKeys.publicKey }).certificate,
       );
       return { leaf: pki.issue({ issuer: pki.intermediate }), candidates: crowd };
     },

@@ -13,7 +13,7 @@ describe('paths that are valid', () => {
 
   test('TRUST-01 a validated path names every certificate, the anchor and the binding', async () => {
     const leaf = pki.issue({ issuer: pki.intermediate });
-    const candidates = [pki.stranger.certificate, pki.intermediate.certificate];
+    const candidates = [pki.untrustedCa.certificate, pki.intermediate.certificate];
     const path = await validatePath(leaf, 'signing', {
       at,
       anchors: [pki.root.certificate],
@@ -37,7 +37,7 @@ describe('paths that are valid', () => {
   });
 
   test('TRUST-04 an end-entity certificate may itself be the anchor, even one that is no CA', async () => {
-    const leaf = pki.issue({ issuer: pki.stranger });
+    const leaf = pki.issue({ issuer: pki.untrustedCa });
     const path = await validatePath(leaf, 'signing', { at, anchors: [leaf], address: alice });
     assert.deepEqual(path.certificates, [leaf]);
   });

@@ -262,7 +262,7 @@ describe('discovery', () => {
   });
 
   test('TRUST-09 an untrusted recipient is refused with the reason of the API', async () => {
-    published.certs.set(addressName, [pkix(pki.issue({ rfc822Names: [bob], issuer: pki.stranger }).der)]);
+    published.certs.set(addressName, [pkix(pki.issue({ rfc822Names: [bob], issuer: pki.untrustedCa }).der)]);
     const resolved = await resolveRecipient(bob, trust());
     assert.ok(resolved.outcome === 'refused');
     assert.deepEqual(

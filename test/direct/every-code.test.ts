@@ -204,7 +204,7 @@ const pkiCodes: Readonly<Record<PkiErrorCode, Provoke>> = {
   PKI_POLICY_MISSING: validate((pki) => pki.issue(), { policy: directTrustPolicy }),
 
   PKI_NO_ANCHORS: validate((pki) => pki.issue(), { anchors: [] }),
-  PKI_ISSUER_NOT_FOUND: validate((pki) => pki.issue({ issuer: pki.stranger })),
+  PKI_ISSUER_NOT_FOUND: validate((pki) => pki.issue({ issuer: pki.untrustedCa })),
   PKI_ISSUER_UNAVAILABLE: (world) => {
     const url = 'http://aia.alpha.example/ca.cer';
     const { fetch } = createFilesFetch(new Map<string, ServedFile>([[url, 'timeout']]));
@@ -216,7 +216,7 @@ const pkiCodes: Readonly<Record<PkiErrorCode, Provoke>> = {
   PKI_FETCH_LIMIT: validateWithBudget({}),
   PKI_SIGNATURE_ALGORITHM: validate((pki) => pki.issue({ digest: 'sha1' })),
   PKI_SIGNATURE_INVALID: validate((pki) =>
-    pki.issue({ issuer: { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey } }),
+    pki.issue({ issuer: { certificate: pki.root.certificate, privateKey: pki.untrustedCa.privateKey } }),
   ),
   PKI_ISSUER_NOT_CA: validateBelow({ isCa: false, keyUsage: ['keyCertSign'] }),
   PKI_ISSUER_KEY_USAGE: validateBelow({ keyUsage: ['cRLSign'] }),
@@ -226,7 +226,7 @@ const pkiCodes: Readonly<Record<PkiErrorCode, Provoke>> = {
     const { pki } = world;
     const crowd = Array.from(
       { length: 60 },
-      () => pki.issueAuthority({ issuer: pki.stranger, publicKey: pki.ecKeys.publicKey }).certificate,
+      () => pki.issueAuthority({ issuer: pki.untrustedCa, publicKey: pki.ecKeys.publicKey }).certificate,
     );
     return validate(() => pki.issue({ issuer: pki.intermediate }), { candidates: crowd })(world);
   },
@@ -246,9 +246,9 @@ const pkiCodes: Readonly<Record<PkiErrorCode, Provoke>> = {
   },
   PKI_CRL_MALFORMED: async (world) =>
     warningOf(await validateWithCrl(() => Buffer.from('<html>not found</html>'), 'soft-fail')(world)),
-  PKI_CRL_ISSUER: crlWarning((pki) => ({ issuer: pki.stranger })),
+  PKI_CRL_ISSUER: crlWarning((pki) => ({ issuer: pki.untrustedCa })),
   PKI_CRL_SIGNATURE: crlWarning((pki) => ({
-    issuer: { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey },
+    issuer: { certificate: pki.root.certificate, privateKey: pki.untrustedCa.privateKey },
   })),
   PKI_CRL_NOT_YET_VALID: crlWarning(() => ({ thisUpdate: future(1), nextUpdate: future(2) })),
   PKI_CRL_STALE: crlWarning(() => ({ thisUpdate: past(20), nextUpdate: past(10) })),
@@ -375,7 +375,7 @@ const directCodes: Readonly<Record<DirectErrorCode, Provoke>> = {
   DIRECT_RECIPIENT_CERTIFICATES_INVALID: resolve((pki) => [
     pki.issue({ rfc822Names: [bob], notAfter: past(1) }),
   ]),
-  DIRECT_RECIPIENT_UNTRUSTED: resolve((pki) => [pki.issue({ rfc822Names: [bob], issuer: pki.stranger })]),
+  DIRECT_RECIPIENT_UNTRUSTED: resolve((pki) => [pki.issue({ rfc822Names: [bob], issuer: pki.untrustedCa })]),
   DIRECT_RECIPIENT_UNDECIDED: resolve(() => new DnsError('DNS_TIMEOUT', 'no answer')),
   DIRECT_SEAL_FAILED: seal(({ pki, signer }) => ({
     signers: [{ ...signer, privateKey: pki.ecKeys.privateKey }],
@@ -422,7 +422,7 @@ const directCodes: Readonly<Record<DirectErrorCode, Provoke>> = {
     sign: signWith([signerOf(pki, { rfc822Names: ['carol@direct.alpha.example'] })]),
   })),
   DIRECT_SENDER_UNTRUSTED: open(({ pki }) => ({
-    sign: signWith([signerOf(pki, { issuer: pki.stranger })], [pki.stranger.certificate]),
+    sign: signWith([signerOf(pki, { issuer: pki.untrustedCa })], [pki.untrustedCa.certificate]),
   })),
   DIRECT_SENDER_UNDECIDED: (world) => {
     const url = 'http://aia.alpha.example/ca.cer';

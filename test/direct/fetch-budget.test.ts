@@ -49,7 +49,7 @@ describe('the budget of one message', () => {
 
   /** A signer under an outsider's CA, four fetches below a root that nobody trusts; each server is another host. */
   function hostileSigner(index: number, files: Map<string, ServedFile>): SigningKey {
-    let issuer = world.pki.stranger;
+    let issuer = world.pki.untrustedCa;
     const urls: string[] = [];
     for (let hop = 0; hop < 4; hop++) {
       const keys = world.pki.spareKeys[hop];
@@ -223,7 +223,7 @@ describe('the budget of one message', () => {
 
     test('TRUST-05 a sender without a way to more certificates is refused at once', async () => {
       const message = makeMessage(world, {
-        sign: signWith([signerOf(world.pki, { issuer: world.pki.stranger })]),
+        sign: signWith([signerOf(world.pki, { issuer: world.pki.untrustedCa })]),
       });
       await refusedWith('DIRECT_SENDER_UNTRUSTED', () => receive(world, message, { allowFetch: false }));
     });
@@ -359,7 +359,7 @@ describe('the budget of one message', () => {
       const [wrong, right, spare] = ['http://a.example/', 'http://b.example/', 'http://c.example/'] as const;
       const { fetch, count } = createFilesFetch(
         new Map([
-          [wrong, world.pki.stranger.certificate.der],
+          [wrong, world.pki.untrustedCa.certificate.der],
           [right, world.pki.intermediate.certificate.der],
           [spare, world.pki.intermediate.certificate.der],
         ]),

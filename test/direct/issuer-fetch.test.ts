@@ -47,7 +47,7 @@ describe('issuers by AIA', () => {
 
   test('TRUST-05 the issuer as one DER certificate, as PEM, and in a PKCS#7 set', async () => {
     const { der: bytes } = pki.intermediate.certificate;
-    const set = certificateSet([pki.stranger.certificate, pki.intermediate.certificate]);
+    const set = certificateSet([pki.untrustedCa.certificate, pki.intermediate.certificate]);
     for (const file of [
       bytes,
       Buffer.from(formatPem('CERTIFICATE', bytes)),
@@ -60,7 +60,7 @@ describe('issuers by AIA', () => {
   });
 
   const useless: readonly { title: string; make: () => ServedFile; code?: string }[] = [
-    { title: 'an unrelated CA', make: () => pki.stranger.certificate.der },
+    { title: 'an unrelated CA', make: () => pki.untrustedCa.certificate.der },
     { title: 'bytes that are no certificate', make: () => Buffer.from('<html>') },
     { title: 'nothing', make: () => ({ status: 404 }) },
     { title: 'a private target', make: () => 'forbidden' },
@@ -71,7 +71,7 @@ describe('issuers by AIA', () => {
     },
     {
       title: 'the right name under an unknown CA',
-      make: () => pki.issueAuthority({ issuer: pki.stranger }).certificate.der,
+      make: () => pki.issueAuthority({ issuer: pki.untrustedCa }).certificate.der,
     },
     {
       title: 'a CA limited to another domain',

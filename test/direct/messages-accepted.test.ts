@@ -45,13 +45,13 @@ describe('accepted messages', () => {
 
   test('AS-76 one valid signer is enough, in any position', async () => {
     const good = world.signer;
-    const stranger = signerOf(world.pki, { issuer: world.pki.stranger });
+    const untrusted = signerOf(world.pki, { issuer: world.pki.untrustedCa });
     const expired = signerOf(world.pki, { notAfter: past(1) });
     const unbound = signerOf(world.pki, { rfc822Names: ['mallory@direct.alpha.example'] });
     for (const keys of [
-      [good, stranger],
-      [stranger, good],
-      [expired, stranger, good],
+      [good, untrusted],
+      [untrusted, good],
+      [expired, untrusted, good],
       [unbound, good],
     ]) {
       const { signer } = await receive(world, makeMessage(world, { sign: signWith(keys) }));

@@ -115,8 +115,8 @@ const cases: readonly Case[] = [
     make: (world) =>
       makeMessage(world, {
         sign: signWith(
-          [signerOf(world.pki, { issuer: world.pki.stranger })],
-          [world.pki.stranger.certificate],
+          [signerOf(world.pki, { issuer: world.pki.untrustedCa })],
+          [world.pki.untrustedCa.certificate],
         ),
       }),
   },
@@ -132,7 +132,7 @@ const cases: readonly Case[] = [
     code: 'DIRECT_SENDER_UNTRUSTED',
     reason: 'PKI_ISSUER_NOT_FOUND',
     make: (world) => makeMessage(world),
-    options: (world) => ({ anchors: [world.pki.stranger.certificate] }),
+    options: (world) => ({ anchors: [world.pki.untrustedCa.certificate] }),
   },
   {
     title: 'AS-15 an expired signer',
@@ -175,7 +175,7 @@ const cases: readonly Case[] = [
       makeMessage(world, {
         sign: signWith([
           signerOf(world.pki, { rfc822Names: ['mallory@direct.alpha.example'] }),
-          signerOf(world.pki, { issuer: world.pki.stranger }),
+          signerOf(world.pki, { issuer: world.pki.untrustedCa }),
         ]),
       }),
   },

@@ -143,12 +143,12 @@ describe('CRLs', () => {
       title: "signed by an unknown CA in the issuer's name",
       code: 'PKI_CRL_SIGNATURE',
       make: () =>
-        pki.crl({ issuer: { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey } }),
+        pki.crl({ issuer: { certificate: pki.root.certificate, privateKey: pki.untrustedCa.privateKey } }),
     },
     {
       title: 'a list of an unknown CA',
       code: 'PKI_CRL_ISSUER',
-      make: () => pki.crl({ issuer: pki.stranger }),
+      make: () => pki.crl({ issuer: pki.untrustedCa }),
     },
     { title: 'signed with SHA-1', code: 'PKI_CRL_SIGNATURE', make: () => pki.crl({ digest: 'sha1' }) },
     {
@@ -233,7 +233,7 @@ describe('CRLs', () => {
 
   test('TRUST-06 an outsider cannot revoke: his list changes nothing but the warnings', async () => {
     const forged = pki.crl({
-      issuer: { certificate: pki.root.certificate, privateKey: pki.stranger.privateKey },
+      issuer: { certificate: pki.root.certificate, privateKey: pki.untrustedCa.privateKey },
       revoked: revokes(leaf),
     });
     const path = await validatePath(
@@ -324,7 +324,7 @@ describe('CRLs', () => {
     await refusedWith('PKI_REVOKED', () =>
       validatePath(leaf, 'signing', contextWith(files, { candidates: [genuine.certificate] })),
     );
-    const false_ = signer(pki.stranger);
+    const false_ = signer(pki.untrustedCa);
     await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
       validatePath(leaf, 'signing', contextWith(files, { candidates: [false_.certificate] })),
     );
@@ -430,7 +430,10 @@ describe('CRLs', () => {
       files.set(url, pki.crl());
       const query = { certificate: leaf, candidates: [], at };
       assert.equal((await checkRevocation({ ...query, issuer: pki.root.certificate })).status, 'good');
-      assert.equal((await checkRevocation({ ...query, issuer: pki.stranger.certificate })).status, 'unknown');
+      assert.equal(
+        (await checkRevocation({ ...query, issuer: pki.untrustedCa.certificate })).status,
+        'unknown',
+      );
     });
   });
 });

@@ -81,7 +81,7 @@ test('every recipient of one envelope opens it with openssl', { skip }, () => {
     ];
     assert.deepEqual(run(args, sealed), content, name);
   }
-  const stranger = [
+  const otherRecipient = [
     '-decrypt',
     '-binary',
     '-recip',
@@ -89,7 +89,7 @@ test('every recipient of one envelope opens it with openssl', { skip }, () => {
     '-inkey',
     peerPath('pki/alice.key'),
   ];
-  assert.equal(openssl.run(stranger, sealed).isOk, false);
+  assert.equal(openssl.run(otherRecipient, sealed).isOk, false);
 });
 
 function signing(name: string, digest: string, ...more: string[]): string[] {

@@ -16,7 +16,7 @@ export interface Reply {
 
 export interface TestHttp extends TestMessaging {
   readonly baseUrl: string;
-  readonly tokens: { readonly clinic: string; readonly stranger: string };
+  readonly tokens: { readonly clinic: string; readonly otherClient: string };
   /** A request with the clinic's token unless another, or none, is named. A body that is not text is sent as JSON. */
   call(
     method: string,
@@ -44,7 +44,7 @@ export async function startTestHttp(options: StartOptions = {}): Promise<TestHtt
   });
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
   const checkAnswer = createDocumentCheck(app.swagger());
-  const tokens = { clinic: await getToken(baseUrl, 'clinic'), stranger: await getToken(baseUrl, 'stranger') };
+  const tokens = { clinic: await getToken(baseUrl, 'clinic'), otherClient: await getToken(baseUrl, 'other') };
   return {
     ...world,
     baseUrl,

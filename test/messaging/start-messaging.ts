@@ -63,7 +63,7 @@ export interface TestMessaging {
   /** Owns alice and anna. */
   readonly clinic: ClientIdentity;
   /** Owns mallory only. */
-  readonly stranger: ClientIdentity;
+  readonly otherClient: ClientIdentity;
   /** What was passed to delivery, in order. */
   readonly deliveries: DeliveryRequest[];
   /** What delivery says of destinations that wait. */
@@ -220,7 +220,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
       'gone@direct.alpha.example',
       'nobody@direct.alpha.example',
     ]),
-    stranger: await createClient(oauth, 'stranger', [mallory]),
+    otherClient: await createClient(oauth, 'other', [mallory]),
     deliveries,
     waiting,
     logLines,

@@ -108,7 +108,7 @@ for (const { file, keys, policy, algorithms } of messages) {
   });
 }
 
-const strangers: Readonly<Record<string, string>> = {
+const undecryptable: Readonly<Record<string, string>> = {
   // Their very first header line begins with a blank.
   'java-agent/messages/EncryptedMessage.txt': 'SMIME_CONTENT_CIPHER_NOT_ALLOWED',
   'java-gateway/messages/EncryptedMessage.txt': 'SMIME_CONTENT_CIPHER_NOT_ALLOWED',
@@ -119,8 +119,8 @@ const strangers: Readonly<Record<string, string>> = {
   'trust-utils/messages/ValidKeyUsage.txt': 'SMIME_NO_RECIPIENT_KEY',
 };
 
-for (const [file, code] of Object.entries(strangers)) {
-  test(`recognises ${file} as encrypted, to nobody here`, { skip }, () => {
+for (const [file, code] of Object.entries(undecryptable)) {
+  test(`recognises ${file} as encrypted, for no key of the recipient`, { skip }, () => {
     assert.throws(() => decryptEntity(readReference(file), ryan()), { code });
   });
 }

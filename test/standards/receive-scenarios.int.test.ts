@@ -122,7 +122,7 @@ describe('the receive scenarios of the public tools', () => {
   let keys: KeyPair;
   let domainKey: { certificate: Certificate; privateKey: KeyPair['privateKey'] };
   let ownCertificate: Certificate;
-  let issuers: { readonly trusted: Issuer; readonly stranger: Issuer };
+  let issuers: { readonly trusted: Issuer; readonly untrusted: Issuer };
   const seen = new Map<string, Seen>();
 
   before(async () => {
@@ -139,7 +139,7 @@ describe('the receive scenarios of the public tools', () => {
     );
     const [own] = await hisp.trust.findPublished(domains.own);
     ownCertificate = readCertificate(own ?? new Uint8Array());
-    issuers = { trusted: readAuthority(world.folder), stranger: await createStranger() };
+    issuers = { trusted: readAuthority(world.folder), untrusted: await createUntrustedIssuer() };
     // All are made before the first message goes, so that the list that is then fetched has the revoked one.
     const signers = scenarios.map((scenario) =>
       (scenario.signers ?? ['good']).map((kind) => signerOf(scenario, kind)),
@@ -159,7 +159,7 @@ describe('the receive scenarios of the public tools', () => {
     const certificate = issueDirectCertificate({
       boundTo: { address: senderOf(scenario) },
       publicKey: keys.publicKey,
-      issuer: kind === 'untrusted' ? issuers.stranger : issuers.trusted,
+      issuer: kind === 'untrusted' ? issuers.untrusted : issuers.trusted,
       notBefore: new Date(now - 20 * dayMs),
       notAfter: new Date(now + (isExpired ? -1 : 20) * dayMs),
       // An URL of its own: the sandbox has fetched the usual one at its start and keeps that list for an hour.
@@ -291,7 +291,7 @@ function readAuthority(folder: string): Issuer {
   };
 }
 
-async function createStranger(): Promise<Issuer> {
+async function createUntrustedIssuer(): Promise<Issuer> {
   const keys = await createKeyPair();
   const validity = { notBefore: new Date(Date.now() - dayMs), notAfter: new Date(Date.now() + dayMs) };
   return {

@@ -253,8 +253,8 @@ describe('token → search → send → processed', () => {
 
 describe('refused and isolated requests', () => {
   it("another client's token reads neither mail nor status", async () => {
-    const file = path.join(world.folder, 'stranger-client.json');
-    const stranger = createEdgeClient(
+    const file = path.join(world.folder, 'other-client.json');
+    const otherClient = createEdgeClient(
       await ensureClient({
         hisp: world.sandbox.world.hisp,
         file,
@@ -269,14 +269,17 @@ describe('refused and isolated requests', () => {
     )) satisfies InboxPage;
     const inboxId = own.result[0]?.messageId ?? '';
     const isRefused = (error: unknown) => error instanceof EdgeError && [403, 404].includes(error.status);
-    await assert.rejects(stranger.get(`/messaging/dirmsg/status/${id}`), isRefused);
-    await assert.rejects(stranger.get(`/messaging/dirmsg/inbox/${inboxId}`), isRefused);
-    await assert.rejects(stranger.get(`/messaging/dirmsg/inbox/${inboxId}/attachments/0`), isRefused);
-    await assert.rejects(stranger.post(`/messaging/dirmsg/inbox/${inboxId}/ack`), isRefused);
-    await assert.rejects(stranger.get(`/messaging/dirmsg/inbox?toDirectAddress=${demoAddress}`), isRefused);
-    assert.deepEqual(((await stranger.get('/messaging/dirmsg/inbox')) as InboxPage).result, []);
+    await assert.rejects(otherClient.get(`/messaging/dirmsg/status/${id}`), isRefused);
+    await assert.rejects(otherClient.get(`/messaging/dirmsg/inbox/${inboxId}`), isRefused);
+    await assert.rejects(otherClient.get(`/messaging/dirmsg/inbox/${inboxId}/attachments/0`), isRefused);
+    await assert.rejects(otherClient.post(`/messaging/dirmsg/inbox/${inboxId}/ack`), isRefused);
     await assert.rejects(
-      stranger.post('/messaging/dirmsg/send_ccda', referral(partners.processed)),
+      otherClient.get(`/messaging/dirmsg/inbox?toDirectAddress=${demoAddress}`),
+      isRefused,
+    );
+    assert.deepEqual(((await otherClient.get('/messaging/dirmsg/inbox')) as InboxPage).result, []);
+    await assert.rejects(
+      otherClient.post('/messaging/dirmsg/send_ccda', referral(partners.processed)),
       isRefused,
     );
   });

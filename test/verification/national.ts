@@ -31,14 +31,14 @@ export interface NationFigures {
   readonly busiestSecond: number;
 }
 
-type Kind = 'domain' | 'expired' | 'stranger' | 'nothing' | 'own' | 'ldap' | 'silent';
+type Kind = 'domain' | 'expired' | 'untrusted' | 'nothing' | 'own' | 'ldap' | 'silent';
 
 /** One in twenty each, in this order; all others have a certificate for the domain. */
-const rareKinds: readonly Kind[] = ['expired', 'stranger', 'nothing', 'own', 'own', 'ldap', 'silent'];
+const rareKinds: readonly Kind[] = ['expired', 'untrusted', 'nothing', 'own', 'own', 'ldap', 'silent'];
 const stateOfKind: Readonly<Record<Kind, VerifiedState>> = {
   domain: 'trusted',
   expired: 'expired',
-  stranger: 'discoverable',
+  untrusted: 'discoverable',
   nothing: 'no-certificate',
   own: 'trusted',
   ldap: 'trusted',
@@ -68,8 +68,8 @@ export async function verifyNation(storage: Storage, options: NationOptions): Pr
     expected[stateOfKind[kind]] = (expected[stateOfKind[kind]] ?? 0) + count;
     if (kind === 'domain') lines.push(certLine(name, issue({ dnsNames: [domain] }).der));
     if (kind === 'expired') lines.push(certLine(name, issue({ dnsNames: [domain], notAfter: past(1) }).der));
-    if (kind === 'stranger')
-      lines.push(certLine(name, issue({ dnsNames: [domain], issuer: pki.stranger }).der));
+    if (kind === 'untrusted')
+      lines.push(certLine(name, issue({ dnsNames: [domain], issuer: pki.untrustedCa }).der));
     if (kind === 'nothing') lines.push(`${name} IN A 127.0.0.1`);
     if (kind === 'own')
       for (let number = 0; number < count; number++)

@@ -256,7 +256,7 @@ describe('a polite verification', needsPrograms('named'), () => {
 
   test('an address with its own certificate makes all addresses of its domain be asked', async () => {
     const zone = certified('mixed.example');
-    const own = pki.issue({ rfc822Names: ['u3@mixed.example'], issuer: pki.stranger }).der;
+    const own = pki.issue({ rfc822Names: ['u3@mixed.example'], issuer: pki.untrustedCa }).der;
     await withWorld(
       [{ ...zone, lines: [...zone.lines, certLine('u3', own), certLine('u33', own)] }],
       async (world, storage) => {

@@ -51,7 +51,7 @@ describe('the states of addresses', needsPrograms('named', 'slapd', 'slapadd'), 
           name: 'domain.example',
           lines: [
             certLine('@', ofDomain('domain.example')),
-            certLine('own', issue({ rfc822Names: ['own@domain.example'], issuer: pki.stranger })),
+            certLine('own', issue({ rfc822Names: ['own@domain.example'], issuer: pki.untrustedCa })),
           ],
         },
         { name: 'single.example', lines: [certLine('cat', issue({ rfc822Names: ['cat@single.example'] }))] },
@@ -64,7 +64,10 @@ describe('the states of addresses', needsPrograms('named', 'slapd', 'slapadd'), 
         {
           name: 'stranger.example',
           lines: [
-            certLine('@', issue({ rfc822Names: [], dnsNames: ['stranger.example'], issuer: pki.stranger })),
+            certLine(
+              '@',
+              issue({ rfc822Names: [], dnsNames: ['stranger.example'], issuer: pki.untrustedCa }),
+            ),
           ],
         },
         { name: 'nothing.example', lines: [] },

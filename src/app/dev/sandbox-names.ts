@@ -9,7 +9,7 @@ export const domains = {
   /** Its mail server takes every message and never answers. */
   silent: 'direct.silent.example',
   /** Its certificate is from an authority that nobody here trusts. */
-  stranger: 'direct.stranger.example',
+  untrusted: 'direct.stranger.example',
   /** It has a mail server and no certificate. */
   uncertified: 'direct.uncertified.example',
 } as const;
@@ -42,7 +42,7 @@ export const partners: Readonly<Record<PartnerOutcome, DirectAddress>> = {
   /** A disabled mailbox: the partner answers with a failure DSN. */
   failed: parseDirectAddress(`failed@${domains.partner}`),
   expired: parseDirectAddress(`expired@${domains.silent}`),
-  untrusted: parseDirectAddress(`untrusted@${domains.stranger}`),
+  untrusted: parseDirectAddress(`untrusted@${domains.untrusted}`),
   noCertificate: parseDirectAddress(`no-certificate@${domains.uncertified}`),
 };
 

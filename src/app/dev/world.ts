@@ -208,21 +208,21 @@ function withoutEnvironment(
 async function openAuthorities(folder: string, side: SideServer, clock: Clock) {
   const place = { folder: path.join(folder, 'pki'), baseUrl: `${side.baseUrl}/ca`, clock };
   const shared = await openAuthority({ ...place, name: 'sandbox' });
-  const stranger = await openAuthority({ ...place, name: 'stranger' });
+  const untrusted = await openAuthority({ ...place, name: 'stranger' });
   side.serveAuthority(shared);
-  side.serveAuthority(stranger);
-  return { shared, stranger };
+  side.serveAuthority(untrusted);
+  return { shared, untrusted };
 }
 
 async function publishOutside(
   outside: Map<string, DnsZone>,
-  authorities: { readonly shared: SandboxAuthority; readonly stranger: SandboxAuthority },
+  authorities: { readonly shared: SandboxAuthority; readonly untrusted: SandboxAuthority },
 ): Promise<void> {
   const mailHost = mailHosts.silent;
-  const stranger = await authorities.stranger.issue({ domain: domains.stranger });
+  const untrusted = await authorities.untrusted.issue({ domain: domains.untrusted });
   const silent = await authorities.shared.issue({ domain: domains.silent });
   for (const zone of [
-    createOutsideZone({ domain: domains.stranger, mailHost, certificate: stranger.certificate }),
+    createOutsideZone({ domain: domains.untrusted, mailHost, certificate: untrusted.certificate }),
     createOutsideZone({ domain: domains.uncertified, mailHost }),
     createOutsideZone({
       domain: domains.silent,

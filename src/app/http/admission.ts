@@ -44,7 +44,7 @@ export function addAdmission(
 ): Admission {
   const requests = createBudget({ total: config.maxRequests, perCaller: config.maxRequestsPerAddress });
   // Callers without a token leave room for those with one.
-  const strangers = createBudget({
+  const unauthenticated = createBudget({
     total: Math.ceil(config.maxRequests / 2),
     perCaller: Math.ceil(config.maxRequestsPerAddress / 2),
   });
@@ -90,7 +90,7 @@ export function addAdmission(
       linger(request);
       endIfDone(one);
     });
-    if (!hasToken(request)) reserve(request, strangers, one.caller, 1);
+    if (!hasToken(request)) reserve(request, unauthenticated, one.caller, 1);
     reserve(request, requests, one.caller, 1);
   });
 

@@ -41,7 +41,9 @@ export function createCheckpointExport(options: CheckpointExportOptions): Checkp
 
   async function exportNewest(leastAgeMs: number): Promise<void> {
     if (!(await beginInstallationIntegrity(options))) return;
-    const signed = await storage.tryAlone('audit-checkpoint', () => audit.signCheckpoint({ leastAgeMs }));
+    const signed = await storage.tryRunExclusive('audit-checkpoint', () =>
+      audit.signCheckpoint({ leastAgeMs }),
+    );
     const newest = await audit.lastCheckpoint();
     if (newest !== undefined) await keep(newest);
     if (checkpointUrl === undefined) return;

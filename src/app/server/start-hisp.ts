@@ -127,7 +127,7 @@ async function build(
   const { directory, messaging, webhooks, fetch } = services;
   const timed = { everyMs: everyMinute, log };
   const refreshBundles = (): Promise<unknown> =>
-    storage.tryAlone('trust-bundles', () => trust.refreshBundles(fetch, log));
+    storage.tryRunExclusive('trust-bundles', () => trust.refreshBundles(fetch, log));
   resources.keep(startTimer({ ...timed, name: 'trust bundles', work: refreshBundles }));
   resources.keep(
     startTimer({ ...timed, name: 'key dates', everyMs: everyTenMinutes, work: () => keyWatch.run() }),

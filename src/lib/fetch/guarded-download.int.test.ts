@@ -70,7 +70,7 @@ test('a redirect leads to named hosts only, and not too often', async (t) => {
     code: 'FETCH_REDIRECT_REFUSED',
     message: /localhost/,
   });
-  assert.equal(requests.length, before + 1, 'the stranger is not asked');
+  assert.equal(requests.length, before + 1, 'the redirect target is not contacted');
   const allowed = downloadWith({ redirectHosts: ['localhost'] });
   assert.equal(await read((await allowed(url('named'))).body), 4);
   assert.equal(await read((await allowed(url('back'))).body), 4);

@@ -325,20 +325,20 @@ test('a closed storage says so', async () => {
 test('work that one node must do alone is refused to a second caller until it has ended', () =>
   withStorage(async (storage) => {
     const gate = Promise.withResolvers<string>();
-    const first = storage.tryAlone('task', () => gate.promise);
-    const other = await storage.tryAlone('other task', async () => 'other');
+    const first = storage.tryRunExclusive('task', () => gate.promise);
+    const other = await storage.tryRunExclusive('other task', async () => 'other');
     assert.deepEqual(other, { result: 'other' });
-    assert.equal(await storage.tryAlone('task', async () => 'second'), undefined);
+    assert.equal(await storage.tryRunExclusive('task', async () => 'second'), undefined);
     gate.resolve('first');
     assert.deepEqual(await first, { result: 'first' });
-    assert.deepEqual(await storage.tryAlone('task', async () => 'third'), { result: 'third' });
+    assert.deepEqual(await storage.tryRunExclusive('task', async () => 'third'), { result: 'third' });
     await assert.rejects(
-      storage.tryAlone('task', async () => {
+      storage.tryRunExclusive('task', async () => {
         throw new Error('on purpose');
       }),
       /on purpose/,
     );
-    assert.deepEqual(await storage.tryAlone('task', async () => 'fourth'), { result: 'fourth' });
+    assert.deepEqual(await storage.tryRunExclusive('task', async () => 'fourth'), { result: 'fourth' });
   }));
 
 test('an announcement reaches its listeners after the commit, and not after a rollback', () =>

@@ -121,7 +121,7 @@ export interface Storage extends Closable {
    * Runs `work` unless another node runs the same task at this moment: for work that exactly one node must do. Undefined
    * if another one does. The lock ends with the node, however that ends.
    */
-  tryAlone<R>(task: string, work: () => Promise<R>): Promise<{ readonly result: R } | undefined>;
+  tryRunExclusive<R>(task: string, work: () => Promise<R>): Promise<{ readonly result: R } | undefined>;
   /** Holds a name that one node at a time can have; undefined if another one has it. */
   hold(name: string): Promise<Held | undefined>;
   /** Those of the names that are held: by any node; with SQLite, by this process. */

@@ -324,10 +324,10 @@ describe('the agent', () => {
   });
 
   it('without a key there is nothing to sign or to open with', async () => {
-    const stranger = parseDirectAddress('x@nowhere.example');
-    await refuses('AGENT_NO_SIGNING_KEY', () => agent.seal(stranger, message([bob]), [usable(bob)]));
+    const notHosted = parseDirectAddress('x@nowhere.example');
+    await refuses('AGENT_NO_SIGNING_KEY', () => agent.seal(notHosted, message([bob]), [usable(bob)]));
     await refuses('AGENT_NO_DECRYPTION_KEY', () =>
-      agent.openIncoming({ mailFrom: alice, recipients: [stranger], message: message([bob]) }),
+      agent.openIncoming({ mailFrom: alice, recipients: [notHosted], message: message([bob]) }),
     );
   });
 });

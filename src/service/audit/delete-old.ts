@@ -22,7 +22,7 @@ export interface DeleteOptions {
  */
 export async function deleteOld({ storage, vault, clock, keepMs }: DeleteOptions): Promise<number> {
   const now = clock.now();
-  const done = await storage.tryAlone('audit-retention', async () => {
+  const done = await storage.tryRunExclusive('audit-retention', async () => {
     const state = await readChainState(storage.tables<AuditTables>(), vault);
     let total = 0;
     for (let count = batch; count === batch; total += count)

@@ -2,8 +2,8 @@ import { type Clock, createTokenBuckets, networkOf } from '../../core/index.ts';
 import type { AuditEvent } from './audit-event.ts';
 
 /** Rows that outsiders at one address can cause: a burst, then a trickle. */
-const strangerRowsBurst = 200;
-const strangerRowsPerSecond = 5;
+const unauthenticatedRowsBurst = 200;
+const unauthenticatedRowsPerSecond = 5;
 /** Addresses whose suppressed rows are counted. */
 const maxAddresses = 10_000;
 
@@ -13,8 +13,8 @@ const maxAddresses = 10_000;
  */
 export function createFloodGuard(clock: Clock): (event: AuditEvent) => AuditEvent | undefined {
   const buckets = createTokenBuckets({
-    ratePerSecond: strangerRowsPerSecond,
-    burst: strangerRowsBurst,
+    ratePerSecond: unauthenticatedRowsPerSecond,
+    burst: unauthenticatedRowsBurst,
     clock,
   });
   const suppressed = new Map<string, number>();

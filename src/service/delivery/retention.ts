@@ -6,7 +6,7 @@ const batch = 1_000;
 
 /** Deletes attempts from before that time (SEC-08), in small transactions, on one node at a time. */
 export async function deleteOldAttempts(storage: Storage, beforeMs: number): Promise<number> {
-  const done = await storage.tryAlone('delivery-attempts', async () => {
+  const done = await storage.tryRunExclusive('delivery-attempts', async () => {
     let deleted = 0;
     for (;;) {
       const count = await deleteSome(storage, beforeMs);

@@ -40,7 +40,7 @@ const batch = 500;
 
 /** One round of cleaning and warning. One node does it at a time. */
 export async function runHousekeeping(deps: MessagingDependencies, retention: Retention): Promise<void> {
-  await deps.storage.tryAlone('messaging-housekeeping', async () => {
+  await deps.storage.tryRunExclusive('messaging-housekeeping', async () => {
     const nowMs = deps.clock.now().getTime();
     await warnWaiting(deps, nowMs, retention);
     const clean = (work: (tx: Kysely<MessagingTables>) => Promise<number>): Promise<void> =>

@@ -476,7 +476,7 @@ describe('trust bundles', () => {
     needsOpenssl,
     async () => {
       const signer = await issue({ domain: 'bundles.example' });
-      const stranger = await issue({ domain: 'bundles.example' });
+      const otherCa = await issue({ domain: 'bundles.example' });
       const inner = plainBundle(authority);
       body = await signWithOpenssl(inner, signer.certificate, signer.keys);
       const good = await trust.addBundle({
@@ -487,7 +487,7 @@ describe('trust bundles', () => {
       const bad = await trust.addBundle({
         domain,
         url: `${baseUrl}/signed.p7m`,
-        signer: stranger.certificate.der,
+        signer: otherCa.certificate.der,
       });
       assert.deepEqual(await refresh(good), [{ id: good, outcome: 'changed' }]);
       assert.deepEqual(await refresh(bad), [{ id: bad, outcome: 'failed' }]);

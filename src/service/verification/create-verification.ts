@@ -103,7 +103,7 @@ export function startVerification(options: VerificationOptions): Verification {
     running = await isRunning(storage);
     mailWaits = await options.isMailWaiting();
     if (!running) return;
-    await storage.tryAlone('verification-domains', list);
+    await storage.tryRunExclusive('verification-domains', list);
   }
 
   /** Brings the domains up to what the newest node serves. */

@@ -21,7 +21,7 @@ const batch = 500;
 
 /** Deletes what is older than its retention, in batches, on one node at a time. */
 async function purge(deps: PurgeDependencies): Promise<void> {
-  await deps.storage.tryAlone('webhook-purge', async () => {
+  await deps.storage.tryRunExclusive('webhook-purge', async () => {
     while ((await purgeSettled(deps)) === batch);
     while ((await purgeAttempts(deps)) === batch);
   });

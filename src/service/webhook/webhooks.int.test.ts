@@ -118,7 +118,7 @@ describe('Decision 0013: notifications', () => {
 
   it('go only to hooks that want the event, of the client that it is about', async () => {
     await create({ eventTypes: ['message.failed'] });
-    await world.webhooks.create('stranger', { url });
+    await world.webhooks.create('other', { url });
     await notify();
     await notify({ eventType: 'message.failed' });
     await waitUntil(() => received.length === 1);
@@ -286,15 +286,15 @@ describe('webhooks of a client', () => {
   it('belong to it alone', async () => {
     const { webhook } = await create();
     for (const work of [
-      () => world.webhooks.hooks.get('stranger', webhook.id),
-      () => world.webhooks.update('stranger', webhook.id, { enabled: false }),
-      () => world.webhooks.hooks.rotateSecret('stranger', webhook.id),
-      () => world.webhooks.hooks.remove('stranger', webhook.id),
-      () => world.webhooks.listDeadLetters('stranger', webhook.id),
-      () => world.webhooks.replay('stranger', webhook.id, {}),
+      () => world.webhooks.hooks.get('other', webhook.id),
+      () => world.webhooks.update('other', webhook.id, { enabled: false }),
+      () => world.webhooks.hooks.rotateSecret('other', webhook.id),
+      () => world.webhooks.hooks.remove('other', webhook.id),
+      () => world.webhooks.listDeadLetters('other', webhook.id),
+      () => world.webhooks.replay('other', webhook.id, {}),
     ])
       await assert.rejects(work(), { code: 'WEBHOOK_NOT_FOUND' });
-    assert.deepEqual(await world.webhooks.hooks.list('stranger'), []);
+    assert.deepEqual(await world.webhooks.hooks.list('other'), []);
     await world.webhooks.hooks.remove(clientId, webhook.id);
     assert.deepEqual(await world.webhooks.hooks.list(clientId), []);
   });
@@ -371,8 +371,8 @@ describe('Decision 0014: push of received messages', () => {
   });
 
   it("another client's hook is not notified", async () => {
-    await world.webhooks.create('stranger', { url, kind: 'inbound' });
-    await world.webhooks.create('stranger', { url });
+    await world.webhooks.create('other', { url, kind: 'inbound' });
+    await world.webhooks.create('other', { url });
     await world.receive({ from: bob, to: [alice], inner });
     assert.deepEqual(await rows(), []);
   });

@@ -102,8 +102,8 @@ export function createDiscoveryWorld(pki: TestPki, baseUrl: string): DiscoveryWo
       { name: domain(9), certificate: forDomain(9) },
       { name: nameOf('d18', 10), certificate: d18 },
       {
-        name: nameOf('stranger', 1),
-        certificate: forAddress('stranger', 1, { issuer: pki.stranger, crlUrls: [] }),
+        name: nameOf('untrusted', 1),
+        certificate: forAddress('untrusted', 1, { issuer: pki.untrustedCa, crlUrls: [] }),
       },
       { name: nameOf('unbound', 1), certificate: forAddress('somebody', 1) },
       ...multiple.map((certificate) => ({ name: nameOf('several', 1), certificate })),
@@ -206,7 +206,7 @@ export function createDiscoveryWorld(pki: TestPki, baseUrl: string): DiscoveryWo
       },
       {
         title: 'TRUST-09 a certificate of a CA that is no anchor',
-        address: address('stranger', 1),
+        address: address('untrusted', 1),
         expected: { code: 'DIRECT_RECIPIENT_UNTRUSTED' },
       },
       {

@@ -27,7 +27,7 @@ export interface TestPki {
   /** A root, an intermediate CA below it, and an outsider's root. */
   readonly root: Issuer;
   readonly intermediate: Issuer;
-  readonly stranger: Issuer;
+  readonly untrustedCa: Issuer;
   /** Keys for end entities: RSA-2048, P-256. */
   readonly rsaKeys: KeyPair;
   readonly ecKeys: KeyPair;
@@ -43,7 +43,7 @@ export interface TestPki {
 /** Key generation takes some tenths of a second: one for each test file. */
 export async function createTestPki(): Promise<TestPki> {
   const p256 = { curve: 'P-256' } as const;
-  const [rootKeys, intermediateKeys, strangerKeys, ecKeys, rsaKeys, weakKeys, ...spareKeys] =
+  const [rootKeys, intermediateKeys, untrustedKeys, ecKeys, rsaKeys, weakKeys, ...spareKeys] =
     await Promise.all([
       createKeyPair(p256),
       createKeyPair(p256),
@@ -55,7 +55,7 @@ export async function createTestPki(): Promise<TestPki> {
     ]);
   const validity = { notBefore: past(100), notAfter: future(1000) };
   const root = rootOf('alpha anchor', rootKeys);
-  const stranger = rootOf('stranger anchor', strangerKeys);
+  const untrustedCa = rootOf('untrusted CA', untrustedKeys);
 
   function rootOf(name: string, keys: KeyPair): Issuer {
     const certificate = createAuthority({
@@ -101,7 +101,7 @@ export async function createTestPki(): Promise<TestPki> {
 
   return {
     root,
-    stranger,
+    untrustedCa,
     intermediate: issueAuthority(),
     rsaKeys,
     ecKeys,

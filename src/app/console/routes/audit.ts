@@ -65,7 +65,7 @@ export function auditRoutes(
         },
       },
       async (request) => {
-        const done = await storage.tryAlone('audit-verify', () => verify(audit, clock));
+        const done = await storage.tryRunExclusive('audit-verify', () => verify(audit, clock));
         if (done === undefined)
           throw new ConsoleError('CONSOLE_BUSY', 'the audit trail is being verified at this moment');
         await acting(request).audit.recordNow({

@@ -155,7 +155,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     afterCommit: (tx, work) => void asTransaction(tx).afterCommit.push(work),
     collector: (name, write) => new GatheringCollector(name, write),
     prepare: (build) => prepareQuery(db, build),
-    async tryAlone(task, work) {
+    async tryRunExclusive(task, work) {
       // A session may take its own lock twice, so the tasks of this node are distinguished here.
       if (tasks.has(task)) return undefined;
       tasks.add(task);

@@ -86,7 +86,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     afterCommit: (tx, work) => void asTransaction(tx).afterCommit.push(work),
     collector: (name, write) => new GatheringCollector(name, write),
     prepare: (build) => prepareQuery(db, build),
-    async tryAlone(task, work) {
+    async tryRunExclusive(task, work) {
       if (tasks.has(task)) return undefined;
       tasks.add(task);
       try {

@@ -91,7 +91,7 @@ export function followSchedules(
  */
 export async function runSchedules(context: ScheduleContext): Promise<readonly string[]> {
   const { storage } = context;
-  const alone = await storage.tryAlone('directory-schedule', async () => {
+  const alone = await storage.tryRunExclusive('directory-schedule', async () => {
     const loaded: string[] = [];
     const sources = await findSources(storage.tables<DirectoryTables>(), await loadState(storage));
     for (const source of sources.filter((one) => isDue(context, one)))

@@ -18,7 +18,7 @@ export interface LoadLockContext {
  * DIRECTORY_LOAD_RUNNING.
  */
 export async function loadAlone<R>(context: LoadLockContext, work: () => Promise<R>): Promise<R> {
-  const done = await tryAlone(context, work);
+  const done = await tryRunExclusive(context, work);
   if (done !== undefined) return done.result;
   throw new DirectoryError('DIRECTORY_LOAD_RUNNING', 'Another load is running');
 }
@@ -32,7 +32,7 @@ export async function settleAbandonedLoads(context: LoadLockContext): Promise<vo
     .select('id')
     .where('state', 'in', ['loading', 'merging'])
     .executeTakeFirst();
-  if (running !== undefined) await tryAlone(context, () => clearAbandonedLoads(storage, clock));
+  if (running !== undefined) await tryRunExclusive(context, () => clearAbandonedLoads(storage, clock));
 }
 
 /** Under the lock every load that is not finished is dead. */
@@ -47,11 +47,11 @@ export async function clearAbandonedLoads(storage: Storage, clock: Clock): Promi
   for (const { id } of failed) await removeBlocks(storage, id);
 }
 
-async function tryAlone<R>(
+async function tryRunExclusive<R>(
   { storage, snapshotDir }: LoadLockContext,
   work: () => Promise<R>,
 ): Promise<{ readonly result: R } | undefined> {
-  const alone = await storage.tryAlone('directory-load', async () => {
+  const alone = await storage.tryRunExclusive('directory-load', async () => {
     const held = holdFile(path.join(snapshotDir, 'load.lock'));
     if (held === undefined) return undefined;
     try {

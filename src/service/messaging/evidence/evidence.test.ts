@@ -95,7 +95,7 @@ describe('evidence of delivery', () => {
       isCode('MESSAGING_EVIDENCE_UNSIGNED'),
     );
     await assert.rejects(
-      world.messaging.getEvidence(world.stranger, messageId, {}),
+      world.messaging.getEvidence(world.otherClient, messageId, {}),
       isCode('MESSAGING_MESSAGE_NOT_FOUND'),
     );
   });

@@ -39,7 +39,7 @@ const wantsFinal = 'Disposition-Notification-Options: X-DIRECT-FINAL-DESTINATION
 const list = async (client = world.clinic, query = {}) =>
   (await world.messaging.listInbox(client, query)).messages;
 const drain = async (): Promise<void> => {
-  for (const client of [world.clinic, world.stranger])
+  for (const client of [world.clinic, world.otherClient])
     for (const { messageId } of await list(client, { limit: 100 }))
       await world.messaging.acknowledge(client, messageId, {});
   world.deliveries.splice(0);
@@ -68,7 +68,7 @@ describe('receiving messages', () => {
       inner: mail('', 'x', '<one@direct.beta.example>'),
     });
     const [own] = await list();
-    const [foreign] = await list(world.stranger);
+    const [foreign] = await list(world.otherClient);
     assert.deepEqual([own?.recipient, own?.sender, foreign?.recipient], [alice, bob, mallory]);
     assert.notEqual(own?.messageId, foreign?.messageId);
     assert.deepEqual(
@@ -337,14 +337,14 @@ describe('Decision 0014: the inbox', () => {
     await world.receive({ from: bob, to: [alice], inner: mail() });
     const [{ messageId } = { messageId: '' }] = await list();
     for (const read of [
-      () => world.messaging.readInbox(world.stranger, messageId, false, {}),
-      () => world.messaging.readAttachment(world.stranger, messageId, 0, false, {}),
-      () => world.messaging.acknowledge(world.stranger, messageId, {}),
+      () => world.messaging.readInbox(world.otherClient, messageId, false, {}),
+      () => world.messaging.readAttachment(world.otherClient, messageId, 0, false, {}),
+      () => world.messaging.acknowledge(world.otherClient, messageId, {}),
       () =>
         world.messaging.readInbox(world.clinic, 'urn:uuid:00000000-0000-4000-8000-000000000000', false, {}),
     ])
       await assert.rejects(read(), { code: 'MESSAGING_MESSAGE_NOT_FOUND' });
-    assert.equal((await list(world.stranger)).length, 0);
+    assert.equal((await list(world.otherClient)).length, 0);
     assert.equal((await list()).length, 1);
   });
 
@@ -692,7 +692,7 @@ describe('SEC-03: nothing of a patient is in the log or the audit trail', () => 
     await world.messaging
       .send(world.clinic, sendBody({ ...fields, patientGender: 'Jane' }), {})
       .catch(() => {});
-    await world.messaging.send(world.stranger, sendBody(fields), {}).catch(() => {});
+    await world.messaging.send(world.otherClient, sendBody(fields), {}).catch(() => {});
     await world.audit.flush();
     const trail = JSON.stringify(await world.audit.find({ limit: 1000 }));
     assert.ok(trail.length > 1000 && world.logLines.length > 0);

@@ -160,7 +160,7 @@ describe('Decision 0009: recipients', () => {
 
 describe('Decision 0009: the sender belongs to the caller', () => {
   it('refuses an address of another client', async () => {
-    const error = await refusal({}, world.stranger);
+    const error = await refusal({}, world.otherClient);
     assert.equal(error.code, 'MESSAGING_SENDER_NOT_OWNED');
     assert.equal(error.kind, 'forbidden');
     assert.equal(world.deliveries.length, 0);
@@ -219,7 +219,7 @@ describe('Decision 0009: idempotency', () => {
     const messageId = newUrn();
     await send({ messageId });
     const error = await world.messaging
-      .send(world.stranger, sendBody({ messageId, fromDirectAddress: 'mallory@direct.alpha.example' }), {})
+      .send(world.otherClient, sendBody({ messageId, fromDirectAddress: 'mallory@direct.alpha.example' }), {})
       .catch((reason: unknown) => reason);
     assert.ok(error instanceof MessagingError && error.code === 'MESSAGING_ID_REUSED');
   });

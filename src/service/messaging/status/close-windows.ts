@@ -56,7 +56,7 @@ export function startWindowTimer(deps: MessagingDependencies, idleMs: number): W
   return startWorker<never>({
     name: 'mdn-windows',
     claim: async () => {
-      await deps.storage.tryAlone('mdn-windows', async () => {
+      await deps.storage.tryRunExclusive('mdn-windows', async () => {
         while ((await closeWindows(deps)) === batch);
       });
       return [];

@@ -225,7 +225,7 @@ describe('status of messages', () => {
   it("another client's message does not exist", async () => {
     const { messageId } = await send();
     const error = await world.messaging
-      .getStatus(world.stranger, messageId)
+      .getStatus(world.otherClient, messageId)
       .catch((reason: unknown) => reason);
     assert.ok(error instanceof MessagingError && error.code === 'MESSAGING_MESSAGE_NOT_FOUND');
     for (const id of [newUrn(), 'x', '', 'urn:uuid:1'])
@@ -243,7 +243,7 @@ describe('status of messages', () => {
   it('answers up to 100 ids at once, in the order asked for, and names the unknown ones', async () => {
     const ids = [(await send()).messageId, (await send()).messageId];
     const foreign = await world.messaging.send(
-      world.stranger,
+      world.otherClient,
       sendBody({ fromDirectAddress: 'mallory@direct.alpha.example' }),
       {},
     );

@@ -20,10 +20,10 @@ import {
 } from '../../../../test/messaging/start-messaging.ts';
 import { createAgent, type Agent } from '../../agent/index.ts';
 
-const strangers = 60;
+const messageCount = 60;
 const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2028-01-01T00:00:00Z') };
 const friend = parseDirectAddress('friend@direct.friend.example');
-const stranger = parseDirectAddress('eve@direct.stranger.example');
+const unknownSender = parseDirectAddress('eve@direct.stranger.example');
 const network = '192.0.2.0/24';
 
 let world: TestMessaging;
@@ -113,13 +113,13 @@ after(async () => {
 describe('mail of unknown senders', () => {
   it('60 messages whose AIA server never answers delay no trusted message by more than 5 seconds', async () => {
     const sealed = await Promise.all(
-      Array.from({ length: strangers }, (_, index) => sealFrom(stranger, `stranger-${index}`)),
+      Array.from({ length: messageCount }, (_, index) => sealFrom(unknownSender, `unknownSender-${index}`)),
     );
     assert.ok(sealed.every(({ length }) => length > 4_000 && length < 9_000));
     const good = await sealFrom(friend, 'friend');
     const accepted = Promise.all(
       sealed.map((message) =>
-        world.messaging.acceptInbound({ mailFrom: stranger, recipients: [alice], message }, network),
+        world.messaging.acceptInbound({ mailFrom: unknownSender, recipients: [alice], message }, network),
       ),
     );
     await accepted;
@@ -134,6 +134,6 @@ describe('mail of unknown senders', () => {
     assert.ok(performance.now() - startedAt < 5_000);
     const waiting = await world.db.selectFrom('inbound_mail').select(['needs_fetch', 'state']).execute();
     assert.deepEqual([...new Set(waiting.map((row) => `${row.state} ${row.needs_fetch}`))], ['waiting 1']);
-    assert.ok(waiting.length > strangers / 2, `${waiting.length} still wait`);
+    assert.ok(waiting.length > messageCount / 2, `${waiting.length} still wait`);
   });
 });
