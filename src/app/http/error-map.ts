@@ -110,7 +110,9 @@ export function sendRefusal(
   const where = { requestId: request.id, route: request.routeOptions.url };
   // What is expected to happen at times, such as a start or too much work, needs no stack.
   const isExpected = error instanceof CodedError && error.kind === 'unavailable';
-  if (status >= 500 && isExpected)
+  // The readiness route logs each change itself; a line for each probe says nothing more.
+  if (isExpected && error.code === 'HTTP_NOT_READY') log.debug(where, 'not ready');
+  else if (status >= 500 && isExpected)
     log.warn({ ...where, code: error.code, reason: error.message }, 'a request could not be served now');
   else if (status >= 500) log.error({ ...where, error }, 'a request failed');
   // Whoever asks about a refusal has nothing but its request id. Names of fields come from the caller and are omitted.
