@@ -5,7 +5,7 @@ import path from 'node:path';
 import { createManualClock, silentLog, type ManualClock } from '../../src/core/index.ts';
 import { loadConfig } from '../../src/platform/index.ts';
 import { startHisp, type Hisp } from '../../src/app/server/index.ts';
-import { createTestDatabase } from '../support/storage.ts';
+import { createMigratedDatabase } from '../support/storage.ts';
 
 /** One answer, with everything that a browser sees of it. */
 export interface Answer {
@@ -43,7 +43,7 @@ export async function startTestConsole(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<TestConsole> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'openhisp-console-'));
-  const { location } = await createTestDatabase();
+  const { location } = await createMigratedDatabase();
   const clock = createManualClock(new Date('2026-06-03T08:00:00Z'));
   const hisp = await startHisp({
     config: loadConfig({}, undefined, {

@@ -16,7 +16,7 @@ import {
   type Storage,
 } from '../../src/platform/index.ts';
 import { createDocumentCheck } from '../support/document-check.ts';
-import { createTestDatabase, type TestDatabase } from '../support/storage.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/storage.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import {
   createDirectory,
@@ -110,7 +110,7 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
   const folder = options.sharesWith?.folder ?? (await mkdtemp(path.join(tmpdir(), 'openhisp-directory-')));
   const snapshotDir = path.join(folder, options.snapshotFolder ?? 'directory');
   const clock = createManualClock(new Date());
-  const database = options.sharesWith?.database ?? (await createTestDatabase());
+  const database = options.sharesWith?.database ?? (await createMigratedDatabase());
   const storage = await database.open();
   await storage.migrate();
   // As a command opens it, so that both may add to the audit chain.

@@ -16,7 +16,7 @@ import { acceptRow, beginIntegrity, findChangedRows } from '../../src/service/in
 import { createOauth, oauthGuardedTables, type Oauth } from '../../src/service/oauth/index.ts';
 import { createTrust, trustGuardedTables, type Trust } from '../../src/service/trust/index.ts';
 import { createWebhooks, webhookGuardedTables, type Webhooks } from '../../src/service/webhook/index.ts';
-import { createTestDatabase, type TestDatabase } from '../support/storage.ts';
+import { createMigratedDatabase, type TestDatabase } from '../support/storage.ts';
 
 const tables = [...oauthGuardedTables, ...trustGuardedTables, ...webhookGuardedTables];
 const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
@@ -61,7 +61,7 @@ function openServices(): Services {
 }
 
 before(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   storage = await database.open();
   await storage.migrate();
   const validity = { notBefore: new Date('2025-01-01'), notAfter: new Date('2030-01-01') };

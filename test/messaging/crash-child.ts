@@ -4,6 +4,7 @@
  * `--stop-at=PHASE` it stops itself (SIGSTOP) there, once. Says what it did on standard output: one JSON object a line.
  */
 import { randomUUID } from 'node:crypto';
+import { flushCompileCache } from 'node:module';
 import { silentLog, systemClock, type Log } from '../../src/core/index.ts';
 import type { DnsResolver } from '../../src/lib/dns/index.ts';
 import { createSmtpClient, type SmtpClient } from '../../src/lib/smtp/index.ts';
@@ -162,4 +163,6 @@ async function take(mail: { from: string; to: string[]; message: string }): Prom
   });
   say({ spooled: randomUUID() });
 }
+// It is killed before Node would write the cache.
+flushCompileCache();
 say({ baseUrl });

@@ -37,7 +37,7 @@ import {
 import { createOauth, type ClientIdentity, type Oauth } from '../../src/service/oauth/index.ts';
 import { createDeadline } from '../support/time-scale.ts';
 import { createTrust, type Trust } from '../../src/service/trust/index.ts';
-import { createTestDatabase, openTestStorage, type TestDatabase } from '../support/storage.ts';
+import { createMigratedDatabase, openTestStorage, type TestDatabase } from '../support/storage.ts';
 import { createWebhooks, type Webhooks } from '../../src/service/webhook/index.ts';
 
 export const alice = parseDirectAddress('alice@direct.alpha.example');
@@ -116,7 +116,7 @@ export interface TestNode {
 /** What several nodes share. */
 export async function createTestNodes(): Promise<TestNode> {
   return {
-    database: await createTestDatabase(),
+    database: await createMigratedDatabase(),
     vaultKey: randomBytes(32),
     clock: createManualClock(startedAt),
   };

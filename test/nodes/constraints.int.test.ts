@@ -32,7 +32,7 @@ import { openAuthority } from '../../src/app/dev/index.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createTestDatabase } from '../support/storage.ts';
+import { createMigratedDatabase } from '../support/storage.ts';
 
 interface Node {
   readonly storage: Storage;
@@ -41,7 +41,7 @@ interface Node {
 
 /** Two nodes over one database. */
 async function openNodes(t: TestContext): Promise<readonly [Node, Node]> {
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase();
   const nodes: Node[] = [];
   for (let index = 0; index < 2; index++) {
     // On SQLite a write of the other process is waited for.

@@ -13,11 +13,11 @@ import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { openVault, parseMasterKey } from '../../src/platform/index.ts';
 import { createAudit } from '../../src/service/audit/index.ts';
 import { createTrust } from '../../src/service/trust/index.ts';
-import { createTestDatabase } from '../support/storage.ts';
+import { createMigratedDatabase } from '../support/storage.ts';
 
 test('zones follow changes of another node with a higher serial, and read nothing for a thousand unknown names', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-zones-'));
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase();
   const masterKey = parseMasterKey(randomBytes(32).toString('base64'));
   const open = async () => {
     const storage = await database.open();

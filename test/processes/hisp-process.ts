@@ -1,5 +1,6 @@
 /** A whole HISP in its own process, which answers questions about what it used and what it holds. */
 import { createPrivateKey } from 'node:crypto';
+import { flushCompileCache } from 'node:module';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { silentLog } from '../../src/core/index.ts';
 import { startHisp } from '../../src/app/server/index.ts';
@@ -135,6 +136,8 @@ process.on('message', (question: Question) => {
     if (question === 'close') process.disconnect();
   });
 });
+// A process that is killed would not write the cache, and its successor would compile everything again.
+flushCompileCache();
 const { baseUrl, smtpPort } = hisp;
 const { clientId, clientSecret } = client;
 process.send?.({ kind: 'ready', ready: { baseUrl, smtpPort, clientId, clientSecret } } satisfies Answer);

@@ -47,6 +47,12 @@ export function needsRootAndPrograms(...names: readonly string[]): { skip: strin
   return process.getuid?.() === 0 ? needsPrograms(...names) : { skip: 'needs root' };
 }
 
+/** The environment of a program under test that must see none of this process's settings: only where programs are, and the given. */
+export function bareEnvironment(given: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }), ...given };
+}
+
 /** A port that is free on 127.0.0.1 for TCP and UDP at this moment. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 20; tries++) {

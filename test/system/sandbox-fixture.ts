@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Log } from '../../src/core/index.ts';
-import { createTestDatabase, testDatabaseAt, type TestDatabase } from '../support/storage.ts';
+import { createMigratedDatabase, isPostgres, testDatabaseAt, type TestDatabase } from '../support/storage.ts';
 import { createDeadline } from '../support/time-scale.ts';
 import { createEdgeClient, startSandbox, type EdgeClient, type Sandbox } from '../../src/app/dev/index.ts';
 
@@ -22,13 +22,14 @@ export interface TestSandbox {
 export async function openTestSandbox(settings: Readonly<Record<string, string>> = {}): Promise<TestSandbox> {
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-sandbox-'));
   const logged: string[] = [];
-  const [own, partner] = await Promise.all([createTestDatabase(), createTestDatabase()]);
+  // On SQLite each HISP makes its own file.
+  const urls = isPostgres ? await Promise.all([createUrl(), createUrl()]) : [];
   const sandbox = await startSandbox({
     folder,
     httpPort: 0,
     log: collectLog(logged),
     settings,
-    storageUrls: { own: own.location.url, partner: partner.location.url },
+    storageUrls: { own: urls[0], partner: urls[1] },
   });
   return {
     sandbox,
@@ -36,7 +37,7 @@ export async function openTestSandbox(settings: Readonly<Record<string, string>>
     client: createEdgeClient(sandbox.credentials),
     logged,
     databases: (['hisp', 'partner'] as const).map((name, index) => {
-      const url = [own, partner][index]?.location.url;
+      const url = urls[index];
       return testDatabaseAt(url === undefined ? { file: path.join(folder, name, 'openhisp.db') } : { url });
     }),
     async close() {
@@ -45,6 +46,8 @@ export async function openTestSandbox(settings: Readonly<Record<string, string>>
     },
   };
 }
+
+const createUrl = async (): Promise<string | undefined> => (await createMigratedDatabase()).location.url;
 
 function collectLog(lines: string[]): Log {
   const write =

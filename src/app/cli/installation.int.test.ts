@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
-import { endWithTests } from '../../../test/support/processes.ts';
+import { bareEnvironment, endWithTests } from '../../../test/support/processes.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-installation-'));
@@ -26,7 +26,7 @@ async function run(
   const child = endWithTests(
     spawn(process.execPath, [path.join(root, 'bin/openhisp.js'), ...words], {
       cwd,
-      env: { PATH: process.env['PATH'], ...env },
+      env: bareEnvironment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
   );
@@ -115,7 +115,7 @@ describe('the installation that commands work on', () => {
           process.execPath,
           path.join(root, 'bin/openhisp.js'),
         ],
-        { cwd: folder, env: { PATH: process.env['PATH'] }, stdio: ['ignore', 'ignore', 'pipe'] },
+        { cwd: folder, env: bareEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] },
       ),
     );
     let note = '';

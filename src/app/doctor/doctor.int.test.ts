@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readdir, rm, unlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { bareEnvironment } from '../../../test/support/processes.ts';
 import { insertDeadLetter, insertWebhook } from '../../../test/support/stored-rows.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import { silentLog, systemClock, type Closable } from '../../core/index.ts';
@@ -120,7 +121,7 @@ async function doctor(
 ): Promise<{ status: number | null; out: string; errors: string }> {
   const cli = path.resolve(import.meta.dirname, '../cli/main.ts');
   const child = spawn(process.execPath, [cli, 'doctor', ...words], {
-    env: { PATH: process.env['PATH'], OPENHISP_DATA_DIR: dataDir },
+    env: bareEnvironment({ OPENHISP_DATA_DIR: dataDir }),
   });
   let [out, errors] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));

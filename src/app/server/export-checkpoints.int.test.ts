@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { createTestDatabase } from '../../../test/support/storage.ts';
+import { createMigratedDatabase } from '../../../test/support/storage.ts';
 import { createManualClock, silentLog } from '../../core/index.ts';
 import { createGuardedFetch } from '../../lib/fetch/index.ts';
 import { createVault, joinNodes, loadConfig } from '../../platform/index.ts';
@@ -32,7 +32,7 @@ async function startReceiver(t: TestContext) {
 
 async function startExport(t: TestContext, url?: string) {
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-export-'));
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase();
   const storage = await database.open();
   await storage.migrate();
   const config = loadConfig({

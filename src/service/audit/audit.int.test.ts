@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { Kysely } from 'kysely';
 import { createManualClock, silentLog, type ManualClock } from '../../core/index.ts';
 import { createVault, type Storage } from '../../platform/index.ts';
-import { createTestDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
+import { createMigratedDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
 import type { AuditTables } from './chain.ts';
 import { createAudit, type Audit } from './create-audit.ts';
 import type { AuditEvent } from './audit-event.ts';
@@ -16,7 +16,7 @@ import { AuditError } from './errors.ts';
 async function withAudit(
   work: (audit: Audit, storage: Storage, database: TestDatabase, clock: ManualClock) => Promise<void>,
 ): Promise<void> {
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase();
   const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
   const storage = await database.open();
   await storage.migrate();

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { Kysely } from 'kysely';
 import { createManualClock, silentLog, type ManualClock } from '../../core/index.ts';
 import { createVault, type Storage, type Vault } from '../../platform/index.ts';
-import { createTestDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
+import { createMigratedDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
 import { chainStart, hashRow, type AuditRow, type AuditTables } from './chain.ts';
 import { appendToCheckpointFile, readCheckpointFile, renameCheckpointFile } from './checkpoint-file.ts';
 import { createAudit, type Audit } from './create-audit.ts';
@@ -25,7 +25,7 @@ interface World {
 }
 
 async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase();
   const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
   const vault = createVault(randomBytes(32));
   const opened: { audit: Audit; storage: Storage }[] = [];

@@ -13,7 +13,7 @@ import {
   type CrashChildren,
 } from '../../../test/messaging/crash-children.ts';
 import { alice, bob, newUrn, sendBody, waitUntil } from '../../../test/messaging/start-messaging.ts';
-import { createTestDatabase } from '../../../test/support/storage.ts';
+import { createMigratedDatabase } from '../../../test/support/storage.ts';
 
 /** Of crash-child.ts, for deliveries and for mail. */
 const leaseMs = 1_000;
@@ -24,7 +24,7 @@ let children: CrashChildren;
 let accepted: Uint8Array[] = [];
 
 before(async () => {
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase();
   storage = await database.open();
   peer = await createSmtpServer({
     host: '127.0.0.1',

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { after, before, beforeEach, describe, test, type TestContext } from 'node:test';
 import { createManualClock } from '../../core/index.ts';
 import { waitUntil } from '../../../test/messaging/start-messaging.ts';
-import { createTestDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
+import { createMigratedDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
 import {
   attemptsOf,
   notify,
@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => receiver.close());
 beforeEach(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   receiver.received.length = 0;
   receiver.isOver = false;
 });

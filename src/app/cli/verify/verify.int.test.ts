@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { Command } from 'commander';
 import { sql } from 'kysely';
 import { silentLog, systemClock } from '../../../core/index.ts';
-import { createTestDatabase, isPostgres, type TestDatabase } from '../../../../test/support/storage.ts';
+import { createMigratedDatabase, isPostgres, type TestDatabase } from '../../../../test/support/storage.ts';
 import { createContentStore, openVault, parseMasterKey } from '../../../platform/index.ts';
 import { appendToCheckpointFile, createAudit } from '../../../service/audit/index.ts';
 import { addAuditCommands } from '../audit.ts';
@@ -30,7 +30,7 @@ interface Installation {
 }
 
 async function install(): Promise<Installation> {
-  const database = await createTestDatabase();
+  const database = await createMigratedDatabase();
   const dataDir = mkdtempSync(path.join(tmpdir(), 'openhisp-verify-'));
   folders.push(dataDir);
   const { url, file } = database.location;

@@ -8,7 +8,7 @@ import {
   type CrashChild,
   type CrashChildren,
 } from '../../../../test/messaging/crash-children.ts';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/storage.ts';
+import { createMigratedDatabase, type TestDatabase } from '../../../../test/support/storage.ts';
 import { alice, bob, newUrn, sendBody, waitUntil } from '../../../../test/messaging/start-messaging.ts';
 
 let database: TestDatabase;
@@ -18,7 +18,7 @@ let children: CrashChildren;
 const start = (...flags: string[]): Promise<CrashChild> => children.start(...flags);
 
 before(async () => {
-  database = await createTestDatabase();
+  database = await createMigratedDatabase();
   peer = await createSmtpServer({
     host: '127.0.0.1',
     port: 0,
