@@ -5,6 +5,9 @@
  * A file that opens a database through `test/support/storage.ts`, directly or through what it imports, runs twice: on SQLite and on a
  * PostgreSQL server that is started for the run.
  *
+ * One file more than there are cores runs at a time, because most of them wait now and then; those that take longest begin first, and
+ * those that measure what the machine gives run alone at the end.
+ *
  * Each file has its own process and a limit (300 s, more on a busy machine); a file that does not end is killed with all that it
  * has started, and has failed. With `OPENHISP_REQUIRE_PEERS=1` a missing peer is a failure.
  *
@@ -15,6 +18,7 @@
  * Usage: `node tools/test.ts [--no-install] [--no-check] [PATTERN…]`
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { startPostgres, whyNoPostgres, type RunningPostgres } from '../test/support/postgres.ts';
 import { runChecks } from './check.ts';
@@ -25,7 +29,17 @@ const root = path.resolve(import.meta.dirname, '..');
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const has = (flag: string): boolean => process.argv.includes(flag);
 const limitMs = 1000 * Number(process.env['OPENHISP_TEST_FILE_SECONDS'] ?? 300);
-const filesAtOnce = 2;
+const filesAtOnce = os.availableParallelism() + 1;
+/** Begin first, the longest in front, so that none of them runs alone at the end. What is missing here costs time, nothing else. */
+const longFiles = [
+  'test/system/kills.int.test.ts',
+  'test/system/faults.int.test.ts',
+  'test/system/two-nodes.int.test.ts',
+  'test/system/power-loss.int.test.ts',
+  'test/system/rolling-upgrade.int.test.ts',
+];
+/** Compare times or rates with each other, which neighbours would disturb. */
+const measuringFiles = ['test/admission/overload.int.test.ts', 'test/admission/memory.int.test.ts'];
 const maxRunAgain = 2;
 const storageSupport = path.join(root, 'test/support/storage.ts');
 const compileCache = path.join(root, 'node_modules/.cache/openhisp-compiled');
@@ -68,14 +82,23 @@ async function runTests(wanted: readonly string[]): Promise<boolean> {
       : []),
   ]);
   const results = new Map<TestRun, TestFileResult>();
-  const runSome = async (): Promise<void> => {
-    for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
-      const result = await runOne(run, postgres, running);
-      results.set(run, result);
-      process.stdout.write(result.output);
-    }
+  const runAll = async (runs: readonly TestRun[], atOnce: number): Promise<void> => {
+    const left = runs.toSorted((a, b) => orderOf(a) - orderOf(b));
+    const runSome = async (): Promise<void> => {
+      for (let run = left.shift(); run !== undefined; run = left.shift()) {
+        const result = await runOne(run, postgres, running);
+        results.set(run, result);
+        process.stdout.write(result.output);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, runSome));
   };
-  await Promise.all(Array.from({ length: filesAtOnce }, runSome));
+  const isMeasuring = ({ file }: TestRun): boolean => measuringFiles.includes(file);
+  await runAll(
+    waiting.filter((run) => !isMeasuring(run)),
+    filesAtOnce,
+  );
+  await runAll(waiting.filter(isMeasuring), 1);
   const unsteady: string[] = [];
   const failed = [...results].filter(([, result]) => result.failed > 0);
   if (failed.length <= maxRunAgain)
@@ -121,6 +144,12 @@ async function runOne(
   });
 }
 
+/** Place in the order of running; equal for all that are short. */
+function orderOf({ file }: TestRun): number {
+  const place = longFiles.indexOf(file);
+  return place === -1 ? longFiles.length : place;
+}
+
 /** True for a file whose tests need both engines at once; one run of it is enough. */
 function usesBoth(file: string): boolean {
   return readFileSync(path.join(root, file), 'utf8').includes('needsBothEngines(');
@@ -142,7 +171,7 @@ function summarize(results: readonly TestFileResult[]): string {
   for (const reason of results.flatMap(({ skipped }) => skipped))
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   const onPostgres = results.filter(({ file }) => file.endsWith(postgresLabel));
-  const slowest = results.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, 3);
+  const slowest = results.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, 10);
   return [
     '',
     `${results.length} runs of test files, ${onPostgres.length} of them on PostgreSQL; slowest: ${slowest.map(({ file, durationMs }) => `${file} ${Math.round(durationMs / 1000)} s`).join(', ')}`,
