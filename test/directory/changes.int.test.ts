@@ -10,6 +10,7 @@ import { deleteRemovals } from '../../src/service/directory/store/clear-loads.ts
 import { loadState, updateState } from '../../src/service/directory/store/state.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { snapshotsOf, startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
+import { createDeadline } from '../support/time-scale.ts';
 
 const people = Array.from({ length: 60 }, (_, index) => ({
   serv_direct_addr: `p${index}@d.example`,
@@ -37,9 +38,9 @@ async function namesOf(address: string, from = world): Promise<unknown[]> {
 }
 
 async function until(isDone: () => Promise<boolean>, what: string): Promise<void> {
-  const deadlineAt = Date.now() + 20_000;
+  const deadline = createDeadline(20_000);
   while (!(await isDone())) {
-    assert.ok(Date.now() < deadlineAt, what);
+    assert.ok(!deadline.isOver(), what);
     await sleep(20);
   }
 }

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadReport } from '../../src/service/directory/index.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
+import { createDeadline } from '../support/time-scale.ts';
 
 const cli = path.join(import.meta.dirname, 'run-cli.ts');
 
@@ -53,9 +54,9 @@ async function served(): Promise<unknown[]> {
 }
 
 async function untilServed(address: string): Promise<void> {
-  const deadlineAt = Date.now() + 20_000;
+  const deadline = createDeadline(20_000);
   while (!(await served()).includes(address)) {
-    assert.ok(Date.now() < deadlineAt, `${address} is not served`);
+    assert.ok(!deadline.isOver(), `${address} is not served`);
     await sleep(50);
   }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
+import { createDeadline } from '../support/time-scale.ts';
 
 let world: TestDirectory;
 before(async () => {
@@ -19,9 +20,9 @@ describe('hosted addresses', () => {
   };
 
   async function untilCount(count: number): Promise<void> {
-    const deadlineAt = Date.now() + 10_000;
+    const deadline = createDeadline(10_000);
     while ((await world.search({ serv_direct_addr: 'direct.hosted' })).body.totalCount !== String(count)) {
-      assert.ok(Date.now() < deadlineAt, 'the directory has not caught up');
+      assert.ok(!deadline.isOver(), 'the directory has not caught up');
       await sleep(20);
     }
   }
@@ -47,14 +48,14 @@ describe('hosted addresses', () => {
       directAddress: 'front.desk@direct.hosted.example',
       organization: 'Renamed Clinic',
     });
-    const deadlineAt = Date.now() + 10_000;
+    const deadline = createDeadline(10_000);
     for (;;) {
       const [record] = (await world.search({ serv_direct_addr: 'direct.hosted' })).body.providers ?? [];
       if (record?.['org_name'] === 'Renamed Clinic') {
         assert.equal(record['id'], first['id'], 'a hosted address keeps its id');
         break;
       }
-      assert.ok(Date.now() < deadlineAt);
+      assert.ok(!deadline.isOver());
       await sleep(20);
     }
     await world.load(toCsv([{ serv_direct_addr: 'two@d.example' }]));

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ShownRecord, SourceStatus } from '../../src/service/directory/index.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
+import { createDeadline } from '../support/time-scale.ts';
 
 const cli = path.join(import.meta.dirname, 'run-cli.ts');
 
@@ -56,11 +57,11 @@ async function csvFile(name: string, rows: readonly Record<string, string>[]): P
 }
 
 async function untilServed(phone: string): Promise<void> {
-  const deadlineAt = Date.now() + 30_000;
+  const deadline = createDeadline(30_000);
   for (;;) {
     const { body } = await world.search({ serv_direct_addr: 'ana@d.example' });
     if (body.providers?.[0]?.['org_phone'] === phone) return;
-    assert.ok(Date.now() < deadlineAt, `${phone} is not served`);
+    assert.ok(!deadline.isOver(), `${phone} is not served`);
     await sleep(50);
   }
 }
@@ -143,7 +144,7 @@ test('killed in the middle of a merge: what was served is served on, and nothing
     );
   const before = await blocksOf();
   const { child, done } = run('import', await csvFile('large', crowd('555')), '--source', 'npd');
-  const deadlineAt = Date.now() + 120_000;
+  const deadline = createDeadline(120_000);
   for (;;) {
     const merging = await db
       .selectFrom('directory_load')
@@ -152,7 +153,7 @@ test('killed in the middle of a merge: what was served is served on, and nothing
       .where('state', '=', 'merging')
       .executeTakeFirst();
     if (merging !== undefined) break;
-    assert.ok(Date.now() < deadlineAt, 'no merge has stored a block');
+    assert.ok(!deadline.isOver(), 'no merge has stored a block');
     await sleep(2);
   }
   child.kill('SIGKILL');

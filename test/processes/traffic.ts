@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEdgeClient, type EdgeClient } from '../../src/app/dev/index.ts';
 import type { HispProcess, ProcessWorld, StatusEvent } from './world.ts';
+import { createDeadline } from '../support/time-scale.ts';
 
 export interface TrafficOptions {
   /** Sends under way at once, half of them in each direction. */
@@ -134,7 +135,7 @@ export function startTraffic(world: ProcessWorld, options: TrafficOptions): Traf
 
   /** What the status service says of each message in the end. */
   async function waitForFinalStates(drainMs: number): Promise<Map<string, string>> {
-    const deadlineAt = performance.now() + drainMs;
+    const deadline = createDeadline(drainMs);
     const said = new Map<string, string>();
     for (;;) {
       let isDone = true;
@@ -146,7 +147,7 @@ export function startTraffic(world: ProcessWorld, options: TrafficOptions): Traf
         }
         if (open.length > 0 || ids.some((id) => !states.has(id))) isDone = false;
       }
-      if (isDone || performance.now() > deadlineAt) return said;
+      if (isDone || deadline.isOver()) return said;
       await sleep(250);
     }
   }

@@ -117,7 +117,7 @@ test('the clock of the machine jumps by an hour, forward and back', { skip }, as
   await requireAll(traffic);
 });
 
-test('a database that is away for a minute', needsBothEngines(), async (t) => {
+test('a database that is away for longer than the leases', needsBothEngines(), async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-away-'));
   const postgres = await startPostgres();
   t.after(async () => {
@@ -127,13 +127,17 @@ test('a database that is away for a minute', needsBothEngines(), async (t) => {
   const url = await createDatabaseAt(postgres, 'sender');
   const world = await startProcessWorld({
     folder,
-    settings: (who) => ({ ...settings, ...(who === 'sender' && { 'storage.url': url }) }),
+    settings: (who) => ({
+      ...settings,
+      'delivery.leaseSeconds': '5',
+      ...(who === 'sender' && { 'storage.url': url }),
+    }),
   });
   t.after(() => world.close());
   const traffic = startTraffic(world, { atOnce: 4, pauseMs: 300 });
   await acceptMore(traffic, 10);
   const { pid } = world.sender.process;
-  const back = postgres.restart('fast', 60_000);
+  const back = postgres.restart('fast', 20_000);
   await until('health to tell', isReported(world.sender));
   await until('sends to be refused', () => traffic.refusedInARow(world.sender) > 5);
   await back;

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createEdgeClient } from '../../src/app/dev/index.ts';
 import { startProcessWorld, type HispProcess, type ProcessWorld } from '../processes/world.ts';
 import { createTestDatabase, isPostgres } from '../support/storage.ts';
+import { createDeadline } from '../support/time-scale.ts';
 
 const skip = isPostgres ? false : 'several nodes need PostgreSQL';
 const leaseSeconds = 3;
@@ -67,7 +68,7 @@ async function send({ world }: Nodes, node: HispProcess, count: number): Promise
 /** Waits until each message is processed, as `node` says, and reported. */
 async function settle({ reported }: Nodes, node: HispProcess, ids: readonly string[]): Promise<void> {
   const client = createEdgeClient(node.ready, 'messaging.api');
-  const deadlineAt = performance.now() + drainMs;
+  const deadline = createDeadline(drainMs);
   let open = ids;
   for (;;) {
     const { result } = (await client.post('/messaging/dirmsg/status', { messageIds: open })) as {
@@ -82,7 +83,7 @@ async function settle({ reported }: Nodes, node: HispProcess, ids: readonly stri
         (open.includes(id) && result.find((one) => one.messageId === id)?.messageStatus !== 'processed'),
     );
     if (open.length === 0) return;
-    assert.ok(performance.now() < deadlineAt, `not final: ${JSON.stringify(result.slice(0, 3))}`);
+    assert.ok(!deadline.isOver(), `not final: ${JSON.stringify(result.slice(0, 3))}`);
     await sleep(200);
   }
 }

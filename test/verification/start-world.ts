@@ -21,12 +21,15 @@ import type { VerificationTables } from '../../src/service/verification/tables.t
 import { at } from '../direct/support/test-pki.ts';
 import { startDnsProxy, type DelayOf, type DnsProxy } from '../support/dns-proxy.ts';
 import { startNamed, type NamedZone } from '../support/named.ts';
+import { createDeadline } from '../support/time-scale.ts';
 
 export interface WorldOptions {
   readonly zones: readonly NamedZone[];
   readonly anchors: readonly Certificate[];
   readonly delayOf?: DelayOf;
-  /** Rounds of 500 ms per question. Default 1. */
+  /** How long a server may take to answer. Default 5000: longer than packets wait on a busy machine. */
+  readonly dnsTimeoutMs?: number;
+  /** Rounds of `dnsTimeoutMs` per question. Default 1. */
   readonly attempts?: number;
 }
 
@@ -53,6 +56,7 @@ export async function startWorld({
   zones,
   anchors,
   delayOf,
+  dnsTimeoutMs = 5_000,
   attempts = 1,
 }: WorldOptions): Promise<VerificationWorld> {
   const named = await startNamed(zones);
@@ -64,7 +68,7 @@ export async function startWorld({
     start(storage, listAddresses, changes = {}) {
       const dns = createDnsResolver({
         servers: [{ host: '127.0.0.1', port: proxy.port }],
-        timeoutMs: 500,
+        timeoutMs: dnsTimeoutMs,
         attempts,
         clock,
       });
@@ -137,9 +141,9 @@ export async function untilChecked(storage: Storage, domains: number, withinMs =
 }
 
 export async function until(condition: () => boolean | Promise<boolean>, ms = 60_000): Promise<void> {
-  const deadlineAt = performance.now() + ms;
+  const deadline = createDeadline(ms);
   while (!(await condition())) {
-    assert.ok(performance.now() < deadlineAt, 'the condition did not come true');
+    assert.ok(!deadline.isOver(), 'the condition did not come true');
     await sleep(50);
   }
 }

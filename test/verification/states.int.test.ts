@@ -45,6 +45,7 @@ describe('the states of addresses', needsPrograms('named', 'slapd', 'slapadd'), 
     ]);
     world = await startWorld({
       anchors: [pki.root.certificate],
+      dnsTimeoutMs: 2_000,
       delayOf: (name) => (name.endsWith('dead.example') && !name.includes('ldapdead') ? Infinity : 0),
       zones: [
         {

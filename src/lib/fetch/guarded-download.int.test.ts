@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { createGuardedDownload, type GuardedDownloadOptions } from './guarded-download.ts';
+import { createDeadline } from '../../../test/support/time-scale.ts';
 
 async function start(
   t: TestContext,
@@ -118,9 +119,8 @@ test('a server that falls silent, breaks off or is gone has its own error, and l
   const left = await downloadWith({ idleMs: 60_000 })(url('left'));
   for await (const _ of left.body) break;
   (await downloadWith({ idleMs: 60_000 })(url('cancelled'))).cancel();
-  const deadlineAt = Date.now() + 5000;
-  while (closed.length < 6 && Date.now() < deadlineAt)
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  const deadline = createDeadline(5000);
+  while (closed.length < 6 && !deadline.isOver()) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.deepEqual(closed.toSorted(), ['/aborted', '/broken', '/cancelled', '/left', '/mute', '/silent']);
   await assert.rejects(downloadWith({ timeoutMs: 500 })('http://127.0.0.1:9/'), { code: 'FETCH_FAILED' });
 });

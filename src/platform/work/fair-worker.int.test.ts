@@ -8,6 +8,7 @@ import type { Storage } from '../storage/storage.ts';
 import { startFairWorker, type FairWorker } from './fair-worker.ts';
 import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 import { createLeases, requireLease, type LeaseColumns } from './leases.ts';
+import { createDeadline } from '../../../test/support/time-scale.ts';
 
 interface Tables {
   work: LeaseColumns & { party: string; next_attempt_at: number };
@@ -119,9 +120,9 @@ async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
       left: async () =>
         (await db.selectFrom('work').select('id').orderBy('id').execute()).map(({ id }) => id),
       async until(condition) {
-        const deadlineAt = performance.now() + 20_000;
+        const deadline = createDeadline(20_000);
         while (!(await condition())) {
-          assert.ok(performance.now() < deadlineAt, 'the condition did not come true');
+          assert.ok(!deadline.isOver(), 'the condition did not come true');
           await sleep(5);
         }
       },

@@ -164,15 +164,17 @@ describe('peers that are slow, silent or away', () => {
     assert.deepEqual(await run.delivery.listAttempts(['late']), []);
   });
 
-  it('a healthy destination is final within 10 seconds while 50 messages wait for a slow one', async () => {
-    const run = await start({ smtpTimeoutMs: 3_000 });
-    for (let count = 0; count < 50; count++) await run.enqueue(`wait-${count}`, ['x@silent.example']);
-    const startedAt = performance.now();
+  it('a healthy destination is final while 50 messages wait for a silent one, before any of them times out', async () => {
+    world.addDomain('mute.example', '127.0.0.7');
+    const mute = await world.startPeer('127.0.0.7', () => {});
+    const run = await start({ smtpTimeoutMs: 120_000 });
+    for (let count = 0; count < 50; count++) await run.enqueue(`wait-${count}`, ['x@mute.example']);
     for (let count = 0; count < 5; count++) await run.enqueue(`healthy-${count}`, ['x@good.example']);
     await until(() => run.outcomes.length >= 5, 'the healthy destination');
-    assert.ok(performance.now() - startedAt < 10_000);
     assert.equal(world.mail.length, 5);
+    assert.deepEqual(await run.delivery.listAttempts(idsOf('wait', 50)), []);
     assert.deepEqual((await run.delivery.listQueue({ limit: 500 })).items.length, 50);
+    await mute.close();
   });
 
   it('a peer that is away rests, costs few attempts, and gets all its mail once when it is back', async () => {

@@ -56,11 +56,13 @@ describe('fair shares', () => {
     await createHook(node, 'other', '/ok');
     await notify(node, 'slow', 20);
     await waitUntil(() => receiver.received.length >= 8);
-    const startedAt = performance.now();
     await notify(node, 'other');
     await waitUntil(() => receiver.at('/ok').length === 1, "the other client's event");
-    assert.ok(performance.now() - startedAt < 5_000);
-    assert.equal(receiver.received.filter((one) => one.path === '/ok').length, 1);
+    // No attempt of the others had to end first.
+    assert.deepEqual(
+      (await attemptsOf(node)).filter((attempt) => attempt.error !== ''),
+      [],
+    );
   });
 
   test('one silent webhook of a client leaves room for its other ones', async (t) => {

@@ -9,6 +9,7 @@ import type { LoadReport } from '../../../src/service/directory/index.ts';
 import { startTestDirectory, toCsv, type TestDirectory } from '../start-directory.ts';
 import { endpoint, writeLines } from './release-files.ts';
 import { startReleaseServer, type ReleaseServer } from './release-server.ts';
+import { createDeadline } from '../../support/time-scale.ts';
 
 let world: TestDirectory;
 let folder: string;
@@ -56,11 +57,11 @@ const ownServer = {
 };
 
 async function untilServed(address: string): Promise<void> {
-  const deadlineAt = Date.now() + 30_000;
+  const deadline = createDeadline(30_000);
   for (;;) {
     const { body } = await world.search({ serv_direct_addr: address });
     if (body.totalCount !== '0') return;
-    assert.ok(Date.now() < deadlineAt, `${address} is not served`);
+    assert.ok(!deadline.isOver(), `${address} is not served`);
   }
 }
 

@@ -27,6 +27,7 @@ import type { DownloadPatience } from '../../../src/service/directory/load/npd/d
 import { startTestDirectory, toCsv, type TestDirectory } from '../start-directory.ts';
 import { endpoint, practitioner, role, to, writeLines } from './release-files.ts';
 import { startReleaseServer, type ReleaseServer } from './release-server.ts';
+import { createDeadline } from '../../support/time-scale.ts';
 
 let world: TestDirectory;
 let folder: string;
@@ -134,8 +135,8 @@ function breakOff(times: number, bytes: number): void {
 /** What has come when a connection breaks is lost unless it was written. */
 async function untilWritten(bytes: number): Promise<void> {
   const part = path.join(workDir, `${endpointFile}.part`);
-  const deadlineAt = Date.now() + 10_000;
-  while (Date.now() < deadlineAt && (!existsSync(part) || (await stat(part)).size < bytes)) await sleep(5);
+  const deadline = createDeadline(10_000);
+  while (!deadline.isOver() && (!existsSync(part) || (await stat(part)).size < bytes)) await sleep(5);
 }
 
 describe('a release from a server', () => {

@@ -113,9 +113,8 @@ describe('small mail whose sender is known', () => {
         if (calls++ === 0) await held;
         return openPlain(envelope, options);
       });
-      const startedAt = performance.now();
-      const id = await accept(mail(), { on: other });
-      assert.ok(id !== undefined && performance.now() - startedAt < 3_000);
+      // Judging is held until it is released below.
+      assert.notEqual(await accept(mail(), { on: other }), undefined);
       await waitUntil(async () => (await inbox(other)).length === 1);
       release();
       // The peer was slow once, so the next mail is not waited for.

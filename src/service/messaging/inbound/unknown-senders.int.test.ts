@@ -18,6 +18,7 @@ import {
   waitUntil,
   type TestMessaging,
 } from '../../../../test/messaging/start-messaging.ts';
+import { createDeadline } from '../../../../test/support/time-scale.ts';
 import { createAgent, type Agent } from '../../agent/index.ts';
 
 const messageCount = 60;
@@ -124,14 +125,14 @@ describe('mail of unknown senders', () => {
     );
     await accepted;
     await waitUntil(() => connections.size > 0, 'a fetch that is not answered');
-    const startedAt = performance.now();
+    const limit = createDeadline(5_000);
     await world.messaging.acceptInbound({ mailFrom: friend, recipients: [alice], message: good }, network);
     const { messages } = await world.messaging.listInbox(world.clinic, {});
     assert.deepEqual(
       messages.map(({ sender }) => sender),
       [friend],
     );
-    assert.ok(performance.now() - startedAt < 5_000);
+    assert.ok(!limit.isOver());
     const waiting = await world.db.selectFrom('inbound_mail').select(['needs_fetch', 'state']).execute();
     assert.deepEqual([...new Set(waiting.map((row) => `${row.state} ${row.needs_fetch}`))], ['waiting 1']);
     assert.ok(waiting.length > messageCount / 2, `${waiting.length} still wait`);
