@@ -167,6 +167,24 @@ describe('the screens of settings', { skip }, () => {
     await check('the playground');
   });
 
+  it('says when a search of the audit trail was cut, and goes on', async () => {
+    const { audit } = world.sandbox.world.hisp;
+    const address = 'rare@direct.rare.example';
+    await audit.recordNow({ action: 'address.check', outcome: 'ok', objects: { to: address } });
+    // More rows than one page of a search looks at.
+    for (let count = 0; count < 10_100; count++)
+      await audit.record({ action: 'message.find', outcome: 'ok', objects: { count } });
+    await audit.flush();
+    await world.show(page, `/audit?address=${address}`);
+    await page.getByText('No row found yet').waitFor();
+    await choose(page, 'Search further');
+    await until(
+      () => page.locator('.audit-list tbody tr').allInnerTexts(),
+      (rows) => rows.length === 1 && rows[0]?.includes(address) === true,
+      'the row is found',
+    );
+  });
+
   it('shows an auditor everything and nothing that changes it; the API refuses', async () => {
     const auditor = await world.openPage({ role: 'auditor' });
     for (const target of ['/webhooks', `/webhooks/${hookId}`, '/clients', '/audit']) {

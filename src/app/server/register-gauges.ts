@@ -3,7 +3,11 @@ import type { Clock } from '../../core/index.ts';
 import type { Config, Metrics, Storage } from '../../platform/index.ts';
 import { readSources } from '../../service/directory/index.ts';
 import { measureQueue } from '../../service/delivery/index.ts';
-import { listDeadLetters, measureInboundMail, measureUnacknowledged } from '../../service/messaging/index.ts';
+import {
+  countDeadLetters,
+  measureInboundMail,
+  measureUnacknowledged,
+} from '../../service/messaging/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import { readVerificationStatus } from '../../service/verification/index.ts';
 import { findFailingHooks, measureNotifications } from '../../service/webhook/index.ts';
@@ -66,7 +70,7 @@ export function registerGauges({ config, storage, trust, clock, metrics }: Gauge
   measure(
     'openhisp_mail_dead_letters',
     'Inbound messages that failed on every attempt and wait for the operator.',
-    async () => (await listDeadLetters(storage)).length,
+    () => countDeadLetters(storage),
   );
   registerQueues({ storage, clock, metrics });
   registerVerification({ storage, clock, metrics });

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
-import { listDeadLetters } from '../../service/messaging/index.ts';
+import { countDeadLetters } from '../../service/messaging/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { DegradedComponent } from '../http/index.ts';
 
@@ -32,7 +32,7 @@ export function createUpkeepWatch({
         ({ refreshedAt, lastError }) =>
           lastError !== '' || (refreshedAt !== undefined && now - refreshedAt.getTime() > oldBundleMs),
       );
-      const mail = (await listDeadLetters(storage)).length;
+      const mail = await countDeadLetters(storage);
       resources = [
         ...stale.map(({ domain, refreshedAt }) => ({
           part: 'bundles',

@@ -23,6 +23,8 @@ export interface PagedRows<Row> {
   readonly error: ApiError | null;
   readonly isLoading: boolean;
   readonly hasMore: boolean;
+  /** The last page read is short and not the end: a search that looks at many rows goes on only when somebody asks. */
+  readonly isCut: boolean;
   readonly isLoadingMore: boolean;
   /** Rows at the head that the table does not show yet. */
   readonly newCount: number;
@@ -30,6 +32,9 @@ export interface PagedRows<Row> {
   readonly showNew: () => void;
   readonly retry: () => void;
 }
+
+/** Rows of a page whose limit is not named. */
+const usualPageRows = 50;
 
 interface PagedOptions<Row> {
   /** Begins with the live topic. */
@@ -101,6 +106,7 @@ export function usePagedRows<Row>({
     error: shown.error,
     isLoading: shown.isPending,
     hasMore: shown.hasNextPage,
+    isCut: shown.hasNextPage && (pages?.at(-1)?.result.length ?? 0) < usualPageRows,
     isLoadingMore: shown.isFetchingNextPage,
     loadMore: () => void shown.fetchNextPage(),
     showNew,

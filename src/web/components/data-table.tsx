@@ -167,15 +167,18 @@ export function DataTable<Row>({ page, empty, noun, ...table }: DataTableProps<R
           </button>
         )}
       </div>
-      {page.rows.length === 0 ? (
-        (empty ?? <EmptyState title={`No ${noun[1]}`} />)
-      ) : (
-        <Table {...table} rows={page.rows} />
+      {page.rows.length > 0 && <Table {...table} rows={page.rows} />}
+      {page.rows.length === 0 && !page.isCut && (empty ?? <EmptyState title={`No ${noun[1]}`} />)}
+      {page.rows.length === 0 && page.isCut && (
+        <EmptyState title={`No ${noun[0]} found yet`}>
+          <p>Only the nearest part was searched.</p>
+        </EmptyState>
       )}
       {page.hasMore && (
         <p className="more">
+          {page.isCut && page.rows.length > 0 && <span>Only a part was searched so far.</span>}
           <button type="button" disabled={page.isLoadingMore} onClick={page.loadMore}>
-            {page.isLoadingMore ? 'Loading' : 'Load more'}
+            {page.isLoadingMore ? 'Loading' : page.isCut ? 'Search further' : 'Load more'}
           </button>
         </p>
       )}

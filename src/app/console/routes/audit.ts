@@ -17,8 +17,11 @@ import { ConsoleError } from '../errors.ts';
 import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
+import { cursorsOf, rowNumber } from './cursors.ts';
 import { describe, refusals } from './describe.ts';
 import { countOf, toAuditEntry } from './formats.ts';
+
+const cursors = cursorsOf('audit', rowNumber);
 
 /** The audit trail: search, verify, export. */
 export function auditRoutes(
@@ -51,7 +54,7 @@ export function auditRoutes(
           });
         return {
           result: page.items.map(toAuditEntry),
-          next: page.next === undefined ? null : String(page.next),
+          next: cursors.write(page.next?.toString()),
         };
       },
     );
@@ -120,10 +123,7 @@ async function* writeAll(audit: Pick<Audit, 'find'>, search: AuditSearch): Async
 
 /** Throws CONSOLE_REQUEST_INVALID. */
 function toSearch({ message, address, from, to, limit = 50, cursor, ...query }: AuditQuery): AuditSearch {
-  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
-    throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'invalid cursor', {
-      problems: [{ field: 'cursor', reason: 'invalid', detail: 'Not one that an earlier page gave.' }],
-    });
+  const position = cursors.read(cursor);
   const bare = message?.replace(/^urn:uuid:/i, '');
   const objects = [
     ...(message === undefined ? [] : [message, `urn:uuid:${bare}`, `<${bare}>`, bare ?? '']),
@@ -135,7 +135,7 @@ function toSearch({ message, address, from, to, limit = 50, cursor, ...query }: 
     since: from === undefined ? undefined : new Date(from),
     until: to === undefined ? undefined : new Date(to),
     ...(objects.length > 0 && { objects }),
-    before: cursor === undefined ? undefined : Number(cursor),
+    before: position === undefined ? undefined : Number(position),
   };
 }
 

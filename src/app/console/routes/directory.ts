@@ -38,6 +38,7 @@ import { ConsoleError } from '../errors.ts';
 import { apiPrefix } from '../guard.ts';
 import type { ConsoleApp, ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
+import { cursorsOf, rowNumber } from './cursors.ts';
 import { describe, refusals } from './describe.ts';
 import { countOf, isoOrNull } from './formats.ts';
 import type { Live } from './live.ts';
@@ -48,6 +49,8 @@ const byName = Type.Object({ name: Type.String({ maxLength: 32 }) });
 const uploadTypes = ['text/csv', 'application/zip', 'application/gzip', 'application/octet-stream'];
 /** Progress of a load is told at most so often, but each phase. */
 const progressMs = 300;
+
+const loadCursors = cursorsOf('loads', rowNumber);
 
 /** The directory: search, records with what each source says, sources, loads. */
 export function directoryRoutes(
@@ -168,9 +171,10 @@ function addSources(
     },
     async (request) => {
       const { source, limit = 50, cursor } = request.query;
-      const before = readCursor(cursor);
+      const position = loadCursors.read(cursor);
+      const before = position === undefined ? undefined : Number(position);
       const { loads, next } = await listLoads(storage, { sourceName: source, before, limit });
-      return { result: loads.map(toLoad), next: next === undefined ? null : String(next) };
+      return { result: loads.map(toLoad), next: loadCursors.write(next?.toString()) };
     },
   );
   app.post(
@@ -264,15 +268,6 @@ function tellSometimes(live: Live): (progress: UploadProgress) => void {
 
 function originOf({ requestId, ip }: { readonly requestId: string; readonly ip: string }) {
   return { requestId, remoteAddress: ip };
-}
-
-/** Throws CONSOLE_REQUEST_INVALID. */
-function readCursor(cursor: string | undefined): number | undefined {
-  if (cursor === undefined) return undefined;
-  if (/^[1-9][0-9]{0,9}$/.test(cursor)) return Number(cursor);
-  throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'invalid cursor', {
-    problems: [{ field: 'cursor', reason: 'invalid', detail: 'Not one that an earlier page gave.' }],
-  });
 }
 
 const filters = directoryParameters.filter((one): one is FilterParameter => one.kind === 'filter');

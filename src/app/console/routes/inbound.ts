@@ -1,10 +1,12 @@
 import { Type } from 'typebox';
 import {
   inboundTextOf,
-  listDeadLetters,
+  countDeadLetters,
   measureInboundMail,
   measureUnacknowledged,
+  type DeadLetter,
   type InboundEntry,
+  type ReceivedMessage,
 } from '../../../service/messaging/index.ts';
 import {
   doneAnswer,
@@ -19,11 +21,12 @@ import {
 import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { ActingServices, createActing } from './acting.ts';
+import { cursorsOf, timeAndId, type Cursors } from './cursors.ts';
 import { describe, refusals } from './describe.ts';
 import { isoTime } from './formats.ts';
 
 const dayMs = 86_400_000;
-const maxCounted = 1000;
+const maxInboundCount = 1000;
 
 /** Mail from other HISPs: received, refused, dead-lettered, and not acknowledged. */
 export function inboundRoutes(
@@ -46,7 +49,7 @@ export function inboundRoutes(
           response: { 200: inboundPage, ...refusals(400) },
         },
       },
-      async (request) => list(services, acting(request), request.query),
+      async (request) => list(acting(request), request.query),
     );
     app.get(
       `${apiPrefix}/inbound/counts`,
@@ -60,19 +63,19 @@ export function inboundRoutes(
       async () => {
         const since = new Date(clock.now().getTime() - dayMs);
         const count = async (action: string): Promise<number> =>
-          (await audit.find({ action, since, limit: maxCounted })).length;
+          (await audit.find({ action, since, limit: maxInboundCount })).length;
         const [received, rejected, discarded, dead, open, waiting] = await Promise.all([
           count('message.receive'),
           count('message.reject'),
           count('message.discard'),
-          listDeadLetters(storage),
+          countDeadLetters(storage),
           measureUnacknowledged(storage, clock),
           measureInboundMail(storage, clock),
         ]);
         return {
           received,
-          refused: rejected + discarded,
-          deadLettered: dead.length,
+          refused: Math.min(rejected + discarded, maxInboundCount),
+          deadLettered: dead,
           unacknowledged: open.count,
           oldestUnacknowledgedSeconds: open.oldestSeconds,
           waiting: waiting.reduce((sum, one) => sum + one.count, 0),
@@ -97,62 +100,52 @@ export function inboundRoutes(
   };
 }
 
-async function list(
-  { storage }: ConsoleServices,
+const cursorsOfState: Readonly<Record<InboundState, Cursors>> = {
+  received: cursorsOf('received', timeAndId),
+  refused: cursorsOf('refused', timeAndId),
+  'dead-lettered': cursorsOf('dead-letters', timeAndId),
+  unacknowledged: cursorsOf('unacknowledged', timeAndId),
+};
+
+async function list(acting: ActingServices, query: InboundQuery): Promise<InboundPage> {
+  const { state = 'refused', limit = 50 } = query;
+  const cursors = cursorsOfState[state];
+  const cursor = cursors.read(query.cursor);
+  const page = await listState(acting, query, { state, limit, cursor });
+  return { result: [...page.items], next: cursors.write(page.next) };
+}
+
+async function listState(
   { messaging }: ActingServices,
-  query: InboundQuery,
-): Promise<InboundPage> {
-  const { state = 'refused', from, to, code, since, until, limit = 50, cursor } = query;
-  if (state === 'unacknowledged') {
-    const page = await messaging.listUnacknowledged({ limit, cursor });
-    return {
-      result: page.items.map((row) => ({
-        ...blank,
-        id: row.id,
-        state,
-        at: isoTime(row.receivedAt),
-        level: 'waiting',
-        from: row.from,
-        to: [row.to],
-        text: 'In the inbox; no client has acknowledged it.',
-        whatToDo: 'Look at the client of this address: it has not fetched the message, or its webhook fails.',
-        wireId: row.wireId,
-      })),
-      next: page.next ?? null,
-    };
-  }
-  if (state === 'dead-lettered') {
-    const all = await listDeadLetters(storage);
-    const start = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
-    const some = all.slice(start, start + limit);
-    return {
-      result: some.map((row) => ({
-        ...blank,
-        id: row.id,
-        state,
-        at: isoTime(row.receivedAt),
-        level: 'failed',
-        from: row.mailFrom,
-        to: [...row.recipients],
-        code: row.reason,
-        text: inboundTextOf(row.reason).text,
-        whatToDo: inboundTextOf(row.reason).advice,
-        canRetry: true,
-      })),
-      next: start + limit < all.length ? (some.at(-1)?.id ?? null) : null,
-    };
-  }
-  const page = await messaging.listInbound({
-    kinds: state === 'received' ? ['received'] : ['rejected', 'discarded'],
+  { from, to, code, since, until }: InboundQuery,
+  {
+    state,
+    limit,
+    cursor,
+  }: { readonly state: InboundState; readonly limit: number; readonly cursor: string | undefined },
+): Promise<{ readonly items: readonly InboundRow[]; readonly next?: string }> {
+  const parts = {
     from,
     to,
-    reason: code,
     since: since === undefined ? undefined : new Date(since),
     until: until === undefined ? undefined : new Date(until),
     limit,
     cursor,
+  };
+  if (state === 'unacknowledged') {
+    const { items, ...page } = await messaging.listUnacknowledged(parts);
+    return { ...page, items: code === undefined ? items.map(toUnacknowledged) : [] };
+  }
+  if (state === 'dead-lettered') {
+    const { items, ...page } = await messaging.listDeadLetters({ ...parts, reason: code });
+    return { ...page, items: items.map(toDeadLetter) };
+  }
+  const { items, ...page } = await messaging.listInbound({
+    ...parts,
+    kinds: state === 'received' ? ['received'] : ['rejected', 'discarded'],
+    reason: code,
   });
-  return { result: page.items.map((entry) => toRow(entry, state)), next: page.next ?? null };
+  return { ...page, items: items.map((entry) => toRow(entry, state)) };
 }
 
 const blank = {
@@ -164,6 +157,38 @@ const blank = {
   attempts: 0,
   canRetry: false,
 } as const;
+
+function toUnacknowledged(row: ReceivedMessage): InboundRow {
+  return {
+    ...blank,
+    id: row.id,
+    state: 'unacknowledged',
+    at: isoTime(row.receivedAt),
+    level: 'waiting',
+    from: row.from,
+    to: [row.to],
+    text: 'In the inbox; no client has acknowledged it.',
+    whatToDo: 'Look at the client of this address: it has not fetched the message, or its webhook fails.',
+    wireId: row.wireId,
+  };
+}
+
+function toDeadLetter(row: DeadLetter): InboundRow {
+  const { text, advice } = inboundTextOf(row.reason);
+  return {
+    ...blank,
+    id: row.id,
+    state: 'dead-lettered',
+    at: isoTime(row.receivedAt),
+    level: 'failed',
+    from: row.mailFrom,
+    to: [...row.recipients],
+    code: row.reason,
+    text,
+    whatToDo: advice,
+    canRetry: true,
+  };
+}
 
 function toRow(entry: InboundEntry, state: InboundState): InboundRow {
   const refusal = state === 'refused' ? inboundTextOf(entry.reason) : undefined;

@@ -23,6 +23,7 @@ import {
 } from '../contract/index.ts';
 import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import { cursorsOf, timeAndId } from './cursors.ts';
 import { describe, refusals } from './describe.ts';
 import type { createActing } from './acting.ts';
 import { countOf, isoOrNull, isoTime, levelOfState, toAuditEntry, toCertificatePath } from './formats.ts';
@@ -32,6 +33,8 @@ const receivedTexts = {
   received: 'Stored in the inbox; no client has acknowledged it yet.',
   acknowledged: 'A client has taken it.',
 } as const;
+
+const cursors = cursorsOf('messages', timeAndId);
 
 const byName = Type.Object({
   messageId: Type.String({
@@ -64,12 +67,13 @@ export function messageRoutes(
         },
       },
       async (request) => {
-        const { q, from, to, client, limit = 50, ...filters } = request.query;
+        const { q, from, to, client, limit = 50, cursor, ...filters } = request.query;
         const isRefresh = request.headers['x-background'] !== undefined;
         const page = await acting(request).messaging.search(
           {
             ...filters,
             limit,
+            cursor: cursors.read(cursor),
             text: q,
             clientId: client,
             since: from === undefined ? undefined : new Date(from),
@@ -79,7 +83,7 @@ export function messageRoutes(
         );
         return {
           result: page.items.map(toRow),
-          next: page.next ?? null,
+          next: cursors.write(page.next),
           terms: [...page.terms],
           unread: [...page.unread],
         };

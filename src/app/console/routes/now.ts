@@ -4,7 +4,7 @@ import {
   adviceFor,
   countFailures,
   failureReasons,
-  listDeadLetters,
+  countDeadLetters,
   measureUnacknowledged,
   readTraffic,
 } from '../../../service/messaging/index.ts';
@@ -88,7 +88,7 @@ async function readFigures(
     measureQueue(storage, clock),
     messaging.listDestinations({ limit: 20 }),
     countFailures(storage, new Date(now.getTime() - dayMs)),
-    listDeadLetters(storage),
+    countDeadLetters(storage),
     measureUnacknowledged(storage, clock),
     findFailingHooks(storage),
     trust.findKeyDates(),
@@ -128,10 +128,10 @@ async function readFigures(
     {
       id: 'inbound',
       title: 'Dead letters in',
-      value: dead.length,
+      value: dead,
       unit: 'mails',
-      level: dead.length === 0 ? 'ok' : 'failed',
-      text: dead.length === 0 ? 'None.' : 'Incoming mail that could not be processed.',
+      level: dead === 0 ? 'ok' : 'failed',
+      text: dead === 0 ? 'None.' : 'Incoming mail that could not be processed.',
       link: '/inbound?state=dead-lettered',
     },
     {

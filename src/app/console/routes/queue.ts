@@ -22,10 +22,14 @@ import { ConsoleError } from '../errors.ts';
 import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes } from '../types.ts';
 import type { createActing } from './acting.ts';
+import { cursorsOf, rowId } from './cursors.ts';
 import { describe, refusals } from './describe.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
 const holdAdvice = 'Release it when mail may go there again; what waits still fails when its time is over.';
+
+const destinationCursors = cursorsOf('queue', rowId);
+const deliveryCursors = cursorsOf('deliveries', rowId);
 
 /** What waits to be sent, by destination, and what can be done about it. */
 export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRoutes {
@@ -44,7 +48,11 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
         const { domain, limit = 50, cursor } = request.query;
         const { messaging } = acting(request);
         const holds = new Map((await messaging.listHolds()).map((hold) => [hold.domain, hold]));
-        const page = await messaging.listDestinations({ domain, limit, cursor });
+        const page = await messaging.listDestinations({
+          domain,
+          limit,
+          cursor: destinationCursors.read(cursor),
+        });
         const result = page.items.map((item): QueueDestination => {
           const hold = holds.get(item.domain);
           return {
@@ -73,7 +81,7 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
             hold: hold === undefined ? null : { reason: hold.reason, since: isoTime(hold.since) },
           };
         });
-        if (page.next !== undefined) return { result, next: page.next };
+        if (page.next !== undefined) return { result, next: destinationCursors.write(page.next) };
         // Listed though nothing waits for them; only once, at the end.
         const held = [...holds.values()].filter(
           (hold) => domain === undefined || hold.domain === domain.toLowerCase(),
@@ -117,13 +125,14 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
         },
       },
       async (request) => {
-        const { limit = 50, cursor } = request.query;
+        const { limit = 50 } = request.query;
+        const cursor = deliveryCursors.read(request.query.cursor);
         const page = await acting(request).messaging.listQueue({
           domain: request.params.destination,
           limit,
           ...(cursor !== undefined && { cursor }),
         });
-        return { result: page.items.map(toDelivery), next: page.next ?? null };
+        return { result: page.items.map(toDelivery), next: deliveryCursors.write(page.next) };
       },
     );
     app.post(

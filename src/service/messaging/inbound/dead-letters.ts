@@ -12,15 +12,31 @@ export interface DeadLetter {
   readonly reason: string;
 }
 
-/** Oldest first. */
-export async function listDeadLetters(storage: Storage): Promise<readonly DeadLetter[]> {
+/** A place in the list. */
+interface Place {
+  /** When it was received, in milliseconds. */
+  readonly at: number;
+  readonly id: string;
+}
+
+/** Oldest first; all, or as many as `limit` after a place. */
+export async function listDeadLetters(
+  storage: Storage,
+  { limit, after }: { readonly limit?: number; readonly after?: Place | undefined } = {},
+): Promise<readonly DeadLetter[]> {
   const rows = await storage
     .tables<MessagingTables>()
     .selectFrom('inbound_mail')
     .select(['id', 'mail_from', 'recipients', 'received_at', 'last_error'])
     .where(isDeadLetter)
+    .$if(after !== undefined, (query) =>
+      query
+        .where('received_at', '>=', after?.at ?? 0)
+        .where((eb) => eb.or([eb('received_at', '>', after?.at ?? 0), eb('id', '>', after?.id ?? '')])),
+    )
     .orderBy('received_at')
     .orderBy('id')
+    .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
     .execute();
   return rows.map((row) => ({
     id: row.id,
@@ -29,6 +45,16 @@ export async function listDeadLetters(storage: Storage): Promise<readonly DeadLe
     receivedAt: new Date(row.received_at),
     reason: row.last_error,
   }));
+}
+
+export async function countDeadLetters(storage: Storage): Promise<number> {
+  const { count } = await storage
+    .tables<MessagingTables>()
+    .selectFrom('inbound_mail')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where(isDeadLetter)
+    .executeTakeFirstOrThrow();
+  return Number(count);
 }
 
 /** Lets dead letters be tried again, with all attempts: the one named, or all. Returns how many. */

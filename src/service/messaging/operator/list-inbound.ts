@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Audit, AuditRecord } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
+import { hasParties } from './pick-page.ts';
 import { pageSize, readCursor, toPage, writeCursor, type Page } from './paging.ts';
 
 /** The outcomes of mail from another HISP: their audit actions. */
@@ -123,14 +124,8 @@ function toEntry({ sequence, action, recordedAt, objects, remoteAddress }: Audit
   };
 }
 
-function isWanted(entry: InboundEntry, { from, to, reason }: InboundQuery): boolean {
-  const holds = (text: string, part: string | undefined): boolean =>
-    part === undefined || text.toLowerCase().includes(part.toLowerCase());
-  return (
-    holds(entry.from, from) &&
-    (to === undefined || entry.to.some((one) => holds(one, to))) &&
-    (reason === undefined || entry.reason === reason)
-  );
+function isWanted(entry: InboundEntry, query: InboundQuery): boolean {
+  return hasParties(entry, query) && (query.reason === undefined || entry.reason === query.reason);
 }
 
 /**

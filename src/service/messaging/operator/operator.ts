@@ -28,7 +28,7 @@ import {
   type ReceivedExplanation,
 } from './explain-message.ts';
 import { findCopies, findReceived, type ReceivedMessage } from './find-received.ts';
-import { retryDeadLetters } from '../inbound/dead-letters.ts';
+import { retryDeadLetters, type DeadLetter } from '../inbound/dead-letters.ts';
 import { searchMessages, type SearchPage, type SearchQuery } from './search-messages.ts';
 import {
   listInbound,
@@ -40,7 +40,9 @@ import {
 import { buildEvidence } from '../evidence/build-evidence.ts';
 import { signEvidence, type SignedEvidence } from '../evidence/sign-evidence.ts';
 import { toAttempt, type Attempt } from '../evidence/attempts.ts';
+import { pageDeadLetters, type DeadLetterQuery } from './page-dead-letters.ts';
 import type { Page } from './paging.ts';
+import { hasParties, pickPage, type PartiesQuery } from './pick-page.ts';
 
 /** All that is known of one sent message, without its content. */
 export interface MessageDetails {
@@ -114,10 +116,11 @@ export interface MessagingOperator {
   /** Throws MESSAGING_SEARCH_INVALID. */
   listInbound(query: InboundQuery): Promise<Page<InboundEntry>>;
   /** Received messages that no client has acknowledged, oldest first. Throws MESSAGING_SEARCH_INVALID. */
-  listUnacknowledged(query: {
-    readonly limit: number;
-    readonly cursor?: string | undefined;
-  }): Promise<Page<ReceivedMessage>>;
+  listUnacknowledged(
+    query: PartiesQuery & { readonly since?: Date | undefined; readonly until?: Date | undefined },
+  ): Promise<Page<ReceivedMessage>>;
+  /** Oldest first. Throws MESSAGING_SEARCH_INVALID. */
+  listDeadLetters(query: DeadLetterQuery): Promise<Page<DeadLetter>>;
   /** Has a dead letter tried again, with all attempts. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   retryInbound(id: string): Promise<number>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
@@ -273,7 +276,14 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       await record('inbound.list', { ...onlyDefined({ from, to, reason }), count: page.items.length });
       return page;
     },
-    listUnacknowledged: (query) => findReceived(db, { ...query, state: 'received', order: 'oldest' }),
+    listUnacknowledged: ({ from, to, ...query }) =>
+      pickPage(
+        query,
+        (part) => findReceived(db, { ...query, ...part, state: 'received', order: 'oldest' }),
+        (row) => hasParties({ from: row.from, to: [row.to] }, { from, to }),
+        ({ receivedAt, id }) => ({ at: receivedAt.getTime(), id }),
+      ),
+    listDeadLetters: (query) => pageDeadLetters(storage, query),
     async retryInbound(id) {
       const count = await retryDeadLetters(storage, id);
       if (count === 0) {

@@ -27,37 +27,41 @@ interface View {
   readonly name: string;
   readonly lead: string;
   readonly empty: string;
-  readonly count: (counts: InboundCounts) => number;
+  readonly count: (counts: InboundCounts) => string;
 }
+
+/** The API counts mail of a kind up to here. */
+const maxInboundCount = 1000;
+const upTo = (count: number): string => `${formatNumber(count)}${count < maxInboundCount ? '' : '+'}`;
 
 const views: readonly View[] = [
   {
     state: 'received',
     name: 'Received',
-    lead: 'Mail that was opened, verified and stored for its recipient. Newest first.',
+    lead: 'Mail that was opened, verified and stored for its recipient. Newest first; the number is of the last 24 hours.',
     empty: 'Nothing was received',
-    count: ({ received }) => received,
+    count: ({ received }) => upTo(received),
   },
   {
     state: 'refused',
     name: 'Refused',
-    lead: 'Mail that was not accepted, with the code that the other side got. Newest first.',
+    lead: 'Mail that was not accepted, with the code that the other side got. Newest first; the number is of the last 24 hours.',
     empty: 'Nothing was refused',
-    count: ({ refused }) => refused,
+    count: ({ refused }) => upTo(refused),
   },
   {
     state: 'dead-lettered',
     name: 'Dead-lettered',
     lead: 'Mail that was accepted but could not be opened or stored. It is kept, and can be tried again.',
     empty: 'No dead letters',
-    count: ({ deadLettered }) => deadLettered,
+    count: ({ deadLettered }) => formatNumber(deadLettered),
   },
   {
     state: 'unacknowledged',
     name: 'Unacknowledged',
     lead: 'Messages that no client has taken from the inbox yet. Oldest first.',
     empty: 'Every message has been taken by its client',
-    count: ({ unacknowledged }) => unacknowledged,
+    count: ({ unacknowledged }) => formatNumber(unacknowledged),
   },
 ];
 
@@ -98,7 +102,7 @@ export function InboundScreen(): ReactNode {
           name,
           href: `/inbound?state=${state}`,
           isCurrent: state === view.state,
-          count: counts.data && formatNumber(count(counts.data)),
+          count: counts.data && count(counts.data),
         }))}
       />
       <div className="filters">

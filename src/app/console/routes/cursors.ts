@@ -1,0 +1,41 @@
+import { ConsoleError } from '../errors.ts';
+
+/** Cursors of one list. */
+export interface Cursors {
+  /** For `next` of a page. */
+  write(position: string | undefined): string | null;
+  /** Throws CONSOLE_REQUEST_INVALID for what this list has not given. */
+  read(cursor: string | undefined): string | undefined;
+}
+
+/**
+ * Names the list in its cursors, so that another list's, or a made-up one, is refused and does not silently show something else.
+ * `positions`: what the list's service gives.
+ */
+export function cursorsOf(list: string, positions: RegExp): Cursors {
+  const prefix = `${list}.`;
+  return {
+    write: (position) => (position === undefined ? null : `${prefix}${position}`),
+    read(cursor) {
+      if (cursor === undefined) return undefined;
+      const position = cursor.slice(prefix.length);
+      if (cursor.startsWith(prefix) && positions.test(position)) return position;
+      throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'invalid cursor', {
+        problems: [
+          {
+            field: 'cursor',
+            reason: 'invalid',
+            detail: 'Not one that an earlier page of this list gave. Read the list from its beginning.',
+          },
+        ],
+      });
+    },
+  };
+}
+
+/** A time in milliseconds and an id that distinguishes rows of the same time. */
+export const timeAndId = /^\d{1,15}~[\w-]{1,64}$/;
+/** A number of a row. */
+export const rowNumber = /^[1-9]\d{0,14}$/;
+/** The id of a row. */
+export const rowId = /^[\w-]{1,64}$/;

@@ -1,0 +1,33 @@
+import type { Storage } from '../../../platform/index.ts';
+import { listDeadLetters, type DeadLetter } from '../inbound/dead-letters.ts';
+import { readCursor, toPage, type Page, type Position } from './paging.ts';
+import { hasParties, pickPage, type PartiesQuery } from './pick-page.ts';
+
+export interface DeadLetterQuery extends PartiesQuery {
+  /** The code of the last error. */
+  readonly reason?: string | undefined;
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+}
+
+const positionOf = ({ receivedAt, id }: DeadLetter): Position => ({ at: receivedAt.getTime(), id });
+
+/** Oldest first. A page may be short and still have a next one. Throws MESSAGING_SEARCH_INVALID. */
+export function pageDeadLetters(storage: Storage, query: DeadLetterQuery): Promise<Page<DeadLetter>> {
+  const { reason, since, until } = query;
+  return pickPage(
+    query,
+    async ({ limit, cursor }) =>
+      toPage(
+        await listDeadLetters(storage, { limit: limit + 1, after: readCursor(cursor) }),
+        limit,
+        positionOf,
+      ),
+    ({ mailFrom, recipients, receivedAt, reason: last }) =>
+      hasParties({ from: mailFrom, to: recipients }, query) &&
+      (reason === undefined || reason === last) &&
+      (since === undefined || receivedAt >= since) &&
+      (until === undefined || receivedAt < until),
+    positionOf,
+  );
+}

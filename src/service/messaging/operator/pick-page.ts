@@ -1,0 +1,44 @@
+import { pageSize, toPage, type Page, type Position } from './paging.ts';
+
+/** Who sent and got an incoming mail, in parts, for people who know only some of it. */
+export interface PartiesQuery {
+  /** Part of the sender, for example its domain. */
+  readonly from?: string | undefined;
+  /** Part of a recipient. */
+  readonly to?: string | undefined;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+const block = 500;
+/** Rows read for one page: what is rare is searched page by page. */
+const maxRows = 5000;
+
+/** Picks rows of a list that is read page by page. A page may be short, or even empty, and still have a next one. */
+export async function pickPage<Item>(
+  query: { readonly limit: number; readonly cursor?: string | undefined },
+  read: (part: { limit: number; cursor: string | undefined }) => Promise<Page<Item>>,
+  isWanted: (item: Item) => boolean,
+  positionOf: (item: Item) => Position,
+): Promise<Page<Item>> {
+  const size = pageSize(query.limit);
+  const found: Item[] = [];
+  let { cursor } = query;
+  for (let count = 0; count < maxRows; count += block) {
+    const part = await read({ limit: block, cursor });
+    found.push(...part.items.filter(isWanted));
+    if (found.length > size || part.next === undefined) return toPage(found, size, positionOf);
+    cursor = part.next;
+  }
+  return { items: found, ...(cursor !== undefined && { next: cursor }) };
+}
+
+/** True if the parts that are given are found, without case. */
+export function hasParties(
+  row: { readonly from: string; readonly to: readonly string[] },
+  { from, to }: Pick<PartiesQuery, 'from' | 'to'>,
+): boolean {
+  const holds = (text: string, part: string | undefined): boolean =>
+    part === undefined || text.toLowerCase().includes(part.toLowerCase());
+  return holds(row.from, from) && (to === undefined || row.to.some((one) => holds(one, to)));
+}
