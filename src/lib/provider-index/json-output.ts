@@ -1,87 +1,108 @@
-/** Bytes being written one after the other, made for many short pieces: a call of a native copy would cost more than they do. */
-export interface JsonOutput {
-  /** Ensures capacity for so many more bytes; the `put` functions do not check it. */
-  reserve(bytes: number): void;
-  /** The bytes [start, end) of a text. */
-  put(text: ByteText, start: number, end: number): void;
-  putAscii(text: string): void;
-  /** A whole number from 0 to 2³¹ − 1 in decimal digits. */
-  putDigits(value: number): void;
-  putByte(byte: number): void;
-  /** A copy of what was written; the next text begins. */
-  take(): Uint8Array;
-}
+import type { Envelope } from './types.ts';
 
-/** Bytes to copy from, with the view that reads four of them at once. */
-export interface ByteText {
+/** Bytes to copy from. */
+export class ByteText {
   readonly bytes: Uint8Array;
   readonly view: DataView;
-  /** From here on fewer than four bytes are left. */
-  readonly lastWordEnd: number;
+  readonly length: number;
+  /** From here on too few bytes are left to copy a whole step. */
+  readonly lastStepEnd: number;
+
+  constructor(bytes: Uint8Array, length = bytes.length) {
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.length = length;
+    this.lastStepEnd = bytes.length - stepBytes + 1;
+  }
 }
 
-export function byteText(bytes: Uint8Array): ByteText {
-  return {
-    bytes,
-    view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-    lastWordEnd: bytes.length - 3,
-  };
-}
-
-/** A constant, with room behind it so that it is copied by whole words. */
-export function constantText(text: string): ByteText & { readonly length: number } {
-  const length = Buffer.byteLength(text);
-  return { ...byteText(Uint8Array.from(Buffer.from(`${text}   `))), length };
-}
-
-// Copying by words may write this much beyond the end of a piece.
-const overrun = 4;
+// Bytes copied at once; copying may write almost as many beyond the end of a piece.
+const stepBytes = 8;
 const zero = 0x30;
+const noBytes = new Uint8Array(0);
+const noEnvelope: Envelope = { before: noBytes, after: noBytes };
 
-export function createJsonOutput(initialBytes: number): JsonOutput {
-  let target = new Uint8Array(initialBytes);
-  let view = new DataView(target.buffer);
-  let position = 0;
+/** A constant, with room behind it so that it is copied by whole steps. */
+export function constantText(text: string): ByteText {
+  const bytes = Buffer.from(text);
+  const padded = new Uint8Array(bytes.length + stepBytes);
+  padded.set(bytes);
+  return new ByteText(padded, bytes.length);
+}
 
-  return {
-    reserve(bytes) {
-      if (position + bytes + overrun <= target.length) return;
-      const larger = new Uint8Array(Math.max(target.length * 2, position + bytes + overrun));
-      larger.set(target.subarray(0, position));
-      target = larger;
-      view = new DataView(larger.buffer);
-    },
-    put({ bytes, view: source, lastWordEnd }, start, end) {
-      const wordEnd = Math.min(end, lastWordEnd);
-      let from = start;
-      let to = position;
-      for (; from < wordEnd; from += 4, to += 4) view.setUint32(to, source.getUint32(from, true), true);
-      for (; from < end; from++, to++) target[to] = bytes[from] as number;
-      position += end - start;
-    },
-    putAscii(text) {
-      const to = position;
-      for (let at = 0; at < text.length; at++) target[to + at] = text.charCodeAt(at);
-      position = to + text.length;
-    },
-    putDigits(value) {
-      let digits = 1;
-      for (let bound = 10; value >= bound; bound *= 10) digits++;
-      let left = value;
-      for (let at = position + digits - 1; at >= position; at--) {
-        const tenth = Math.floor(left / 10);
-        target[at] = zero + left - tenth * 10;
-        left = tenth;
-      }
-      position += digits;
-    },
-    putByte(byte) {
-      target[position++] = byte;
-    },
-    take() {
-      const written = target.slice(0, position);
-      position = 0;
-      return written;
-    },
-  };
+/**
+ * Bytes being written one after the other, made for many short pieces: a call of a native copy would cost more than they do.
+ * A class, so that code compiled for one output serves those of all formats and indexes.
+ */
+export class JsonOutput {
+  #target: Uint8Array;
+  #view: DataView;
+  #position = 0;
+
+  constructor(initialBytes: number) {
+    this.#target = new Uint8Array(initialBytes);
+    this.#view = new DataView(this.#target.buffer);
+  }
+
+  /** Ensures capacity for so many more bytes; the `put` functions do not check it. */
+  reserve(bytes: number): void {
+    const needed = this.#position + bytes + stepBytes;
+    if (needed <= this.#target.length) return;
+    const larger = new Uint8Array(Math.max(this.#target.length * 2, needed));
+    larger.set(this.#target.subarray(0, this.#position));
+    this.#target = larger;
+    this.#view = new DataView(larger.buffer);
+  }
+
+  /** The bytes [start, end) of a text. */
+  put(text: ByteText, start: number, end: number): void {
+    const source = text.view;
+    const target = this.#view;
+    const stepEnd = Math.min(end, text.lastStepEnd);
+    let from = start;
+    let to = this.#position;
+    this.#position = to + end - start;
+    for (; from < stepEnd; from += stepBytes, to += stepBytes) {
+      target.setUint32(to, source.getUint32(from, true), true);
+      target.setUint32(to + 4, source.getUint32(from + 4, true), true);
+    }
+    for (; from < end; from++, to++) target.setUint8(to, source.getUint8(from));
+  }
+
+  putAscii(text: string): void {
+    const target = this.#target;
+    const to = this.#position;
+    for (let at = 0; at < text.length; at++) target[to + at] = text.charCodeAt(at);
+    this.#position = to + text.length;
+  }
+
+  /** A whole number from 0 to 2³¹ − 1 in decimal digits. */
+  putDigits(value: number): void {
+    const target = this.#target;
+    const start = this.#position;
+    let digits = 1;
+    for (let bound = 10; value >= bound; bound *= 10) digits++;
+    let left = value;
+    for (let at = start + digits - 1; at >= start; at--) {
+      const tenth = Math.floor(left / 10);
+      target[at] = zero + left - tenth * 10;
+      left = tenth;
+    }
+    this.#position = start + digits;
+  }
+
+  putByte(byte: number): void {
+    this.#target[this.#position++] = byte;
+  }
+
+  /** A copy of what was written, in its envelope; the next text begins. */
+  take({ before, after }: Envelope = noEnvelope): Uint8Array {
+    const end = before.length + this.#position;
+    const written = Buffer.allocUnsafeSlow(end + after.length);
+    written.set(before);
+    written.set(this.#target.subarray(0, this.#position), before.length);
+    written.set(after, end);
+    this.#position = 0;
+    return written;
+  }
 }

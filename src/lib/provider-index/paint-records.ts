@@ -7,7 +7,7 @@ import {
   requiredFields,
   type MutableHash,
 } from './distinct/entity-hash.ts';
-import { byteText, constantText, createJsonOutput, type ByteText } from './json-output.ts';
+import { ByteText, constantText, JsonOutput } from './json-output.ts';
 import type { TextColumn } from './text-column.ts';
 import type { EntityHash, EntityKind, ProviderIndex, RecordPainter, RecordPen } from './types.ts';
 import { putDegrees, type JsonContext } from './write-records.ts';
@@ -49,13 +49,13 @@ function compilePainter(
         .toReversed()
         .map((name) => {
           const column = columns.get(name) as TextColumn;
-          return { column, values: byteText(column.values), span: new Uint32Array(chunkRows * 2) };
+          return { column, values: new ByteText(column.values), span: new Uint32Array(chunkRows * 2) };
         }),
     ]),
   );
   const all = [...painted.values()].flat();
-  const constants = new Map<string, ByteText & { readonly length: number }>();
-  const output = createJsonOutput(1 << 16);
+  const constants = new Map<string, ByteText>();
+  const output = new JsonOutput(1 << 16);
   // The row of the chunk that is written.
   let at = 0;
   let row = 0;
@@ -165,7 +165,7 @@ function compilePainter(
       }
       const bytes = Buffer.from(text);
       output.reserve(bytes.length);
-      output.put(byteText(bytes), 0, bytes.length);
+      output.put(new ByteText(bytes), 0, bytes.length);
     },
   };
 

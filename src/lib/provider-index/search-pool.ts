@@ -8,7 +8,7 @@ import {
 import { createIndexHolder, type IndexDelivery } from './changes/index-holder.ts';
 import { ProviderIndexError, providerIndexErrors } from './errors.ts';
 import type { IndexChanges, ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes } from './types.ts';
-import { warmUp } from './warm-up.ts';
+import { warmUp, warmUpWriting } from './warm-up.ts';
 
 export interface SearchPoolOptions {
   /** Worker threads for heavy queries; 0 answers everything in the calling thread. */
@@ -97,7 +97,10 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
     swap(bytes, changes) {
       const isFirst = served === undefined;
       holder.take(deliver({ bytes, changes }, served));
-      if (isFirst && holder.current !== undefined) warmUp(holder.current);
+      if (isFirst && holder.current !== undefined) {
+        warmUp(holder.current);
+        warmUpWriting(holder.current);
+      }
       served = { bytes, changes };
       for (const thread of pool) run(thread).catch(() => {});
     },

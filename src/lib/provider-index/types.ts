@@ -103,6 +103,12 @@ export interface RecordFormat {
   readonly after: string;
 }
 
+/** What comes before and after the records of a page. */
+export interface Envelope {
+  readonly before: Uint8Array;
+  readonly after: Uint8Array;
+}
+
 /** One record while it is written, and where to. Texts go as they stand between the quotes of JSON, by default. */
 export interface RecordPen {
   readonly id: number;
@@ -182,8 +188,12 @@ export interface ProviderIndex {
   /** The row that represents an organization or a place. */
   findEntity(kind: EntityKind, hash: EntityHash, entities: SharedEntities): number | undefined;
   record(row: number): ProviderRecord;
-  /** UTF-8 text of the page's records, with commas between them. */
-  writeRecords(page: Pick<SearchResult, 'rows' | 'distances'>, format: RecordFormat): Uint8Array;
+  /** UTF-8 text of the page's records, with commas between them, in an envelope if there is one. */
+  writeRecords(
+    page: Pick<SearchResult, 'rows' | 'distances'>,
+    format: RecordFormat,
+    envelope?: Envelope,
+  ): Uint8Array;
   /** The same by a painter; it belongs to the index as long as that lives. */
   paintRecords(rows: Uint32Array, painter: RecordPainter): Uint8Array;
   /** For a row all rows of the same NPI, by id; itself alone without one. */

@@ -1,4 +1,5 @@
-import type { ProviderIndex, ProviderQuery, RadiusFilter } from './types.ts';
+import { textFields } from '../provider-record/index.ts';
+import type { ProviderIndex, ProviderQuery, RadiusFilter, RecordFormat } from './types.ts';
 
 // After so many rounds the loops over rows run compiled.
 const rounds = 2;
@@ -14,6 +15,33 @@ export function warmUp(index: ProviderIndex): void {
     for (const query of typicalQueries(index, round))
       for (const offset of [0, 1000]) index.search({ ...query, offset });
 }
+
+// Of as many records as the largest page has.
+const writtenRecords = 1000;
+// From then on the loops over values are compiled.
+const writingRounds = 4;
+
+/** The same for writing pages, in the thread that writes them. */
+export function warmUpWriting(index: ProviderIndex): void {
+  if (index.recordCount === 0) return;
+  const rows = Uint32Array.from({ length: writtenRecords }, (_, at) =>
+    Math.floor((at * index.recordCount) / writtenRecords),
+  );
+  const distances = Float64Array.from(rows, (row) => row / 7);
+  for (let round = 0; round < writingRounds; round++)
+    index.writeRecords(round % 2 === 0 ? { rows } : { rows, distances }, everyValue);
+}
+
+const everyValue: RecordFormat = {
+  values: [
+    ['{"id":', 'id'],
+    ...textFields.map((field) => [',"name":', field] as const),
+    [',"latitude":', 'latitude'],
+    [',"longitude":', 'longitude'],
+  ],
+  distance: ',"distance":',
+  after: '}',
+};
 
 function typicalQueries(index: ProviderIndex, round: number): ProviderQuery[] {
   const record = index.record(Math.floor(((round + 0.5) * index.recordCount) / rounds));

@@ -1,9 +1,9 @@
 import { roundUpMiles } from '../geo/index.ts';
 import { columnsOf, type ColumnName } from './columns.ts';
-import { byteText, constantText, createJsonOutput, type ByteText, type JsonOutput } from './json-output.ts';
+import { ByteText, constantText, JsonOutput } from './json-output.ts';
 import type { PointMap } from './points.ts';
 import type { TextColumn } from './text-column.ts';
-import type { ProviderIndex, RecordFormat, RecordValue, SearchResult } from './types.ts';
+import type { Envelope, ProviderIndex, RecordFormat, RecordValue, SearchResult } from './types.ts';
 
 export interface JsonContext {
   readonly columns: ReadonlyMap<ColumnName, TextColumn>;
@@ -19,91 +19,120 @@ const chunkRows = 64;
 
 const [comma, minus, point, zero] = [0x2c, 0x2d, 0x2e, 0x30];
 
-type Writer = (page: Pick<SearchResult, 'rows' | 'distances'>) => Uint8Array;
+type Writer = (page: Pick<SearchResult, 'rows' | 'distances'>, envelope?: Envelope) => Uint8Array;
 
 /** Writes records straight from the bytes of the dictionaries, which are escaped for JSON already. */
 export function createRecordWriter(context: JsonContext): ProviderIndex['writeRecords'] {
   const writers = new Map<RecordFormat, Writer>();
-  return (page, format) => {
+  return (page, format, envelope) => {
     const writer = writers.get(format) ?? compileWriter(format, context);
     writers.set(format, writer);
-    return writer(page);
+    return writer(page, envelope);
   };
 }
 
 /** The next piece of a record: constant text, then a value. */
 interface Piece {
-  readonly before: ByteText & { readonly length: number };
-  readonly value: 'id' | 'latitude' | 'longitude' | WrittenColumn;
-}
-
-interface WrittenColumn {
-  readonly column: TextColumn;
+  readonly before: ByteText;
+  readonly value: 'id' | 'latitude' | 'longitude' | 'text';
+  /** Of a text. */
+  readonly column: TextColumn | undefined;
   readonly values: ByteText;
   /** Where the texts of the chunk's rows begin and end. */
   readonly span: Uint32Array;
 }
 
+/** A format made ready for an index. */
+interface Writing {
+  readonly pieces: readonly Piece[];
+  readonly columns: readonly Piece[];
+  readonly after: ByteText;
+  /** Of a record, at most, without its texts. */
+  readonly fixedBytes: number;
+  readonly points: PointMap;
+  readonly ids: ArrayLike<number>;
+  readonly chunkIds: Float64Array;
+  readonly chunkPoints: Uint32Array;
+}
+
 function compileWriter({ values, distance, after }: RecordFormat, context: JsonContext): Writer {
   const pieces = values.flatMap(([before, value]) => piecesOf(before, value, context));
-  const columns = pieces.flatMap(({ value }) => (typeof value === 'string' ? [] : [value]));
-  const fixedBytes =
-    numberBytes + distance.length + after.length + pieces.reduce((sum, { before }) => sum + before.length, 0);
-  const { ids, points } = context;
-  const chunkIds = new Float64Array(chunkRows);
-  const chunkPoints = new Uint32Array(chunkRows);
-  const output = createJsonOutput(1 << 16);
-
-  // Where the texts of some rows lie, column by column: the processor fetches from many places of memory at once.
-  function locate(rows: Uint32Array): number {
-    let bytes = 0;
-    for (const { column, span } of columns) bytes += column.locate(rows, span);
-    for (let index = 0; index < rows.length; index++) {
-      chunkIds[index] = ids[rows[index] as number] as number;
-      chunkPoints[index] = points.codes[rows[index] as number] as number;
-    }
-    return bytes;
-  }
-
-  function putRecord(index: number, miles: number | undefined): void {
-    for (let at = 0; at < pieces.length; at++) {
-      const { before, value } = pieces[at] as Piece;
-      output.put(before, 0, before.length);
-      if (value === 'id') putId(output, chunkIds[index] as number);
-      else if (value === 'latitude' || value === 'longitude')
-        putCoordinate(output, points, value, chunkPoints[index] as number);
-      else output.put(value.values, value.span[index * 2] as number, value.span[index * 2 + 1] as number);
-    }
-    if (miles !== undefined) output.putAscii(distance + roundUpMiles(miles));
-    output.putAscii(after);
-  }
-
-  return ({ rows, distances }) => {
+  const writing: Writing = {
+    pieces,
+    columns: pieces.filter(({ column }) => column !== undefined),
+    after: constantText(after),
+    fixedBytes:
+      numberBytes +
+      distance.length +
+      after.length +
+      pieces.reduce((sum, { before }) => sum + before.length, 0),
+    points: context.points,
+    ids: context.ids,
+    chunkIds: new Float64Array(chunkRows),
+    chunkPoints: new Uint32Array(chunkRows),
+  };
+  const output = new JsonOutput(1 << 16);
+  return ({ rows, distances }, envelope) => {
     for (let start = 0; start < rows.length; start += chunkRows) {
       const chunk = rows.subarray(start, start + chunkRows);
-      output.reserve(locate(chunk) + chunk.length * fixedBytes);
+      output.reserve(locate(writing, chunk) + chunk.length * writing.fixedBytes);
       for (let index = 0; index < chunk.length; index++) {
         if (start + index > 0) output.putByte(comma);
-        putRecord(index, distances?.[start + index]);
+        putRecord(output, writing, index);
+        if (distances !== undefined)
+          output.putAscii(distance + roundUpMiles(distances[start + index] as number));
+        output.put(writing.after, 0, writing.after.length);
       }
     }
-    return output.take();
+    return output.take(envelope);
   };
+}
+
+// Where the texts of some rows lie, column by column: the processor fetches from many places of memory at once.
+function locate({ columns, ids, points, chunkIds, chunkPoints }: Writing, rows: Uint32Array): number {
+  let bytes = 0;
+  for (const { column, span } of columns) bytes += (column as TextColumn).locate(rows, span);
+  for (let index = 0; index < rows.length; index++) {
+    chunkIds[index] = ids[rows[index] as number] as number;
+    chunkPoints[index] = points.codes[rows[index] as number] as number;
+  }
+  return bytes;
+}
+
+// Up to the distance.
+function putRecord(
+  output: JsonOutput,
+  { pieces, points, chunkIds, chunkPoints }: Writing,
+  index: number,
+): void {
+  for (let at = 0; at < pieces.length; at++) {
+    const { before, value, values, span } = pieces[at] as Piece;
+    output.put(before, 0, before.length);
+    if (value === 'text') output.put(values, span[index * 2] as number, span[index * 2 + 1] as number);
+    else if (value === 'id') putId(output, chunkIds[index] as number);
+    else putCoordinate(output, points, value, chunkPoints[index] as number);
+  }
 }
 
 function piecesOf(before: string, value: RecordValue, { columns }: JsonContext): Piece[] {
   if (value === 'id' || value === 'latitude' || value === 'longitude')
-    return [{ before: constantText(before), value }];
+    return [{ before: constantText(before), value, column: undefined, values: noText, span: noSpan }];
   return columnsOf(value)
     .toReversed()
     .map((name, part) => {
       const column = columns.get(name) as TextColumn;
       return {
         before: constantText(part === 0 ? before : ''),
-        value: { column, values: byteText(column.values), span: new Uint32Array(chunkRows * 2) },
+        value: 'text',
+        column,
+        values: new ByteText(column.values),
+        span: new Uint32Array(chunkRows * 2),
       };
     });
 }
+
+const noText = constantText('');
+const noSpan = new Uint32Array(0);
 
 function putId(output: JsonOutput, id: number): void {
   if (id <= 0x7fffffff) output.putDigits(id);

@@ -28,7 +28,7 @@ export function writeAnswer(
   totalCount?: number,
 ): Uint8Array {
   const closing = totalCount === undefined ? ']}' : `],"totalCount":"${totalCount}"}`;
-  return Buffer.concat([opening, index.writeRecords(page, providerFormat), Buffer.from(closing)]);
+  return index.writeRecords(page, providerFormat, { before: opening, after: Buffer.from(closing) });
 }
 
 /** The same with what is known of each record's address, for who asked for it (Decision 0027). */

@@ -16,7 +16,7 @@ export function createMixedWriter(
   function write(
     rows: Uint32Array,
     writeRun: (index: ProviderIndex, own: Uint32Array, run: Run) => Uint8Array,
-  ): Uint8Array {
+  ): Uint8Array[] {
     const pieces = runsOf(rows, rowCount).map((run) => {
       const own = rows.subarray(run.start, run.end);
       return run.isAdded
@@ -27,20 +27,24 @@ export function createMixedWriter(
           )
         : writeRun(base.index, own, run);
     });
-    const [only] = pieces;
-    if (only !== undefined && pieces.length === 1) return only;
-    return Buffer.concat(pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece])));
+    return pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
   }
 
   return {
-    writeRecords: ({ rows, distances }, format) =>
-      write(rows, (index, own, { start, end }) =>
+    writeRecords({ rows, distances }, format, envelope) {
+      // Nearly every page is of one index, which then writes the envelope as well.
+      if (rows.every((row) => row < rowCount))
+        return base.index.writeRecords({ rows, ...(distances && { distances }) }, format, envelope);
+      const pieces = write(rows, (index, own, { start, end }) =>
         index.writeRecords(
           { rows: own, ...(distances && { distances: distances.subarray(start, end) }) },
           format,
         ),
-      ),
-    paintRecords: (rows, painter) => write(rows, (index, own) => index.paintRecords(own, painter)),
+      );
+      return Buffer.concat(envelope === undefined ? pieces : [envelope.before, ...pieces, envelope.after]);
+    },
+    paintRecords: (rows, painter) =>
+      Buffer.concat(write(rows, (index, own) => index.paintRecords(own, painter))),
   };
 }
 
