@@ -58,6 +58,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     maxConnections = 12,
     statementTimeoutMs = 60_000,
     lockTimeoutMs = 20_000,
+    onProblem = () => {},
   } = options;
   const target = { url, applicationName: 'openhisp' };
   const limits: ConnectionLimits = {
@@ -81,7 +82,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   );
   const session = createSession({
     connect: () => connectAlone(connectWith),
-    onProblem: options.onProblem ?? (() => {}),
+    onProblem,
   });
   const compiled = { sql: '', parameters: [] as readonly unknown[] };
   const transactions = new TransactionRunner({
@@ -89,6 +90,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     statements,
     counts,
     transactionDeps: () => transactionDeps,
+    onProblem,
   });
 
   function read<R>(query: typeof compiled): Promise<QueryResult<R>> {

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
+import { errorText } from '../../../core/index.ts';
 import { PlatformError } from '../../errors.ts';
 import {
   asTransaction,
@@ -32,6 +33,8 @@ export interface RunnerDependencies {
   readonly statements: StatementRunner;
   readonly counts: TransactionCounts;
   transactionDeps(): TransactionDependencies;
+  /** Called for faults that are no caller's. */
+  readonly onProblem: (text: string) => void;
 }
 
 /** One transaction's connection. Statements of one transaction run one after another, in the order of asking. */
@@ -154,13 +157,7 @@ export class TransactionRunner {
     if (jobs.length === 1 && only !== undefined) return this.#settleAlone(only);
     try {
       const finishes = await this.#commitTogether(jobs.map(({ work }) => work));
-      for (const [index, { resolve, reject }] of jobs.entries()) {
-        try {
-          resolve(finishes[index]?.());
-        } catch (error) {
-          reject(error);
-        }
-      }
+      for (const [index, { resolve }] of jobs.entries()) resolve(finishes[index]?.());
     } catch (error) {
       if (error instanceof CommitError) for (const { reject } of jobs) reject(error.cause);
       else await Promise.all(jobs.map((job) => this.#settleAlone(job)));
@@ -225,10 +222,21 @@ export class TransactionRunner {
     counts.commits++;
     const { afterCommit } = running;
     return done.map(({ tx, result }, index) => () => {
-      for (const follow of tx.afterCommit) follow();
-      if (index === done.length - 1) for (const follow of afterCommit) follow();
+      this.#follow(tx.afterCommit);
+      if (index === done.length - 1) this.#follow(afterCommit);
       return result;
     });
+  }
+
+  /** The commit is final: an error of what follows it must not reach the callers as a failure. */
+  #follow(after: readonly (() => void)[]): void {
+    for (const work of after) {
+      try {
+        work();
+      } catch (error) {
+        this.#deps.onProblem(`what should follow a commit failed: ${errorText(error)}`);
+      }
+    }
   }
 
   #newTransaction(connection: TransactionConnection): StorageTransaction {

@@ -1,0 +1,239 @@
+/** Transactions that share a commit, when one of them or their connection fails: nobody is told success before the commit, or failure after it. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql, type Kysely } from 'kysely';
+import { createTcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.ts';
+import { createTestDatabase, needsBothEngines, type TestDatabase } from '../../../../test/support/storage.ts';
+import { PlatformError } from '../../errors.ts';
+import type { Migration } from '../migrate.ts';
+import { openStorage } from '../open-storage.ts';
+import type { Storage } from '../storage.ts';
+
+interface Tables {
+  thing: { id: string; size: number };
+}
+
+const things: Migration = {
+  name: '0001-things',
+  async up(db) {
+    await db.schema
+      .createTable('thing')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('size', 'bigint', (column) => column.notNull())
+      .execute();
+  },
+};
+
+const { skip } = needsBothEngines();
+const names = ['a', 'b', 'c', 'd', 'e'];
+const lockTimeoutMs = 1_500;
+const problems: string[] = [];
+let database: TestDatabase;
+let proxy: TcpProxy;
+/** Its connections go through the proxy. */
+let node: Storage;
+let other: Storage;
+
+before(async () => {
+  if (skip !== false) return;
+  database = await createTestDatabase('postgresql');
+  const direct = new URL(database.location.url ?? '');
+  proxy = await createTcpProxy({ host: direct.hostname, port: Number(direct.port) });
+  const through = new URL(direct);
+  through.hostname = '127.0.0.1';
+  through.port = String(proxy.port);
+  const options = { migrations: [things], busyTimeoutMs: lockTimeoutMs };
+  other = await database.open(options);
+  await other.migrate();
+  node = await openStorage({ ...options, url: through.href, onProblem: (text) => problems.push(text) });
+});
+after(async () => {
+  if (skip !== false) return;
+  await node.close();
+  await other.close();
+  await proxy.close();
+});
+beforeEach(async () => {
+  if (skip !== false) return;
+  proxy.relay();
+  problems.splice(0);
+  await other.tables<Tables>().deleteFrom('thing').execute();
+});
+
+interface Ran {
+  readonly works: string[];
+  readonly followed: string[];
+}
+
+/** One transaction for each name, in one commit; `extra` runs in it, after its insert. */
+async function runTogether(extra: (id: string, tx: Kysely<Tables>) => Promise<unknown> = async () => {}) {
+  const ran: Ran = { works: [], followed: [] };
+  const results = await Promise.allSettled(
+    names.map((id) =>
+      node.transaction(
+        async (tx: Kysely<Tables>) => {
+          ran.works.push(id);
+          node.afterCommit(tx, () => ran.followed.push(id));
+          await tx.insertInto('thing').values({ id, size: 1 }).execute();
+          await extra(id, tx);
+          return id;
+        },
+        { shareBy: id },
+      ),
+    ),
+  );
+  return { ...ran, outcomes: results.map(outcomeOf) };
+}
+
+function outcomeOf(result: PromiseSettledResult<string>): string {
+  if (result.status === 'fulfilled') return result.value;
+  return result.reason instanceof PlatformError ? result.reason.code : String(result.reason);
+}
+
+async function stored(): Promise<string[]> {
+  const rows = await other.tables<Tables>().selectFrom('thing').select('id').orderBy('id').execute();
+  return rows.map(({ id }) => id);
+}
+
+const unavailable = names.map(() => 'PLATFORM_STORAGE_UNAVAILABLE');
+
+test(
+  'a connection that is lost after COMMIT was sent: nobody is told success, and nothing runs again',
+  { skip },
+  async () => {
+    proxy.cut({ at: 'commit\0', when: 'answered' });
+    const { works, followed, outcomes } = await runTogether();
+    assert.deepEqual(outcomes, unavailable);
+    assert.deepEqual(works, names);
+    assert.deepEqual(followed, []);
+    // The server has committed; whoever does the same again must find it.
+    assert.deepEqual(await stored(), names);
+  },
+);
+
+test(
+  'a connection that is lost before COMMIT arrives: all are told failure, and nothing is stored',
+  { skip },
+  async () => {
+    proxy.cut({ at: 'commit\0', when: 'asked' });
+    const { works, outcomes } = await runTogether();
+    assert.deepEqual(outcomes, unavailable);
+    assert.deepEqual(works, names);
+    await sleep(100);
+    assert.deepEqual(await stored(), []);
+  },
+);
+
+test(
+  'a connection that is lost in the middle of a group: each runs again on another one, and is stored once',
+  { skip },
+  async () => {
+    proxy.cut({ at: 'in the middle', when: 'asked' });
+    let isFirst = true;
+    const { followed, outcomes } = await runTogether(async (id, tx) => {
+      if (id !== 'c' || !isFirst) return;
+      isFirst = false;
+      await sql`select 1 as ${sql.id('in the middle')}`.execute(tx);
+    });
+    assert.deepEqual(outcomes, names);
+    assert.deepEqual(followed.toSorted(), names);
+    assert.deepEqual(await stored(), names);
+  },
+);
+
+test('a group in a deadlock: both sides are stored once', { skip }, async () => {
+  await other
+    .tables<Tables>()
+    .insertInto('thing')
+    .values([
+      { id: 'x', size: 0 },
+      { id: 'y', size: 0 },
+    ])
+    .execute();
+  const grow = (tx: Kysely<Tables>, id: string) =>
+    tx
+      .updateTable('thing')
+      .set((eb) => ({ size: eb('size', '+', 1) }))
+      .where('id', '=', id)
+      .execute();
+  const both = Promise.withResolvers<void>();
+  let reached = 0;
+  const meet = async (): Promise<void> => {
+    if (++reached === 2) both.resolve();
+    await both.promise;
+  };
+  const outside = other.transaction(async (tx: Kysely<Tables>) => {
+    await grow(tx, 'y');
+    await meet();
+    await grow(tx, 'x');
+  });
+  const { followed, outcomes } = await runTogether(async (id, tx) => {
+    if (id === 'b') await grow(tx, 'x').then(meet);
+    if (id === 'd') await grow(tx, 'y');
+  });
+  await outside;
+  assert.deepEqual(outcomes, names);
+  assert.deepEqual(followed.toSorted(), names);
+  const sizes = await other
+    .tables<Tables>()
+    .selectFrom('thing')
+    .select('size')
+    .where('id', 'in', ['x', 'y'])
+    .execute();
+  assert.deepEqual(sizes, [{ size: 2 }, { size: 2 }]);
+});
+
+test('one that waits for a lock in vain fails alone', { skip }, async () => {
+  await other.tables<Tables>().insertInto('thing').values({ id: 'x', size: 0 }).execute();
+  let isDone = false;
+  const locked = Promise.withResolvers<void>();
+  const holder = other.transaction(async (tx: Kysely<Tables>) => {
+    await tx.selectFrom('thing').select('id').where('id', '=', 'x').forUpdate().execute();
+    locked.resolve();
+    // The server would end a transaction that does nothing.
+    while (!isDone) await sql`select pg_sleep(0.05)`.execute(tx);
+  });
+  await locked.promise;
+  const { outcomes } = await runTogether(async (id, tx) => {
+    if (id === 'b') await tx.deleteFrom('thing').where('id', '=', 'x').execute();
+  });
+  isDone = true;
+  await holder;
+  assert.deepEqual(outcomes, ['a', 'PLATFORM_STORAGE_BUSY', 'c', 'd', 'e']);
+  assert.deepEqual(await stored(), ['a', 'c', 'd', 'e', 'x']);
+});
+
+test(
+  'what follows a commit and throws is reported; its caller and the others are told success',
+  { skip },
+  async () => {
+    const { followed, outcomes } = await runTogether(async (id, tx) => {
+      if (id !== 'b') return;
+      node.afterCommit(tx, () => {
+        throw new Error('on purpose');
+      });
+    });
+    assert.deepEqual(outcomes, names);
+    assert.deepEqual(followed, names);
+    assert.match(problems.join(), /what should follow a commit failed: .*on purpose/);
+    await node.transaction(async (tx) => {
+      node.afterCommit(tx, () => {
+        throw new Error('alone');
+      });
+    });
+    assert.match(problems.join(), /alone/);
+  },
+);
+
+test('whoever is told success finds it stored on another connection', { skip }, async () => {
+  await Promise.all(
+    names.map(async (id) => {
+      await node.transaction(
+        async (tx: Kysely<Tables>) => tx.insertInto('thing').values({ id, size: 1 }).execute(),
+        { shareBy: id },
+      );
+      assert.ok((await stored()).includes(id));
+    }),
+  );
+});
