@@ -96,10 +96,25 @@ export function createContentStore({ storage, vault, clock }: ContentStoreDepend
         .select('id')
         .where('sweep_at', '<=', clock.now().getTime())
         .execute();
-      for (const { id } of due) await deleteContent(db, id);
+      for (const { id } of due)
+        if (await beginDeleting(db, id, clock.now().getTime())) await deleteContent(db, id);
       return due.length;
     },
   };
+}
+
+/** `sweep_at` of a content whose chunks are being deleted: it cannot be kept any more. */
+const deleting = 0;
+
+/** False if it was kept since it was found. */
+async function beginDeleting(db: Kysely<ContentTables>, id: string, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('content')
+    .set({ sweep_at: deleting })
+    .where('id', '=', id)
+    .where('sweep_at', '<=', now)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 async function setSweep(
@@ -111,6 +126,7 @@ async function setSweep(
     .updateTable('content')
     .set({ sweep_at: sweepAt })
     .where('id', '=', id)
+    .where((eb) => eb.or([eb('sweep_at', 'is', null), eb('sweep_at', '>', deleting)]))
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { retryDeadLetters } from './inbound/dead-letters.ts';
+import { collide, refusals, roundsOf } from '../../../test/nodes/race.ts';
 import {
   alice,
   anna,
@@ -9,13 +11,14 @@ import {
   createTestNodes,
   newUrn,
   sendBody,
+  spoolAll,
   startTestMessaging,
   waitUntil,
   type TestMessaging,
   type TestNode,
 } from '../../../test/messaging/start-messaging.ts';
 
-const rounds = 200;
+const rounds = roundsOf(200);
 const windowMs = 60_000;
 
 let node: TestNode;
@@ -131,7 +134,7 @@ describe('two nodes at the same time', () => {
   });
 
   it('get the same MDN twice: it is in the history once', async () => {
-    for (let round = 0; round < rounds / 4; round++) {
+    for (let round = 0; round < roundsOf(50); round++) {
       const { messageId, wireId } = await sendOne();
       const inner = mdn(`twice-${round}`, wireId, 'processed');
       await Promise.all([accept(one, inner), accept(two, inner)]);
@@ -140,7 +143,7 @@ describe('two nodes at the same time', () => {
   });
 
   it('get an MDN while the window closes: one of the two decides', async () => {
-    for (let round = 0; round < rounds / 2; round++) {
+    for (let round = 0; round < roundsOf(100); round++) {
       const { messageId, wireId } = await sendOne();
       node.clock.advance(windowMs);
       await sleep(Math.random() * 25);
@@ -149,6 +152,63 @@ describe('two nodes at the same time', () => {
       const recipient = await recipientOf(messageId);
       assertOneStory(recipient, recipient.state === 'expired' ? 4 : 3);
     }
+  });
+
+  it('acknowledge one message: the sender gets one dispatched MDN, and both clients the same time', async () => {
+    one.deliveries.splice(0);
+    two.deliveries.splice(0);
+    const count = roundsOf(50);
+    for (let round = 0; round < count; round++) {
+      const wireId = `<ack-${round}@direct.beta.example>`;
+      await accept(
+        one,
+        message(`ack-${round}`).replace(
+          '\n\nHello',
+          '\nDisposition-Notification-Options: X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true\n\nHello',
+        ),
+      );
+      const copy = await one.db
+        .selectFrom('inbox_copy as c')
+        .innerJoin('inbox_message as m', 'm.id', 'c.message_id')
+        .select('c.id')
+        .where('m.wire_id', '=', wireId)
+        .executeTakeFirstOrThrow();
+      const times = await Promise.all(
+        [one, two].map(async ({ messaging, clinic }) => {
+          await sleep(Math.random() * 4);
+          // Each node's own clock would give another time.
+          node.clock.advance(1);
+          return messaging.acknowledge(clinic, `urn:uuid:${copy.id}`, {});
+        }),
+      );
+      assert.equal(times[0]?.getTime(), times[1]?.getTime());
+    }
+    // One processed and one dispatched MDN each.
+    assert.equal(one.deliveries.length + two.deliveries.length, 2 * count);
+  });
+
+  it('retry a dead letter while its mail comes again: it waits once, and neither is refused', async () => {
+    // Nobody works on what waits.
+    const idle = { node: await createTestNodes(), directLimits: spoolAll, isStarted: false };
+    const spooling = await startTestMessaging(idle);
+    const other = await startTestMessaging(idle);
+    for (let round = 0; round < roundsOf(50); round++) {
+      const inner = message(`dead-${round}`);
+      await accept(spooling, inner);
+      const { id } = await spooling.db.selectFrom('inbound_mail').select('id').executeTakeFirstOrThrow();
+      const isThis = spooling.db.updateTable('inbound_mail').where('id', '=', id);
+      await isThis.set({ state: 'dead-letter' }).execute();
+      const results = await collide(
+        () => retryDeadLetters(other.storage),
+        () => accept(spooling, inner),
+      );
+      assert.deepEqual(refusals(results), []);
+      const rows = await spooling.db.selectFrom('inbound_mail').select(['id', 'state']).execute();
+      assert.equal(rows.filter(({ state }) => state === 'waiting').length, 1);
+      await spooling.db.deleteFrom('inbound_mail').execute();
+    }
+    await other.close();
+    await spooling.close();
   });
 
   it('the audit chain is whole', async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import type { Clock } from '../../core/index.ts';
+import { errorCode, type Clock } from '../../core/index.ts';
 import { createLookups, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Client } from './client.ts';
@@ -108,7 +108,7 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
     async create(client) {
       const row = guards.clients.withMac(newRow(client, clock.now().getTime()));
       const issued = await issueSecret(deps.hasher, row, client.clientSecret);
-      return change('client.create', row.client_id, { scopes: row.scopes }, async (tx) => {
+      const created = change('client.create', row.client_id, { scopes: row.scopes }, async (tx) => {
         await refuseKnown(tx, row.client_id);
         await tx.insertInto('oauth_client').values(row).execute();
         await tx
@@ -116,6 +116,10 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
           .values(guards.secrets.withMac({ ...issued.row, created_at: row.created_at }))
           .execute();
         return issued.credentials;
+      });
+      // Another node may be creating it at this moment.
+      return created.catch((error: unknown) => {
+        throw errorCode(error) === 'PLATFORM_STORAGE_DUPLICATE' ? clientExists(row.client_id) : error;
       });
     },
     async list() {
@@ -156,6 +160,8 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
     },
     revokeSecret: (clientId, secretId) =>
       change('client.revoke-secret', clientId, { secretId }, async (tx) => {
+        // A token that is being issued is stored before this, and deleted here, or finds no secret.
+        await lockClient(tx, clientId);
         await requireRow(tx, guards, clientId);
         await deleteSecret(tx, clientId, secretId);
         await tx.deleteFrom('oauth_token').where('secret_id', '=', secretId).execute();
@@ -212,8 +218,11 @@ async function refuseKnown(tx: Tx, clientId: string): Promise<void> {
     .select('client_id')
     .where('client_id', '=', clientId)
     .executeTakeFirst();
-  if (known !== undefined)
-    throw new OauthError('OAUTH_CLIENT_EXISTS', `there is a client ${clientId} already`);
+  if (known !== undefined) throw clientExists(clientId);
+}
+
+function clientExists(clientId: string): OauthError {
+  return new OauthError('OAUTH_CLIENT_EXISTS', `there is a client ${clientId} already`);
 }
 
 async function refuseThird(tx: Tx, clientId: string): Promise<void> {

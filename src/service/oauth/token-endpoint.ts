@@ -142,11 +142,33 @@ async function storeToken(
 ): Promise<IssuedToken> {
   const { token, row } = deps.tokens.create(client.row.client_id, client.secretId, scopes);
   await deps.storage.transaction(async (tx: Kysely<OauthTables>) => {
+    await requireStill(tx, deps.storage, client);
     await tx.deleteFrom('oauth_token').where('expires_at', '<=', row.issued_at).execute();
     await tx.insertInto('oauth_token').values(row).execute();
     await deps.audit.recordIn(tx, event(request, 'token.issue', 'ok', row.client_id, { scopes: row.scopes }));
   });
   return { accessToken: token, expiresInSeconds: tokenLifetimeSeconds, scopes };
+}
+
+/**
+ * The secret was verified outside the transaction, and may have been revoked or its client disabled since. Under the client's lock, so
+ * that what ends all tokens finds this one or keeps it from being stored.
+ */
+async function requireStill(
+  tx: Kysely<OauthTables>,
+  storage: Storage,
+  { row, secretId }: VerifiedClient,
+): Promise<void> {
+  const query = tx
+    .selectFrom('oauth_client as c')
+    .innerJoin('oauth_secret as s', 's.client_id', 'c.client_id')
+    .select('c.disabled_at')
+    .where('c.client_id', '=', row.client_id)
+    .where('s.secret_id', '=', secretId);
+  const found = await storage.forUpdate(query).executeTakeFirst();
+  if (found === undefined) throw new OauthError('OAUTH_CLIENT_INVALID', 'the secret was revoked');
+  if (found.disabled_at !== null)
+    throw new OauthError('OAUTH_CLIENT_UNAUTHORIZED', 'the client is disabled or has no scope');
 }
 
 // Refusals may come in floods, so they are written with others.

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { OperatorsError } from './errors.ts';
-import { findActiveRow, findOperatorRow, type OperatorParts } from './operator.ts';
+import { lockActiveRow, lockOperatorRow, type OperatorParts } from './operator.ts';
 import { createSecretToken, hashSecretToken, longestToken } from './secret-token.ts';
 import type { LinkPurpose, OperatorTables } from './tables.ts';
 
@@ -23,7 +23,7 @@ export interface IssuedLink {
 export interface Links {
   /** Ends earlier unused links of the same purpose. Audited. Throws OPERATORS_EXTERNAL. `name` is the operator's, for the audit trail. */
   create(operatorId: string, name: string, purpose: LinkPurpose): Promise<IssuedLink>;
-  /** The link as it is, unused. Throws OPERATORS_LINK_INVALID for one that is unknown, expired, used, or of a disabled operator. */
+  /** The link as it is, unused, and its operator locked. Throws OPERATORS_LINK_INVALID for one that is unknown, expired, used, or of a disabled operator. */
   requireIn(tx: Tx, token: string): Promise<LinkRow>;
   /** Uses it up. Throws OPERATORS_LINK_INVALID if it is used already. */
   useIn(tx: Tx, row: LinkRow): Promise<void>;
@@ -33,7 +33,7 @@ export function createLinks({ storage, clock, audit, guards }: OperatorParts): L
   return {
     create: (operatorId, name, purpose) =>
       storage.transaction(async (tx: Tx) => {
-        const operator = await findOperatorRow(tx, guards, { id: operatorId });
+        const operator = await lockOperatorRow(tx, { storage, guards }, { id: operatorId });
         // A passkey of their own would let them in when the provider does not any more.
         if (operator?.subject !== null)
           throw new OperatorsError('OPERATORS_EXTERNAL', `${name} signs in by the OpenID provider only.`);
@@ -64,12 +64,16 @@ export function createLinks({ storage, clock, audit, guards }: OperatorParts): L
         .selectFrom('console_link')
         .selectAll()
         .where('token_hash', '=', hashSecretToken(token));
-      const row = await storage.forUpdate(query).executeTakeFirst();
+      const found = await query.executeTakeFirst();
+      if (found === undefined) throw invalid('unknown');
+      const operator = await lockActiveRow(tx, { storage, guards }, found.operator_id);
+      // Read again under the lock, and so after whoever used or replaced it.
+      const row = await query.executeTakeFirst();
       if (row === undefined) throw invalid('unknown');
       await guards.links.check(row);
       if (row.used_at !== null) throw invalid('used');
       if (row.expires_at <= clock.now().getTime()) throw invalid('expired');
-      if ((await findActiveRow(tx, guards, row.operator_id)) === undefined) throw invalid('disabled');
+      if (operator === undefined) throw invalid('disabled');
       return row;
     },
     async useIn(tx, { mac: _old, ...row }) {

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type * as Client from 'openid-client';
-import { errorText } from '../../core/index.ts';
+import { errorCode, errorText } from '../../core/index.ts';
 import type { Ceremonies, Ceremony } from './ceremonies.ts';
 import { OperatorsError } from './errors.ts';
 import {
@@ -152,7 +152,7 @@ export function createOpenIdSignIn(
       const after = await ceremonies.take('oidc', ceremonyToken);
       const claims = await readClaims(callbackUrl, ceremonyToken);
       const role = findRole(claims[settings.rolesClaim], settings.roleMap);
-      const session = await storage.transaction(async (tx: Tx) => {
+      const enter = async (tx: Tx) => {
         const operator = await settleOperator(tx, claims, role);
         const started = await sessions.startIn(tx, operator.id, 'oidc', source);
         await audit.recordIn(tx, {
@@ -164,6 +164,11 @@ export function createOpenIdSignIn(
           remoteAddress: source.remoteAddress,
         });
         return started;
+      };
+      const session = await storage.transaction(enter).catch((error: unknown) => {
+        // Two first sign-ins of one subject at once: the second finds what the first has made.
+        if (errorCode(error) === 'PLATFORM_STORAGE_DUPLICATE') return storage.transaction(enter);
+        throw error;
       });
       return { session, after };
     },

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
+import { errorCode } from '../../core/index.ts';
 import { OperatorsError } from './errors.ts';
 import {
   findOperatorRow,
+  lockOperatorRow,
   nameKeyOf,
   requireOperatorName,
   toOperator,
@@ -36,12 +38,7 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
   const db = storage.tables<OperatorTables>();
 
   async function requireRow(on: Tx, name: string): Promise<OperatorRow> {
-    const row = await findOperatorRow(on, guards, { name_key: nameKeyOf(name) });
-    if (row !== undefined) return row;
-    throw new OperatorsError(
-      'OPERATORS_UNKNOWN',
-      `There is no operator ${name}. See: openhisp operator list`,
-    );
+    return requireKnown(await findOperatorRow(on, guards, { name_key: nameKeyOf(name) }), name);
   }
 
   async function countByOperator(
@@ -65,7 +62,10 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
     then?: (tx: Tx, id: string) => Promise<void>,
   ): Promise<Operator> {
     return storage.transaction(async (tx: Tx) => {
-      const { mac: _old, ...row } = await requireRow(tx, name);
+      const { mac: _old, ...row } = requireKnown(
+        await lockOperatorRow(tx, { storage, guards }, { name_key: nameKeyOf(name) }),
+        name,
+      );
       const { values, objects } = decide({ ...row, mac: null });
       const changed = guards.operators.withMac({ ...row, ...values, updated_at: clock.now().getTime() });
       await tx.updateTable('console_operator').set(changed).where('id', '=', row.id).execute();
@@ -83,9 +83,9 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
   return {
     async create(name, role) {
       requireOperatorName(name);
-      return storage.transaction(async (tx: Tx) => {
+      const created = storage.transaction(async (tx: Tx) => {
         if ((await findOperatorRow(tx, guards, { name_key: nameKeyOf(name) })) !== undefined)
-          throw new OperatorsError('OPERATORS_NAME_TAKEN', `There is an operator ${name} already.`);
+          throw nameTaken(name);
         const nowMs = clock.now().getTime();
         const row = guards.operators.withMac({
           id: randomUUID(),
@@ -101,6 +101,10 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
         const objects = { operator: name, role };
         await audit.recordIn(tx, { action: 'operator.create', actor: 'operator', outcome: 'ok', objects });
         return toOperator(row);
+      });
+      // Another node may be creating it at this moment.
+      return created.catch((error: unknown) => {
+        throw errorCode(error) === 'PLATFORM_STORAGE_DUPLICATE' ? nameTaken(name) : error;
       });
     },
     async list() {
@@ -138,4 +142,13 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
       ),
     enable: (name) => change('operator.enable', name, () => ({ values: { disabled_at: null } })),
   };
+}
+
+function requireKnown(row: OperatorRow | undefined, name: string): OperatorRow {
+  if (row !== undefined) return row;
+  throw new OperatorsError('OPERATORS_UNKNOWN', `There is no operator ${name}. See: openhisp operator list`);
+}
+
+function nameTaken(name: string): OperatorsError {
+  return new OperatorsError('OPERATORS_NAME_TAKEN', `There is an operator ${name} already.`);
 }

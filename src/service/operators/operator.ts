@@ -59,16 +59,44 @@ export function toIdentity({ id, name, role }: OperatorRow): OperatorIdentity {
   return { id, name, role, actor: `operator:${name}`, permissions: listPermissions(role) };
 }
 
+type OperatorKey = { readonly id: string } | { readonly name_key: string };
+
 /** The row, or undefined if there is none. Throws INTEGRITY_ROW_CHANGED. */
 export async function findOperatorRow(
   db: Kysely<OperatorTables>,
   guards: OperatorGuards,
-  by: { readonly id: string } | { readonly name_key: string },
+  by: OperatorKey,
 ): Promise<OperatorRow | undefined> {
-  const all = db.selectFrom('console_operator').selectAll();
-  const named = 'id' in by ? all.where('id', '=', by.id) : all.where('name_key', '=', by.name_key);
-  const row = await named.executeTakeFirst();
+  const row = await selectOperator(db, by).executeTakeFirst();
   return row && guards.operators.check(row);
+}
+
+/**
+ * The same, locked until the transaction ends. Whatever changes an operator, or what lets one in, takes this lock first: of links,
+ * passkeys and sessions there are limits, and disabling ends all of them.
+ */
+export async function lockOperatorRow(
+  tx: Kysely<OperatorTables>,
+  { storage, guards }: Pick<OperatorParts, 'storage' | 'guards'>,
+  by: OperatorKey,
+): Promise<OperatorRow | undefined> {
+  const row = await storage.forUpdate(selectOperator(tx, by)).executeTakeFirst();
+  return row && guards.operators.check(row);
+}
+
+function selectOperator(db: Kysely<OperatorTables>, by: OperatorKey) {
+  const all = db.selectFrom('console_operator').selectAll();
+  return 'id' in by ? all.where('id', '=', by.id) : all.where('name_key', '=', by.name_key);
+}
+
+/** The row of an operator who may sign in, locked; undefined for one that is unknown or disabled. */
+export async function lockActiveRow(
+  tx: Kysely<OperatorTables>,
+  parts: Pick<OperatorParts, 'storage' | 'guards'>,
+  id: string,
+): Promise<OperatorRow | undefined> {
+  const row = await lockOperatorRow(tx, parts, { id });
+  return row?.disabled_at === null ? row : undefined;
 }
 
 /** The row of an operator who may sign in; undefined for one that is unknown or disabled. */

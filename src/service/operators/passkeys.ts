@@ -10,7 +10,7 @@ import { CodedError } from '../../core/index.ts';
 import type { Ceremonies, Ceremony } from './ceremonies.ts';
 import { OperatorsError } from './errors.ts';
 import type { Links } from './links.ts';
-import { findActiveRow, type OperatorParts } from './operator.ts';
+import { findActiveRow, lockOperatorRow, type OperatorParts } from './operator.ts';
 import type { Sessions, SignInSource, StartedSession } from './sessions.ts';
 import type { OperatorTables } from './tables.ts';
 
@@ -98,7 +98,7 @@ export function createPasskeys(
 
   async function findPasskey(on: Tx, id: string): Promise<PasskeyRow> {
     const query = on.selectFrom('console_passkey').selectAll().where('id', '=', id);
-    const row = await (on.isTransaction ? storage.forUpdate(query) : query).executeTakeFirst();
+    const row = await query.executeTakeFirst();
     if (row === undefined) throw refuse('unknown passkey');
     return guards.passkeys.check(row);
   }
@@ -199,6 +199,7 @@ export function createPasskeys(
         throw refuse('passkey of another operator');
       const { newCounter, credentialBackedUp } = await verifyAssertion(rp, expectedChallenge, given, passkey);
       return storage.transaction(async (tx: Tx) => {
+        await lockOperatorRow(tx, parts, { id: passkey.operator_id });
         const { mac: _old, ...row } = await findPasskey(tx, passkey.id);
         // Another sign-in with the same counter may have come first.
         if (newCounter > 0 && newCounter <= row.counter) throw refuse('counter went back');

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { OperatorsError } from './errors.ts';
-import { findActiveRow, toIdentity, type OperatorIdentity, type OperatorParts } from './operator.ts';
+import {
+  findActiveRow,
+  lockActiveRow,
+  toIdentity,
+  type OperatorIdentity,
+  type OperatorParts,
+} from './operator.ts';
 import { createSecretToken, hashSecretToken, longestToken } from './secret-token.ts';
 import type { OperatorTables, SignInMethod } from './tables.ts';
 
@@ -69,7 +75,7 @@ export interface Sessions {
 /** How far `seen_at` may lag, so that not every request writes. */
 const seenLagMs = 60_000;
 const maxUserAgent = 300;
-/** Of one operator; the oldest ends. */
+/** Of one operator; the oldest end. */
 const maxSessions = 50;
 
 export function createSessions({
@@ -124,7 +130,7 @@ export function createSessions({
 
   return {
     async startIn(tx, operatorId, method, source) {
-      const operator = await findActiveRow(tx, guards, operatorId);
+      const operator = await lockActiveRow(tx, { storage, guards }, operatorId);
       if (operator === undefined)
         throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the operator is disabled');
       if (source.previousToken !== undefined)
@@ -197,16 +203,16 @@ export function createSessions({
   };
 }
 
+/** For one more. Under the lock of the operator. */
 async function makeRoom(tx: Tx, operatorId: string): Promise<void> {
-  const kept = await tx
+  const sessions = await tx
     .selectFrom('console_session')
     .select('id')
     .where('operator_id', '=', operatorId)
     .orderBy('created_at', 'desc')
-    .limit(maxSessions)
     .execute();
-  const oldest = kept[maxSessions - 1];
-  if (oldest !== undefined) await tx.deleteFrom('console_session').where('id', '=', oldest.id).execute();
+  const oldest = sessions.slice(maxSessions - 1).map(({ id }) => id);
+  if (oldest.length > 0) await tx.deleteFrom('console_session').where('id', 'in', oldest).execute();
 }
 
 function toEntry(row: SessionRow): SessionEntry {

@@ -59,11 +59,8 @@ export function createKeyRequests(
     async requestKey(owner, { organization } = {}) {
       const key = owner.toLowerCase();
       const domain = domainOf(parseDirectAddress(key.includes('@') ? key : `postmaster@${key}`));
-      if ((await findRows(domain)).length >= maxRequests)
-        throw new TrustError(
-          'TRUST_KEY_REQUESTS_FULL',
-          `${domain} has ${maxRequests} keys that wait for a certificate; delete some first.`,
-        );
+      // Before the work of making a key; what counts is checked again under the lock of the domain.
+      refuseFull(domain, (await findRows(domain)).length);
       const pair = await createKeyPair();
       const boundTo = key.includes('@') ? { address: parseDirectAddress(key) } : { domain };
       const csr = createCsr({ boundTo, ...pair, organization });
@@ -71,13 +68,15 @@ export function createKeyRequests(
       const createdAt = clock.now();
       const change = { action: 'key.request', objects: { owner: key, keyRequest: id } };
       await applyChange(store, change, async (tx) => {
-        const hosted = await tx
-          .selectFrom('hosted_domain')
-          .select('domain')
-          .where('domain', '=', domain)
-          .executeTakeFirst();
-        if (hosted === undefined)
+        const query = tx.selectFrom('hosted_domain').select('domain').where('domain', '=', domain);
+        if ((await store.storage.forUpdate(query).executeTakeFirst()) === undefined)
           throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+        const waiting = await tx
+          .selectFrom('key_request')
+          .select('id')
+          .where('domain', '=', domain)
+          .execute();
+        refuseFull(domain, waiting.length);
         const row = guards.keyRequests.withMac({
           id,
           owner: key,
@@ -136,6 +135,14 @@ function readIssued(bytes: Uint8Array): ReturnType<typeof readCertificate> {
       cause,
     });
   }
+}
+
+function refuseFull(domain: string, count: number): void {
+  if (count < maxRequests) return;
+  throw new TrustError(
+    'TRUST_KEY_REQUESTS_FULL',
+    `${domain} has ${maxRequests} keys that wait for a certificate; delete some first.`,
+  );
 }
 
 function unknownRequest(): TrustError {

@@ -116,6 +116,8 @@ async function store(storage: Storage, day: string, accounts: [string, Promise<A
     if (account.pending > 0) due.push({ clientId, account, amount: account.pending });
   }
   if (due.length === 0) return;
+  // In one order on all nodes, so that two of them never wait for each other.
+  due.sort((a, b) => (a.clientId < b.clientId ? -1 : 1));
   await storage.transaction(async (tx: DirectoryDb) => {
     for (const { clientId, amount } of due) await addStored(tx, clientId, day, amount);
     const oldest = new Date(Date.parse(day) - keptDays * dayMs);

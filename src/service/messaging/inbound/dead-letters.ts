@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely';
+import { errorCode } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import type { MessagingTables } from '../tables.ts';
 
@@ -69,7 +70,13 @@ export async function retryDeadLetters(storage: Storage, id?: string): Promise<n
     .execute();
   let count = 0;
   for (const row of ids) {
-    const isWoken = await storage.transaction((tx: Kysely<MessagingTables>) => retryOne(tx, storage, row));
+    const isWoken = await storage
+      .transaction((tx: Kysely<MessagingTables>) => retryOne(tx, storage, row))
+      .catch((error: unknown) => {
+        // The same mail is being stored at this moment.
+        if (errorCode(error) === 'PLATFORM_STORAGE_DUPLICATE') return false;
+        throw error;
+      });
     if (isWoken) count++;
   }
   return count;

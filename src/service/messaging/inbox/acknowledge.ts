@@ -26,7 +26,11 @@ export async function acknowledge(
       .where('id', '=', copy.id)
       .where('acknowledged_at', 'is', null)
       .executeTakeFirst();
-    if (result.numUpdatedRows === 0n) return now;
+    if (result.numUpdatedRows === 0n) {
+      // Another node was first, and has committed.
+      const { copy: acknowledged } = await getEntry(tx, client, messageId);
+      return new Date(acknowledged.acknowledged_at ?? now);
+    }
     const original = {
       sender: message.sender as DirectAddress,
       wireId: message.wire_id === '' ? undefined : message.wire_id,
