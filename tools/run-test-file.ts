@@ -27,6 +27,8 @@ export interface TestFileResult {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: readonly string[];
+  /** It or one of its tests did not end, or it left processes behind. That is no matter of a busy machine, which has longer limits. */
+  readonly hasHung: boolean;
   /** Everything to be shown: what the tests wrote, and failures in full. */
   readonly output: string;
   readonly durationMs: number;
@@ -36,7 +38,7 @@ export interface TestFileResult {
 export type ReportLine =
   | { readonly what: 'passed' }
   | { readonly what: 'skipped'; readonly reason: string }
-  | { readonly what: 'failed'; readonly name: string; readonly error: string };
+  | { readonly what: 'failed'; readonly name: string; readonly error: string; readonly hasTimedOut: boolean };
 
 const marker = 'OPENHISP_TEST_RUN';
 const everyMs = 1000;
@@ -97,6 +99,7 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
     file: label,
     passed: lines.filter(({ what }) => what === 'passed').length,
     failed: lines.filter(({ what }) => what === 'failed').length + problems.length,
+    hasHung: isLate || left.length > 0 || lines.some((line) => line.what === 'failed' && line.hasTimedOut),
     skipped: lines.flatMap((line) => (line.what === 'skipped' ? [line.reason] : [])),
     output: [
       output,

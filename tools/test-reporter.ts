@@ -28,7 +28,8 @@ function describe(isPass: boolean, { name, skip, details }: EventData): ReportLi
   const { error } = details ?? {};
   if (details?.type === 'suite' && (error as { failureType?: string }).failureType === 'subtestsFailed')
     return undefined;
-  return { what: 'failed', name, error: describeError(error) };
+  const hasTimedOut = (error as { failureType?: string }).failureType === 'testTimeoutFailure';
+  return { what: 'failed', name, error: describeError(error), hasTimedOut };
 }
 
 function describeError(error: unknown): string {

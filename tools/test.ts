@@ -13,7 +13,7 @@
  *
  * Where no more than two runs of files failed, they run once more, alone. A file that then passes was disturbed by its neighbours or by
  * the machine: it counts as passed, its failure stays printed, and the closing lines name it as unsteady. Unsteady files are
- * faults of the tests, to be repaired.
+ * faults of the tests, to be repaired. A file that hung, or that left processes behind, is not run again: it has failed.
  *
  * Usage: `node tools/test.ts [--no-install] [--no-check] [PATTERN…]`
  */
@@ -102,7 +102,8 @@ async function runTests(wanted: readonly string[]): Promise<boolean> {
   const unsteady: string[] = [];
   const failed = [...results].filter(([, result]) => result.failed > 0);
   if (failed.length <= maxRunAgain)
-    for (const [run, { file }] of failed) {
+    for (const [run, { file, hasHung }] of failed) {
+      if (hasHung) continue;
       const again = await runOne(run, postgres, running);
       process.stdout.write(`\nrun again, alone: ${file}: ${again.failed === 0 ? 'passed' : 'failed'}\n`);
       if (again.failed > 0) continue;

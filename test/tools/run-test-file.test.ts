@@ -32,6 +32,7 @@ describe('a file of tests', () => {
     );
     assert.deepEqual([result.passed, result.failed, result.skipped], [1, 1, ['not here']]);
     assert.match(result.output, /FAILED .*usual\.test\.mjs: b\nError: bad/);
+    assert.equal(result.hasHung, false);
   });
 
   for (const [what, program] of [
@@ -42,6 +43,7 @@ describe('a file of tests', () => {
     test(`that ${what} has failed when its limit is over`, async () => {
       const result = await run('hanging', program, 2500);
       assert.equal(result.failed, 1);
+      assert.equal(result.hasHung, true);
       assert.match(result.output, /did not end within 2\.5 s/);
     });
 
@@ -52,6 +54,7 @@ describe('a file of tests', () => {
       10_000,
     );
     assert.match(result.output, /FAILED .*: the one\n.*timed out/);
+    assert.equal(result.hasHung, true);
   });
 
   test('leaves no process behind, however it ends, and has failed if it did', async () => {
@@ -59,6 +62,7 @@ describe('a file of tests', () => {
       `spawn('sleep', ['${seconds}'], { stdio: 'inherit', detached: true }).unref();`;
     const left = await run('left', `${child(86_001)} test('a', () => {});`);
     assert.match(left.output, /left processes behind/);
+    assert.equal(left.hasHung, true);
     const died = await run(
       'died',
       `${child(86_002)} test('a', async () => { await new Promise((r) => setTimeout(r, 200)); process.kill(process.pid, 'SIGKILL'); });`,
