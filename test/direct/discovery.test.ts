@@ -187,8 +187,15 @@ describe('discovery', () => {
 
   test('DISC-11 the time for one address ends', async () => {
     published.certs.set(addressName, 'never');
-    const result = await createDiscovery({ ...options(), budgetMs: 20 }).discover(bob);
+    const { dns, ...rest } = options();
+    const resolveCert: typeof dns.resolveCert = (name) => {
+      clock.advance(20);
+      return dns.resolveCert(name);
+    };
+    const discovery = createDiscovery({ ...rest, dns: { ...dns, resolveCert }, budgetMs: 20 });
+    const result = await discovery.discover(bob);
     assert.deepEqual([result.outcome, result.isTransient], ['absent', true]);
+    assert.deepEqual(published.asked, [addressName], 'no further place is asked');
   });
 
   test('DISC-12 an answer is remembered for its TTL and validated at each use', async () => {
@@ -238,6 +245,24 @@ describe('discovery', () => {
     assert.equal(published.asked.length, 4);
   });
 
+  test('DISC-12 a discovery that reports each place asks by itself, whatever is remembered', async () => {
+    published.certs.set(addressName, [pkix(good.der)]);
+    const discovery = createDiscovery(options());
+    await discovery.discover(bob);
+    const steps: string[] = [];
+    const result = await discovery.discover(bob, { onStep: (step) => steps.push(step.outcome) });
+    assert.deepEqual([steps, result.isFromCache, published.asked.length], [['found'], false, 2]);
+  });
+
+  test('a fault of the program in a place is not taken for an absent certificate', async () => {
+    const ldap: LdapClient = {
+      findCertificates: async () => {
+        throw new TypeError('a fault');
+      },
+    };
+    await assert.rejects(createDiscovery({ ...options(), ldap }).discover(bob), TypeError);
+  });
+
   test('DISC-10 expired, unbound and weak certificates are dropped, each with its reason, and the rest is used', async () => {
     const certificates = [
       pki.issue({ rfc822Names: [bob], notAfter: past(1) }),
@@ -269,6 +294,7 @@ describe('discovery', () => {
       [resolved.code, resolved.reason, resolved.statusCode, resolved.isTransient],
       ['DIRECT_RECIPIENT_UNTRUSTED', 'untrusted', '5.7.11', false],
     );
+    assert.equal(published.asked.length, 1, 'an answer that is fresh is not asked for again');
   });
 
   test('TRUST-02 without anchors no certificate is trusted', async () => {

@@ -1,7 +1,7 @@
 /** Messages that must be accepted: the counterpart of every rule (AS-02, AS-39, AS-70 to AS-84, VER-02). */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { openMessage } from '../../src/lib/direct/index.ts';
+import { openMessage, verifySender } from '../../src/lib/direct/index.ts';
 import { PkiError, type Certificate } from '../../src/lib/pki/index.ts';
 import { encryptEntity } from '../../src/lib/smime/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
@@ -18,7 +18,7 @@ import {
   without,
   type MessageWorld,
 } from './support/test-messages.ts';
-import { alice, bob, createTestPki, past } from './support/test-pki.ts';
+import { alice, at, bob, createTestPki, past } from './support/test-pki.ts';
 
 describe('accepted messages', () => {
   let world: MessageWorld;
@@ -57,6 +57,21 @@ describe('accepted messages', () => {
       const { signer } = await receive(world, makeMessage(world, { sign: signWith(keys) }));
       assert.deepEqual(signer.certificate, good.certificate.der);
     }
+  });
+
+  test('AS-76 a signature that does not verify next to a valid one takes nothing from it, and gives nothing', async () => {
+    const opened = openMessage({ message: makeMessage(world), keys: [world.recipient] });
+    const invalid = { outcome: 'invalid', code: 'SMIME_SIGNATURE_INVALID', text: 'not verified' } as const;
+    const trust = { at, anchors: world.anchors };
+    const { signer } = await verifySender(
+      { ...opened, signers: [invalid, ...opened.signers] },
+      undefined,
+      trust,
+    );
+    assert.deepEqual(signer.certificate, world.signer.certificate.der);
+    await refusedWith('DIRECT_SENDER_SIGNATURE_MISSING', () =>
+      verifySender({ ...opened, signers: [invalid] }, undefined, trust),
+    );
   });
 
   test('AS-76 an intermediate certificate inside the message completes the path', async () => {
