@@ -207,6 +207,17 @@ test('OAUTH-07: the tolerant switch takes them from the query, but never credent
   assertOauthError(await call('?grant_type=client_credentials&client_secret=x'), 400, 'invalid_request');
 });
 
+test('OAUTH-07: credentials in the address are refused, also where nothing else of it counts and none are in a header', async () => {
+  const { clientId, clientSecret } = server.client;
+  const query = `?client_id=${clientId}&client_secret=${encodeURIComponent(clientSecret)}`;
+  const answer = await server.call(tokenPath + query, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'grant_type=client_credentials',
+  });
+  assertOauthError(answer, 400, 'invalid_request');
+});
+
 test('OAUTH-11: a token has 256 random bits and is stored as SHA-256 only; a secret under a slow hash', async () => {
   const token = await server.accessToken();
   assert.equal(Buffer.from(token, 'base64url').length, 32);

@@ -247,6 +247,17 @@ describe('CRLs', () => {
     );
   });
 
+  test('TRUST-07 a list in its grace time counts, with a warning', async () => {
+    const path = await validatePath(leaf, 'signing', {
+      ...contextWith({}),
+      checkRevocation: async () => ({ status: 'good', isOverdue: true }),
+    });
+    assert.deepEqual(
+      path.warnings.map((warning) => warning.code),
+      ['PKI_CRL_STALE'],
+    );
+  });
+
   test('TRUST-07 a stale list does not revoke either', async () => {
     const stale = pki.crl({ thisUpdate: past(20), nextUpdate: past(10), revoked: revokes(leaf) });
     const path = await validatePath(

@@ -13,6 +13,7 @@ import { createOauthGuards } from './guards.ts';
 import { createSecretHasher, isGenerated } from './secrets.ts';
 import type { OauthTables } from './tables.ts';
 import type { TokenRequest } from './token-endpoint.ts';
+import { createTokenStore } from './token-store.ts';
 import { createClientVerifier } from './verify-client.ts';
 
 const storage = await openTestStorage();
@@ -161,6 +162,8 @@ test('OAUTH-03: an unknown id and a wrong secret cost exactly one slow hash each
     [1, 0],
     'a verified secret is remembered',
   );
+  clock.advance(2 * 3_600_000);
+  assert.equal(await costOf(clientId, clientSecret), 1, 'and not for ever');
   await assert.rejects(
     oauth.clients.create({ ...newClient, clientSecret: generated }),
     refusedAs('OAUTH_CLIENT_SETTINGS_INVALID', 'clientSecret'),
@@ -246,6 +249,22 @@ test('every change by an operator is audited with the client and without secrets
   assert.ok(!JSON.stringify(records).includes(clientSecret));
 });
 
+test('a token that was issued while its client was being disabled opens nothing', async () => {
+  const { clientId, secretId } = await oauth.clients.create(newClient);
+  const guards = createOauthGuards({ vault, audit });
+  const { token, row } = createTokenStore({ db: storage.tables<OauthTables>(), clock, guards }).create(
+    clientId,
+    secretId,
+    ['messaging.api'],
+  );
+  await oauth.clients.disable(clientId);
+  await storage.tables<OauthTables>().insertInto('oauth_token').values(row).execute();
+  const authenticate = () => oauth.authenticate(`Bearer ${token}`, 'messaging.api');
+  await assert.rejects(authenticate(), refusedAs('OAUTH_TOKEN_INVALID'));
+  await oauth.clients.enable(clientId);
+  assert.equal((await authenticate()).clientId, clientId);
+});
+
 test('every refusal code is provoked', async () => {
   const client = await oauth.clients.create({ ...newClient, scopes: ['messaging.api'] });
   const authorization = `Basic ${Buffer.from(`${client.clientId}:${client.clientSecret}`).toString('base64')}`;
@@ -255,6 +274,11 @@ test('every refusal code is provoked', async () => {
   await assert.rejects(issue({ body: Buffer.from('grant_type=x') }), refusedAs('OAUTH_GRANT_UNSUPPORTED'));
   await assert.rejects(
     issue({ body: Buffer.from('grant_type=client_credentials&scope=x') }),
+    refusedAs('OAUTH_SCOPE_INVALID'),
+  );
+  // One of two that the client may have gives neither.
+  await assert.rejects(
+    issue({ body: Buffer.from('grant_type=client_credentials&scope=messaging.api+provider-directory') }),
     refusedAs('OAUTH_SCOPE_INVALID'),
   );
   await assert.rejects(oauth.authenticate(undefined, 'messaging.api'), refusedAs('OAUTH_TOKEN_MISSING'));
