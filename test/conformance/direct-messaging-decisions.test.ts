@@ -288,7 +288,7 @@ describe('Decision 0012: status', () => {
           final: false,
           reason: '',
           statusCode: '2.0.0',
-          statusText: "The recipient's mail server took the message.",
+          statusText: "The recipient's mail server accepted the message.",
           history: [entry('accepted', 'queued'), entry('sent', 'sent')],
         },
       ],

@@ -65,7 +65,7 @@ describe('the directory', { skip }, () => {
 
   it('says when nothing fits, and what is wrong with a field', async () => {
     await world.show(page, '/directory?prov_last_name=zzzzzz');
-    await page.getByText('No record fits').waitFor();
+    await page.getByText('No matching record').waitFor();
     await world.show(page, '/directory?prov_npi=12');
     await page.locator('.field-problem').first().waitFor();
     assert.match(await page.locator('.field-problem').first().innerText(), /10 digits/);
@@ -77,7 +77,7 @@ describe('the directory', { skip }, () => {
     await page.locator('[data-row]').first().waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'What is served' }).waitFor();
+    await page.getByRole('heading', { name: 'Served values' }).waitFor();
     await check('a record');
     const address = await page.locator('.copy-value code').first().innerText();
     await choose(page, 'Check');
@@ -101,7 +101,7 @@ describe('the directory', { skip }, () => {
       await page.locator('input[type=file]').setInputFiles(file);
       await page.locator('input[name=source]').fill('extra');
       await page.getByRole('button', { name: 'Load', exact: true }).click();
-      await page.getByText('Loaded. The new directory is served').waitFor();
+      await page.getByText('Loaded. The new directory is active').waitFor();
     };
     await load();
     await writeFile(file, header + row('one') + row('two') + row('three') + 'no address,A,B,,,\n');

@@ -129,7 +129,7 @@ describe('OpenID Connect', needsBrowser, () => {
     const cookie = cookieOf(begun);
     const mixed = await console_.ask('GET', target, { cookie });
     assert.equal(locationOf(mixed), `${console_.url}/sign-in?problem=OPERATORS_PROVIDER_REFUSED`);
-    // And the sign-in that was begun is used up by that.
+    // And that consumed the started sign-in.
     const again = await console_.ask('GET', `${callbackPath}?code=x&state=y`, { cookie });
     assert.equal(locationOf(again), `${console_.url}/sign-in?problem=OPERATORS_CEREMONY_INVALID`);
     for (const { setCookies } of [lost, mixed, again])

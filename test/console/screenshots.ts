@@ -124,7 +124,7 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
       prepare: async (page) => {
         await page.locator('.us-map-point').first().waitFor();
         await page.locator('.directory-table [data-row]').first().click();
-        await page.getByRole('heading', { name: 'What is served' }).waitFor();
+        await page.getByRole('heading', { name: 'Served values' }).waitFor();
       },
     },
     {

@@ -66,7 +66,7 @@ describe('the screens of settings', { skip }, () => {
       body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'messaging.api' }),
     });
     assert.equal(token.status, 200, await token.text());
-    await choose(page, 'I have it');
+    await choose(page, 'I have saved it');
     await page.getByRole('heading', { name: 'Hillside EHR' }).waitFor();
     await page.locator('.facts').getByText('front.desk@direct.riverside.example').waitFor();
     assert.ok((await page.locator('.first-requests pre').count()) >= 2, 'first requests to copy');

@@ -172,7 +172,7 @@ describe("the console's frame", { skip }, () => {
     await device.goto(`${world.consoleUrl}/#enter=${token}`);
     await device.getByRole('heading', { name: 'Welcome, passkey' }).waitFor();
     await checkAccessibility(device, 'the enrolment page');
-    await device.getByRole('button', { name: 'Make my passkey' }).click();
+    await device.getByRole('button', { name: 'Create my passkey' }).click();
     const navigation = device.getByRole('navigation', { name: 'Screens' });
     await navigation.waitFor();
     await device.getByRole('button', { name: 'Sign out' }).click();

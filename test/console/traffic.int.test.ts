@@ -158,7 +158,7 @@ describe('the screens of the traffic', { skip }, () => {
   });
 
   it('copies a message as a ticket without a word of its content', async () => {
-    await page.getByRole('button', { name: 'Copy as a ticket' }).focus();
+    await page.getByRole('button', { name: 'Copy for a ticket' }).focus();
     await press('Enter');
     await page.getByText('Copied.').waitFor();
     const ticket = (await page.evaluate('navigator.clipboard.readText()')) as string;

@@ -13,7 +13,7 @@ import { apiPrefix, callerOf } from './guard.ts';
 import { describePerson, type SignInTools } from './sign-in-tools.ts';
 import type { ConsoleRoutes, ConsoleServices } from './types.ts';
 
-/** A token and a few characters; nothing here is long. */
+/** Bytes per request body: a token and a few characters. */
 const maxBodyBytes = 16_384;
 const maxShownDomains = 100;
 
@@ -23,7 +23,7 @@ export interface AccessParts {
   readonly sessionCookie: ConsoleCookie;
 }
 
-/** Signing in by link, the session and its end. */
+/** Routes for signing in by link, and for reading and ending sessions. */
 export function accessRoutes({ services, tools, sessionCookie }: AccessParts): ConsoleRoutes {
   const { sourceOf, begin } = tools;
   const { operators, config, trust, version, isSandbox, apiUrl } = services;
@@ -35,9 +35,9 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
         bodyLimit: maxBodyBytes,
         config: { permission: 'public' },
         schema: {
-          summary: 'Enter by a link',
+          summary: 'Sign in or begin to enrol by link',
           description:
-            'The token of a link. A sign-in link begins a session; an enrolment link says whose passkey is to be registered.',
+            'The token of a link. A sign-in link starts a session; an enrolment link returns the operator whose passkey is to be registered.',
           body: linkRequest,
           response: { 200: linkAnswer },
         },
@@ -53,7 +53,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       `${apiPrefix}/sign-in/methods`,
       {
         config: { permission: 'public' },
-        schema: { summary: 'Ways to sign in', response: { 200: signInMethods } },
+        schema: { summary: 'List the ways to sign in', response: { 200: signInMethods } },
       },
       async () => {
         const { openId } = operators.signIn;
@@ -64,7 +64,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       `${apiPrefix}/session`,
       {
         config: { permission: 'signed-in' },
-        schema: { summary: 'Who is signed in', response: { 200: sessionSchema } },
+        schema: { summary: 'Show the signed-in operator', response: { 200: sessionSchema } },
       },
       async (request) => {
         const { operator, startedAt, idleEndsAt, endsAt } = callerOf(request);
@@ -95,7 +95,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       `${apiPrefix}/sessions`,
       {
         config: { permission: 'signed-in' },
-        schema: { summary: 'Sessions of the operator', response: { 200: sessionList } },
+        schema: { summary: 'List the sessions of the operator', response: { 200: sessionList } },
       },
       async (request) => {
         const { operator, sessionId } = callerOf(request);

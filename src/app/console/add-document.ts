@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import { apiPrefix } from './guard.ts';
 import type { ConsoleApp } from './types.ts';
 
-/** The OpenAPI 3.1 document of the admin API, made from the schemas that validate, for who is signed in: `/admin/v1/openapi.json`. */
+/** Serves the OpenAPI 3.1 document of the admin API, generated from the validation schemas, to signed-in callers: `/admin/v1/openapi.json`. */
 export async function addDocument(app: ConsoleApp, version: string): Promise<void> {
   await app.register(swagger, {
     convertConstToEnum: false,
@@ -12,10 +12,10 @@ export async function addDocument(app: ConsoleApp, version: string): Promise<voi
         title: 'openhisp admin API',
         version,
         description:
-          'What the console shows and does, for scripts too. x-permission names what the role of the caller must have. No answer has content or patient data.',
+          'The API of the console, also for scripts. x-permission is the permission that the caller needs. No answer contains message content or patient data.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
-      servers: [{ url: '/', description: 'The console that this document was read from' }],
+      servers: [{ url: '/', description: 'The console that serves this document' }],
       components: {
         securitySchemes: {
           session: { type: 'apiKey', in: 'cookie', name: 'openhisp_session' },

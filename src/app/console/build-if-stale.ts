@@ -7,18 +7,18 @@ import type { Log } from '../../core/index.ts';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const builder = path.join(root, 'tools/build-console.ts');
 const page = path.join(root, 'dist/console/index.html');
-/** A second or so on an idle machine. */
+/** A build takes about one second on an idle machine. */
 const maxBuildMs = 60_000;
 
 /**
- * In a checkout: builds the front end if it is missing or older than its sources, so that `npm ci && npm start` is all there is to do.
- * The package comes built, and has no builder. Never throws: without a build the server works, and a page says how to make one.
+ * In a checkout: builds the front end if it is missing or older than its sources, so that `npm ci && npm start` is enough.
+ * The package contains the built front end and no builder. Never throws: without a build the server works, and a page explains how to build it.
  */
 export async function buildIfStale(log: Log): Promise<void> {
   if (!existsSync(builder) || isFresh()) return;
   const failure = await build();
   if (failure !== undefined)
-    log.warn({ output: failure }, 'the console could not be built; it shows no screens');
+    log.warn({ output: failure }, 'the console could not be built; it serves no screens');
 }
 
 function isFresh(): boolean {
@@ -33,7 +33,7 @@ function modifiedAt(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-/** Returns what the builder said if it failed. */
+/** Returns the builder's output if it failed. */
 function build(): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [builder], { cwd: root, timeout: maxBuildMs });

@@ -11,8 +11,8 @@ export interface ConsoleCookie {
 }
 
 /**
- * A cookie that no script reads and that no other site's request carries. With HTTPS the browser itself holds it to this host (`__Host-`);
- * ports of one host share their cookies, so that without HTTPS the port is part of the name.
+ * A cookie that scripts cannot read and that requests of other sites do not carry. With HTTPS the browser restricts it to this host
+ * (`__Host-`); ports of one host share their cookies, so without HTTPS the port is part of the name.
  */
 export function createConsoleCookie(
   { address, clock }: { readonly address: () => PublicAddress; readonly clock: Clock },
@@ -34,7 +34,7 @@ export function createConsoleCookie(
     set: (reply, value, expiresAt) =>
       void reply.setCookie(nameOf(), value, {
         ...options(),
-        // Not a date: the browser's clock may be another.
+        // Max-Age, not a date: the browser's clock may differ.
         maxAge: Math.floor((expiresAt.getTime() - clock.now().getTime()) / 1000),
       }),
     clear: (reply) => void reply.clearCookie(nameOf(), options()),

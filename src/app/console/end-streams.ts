@@ -3,12 +3,12 @@ import { CodedError } from '../../core/index.ts';
 import { isApiRoute, recheckCaller, type GuardParts } from './guard.ts';
 import type { ConsoleApp } from './types.ts';
 
-/** How often the callers of answers that go on are asked for again. */
+/** Interval of the checks of callers with open streams. */
 const usualEveryMs = 5000;
 
 /**
- * Ends answers that go on, such as streams of live events, when whoever asked for them may not any more: signed out, idle, disabled, or
- * of another role. The guard alone sees only when they begin.
+ * Ends streaming responses, such as live events, when their caller loses access: signed out, idle, disabled, or
+ * moved to another role. The guard checks only the start of a request.
  */
 export function endStreams(app: ConsoleApp, parts: GuardParts, everyMs = usualEveryMs): void {
   const open = new Map<FastifyRequest, FastifyReply>();
@@ -22,7 +22,7 @@ export function endStreams(app: ConsoleApp, parts: GuardParts, everyMs = usualEv
     try {
       await recheckCaller(request, parts);
     } catch (error) {
-      // A database that does not answer at this moment ends nothing.
+      // An unavailable database does not end streams.
       if (error instanceof CodedError && error.kind !== 'unavailable') reply.raw.destroy();
     }
   }

@@ -7,19 +7,20 @@ export const consoleErrors = {
   },
   CONSOLE_ORIGIN_REFUSED: {
     kind: 'forbidden',
-    publicMessage: 'The request does not come from a page of the console.',
+    publicMessage: 'The request was not sent by a page of the console.',
   },
   CONSOLE_REQUEST_INVALID: { kind: 'invalid-input' },
   CONSOLE_NOT_FOUND: { kind: 'not-found', publicMessage: 'Not found.' },
   CONSOLE_BUSY: {
     kind: 'rate-limited',
-    publicMessage: 'Too much of this is under way for one operator; close something, or try again shortly.',
+    publicMessage:
+      'Too many of these requests are in progress. Close a page of the console, or try again in a minute.',
   },
 } as const satisfies ErrorTable;
 
 export type ConsoleErrorCode = keyof typeof consoleErrors;
 
-/** What the console's listener refuses before a route is asked. */
+/** Refusals of the console's listener before a route runs. */
 export class ConsoleError extends CodedError<ConsoleErrorCode> {
   constructor(code: ConsoleErrorCode, message: string, options: ErrorOptionsFor = {}) {
     super(consoleErrors, code, message, options);

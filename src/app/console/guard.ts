@@ -12,7 +12,7 @@ import type { ConsoleApp } from './types.ts';
 
 export const apiPrefix = '/admin/v1';
 
-/** Who calls, and how long it lasts. */
+/** The caller, and the end of their session. */
 export interface Caller {
   readonly operator: OperatorIdentity;
   /** Undefined for a bearer token. */
@@ -31,8 +31,8 @@ export interface GuardParts {
 }
 
 /**
- * Lets only those pass to a route who may: by the session cookie or a bearer token, and by the permission that the route names. It acts
- * before a body is read. A route of the API that names no permission is an error at start.
+ * Authenticates the caller by session cookie or bearer token, and checks the permission that the route names, before the body is read.
+ * An API route without a permission is an error at start.
  */
 export function addGuard(app: ConsoleApp, parts: GuardParts): void {
   app.decorateRequest('operator', { getter: operatorOf });
@@ -52,12 +52,12 @@ export function addGuard(app: ConsoleApp, parts: GuardParts): void {
   });
 }
 
-/** By the route that was found, not by the text of the URL, of which there are many forms (`/%61dmin`). */
+/** Decided by the matched route, not by the URL, which can be written in many forms (`/%61dmin`). */
 export function isApiRoute(request: FastifyRequest): boolean {
   return request.routeOptions.url?.startsWith(apiPrefix) === true;
 }
 
-/** Throws if whoever began a request may not make it any more. It is no activity of theirs. */
+/** Throws if the caller of a running request has lost access. It does not count as activity of the session. */
 export async function recheckCaller(request: FastifyRequest, parts: GuardParts): Promise<void> {
   const { permission } = request.routeOptions.config;
   if (!callers.has(request) || permission === undefined || permission === 'public') return;
@@ -80,11 +80,11 @@ async function identify(
     return { operator, sessionId: undefined, startedAt, idleEndsAt: endsAt, endsAt };
   }
   const token = sessionCookie.read(request);
-  if (token === undefined) throw new OperatorsError('OPERATORS_SESSION_INVALID', 'there is no session');
+  if (token === undefined) throw new OperatorsError('OPERATORS_SESSION_INVALID', 'no session cookie');
   return operators.sessions.find(token, { isActivity });
 }
 
-/** What a page asks by itself would keep its session for ever; an EventSource, which connects again by itself, can send no header. */
+/** Background requests of a page must not keep its session alive; an EventSource, which reconnects automatically, cannot send a header. */
 function isActive({ headers }: FastifyRequest): boolean {
   return headers['x-background'] === undefined && headers.accept !== 'text/event-stream';
 }
@@ -123,6 +123,6 @@ function operatorOf(this: FastifyRequest): OperatorIdentity {
 /** Throws on a public route. */
 export function callerOf(request: FastifyRequest): Caller {
   const caller = callers.get(request);
-  if (caller === undefined) throw new TypeError('this route is public: nobody is signed in');
+  if (caller === undefined) throw new TypeError('this route is public and has no operator');
   return caller;
 }

@@ -31,14 +31,14 @@ export interface ConsoleListener extends Closable {
   /** The address that browsers use. */
   readonly url: string;
   readonly port: number;
-  /** For connections from now on. */
+  /** Applies to new connections. */
   renewTls(files: TlsFiles): void;
 }
 
 const maxConnections = 500;
 const maxBodyBytes = 1_000_000;
 const requestTimeoutMs = 300_000;
-/** Streams of live events never end by themselves. */
+/** Streams of live events do not end otherwise. */
 const closeGraceMs = 500;
 
 /** Starts the console: the front end, and the API for operators under `/admin/v1`, on a listener that serves nothing else. */
@@ -61,7 +61,7 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   addGuard(app, guard);
   endStreams(app, guard);
   const tools = createSignInTools(sessionCookie);
-  // Strict would not come back from the provider's page.
+  // The browser would not send a Strict cookie after the redirect from the provider.
   const stateCookie = createConsoleCookie(cookies, 'openhisp_oidc', 'lax');
   const ceremonyCookie = createConsoleCookie(cookies, 'openhisp_sign_in');
   await addDocument(app, services.version);
@@ -111,7 +111,7 @@ function serverOptions({ config, log }: ConsoleServices): FastifyServerOptions {
   } as FastifyServerOptions;
 }
 
-/** Nothing inline and nothing from elsewhere; no page may frame the console. */
+/** No inline code, no other origins; no page may frame the console. */
 async function addHeaders(app: ConsoleApp, isHttps: boolean): Promise<void> {
   await app.register(helmet, {
     contentSecurityPolicy: {
@@ -141,7 +141,7 @@ async function addHeaders(app: ConsoleApp, isHttps: boolean): Promise<void> {
   });
 }
 
-/** Mail must not stop because something else has the usual port: then any other does, and the log says which. */
+/** Mail must not stop because another program uses the default port: then a free port is used, and the log names it. */
 async function listen(app: ConsoleApp, { config, log }: ConsoleServices): Promise<number> {
   const { host, port } = config.console;
   const preferred = port ?? (config.http.port === 0 ? 0 : usualConsolePort);
@@ -153,7 +153,7 @@ async function listen(app: ConsoleApp, { config, log }: ConsoleServices): Promis
     await app.listen({ host, port: 0 });
     log.warn(
       { port: (app.server.address() as AddressInfo).port },
-      `port ${usualConsolePort} is in use, so the console listens on another one; set console.port`,
+      `port ${usualConsolePort} is in use, so the console listens on another port; set console.port`,
     );
   }
   return (app.server.address() as AddressInfo).port;

@@ -12,20 +12,19 @@ const callbackPath = `${apiPrefix}/sign-in/oidc/callback`;
 export interface OpenIdParts {
   readonly services: ConsoleServices;
   readonly tools: SignInTools;
-  /** Lax, so that it comes along when the provider sends the browser back; it lives for minutes and opens nothing by itself. */
+  /** Lax, so that the browser sends it after the provider's redirect; it is valid for minutes and grants nothing alone. */
   readonly stateCookie: ConsoleCookie;
   readonly address: () => PublicAddress;
 }
 
 /**
- * Signing in at an OpenID provider. Both addresses are opened by the browser itself, so that failures lead to the sign-in page, which
- * shows their code in words. The session's cookie is Strict all the same: the page that the last redirect leads to is the console's own,
- * and what it then asks for carries the cookie.
+ * Signing in with an OpenID provider. The browser navigates to both addresses, so failures redirect to the sign-in page, which
+ * explains their code. The session's cookie can be Strict: the last redirect leads to a page of the console, whose requests carry it.
  */
 export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdParts): ConsoleRoutes {
   const { openId } = services.operators.signIn;
 
-  /** To a page of the console, whatever is given. */
+  /** Redirects to a page of the console only. */
   const redirect = (reply: FastifyReply, path: string): FastifyReply =>
     reply.redirect(new URL(ownPath(path), address().origin).href, 303);
 
@@ -62,7 +61,7 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
     );
     app.get(
       callbackPath,
-      { config: { permission: 'public' }, schema: { summary: 'Come back from the OpenID provider' } },
+      { config: { permission: 'public' }, schema: { summary: 'Return from the OpenID provider' } },
       async (request, reply) => {
         const state = stateCookie.read(request);
         stateCookie.clear(reply);
@@ -80,7 +79,7 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
   };
 }
 
-/** A path of the console; anything that a browser could take for another place becomes the first page. */
+/** A path of the console; a value that a browser could resolve to another origin becomes the first page. */
 function ownPath(text: string): string {
   return /^\/(?![/\\])[\x21-\x7e]*$/.test(text) ? text : '/';
 }

@@ -7,16 +7,16 @@ import type { PublicAddress } from './public-address.ts';
 import type { SignInTools } from './sign-in-tools.ts';
 import type { ConsoleRoutes, ConsoleServices } from './types.ts';
 
-/** What an authenticator says, with a large RSA key. */
+/** Bytes per answer of an authenticator, with a large RSA key. */
 const maxBodyBytes = 65_536;
 
-/** WebAuthn makes these; the browser's own functions read them (`PublicKeyCredential.parseCreationOptionsFromJSON`). */
+/** The options of WebAuthn; the browser's own functions read them (`PublicKeyCredential.parseCreationOptionsFromJSON`). */
 const options = Type.Object({}, { additionalProperties: true, description: 'For navigator.credentials.' });
 
 export interface PasskeyParts {
   readonly services: ConsoleServices;
   readonly tools: SignInTools;
-  /** Ties a challenge to the browser that asked for it. */
+  /** Binds a challenge to the browser that requested it. */
   readonly ceremonyCookie: ConsoleCookie;
   readonly address: () => PublicAddress;
 }

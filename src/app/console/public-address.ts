@@ -1,12 +1,12 @@
 import { consoleUrlOf, type Config } from '../../platform/index.ts';
 
-/** Under which address browsers know the console. */
+/** The address of the console in the browser. */
 export interface PublicAddress {
-  /** `https://console.example.org`, without a slash at the end. */
+  /** `https://console.example.org`, without a trailing slash. */
   readonly origin: string;
-  /** Name with port, as the Host header gives it. */
+  /** Host name with port, as in the Host header. */
   readonly host: string;
-  /** Name without port: what passkeys belong to (the relying party id). */
+  /** Host name without port: the relying party id of passkeys. */
   readonly hostname: string;
   readonly isHttps: boolean;
 }

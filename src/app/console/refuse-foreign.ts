@@ -6,14 +6,14 @@ import type { ConsoleApp } from './types.ts';
 
 const harmlessMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The provider's answer comes by a redirect from its own pages. */
+/** The provider answers by a redirect, which is a cross-site request. */
 const arrivesFromElsewhere = `${apiPrefix}/sign-in/oidc/callback`;
 
 /**
- * Refuses what another site's page could make a browser send. A bearer token is proof enough of who sends: no browser adds it by itself.
+ * Refuses requests that a page of another site could make a browser send. Requests with a bearer token are exempt: no browser adds it.
  *
- * The name in Host must be the console's, so that no other name that leads here (DNS rebinding) can read answers; requests that change
- * something must carry the console's Origin.
+ * Host must be the console's name, so that a page under another name that resolves to this server (DNS rebinding) cannot read answers;
+ * requests that change something must carry the console's Origin.
  */
 export function refuseForeignRequests(app: ConsoleApp, address: () => PublicAddress): void {
   app.addHook('onRequest', async (request, reply) => {
@@ -22,7 +22,7 @@ export function refuseForeignRequests(app: ConsoleApp, address: () => PublicAddr
     const hasToken = headers.authorization !== undefined;
     if (hasToken && headers.origin === undefined) return;
     if (headers.host !== host) {
-      // People type the IP address; the name is where their passkeys are.
+      // Someone who types the IP address is redirected to the name, which their passkeys belong to.
       if (!isApiRoute(request) && harmlessMethods.has(request.method))
         return reply.redirect(new URL(pathOf(request), origin).href, 308);
       throw new ConsoleError('CONSOLE_HOST_REFUSED', 'the Host header names another host');
@@ -33,11 +33,14 @@ export function refuseForeignRequests(app: ConsoleApp, address: () => PublicAddr
       throw new ConsoleError('CONSOLE_ORIGIN_REFUSED', `Sec-Fetch-Site is ${String(site).slice(0, 20)}`);
     const isChange = !harmlessMethods.has(request.method);
     if (headers.origin === undefined ? isChange : headers.origin !== origin)
-      throw new ConsoleError('CONSOLE_ORIGIN_REFUSED', 'the Origin header is missing or another one');
+      throw new ConsoleError(
+        'CONSOLE_ORIGIN_REFUSED',
+        'the Origin header is missing or names another origin',
+      );
   });
 }
 
-/** Path and query, as a path: `//other.example/` must not become another host. */
+/** Path and query; `//other.example/` must not be resolved to another host. */
 function pathOf({ url }: FastifyRequest): string {
   return `/${url.replace(/^[/\\]+/, '')}`;
 }

@@ -3,7 +3,7 @@ import type { OperatorIdentity, SignInSource, StartedSession } from '../../servi
 import type { SignedIn } from './contract/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
 
-/** What every way in shares. */
+/** Helpers that all sign-in methods share. */
 export interface SignInTools {
   sourceOf(request: FastifyRequest): SignInSource;
   /** Sets the session's cookie. Returns the answer. */

@@ -20,7 +20,7 @@ const notBuilt = `<!doctype html><html lang="en"><title>openhisp console</title>
 <p>In a checkout: <code>npm ci</code>, then <code>node tools/build-console.ts</code>. The API under <code>/admin/v1</code> works.</p></html>
 `;
 
-/** Serves the front end; any path that names no file is a screen of it, which its own router shows. */
+/** Serves the front end; every path without a file is a screen, which the router of the front end shows. */
 export async function addStaticFiles(app: ConsoleApp, log: Log, folder = builtFolder): Promise<void> {
   await app.register(fastifyStatic, {
     root: folder,
@@ -42,20 +42,20 @@ export async function addStaticFiles(app: ConsoleApp, log: Log, folder = builtFo
   });
   const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
     answerUnknown(request, reply, log, folder);
-  // The folder itself is no file.
+  // The folder itself is not a file.
   app.get('/', answer);
   app.setNotFoundHandler(answer);
 }
 
 function answerUnknown(request: FastifyRequest, reply: FastifyReply, log: Log, folder: string): FastifyReply {
   const [pathname = ''] = request.url.split(/[?#]/, 1);
-  // Names of hosts and addresses in a path have dots, too, so that the name alone does not tell a file.
+  // Host names and addresses in a path contain dots, too, so a dot does not identify a file.
   const wantsPage =
     !path.basename(pathname).includes('.') || request.headers.accept?.includes('text/html') === true;
   const isScreen =
     (request.method === 'GET' || request.method === 'HEAD') && wantsPage && !pathname.startsWith('/assets/');
   if (pathname.startsWith('/admin') || !isScreen) {
-    const error = Object.assign(new Error('no such path'), { statusCode: 404 });
+    const error = Object.assign(new Error('path not found'), { statusCode: 404 });
     return sendRefusal(error, request, reply, log);
   }
   if (!existsSync(path.join(folder, 'index.html')))

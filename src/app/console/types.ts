@@ -16,7 +16,7 @@ export type ConsoleApp = HispFastify;
 /** A group of routes, registered in its own scope. */
 export type ConsoleRoutes = (app: ConsoleApp) => void | Promise<void>;
 
-/** What the console works with: the services, as the composition root has built them. */
+/** The services that the console needs, from the composition root. */
 export interface ConsoleServices {
   readonly config: Config;
   readonly clock: Clock;
@@ -35,18 +35,18 @@ export interface ConsoleServices {
   readonly apiUrl: string;
   readonly version: string;
   readonly isSandbox: boolean;
-  /** Absent where the server is started without them. */
+  /** Absent if the server was started without them. */
   readonly domainChecks?: DomainChecks | undefined;
-  /** The sandbox's, once it is ready; nothing elsewhere. */
+  /** The sandbox's playground, once it is ready; otherwise undefined. */
   findPlayground(): PlaygroundPort | undefined;
 }
 
-/** What the playground needs of the sandbox. */
+/** The port of the sandbox that the playground uses. */
 export interface PlaygroundPort {
   describe(): Playground;
-  /** Sends as the sandbox's client. The message id; undefined for a sample that does not exist. */
+  /** Sends as the sandbox's client. Returns the message id; undefined for an unknown sample. */
   send(request: PlaygroundSend): Promise<string | undefined>;
-  /** What was seen of a message after the event `after`; undefined for one that was not sent here. */
+  /** Events of a message after the event `after`; undefined for a message that the playground did not send. */
   exchange(messageId: string, after: number): Promise<Exchange | undefined>;
 }
 
@@ -61,15 +61,15 @@ export interface ExpectedRecord {
   readonly line: string;
 }
 
-/** The same beside what the DNS answers. */
+/** The same with the answer of the DNS. */
 export interface CheckedRecord extends ExpectedRecord {
-  /** Undefined if the DNS could not be asked. */
+  /** Undefined if the DNS did not answer. */
   readonly actual: readonly string[] | undefined;
   readonly state: 'ok' | 'missing' | 'different' | 'unknown';
   readonly text: string;
 }
 
-/** What the doctor says. */
+/** A finding of the doctor. */
 export interface DomainFinding {
   readonly check: string;
   readonly subject: string;
@@ -78,7 +78,7 @@ export interface DomainFinding {
   readonly advice: string;
 }
 
-/** What others see of a hosted domain. Asks the network. */
+/** The public DNS view of a hosted domain. Queries the network. */
 export interface DomainChecks {
   /** Throws TRUST_DOMAIN_UNKNOWN. */
   compareRecords(domain: string): Promise<{
@@ -88,16 +88,16 @@ export interface DomainChecks {
   examine(domain: string): Promise<readonly DomainFinding[]>;
 }
 
-/** What a route of `/admin/v1` asks for: a permission of the role, only a session, or (sign-in) nothing. */
+/** The requirement of a route of `/admin/v1`: a permission, only a session, or (sign-in) nothing. */
 export type RouteAccess = Permission | 'signed-in' | 'public';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Every route of `/admin/v1` has one; without it the console does not start. */
+    /** Required for every route of `/admin/v1`; without it the console does not start. */
     readonly permission?: RouteAccess;
   }
   interface FastifyRequest {
-    /** Who is calling. Throws on a public route. */
+    /** The caller. Throws on a public route. */
     readonly operator: OperatorIdentity;
   }
 }

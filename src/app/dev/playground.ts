@@ -145,7 +145,7 @@ export async function createPlayground({ client, wire, received }: PlaygroundPar
       return messageId;
     },
 
-    /** What was seen of a message after the event `after`; undefined for one that was not sent here. */
+    /** Events of a message after the event `after`; undefined for a message that the playground did not send. */
     async exchange(messageId: string, after: number) {
       const one = sent.get(messageId);
       if (one === undefined) return undefined;

@@ -112,7 +112,7 @@ test('SEC-11: an asker that fetches no answers does not fill the memory, and end
     Array.from({ length: 1_000 }, (_, id) => framed(query(id, 'c3000.direct.example.org', 'CERT'))),
   );
   for (let round = 0; round < 20; round++) socket.write(batch);
-  // Another connection is only served when the server has given up on this one.
+  // Another connection is only served after this one has timed out.
   const isServed = async () => {
     const other = connect({ host: '127.0.0.1', port });
     other.on('error', () => {});

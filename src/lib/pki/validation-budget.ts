@@ -69,5 +69,5 @@ export function createValidationBudget(options: ValidationBudgetOptions = {}): V
 }
 
 function timeUsedUp(): PkiError {
-  return new PkiError('PKI_FETCH_LIMIT', 'the time for fetches of one message is used up');
+  return new PkiError('PKI_FETCH_LIMIT', 'the time limit for the fetches of one message is exceeded');
 }

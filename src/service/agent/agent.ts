@@ -42,7 +42,7 @@ export interface RefusedFacts {
 
 export interface RefusedRecipient {
   readonly recipient: DirectAddress;
-  /** `sender-certificate`: the sender has no certificate that is valid now, so that nobody can be written to. */
+  /** `sender-certificate`: the sender has no valid certificate, so it cannot send to anyone. */
   readonly reason: 'no-certificate' | 'untrusted' | 'sender-certificate';
   /** The agent's own code, for example `DIRECT_RECIPIENT_NOT_TRUSTED`. */
   readonly code: string;

@@ -196,7 +196,7 @@ function refuseForSender(recipient: DirectAddress): RefusedRecipient {
     code: 'DIRECT_SENDER_CERTIFICATE_UNUSABLE',
     // RFC 3463 §3.8: cryptographic failure.
     statusCode: '5.7.5',
-    text: 'The sender has no certificate that is valid now.',
+    text: 'The sender has no valid certificate.',
     isTransient: false,
   };
 }

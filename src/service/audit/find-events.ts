@@ -46,11 +46,11 @@ export async function findEvents(
   let query = db.selectFrom('audit_event').selectAll();
   if (filter.action !== undefined) query = query.where('action', '=', filter.action);
   if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor);
-  // The words of the partial index.
+  // The condition of the partial index.
   if (filter.actor?.startsWith('operator:') === true)
     query = query.where(sql<boolean>`substr(actor, 1, 9) = 'operator:'`);
   if (filter.requestId !== undefined) query = query.where('request_id', '=', filter.requestId);
-  // The words of the partial index.
+  // The condition of the partial index.
   if (filter.requestId !== undefined && filter.action === 'message.accept')
     query = query.where(sql<boolean>`action = 'message.accept'`);
   if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);

@@ -211,9 +211,9 @@ describe('delivery', () => {
       );
       assert.match(
         String(found['x@down.example']),
-        /^failed,unreachable,Retries are used up after 1 hours; last problem: SMTP server 127\.0\.0\.9/,
+        /^failed,unreachable,Retries ended after 1 hours; last problem: SMTP server 127\.0\.0\.9/,
       );
-      assert.match(String(found['undecided@a.example']), /^failed,dns-failed,Retries are used up/);
+      assert.match(String(found['undecided@a.example']), /^failed,dns-failed,Retries ended after/);
     }));
 
   it('a name server that does not answer is its own reason, and the message waits', () =>

@@ -326,6 +326,6 @@ function failExpired(
     outcome: 'failed',
     reason,
     ...given,
-    text: `Retries are used up after ${hours} hours; last problem: ${text}`,
+    text: `Retries ended after ${hours} hours; last problem: ${text}`,
   }));
 }

@@ -7,7 +7,7 @@ import type { DeliveryTables } from './tables.ts';
 export interface QueueMeasure {
   /** `message`, `mdn` or `dsn`. */
   readonly kind: string;
-  /** Of the last attempt; empty before the first. */
+  /** Reason of the last attempt; empty before the first. */
   readonly reason: string;
   readonly count: number;
   readonly oldestSeconds: number;

@@ -34,7 +34,7 @@ export interface DeliveryTables {
     attempts: number;
     lease_token: string | null;
     lease_until: number;
-    /** Of the last attempt; empty before the first. */
+    /** Reason of the last attempt; empty before the first. */
     last_reason: DeliveryFailureReason | '';
     last_status_code: string;
     last_error: string;

@@ -122,7 +122,7 @@ async function deleteDeadLetters(
   const old = await tx
     .selectFrom('inbound_mail')
     .select(['id', 'mail_from', 'last_error', startOf('sealed_mail')])
-    // The words of the partial index.
+    // The condition of the partial index.
     .where(sql<boolean>`state = 'dead-letter'`)
     .where('received_at', '<', beforeMs)
     .orderBy('received_at')

@@ -9,15 +9,15 @@ export type FailureReason =
   | 'no-dispatched-mdn';
 
 export interface ReasonText {
-  /** Enhanced status code (RFC 3463 §2) used when the far side gave none. */
+  /** Enhanced status code (RFC 3463 §2) used when the remote server gave none. */
   readonly statusCode: string;
   readonly text: string;
 }
 
-/** A reason with what an operator does about it. */
+/** A reason with advice for the operator. */
 export interface FailureText extends ReasonText {
   readonly advice: string;
-  /** The same once no more attempts are made, where that differs. */
+  /** The advice after the last attempt, where it differs. */
   readonly adviceAtEnd?: string;
 }
 
@@ -36,14 +36,13 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
   },
   'sender-certificate': {
     statusCode: '5.7.5',
-    text: 'The sender has no certificate that is valid now.',
+    text: 'The sender has no valid certificate.',
     advice: "Install a valid key for the sender's domain, then retry the message.",
   },
   'certificate-expired': {
     statusCode: '5.7.11',
     text: "The recipient's certificate is expired.",
-    advice:
-      "Tell the recipient's HISP that its certificate is expired; nothing can be sent until it is renewed.",
+    advice: "Ask the recipient's HISP to renew its certificate; nothing can be sent until then.",
   },
   'unknown-recipient': {
     statusCode: '5.1.1',
@@ -64,25 +63,25 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
     statusCode: '5.4.3',
     text: "The directory services of the recipient's domain do not answer.",
     advice:
-      "The delivery is retried automatically. If other domains fail too, check this service's resolvers; otherwise tell the recipient's HISP.",
+      "The delivery is retried automatically. If other domains fail too, check this service's resolvers; otherwise contact the recipient's HISP.",
     adviceAtEnd:
-      "Tell the recipient's HISP that its name servers or LDAP did not answer. When they do, the client can send the message again as a new message.",
+      "Contact the recipient's HISP: its name servers or LDAP did not answer. When they do, the client can send the message again as a new message.",
   },
   unreachable: {
     statusCode: '5.4.1',
     text: "The recipient's mail server cannot be reached.",
     advice:
-      "The delivery is retried automatically. If every destination fails, check the firewall for port 25; otherwise tell the recipient's HISP.",
+      "The delivery is retried automatically. If every destination fails, check the firewall for port 25; otherwise contact the recipient's HISP.",
     adviceAtEnd:
-      "Tell the recipient's HISP that its mail server could not be reached. When it can be reached, the client can send the message again as a new message.",
+      "Contact the recipient's HISP: its mail server could not be reached. When it is reachable, the client can send the message again as a new message.",
   },
   'tls-failed': {
     statusCode: '5.7.10',
     text: "No encrypted connection to the recipient's mail server.",
     advice:
-      "Tell the recipient's HISP that its mail server offers no usable TLS; the delivery is retried automatically.",
+      "Contact the recipient's HISP: its mail server offers no usable TLS. The delivery is retried automatically.",
     adviceAtEnd:
-      "Tell the recipient's HISP that its mail server offers no usable TLS. When it does, the client can send the message again as a new message.",
+      "Contact the recipient's HISP: its mail server offers no usable TLS. When it does, the client can send the message again as a new message.",
   },
   'smtp-deferred': {
     statusCode: '5.4.7',
@@ -110,7 +109,7 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
   },
   'no-dispatched-mdn': {
     statusCode: '5.4.72',
-    text: 'No dispatched MDN came in time; the outcome is unknown.',
+    text: 'No dispatched MDN arrived in time; the outcome is unknown.',
     advice:
       'Their HISP has the message. Ask it, with the wire id, whether it was delivered before it is sent again.',
   },
@@ -123,7 +122,7 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
   internal: {
     statusCode: '5.3.0',
     text: 'This service could not send the message.',
-    advice: 'Look for the message id in the log of this service and report the fault.',
+    advice: 'Search the log of this service for the message id, and report the fault.',
   },
 };
 
@@ -140,14 +139,14 @@ export function isFailureReason(text: string): text is FailureReason {
 const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3}$/;
 const maxStatusTextLength = 300;
 
-/** The code to report: the far side's own if it is one, else the reason's. */
+/** The code to report: the remote server's if it is valid, otherwise the reason's. */
 export function statusCodeFor(reason: FailureReason, remoteCode: string | undefined): string {
   return remoteCode !== undefined && enhancedCode.test(remoteCode)
     ? remoteCode
     : failureReasons[reason].statusCode;
 }
 
-/** Text from a far side made safe to store and show: printable, one line, bounded. */
+/** Remote text made safe to store and show: printable, one line, bounded. */
 export function cleanStatusText(text: string): string {
   return text
     .replaceAll(/[^\x21-\x7e]+/g, ' ')
@@ -155,7 +154,7 @@ export function cleanStatusText(text: string): string {
     .slice(0, maxStatusTextLength);
 }
 
-/** The data of a recipient that was not sent to yet. */
+/** The state of a recipient whose message was not sent yet. */
 export interface Wait {
   readonly lastReason?: DeliveryFailureReason;
   readonly isRunning: boolean;
@@ -163,12 +162,12 @@ export interface Wait {
   readonly isResting: boolean;
 }
 
-/** Why a recipient waits, in a sentence that is true while it does. */
+/** The reason why a recipient waits, in a sentence that is true while it waits. */
 export function waitingText({ lastReason, isRunning, isOnHold, isResting }: Wait): string {
   const then = isOnHold
-    ? 'The operator of this service has put the destination on hold.'
+    ? 'An operator of this service has put the destination on hold.'
     : isRunning
-      ? 'It is being tried now.'
+      ? 'An attempt is in progress.'
       : 'The delivery will be retried.';
   if (lastReason !== undefined) {
     const why =
@@ -186,9 +185,9 @@ export function waitingText({ lastReason, isRunning, isOnHold, isResting }: Wait
 /** Text and code of the states that are not failures. */
 export const stateTexts: Readonly<Record<RecipientState, ReasonText>> = {
   queued: { statusCode: '2.0.0', text: 'Stored; not sent yet.' },
-  sent: { statusCode: '2.0.0', text: "The recipient's mail server took the message." },
+  sent: { statusCode: '2.0.0', text: "The recipient's mail server accepted the message." },
   processed: { statusCode: '2.0.0', text: 'The receiving service accepted the message.' },
   dispatched: { statusCode: '2.0.0', text: 'The message reached its final destination.' },
   failed: { statusCode: '5.0.0', text: 'The message was not delivered.' },
-  expired: { statusCode: '5.4.7', text: 'No MDN came in time.' },
+  expired: { statusCode: '5.4.7', text: 'No MDN arrived in time.' },
 };

@@ -1,16 +1,16 @@
 import { createTokenBuckets, networkOf, type Clock } from '../../core/index.ts';
 import { OperatorsError } from './errors.ts';
 
-/** Holds back guessing: failed sign-ins are counted by network, never by operator, so that nobody can lock an operator out. */
+/** Rate limit against guessing: failed sign-ins are counted per network, never per operator, so that nobody can lock an operator out. */
 export interface SignInAttempts {
-  /** Throws OPERATORS_ATTEMPTS_EXCEEDED. To be called before anything is looked up. */
+  /** Throws OPERATORS_ATTEMPTS_EXCEEDED. Call it before any lookup. */
   check(remoteAddress: string): void;
   failed(remoteAddress: string): void;
-  /** The same for sign-ins that are begun, each of which is a row. Throws OPERATORS_ATTEMPTS_EXCEEDED. */
+  /** The same for started sign-ins, each of which is stored as a row. Throws OPERATORS_ATTEMPTS_EXCEEDED. */
   begin(remoteAddress: string): void;
 }
 
-/** Sign-ins that are begun, in proportion to those that may fail. */
+/** Allowed started sign-ins per allowed failure. */
 const begunPerFailed = 3;
 
 export function createSignInAttempts(attemptsPerMinute: number, clock: Clock): SignInAttempts {

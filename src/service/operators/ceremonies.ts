@@ -6,24 +6,24 @@ import type { OperatorTables } from './tables.ts';
 
 export type CeremonyKind = OperatorTables['console_ceremony']['kind'];
 
-/** A sign-in that has begun: what it is held to, and the token that ties it to one browser. */
+/** A started sign-in: its challenge, and the token that binds it to one browser. */
 export interface Ceremony {
-  /** For a cookie; stored nowhere. */
+  /** For a cookie; not stored. */
   readonly token: string;
   readonly challenge: string;
   readonly expiresAt: Date;
 }
 
-/** Challenges, each for one browser, one use and a few minutes. */
+/** Challenges, each valid for one browser, one use and a few minutes. */
 export interface Ceremonies {
   /** `challenge` is random if none is given. */
   begin(kind: CeremonyKind, challenge?: string): Promise<Ceremony>;
-  /** Uses it up, whatever comes of it. Returns its challenge. Throws OPERATORS_CEREMONY_INVALID. */
+  /** Consumes it, also if the sign-in fails. Returns its challenge. Throws OPERATORS_CEREMONY_INVALID. */
   take(kind: CeremonyKind, token: string | undefined): Promise<string>;
 }
 
 const lifetimeMs = 300_000;
-/** At the provider a password may have to be looked up. */
+/** Longer than for passkeys: the operator may have to look up a password for the provider. */
 const providerLifetimeMs = 600_000;
 
 export function createCeremonies({ storage, clock }: Pick<OperatorParts, 'storage' | 'clock'>): Ceremonies {
@@ -40,7 +40,7 @@ export function createCeremonies({ storage, clock }: Pick<OperatorParts, 'storag
     },
     async take(kind, token) {
       if (token === undefined || token.length > longestToken) throw invalid('missing');
-      // Its own transaction, so that a failure after this does not bring it back.
+      // A separate transaction, so that a later failure does not restore it.
       const row = await db
         .deleteFrom('console_ceremony')
         .where('id_hash', '=', hashSecretToken(token))
@@ -54,7 +54,7 @@ export function createCeremonies({ storage, clock }: Pick<OperatorParts, 'storag
 }
 
 function invalid(reason: string): OperatorsError {
-  return new OperatorsError('OPERATORS_CEREMONY_INVALID', `the sign-in that this ends is ${reason}`, {
+  return new OperatorsError('OPERATORS_CEREMONY_INVALID', `the started sign-in is ${reason}`, {
     fields: { reason: `ceremony ${reason}` },
   });
 }

@@ -25,7 +25,7 @@ export interface OperatorsOptions {
   readonly openId?: OpenIdSettings | undefined;
 }
 
-/** Who may use the console, and how they get in. */
+/** Operators of the console and their sign-in. */
 export interface Operators {
   readonly store: OperatorStore;
   readonly links: Links;
@@ -37,7 +37,7 @@ export interface Operators {
   deleteOld(): Promise<number>;
 }
 
-/** Every way in. Each failure is counted against the caller's network and audited; each throws OPERATORS_ATTEMPTS_EXCEEDED, too. */
+/** The sign-in methods. Each failure is counted against the caller's network and audited; all of them also throw OPERATORS_ATTEMPTS_EXCEEDED. */
 export interface SignIn {
   /** Throws OPERATORS_LINK_INVALID. */
   byLink(token: string, source: SignInSource): Promise<LinkAnswer>;
@@ -61,7 +61,7 @@ type WithSource<Work extends (...args: never[]) => unknown> = (
 
 const usualLimits: SessionLimits = { idleMs: 30 * 60_000, lifetimeMs: 12 * 3_600_000 };
 
-/** Used and expired links are kept this long, so that "used" can be told from "unknown" in the audit trail. */
+/** Retention of used and expired links, so that the audit trail distinguishes "used" from "unknown". */
 const keepLinksMs = 30 * 86_400_000;
 
 export function createOperators(options: OperatorsOptions): Operators {

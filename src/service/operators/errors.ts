@@ -1,18 +1,18 @@
 import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
 
 export const operatorErrors = {
-  // Sign-in. Which part was wrong is for the audit trail, not for who tries.
+  // Sign-in. Only the audit trail records which part was wrong; the caller does not learn it.
   OPERATORS_LINK_INVALID: {
     kind: 'unauthenticated',
     publicMessage: 'The link is unknown, expired or used. Ask for a new one.',
   },
   OPERATORS_PASSKEY_INVALID: {
     kind: 'unauthenticated',
-    publicMessage: 'The passkey was not accepted. Register it again by a new link, or use another one.',
+    publicMessage: 'The passkey was not accepted. Register it again with a new link, or use another one.',
   },
   OPERATORS_CEREMONY_INVALID: {
     kind: 'unauthenticated',
-    publicMessage: 'The sign-in took too long or was begun elsewhere. Begin again.',
+    publicMessage: 'The sign-in took too long or was started in another browser. Start again.',
   },
   OPERATORS_PROVIDER_UNREACHABLE: {
     kind: 'unavailable',
@@ -20,11 +20,11 @@ export const operatorErrors = {
   },
   OPERATORS_PROVIDER_REFUSED: {
     kind: 'unauthenticated',
-    publicMessage: 'The OpenID provider did not confirm the sign-in. Begin again.',
+    publicMessage: 'The OpenID provider did not confirm the sign-in. Start again.',
   },
   OPERATORS_ROLE_MISSING: {
     kind: 'forbidden',
-    publicMessage: 'The OpenID provider gives you no role of this console.',
+    publicMessage: 'The OpenID provider gives you no role for this console.',
   },
   OPERATORS_ATTEMPTS_EXCEEDED: {
     kind: 'rate-limited',
@@ -54,7 +54,7 @@ export const operatorErrors = {
 
 export type OperatorsErrorCode = keyof typeof operatorErrors;
 
-/** What is refused to operators. No message ever repeats a token. */
+/** Refusals of operators' requests. No message repeats a token. */
 export class OperatorsError extends CodedError<OperatorsErrorCode> {
   constructor(code: OperatorsErrorCode, message: string, options: ErrorOptionsFor = {}) {
     super(operatorErrors, code, message, options);

@@ -7,25 +7,25 @@ import type { LinkPurpose, OperatorTables } from './tables.ts';
 type Tx = Kysely<OperatorTables>;
 export type LinkRow = OperatorTables['console_link'];
 
-/** For registering a passkey, which may be sent to somebody; for signing in at once, which an administrator makes at the machine. */
+/** `enrol` registers a passkey and may be sent to its operator; `sign-in` starts a session and is made by an administrator on the server. */
 const linkLifetimesMs: Readonly<Record<LinkPurpose, number>> = {
   enrol: 86_400_000,
   'sign-in': 600_000,
 };
 
 export interface IssuedLink {
-  /** Goes behind `#enter=` of the console's address, where no server and no log sees it. */
+  /** Placed after `#enter=` in the console's address, which is not sent to servers or logged. */
   readonly token: string;
   readonly purpose: LinkPurpose;
   readonly expiresAt: Date;
 }
 
 export interface Links {
-  /** Ends earlier unused links of the same purpose. Audited. Throws OPERATORS_EXTERNAL. `name` is the operator's, for the audit trail. */
+  /** Revokes earlier unused links of the same purpose. Audited. Throws OPERATORS_EXTERNAL. `name` is the operator's, for the audit trail. */
   create(operatorId: string, name: string, purpose: LinkPurpose): Promise<IssuedLink>;
   /** The link as it is, unused, and its operator locked. Throws OPERATORS_LINK_INVALID for one that is unknown, expired, used, or of a disabled operator. */
   requireIn(tx: Tx, token: string): Promise<LinkRow>;
-  /** Uses it up. Throws OPERATORS_LINK_INVALID if it is used already. */
+  /** Marks it as used. Throws OPERATORS_LINK_INVALID if it is already used. */
   useIn(tx: Tx, row: LinkRow): Promise<void>;
 }
 
@@ -34,9 +34,9 @@ export function createLinks({ storage, clock, audit, guards }: OperatorParts): L
     create: (operatorId, name, purpose) =>
       storage.transaction(async (tx: Tx) => {
         const operator = await lockOperatorRow(tx, { storage, guards }, { id: operatorId });
-        // A passkey of their own would let them in when the provider does not any more.
+        // A passkey would still work after the provider has removed their access.
         if (operator?.subject !== null)
-          throw new OperatorsError('OPERATORS_EXTERNAL', `${name} signs in by the OpenID provider only.`);
+          throw new OperatorsError('OPERATORS_EXTERNAL', `${name} signs in with the OpenID provider only.`);
         await tx
           .deleteFrom('console_link')
           .where('operator_id', '=', operatorId)

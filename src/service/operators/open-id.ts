@@ -17,26 +17,26 @@ import type { OperatorTables } from './tables.ts';
 
 type Tx = Kysely<OperatorTables>;
 
-/** An OpenID provider that says who is an operator, and which role they have. */
+/** An OpenID provider that authenticates operators and assigns their roles. */
 export interface OpenIdSettings {
-  /** What the sign-in page calls it. */
+  /** Its name on the sign-in page. */
   readonly name: string;
   readonly issuer: string;
   readonly clientId: string;
   /** Undefined for a public client. */
   readonly clientSecret: string | undefined;
   readonly scopes: readonly string[];
-  /** The claim with roles or groups: a text, or a list of texts. */
+  /** The claim with roles or groups: a string, or a list of strings. */
   readonly rolesClaim: string;
-  /** What the claim may say and the role that it gives, the first that fits. */
+  /** Values of the claim with their roles; the first match applies. */
   readonly roleMap: readonly (readonly [value: string, role: Role])[];
 }
 
 export interface OpenIdSignIn {
-  /** Where the browser goes; `after` is where it comes back to in the end. Throws OPERATORS_PROVIDER_UNREACHABLE. */
+  /** The provider's address for the browser; `after` is the path to return to. Throws OPERATORS_PROVIDER_UNREACHABLE. */
   begin(redirectUri: string, after: string): Promise<{ readonly ceremony: Ceremony; readonly url: string }>;
   /**
-   * Takes the provider's answer: the whole address that it sent the browser to. Throws OPERATORS_CEREMONY_INVALID,
+   * Processes the provider's answer: the complete URL that it redirected the browser to. Throws OPERATORS_CEREMONY_INVALID,
    * OPERATORS_PROVIDER_REFUSED, OPERATORS_PROVIDER_UNREACHABLE, OPERATORS_ROLE_MISSING, OPERATORS_NAME_TAKEN.
    */
   finish(
@@ -48,7 +48,7 @@ export interface OpenIdSignIn {
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** For one request to the provider. */
+/** Timeout per request to the provider. */
 const timeoutSeconds = 10;
 
 /** The authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0 §3.1). */
@@ -59,7 +59,7 @@ export function createOpenIdSignIn(
   const { storage, clock, audit, guards, sessions, ceremonies } = parts;
   let discovered: Promise<Client.Configuration> | undefined;
 
-  /** Asked once; again after a failure. */
+  /** Fetched once, and again after a failure. */
   function discover(): Promise<Client.Configuration> {
     discovered ??= readProvider(settings).catch((error: unknown) => {
       discovered = undefined;
@@ -89,14 +89,18 @@ export function createOpenIdSignIn(
       return { ...more, ...claims };
     } catch (error) {
       const reason = errorText(error).slice(0, 200);
-      throw new OperatorsError('OPERATORS_PROVIDER_REFUSED', `the provider's answer is refused: ${reason}`, {
-        cause: error,
-        fields: { reason },
-      });
+      throw new OperatorsError(
+        'OPERATORS_PROVIDER_REFUSED',
+        `invalid answer of the OpenID provider: ${reason}`,
+        {
+          cause: error,
+          fields: { reason },
+        },
+      );
     }
   }
 
-  /** The operator whom the claims name, made at the first sign-in, with the role that they give now. */
+  /** The operator of the claims, created at the first sign-in, with the role from the current claims. */
   async function settleOperator(tx: Tx, claims: Claims, role: Role): Promise<OperatorRow> {
     const subject = `${settings.issuer} ${String(claims['sub'])}`;
     const nowMs = clock.now().getTime();
@@ -104,11 +108,15 @@ export function createOpenIdSignIn(
     const known = await storage.forUpdate(query).executeTakeFirst();
     if (known === undefined) {
       const name = nameOf(claims);
-      // Whoever has this name here already is somebody else, as far as can be known.
+      // An existing operator with this name may be another person.
       if ((await findOperatorRow(tx, guards, { name_key: nameKeyOf(name) })) !== undefined)
-        throw new OperatorsError('OPERATORS_NAME_TAKEN', `the name ${name} is an operator's of this HISP`, {
-          fields: { reason: 'name taken' },
-        });
+        throw new OperatorsError(
+          'OPERATORS_NAME_TAKEN',
+          `another operator of this HISP has the name ${name}`,
+          {
+            fields: { reason: 'name taken' },
+          },
+        );
       const row = guards.operators.withMac({
         id: randomUUID(),
         name,
@@ -178,7 +186,7 @@ export function createOpenIdSignIn(
 async function readProvider(settings: OpenIdSettings): Promise<Client.Configuration> {
   const client = await import('openid-client');
   const issuer = new URL(settings.issuer);
-  // Plain HTTP never leaves this machine; for everything else TLS is required.
+  // Plain HTTP is allowed on this machine only; everything else requires TLS.
   const isLocal =
     issuer.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(issuer.hostname);
   const found = await client.discovery(issuer, settings.clientId, undefined, client.None(), {
@@ -194,7 +202,7 @@ async function readProvider(settings: OpenIdSettings): Promise<Client.Configurat
   );
   provider.timeout = timeoutSeconds;
   if (isLocal) client.allowInsecureRequests(provider);
-  // The signature of the ID token is checked, too, not only the TLS of who gave it.
+  // The signature of the ID token is verified in addition to the provider's TLS certificate.
   client.enableNonRepudiationChecks(provider);
   return provider;
 }
@@ -202,7 +210,7 @@ async function readProvider(settings: OpenIdSettings): Promise<Client.Configurat
 function chooseAuthentication(
   client: typeof Client,
   secret: string | undefined,
-  // What a provider supports that says nothing (OpenID Connect Discovery 1.0 §3).
+  // The default if the provider's metadata does not say (OpenID Connect Discovery 1.0 §3).
   supported: readonly string[] = ['client_secret_basic'],
 ) {
   if (secret === undefined) return client.None();
@@ -211,7 +219,7 @@ function chooseAuthentication(
     : client.ClientSecretPost(secret);
 }
 
-/** State, nonce and PKCE verifier of a sign-in follow from what only the browser's cookie holds. */
+/** State, nonce and PKCE verifier of a sign-in are derived from the value of the browser's cookie. */
 function derive(what: 'state' | 'nonce' | 'verifier', ceremonyToken: string): string {
   return hash('sha256', `${what}:${ceremonyToken}`, 'base64url');
 }
@@ -220,7 +228,7 @@ function findRole(claim: unknown, roleMap: OpenIdSettings['roleMap']): Role {
   const values = new Set(Array.isArray(claim) ? claim : [claim]);
   const found = roleMap.find(([value]) => values.has(value));
   if (found !== undefined) return found[1];
-  throw new OperatorsError('OPERATORS_ROLE_MISSING', 'the provider names no role of the console', {
+  throw new OperatorsError('OPERATORS_ROLE_MISSING', 'the OpenID provider gives no role for the console', {
     fields: { reason: 'no role' },
   });
 }
@@ -229,7 +237,7 @@ function nameOf(claims: Claims): string {
   const names = [claims['preferred_username'], claims['email'], claims['name'], claims['sub']];
   const name = names.find((one) => typeof one === 'string' && isOperatorName(one));
   if (typeof name === 'string') return name;
-  throw new OperatorsError('OPERATORS_NAME_INVALID', 'the provider gives no name that can be used', {
+  throw new OperatorsError('OPERATORS_NAME_INVALID', 'the OpenID provider gives no valid name', {
     fields: { reason: 'no name' },
   });
 }

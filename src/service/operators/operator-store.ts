@@ -18,18 +18,18 @@ import type { OperatorTables } from './tables.ts';
 
 type Tx = Kysely<OperatorTables>;
 
-/** Who may use the console. Every change is audited in its own transaction. */
+/** The operators of the console. Every change is audited in its own transaction. */
 export interface OperatorStore {
   /** Throws OPERATORS_NAME_INVALID, OPERATORS_NAME_TAKEN. */
   create(name: string, role: Role): Promise<Operator>;
   /** By name. */
   list(): Promise<readonly OperatorEntry[]>;
   find(name: string): Promise<Operator | undefined>;
-  /** Throws OPERATORS_UNKNOWN, as do all that follow. */
+  /** This method and all below throw OPERATORS_UNKNOWN. */
   get(name: string): Promise<Operator>;
   /** Takes effect at the next request. */
   setRole(name: string, role: Role): Promise<Operator>;
-  /** Ends sessions, tokens and links at once. Passkeys stay, for when it is enabled again. */
+  /** Ends sessions and revokes tokens and links at once. Passkeys are kept, in case the operator is enabled again. */
   disable(name: string): Promise<Operator>;
   enable(name: string): Promise<Operator>;
 }
@@ -146,9 +146,9 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
 
 function requireKnown(row: OperatorRow | undefined, name: string): OperatorRow {
   if (row !== undefined) return row;
-  throw new OperatorsError('OPERATORS_UNKNOWN', `There is no operator ${name}. See: openhisp operator list`);
+  throw new OperatorsError('OPERATORS_UNKNOWN', `Unknown operator: ${name}. See: openhisp operator list`);
 }
 
 function nameTaken(name: string): OperatorsError {
-  return new OperatorsError('OPERATORS_NAME_TAKEN', `There is an operator ${name} already.`);
+  return new OperatorsError('OPERATORS_NAME_TAKEN', `The operator ${name} already exists.`);
 }

@@ -7,12 +7,12 @@ import type { OperatorGuards } from './guards.ts';
 import { listPermissions, type Permission, type Role } from './roles.ts';
 import type { OperatorTables } from './tables.ts';
 
-/** Somebody who may use the console. */
+/** An operator of the console. */
 export interface Operator {
   readonly id: string;
   readonly name: string;
   readonly role: Role;
-  /** True if an OpenID provider says who it is and which role it has. */
+  /** True if an OpenID provider authenticates the operator and assigns the role. */
   readonly isExternal: boolean;
   readonly disabledAt: Date | undefined;
   readonly createdAt: Date;
@@ -24,7 +24,7 @@ export interface OperatorEntry extends Operator {
   readonly sessions: number;
 }
 
-/** Who acts in the console, for handlers and the audit trail. */
+/** The acting operator, for handlers and the audit trail. */
 export interface OperatorIdentity {
   readonly id: string;
   readonly name: string;
@@ -34,7 +34,7 @@ export interface OperatorIdentity {
   readonly permissions: readonly Permission[];
 }
 
-/** What the parts of this module work with. */
+/** Dependencies of this module's components. */
 export interface OperatorParts {
   readonly storage: Storage;
   readonly clock: Clock;
@@ -109,7 +109,7 @@ export async function findActiveRow(
   return row?.disabled_at === null ? row : undefined;
 }
 
-/** The same form as names of the command line (`--as`), so that both are one in the audit trail. */
+/** The same format as names of the command line (`--as`), so that both are the same actor in the audit trail. */
 const nameForm = /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,79}$/u;
 
 export function isOperatorName(name: string): boolean {

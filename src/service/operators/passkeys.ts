@@ -17,7 +17,7 @@ import type { OperatorTables } from './tables.ts';
 type Tx = Kysely<OperatorTables>;
 type PasskeyRow = OperatorTables['console_passkey'];
 
-/** Whom passkeys belong to: the console, as browsers know it. */
+/** The relying party of passkeys: the console, under its public address. */
 export interface RelyingParty {
   /** A host name. */
   readonly id: string;
@@ -36,7 +36,7 @@ export interface PasskeyEntry {
   readonly lastUsedAt: Date | undefined;
 }
 
-/** WebAuthn Level 2: discoverable credentials, so that nobody types a name, and the device verifies its user. */
+/** WebAuthn Level 2 with discoverable credentials, so that no name is typed, and with user verification by the device. */
 export interface Passkeys {
   /** Throws OPERATORS_LINK_INVALID. */
   beginEnrolment(
@@ -44,7 +44,7 @@ export interface Passkeys {
     linkToken: string,
   ): Promise<BegunCeremony<PublicKeyCredentialCreationOptionsJSON>>;
   /**
-   * Registers the passkey, uses the link up and signs in. Throws OPERATORS_LINK_INVALID, OPERATORS_CEREMONY_INVALID,
+   * Registers the passkey, marks the link as used and signs in. Throws OPERATORS_LINK_INVALID, OPERATORS_CEREMONY_INVALID,
    * OPERATORS_PASSKEY_INVALID.
    */
   enrol(
@@ -63,7 +63,7 @@ export interface Passkeys {
     source: SignInSource,
   ): Promise<StartedSession>;
   list(operatorId: string): Promise<readonly PasskeyEntry[]>;
-  /** False if the operator has no such passkey. Audited; sessions that it began go on. */
+  /** False if the operator has no such passkey. Audited; sessions started with it continue. */
   remove(operator: { readonly id: string; readonly name: string }, passkeyId: string): Promise<boolean>;
 }
 
@@ -140,7 +140,7 @@ export function createPasskeys(
 
     async enrol(rp, linkToken, ceremonyToken, response, source) {
       const expectedChallenge = await ceremonies.take('enrol', ceremonyToken);
-      // Before anything of a stranger is parsed.
+      // Checked before untrusted data is parsed.
       await storage.transaction((tx: Tx) => requireEnrolment(tx, linkToken));
       const { credential, isBackedUp } = await verifyRegistration(rp, expectedChallenge, response);
       return storage.transaction(async (tx: Tx) => {
@@ -152,7 +152,7 @@ export function createPasskeys(
           .select('id')
           .where('id', '=', credential.id)
           .executeTakeFirst();
-        if (exists !== undefined) throw refuse('passkey is registered already');
+        if (exists !== undefined) throw refuse('passkey is already registered');
         const row = guards.passkeys.withMac({
           id: credential.id,
           operator_id: operator.id,
@@ -194,14 +194,14 @@ export function createPasskeys(
       const expectedChallenge = await ceremonies.take('passkey', ceremonyToken);
       const given = readAssertion(response);
       const passkey = await findPasskey(db, given.id);
-      // What a discoverable credential says whose it is must be what is stored.
+      // The user handle of a discoverable credential must match the stored owner.
       if (Buffer.from(given.response.userHandle ?? '', 'base64url').toString() !== passkey.operator_id)
         throw refuse('passkey of another operator');
       const { newCounter, credentialBackedUp } = await verifyAssertion(rp, expectedChallenge, given, passkey);
       return storage.transaction(async (tx: Tx) => {
         await lockOperatorRow(tx, parts, { id: passkey.operator_id });
         const { mac: _old, ...row } = await findPasskey(tx, passkey.id);
-        // Another sign-in with the same counter may have come first.
+        // A concurrent sign-in with the same counter may have been stored first.
         if (newCounter > 0 && newCounter <= row.counter) throw refuse('counter went back');
         const session = await sessions.startIn(tx, row.operator_id, 'passkey', source);
         const used = guards.passkeys.withMac({
@@ -271,14 +271,14 @@ async function verifyRegistration(
   }
 }
 
-// None was asked for. Certificates of authenticators would be chains from a stranger, with CRLs to fetch.
+// None was requested. Certificates of authenticators would be untrusted chains with CRLs to fetch.
 async function requireNoAttestation({ response }: RegistrationResponseJSON): Promise<void> {
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
   const decoded = decodeAttestationObject(
     new Uint8Array(Buffer.from(String(response.attestationObject), 'base64url')),
   );
   const isSelf = decoded.get('fmt') === 'packed' && decoded.get('attStmt').get('x5c') === undefined;
-  if (decoded.get('fmt') !== 'none' && !isSelf) throw refuse('attestation was not asked for');
+  if (decoded.get('fmt') !== 'none' && !isSelf) throw refuse('attestation was not requested');
 }
 
 async function verifyAssertion(
@@ -304,7 +304,7 @@ async function verifyAssertion(
   }
 }
 
-/** Only what is read here before the library checks all of it. */
+/** Only the fields that are read here before the library checks the whole. */
 function readAssertion(response: unknown): AuthenticationResponseJSON {
   const given = response as Partial<AuthenticationResponseJSON> | null;
   if (typeof given?.id !== 'string' || typeof given.response !== 'object' || given.response === null)

@@ -1,6 +1,6 @@
 import { OperatorsError } from './errors.ts';
 
-/** What a role may do in the console and its API. */
+/** Permissions of roles in the console and its API. */
 const permissionsOfRole = {
   'help-desk': ['messages.read', 'messages.change', 'addresses.check', 'directory.read'],
   operator: [
@@ -35,7 +35,7 @@ export function listPermissions(role: Role): readonly Permission[] {
 
 export const roles = Object.keys(permissionsOfRole) as readonly Role[];
 
-/** Throws OPERATORS_ROLE_INVALID. Anything from outside is asked here first. */
+/** Throws OPERATORS_ROLE_INVALID. Validates every role from outside. */
 export function parseRole(text: string): Role {
   const role = roles.find((known) => known === text);
   if (role !== undefined) return role;

@@ -14,17 +14,17 @@ import type { OperatorTables, SignInMethod } from './tables.ts';
 type Tx = Kysely<OperatorTables>;
 type SessionRow = OperatorTables['console_session'];
 
-/** Where a sign-in comes from. */
+/** The origin of a sign-in. */
 export interface SignInSource {
   readonly remoteAddress: string;
   readonly userAgent: string;
   readonly requestId?: string | undefined;
-  /** Token of the session that the browser had before: it ends, so that no session outlives a sign-in. */
+  /** Token of the browser's previous session, which ends at the sign-in. */
   readonly previousToken?: string | undefined;
 }
 
 export interface StartedSession {
-  /** For the cookie; stored nowhere. */
+  /** For the cookie; not stored. */
   readonly token: string;
   readonly sessionId: string;
   readonly operator: OperatorIdentity;
@@ -35,7 +35,7 @@ export interface ActiveSession {
   readonly sessionId: string;
   readonly operator: OperatorIdentity;
   readonly startedAt: Date;
-  /** When it ends if nothing more is done in it. */
+  /** The time at which the session ends without further activity. */
   readonly idleEndsAt: Date;
   readonly endsAt: Date;
 }
@@ -60,7 +60,7 @@ export interface Sessions {
   /** In the transaction of the sign-in. Its audit row is the caller's. */
   startIn(tx: Tx, operatorId: string, method: SignInMethod, source: SignInSource): Promise<StartedSession>;
   /**
-   * The session of a cookie. `isActivity` is false for what a page asks by itself, so that a page left open does not keep its session.
+   * The session of a cookie. `isActivity` is false for background requests of a page, so that an open page does not keep its session alive.
    * Throws OPERATORS_SESSION_INVALID for one that is unknown, idle, expired, or of a disabled operator.
    */
   find(token: string, options: { readonly isActivity: boolean }): Promise<ActiveSession>;
@@ -68,11 +68,11 @@ export interface Sessions {
   list(operatorId: string): Promise<readonly SessionEntry[]>;
   /** Signs out. Throws OPERATORS_SESSION_UNKNOWN unless it is a session of this operator. */
   end(operator: OperatorIdentity, sessionId: string, source?: SignInSource): Promise<void>;
-  /** Signs out everywhere. Returns how many sessions there were. */
+  /** Signs out everywhere. Returns the number of ended sessions. */
   endAll(operator: Pick<OperatorIdentity, 'id' | 'name' | 'actor'>, source?: SignInSource): Promise<number>;
 }
 
-/** How far `seen_at` may lag, so that not every request writes. */
+/** Maximum lag of `seen_at`, so that not every request writes. */
 const seenLagMs = 60_000;
 const maxUserAgent = 300;
 /** Of one operator; the oldest end. */
@@ -96,7 +96,7 @@ export function createSessions({
     const nowMs = clock.now().getTime();
     if (nowMs < row.seen_at + Math.min(seenLagMs, limits.idleMs / 10)) return row.seen_at;
     const seen = guards.sessions.withMac({ ...row, seen_at: nowMs });
-    // Nothing happens if the session was ended meanwhile.
+    // No effect if the session has ended in the meantime.
     await db.updateTable('console_session').set(seen).where('id', '=', row.id).execute();
     return nowMs;
   }

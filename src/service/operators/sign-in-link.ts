@@ -7,7 +7,7 @@ import { createSecretToken, hashSecretToken } from './secret-token.ts';
 import type { Sessions, SignInSource, StartedSession } from './sessions.ts';
 import type { OperatorTables } from './tables.ts';
 
-/** What a link led to: a session, or that a passkey is to be registered first. */
+/** The result of a link: a session, or the passkey registration that must come first. */
 export type LinkAnswer =
   | { readonly kind: 'signed-in'; readonly session: StartedSession }
   | { readonly kind: 'enrol'; readonly operator: OperatorIdentity; readonly expiresAt: Date };
@@ -16,8 +16,8 @@ export interface LinkSignIn {
   /** Throws OPERATORS_LINK_INVALID. */
   enter(token: string, source: SignInSource): Promise<LinkAnswer>;
   /**
-   * A link that works from this machine, any number of times, until the process ends: for the sandbox, which prints it. It is kept in
-   * memory only. Returns its token.
+   * Creates a link that works from this machine, any number of times, until the process ends: for the sandbox, which prints it. It is
+   * kept in memory only. Returns its token.
    */
   openStanding(operatorId: string): string;
 }
@@ -26,7 +26,7 @@ export function createLinkSignIn(
   parts: OperatorParts & { readonly links: Links; readonly sessions: Sessions },
 ): LinkSignIn {
   const { storage, audit, guards, links, sessions } = parts;
-  /** Operators by the hash of their standing link. */
+  /** Operators by the hash of their reusable link. */
   const standing = new Map<string, string>();
 
   async function signIn(tx: Kysely<OperatorTables>, operatorId: string, source: SignInSource) {
@@ -53,7 +53,7 @@ export function createLinkSignIn(
           await links.useIn(tx, row);
           return signIn(tx, row.operator_id, source);
         }
-        // Used up when the passkey is registered: whoever reloads the page must not be locked out.
+        // The link is consumed by the registration, so that reloading the page does not lock the operator out.
         const operator = await findActiveRow(tx, guards, row.operator_id);
         if (operator === undefined) throw new OperatorsError('OPERATORS_LINK_INVALID', 'disabled');
         return { kind: 'enrol', operator: toIdentity(operator), expiresAt: new Date(row.expires_at) };

@@ -1,10 +1,10 @@
 import type { MacColumn } from '../integrity/index.ts';
 import type { Role } from './roles.ts';
 
-/** How somebody got in. */
+/** The sign-in method. */
 export type SignInMethod = 'passkey' | 'link' | 'oidc';
 
-/** What a link is for: registering a passkey, or signing in once. */
+/** The purpose of a link: registering a passkey, or signing in once. */
 export type LinkPurpose = 'enrol' | 'sign-in';
 
 /** The rows of this service, as stored. */
@@ -12,7 +12,7 @@ export interface OperatorTables {
   console_operator: MacColumn & {
     id: string;
     name: string;
-    /** The name without case and compatibility differences, so that nobody passes for another. */
+    /** The name without case and compatibility differences, so that no operator can imitate another's name. */
     name_key: string;
     role: Role;
     /** Issuer and subject of an OpenID provider; null for operators that were created here. */
@@ -35,7 +35,7 @@ export interface OperatorTables {
     last_used_at: number | null;
   };
   console_link: MacColumn & {
-    /** SHA-256, as everywhere here: what lets somebody in is stored nowhere. */
+    /** SHA-256; in no table is a credential stored in plain form. */
     token_hash: Uint8Array;
     operator_id: string;
     purpose: LinkPurpose;
@@ -44,7 +44,7 @@ export interface OperatorTables {
     used_at: number | null;
   };
   console_session: MacColumn & {
-    /** Names it in lists; it lets nobody in. */
+    /** The id of the session in lists; it grants no access. */
     id: string;
     token_hash: Uint8Array;
     operator_id: string;
@@ -52,7 +52,7 @@ export interface OperatorTables {
     remote_address: string;
     user_agent: string;
     created_at: number;
-    /** When something was last done in it; behind by a minute at most. */
+    /** Time of the last activity; at most one minute behind. */
     seen_at: number;
     expires_at: number;
   };

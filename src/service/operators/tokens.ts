@@ -28,7 +28,7 @@ export interface OperatorTokens {
   find(token: string): Promise<{ readonly operator: OperatorIdentity; readonly entry: TokenEntry }>;
 }
 
-/** So that scanners for leaked secrets can tell it. */
+/** A prefix by which scanners for leaked secrets recognize the token. */
 const prefix = 'openhisp_op_';
 
 export function createOperatorTokens({ storage, clock, audit, guards }: OperatorParts): OperatorTokens {

@@ -58,7 +58,7 @@ export function createAddresses(store: TrustStore): Addresses {
   async function putAddress(address: DirectAddress, status: AddressStatus = 'active'): Promise<void> {
     const domain = domainOf(address);
     if (!(await isHostedDomain(domain)))
-      throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+      throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
     const { created_at, ...row } = guards.addresses.withMac({
       address_key: addressKey(address),
       address,

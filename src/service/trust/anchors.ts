@@ -46,7 +46,7 @@ export function createAnchors(store: TrustStore): Anchors {
         .where('domain', '=', domain.toLowerCase())
         .executeTakeFirst();
       if (known === undefined)
-        throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+        throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
       const anchor = readAnchor(certificate);
       const objects = { domain: domain.toLowerCase(), direction, fingerprint: anchor.fingerprint };
       const [id] = await applyChange(store, { action: 'anchor.add', objects }, (tx) =>

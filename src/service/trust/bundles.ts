@@ -157,7 +157,7 @@ export function createBundles(store: TrustStore): Bundles {
         .where('domain', '=', domain)
         .executeTakeFirst();
       if (known === undefined)
-        throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+        throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
       const id = randomUUID();
       const now = clock.now().getTime();
       await applyChange(store, { action: 'bundle.add', objects: { bundle: id, domain } }, (tx) =>

@@ -70,7 +70,7 @@ export function createKeyRequests(
       await applyChange(store, change, async (tx) => {
         const query = tx.selectFrom('hosted_domain').select('domain').where('domain', '=', domain);
         if ((await store.storage.forUpdate(query).executeTakeFirst()) === undefined)
-          throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+          throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
         const waiting = await tx
           .selectFrom('key_request')
           .select('id')

@@ -41,7 +41,7 @@ export interface OperatedDetails {
 export interface OperatorDependencies {
   readonly storage: Storage;
   readonly audit: Audit;
-  /** Who does it, for the audit trail. */
+  /** The acting operator, for the audit trail. */
   readonly operator: string;
 }
 

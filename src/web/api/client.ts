@@ -22,7 +22,7 @@ export type Query = Readonly<Record<string, QueryValue>>;
 
 export const apiRoot = '/admin/v1';
 
-/** Reading by itself must not keep a session alive that nobody uses. */
+/** Marks background reads, which must not keep an unused session alive. */
 const activityMs = 60_000;
 let lastInputAt = performance.now();
 for (const name of ['pointerdown', 'keydown', 'wheel', 'touchstart'])
@@ -30,12 +30,12 @@ for (const name of ['pointerdown', 'keydown', 'wheel', 'touchstart'])
 
 let onSignedOut: () => void = () => undefined;
 
-/** Names what happens when an answer says that the session has ended. */
+/** Sets the handler for answers that say that the session has ended. */
 export function setSignedOutHandler(handler: () => void): void {
   onSignedOut = handler;
 }
 
-/** `/admin/v1` + path with the values that are set; empty texts and null are left out. */
+/** `/admin/v1` + path with the values that are set; empty strings and null are omitted. */
 export function apiUrl(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -52,7 +52,7 @@ export async function get<T>(path: string, query?: Query, signal?: AbortSignal):
   return (await response.json()) as T;
 }
 
-/** As `get`, for what the page reads again by itself: nobody has looked for it, and the audit trail does not say so. */
+/** As `get`, for background refreshes, which the audit trail does not record as views. */
 export async function getAgain<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
   const response = await send('GET', apiUrl(path, query), undefined, signal, undefined, true);
   return (await response.json()) as T;
@@ -87,7 +87,7 @@ export async function upload<T>(path: string, file: Blob, query?: Query, signal?
   );
 }
 
-/** Sends JSON and yields each line of an answer that comes as NDJSON, as it comes. Throws `ApiError`. */
+/** Sends JSON and yields each line of an NDJSON answer as it arrives. Throws `ApiError`. */
 export async function* postForLines<T>(path: string, body: unknown, signal: AbortSignal): AsyncGenerator<T> {
   const response = await send('POST', apiUrl(path), JSON.stringify(body), signal);
   if (response.body === null) return;
@@ -126,7 +126,7 @@ async function send(
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError(0, 'The server does not answer. Check that it runs and that the network reaches it.');
+    throw new ApiError(0, 'The server does not respond. Check that it is running and reachable.');
   }
   if (response.ok) return response;
   throw await readRefusal(response);
@@ -153,7 +153,7 @@ function sentenceFor(response: Response, envelope: Envelope, problems: readonly 
   if (response.status === 403) return 'Your role does not allow this.';
   if (response.status === 404) return 'Not found.';
   if (response.status === 429) return 'Too many requests. Wait a moment, then try again.';
-  if (response.status >= 500) return 'The server failed to answer. Try again; if it persists, read its log.';
+  if (response.status >= 500) return 'The server failed. Try again; if the error persists, check its log.';
   return envelope.message ?? `The server answered ${response.status}.`;
 }
 

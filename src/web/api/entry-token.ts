@@ -1,8 +1,8 @@
 const form = /^#enter=([\w-]{20,200})$/;
 
 /**
- * The token of a link that this page was opened by, once. It is in the fragment, which no server sees, and it leaves the address at
- * once, so that neither history nor a bookmark keeps it.
+ * The token of the link that opened this page; returned once. It is in the fragment, which is not sent to a server, and it is removed from
+ * the address at once, so that neither history nor a bookmark contains it.
  */
 export function takeEntryToken(): string | undefined {
   const token = form.exec(location.hash)?.[1];

@@ -30,7 +30,7 @@ export function useLiveState(): LiveState {
 
 const loadListeners = new Set<(event: LoadEvent) => void>();
 
-/** Calls `listener` with the progress of directory loads. Returns a function that ends it. */
+/** Calls `listener` with the progress of directory loads. Returns a function that unsubscribes. */
 export function subscribeLoads(listener: (event: LoadEvent) => void): () => void {
   loadListeners.add(listener);
   return () => void loadListeners.delete(listener);
@@ -38,7 +38,7 @@ export function subscribeLoads(listener: (event: LoadEvent) => void): () => void
 
 /**
  * Keeps one stream of server-sent events open. An event `changed` names topics; every query whose key begins with one is
- * read again. After a gap everything is, since what changed meanwhile is unknown.
+ * refetched. After a gap all queries are refetched, since the missed changes are unknown.
  * @returns closes the stream
  */
 export function connectLive(client: QueryClient): () => void {
@@ -57,7 +57,7 @@ export function connectLive(client: QueryClient): () => void {
     });
     source.addEventListener('changed', (event: MessageEvent<string>) => {
       const { topics } = JSON.parse(event.data) as { readonly topics: readonly string[] };
-      // What Now shows is made of everything else.
+      // Now summarizes all other topics.
       for (const topic of [...topics, 'now']) void client.invalidateQueries({ queryKey: [topic] });
     });
     source.addEventListener('load', (event: MessageEvent<string>) => {
@@ -66,7 +66,7 @@ export function connectLive(client: QueryClient): () => void {
     });
     source.addEventListener('error', () => {
       setState('lost');
-      // The browser reconnects by itself after a cut, but not after a refusal.
+      // The browser reconnects automatically after a lost connection, but not after a refusal.
       if (source?.readyState !== EventSource.CLOSED) return;
       timer = setTimeout(() => {
         void client.invalidateQueries({ queryKey: sessionKey });

@@ -10,7 +10,7 @@ import { useCallback, useMemo } from 'react';
 import type { Page } from '../../app/console/contract/index.ts';
 import { get, getAgain, type ApiError, type Query } from './client.ts';
 
-/** A query function that reads as a view the first time, and later, when its topic changes, as the page's own doing. */
+/** A query function whose first read is an audited view, and whose later reads, when its topic changes, are background refreshes. */
 export function readView<T>(path: string, query: Query = {}): (context: QueryFunctionContext) => Promise<T> {
   return ({ client, queryKey, signal }) =>
     client.getQueryData(queryKey) === undefined
@@ -37,22 +37,22 @@ export interface PagedRows<Row> {
 const usualPageRows = 50;
 
 interface PagedOptions<Row> {
-  /** Begins with the live topic. */
+  /** The first element is the live topic. */
   readonly queryKey: QueryKey;
-  /** Reads a page with `get`, or with `getAgain` when the page reads it by itself. */
+  /** Reads a page with `get`, or with `getAgain` for a background refresh. */
   readonly fetchPage: (
     cursor: string | undefined,
     signal: AbortSignal,
     read: typeof get,
   ) => Promise<Page<Row>>;
   readonly idOf: (row: Row) => string;
-  /** Rows are what stands now, such as a queue: what is gone goes, and new rows are shown at once at their place. */
+  /** True for rows that show a current state, such as a queue: removed rows disappear, and new rows are shown at once. */
   readonly isReplaced?: boolean;
 }
 
 /**
- * Rows by cursor, live without jumping: the shown pages stay as they were read; the first page is read again when its topic
- * changes, its known rows are replaced where they stand and new ones are only counted, until `showNew`.
+ * Rows by cursor, live without moving: the shown pages stay as they were read; the first page is refetched when its topic
+ * changes, known rows are updated in place, and new rows are only counted until `showNew`.
  */
 export function usePagedRows<Row>({
   queryKey,

@@ -30,7 +30,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** True if the operator's role has the permission. The server decides; this only hides what it would refuse. */
+/** True if the operator's role has the permission. The server decides; this only hides actions that it would refuse. */
 export function useMay(permission: Permission): boolean {
   return useSession().permissions.includes(permission);
 }

@@ -12,7 +12,7 @@ import { ErrorBoundary } from './error-boundary.tsx';
 import { EntryScreen, NotFoundScreen, screens, SessionsScreen, SignInScreen } from './screens.tsx';
 import { Shell } from './shell.tsx';
 
-/** How long an answer counts as current when no live event says otherwise. */
+/** Time that an answer stays current without a live event about it. */
 const staleAfterMs = 30_000;
 const maxRetries = 2;
 
@@ -25,7 +25,7 @@ const client = new QueryClient({
     },
   },
 });
-// Only a session that was there can end; the sign-in page has none to lose.
+// Only for a session that existed: the sign-in page has none.
 setSignedOutHandler(() => {
   if (client.getQueryData(sessionKey)) client.setQueryData(sessionKey, null);
 });

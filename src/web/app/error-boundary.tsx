@@ -9,7 +9,7 @@ interface State {
   readonly error: Error | undefined;
 }
 
-/** Shows what went wrong instead of an empty page. A chunk that a newer build has replaced is read by loading the page again. */
+/** Shows an error instead of an empty page. A chunk that a newer build has replaced is loaded by reloading the page. */
 export class ErrorBoundary extends Component<Props, State> {
   override state: State = { error: undefined };
 
@@ -24,7 +24,7 @@ export class ErrorBoundary extends Component<Props, State> {
     return (
       <ErrorState
         error={isChunk ? new Error('The console was updated while this page was open.') : error}
-        retryLabel="Load the page again"
+        retryLabel="Reload the page"
         onRetry={() => location.reload()}
       />
     );

@@ -4,17 +4,17 @@ import { screens } from './screens.tsx';
 
 const keys: readonly (readonly [string, string])[] = [
   ['/', 'search'],
-  ['↓', 'from the search to its first row'],
+  ['↓', 'from the search box to the first row'],
   ['j  k', 'next row, previous row'],
   ['Enter', 'open the row'],
   ['x', 'select the row'],
   ['.', 'show new rows'],
   ['u', 'back to the list'],
   ['Esc', 'leave a field, close a dialog'],
-  ['?', 'this list'],
+  ['?', 'show this list'],
 ];
 
-/** Lists every key. */
+/** Lists the keyboard shortcuts. */
 export function HelpDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
   return (
     <Dialog title="Keys" onClose={onClose}>

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { screens } from './screens.tsx';
 
-/** How long after `g` a letter still means a screen. */
+/** Time after `g` in which a letter opens a screen. */
 const chordMs = 1500;
 
 export interface KeyActions {
@@ -10,8 +10,8 @@ export interface KeyActions {
 }
 
 /**
- * The keys that work everywhere. Rows are the links marked `data-row`, the search box the input marked `data-search`: a screen
- * joins by marking them. Nothing happens while a text is edited, a dialog is open, or Ctrl, Alt or Meta is held.
+ * The keys that work on every screen. Rows are the links marked `data-row`, the search box is the input marked `data-search`. Keys are
+ * ignored while a text is edited, a dialog is open, or Ctrl, Alt or Meta is held.
  */
 export function useKeyboard({ open, showHelp }: KeyActions): void {
   useEffect(() => {
@@ -20,7 +20,7 @@ export function useKeyboard({ open, showHelp }: KeyActions): void {
       if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
       if (isEdited(event.target)) {
         if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur();
-        // From what was typed straight to what was found.
+        // From the search box to the results.
         else if (event.key === 'ArrowDown' && isSearch(event.target)) act(event, () => moveRow(1));
         return;
       }

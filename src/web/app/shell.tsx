@@ -10,7 +10,7 @@ import { useKeyboard } from './keyboard.ts';
 import { screens, type ScreenEntry } from './screens.tsx';
 import { themes, useTheme } from './theme.ts';
 
-/** What surrounds every screen: skip link, navigation, who is signed in, and the keys. */
+/** The frame of every screen: skip link, navigation, the signed-in operator, and keyboard shortcuts. */
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const [location, setLocation] = useLocation();
   const [isHelpShown, setHelpShown] = useState(false);

@@ -11,7 +11,7 @@ function readTheme(): Theme {
   return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
 }
 
-/** The chosen theme, and how to choose another. `system` follows the machine. */
+/** The chosen theme and its setter. `system` follows the operating system. */
 export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   const theme = useSyncExternalStore((listener) => {
     listeners.add(listener);

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** A Direct address, or several; cut where rows are one line, and whole in its title. */
+/** One or more Direct addresses; truncated in one-line rows, complete in the title. */
 export function Address({ of }: { readonly of: string }): ReactNode {
   return (
     <span className="address" title={of}>

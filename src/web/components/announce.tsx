@@ -8,7 +8,7 @@ export interface Announcement {
 const shownMs = 6000;
 const AnnounceContext = createContext<(announcement: Announcement) => void>(() => undefined);
 
-/** Shows the result of an action in words, to eyes and to screen readers. */
+/** Shows the result of an action, also to screen readers. */
 export function useAnnounce(): (announcement: Announcement) => void {
   return use(AnnounceContext);
 }

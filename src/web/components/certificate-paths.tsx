@@ -11,7 +11,7 @@ const roleWords = {
   missing: 'missing',
 } as const;
 
-/** Each certificate that was considered, with its way up to an anchor, and the reason at the node where it ends. */
+/** Each candidate certificate with its path to an anchor, and the error at the node where the path ends. */
 export function CertificatePaths({ paths }: { readonly paths: readonly CertificatePath[] }): ReactNode {
   return (
     <ul className="paths">
@@ -47,9 +47,7 @@ function Node({ node }: { readonly node: PathNode }): ReactNode {
     <div className="path-node">
       <span className="path-subject">
         <StateShape tone={tones[state]} /> <span className="muted">{roleWords[role]}</span>{' '}
-        <b>
-          {subject === '' ? (role === 'missing' ? 'no certificate' : 'name not known any more') : subject}
-        </b>
+        <b>{subject === '' ? (role === 'missing' ? 'no certificate' : 'name no longer stored') : subject}</b>
       </span>
       {state === 'failed' && (text !== '' || code !== '') && (
         <span className="path-reason">

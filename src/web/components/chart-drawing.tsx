@@ -3,7 +3,7 @@ import uPlot from 'uplot';
 
 export interface Series {
   readonly name: string;
-  /** A colour token: `--series-NAME`. */
+  /** A color token: `--series-NAME`. */
   readonly color: 'ok' | 'failed' | 'accent' | 'muted';
   readonly values: readonly (number | null)[];
 }
@@ -18,7 +18,7 @@ export interface ChartProps {
 
 const height = 120;
 
-/** The drawing alone. It is made once and then only gets new values, so that an open page does not grow. */
+/** The drawing alone. It is created once and then updated, so that the memory of an open page does not grow. */
 export function ChartDrawing({ times, series, format }: ChartProps): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
@@ -39,7 +39,7 @@ export function ChartDrawing({ times, series, format }: ChartProps): ReactNode {
     draw();
     const resized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }));
     resized.observe(element);
-    // Colours are read from the style sheet when drawing.
+    // Colors are read from the style sheet when drawing.
     const recolored = new MutationObserver(draw);
     recolored.observe(document.documentElement, { attributeFilter: ['data-theme'] });
     const scheme = matchMedia('(prefers-color-scheme: dark)');
@@ -112,7 +112,7 @@ function optionsFor(
   } as uPlot.Options;
 }
 
-/** A value between gaps has no line to be seen by. */
+/** A single value between gaps has no line, so it is drawn as a point. */
 function findLone(plot: uPlot, index: number): number[] | null {
   const values = plot.data[index] ?? [];
   const isGap = (at: number): boolean => (values[at] ?? null) === null;

@@ -4,7 +4,7 @@ import type { ChartProps } from './chart-drawing.tsx';
 // The drawing library loads when a chart is first shown.
 const Drawing = lazy(async () => ({ default: (await import('./chart-drawing.tsx')).ChartDrawing }));
 
-/** Lines over time. The table under it says the same to who cannot see it. */
+/** Lines over time. A table contains the same data for screen readers. */
 export function Chart(props: ChartProps): ReactNode {
   const last = props.series.map(({ name, values }) => `${name} ${props.format(values.at(-1) ?? null)}`);
   return (

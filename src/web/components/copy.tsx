@@ -2,7 +2,7 @@ import { useState, type ReactNode } from 'react';
 import { useAnnounce } from './announce.tsx';
 import { Icon } from './icon.tsx';
 
-/** Puts a text on the clipboard. `text` may read it first. */
+/** Copies a text to the clipboard. `text` may be a function that fetches it. */
 export function Copy({
   text,
   label = 'Copy',
@@ -40,7 +40,7 @@ export function Copy({
   );
 }
 
-/** A value to read exactly, with a button that copies it. */
+/** A value in full, with a button that copies it. */
 export function CopyValue({ value, label }: { readonly value: string; readonly label: string }): ReactNode {
   return (
     <span className="copy-value">

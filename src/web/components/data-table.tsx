@@ -8,11 +8,11 @@ export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ReactNode;
   readonly align?: 'end';
-  /** From which width of the table the column shows. */
+  /** Minimum width of the table at which the column is shown. */
   readonly from?: 'medium' | 'wide';
-  /** Takes what width is left. */
+  /** The column takes the remaining width. */
   readonly isFlexible?: boolean;
-  /** Says enough without its column's name, where rows are stacked and have no header. The first and the flexible column always do. */
+  /** The value needs no column name where rows are stacked without a header. The first and the flexible column never need one. */
   readonly isPlain?: boolean;
 }
 
@@ -22,18 +22,18 @@ export interface Selection {
 }
 
 interface TableProps<Row> {
-  /** Says what the rows are, for screen readers. */
+  /** Describes the rows, for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly idOf: (row: Row) => string;
-  /** Where the row's first column leads. */
+  /** The link target of the row's first column. */
   readonly hrefOf?: (row: Row) => string | undefined;
   readonly selection?: Selection;
 }
 
 /**
- * A table of rows. Its roles are said, since stacked rows lose those of their elements. The link or button in a row's first column is what `j`, `k` and Enter
+ * A table of rows. Its ARIA roles are explicit, since stacked rows lose the roles of their elements. The link or button in a row's first column is what `j`, `k` and Enter
  * use.
  */
 export function Table<Row>({ caption, columns, rows, idOf, hrefOf, selection }: TableProps<Row>): ReactNode {
@@ -145,13 +145,13 @@ function PickAll({
 
 interface DataTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   readonly page: PagedRows<Row>;
-  /** Shown when there is no row. */
+  /** Content for an empty table. */
   readonly empty: ReactNode;
-  /** What a new row is called: `message`, `messages`. */
+  /** Singular and plural of a new row: `message`, `messages`. */
   readonly noun: readonly [one: string, many: string];
 }
 
-/** A table read by cursor: live rows wait in a button, more rows load on request, and it has its states. */
+/** A table read by cursor: a button shows new rows, another loads more; loading, empty and error states included. */
 export function DataTable<Row>({ page, empty, noun, ...table }: DataTableProps<Row>): ReactNode {
   if (page.rows === undefined) {
     if (page.error !== null) return <ErrorState error={page.error} onRetry={page.retry} />;

@@ -2,7 +2,7 @@ import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { Icon } from './icon.tsx';
 import { ErrorState, LoadingState } from './states.tsx';
 
-/** A modal dialog: the browser traps focus, closes on Escape, and gives focus back. */
+/** A modal dialog: the browser traps focus, closes on Escape, and restores focus. */
 export function Dialog({
   title,
   children,
@@ -47,7 +47,7 @@ export function Dialog({
   );
 }
 
-/** Asks before something changes, and shows first what would: `preview` reads it. */
+/** Asks for confirmation of an action and shows its effect, which `preview` reads. */
 export function Confirm<Preview>({
   title,
   action,
@@ -59,13 +59,13 @@ export function Confirm<Preview>({
   onClose,
 }: {
   readonly title: string;
-  /** The word on the button that does it. */
+  /** The label of the button that confirms. */
   readonly action: string;
   readonly isDangerous?: boolean;
   readonly preview: () => Promise<Preview>;
   readonly render: (preview: Preview) => ReactNode;
   readonly canConfirm?: (preview: Preview) => boolean;
-  /** Does it. Its error stays in the dialog. */
+  /** Runs the action. Its error is shown in the dialog. */
   readonly onConfirm: (preview: Preview) => Promise<void>;
   readonly onClose: () => void;
 }): ReactNode {

@@ -6,7 +6,7 @@ interface FieldProps {
   readonly error?: string | undefined;
 }
 
-/** A label, a control, and under it a hint or what is wrong. `children` gets the attributes that tie them together. */
+/** A label, a control, and below it a hint or an error. `children` gets the attributes that link them. */
 export function Field({
   label,
   hint,
@@ -61,7 +61,7 @@ export function TextField({
 
 export type Option = readonly [value: string, text: string];
 
-/** One of few values. */
+/** A select field for a few values. */
 export function SelectField({
   label,
   hint,
@@ -89,7 +89,7 @@ export function SelectField({
   );
 }
 
-/** A filter: its name is inside, so that a row of them stays one line. */
+/** A filter with its label inside, so that several fit on one line. */
 export function FilterSelect({
   label,
   options,

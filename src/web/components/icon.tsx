@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** Strokes on a grid of 16. */
+/** SVG paths on a 16 × 16 grid. */
 const shapes: Readonly<Record<string, string>> = {
   brand: 'M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM5.4 8.2l1.8 1.8 3.5-4',
   now: 'M1.5 8.5h3l2-5 3 9 2-4h3',

@@ -2,7 +2,7 @@ import { useEffect, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { Icon } from './icon.tsx';
 
-/** The frame of a screen: its title, what it is about, and its actions. */
+/** The frame of a screen: title, summary and actions. */
 export function Screen({
   title,
   heading,
@@ -11,13 +11,13 @@ export function Screen({
   up,
   children,
 }: {
-  /** Names the browser's tab. */
+  /** The title of the browser tab. */
   readonly title: string;
-  /** Stands above the content; `title` if there is none. */
+  /** The heading above the content; `title` if absent. */
   readonly heading?: ReactNode;
   readonly lead?: ReactNode;
   readonly actions?: ReactNode;
-  /** The list that this belongs to. */
+  /** The parent list. */
   readonly up?: { readonly href: string; readonly name: string };
   readonly children: ReactNode;
 }): ReactNode {
@@ -43,7 +43,7 @@ export function Screen({
   );
 }
 
-/** A part of a screen with a heading. */
+/** A section of a screen with a heading. */
 export function Section({
   title,
   note,
@@ -87,7 +87,7 @@ export function Facts({
   );
 }
 
-/** Views of one screen, as links: each has its address. */
+/** Views of one screen as links, each with its own URL. */
 export function Tabs({
   label,
   tabs,

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { Level } from '../../app/console/contract/index.ts';
 import { ApiError } from '../api/client.ts';
 
-/** Nothing to list: what that means, and what to do next. */
+/** An empty list: its meaning, and the next step. */
 export function EmptyState({
   title,
   children,
@@ -18,7 +18,7 @@ export function EmptyState({
   );
 }
 
-/** Lines where the content will stand. They appear only after a moment, so that a fast answer shows none. */
+/** Placeholder lines, shown after a short delay so that a fast answer shows none. */
 export function LoadingState({
   label = 'Loading',
   lines = 6,
@@ -35,7 +35,7 @@ export function LoadingState({
   );
 }
 
-/** What failed, in words, and a way to try again. */
+/** An error message with a retry button. */
 export function ErrorState({
   error,
   onRetry,
@@ -70,7 +70,7 @@ function titleOf(error: Error): string {
   return 'Something failed';
 }
 
-/** A state as word, shape and colour. */
+/** A state as word, shape and color. */
 export function StateMark({
   tone,
   children,
@@ -86,7 +86,7 @@ export function StateMark({
   );
 }
 
-/** The shape of a state alone, for where its word stands elsewhere. */
+/** The shape of a state without its word, for places that show the word elsewhere. */
 export function StateShape({ tone }: { readonly tone: Level }): ReactNode {
   return (
     <svg

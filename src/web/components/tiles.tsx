@@ -12,7 +12,7 @@ export interface Tile {
   readonly href: string;
 }
 
-/** Numbers that lead to their lists. */
+/** Numbers that link to their lists. */
 export function Tiles({ tiles }: { readonly tiles: readonly Tile[] }): ReactNode {
   return (
     <ul className="tiles">

@@ -9,7 +9,7 @@ let now = Date.now();
 let timer: ReturnType<typeof setInterval> | undefined;
 const listeners = new Set<() => void>();
 
-/** One clock for every relative time of the page. */
+/** One shared clock for all relative times of the page. */
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   now = Date.now();
@@ -44,13 +44,13 @@ interface TimeProps {
   /** ISO 8601 or milliseconds since 1970. */
   readonly at: string | number;
   /**
-   * `relative`: 3 min ago, in 2 h, from a day on the date. `clock`: the time today, else the date and time. `exact`: with seconds. `day`: the
+   * `relative`: 3 min ago, in 2 h, after one day the date. `clock`: the time today, else the date and time. `exact`: with seconds. `day`: the
    * date alone.
    */
   readonly as?: 'relative' | 'clock' | 'exact' | 'day';
 }
 
-/** A moment in the viewer's zone; its title says it in UTC. */
+/** A time in the viewer's zone; its title shows UTC. */
 export function Time({ at, as = 'relative' }: TimeProps): ReactNode {
   const current = useNow();
   const date = new Date(at);
@@ -77,7 +77,7 @@ function formatTime(date: Date, as: NonNullable<TimeProps['as']>, current: numbe
   return `${day.format(date)}, ${part.format(date)}`;
 }
 
-/** Up to a day away, in words. */
+/** Times within one day, as text. */
 function formatRelative(distanceMs: number): string | undefined {
   const size = Math.abs(distanceMs);
   if (size >= dayMs) return undefined;

@@ -6,7 +6,7 @@ import { EmptyState } from '../components/states.tsx';
 export function NotFoundScreen(): ReactNode {
   return (
     <Screen title="Not found">
-      <EmptyState title="No such screen, or your role does not include it.">
+      <EmptyState title="This page does not exist, or your role does not include it.">
         <Link href="/">Go to Now</Link>
       </EmptyState>
     </Screen>

@@ -129,8 +129,8 @@ function formatDetails({ report, clientId, wireId, requestId, waiting, attempts 
       [
         'waits',
         one.domain,
-        one.isOnHold ? 'on hold' : one.isRunning ? 'being tried' : `next ${one.nextAttemptAt.toISOString()}`,
-        `gives up ${one.givesUpAt.toISOString()}`,
+        one.isOnHold ? 'on hold' : one.isRunning ? 'in progress' : `next ${one.nextAttemptAt.toISOString()}`,
+        `expires ${one.givesUpAt.toISOString()}`,
         `attempts ${one.attempts}`,
         one.lastReason ?? '',
         one.lastError ?? '',

@@ -31,7 +31,7 @@ export function addQueue(program: Command, context: CliContext): void {
         one.recipients.join(','),
         `attempts ${one.attempts}`,
         one.lastReason ?? 'not tried yet',
-        one.isOnHold ? 'on hold' : one.isRunning ? 'being tried' : `next ${one.nextAttemptAt.toISOString()}`,
+        one.isOnHold ? 'on hold' : one.isRunning ? 'in progress' : `next ${one.nextAttemptAt.toISOString()}`,
       ]);
       if (options.json !== true)
         for (const one of holds)

@@ -2,11 +2,11 @@ import { Type, type Static } from 'typebox';
 import { level, oneOf, time } from './common.ts';
 import { certificatePath } from './trust-paths.ts';
 
-/** `POST /admin/v1/address-checks` answers NDJSON (`application/x-ndjson`): one event a line, the decision last. */
+/** `POST /admin/v1/address-checks` answers NDJSON (`application/x-ndjson`): one event per line, the decision last. */
 export const addressCheckRequest = Type.Object(
   {
     address: Type.String({ minLength: 3, maxLength: 255 }),
-    /** Whose anchors decide; the first hosted domain if absent. */
+    /** The hosted domain whose anchors apply; the first one if absent. */
     fromDomain: Type.Optional(Type.String({ maxLength: 255 })),
   },
   { title: 'AddressCheckRequest', additionalProperties: false },
@@ -19,7 +19,7 @@ export const checkStarted = Type.Object(
     address: Type.String(),
     fromDomain: Type.String(),
     at: time,
-    /** The places that will be asked, in order, until one has something. */
+    /** The places that are queried in this order until one has a certificate. */
     places: Type.Array(
       Type.Object({
         source: oneOf(['dns-address', 'dns-domain', 'ldap-address', 'ldap-domain']),
@@ -35,7 +35,7 @@ export const checkStep = Type.Object(
     type: Type.Literal('step'),
     source: oneOf(['dns-address', 'dns-domain', 'ldap-address', 'ldap-domain']),
     title: Type.String(),
-    /** What was asked, for example `bob.direct.example.org CERT`. */
+    /** The query, for example `bob.direct.example.org CERT`. */
     query: Type.String(),
     outcome: oneOf(['found', 'absent', 'unavailable']),
     level,
@@ -67,7 +67,7 @@ export const checkDecision = Type.Object(
     code: Type.String(),
     statusCode: Type.String(),
     isTransient: Type.Boolean(),
-    /** Text for the operator of the other side; empty if there is nothing to tell them. */
+    /** Text for the operator of the other HISP; empty if there is nothing for them to do. */
     letter: Type.String(),
     elapsedMs: Type.Number(),
   },

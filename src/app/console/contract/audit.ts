@@ -7,7 +7,7 @@ export const auditEntry = Type.Object(
     at: time,
     /** `area.verb`, for example `message.show`. */
     action: Type.String(),
-    /** A client id, `system`, or `operator:NAME`; empty if nobody was known. */
+    /** A client id, `system`, or `operator:NAME`; empty if the caller was not identified. */
     actor: Type.String(),
     outcome: oneOf(['ok', 'refused', 'failed']),
     /** Identifiers, reasons and counts. */
@@ -19,7 +19,7 @@ export const auditEntry = Type.Object(
 );
 export type AuditEntry = Static<typeof auditEntry>;
 
-/** `GET /admin/v1/audit`: newest first; all that is given must fit. `GET /admin/v1/audit/export` takes the same, and answers NDJSON. */
+/** `GET /admin/v1/audit`: newest first; all given filters must match. `GET /admin/v1/audit/export` takes the same filters and answers NDJSON. */
 export const auditQuery = Type.Object(
   {
     actor: Type.Optional(Type.String({ maxLength: 255 })),
@@ -49,7 +49,7 @@ export const auditVerification = Type.Object(
     events: Type.Integer(),
     firstSequence: nullable(Type.Integer()),
     lastSequence: nullable(Type.Integer()),
-    /** The event at which it is broken; null if it is not. */
+    /** The event at which the chain is broken; null if it is intact. */
     brokenAt: nullable(Type.Integer()),
     seconds: Type.Number(),
   },

@@ -20,17 +20,17 @@ export const client = Type.Object(
     level,
     text: Type.String(),
     scopes: Type.Array(Type.String()),
-    /** `user@domain`, or `@domain` for all of a domain. */
+    /** `user@domain`, or `@domain` for all addresses of a domain. */
     directAddresses: Type.Array(Type.String()),
     requestFinalDelivery: Type.Boolean(),
-    /** The limits in force; `own` names those that the client does not share. */
+    /** The limits in force; `own` names those that are set for this client. */
     limits: Type.Required(clientLimits),
     own: Type.Array(Type.String()),
     secrets: Type.Array(Type.Object({ secretId: Type.String(), createdAt: time })),
     dataUseAcceptedAt: nullable(time),
     createdAt: time,
     disabledAt: nullable(time),
-    /** When it last took a token or sent; null if never in what the audit keeps. */
+    /** Time of its last token or send; null if the audit trail has neither. */
     lastSeenAt: nullable(time),
     /** Today, UTC. */
     usage: Type.Object({
@@ -57,7 +57,7 @@ export const clientDetails = Type.Object(
 );
 export type ClientDetails = Static<typeof clientDetails>;
 
-/** `POST /admin/v1/clients`; `PATCH /admin/v1/clients/:id` takes any of the same but no scopes out of thin air. */
+/** `POST /admin/v1/clients`; `PATCH /admin/v1/clients/:id` takes the same fields, all optional. */
 export const newClient = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 200 }),

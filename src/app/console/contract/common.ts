@@ -15,11 +15,11 @@ export const time = Type.String({ format: 'date-time', description: 'ISO 8601, U
 export const nullable = <Schema extends TSchema>(schema: Schema): TUnion<[Schema, TNull]> =>
   Type.Union([schema, Type.Null()]);
 
-/** One of some words. */
+/** One of several literal strings. */
 export const oneOf = <Words extends string[]>(words: readonly [...Words]): TEnum<Words> =>
   Type.Enum<Words>(words);
 
-/** A page of a list: `next` goes back as `cursor`, and is null on the last page. A page may be short and still have a next one. */
+/** A page of a list: `next` is the `cursor` of the next page, and null on the last one. A page may be short and still have a next one. */
 export const pageOf = <Item extends TSchema>(
   item: Item,
   title: string,
@@ -33,20 +33,20 @@ export interface Page<Item> {
 
 export const maxPageRows = 200;
 
-/** To be spread into a query. */
+/** Properties to spread into a query schema. */
 export const paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPageRows, default: 50 })),
-  cursor: Type.Optional(Type.String({ maxLength: 300, description: 'What the page before named as next.' })),
+  cursor: Type.Optional(Type.String({ maxLength: 300, description: '`next` of the previous page.' })),
 };
 
 /**
- * How a thing stands, for word, shape and color. `ok`: filled circle; `waiting`: hollow circle; `warning`: triangle; `failed`:
- * square or cross; `none`: nothing to say, no mark.
+ * The level of a state, shown by word, shape and color. `ok`: filled circle; `waiting`: hollow circle; `warning`: triangle; `failed`:
+ * square or cross; `none`: no mark.
  */
 export const level = oneOf(['ok', 'waiting', 'warning', 'failed', 'none']);
 export type Level = Static<typeof level>;
 
-/** What came of an action that a sentence tells. */
+/** The result of an action, with a sentence to show. */
 export const doneAnswer = Type.Object(
   { count: Type.Integer({ minimum: 0 }), sentence: Type.String() },
   { title: 'Done' },
@@ -56,15 +56,15 @@ export type DoneAnswer = Static<typeof doneAnswer>;
 /** One fault of a request. */
 export const problem = Type.Object(
   {
-    field: Type.String({ description: 'The parameter or body field at fault; empty if it is none.' }),
-    reason: Type.String({ description: 'A stable word for programs.' }),
+    field: Type.String({ description: 'The invalid parameter or body field; empty if there is none.' }),
+    reason: Type.String({ description: 'A stable code for programs.' }),
     detail: Type.String({ description: 'A sentence for people.' }),
   },
   { title: 'Problem' },
 );
 export type Problem = Static<typeof problem>;
 
-/** The body of every refusal, as that of the public API. 401: the session is over; 403: the role does not allow it. */
+/** The body of every refusal, as in the public API. 401: the session has ended; 403: the role lacks the permission. */
 export const errorAnswer = Type.Object(
   {
     status: Type.Literal('Error'),

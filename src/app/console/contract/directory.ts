@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { nullable, oneOf, pageOf, paging, time } from './common.ts';
 
-/** A provider record: the names of the native API, each a text that may be empty. */
+/** A provider record with the field names of the native API; each value is a string that may be empty. */
 export const provider = Type.Object(
   {
     id: Type.Integer(),
@@ -25,7 +25,7 @@ export type Provider = Static<typeof provider>;
 
 /**
  * `GET /admin/v1/directory/search`: takes every parameter of the native search (filters, `sort_by`, `sort_order`, `offset`, `limit`,
- * `radius`, `verification`), judged by the same table. Counts against no quota.
+ * `radius`, `verification`), validated by the same table. Counts against no quota.
  */
 export const providerPage = Type.Object(
   {
@@ -41,7 +41,7 @@ export const providerPage = Type.Object(
 );
 export type ProviderPage = Static<typeof providerPage>;
 
-/** `GET /admin/v1/directory/form`: the fields of the search, from the table that also judges them. */
+/** `GET /admin/v1/directory/form`: the fields of the search, from the table that also validates them. */
 export const directoryForm = Type.Object(
   {
     filters: Type.Array(
@@ -66,9 +66,9 @@ export const directoryRecord = Type.Object(
   {
     id: Type.Integer(),
     directAddress: Type.String(),
-    /** What is served, with the source of each value. */
+    /** The served values, each with its source. */
     values: Type.Array(Type.Object({ name: Type.String(), value: Type.String(), source: Type.String() })),
-    /** What each source says, in order of precedence. */
+    /** The values of each source, in order of precedence. */
     said: Type.Array(
       Type.Object({
         source: Type.String(),
@@ -105,7 +105,7 @@ export const loadReport = Type.Object(
         lines: Type.Array(Type.Integer()),
       }),
     ),
-    failure: Type.String({ description: 'Why it was abandoned; empty if it was not.' }),
+    failure: Type.String({ description: 'The reason if it was abandoned; otherwise empty.' }),
   },
   { title: 'LoadReport' },
 );
@@ -143,7 +143,7 @@ export const directorySource = Type.Object(
     name: Type.String(),
     exportRight: oneOf(['open', 'closed']),
     active: nullable(directoryLoad),
-    /** Where a roll-back goes; null if there is none. */
+    /** The generation that a rollback activates; null if there is none. */
     previous: nullable(directoryLoad),
     schedule: nullable(
       Type.Object({
@@ -164,7 +164,7 @@ export const sourceList = Type.Object(
     result: Type.Array(directorySource),
     recordCount: Type.Integer({ description: 'Records that are served.' }),
     hostedCount: Type.Integer({ description: 'Hosted addresses that the operator has listed.' }),
-    /** How the addresses of the directory stand, by state of verification; null before the first look. */
+    /** Addresses of the directory by verification state; null before the first check. */
     verification: nullable(Type.Record(Type.String(), Type.Integer())),
   },
   { title: 'SourceList' },
@@ -173,7 +173,7 @@ export type SourceList = Static<typeof sourceList>;
 
 /**
  * `POST /admin/v1/directory/loads?source=&format=&kind=&name=` with the file as body (`text/csv` or `application/zip`).
- * Answers 202 as soon as the file is here; the event `load` of `/admin/v1/live` tells the rest, and the list of loads the report.
+ * Answers 202 as soon as the file has been received; the event `load` of `/admin/v1/live` reports progress, and the list of loads has the report.
  */
 export const uploadQuery = Type.Object(
   {

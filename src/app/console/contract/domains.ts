@@ -8,7 +8,7 @@ export const domainSummary = Type.Object(
     anchorCount: Type.Integer(),
     level,
     text: Type.String(),
-    /** Until the first key ends; negative afterwards; null without keys. */
+    /** Days until the first key expires; negative afterwards; null without keys. */
     daysLeft: nullable(Type.Number()),
   },
   { title: 'DomainSummary' },
@@ -38,12 +38,12 @@ export const domainKey = Type.Object(
     status: oneOf(['active', 'retired', 'requested']),
     level,
     text: Type.String(),
-    /** Null while only the key exists and its certificate is awaited. */
+    /** Null while the key waits for its certificate. */
     certificate: nullable(certificateFacts),
     uses: Type.Array(oneOf(['signing', 'encryption'])),
     daysLeft: nullable(Type.Number()),
     createdAt: nullable(time),
-    /** What is sent to the CA; empty unless `requested`. */
+    /** The request for the CA; empty unless `requested`. */
     csr: Type.String(),
     /** False if the domain would be left without a valid key. */
     canRetire: Type.Boolean(),
@@ -56,7 +56,7 @@ export const domainAnchor = Type.Object(
   {
     id: Type.String(),
     direction: oneOf(['incoming', 'outgoing', 'both']),
-    /** Of the bundle that brought it; empty if an operator added it. */
+    /** The bundle that it comes from; empty if an operator added it. */
     bundleId: Type.String(),
     level,
     certificate: certificateFacts,
@@ -77,7 +77,7 @@ export const domainBundle = Type.Object(
     refreshedAt: nullable(time),
     nextRefreshAt: time,
     lastError: Type.String(),
-    /** What the refreshes changed, newest first. */
+    /** Changes by refreshes, newest first. */
     changes: Type.Array(
       Type.Object({
         at: time,
@@ -99,7 +99,7 @@ export const dnsRecord = Type.Object(
     expected: Type.String(),
     /** The whole line, to copy. */
     line: Type.String(),
-    /** What the DNS answers for the name and type; null if it was not or could not be asked. */
+    /** The answer of the DNS for the name and type; null if it was not queried or did not answer. */
     actual: nullable(Type.Array(Type.String())),
     state: oneOf(['ok', 'missing', 'different', 'unknown']),
     level,
@@ -109,7 +109,7 @@ export const dnsRecord = Type.Object(
 );
 export type DnsRecord = Static<typeof dnsRecord>;
 
-/** What the doctor says. */
+/** A finding of the doctor. */
 export const finding = Type.Object(
   {
     check: Type.String(),
@@ -123,7 +123,7 @@ export const finding = Type.Object(
 );
 export type Finding = Static<typeof finding>;
 
-/** `GET /admin/v1/domains/:domain`; asks no network. */
+/** `GET /admin/v1/domains/:domain`; makes no network requests. */
 export const domainDetails = Type.Object(
   {
     domain: Type.String(),
@@ -141,11 +141,11 @@ export const domainDetails = Type.Object(
 );
 export type DomainDetails = Static<typeof domainDetails>;
 
-/** `GET /admin/v1/domains/:domain/records`: asks the DNS, and takes up to some seconds. */
+/** `GET /admin/v1/domains/:domain/records`: queries the DNS; takes up to several seconds. */
 export const domainRecords = Type.Object(
   {
     records: Type.Array(dnsRecord),
-    /** What is to be known about them. */
+    /** Notes about the records. */
     notes: Type.Array(Type.String()),
     checkedAt: time,
   },
@@ -153,14 +153,14 @@ export const domainRecords = Type.Object(
 );
 export type DomainRecords = Static<typeof domainRecords>;
 
-/** `GET /admin/v1/domains/:domain/findings`: the doctor about this domain; takes up to some seconds. */
+/** `GET /admin/v1/domains/:domain/findings`: the doctor's findings for this domain; takes up to several seconds. */
 export const domainFindings = Type.Object(
   { findings: Type.Array(finding), checkedAt: time },
   { title: 'DomainFindings' },
 );
 export type DomainFindings = Static<typeof domainFindings>;
 
-/** `POST /admin/v1/domains/:domain/csr`: makes a key, keeps it sealed, and answers what the CA must get. */
+/** `POST /admin/v1/domains/:domain/csr`: makes a key, stores it encrypted, and answers the request for the CA. */
 export const csrRequest = Type.Object(
   {
     /** The domain itself if absent, or an address under it. */

@@ -11,26 +11,26 @@ export const inboundRow = Type.Object(
     state: inboundState,
     at: time,
     level,
-    /** Of the envelope; empty for the null sender. */
+    /** The envelope sender; empty for the null sender. */
     from: Type.String(),
     to: Type.Array(Type.String()),
-    /** A code; empty for what was received. */
+    /** The error code; empty for a received message. */
     code: Type.String(),
     text: Type.String(),
     whatToDo: Type.String(),
     /** The sender's Message-ID; empty if the mail could not be opened. */
     wireId: Type.String(),
-    /** Of the peer; empty if not known any more. */
+    /** Address of the peer; empty if it is no longer stored. */
     remoteAddress: Type.String(),
     attempts: Type.Integer(),
-    /** Dead letters can be tried again. */
+    /** True for dead letters. */
     canRetry: Type.Boolean(),
   },
   { title: 'InboundRow' },
 );
 export type InboundRow = Static<typeof inboundRow>;
 
-/** `GET /admin/v1/inbound`: newest first, but what is unacknowledged by age, oldest first. */
+/** `GET /admin/v1/inbound`: newest first; unacknowledged messages oldest first. */
 export const inboundQuery = Type.Object(
   {
     state: Type.Optional(inboundState),
@@ -57,7 +57,7 @@ export const inboundCounts = Type.Object(
     deadLettered: Type.Integer(),
     unacknowledged: Type.Integer(),
     oldestUnacknowledgedSeconds: Type.Number(),
-    waiting: Type.Integer({ description: 'Taken and not worked on yet.' }),
+    waiting: Type.Integer({ description: 'Accepted and not yet processed.' }),
   },
   { title: 'InboundCounts' },
 );

@@ -6,7 +6,7 @@ import { certificatePath } from './trust-paths.ts';
 export const direction = oneOf(['out', 'in']);
 export type Direction = Static<typeof direction>;
 
-/** Of a recipient of a sent message; `received` and `acknowledged` are those of a message that came in. */
+/** State of a recipient of a sent message; `received` and `acknowledged` are the states of an incoming message. */
 export const messageState = oneOf([
   'queued',
   'sent',
@@ -19,14 +19,14 @@ export const messageState = oneOf([
 ]);
 export type MessageState = Static<typeof messageState>;
 
-/** `GET /admin/v1/messages`: newest first. All that is given must fit. */
+/** `GET /admin/v1/messages`: newest first. All given filters must match. */
 export const messageQuery = Type.Object(
   {
     q: Type.Optional(
       Type.String({
         maxLength: 500,
         description:
-          'One box: message id, wire id, request id, address, domain, `<-1h` (in the last hour), `>2d` (before two days ago), a date; several are combined.',
+          'The search box: message id, wire id, request id, address, domain, `<-1h` (within the last hour), `>2d` (more than two days ago) or a date; several terms are combined.',
       }),
     ),
     state: Type.Optional(messageState),
@@ -50,7 +50,7 @@ export const messageRow = Type.Object(
     messageId: Type.String(),
     wireId: Type.String(),
     direction,
-    /** Empty for a message that came in. */
+    /** Empty for an incoming message. */
     clientId: Type.String(),
     from: Type.String(),
     to: Type.String(),
@@ -59,7 +59,7 @@ export const messageRow = Type.Object(
     state: messageState,
     stateAt: time,
     level,
-    /** The stable word of a failure; empty if there is none. */
+    /** The reason code of a failure; empty if there is none. */
     reason: Type.String(),
     statusCode: Type.String(),
     text: Type.String({ description: 'One sentence.' }),
@@ -68,7 +68,7 @@ export const messageRow = Type.Object(
 );
 export type MessageRow = Static<typeof messageRow>;
 
-/** How a part of the search box was read. */
+/** The interpretation of a term of the search box. */
 export const searchTerm = Type.Object(
   {
     kind: oneOf([
@@ -85,7 +85,7 @@ export const searchTerm = Type.Object(
     ]),
     /** As typed. */
     typed: Type.String(),
-    /** As searched for; a time for `since` and `until`. */
+    /** The value searched for; a time for `since` and `until`. */
     value: Type.String(),
   },
   { title: 'SearchTerm' },
@@ -96,14 +96,14 @@ export const messagePage = Type.Object(
   {
     ...pageOf(messageRow, '').properties,
     terms: Type.Array(searchTerm),
-    /** Words of the box that could not be read; the result is then empty. */
+    /** Terms that could not be interpreted; the result is then empty. */
     unread: Type.Array(Type.String()),
   },
   { title: 'MessagePage' },
 );
 export type MessagePage = Static<typeof messagePage>;
 
-/** The words of the filters, with their sentences. `GET /admin/v1/message-filters` */
+/** The values of the filters, with their descriptions. `GET /admin/v1/message-filters` */
 export const messageFilters = Type.Object(
   {
     states: Type.Array(Type.Object({ state: messageState, text: Type.String() })),
@@ -115,7 +115,7 @@ export const messageFilters = Type.Object(
 export type MessageFilters = Static<typeof messageFilters>;
 
 /**
- * A place on the way of a message to one recipient. `ok`: passed; `current`: it is here; `failed`: it stopped here;
+ * A stage in the delivery of a message to one recipient. `ok`: passed; `current`: the message is here; `failed`: it stopped here;
  * `not-reached`; `not-needed`: the sender did not ask for it.
  */
 export const station = Type.Object(
@@ -144,7 +144,7 @@ export const attempt = Type.Object(
     code: Type.String(),
     outcome: oneOf(['sent', 'partial', 'deferred', 'failed']),
     level,
-    /** SHA-256 of what was sent; empty if nothing was. */
+    /** SHA-256 of the sent bytes; empty if none were sent. */
     sentSha256: Type.String(),
   },
   { title: 'Attempt' },
@@ -158,9 +158,9 @@ export const historyEntry = Type.Object(
     state: messageState,
     reason: Type.String(),
     statusCode: Type.String(),
-    /** What the other side said; of its reports the code only. */
+    /** The reply of the other server; only the code of its reports. */
     text: Type.String(),
-    isLate: Type.Boolean({ description: 'It came after all was decided, and changed nothing.' }),
+    isLate: Type.Boolean({ description: 'It arrived after the final state, and changed nothing.' }),
   },
   { title: 'HistoryEntry' },
 );
@@ -176,17 +176,17 @@ export const recipientDetails = Type.Object(
     isFinal: Type.Boolean(),
     reason: Type.String(),
     statusCode: Type.String(),
-    /** What is, in one plain sentence. */
+    /** The state, in one sentence. */
     sentence: Type.String(),
-    /** Empty if nothing is to be done. */
+    /** The advice for the operator; empty if there is nothing to do. */
     whatToDo: Type.String(),
     stations: Type.Array(station),
-    /** What was found at the last attempt; empty before the first. */
+    /** The certificate paths of the last attempt; empty before the first. */
     certificates: Type.Array(certificatePath),
     attempts: Type.Array(attempt, { description: "At this recipient's destination, oldest first." }),
     history: Type.Array(historyEntry),
     attemptCount: Type.Integer(),
-    /** Null if it does not wait, is on hold or is being tried. */
+    /** Null if the destination is not waiting, is on hold, or has an attempt in progress. */
     nextAttemptAt: nullable(time),
     givesUpAt: nullable(time),
     isOnHold: Type.Boolean(),
@@ -198,7 +198,7 @@ export const recipientDetails = Type.Object(
 );
 export type RecipientDetails = Static<typeof recipientDetails>;
 
-/** `GET /admin/v1/messages/:messageId`, by any of its names. Every view is audited. */
+/** `GET /admin/v1/messages/:messageId`, by message id or wire id. Every view is audited. */
 export const messageDetails = Type.Object(
   {
     messageId: Type.String(),
@@ -224,7 +224,7 @@ export const messageDetails = Type.Object(
     sentence: Type.String(),
     requestsFinalDelivery: Type.Boolean(),
     recipients: Type.Array(recipientDetails),
-    audit: Type.Array(auditEntry, { description: 'What is known of this message, oldest first.' }),
+    audit: Type.Array(auditEntry, { description: 'Audit events of this message, oldest first.' }),
     canRetry: Type.Boolean(),
     canFail: Type.Boolean(),
   },
@@ -232,5 +232,5 @@ export const messageDetails = Type.Object(
 );
 export type MessageDetails = Static<typeof messageDetails>;
 
-/** `POST …/:messageId/retry` and `…/fail`: all that waits of the message. Both have no body, and answer `Done`. */
+/** `POST …/:messageId/retry` and `…/fail`: all waiting destinations of the message. Both have no body and answer `Done`. */
 /** `GET …/:messageId/ticket` answers text/plain to paste into a ticket. */

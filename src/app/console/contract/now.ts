@@ -65,11 +65,11 @@ export const nowQuery = Type.Object(
 export const now = Type.Object(
   {
     at: time,
-    /** All that matters, in one sentence. */
+    /** Summary in one sentence. */
     sentence: Type.String(),
     level,
     tiles: Type.Array(tile),
-    /** Of the last 24 hours, most first. */
+    /** Failure reasons of the last 24 hours, most frequent first. */
     failures: Type.Array(reasonCount),
     series,
   },
@@ -79,7 +79,7 @@ export type Now = Static<typeof now>;
 
 /**
  * `GET /admin/v1/live`: server-sent events. `changed` (at most one per second) names the topics whose answers may have
- * changed; `load` reports the progress of a directory load. A comment comes every 15 seconds. The stream is cut within seconds of the
+ * changed; `load` reports the progress of a directory load. A comment is sent every 15 seconds. The stream ends within seconds of the
  * session's end, and a new one is refused with 401. At most six connections per operator: 429.
  */
 export const topic = oneOf([
@@ -105,7 +105,7 @@ export const loadEvent = Type.Object(
     rowsRead: Type.Integer(),
     bytesRead: Type.Integer(),
     totalBytes: nullable(Type.Integer()),
-    /** Why it failed; empty otherwise. */
+    /** The reason if it failed; otherwise empty. */
     text: Type.String(),
   },
   { title: 'LoadEvent' },

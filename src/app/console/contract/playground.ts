@@ -6,7 +6,7 @@ export const partner = Type.Object(
     outcome: oneOf(['processed', 'dispatched', 'failed', 'expired', 'untrusted', 'noCertificate']),
     address: Type.String(),
     title: Type.String(),
-    /** What will happen, in one sentence. */
+    /** The expected outcome, in one sentence. */
     text: Type.String(),
   },
   { title: 'Partner' },
@@ -43,13 +43,13 @@ export type PlaygroundSend = Static<typeof playgroundSend>;
 export const playgroundSent = Type.Object({ messageId: Type.String() }, { title: 'PlaygroundSent' });
 export type PlaygroundSent = Static<typeof playgroundSent>;
 
-/** One thing that happened on the wire. */
+/** One event on the wire. */
 export const wireEvent = Type.Object(
   {
-    id: Type.Integer({ description: 'In order of time.' }),
+    id: Type.Integer({ description: 'Ascending with time.' }),
     at: time,
     kind: oneOf(['state', 'dns', 'smtp', 'mdn', 'webhook']),
-    /** Who and to whom, for example `this HISP` and `DNS`; lanes of the drawing. */
+    /** Sender and receiver, for example `this HISP` and `DNS`; the lanes of the diagram. */
     from: oneOf(['client', 'this HISP', 'DNS', 'partner HISP', 'silent HISP', 'webhook']),
     to: oneOf(['client', 'this HISP', 'DNS', 'partner HISP', 'silent HISP', 'webhook']),
     /** One line: the question and its answer, the SMTP command or reply, the MDN's disposition. No content. */
@@ -60,7 +60,7 @@ export const wireEvent = Type.Object(
 );
 export type WireEvent = Static<typeof wireEvent>;
 
-/** `GET /admin/v1/playground/exchange/:messageId?after=`: what was seen since the event `after`; ask again while not complete. */
+/** `GET /admin/v1/playground/exchange/:messageId?after=`: events after the event `after`; poll until `isComplete`. */
 export const exchange = Type.Object(
   {
     messageId: Type.String(),

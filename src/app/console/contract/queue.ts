@@ -4,14 +4,14 @@ import { level, nullable, oneOf, pageOf, paging, time } from './common.ts';
 export const queueDestination = Type.Object(
   {
     domain: Type.String(),
-    /** Deliveries that wait; MDNs and DSNs are counted in `reports`, and not in `messages`. */
+    /** Waiting deliveries; MDNs and DSNs are counted in `reports`, not in `messages`. */
     messages: Type.Integer(),
     reports: Type.Integer(),
     running: Type.Integer(),
     oldestAt: time,
-    /** The most of any of them. */
+    /** The highest number of attempts of these deliveries. */
     attempts: Type.Integer(),
-    /** Of the last attempt; empty before the first. */
+    /** Reason of the last attempt; empty before the first. */
     reason: Type.String(),
     level,
     text: Type.String(),
@@ -24,7 +24,7 @@ export const queueDestination = Type.Object(
 );
 export type QueueDestination = Static<typeof queueDestination>;
 
-/** `GET /admin/v1/queue`: by destination, oldest first. Destinations on hold are listed even if nothing waits for them. */
+/** `GET /admin/v1/queue`: by destination, oldest first. Destinations on hold are listed even if no delivery waits for them. */
 export const queueQuery = Type.Object(
   { domain: Type.Optional(Type.String({ maxLength: 255 })), ...paging },
   { additionalProperties: false },
@@ -34,7 +34,7 @@ export type QueuePage = Static<typeof queuePage>;
 
 export const queuedDelivery = Type.Object(
   {
-    /** Of the delivery to this destination; `deliveries` of an action. */
+    /** Id of the delivery to this destination, for `deliveries` of an action. */
     id: Type.String(),
     messageId: Type.String(),
     /** `message`, `mdn` or `dsn`; only messages have a page. */
@@ -57,7 +57,7 @@ export const queuedDelivery = Type.Object(
 );
 export type QueuedDelivery = Static<typeof queuedDelivery>;
 
-/** `GET /admin/v1/queue/:destination`: what waits for it, oldest first. */
+/** `GET /admin/v1/queue/:destination`: its waiting deliveries, oldest first. */
 export const deliveryPage = pageOf(queuedDelivery, 'DeliveryPage');
 export type DeliveryPage = Static<typeof deliveryPage>;
 
@@ -81,12 +81,12 @@ export const queueActionAnswer = Type.Object(
   {
     action: queueAction,
     preview: Type.Boolean(),
-    /** What was, or would be, done. */
+    /** The completed action, or the action to confirm. */
     sentence: Type.String(),
     destinations: Type.Integer(),
     deliveries: Type.Integer(),
     recipients: Type.Integer(),
-    /** Being tried at this moment, so left alone. */
+    /** Deliveries with an attempt in progress, which are skipped. */
     running: Type.Integer(),
     /** By destination, at most 200. */
     items: Type.Array(

@@ -22,14 +22,16 @@ export type Permission = Static<typeof permission>;
 export const session = Type.Object(
   {
     operator: Type.Object({ id: Type.String(), name: Type.String(), role }),
-    permissions: Type.Array(permission, { description: 'Hide what is not among them; the API refuses it.' }),
+    permissions: Type.Array(permission, {
+      description: 'A page hides actions without permission; the API refuses them.',
+    }),
     isSandbox: Type.Boolean(),
     version: Type.String(),
     hisp: Type.Object({
       hostname: Type.String(),
       /** In alphabetical order, the first 100. */
       domains: Type.Array(Type.String()),
-      /** Of the edge API, for requests to copy. */
+      /** Address of the edge API, for requests to copy. */
       apiUrl: Type.String(),
     }),
     startedAt: time,
@@ -44,7 +46,7 @@ export const sessionEntry = Type.Object(
   {
     id: Type.String(),
     isCurrent: Type.Boolean(),
-    /** How it was begun: `link`, `passkey`, `oidc` or `token`. */
+    /** The sign-in method: `link`, `passkey`, `oidc` or `token`. */
     method: Type.String(),
     startedAt: time,
     lastSeenAt: time,

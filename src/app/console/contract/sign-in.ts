@@ -2,24 +2,24 @@ import { Type, type Static } from 'typebox';
 import { nullable, time } from './common.ts';
 import { role } from './session.ts';
 
-/** Who signed in, or is to register a passkey. */
+/** The operator who signed in or is to register a passkey. */
 const person = Type.Object({ id: Type.String(), name: Type.String(), role });
 
-/** A session has begun: the answer sets the cookie. Also of `sign-in/passkey/verify` and `enrol/passkey/verify`. */
+/** A session has started; the answer sets the cookie. Also the answer of `sign-in/passkey/verify` and `enrol/passkey/verify`. */
 export const signedIn = Type.Object(
   { kind: Type.Literal('signed-in'), operator: person },
   { title: 'SignedIn' },
 );
 export type SignedIn = Static<typeof signedIn>;
 
-/** `POST /admin/v1/sign-in/link`, without a session: the token that stands behind `#enter=`. */
+/** `POST /admin/v1/sign-in/link`, without a session: the token after `#enter=`. */
 export const linkRequest = Type.Object(
   { token: Type.String({ maxLength: 200 }) },
   { additionalProperties: false },
 );
 export type LinkRequest = Static<typeof linkRequest>;
 
-/** A sign-in link begins a session; an enrolment link says whose passkey is to be registered, and is used up by that. */
+/** A sign-in link starts a session; an enrolment link names the operator whose passkey is to be registered, and is consumed by the registration. */
 export const linkAnswer = Type.Union(
   [signedIn, Type.Object({ kind: Type.Literal('enrol'), operator: person, expiresAt: time })],
   { title: 'LinkAnswer' },
@@ -30,14 +30,14 @@ export type LinkAnswer = Static<typeof linkAnswer>;
 export const signInMethods = Type.Object(
   {
     passkey: Type.Boolean(),
-    /** `GET /admin/v1/sign-in/oidc?after=/path` begins it: a link, not a fetch. */
+    /** `GET /admin/v1/sign-in/oidc?after=/path` starts it: a link, not a fetch. */
     oidc: nullable(Type.Object({ name: Type.String() })),
   },
   { title: 'SignInMethods' },
 );
 export type SignInMethods = Static<typeof signInMethods>;
 
-/** `POST /admin/v1/enrol/passkey/verify`: the link's token again, and what `navigator.credentials.create` gave, as JSON. */
+/** `POST /admin/v1/enrol/passkey/verify`: the link's token again, and the result of `navigator.credentials.create` as JSON. */
 export const passkeyEnrolment = Type.Object(
   {
     token: Type.String({ maxLength: 200 }),
@@ -47,5 +47,5 @@ export const passkeyEnrolment = Type.Object(
 );
 export type PasskeyEnrolment = Static<typeof passkeyEnrolment>;
 
-/** `POST /admin/v1/sign-in/passkey/verify`: what `navigator.credentials.get` gave, as JSON. */
+/** `POST /admin/v1/sign-in/passkey/verify`: the result of `navigator.credentials.get` as JSON. */
 export const passkeyAssertion = Type.Object({}, { additionalProperties: true });

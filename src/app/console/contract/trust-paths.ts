@@ -1,19 +1,19 @@
 import { Type, type Static } from 'typebox';
 import { nullable, oneOf, time } from './common.ts';
 
-/** A certificate on the way from the recipient's to an anchor, or the place where the next one is missing. */
+/** A certificate of a path from the recipient's certificate to an anchor, or the position of a missing issuer. */
 export const pathNode = Type.Object(
   {
     role: oneOf(['recipient', 'issuer', 'anchor', 'missing']),
     state: oneOf(['ok', 'failed', 'not-reached']),
-    /** SHA-256, lower-case hex; empty for what is missing. */
+    /** SHA-256, lower-case hex; empty for a missing certificate. */
     fingerprint: Type.String(),
-    /** Names of CAs and holders, not of patients; empty if not known any more. */
+    /** Names of CAs and holders, not of patients; empty if no longer stored. */
     subject: Type.String(),
     issuer: Type.String(),
     notBefore: nullable(time),
     notAfter: nullable(time),
-    /** The code of the reason at the node that failed; empty otherwise. */
+    /** The error code at the node that failed; otherwise empty. */
     code: Type.String(),
     text: Type.String(),
   },

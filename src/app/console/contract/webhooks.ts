@@ -12,7 +12,7 @@ export const webhook = Type.Object(
     eventTypes: Type.Array(Type.String()),
     isEnabled: Type.Boolean(),
     level,
-    /** How it stands, in one sentence. */
+    /** The state, in one sentence. */
     text: Type.String(),
     whatToDo: Type.String(),
     failingSince: nullable(time),
@@ -45,7 +45,7 @@ export const webhookAttempt = Type.Object(
     httpStatus: nullable(Type.Integer()),
     level,
     error: Type.String(),
-    /** The beginning of the answer to a status event; empty for hooks that get messages, whose answers may repeat content. */
+    /** The beginning of the response to a status event; empty for hooks that receive messages, whose responses may repeat content. */
     answer: Type.String(),
   },
   { title: 'WebhookAttempt' },
@@ -88,7 +88,7 @@ export const replayRequest = Type.Object(
 );
 export type ReplayRequest = Static<typeof replayRequest>;
 
-/** `POST /admin/v1/webhooks/:id/test`: sends one signed event of the type `test` now, once. */
+/** `POST /admin/v1/webhooks/:id/test`: sends one signed event of the type `webhook.test` now, once. */
 export const webhookTest = Type.Object(
   {
     isOk: Type.Boolean(),

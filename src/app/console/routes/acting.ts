@@ -8,7 +8,7 @@ import type { Trust } from '../../../service/trust/index.ts';
 import { createWebhookOperator, type WebhookOperator } from '../../../service/webhook/index.ts';
 import type { ConsoleServices } from '../types.ts';
 
-/** The services in the name of one operator. */
+/** The services on behalf of one operator. */
 export interface ActingServices {
   readonly audit: Audit;
   readonly messaging: MessagingOperator;
@@ -18,10 +18,10 @@ export interface ActingServices {
   readonly directory: DirectoryOperator;
 }
 
-/** Operators whose services are kept. */
+/** Operators whose services are cached. */
 const maxOperators = 200;
 
-/** Finds the services that act, and are audited, in the name of who calls. */
+/** Returns the services that act, and are audited, on behalf of the caller. */
 export function createActing(
   services: ConsoleServices,
 ): (request: Pick<FastifyRequest, 'operator'>) => ActingServices {

@@ -23,11 +23,11 @@ const places = [
   { source: 'ldap-domain', title: 'LDAP, for the domain' },
 ] as const;
 
-/** Checks of one operator at the same time, and of all: each asks other people's servers. */
+/** Concurrent checks per operator and in total: each queries servers of other organizations. */
 const maxAtOnce = 2;
 const maxTotal = 20;
 
-/** Says, step by step, what a send to an address would find and decide. */
+/** Streams, step by step, the discovery and the trust decision of a send to an address. */
 export function addressCheckRoutes(
   services: ConsoleServices,
   acting: ReturnType<typeof createActing>,
@@ -59,8 +59,8 @@ export function addressCheckRoutes(
           throw new ConsoleError('CONSOLE_BUSY', 'too many address checks at once');
         running.push(actor);
         const stream = new Readable({ objectMode: false, read() {} });
-        const tell = (event: AddressCheckEvent): void => void stream.push(`${JSON.stringify(event)}\n`);
-        check(services, { address, fromDomain }, tell)
+        const send = (event: AddressCheckEvent): void => void stream.push(`${JSON.stringify(event)}\n`);
+        check(services, { address, fromDomain }, send)
           .then(async ({ canSend, code }) =>
             acting(request).audit.recordNow({
               action: 'address.check',
@@ -71,7 +71,7 @@ export function addressCheckRoutes(
           )
           .catch((error: unknown) => {
             services.log.warn({ problem: errorText(error) }, 'an address check failed');
-            tell({ type: 'failed', text: 'The check failed; look at the log of this service.' });
+            send({ type: 'failed', text: 'The check failed; look at the log of this service.' });
           })
           .finally(() => {
             running.splice(running.indexOf(actor), 1);
@@ -97,15 +97,15 @@ interface Asked {
 async function check(
   { agent, clock, config }: ConsoleServices,
   { address, fromDomain }: Asked,
-  tell: (event: AddressCheckEvent) => void,
+  send: (event: AddressCheckEvent) => void,
 ): Promise<{ readonly canSend: boolean; readonly code: string }> {
   const began = performance.now();
-  tell({ type: 'started', address, fromDomain, at: isoTime(clock.now()), places: [...places] });
-  const verdict = await agent.explainRecipient(fromDomain, address, (step) => tell(toStep(step)));
-  for (const path of pathsOf(verdict)) tell({ type: 'certificate', path });
+  send({ type: 'started', address, fromDomain, at: isoTime(clock.now()), places: [...places] });
+  const verdict = await agent.explainRecipient(fromDomain, address, (step) => send(toStep(step)));
+  for (const path of pathsOf(verdict)) send({ type: 'certificate', path });
   const canSend = verdict.outcome === 'usable';
   const decided = decide(verdict);
-  tell({
+  send({
     type: 'decision',
     canSend,
     ...decided,
@@ -118,9 +118,9 @@ async function check(
 }
 
 const stepTexts = {
-  found: 'Something is published here, so no other place is asked.',
-  absent: 'Nothing is published here; the next place is asked.',
-  unavailable: 'It did not answer, so nothing is known of this place.',
+  found: 'A certificate is published here, so no other place is queried.',
+  absent: 'Nothing is published here; the next place is queried.',
+  unavailable: 'It did not answer, so the result for this place is unknown.',
 } as const;
 
 function toStep({
@@ -157,7 +157,7 @@ function pathsOf(verdict: RecipientVerdict): readonly CertificatePath[] {
       ? verdict.certificates.map(({ certificates }): CertificatePath => ({
           state: 'trusted',
           code: '',
-          text: 'It is valid, and leads to an anchor of the domain.',
+          text: 'The certificate is valid and chains to an anchor of the domain.',
           nodes: certificates.map((one, at) => ({
             role: at === certificates.length - 1 ? 'anchor' : at === 0 ? 'recipient' : 'issuer',
             state: 'ok',
@@ -232,7 +232,7 @@ function decide(verdict: RecipientVerdict) {
   return {
     level: verdict.isTransient ? ('warning' as const) : ('failed' as const),
     sentence: verdict.isTransient
-      ? `It cannot be decided now; a message would wait and be tried again. ${failureReasons[reason].text}`
+      ? `It cannot be decided now; a message would wait and be retried. ${failureReasons[reason].text}`
       : `A message would fail. ${failureReasons[reason].text}`,
     whatToDo: adviceFor(reason, !verdict.isTransient),
     reason,
@@ -242,7 +242,7 @@ function decide(verdict: RecipientVerdict) {
   };
 }
 
-/** What to send to the other side's operator: what was asked, what was found, and what is missing. */
+/** A letter to the operator of the other HISP, with the queries, their results and the missing data. */
 function writeLetter(
   told: Asked & { readonly hostname: string; readonly verdict: RecipientVerdict; readonly at: Date },
 ): string {
@@ -260,7 +260,7 @@ function writeLetter(
     verdict.outcome === 'refused' ? `Result: ${verdict.code}. ${verdict.text}` : '',
     verdict.refused.length === 0
       ? 'Please publish a certificate for the address or its domain in DNS (CERT, RFC 4398) or LDAP.'
-      : 'Please tell us your trust anchor or trust bundle, or renew the certificate.',
+      : 'Please send us your trust anchor or trust bundle, or renew the certificate.',
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -23,7 +23,7 @@ import { countOf, toAuditEntry } from './formats.ts';
 
 const cursors = cursorsOf('audit', rowNumber);
 
-/** The audit trail: search, verify, export. */
+/** Routes of the audit trail: search, verify, export. */
 export function auditRoutes(
   { audit, storage, clock }: ConsoleServices,
   acting: ReturnType<typeof createActing>,
@@ -63,14 +63,14 @@ export function auditRoutes(
       {
         config: { permission: 'audit.read' },
         schema: {
-          ...describe('audit', 'Verify the whole audit trail', 'One at a time.'),
+          ...describe('audit', 'Verify the whole audit trail', 'One verification at a time.'),
           response: { 200: auditVerification, ...refusals(429) },
         },
       },
       async (request) => {
         const done = await storage.tryRunExclusive('audit-verify', () => verify(audit, clock));
         if (done === undefined)
-          throw new ConsoleError('CONSOLE_BUSY', 'the audit trail is being verified at this moment');
+          throw new ConsoleError('CONSOLE_BUSY', 'another verification of the audit trail is in progress');
         await acting(request).audit.recordNow({
           action: 'audit.verify',
           actor: 'operator',
@@ -88,7 +88,7 @@ export function auditRoutes(
           ...describe(
             'audit',
             'Export the audit trail',
-            'NDJSON, newest first: what the search would show, all pages.',
+            'NDJSON, newest first: all pages of the search.',
           ),
           querystring: auditQuery,
         },

@@ -25,7 +25,7 @@ const bySecret = Type.Object({
   secretId: Type.String({ maxLength: 100 }),
 });
 
-/** API clients: what they may do, what they use, their secrets by id. A new secret is shown once. */
+/** Routes of API clients: permissions, usage, secrets by id. A new secret is shown once. */
 export function clientRoutes(
   services: ConsoleServices,
   acting: ReturnType<typeof createActing>,
@@ -62,7 +62,7 @@ export function clientRoutes(
       {
         config: { permission: 'settings.change' },
         schema: {
-          ...describe('clients', 'Create a client', 'The secret is shown this once.'),
+          ...describe('clients', 'Create a client', 'The secret is shown only once.'),
           body: newClient,
           response: { 201: issuedSecret, ...refusals(400, 409) },
         },
@@ -82,7 +82,7 @@ export function clientRoutes(
       {
         config: { permission: 'settings.change' },
         schema: {
-          ...describe('clients', 'Change a client', 'What is not given stays.'),
+          ...describe('clients', 'Change a client', 'Omitted fields keep their values.'),
           params: byId,
           body: clientChange,
           response: { 200: clientSchema, ...refusals(400, 404) },
@@ -101,8 +101,8 @@ export function clientRoutes(
         schema: {
           ...describe(
             'clients',
-            'Issue a further secret',
-            'Shown this once; the old one stays valid until it is revoked.',
+            'Issue another secret',
+            'Shown only once; the old one stays valid until it is revoked.',
           ),
           params: byId,
           response: { 201: issuedSecret, ...refusals(404, 409) },
@@ -116,14 +116,14 @@ export function clientRoutes(
       {
         config: { permission: 'settings.change' },
         schema: {
-          ...describe('clients', 'Revoke a secret', 'Tokens issued to it end at once.'),
+          ...describe('clients', 'Revoke a secret', 'Its tokens are revoked at once.'),
           params: bySecret,
           response: { 200: doneAnswer, ...refusals(404) },
         },
       },
       async (request) => {
         await acting(request).clients.revokeSecret(request.params.id, request.params.secretId);
-        return { count: 1, sentence: 'The secret is revoked, and its tokens have ended.' };
+        return { count: 1, sentence: 'The secret and its tokens are revoked.' };
       },
     );
     for (const action of ['disable', 'enable'] as const) {
@@ -141,7 +141,7 @@ export function clientRoutes(
           await acting(request).clients[action](request.params.id);
           const sentence =
             action === 'disable'
-              ? 'The client is disabled, and its tokens have ended.'
+              ? 'The client is disabled, and its tokens are revoked.'
               : 'The client is enabled.';
           return { count: 1, sentence };
         },
@@ -187,9 +187,9 @@ async function toClient(services: ConsoleServices, client: FoundClient): Promise
       disabledAt !== undefined
         ? 'Disabled: it gets no tokens.'
         : isUsedUp
-          ? 'It has used up its directory records of today.'
+          ? 'It has reached its limit of directory records for today.'
           : lastSeen === 0
-            ? 'Enabled; never seen yet.'
+            ? 'Enabled; not used yet.'
             : 'Enabled.',
     scopes: [...client.scopes],
     directAddresses: [...client.directAddresses],

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../http/index.ts';
 
-/** What the API document says of a route. */
+/** The description of a route in the API document. */
 export function describe(
   tag: string,
   summary: string,
@@ -9,7 +9,7 @@ export function describe(
   return { tags: [tag], summary, ...(description !== '' && { description }) };
 }
 
-/** The refusals of a route: those of a session that is over and of a role that may not are always among them. */
+/** The error responses of a route, including 401 (no session) and 403 (permission missing). */
 export function refusals(...statuses: readonly number[]): ReturnType<typeof errorResponses> {
   return errorResponses(401, 403, ...statuses);
 }

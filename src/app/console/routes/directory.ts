@@ -47,12 +47,12 @@ const byId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2_147_483_647
 const byName = Type.Object({ name: Type.String({ maxLength: 32 }) });
 
 const uploadTypes = ['text/csv', 'application/zip', 'application/gzip', 'application/octet-stream'];
-/** Progress of a load is told at most so often, but each phase. */
+/** Minimum interval between progress events of a load; a new phase is always sent. */
 const progressMs = 300;
 
 const loadCursors = cursorsOf('loads', rowNumber);
 
-/** The directory: search, records with what each source says, sources, loads. */
+/** Routes of the directory: search, records with the values of each source, sources, loads. */
 export function directoryRoutes(
   services: ConsoleServices,
   acting: ReturnType<typeof createActing>,
@@ -85,7 +85,7 @@ function addSearch(app: ConsoleApp, acting: ReturnType<typeof createActing>): vo
         ...describe(
           'directory',
           'Search the directory',
-          'Takes the parameters of the native search, and `verification`. Counts against no quota.',
+          'Takes the parameters of the native search and `verification`. Counts against no quota.',
         ),
         response: { 200: providerPage, ...refusals(400, 503) },
       },
@@ -112,7 +112,7 @@ function addSearch(app: ConsoleApp, acting: ReturnType<typeof createActing>): vo
     {
       config: { permission: 'directory.read' },
       schema: {
-        ...describe('directory', 'Show a record', 'Each value with its source, and what each source says.'),
+        ...describe('directory', 'Show a record', 'Each value with its source, and the values of each source.'),
         params: byId,
         response: { 200: directoryRecord, ...refusals(400, 404) },
       },
@@ -182,7 +182,7 @@ function addSources(
     {
       config: { permission: 'directory.change' },
       schema: {
-        ...describe('directory', 'Roll a source back', 'To its generation before the active one.'),
+        ...describe('directory', 'Roll a source back', 'To the generation before the active one.'),
         params: byName,
         response: { 200: rollbackAnswer, ...refusals(404, 409) },
       },
@@ -205,7 +205,7 @@ function addUpload(app: ConsoleApp, acting: ReturnType<typeof createActing>, liv
         ...describe(
           'directory',
           'Load a file',
-          'The file is the body: CSV, gzip or zip. Answered as soon as the file is here; the event load of /admin/v1/live tells the rest.',
+          'The body is the file: CSV, gzip or zip. Answers as soon as the file has been received; the event load of /admin/v1/live reports progress.',
         ),
         querystring: uploadQuery,
         response: { 202: uploadAnswer, ...refusals(400, 413, 415, 429, 503) },
@@ -227,11 +227,11 @@ function addUpload(app: ConsoleApp, acting: ReturnType<typeof createActing>, liv
           kind,
           ...(format !== 'auto' && { format }),
           sizeBytes: headers['content-length'] === undefined ? undefined : Number(headers['content-length']),
-          onProgress: tellSometimes(live),
+          onProgress: throttleProgress(live),
         });
         return await reply.code(202).send(upload);
       } catch (error) {
-        // What is left of the body is not read.
+        // The rest of the body is not read.
         reply.header('Connection', 'close');
         throw error;
       }
@@ -243,26 +243,26 @@ function isUpload(contentType: string | undefined): boolean {
   return uploadTypes.includes(contentType?.split(';')[0]?.trim().toLowerCase() ?? '');
 }
 
-/** A name to be shown, never a path. */
+/** A file name to show, never a path. */
 function toFileName(name: string): string {
   const bare = name.replace(/^.*[/\\]/, '').replaceAll(/[\p{Cc}\p{Cf}]/gu, '');
   return bare === '' ? 'upload' : bare;
 }
 
-function tellSometimes(live: Live): (progress: UploadProgress) => void {
+function throttleProgress(live: Live): (progress: UploadProgress) => void {
   let phase = '';
-  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let sentAtMs = Number.NEGATIVE_INFINITY;
   return ({ totalBytes, bytesRead, ...progress }) => {
     const nowMs = performance.now();
-    if (progress.phase === phase && nowMs - toldAtMs < progressMs) return;
+    if (progress.phase === phase && nowMs - sentAtMs < progressMs) return;
     phase = progress.phase;
-    toldAtMs = nowMs;
+    sentAtMs = nowMs;
     const event: LoadEvent = {
       ...progress,
       bytesRead: Math.round(bytesRead),
       totalBytes: totalBytes === undefined ? null : Math.round(totalBytes),
     };
-    live.tellLoad(event);
+    live.sendLoad(event);
   };
 }
 

@@ -46,10 +46,10 @@ const byKey = Type.Object({
 
 const dayMs = 86_400_000;
 const shownAddresses = 500;
-/** As the doctor sees it: three days without success are more than a bad night. */
+/** As in the doctor: a bundle that was not refreshed for three days is a warning. */
 const oldBundleDays = 3;
 
-/** Domains with their keys, anchors and bundles, what DNS must say of them and says, and the rotation of keys. */
+/** Routes of domains: keys, anchors, bundles, expected and published DNS records, and key rotation. */
 export function domainRoutes(
   services: ConsoleServices,
   acting: ReturnType<typeof createActing>,
@@ -77,11 +77,7 @@ function addViews(app: ConsoleApp, { trust, clock }: ConsoleServices): void {
     {
       config: { permission: 'settings.read' },
       schema: {
-        ...describe(
-          'domains',
-          'Show a domain',
-          'Keys with their dates, anchors, bundles and what they changed.',
-        ),
+        ...describe('domains', 'Show a domain', 'Keys with their dates, anchors, bundles and their changes.'),
         params: byDomain,
         response: { 200: domainDetails, ...refusals(404) },
       },
@@ -93,7 +89,7 @@ function addViews(app: ConsoleApp, { trust, clock }: ConsoleServices): void {
 function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServices): void {
   const requireChecks = (): DomainChecks => {
     if (domainChecks !== undefined) return domainChecks;
-    throw new ConsoleError('CONSOLE_NOT_FOUND', 'this server was started without checks of domains');
+    throw new ConsoleError('CONSOLE_NOT_FOUND', 'domain checks are not available in this process');
   };
   app.get(
     `${apiPrefix}/domains/:domain/records`,
@@ -103,7 +99,7 @@ function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServi
         ...describe(
           'domains',
           'Compare the DNS records of a domain',
-          'Asks the DNS: takes up to some seconds.',
+          'Queries the DNS; takes up to several seconds.',
         ),
         params: byDomain,
         response: { 200: domainRecords, ...refusals(404) },
@@ -120,7 +116,11 @@ function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServi
     {
       config: { permission: 'settings.read' },
       schema: {
-        ...describe('domains', 'Examine a domain', 'What the doctor says of it: takes up to some seconds.'),
+        ...describe(
+          'domains',
+          'Examine a domain',
+          'The findings of openhisp doctor; takes up to several seconds.',
+        ),
         params: byDomain,
         response: { 200: domainFindings, ...refusals(404) },
       },
@@ -147,7 +147,7 @@ function addChanges(
         ...describe(
           'domains',
           'Make a key and its certification request',
-          'The private key is sealed and never shown.',
+          'The private key is stored encrypted and never shown.',
         ),
         params: byDomain,
         body: csrRequest,
@@ -159,7 +159,7 @@ function addChanges(
       const domain = await requireDomain(trust, request.params.domain);
       const owner = (request.body.owner ?? domain).toLowerCase();
       if (owner !== domain && !owner.endsWith(`@${domain}`))
-        throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'the owner is of another domain', {
+        throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'the owner belongs to another domain', {
           problems: [{ field: 'owner', reason: 'invalid', detail: `${domain}, or an address under it.` }],
         });
       const { organization = '' } = request.body;
@@ -174,7 +174,11 @@ function addChanges(
     {
       config: { permission: 'settings.change' },
       schema: {
-        ...describe('domains', 'Install a certificate', 'That a CA has issued for a key that waits here.'),
+        ...describe(
+          'domains',
+          'Install a certificate',
+          'Issued by a CA for a key that waits for its certificate.',
+        ),
         params: byDomain,
         body: installRequest,
         response: { 200: domainKey, ...refusals(400, 404, 409) },
@@ -197,7 +201,7 @@ function addChanges(
         ...describe(
           'domains',
           'Retire a key',
-          'It signs no more and is not published, but still decrypts. A key that waits for its certificate is deleted.',
+          'A retired key is not published and does not sign, but still decrypts. A key that waits for its certificate is deleted.',
         ),
         params: byKey,
         body: retireRequest,
@@ -228,7 +232,7 @@ function addChanges(
 async function requireDomain(trust: Trust, name: string): Promise<string> {
   const domain = name.toLowerCase();
   if (await trust.isHostedDomain(domain)) return domain;
-  throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not one of our domains.`);
+  throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
 }
 
 async function summarize(trust: Trust, dates: DomainKeyDates): Promise<DomainSummary> {
@@ -322,7 +326,7 @@ function toRequestedKey(request: KeyRequest): DomainKey {
     owner: request.owner,
     status: 'requested',
     level: 'waiting',
-    text: 'waits for its certificate',
+    text: 'waiting for its certificate',
     certificate: null,
     uses: [],
     daysLeft: null,
@@ -380,7 +384,7 @@ function judgeBundle(
   if (lastError !== '')
     return {
       level: days >= oldBundleDays ? 'failed' : 'warning',
-      text: 'The last refresh failed; the last good anchors stay.',
+      text: 'The last refresh failed; the anchors of the last successful refresh are used.',
     };
   return days >= oldBundleDays
     ? { level: 'warning', text: `Not refreshed for ${countOf(days, 'day')}.` }

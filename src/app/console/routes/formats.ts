@@ -48,7 +48,7 @@ export function toCertificatePath({ nodes, ...path }: FoundPath): CertificatePat
 export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
-/** Milliseconds in the largest unit that says enough: `40 s`, `12 min`, `5 h`, `3 days`. */
+/** Milliseconds in the largest suitable unit: `40 s`, `12 min`, `5 h`, `3 days`. */
 export function spanOf(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
   if (seconds < 100) return `${seconds} s`;

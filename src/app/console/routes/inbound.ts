@@ -28,7 +28,7 @@ import { isoTime } from './formats.ts';
 const dayMs = 86_400_000;
 const maxInboundCount = 1000;
 
-/** Mail from other HISPs: received, refused, dead-lettered, and not acknowledged. */
+/** Routes of mail from other HISPs: received, refused, dead-lettered, and not acknowledged. */
 export function inboundRoutes(
   services: ConsoleServices,
   acting: ReturnType<typeof createActing>,
@@ -43,7 +43,7 @@ export function inboundRoutes(
           ...describe(
             'inbound',
             'List mail from other HISPs',
-            'Refused and received: newest first; dead letters and what is unacknowledged: oldest first. A page may be short and still have a next one.',
+            'Refused and received: newest first; dead letters and unacknowledged messages: oldest first. A page may be short and still have a next one.',
           ),
           querystring: inboundQuery,
           response: { 200: inboundPage, ...refusals(400) },
@@ -87,14 +87,14 @@ export function inboundRoutes(
       {
         config: { permission: 'messages.change' },
         schema: {
-          ...describe('inbound', 'Try a dead letter again'),
+          ...describe('inbound', 'Retry a dead letter'),
           params: Type.Object({ id: Type.String({ maxLength: 100 }) }),
           response: { 200: doneAnswer, ...refusals(404) },
         },
       },
       async (request) => {
         const count = await acting(request).messaging.retryInbound(request.params.id);
-        return { count, sentence: 'The dead letter will be tried again now.' };
+        return { count, sentence: 'The dead letter will be retried now.' };
       },
     );
   };
@@ -168,7 +168,7 @@ function toUnacknowledged(row: ReceivedMessage): InboundRow {
     from: row.from,
     to: [row.to],
     text: 'In the inbox; no client has acknowledged it.',
-    whatToDo: 'Look at the client of this address: it has not fetched the message, or its webhook fails.',
+    whatToDo: 'Check the client of this address: it has not fetched the message, or its webhook fails.',
     wireId: row.wireId,
   };
 }

@@ -13,7 +13,7 @@ import { playgroundRoutes } from './playground.ts';
 import { queueRoutes } from './queue.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-/** The routes of the screens: one file for each screen. */
+/** The routes of the screens, one file per screen. */
 export function createScreenRoutes(services: ConsoleServices): readonly ConsoleRoutes[] {
   const acting = createActing(services);
   const { live, routes: liveRoutes } = createLive(services);

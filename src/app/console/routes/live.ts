@@ -7,7 +7,7 @@ import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { describe, refusals } from './describe.ts';
 
-/** What an area of audit actions is shown by. */
+/** The topics that change with an area of audit actions. */
 const topicsOfArea: Readonly<Record<string, readonly Topic[]>> = {
   message: ['messages', 'queue', 'inbound'],
   mdn: ['queue'],
@@ -25,21 +25,21 @@ const topicsOfArea: Readonly<Record<string, readonly Topic[]>> = {
   bundle: ['trust'],
 };
 
-/** What somebody has only looked at. */
+/** True for actions that only read. */
 const isView = (action: string): boolean => /\.(?:list|find|show|holds|search|evidence|fetch)$/.test(action);
 
-const lookMs = 1_000;
+const pollMs = 1_000;
 const heartbeatMs = 15_000;
 /** Streams of one operator, and of all. */
 const maxPerOperator = 6;
 const maxStreams = 300;
-/** A browser that does not read is let go. */
+/** The stream of a browser that does not read is closed. */
 const maxUnsentBytes = 256 * 1024;
 
-/** What changes, told to browsers as it does. */
+/** Events for the open pages of the console. */
 export interface Live {
-  /** Tells all streams of this node how a directory load goes on. */
-  tellLoad(event: LoadEvent): void;
+  /** Sends the progress of a directory load to all streams of this node. */
+  sendLoad(event: LoadEvent): void;
 }
 
 interface Stream {
@@ -48,8 +48,8 @@ interface Stream {
 }
 
 /**
- * Server-sent events of what changes, on whichever node: each node with streams looks once a second at what the audit trail and the attempts
- * have grown by, since everything that changes leaves a row there.
+ * Server-sent events about changes on any node: each node with streams polls the audit trail and the attempts once per second,
+ * since every change adds a row there.
  */
 export function createLive(services: ConsoleServices): {
   readonly live: Live;
@@ -59,19 +59,19 @@ export function createLive(services: ConsoleServices): {
   const streams = new Set<Stream>();
   let timer: NodeJS.Timeout | undefined;
   let seen: { sequence: number; attempt: string } | undefined;
-  let isLooking = false;
+  let isPolling = false;
 
   function write(stream: Stream, text: string): void {
     if (stream.response.writableLength > maxUnsentBytes) stream.response.destroy();
     else stream.response.write(text);
   }
 
-  function tell(event: string, data: ChangedEvent | LoadEvent): void {
+  function send(event: string, data: ChangedEvent | LoadEvent): void {
     const text = `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
     for (const stream of streams) write(stream, text);
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const [trail, attempt] = await Promise.all([
       audit.listActionsAfter(seen?.sequence),
       findLastAttempt(storage),
@@ -85,23 +85,25 @@ export function createLive(services: ConsoleServices): {
       }
     }
     seen = { sequence: trail.lastSequence, attempt };
-    if (topics.size > 0) tell('changed', { topics: [...topics], at: clock.now().toISOString() });
+    if (topics.size > 0) send('changed', { topics: [...topics], at: clock.now().toISOString() });
   }
 
-  function lookAgain(): void {
-    if (isLooking) return;
-    isLooking = true;
-    look()
-      .catch((error: unknown) => log.warn({ code: errorCode(error) }, 'what has changed could not be read'))
+  function pollAgain(): void {
+    if (isPolling) return;
+    isPolling = true;
+    poll()
+      .catch((error: unknown) =>
+        log.warn({ code: errorCode(error) }, 'the changes for the console could not be read'),
+      )
       .finally(() => {
-        isLooking = false;
+        isPolling = false;
       });
   }
 
   function add(stream: Stream): void {
     streams.add(stream);
-    timer ??= setInterval(lookAgain, lookMs).unref();
-    lookAgain();
+    timer ??= setInterval(pollAgain, pollMs).unref();
+    pollAgain();
   }
 
   function remove(stream: Stream): void {
@@ -123,8 +125,8 @@ export function createLive(services: ConsoleServices): {
         schema: {
           ...describe(
             'now',
-            'Hear what changes',
-            'Server-sent events: changed (topics), load. Ends with the session. At most six streams per operator.',
+            'Stream changes',
+            'Server-sent events: changed (topics) and load. The stream ends with the session. At most six streams per operator.',
           ),
           response: refusals(429) as Record<number, unknown>,
         },
@@ -142,7 +144,7 @@ export function createLive(services: ConsoleServices): {
         response.writeHead(200, {
           'content-type': 'text/event-stream; charset=utf-8',
           'cache-control': 'no-store',
-          // A proxy in between must not wait for more.
+          // A proxy must not buffer the stream.
           'x-accel-buffering': 'no',
         });
         const stream: Stream = { operator: actor, response };
@@ -156,5 +158,5 @@ export function createLive(services: ConsoleServices): {
       },
     );
   };
-  return { live: { tellLoad: (event) => tell('load', event) }, routes };
+  return { live: { sendLoad: (event) => send('load', event) }, routes };
 }

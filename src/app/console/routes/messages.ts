@@ -31,7 +31,7 @@ import { writeTicket } from './ticket.ts';
 
 const receivedTexts = {
   received: 'Stored in the inbox; no client has acknowledged it yet.',
-  acknowledged: 'A client has taken it.',
+  acknowledged: 'A client has acknowledged it.',
 } as const;
 
 const cursors = cursorsOf('messages', timeAndId);
@@ -43,7 +43,7 @@ const byName = Type.Object({
   }),
 });
 
-/** The list of messages, one message, and what can be done about it. */
+/** Routes of messages: list, one message, and its actions. */
 export function messageRoutes(
   services: ConsoleServices,
   acting: ReturnType<typeof createActing>,
@@ -94,7 +94,7 @@ export function messageRoutes(
       {
         config: { permission: 'messages.read' },
         schema: {
-          ...describe('messages', 'List the words of the filters'),
+          ...describe('messages', 'List the values of the filters'),
           response: { 200: messageFilters, ...refusals() },
         },
       },
@@ -151,7 +151,7 @@ export function messageRoutes(
       {
         config: { permission: 'messages.change' },
         schema: {
-          ...describe('messages', 'Try what waits of a message now'),
+          ...describe('messages', 'Retry the waiting deliveries of a message now'),
           params: byName,
           response: { 200: doneAnswer, ...refusals(400, 404) },
         },
@@ -160,8 +160,8 @@ export function messageRoutes(
         const count = await acting(request).messaging.retry(request.params.messageId);
         const sentence =
           count === 0
-            ? 'Nothing of the message waits, or it is being tried at this moment.'
-            : `${countOf(count, 'destination')} will be tried now.`;
+            ? 'No delivery of the message is waiting, or an attempt is in progress.'
+            : `${countOf(count, 'destination')} will be retried now.`;
         return { count, sentence };
       },
     );
@@ -172,8 +172,8 @@ export function messageRoutes(
         schema: {
           ...describe(
             'messages',
-            'End what waits of a message',
-            'Its client is told: the reason is cancelled.',
+            'Cancel the waiting deliveries of a message',
+            'Its client is notified with the reason cancelled.',
           ),
           params: byName,
           response: { 200: doneAnswer, ...refusals(400, 404) },
@@ -183,10 +183,10 @@ export function messageRoutes(
         const { failed, running } = await acting(request).messaging.fail(request.params.messageId);
         const ended =
           failed === 0
-            ? 'Nothing of the message waits.'
+            ? 'No delivery of the message is waiting.'
             : `${countOf(failed, 'recipient')} failed: cancelled.`;
         const left =
-          running === 0 ? '' : ` ${countOf(running, 'destination')} being tried at this moment went on.`;
+          running === 0 ? '' : ` ${countOf(running, 'destination')} with an attempt in progress continued.`;
         return { count: failed, sentence: `${ended}${left}` };
       },
     );
@@ -268,7 +268,7 @@ function worstOf(recipients: readonly RecipientDetails[]): Level {
   return byGravity.find((level) => recipients.some((one) => one.level === level)) ?? 'none';
 }
 
-/** One sentence for all recipients: what it is if they share it, else how many of each. */
+/** One sentence for all recipients: their state if they share it, otherwise the count of each state. */
 function summarize(recipients: readonly RecipientDetails[]): string {
   const groups = [...Map.groupBy(recipients, ({ sentence }) => sentence)];
   const [first] = groups;
@@ -350,7 +350,7 @@ function toReceivedDetails({ copies, audit }: ReceivedExplanation): MessageDetai
       whatToDo:
         state === 'acknowledged'
           ? ''
-          : 'Look at the client of this address: it has not fetched the message, or its webhook fails.',
+          : 'Check the client of this address: it has not fetched the message, or its webhook fails.',
       stations: [
         {
           id: 'accepted',

@@ -17,12 +17,12 @@ import { describe, refusals } from './describe.ts';
 import { countOf, isoTime, spanOf } from './formats.ts';
 
 const dayMs = 86_400_000;
-/** Figures are read at most this often, however many look. */
+/** Figures are cached for this time for all readers. */
 const cacheMs = 2_000;
-/** Directory data older than this is worth a warning. */
+/** Directory data older than this causes a warning. */
 const oldDirectoryDays = 40;
 
-/** How things stand at this moment. */
+/** Routes of the screen Now. */
 export function nowRoutes(services: ConsoleServices, acting: ReturnType<typeof createActing>): ConsoleRoutes {
   let last: { readonly at: number; readonly figures: Promise<Figures> } | undefined;
   function readCached(): Promise<Figures> {
@@ -43,8 +43,8 @@ export function nowRoutes(services: ConsoleServices, acting: ReturnType<typeof c
         schema: {
           ...describe(
             'now',
-            'Show how things stand',
-            'One sentence, figures, failures of a day, and charts.',
+            'Show the current state',
+            'A summary, figures, the failures of the last day, and charts.',
           ),
           querystring: nowQuery,
           response: { 200: nowSchema, ...refusals(400) },
@@ -109,13 +109,13 @@ async function readFigures(
       level: stuck === undefined ? (waiting === 0 ? 'ok' : 'waiting') : 'warning',
       text:
         waiting === 0
-          ? 'Nothing waits.'
-          : `The oldest waits ${spanOf(oldest * 1000)}.${stuck === undefined ? '' : ` ${stuck.domain}: ${failureReasons[stuck.reason ?? 'internal'].text}`}`,
+          ? 'Nothing is waiting.'
+          : `The oldest has waited ${spanOf(oldest * 1000)}.${stuck === undefined ? '' : ` ${stuck.domain}: ${failureReasons[stuck.reason ?? 'internal'].text}`}`,
       link: '/queue',
     },
     {
       id: 'failures',
-      title: 'Failures of a day',
+      title: 'Failures in 24 hours',
       value: failed,
       unit: 'recipients',
       level: failed === 0 ? 'ok' : 'warning',
@@ -127,7 +127,7 @@ async function readFigures(
     },
     {
       id: 'inbound',
-      title: 'Dead letters in',
+      title: 'Inbound dead letters',
       value: dead,
       unit: 'mails',
       level: dead === 0 ? 'ok' : 'failed',
@@ -151,10 +151,10 @@ async function readFigures(
       level: failing.length === 0 ? 'ok' : 'failed',
       text:
         failing.length === 0
-          ? 'All answer.'
+          ? 'All respond.'
           : failing.length === 1
-            ? '1 webhook fails or is off.'
-            : `${failing.length} webhooks fail or are off.`,
+            ? '1 webhook is failing or disabled.'
+            : `${failing.length} webhooks are failing or disabled.`,
       link: '/webhooks',
     },
     keyTile(keys),
@@ -178,7 +178,7 @@ async function readFigures(
   };
 }
 
-/** Lists of the queue leave no audit row; nobody in particular reads these. */
+/** These reads have no operator; listing the queue leaves no audit row. */
 const systemReader = { id: '', name: 'console', role: 'auditor', actor: 'system', permissions: [] } as const;
 
 type Keys = Awaited<ReturnType<ConsoleServices['trust']['findKeyDates']>>;
@@ -197,7 +197,7 @@ function keyTile(keys: Keys): Tile {
     value: least,
     unit: 'days left',
     level: first === undefined ? 'ok' : isOver ? 'failed' : 'warning',
-    text: first === undefined ? 'All are valid.' : `${first.owner}: ${first.problem.replaceAll('-', ' ')}.`,
+    text: first === undefined ? 'All keys are valid.' : `${first.owner}: ${first.problem.replaceAll('-', ' ')}.`,
     link: '/domains',
   };
 }
@@ -215,10 +215,10 @@ function bundleTile(bundles: BundleList, now: Date): Tile {
     level: failing.length === 0 ? (bundles.length === 0 ? 'none' : 'ok') : 'warning',
     text:
       bundles.length === 0
-        ? 'There are none.'
+        ? 'None.'
         : failing[0] === undefined
           ? `All refreshed within ${spanOf(Math.max(0, ...ages))}.`
-          : `${failing[0].url} cannot be refreshed; its last good anchors stay.`,
+          : `${failing[0].url} cannot be refreshed; the anchors of its last successful refresh are used.`,
     link: '/domains',
   };
 }
@@ -242,7 +242,7 @@ function directoryTile(sources: SourceList, now: Date): Tile {
 
 interface Situation {
   readonly waiting: number;
-  /** Recipients that failed within a day. */
+  /** Recipients that failed within the last 24 hours. */
   readonly failed: number;
   readonly stuck:
     | { readonly domain: string; readonly oldestAt: Date; readonly reason?: string | undefined }
@@ -253,7 +253,7 @@ interface Situation {
 
 function sentenceOf({ waiting, failed, stuck, tiles, now }: Situation): string {
   const clauses: string[] = [];
-  if (waiting > 0) clauses.push(waiting === 1 ? '1 message waits' : `${waiting} messages wait`);
+  if (waiting > 0) clauses.push(waiting === 1 ? '1 message is waiting' : `${waiting} messages are waiting`);
   if (stuck !== undefined)
     clauses.push(
       `${stuck.domain} has failed for ${spanOf(now.getTime() - stuck.oldestAt.getTime())}${stuck.reason === undefined ? '' : ` (${stuck.reason})`}`,
@@ -263,6 +263,6 @@ function sentenceOf({ waiting, failed, stuck, tiles, now }: Situation): string {
     if (bad(level) && !['queue', 'failures'].includes(id)) clauses.push(text.replace(/\.$/, ''));
   if (clauses.length > 0) return `${clauses.join('; ')}.`;
   return failed === 0
-    ? 'All is well; nothing waits.'
-    : `Nothing waits; ${countOf(failed, 'recipient')} failed within a day.`;
+    ? 'No problems; nothing is waiting.'
+    : `Nothing is waiting; ${countOf(failed, 'recipient')} failed within 24 hours.`;
 }

@@ -12,12 +12,12 @@ const exchangeQuery = Type.Object(
 );
 const messageParams = Type.Object({ messageId: Type.String({ maxLength: 100 }) });
 
-/** Sends with sample documents, and what is seen of them on the wire; everywhere but in the sandbox there is none. */
+/** Routes of the playground: sends of sample documents, and their events on the wire. Only in the sandbox; 404 elsewhere. */
 export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground'>): ConsoleRoutes {
   const find = (): PlaygroundPort => {
     const port = services.findPlayground();
     if (port === undefined)
-      throw new ConsoleError('CONSOLE_NOT_FOUND', 'the playground is part of the sandbox alone');
+      throw new ConsoleError('CONSOLE_NOT_FOUND', 'the playground exists only in the sandbox');
     return port;
   };
   return (app) => {
@@ -47,10 +47,8 @@ export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground
         const to = parseDirectAddress(request.body.to);
         const messageId = await find().send({ ...request.body, to });
         if (messageId === undefined)
-          throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'no sample document has that name', {
-            problems: [
-              { field: 'sample', reason: 'unknown', detail: 'sample: no sample document has that name.' },
-            ],
+          throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'unknown sample document', {
+            problems: [{ field: 'sample', reason: 'unknown', detail: 'sample: unknown sample document.' }],
           });
         return { messageId };
       },
@@ -60,7 +58,7 @@ export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground
       {
         config,
         schema: {
-          ...describe('playground', 'Show what was seen of a message on the wire'),
+          ...describe('playground', 'Show the events of a message on the wire'),
           params: messageParams,
           querystring: exchangeQuery,
           response: { 200: exchange, ...refusals(400, 404) },
@@ -69,7 +67,7 @@ export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground
       async (request) => {
         const seen = await find().exchange(request.params.messageId, request.query.after ?? 0);
         if (seen === undefined)
-          throw new ConsoleError('CONSOLE_NOT_FOUND', 'no message of that id was sent from the playground');
+          throw new ConsoleError('CONSOLE_NOT_FOUND', 'the playground sent no message with this id');
         return seen;
       },
     );

@@ -26,12 +26,12 @@ import { cursorsOf, rowId } from './cursors.ts';
 import { describe, refusals } from './describe.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
-const holdAdvice = 'Release it when mail may go there again; what waits still fails when its time is over.';
+const holdAdvice = 'Release it when mail may be sent there again; waiting messages still expire in the meantime.';
 
 const destinationCursors = cursorsOf('queue', rowId);
 const deliveryCursors = cursorsOf('deliveries', rowId);
 
-/** What waits to be sent, by destination, and what can be done about it. */
+/** Routes of the delivery queue, by destination, and its actions. */
 export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRoutes {
   return (app) => {
     app.get(
@@ -39,7 +39,7 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
       {
         config: { permission: 'messages.read' },
         schema: {
-          ...describe('queue', 'List destinations that mail waits for', 'The one that waits longest first.'),
+          ...describe('queue', 'List the destinations of waiting mail', 'The longest wait first.'),
           querystring: queueQuery,
           response: { 200: queuePage, ...refusals(400) },
         },
@@ -82,7 +82,7 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
           };
         });
         if (page.next !== undefined) return { result, next: destinationCursors.write(page.next) };
-        // Listed though nothing waits for them; only once, at the end.
+        // Destinations on hold without waiting deliveries are listed once, on the last page.
         const held = [...holds.values()].filter(
           (hold) => domain === undefined || hold.domain === domain.toLowerCase(),
         );
@@ -102,7 +102,7 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
               attempts: 0,
               reason: '',
               level: 'warning',
-              text: 'On hold; nothing waits.',
+              text: 'On hold; nothing is waiting.',
               whatToDo: holdAdvice,
               lastError: '',
               nextAttemptAt: null,
@@ -118,7 +118,7 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
       {
         config: { permission: 'messages.read' },
         schema: {
-          ...describe('queue', 'List what waits for a destination', 'Oldest first.'),
+          ...describe('queue', 'List the waiting deliveries of a destination', 'Oldest first.'),
           params: Type.Object({ destination: Type.String({ maxLength: 255 }) }),
           querystring: Type.Object(paging, { additionalProperties: false }),
           response: { 200: deliveryPage, ...refusals(400) },
@@ -142,8 +142,8 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
         schema: {
           ...describe(
             'queue',
-            'Retry, hold, release or fail what waits',
-            'For whole destinations or single deliveries. With preview nothing changes. At most 10,000 deliveries at once.',
+            'Retry, hold, release or fail waiting deliveries',
+            'For whole destinations or single deliveries. A preview changes nothing. At most 10,000 deliveries per request.',
           ),
           body: queueActionRequest,
           response: { 200: queueActionAnswer, ...refusals(400) },
@@ -187,7 +187,7 @@ async function actOnQueue(
       `${action} takes destinations only.`,
     );
   if (action === 'hold' && reason === undefined)
-    throw refusalOf('reason', 'hold needs a reason for the other operators.');
+    throw refusalOf('reason', 'Give a reason for the hold; other operators see it.');
   if (destinations.length + deliveries.length === 0)
     throw refusalOf('destinations', 'Name destinations or deliveries.');
   const domains = destinations.map((one) => one.toLowerCase());
@@ -205,7 +205,7 @@ async function actOnQueue(
   return {
     action,
     preview,
-    sentence: tell({ action, isDone: done !== '', domains, selected, running }),
+    sentence: describeAction({ action, isDone: done !== '', domains, selected, running }),
     destinations: isHold ? domains.length : new Set(selected.map(({ domain }) => domain)).size,
     deliveries: selected.length,
     recipients: selected.reduce((sum, one) => sum + one.recipients, 0),
@@ -225,7 +225,7 @@ function refusalOf(field: string, detail: string): ConsoleError {
   });
 }
 
-interface Told {
+interface ActionResult {
   readonly action: QueueActionRequest['action'];
   readonly isDone: boolean;
   readonly domains: readonly string[];
@@ -233,25 +233,25 @@ interface Told {
   readonly running: number;
 }
 
-function tell({ action, isDone, domains, selected, running }: Told): string {
+function describeAction({ action, isDone, domains, selected, running }: ActionResult): string {
   const free = selected.length - running;
   const left =
-    running === 0 ? '' : ` ${countOf(running, 'delivery', 'deliveries')} being tried now will be left alone.`;
+    running === 0 ? '' : ` ${countOf(running, 'delivery', 'deliveries')} with an attempt in progress will be skipped.`;
   const what = countOf(free, 'delivery', 'deliveries');
   switch (action) {
     case 'retry':
-      return `${what} will be tried now.${left}`;
+      return `${what} will be retried now.${left}`;
     case 'fail':
       return isDone
-        ? `${what} ended: cancelled, and the clients are told.${left}`
-        : `${what} will end: cancelled, and the clients are told. This cannot be undone.${left}`;
+        ? `${what} cancelled; the clients are notified.${left}`
+        : `${what} will be cancelled, and the clients notified. This cannot be undone.${left}`;
     case 'hold':
       return isDone
-        ? `${countOf(domains.length, 'destination')} on hold; ${what} wait.`
-        : `Nothing will be sent to ${countOf(domains.length, 'destination')} until released; ${what} wait there.`;
+        ? `${countOf(domains.length, 'destination')} on hold; ${what} waiting.`
+        : `Nothing will be sent to ${countOf(domains.length, 'destination')} until released; ${what} waiting.`;
     case 'release':
       return isDone
         ? `${countOf(domains.length, 'destination')} released.`
-        : `Mail will be sent to ${countOf(domains.length, 'destination')} again; ${what} wait there.`;
+        : `Mail will be sent to ${countOf(domains.length, 'destination')} again; ${what} waiting.`;
   }
 }

@@ -1,7 +1,7 @@
 import type { MessageDetails, RecipientDetails } from '../contract/index.ts';
 import type { ConsoleServices } from '../types.ts';
 
-/** A message as text for a ticket: identifiers, what happened and what to do. No content. */
+/** A message as text for a ticket: identifiers, history and advice. No content. */
 export function writeTicket(
   message: MessageDetails,
   { config, version }: Pick<ConsoleServices, 'config' | 'version'>,

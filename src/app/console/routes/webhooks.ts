@@ -19,7 +19,7 @@ import { countOf, isoOrNull, isoTime } from './formats.ts';
 
 const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
 
-/** Clients' webhooks: how they stand, their attempts and dead letters. Never a secret. */
+/** Routes of clients' webhooks: state, attempts and dead letters. No secrets. */
 export function webhookRoutes(
   services: ConsoleServices,
   acting: ReturnType<typeof createActing>,
@@ -95,7 +95,7 @@ export function webhookRoutes(
       {
         config: { permission: 'settings.change' },
         schema: {
-          ...describe('webhooks', 'Send dead letters again', 'The named ones, or all.'),
+          ...describe('webhooks', 'Replay dead letters', 'The named ones, or all.'),
           params: byId,
           body: replayRequest,
           response: { 200: doneAnswer, ...refusals(400, 404) },
@@ -104,7 +104,7 @@ export function webhookRoutes(
       async (request) => {
         const count = await acting(request).webhooks.replay(request.params.id, request.body.eventIds);
         services.webhooks.wake();
-        return { count, sentence: `${countOf(count, 'dead letter')} will be sent again.` };
+        return { count, sentence: `${countOf(count, 'dead letter')} will be replayed.` };
       },
     );
     app.post(
@@ -122,7 +122,7 @@ export function webhookRoutes(
         const isOk = result.error === '';
         const sentence = isOk
           ? `Taken: HTTP ${result.httpStatus} after ${Math.round(result.durationMs)} ms.`
-          : `Not taken: ${result.error} after ${Math.round(result.durationMs)} ms.`;
+          : `Not accepted: ${result.error} after ${Math.round(result.durationMs)} ms.`;
         return { isOk, sentence, ...result };
       },
     );
@@ -150,38 +150,38 @@ function toWebhook(hook: OperatedWebhook, names: ReadonlyMap<string, string>): W
 }
 
 const disabledTexts: Readonly<Record<string, readonly [text: string, advice: string]>> = {
-  client: ['Switched off by its client.', ''],
+  client: ['Disabled by its client.', ''],
   gone: [
-    'Switched off: its target answered that it is gone (410).',
-    'Ask the client for a new address; it must register or enable the webhook again.',
+    'Disabled: its target answered 410 (Gone).',
+    'Ask the client for the new address; the client must register or enable the webhook again.',
   ],
   failing: [
-    'Switched off after days of failure.',
-    'Ask the client to mend its target and to enable the webhook again; what is held is then sent.',
+    'Disabled after days of failures.',
+    'Ask the client to repair its target and to enable the webhook again; held events are then sent.',
   ],
 };
 
-/** How a hook stands, and what to do about it. */
+/** The state of a hook, with advice. */
 function judge({ isEnabled, disabledReason, failingSince, counts }: OperatedWebhook): {
   readonly level: Level;
   readonly text: string;
   readonly whatToDo: string;
 } {
   if (!isEnabled) {
-    const [text = 'Switched off.', whatToDo = ''] = disabledTexts[disabledReason] ?? [];
+    const [text = 'Disabled.', whatToDo = ''] = disabledTexts[disabledReason] ?? [];
     return { level: disabledReason === 'client' ? 'none' : 'failed', text, whatToDo };
   }
   if (failingSince !== undefined)
     return {
       level: 'failed',
-      text: `Its target has failed since ${failingSince.toISOString()}; it is tried again by itself.`,
-      whatToDo: 'Read the last attempts, send a test event, and tell the client.',
+      text: `Its target has failed since ${failingSince.toISOString()}; it is retried automatically.`,
+      whatToDo: 'Read the last attempts, send a test event, and contact the client.',
     };
   if (counts.dead > 0)
     return {
       level: 'warning',
-      text: `Its target answers; ${countOf(counts.dead, 'dead letter')} of earlier failures are left.`,
+      text: `Its target responds; dead letters of earlier failures: ${counts.dead}.`,
       whatToDo: 'Replay them if the client wants them.',
     };
-  return { level: 'ok', text: 'Its target answers.', whatToDo: '' };
+  return { level: 'ok', text: 'Its target responds.', whatToDo: '' };
 }

@@ -22,7 +22,7 @@ test('shows question and answer of a DNS message as text', () => {
   });
   assert.equal(describeDnsAnswer(message(0x8403, 0, 15))?.answer, 'no such name');
   assert.equal(describeDnsAnswer(message(0x8400, 0, 15))?.answer, 'no MX record');
-  assert.equal(describeDnsAnswer(message(0x8600, 0, 37))?.answer, 'too long for UDP, ask by TCP');
+  assert.equal(describeDnsAnswer(message(0x8600, 0, 37))?.answer, 'too long for UDP, retry over TCP');
   assert.equal(describeDnsAnswer(message(0x8402, 0, 1))?.answer, 'error 2');
 });
 

@@ -12,7 +12,7 @@ const types: Readonly<Record<number, string>> = {
 
 const headerBytes = 12;
 
-/** What a DNS answer says, in words; undefined for bytes that are none. The question stands in the answer uncompressed (RFC 1035 §4.1). */
+/** A DNS answer as text; undefined for bytes that are not a DNS message. The question in an answer is uncompressed (RFC 1035 §4.1). */
 export function describeDnsAnswer(
   bytes: Uint8Array,
 ): { readonly name: string; readonly question: string; readonly answer: string } | undefined {
@@ -39,7 +39,7 @@ function describeAnswer(message: Buffer, typeName: string): string {
   const isTruncated = ((message[2] ?? 0) & 2) !== 0;
   const code = (message[3] ?? 0) & 15;
   const count = message.readUInt16BE(6);
-  if (isTruncated) return 'too long for UDP, ask by TCP';
+  if (isTruncated) return 'too long for UDP, retry over TCP';
   if (code === 3) return 'no such name';
   if (code !== 0) return `error ${code}`;
   if (count === 0) return `no ${typeName} record`;

@@ -8,7 +8,7 @@ const host = '127.0.0.1';
 /** The resolver times out long before that. */
 const maxWaitMs = 20_000;
 
-/** Passes the questions of one HISP on to the sandbox's DNS server, by UDP and TCP on `port`, and notes each with its answer. */
+/** Forwards the DNS queries of one HISP to the sandbox's DNS server, over UDP and TCP on `port`, and records each with its answer. */
 export async function tapDns(port: number, serverPort: number, log: WireLog): Promise<Closable> {
   const note = (answer: Uint8Array, transport: string): void => {
     const seen = describeDnsAnswer(answer);
@@ -35,7 +35,7 @@ export async function tapDns(port: number, serverPort: number, log: WireLog): Pr
 async function tapUdp(
   port: number,
   serverPort: number,
-  hear: (answer: Uint8Array) => void,
+  onAnswer: (answer: Uint8Array) => void,
 ): Promise<Closable> {
   const socket = createSocket('udp4');
   const waiting = new Set<Socket>();
@@ -50,7 +50,7 @@ async function tapUdp(
     waiting.add(upstream);
     upstream.on('error', end);
     upstream.on('message', (answer: Buffer) => {
-      hear(answer);
+      onAnswer(answer);
       if (waiting.has(upstream)) socket.send(answer, asker.port, asker.address, () => {});
       end();
     });
@@ -72,7 +72,7 @@ async function tapUdp(
 async function tapTcp(
   port: number,
   serverPort: number,
-  hear: (answer: Uint8Array) => void,
+  onAnswer: (answer: Uint8Array) => void,
 ): Promise<Closable> {
   const ends = new Set<() => void>();
   const server = createServer((client) => {
@@ -87,10 +87,10 @@ async function tapTcp(
     let rest = Buffer.alloc(0);
     upstream.on('data', (bytes: Buffer) => {
       rest = Buffer.concat([rest, bytes]);
-      // Each message has its length before it (RFC 1035 §4.2.2).
+      // Each message is preceded by its length (RFC 1035 §4.2.2).
       while (rest.length >= 2 && rest.length >= 2 + rest.readUInt16BE(0)) {
         const length = rest.readUInt16BE(0);
-        hear(rest.subarray(2, 2 + length));
+        onAnswer(rest.subarray(2, 2 + length));
         rest = rest.subarray(2 + length);
       }
     });

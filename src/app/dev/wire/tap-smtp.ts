@@ -3,7 +3,7 @@ import type { Closable } from '../../../core/index.ts';
 import type { WireLog, WireParty, WireTransaction } from './wire-log.ts';
 
 export interface SmtpTapOptions {
-  /** Where it listens, and at whose other port the server listens. */
+  /** The port of the proxy, and the port of the server behind it. */
   readonly host: string;
   readonly port: number;
   readonly serverPort: number;
@@ -12,12 +12,12 @@ export interface SmtpTapOptions {
   readonly log: WireLog;
 }
 
-/** Longer lines are cut; a command has at most 512 octets (RFC 5321 §4.5.3.1.4). */
+/** Longer lines are truncated; a command has at most 512 octets (RFC 5321 §4.5.3.1.4). */
 const maxLineLength = 200;
 
 /**
- * Passes SMTP connections on to a mail server and notes their lines. Messages pass by unread: only their size is noted. It sees clear text
- * alone, which is what the sandbox's servers speak on loopback.
+ * Forwards SMTP connections to a mail server and records their lines. Of messages it records only the size. It works for clear text
+ * only, which the sandbox's servers use on loopback.
  */
 export async function tapSmtp(options: SmtpTapOptions): Promise<Closable> {
   const sockets = new Set<Socket>();
@@ -88,7 +88,7 @@ function listenIn({ client, server, log }: SmtpTapOptions) {
       isData = true;
       dataBytes = 0;
     }
-    // The last line of a reply says what it is; those before it list extensions.
+    // The last line of a reply is recorded; the lines before it list extensions.
     if (line[3] !== '-') note(server, client, line);
   }
 

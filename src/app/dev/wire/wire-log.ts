@@ -1,7 +1,7 @@
-/** Who takes part in the sandbox, as the playground names them. */
+/** The parties of the sandbox, as named in the playground. */
 export type WireParty = 'this HISP' | 'DNS' | 'partner HISP' | 'silent HISP';
 
-/** One DNS question with its answer, or one line of SMTP. No content of a message. */
+/** One DNS query with its answer, or one line of SMTP. No message content. */
 export interface WireLine {
   readonly atMs: number;
   readonly kind: 'dns' | 'smtp';
@@ -9,19 +9,19 @@ export interface WireLine {
   readonly to: WireParty;
   readonly text: string;
   readonly isRefusal: boolean;
-  /** The name asked for; empty for SMTP. */
+  /** The queried name; empty for SMTP. */
   readonly name: string;
-  /** Of SMTP: what the line belongs to; the envelope is filled in while the transaction continues. */
+  /** The SMTP transaction of the line; its envelope is filled in while the transaction continues. */
   readonly transaction: WireTransaction | undefined;
 }
 
-/** One mail transaction. The lines before the first of a connection belong to that first one. */
+/** One mail transaction. Lines before the first transaction of a connection belong to that transaction. */
 export interface WireTransaction {
   mailFrom: string;
   readonly recipients: string[];
 }
 
-/** What was seen on the wire lately, oldest first. */
+/** Recent lines on the wire, oldest first. */
 export interface WireLog {
   add(line: WireLine): void;
   /** Lines of DNS and SMTP since a time. */

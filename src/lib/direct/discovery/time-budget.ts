@@ -18,5 +18,5 @@ const timedOut: SourceAnswer = {
   unreadableCount: 0,
   ttlSeconds: 0,
   query: 'not finished',
-  detail: 'the time for this address is used up',
+  detail: 'the time limit for this address is exceeded',
 };

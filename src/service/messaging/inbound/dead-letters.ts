@@ -108,5 +108,5 @@ async function retryOne(
   return result.numUpdatedRows > 0n;
 }
 
-// The words of the partial index.
+// The condition of the partial index.
 const isDeadLetter = sql<boolean>`state = 'dead-letter'`;

@@ -126,7 +126,7 @@ async function processMail(
 async function judge(deps: MessagingDependencies, mail: MailItem): Promise<Verdict> {
   // It has ended the process that often.
   if (mail.attempts > (mail.needsFetch ? maxUndecidedAttempts : maxInboundAttempts))
-    return { kind: 'failed', error: new RangeError('the attempts are used up') };
+    return { kind: 'failed', error: new RangeError('no attempts remain') };
   return judgeMail(deps, mail, () => openMail(deps, mail), {
     allowFetch: mail.needsFetch,
     isLastAttempt: mail.needsFetch && mail.attempts >= maxUndecidedAttempts,

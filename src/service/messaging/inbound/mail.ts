@@ -2,7 +2,7 @@ import { domainOf, findDirectAddress } from '../../../lib/values/index.ts';
 
 /** Mail as the SMTP edge took it. */
 export interface IncomingMail {
-  /** Of the envelope; empty for the null sender. */
+  /** The envelope sender; empty for the null sender. */
   readonly mailFrom: string;
   readonly recipients: readonly string[];
   /** The outer RFC 5322 message. */

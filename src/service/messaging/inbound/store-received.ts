@@ -188,7 +188,7 @@ async function answerDuplicate(
     .innerJoin('inbox_message as m', 'm.id', 'c.message_id')
     .select('c.id')
     .where('m.wire_id', '=', identity.wireId ?? '')
-    // The words of the partial index.
+    // The condition of the partial index.
     .where(sql<boolean>`m.requests_final_delivery = 1`)
     .where('m.sender', '=', opened.sender)
     .where('c.address_key', '=', addressKey(recipient))

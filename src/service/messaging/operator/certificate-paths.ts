@@ -17,7 +17,7 @@ export interface PathNode {
   readonly text: string;
 }
 
-/** A certificate that was considered for a recipient, with its way to an anchor. */
+/** A candidate certificate of a recipient, with its path to an anchor. */
 export interface CertificatePath {
   readonly state: 'trusted' | 'refused';
   readonly code: string;
@@ -26,7 +26,7 @@ export interface CertificatePath {
   readonly nodes: readonly PathNode[];
 }
 
-/** As `service/agent` notes it with an attempt. */
+/** As recorded by `service/agent` with an attempt. */
 interface Finding {
   readonly fingerprint: string;
   readonly anchor?: string;
@@ -42,14 +42,14 @@ interface Finding {
   };
 }
 
-/** The sources for names of certificates by their fingerprints. */
+/** Sources of certificate names by fingerprint. */
 export interface CertificateNames {
   readonly db: Kysely<MessagingTables>;
   /** Anchors of the sender's domain. */
   readonly anchors: readonly Certificate[];
 }
 
-/** The paths of the last attempt that looked at certificates of the recipient; empty before there was one. */
+/** The paths of the last attempt that checked certificates of the recipient; empty before the first one. */
 export async function describePaths(
   { db, anchors }: CertificateNames,
   attempts: readonly Attempt[],
@@ -102,12 +102,12 @@ function nodeOf(
 
 function describeTrusted(finding: Finding, known: Known): CertificatePath {
   const { fingerprint, anchor = '', via = [] } = finding;
-  // A certificate that is itself an anchor is its whole path.
+  // The path of an anchor consists of the anchor itself.
   const above = anchor === fingerprint ? [] : [nodeOf('anchor', anchor, known)];
   return {
     state: 'trusted',
     code: '',
-    text: "It is valid, and leads to an anchor of the sender's domain.",
+    text: "It is valid and chains to an anchor of the sender's domain.",
     nodes: [
       nodeOf(above.length === 0 ? 'anchor' : 'recipient', fingerprint, known),
       ...via.map((one) => nodeOf('issuer', one, known)),

@@ -20,7 +20,7 @@ export async function countFailures(
           .selectFrom('message_recipient')
           .select('reason')
           .where('state', '=', state)
-          // The words of the partial index.
+          // The condition of the partial index.
           .where(sql<boolean>`state in ('queued', 'sent', 'failed', 'expired')`)
           .where('created_at', '>=', since.getTime())
           .orderBy('created_at', 'desc')

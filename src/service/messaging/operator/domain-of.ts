@@ -1,8 +1,8 @@
 import { sql, type RawBuilder } from 'kysely';
 
 /**
- * True if an address in lower case is the one named, or one of the domain that is named as `@domain`: in the words of the indexes of
- * migration 0081, which both engines have.
+ * True if a lower-case address equals the given one, or belongs to the domain given as `@domain`. The expressions are those of the
+ * indexes of migration 0081, which both engines have.
  */
 export function isParty(address: RawBuilder<unknown>, party: string): RawBuilder<boolean> {
   if (!party.startsWith('@')) return sql<boolean>`${address} = ${party}`;

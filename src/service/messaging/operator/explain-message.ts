@@ -59,7 +59,7 @@ interface Facts {
   readonly attempts: readonly Attempt[];
 }
 
-/** Reads what the facts of a message mean. */
+/** Interprets the facts of a message. */
 export async function explainMessage(parts: ExplainParts, facts: Facts): Promise<MessageExplanation> {
   const { report, waiting, attempts, ...names } = facts;
   const db = parts.storage.tables<MessagingTables>();
@@ -104,11 +104,11 @@ async function findAnchors(
 
 /** Advice for the operator about one recipient. */
 function adviseOn(recipient: RecipientStatus, waits: QueuedDestination | undefined): string {
-  if (waits?.isOnHold === true) return 'Release the destination when mail may go there again.';
+  if (waits?.isOnHold === true) return 'Release the destination when mail may be sent there again.';
   return isFailureReason(recipient.reason) ? adviceFor(recipient.reason, waits === undefined) : '';
 }
 
-/** Reads what is known of a received message. */
+/** Interprets the facts of a received message. */
 export async function explainReceived(
   { audit }: Pick<ExplainParts, 'audit'>,
   copies: readonly ReceivedMessage[],

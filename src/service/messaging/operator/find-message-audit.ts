@@ -1,8 +1,8 @@
 import type { Audit, AuditRecord } from '../../audit/index.ts';
 
-/** When something happened to a message; its audit row was written about then. */
+/** The time of an event of a message; its audit row has about the same time. */
 export interface AuditTrace {
-  /** The names that rows know it by: the Message-ID on the wire, and of a received copy its own id. */
+  /** The ids in audit rows: the Message-ID on the wire, and the id of a received copy. */
   readonly names: readonly string[];
   readonly times: readonly Date[];
   readonly acceptedAt: Date;
@@ -13,7 +13,7 @@ const maxWindows = 20;
 /** The audit actions of operators on a message. */
 const operatorActions = ['message.show', 'message.retry', 'message.fail', 'message.evidence'] as const;
 
-/** The audit rows of one message, oldest first: found by the times that its history names, since rows are indexed by time. */
+/** The audit rows of one message, oldest first: found by the times of its history, since rows are indexed by time. */
 export async function findMessageAudit(
   audit: Pick<Audit, 'find'>,
   { names, times, acceptedAt }: AuditTrace,

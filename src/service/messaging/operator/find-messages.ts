@@ -100,7 +100,7 @@ function checkWords({ state, reason }: MessageQuery): void {
       `state: must be one of ${recipientStates.join(', ')}.`,
     );
   if (reason !== undefined && !isFailureReason(reason))
-    throw new MessagingError('MESSAGING_SEARCH_INVALID', `reason: there is no reason ${reason}.`);
+    throw new MessagingError('MESSAGING_SEARCH_INVALID', `reason: unknown reason ${reason}.`);
 }
 
 /** Rows of the messages that are named by an id; undefined if none is. */
@@ -110,7 +110,7 @@ async function findIds(
   { id, requestId }: MessageQuery,
 ): Promise<readonly string[] | undefined> {
   const named = id === undefined ? undefined : await findNamed(db, id);
-  // Many clients name their requests by a UUID, too.
+  // Many clients also use UUIDs as request ids.
   if (named?.length === 0 && requestId === undefined && id !== undefined && findUuid(id) !== undefined)
     return findIds(db, audit, { requestId: id, limit: 1 });
   if (requestId === undefined) return named;
@@ -123,11 +123,11 @@ async function findIds(
   return messages.map((row) => row.id).filter((one) => named === undefined || named.includes(one));
 }
 
-/** The rows of a message by any of its names. */
+/** The rows of a message by any of its ids. */
 export async function findNamed(db: Kysely<MessagingTables>, name: string): Promise<readonly string[]> {
   const query = db.selectFrom('message').select('id').limit(20);
   const uuid = findUuid(name);
-  // The name on the wire begins with the UUID, and has an index.
+  // The wire id begins with the UUID and is indexed.
   const rows =
     uuid === undefined
       ? await query.where('wire_id', '=', `<${name.replaceAll(/^<|>$/g, '')}>`).execute()
@@ -152,7 +152,7 @@ async function search(
   size: number,
 ): Promise<FoundMessage[]> {
   const isByState = address === undefined && ids === undefined && rareStates.has(state ?? '');
-  // Both times are the same; the table that is walked first decides which index serves.
+  // Both times are equal; the table that is scanned first decides which index is used.
   const isByRecipient = isByState || address?.side === 'to';
   const time = isByRecipient ? 'r.created_at' : 'm.created_at';
   const after = readCursor(cursor);
@@ -170,7 +170,7 @@ async function search(
     .$if(clientId !== undefined, (query) => query.where('m.client_id', '=', clientId ?? ''))
     .$if(state !== undefined, (query) => query.where('r.state', '=', state as RecipientState))
     .$if(isByState, (query) =>
-      // The words of the partial index.
+      // The condition of the partial index.
       query.where(sql<boolean>`r.state in ('queued', 'sent', 'failed', 'expired')`),
     )
     .$if(reason !== undefined, (query) => query.where('r.reason', '=', reason ?? ''))
@@ -202,10 +202,10 @@ async function search(
 
 const isOf = (column: 'r.address_key' | 'm.sender_key', party: string) => isParty(sql.ref(column), party);
 
-/** Those that have an index, because they are few. */
+/** States with a partial index, because few rows have them. */
 const rareStates: ReadonlySet<string> = new Set(['queued', 'sent', 'failed', 'expired']);
 
-// SQLite keeps the order of a cross join, and so walks the table that is named first.
+// SQLite keeps the order of a cross join, so it scans the first table first.
 function joinTables(db: Kysely<MessagingTables>, isByRecipient: boolean) {
   const joined = isByRecipient
     ? db.selectFrom('message_recipient as r').crossJoin('message as m')

@@ -7,7 +7,7 @@ import { pageSize, readCursor, toPage, type Page } from './paging.ts';
 
 /** Search conditions for received messages; all must match. */
 export interface ReceivedQuery {
-  /** The API's name of a copy, or the sender's Message-ID. */
+  /** The API's id of a copy, or the sender's Message-ID. */
   readonly id?: string | undefined;
   /** Sender or recipient. */
   readonly address?: string | undefined;
@@ -62,7 +62,7 @@ export async function findReceived(
 
 const positionOf = ({ receivedAt, id }: ReceivedMessage) => ({ at: receivedAt.getTime(), id });
 
-/** All copies of the message that a name is of, the API's of one copy or the sender's; empty if there is none. */
+/** All copies of a message, by the API's id of one copy or by the sender's Message-ID; empty if there are none. */
 export async function findCopies(
   db: Kysely<MessagingTables>,
   name: string,
@@ -151,7 +151,7 @@ const wireNames = (name: string): string[] => {
   return [inner, `<${inner}>`];
 };
 
-// SQLite keeps the order of a cross join, and so walks the table that is named first.
+// SQLite keeps the order of a cross join, so it scans the first table first.
 function joinTables(db: Kysely<MessagingTables>, isBySender: boolean) {
   const joined = isBySender
     ? db.selectFrom('inbox_message as m').crossJoin('inbox_copy as c')

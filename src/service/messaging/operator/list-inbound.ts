@@ -38,14 +38,14 @@ export interface InboundEntry {
   readonly id: string;
   readonly kind: InboundKind;
   readonly at: Date;
-  /** Of the envelope; empty for the null sender. */
+  /** The envelope sender; empty for the null sender. */
   readonly from: string;
   readonly to: readonly string[];
   /** A code of the error documents; empty for received mail. */
   readonly reason: string;
   /** The sender's Message-ID; empty if the mail could not be opened. */
   readonly messageId: string;
-  /** Joins it with log lines; empty if it was refused before it was stored. */
+  /** The id in log lines; empty if the mail was refused before it was stored. */
   readonly mailId: string;
   readonly remoteAddress: string;
 }

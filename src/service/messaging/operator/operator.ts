@@ -44,7 +44,7 @@ import { pageDeadLetters, type DeadLetterQuery } from './page-dead-letters.ts';
 import type { Page } from './paging.ts';
 import { hasParties, pickPage, type PartiesQuery } from './pick-page.ts';
 
-/** All that is known of one sent message, without its content. */
+/** All data about one sent message, without its content. */
 export interface MessageDetails {
   readonly report: StatusReport;
   readonly clientId: string;
@@ -64,34 +64,34 @@ export interface OperatorDependencies {
   readonly audit: Audit;
   readonly webhooks: Pick<Webhooks, 'notifyIn'>;
   readonly trust: Pick<Trust, 'findSigningKeys' | 'listAnchors'>;
-  /** Who does it, for the audit trail. */
+  /** The acting operator, for the audit trail. */
   readonly operator: string;
 }
 
 /**
- * What an operator sees and does about messages, from a process other than the service's. Nothing of it shows content or patient
+ * An operator's queries and actions on messages, from a process other than the service's. No result contains content or patient
  * data, and each call leaves an audit row. Running nodes follow within one or two seconds.
  */
 export interface MessagingOperator {
   /** Throws MESSAGING_SEARCH_INVALID. */
   find(query: MessageQuery): Promise<Page<FoundMessage>>;
-  /** By any of its names. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  /** By any of its ids. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   show(name: string): Promise<MessageDetails>;
-  /** The search box: sent and received messages. `isRefresh`: the same list as before, looked at again, which leaves no audit row. */
+  /** The search box: sent and received messages. `isRefresh`: a refresh of the same list, which leaves no audit row. */
   search(query: SearchQuery, options?: { readonly isRefresh?: boolean }): Promise<SearchPage>;
   /**
-   * One message by any of its names, sent or received, with what it means. Throws as `show`. `isRefresh`: a page that is open reads it again,
-   * which is no new view if the last one was less than an hour ago.
+   * One sent or received message by any of its ids, with explanations. Throws as `show`. `isRefresh`: a refresh by an open page,
+   * which is not a new view if the last one was less than an hour ago.
    */
   explain(
     name: string,
     options?: { readonly isRefresh?: boolean },
   ): Promise<MessageExplanation | ReceivedExplanation>;
-  /** Has what waits of a message tried now. Returns how many destinations. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  /** Makes the waiting destinations of a message due now. Returns their number. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   retry(name: string): Promise<number>;
   /**
-   * Ends what waits of a message: its undecided recipients fail with the reason `cancelled`, and its client is notified. Destinations that
-   * are being tried at this moment continue. Throws MESSAGING_MESSAGE_NOT_FOUND.
+   * Ends the waiting deliveries of a message: its undecided recipients fail with the reason `cancelled`, and its client is notified.
+   * Destinations with an attempt in progress continue. Throws MESSAGING_MESSAGE_NOT_FOUND.
    */
   fail(name: string): Promise<{ readonly failed: number; readonly running: number }>;
   /** The signed evidence of a message's delivery. Throws MESSAGING_MESSAGE_NOT_FOUND, MESSAGING_EVIDENCE_UNSIGNED. */
@@ -108,7 +108,7 @@ export interface MessagingOperator {
   failSelected(
     selected: readonly SelectedDestination[],
   ): Promise<{ readonly failed: number; readonly running: number }>;
-  /** Has all that waits for a destination tried now. Returns how many messages. */
+  /** Makes all deliveries to a destination due now. Returns the number of messages. */
   retryDestination(domain: string): Promise<number>;
   hold(domain: string, reason: string): Promise<void>;
   /** False if it was not on hold. */
@@ -121,7 +121,7 @@ export interface MessagingOperator {
   ): Promise<Page<ReceivedMessage>>;
   /** Oldest first. Throws MESSAGING_SEARCH_INVALID. */
   listDeadLetters(query: DeadLetterQuery): Promise<Page<DeadLetter>>;
-  /** Has a dead letter tried again, with all attempts. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  /** Retries a dead letter with the full number of attempts. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   retryInbound(id: string): Promise<number>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
   showInbound(id: string): Promise<InboundEntry | WaitingMail>;
@@ -137,13 +137,13 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       recordOutcomes(tx, { ...deps, report, windows: defaultMdnWindows }, outcomes),
   });
 
-  /** By this operator, lately. */
+  /** Recent views by this operator. */
   const viewed = new LRUCache<string, true>({ max: 1000, ttl: 3_600_000 });
 
   const record = (action: string, objects: Readonly<Record<string, string | number>>): Promise<void> =>
     audit.recordNow({ action, actor: operator, outcome: 'ok', objects });
 
-  /** Records an attempt on a message that does not exist, or on a name that fits several. */
+  /** Records a request for an unknown message, or for an id that matches several. */
   async function recordMiss(action: string, name: string): Promise<void> {
     await audit.recordNow({
       action,
@@ -164,11 +164,11 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     const [id, ...others] = ids;
     if (ids.length !== 1) await recordMiss(action, name);
     if (id === undefined)
-      throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', `no sent message is called ${name}`);
+      throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', `no sent message has the id ${name}`);
     if (others.length > 0)
       throw new MessagingError(
         'MESSAGING_SEARCH_INVALID',
-        `${name} names several messages; use the Message-ID on the wire, which openhisp message find shows.`,
+        `${name} matches several messages; use the Message-ID on the wire, which openhisp message find shows.`,
       );
     return db.selectFrom('message').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
   }
@@ -334,7 +334,7 @@ async function describe(
   };
 }
 
-/** The row that accepted the message was written with it. */
+/** The audit row `message.accept` was written in the same transaction as the message. */
 const acceptedWithinMs = 2_000;
 
 async function findRequestId(audit: Pick<Audit, 'find'>, message: MessageRow): Promise<string> {

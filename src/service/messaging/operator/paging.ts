@@ -1,6 +1,6 @@
 import { MessagingError } from '../errors.ts';
 
-/** Where a page ended: a time and the id that distinguishes rows of the same time. */
+/** The end of a page: a time, and an id that distinguishes rows of the same time. */
 export interface Position {
   readonly at: number;
   readonly id: string;
@@ -8,7 +8,7 @@ export interface Position {
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Hand it in for the next page; absent on the last one. */
+  /** The cursor of the next page; absent on the last one. */
   readonly next?: string;
 }
 
@@ -25,11 +25,14 @@ export function readCursor(cursor: string | undefined): Position | undefined {
   if (cursor === undefined) return undefined;
   const match = /^(\d{1,15})~([\w-]{1,64})$/.exec(cursor);
   if (match === null)
-    throw new MessagingError('MESSAGING_SEARCH_INVALID', 'cursor: not one that an earlier page gave.');
+    throw new MessagingError(
+      'MESSAGING_SEARCH_INVALID',
+      'Invalid cursor: use the cursor of an earlier page.',
+    );
   return { at: Number(match[1]), id: match[2] ?? '' };
 }
 
-/** Cuts off the row that only shows that there are more. */
+/** Drops the extra row that shows that there is another page. */
 export function toPage<Item>(
   rows: readonly Item[],
   size: number,

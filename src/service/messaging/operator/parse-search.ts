@@ -14,7 +14,7 @@ export type SearchTermKind =
   | 'since'
   | 'until';
 
-/** How one word of the search box is read. */
+/** The interpretation of one term of the search box. */
 export interface SearchTerm {
   readonly kind: SearchTermKind;
   readonly typed: string;
@@ -24,21 +24,21 @@ export interface SearchTerm {
 
 export interface ParsedSearch {
   readonly terms: readonly SearchTerm[];
-  /** Words that mean nothing here. */
+  /** Terms that could not be interpreted. */
   readonly unread: readonly string[];
 }
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 } as const;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const named = /^(client|state|reason|request|since|until):(.+)$/;
-/** An X-Request-Id that is no UUID; it needs a digit, so that a misspelt word is not taken for one. */
+/** An X-Request-Id that is not a UUID; it needs a digit, so that a misspelt word is not taken for one. */
 const requestId = /^(?=.*\d)[\w.:-]{8,128}$/;
 const maxWords = 10;
 
 /**
- * Reads what was typed into the one search box: a message id (`urn:uuid:…` or bare), a Message-ID of the wire, a request id, an address,
+ * Parses the text of the search box: a message id (`urn:uuid:…` or bare), a Message-ID of the wire, a request id, an address,
  * a domain (`clinic.example` or `@clinic.example`), `<-1h` (in the last hour), `>2d` (before two days ago), a day, a state, a reason,
- * `client:ID`. Words are combined.
+ * `client:ID`. All terms must match.
  */
 export function parseSearch(text: string, now: Date): ParsedSearch {
   const words = text.split(/\s+/).filter((word) => word !== '');

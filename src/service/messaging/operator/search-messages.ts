@@ -13,7 +13,7 @@ import {
 import { pageSize, toPage, type Page } from './paging.ts';
 import { parseSearch, type ParsedSearch, type SearchTermKind } from './parse-search.ts';
 
-/** The text of the search box and the filters next to it; all must match. */
+/** The text of the search box and the filters; all must match. */
 export interface SearchQuery {
   readonly text?: string | undefined;
   readonly state?: RecipientState | ReceivedState | undefined;
@@ -33,7 +33,7 @@ export type SearchRow =
 
 export interface SearchPage extends Page<SearchRow>, ParsedSearch {}
 
-/** Newest first; a word of the box that cannot be read finds nothing, so that it never widens a search. Throws MESSAGING_SEARCH_INVALID. */
+/** Newest first; a term that cannot be interpreted matches nothing, so that it never widens a search. Throws MESSAGING_SEARCH_INVALID. */
 export async function searchMessages(
   db: Kysely<MessagingTables>,
   audit: Pick<Audit, 'find'>,
@@ -56,7 +56,7 @@ export async function searchMessages(
   const hasMore = sent?.next !== undefined || received?.next !== undefined;
   const page = toPage(rows, size, (row) => ({ at: timeOf(row), id: row.id }));
   if (page.next !== undefined || !hasMore) return { ...parsed, ...page };
-  // One of the lists was cut off and is the whole page.
+  // One of the lists was truncated and fills the page.
   return { ...parsed, ...page, next: sent?.next ?? received?.next ?? '' };
 }
 
@@ -64,7 +64,7 @@ function timeOf(row: SearchRow): number {
   return (row.direction === 'out' ? row.acceptedAt : row.receivedAt).getTime();
 }
 
-/** Undefined if two words exclude each other. */
+/** Undefined if two terms exclude each other. */
 function combine(
   query: SearchQuery,
   { terms }: ParsedSearch,
@@ -111,7 +111,7 @@ function combine(
   const isSentState = state === undefined || recipientStates.some((known) => known === state);
   const isReceivedState = state === undefined || state === 'received' || state === 'acknowledged';
   if (!isSentState && !isReceivedState)
-    throw new MessagingError('MESSAGING_SEARCH_INVALID', `state: there is no state ${state}.`);
+    throw new MessagingError('MESSAGING_SEARCH_INVALID', `state: unknown state ${state}.`);
   const isSentOnly = requestIds.length + reasons.length + clients.length > 0;
   return {
     ...(query.direction !== 'in' &&

@@ -4,10 +4,10 @@ import type { HistoryEntry, RecipientStatus } from '../status/find-status.ts';
 
 export type StationId = 'accepted' | 'certificate' | 'trust' | 'sent' | 'processed' | 'dispatched';
 
-/** `current`: the message is here; `not-needed`: the sender did not ask for it. */
+/** `current`: the message is here; `not-needed`: the sender did not request it. */
 export type StationState = 'ok' | 'current' | 'failed' | 'not-reached' | 'not-needed';
 
-/** One place on the way of a message to one recipient. */
+/** One stage in the delivery of a message to one recipient. */
 export interface Station {
   readonly id: StationId;
   readonly state: StationState;
@@ -26,7 +26,7 @@ export interface StationFacts {
 
 const order: readonly StationId[] = ['accepted', 'certificate', 'trust', 'sent', 'processed', 'dispatched'];
 
-/** Where a message stops for a reason. */
+/** The stage at which a message stops, by reason. */
 const stops: Readonly<Record<FailureReason, StationId>> = {
   'no-certificate': 'certificate',
   'sender-certificate': 'certificate',
@@ -47,7 +47,7 @@ const stops: Readonly<Record<FailureReason, StationId>> = {
   internal: 'sent',
 };
 
-/** The steps of a message to one recipient, each with its known facts. Pure. */
+/** The stages of a message to one recipient, each with its known facts. Pure. */
 export function findStations(facts: StationFacts): readonly Station[] {
   const { recipient } = facts;
   const here = findHere(facts);
@@ -88,12 +88,12 @@ function findHere(facts: StationFacts): Here {
   }
 }
 
-/** The station that a reason belongs to. */
+/** The stage of a reason. */
 function stopOf(facts: StationFacts): StationId | undefined {
   const { recipient, attempts } = facts;
   if (!isFailureReason(recipient.reason)) return undefined;
   const { reason } = recipient;
-  // The place of a certificate lookup did not answer, or the mail servers' names could not be looked up.
+  // A place of the certificate lookup did not answer, or the mail servers could not be resolved.
   if (reason === 'dns-failed' && attempts.at(-1)?.code === 'DIRECT_RECIPIENT_UNDECIDED') return 'certificate';
   if (reason === 'cancelled' && attempts.length === 0) return 'certificate';
   if (reason === 'remote-failed' && findEvent(facts, 'processed') !== undefined) return 'dispatched';
@@ -101,7 +101,7 @@ function stopOf(facts: StationFacts): StationId | undefined {
   return stop === 'sent' && wasTaken(facts) ? 'processed' : stop;
 }
 
-/** True if the recipient's mail server took the message; its HISP's report may be stored before the SMTP reply. */
+/** True if the recipient's mail server accepted the message; its HISP's report may be stored before the SMTP reply. */
 function wasTaken({ recipient }: StationFacts): boolean {
   return recipient.history.some(({ event }) => event === 'sent' || event === 'failure-reported');
 }
@@ -110,7 +110,7 @@ function findEvent({ recipient }: StationFacts, event: string): HistoryEntry | u
   return recipient.history.find((entry) => entry.event === event && !entry.isLate);
 }
 
-/** When and how a station was passed. */
+/** The time and text of a passed stage. */
 function passed(
   id: StationId,
   facts: StationFacts,
@@ -126,7 +126,7 @@ function passed(
     case 'certificate':
       return { at: tried, text: 'A certificate was found for the address.' };
     case 'trust':
-      return { at: tried, text: "It is valid, and leads to an anchor of the sender's domain." };
+      return { at: tried, text: "It is valid and chains to an anchor of the sender's domain." };
     case 'sent':
       return passedSent(facts);
     case 'processed':
@@ -139,11 +139,11 @@ function passed(
 function passedSent(facts: StationFacts) {
   const sent = findEvent(facts, 'sent');
   const attempt = facts.attempts.findLast(({ outcome }) => outcome === 'sent' || outcome === 'partial');
-  const how = attempt === undefined || attempt.tls === '' ? '' : ` by ${attempt.tls}`;
+  const how = attempt === undefined || attempt.tls === '' ? '' : ` over ${attempt.tls}`;
   const text =
     attempt === undefined || attempt.host === ''
       ? stateTexts.sent.text
-      : `${attempt.host} took the message${how}.`;
+      : `${attempt.host} accepted the message${how}.`;
   return { at: sent?.time ?? attempt?.startedAt, text };
 }
 

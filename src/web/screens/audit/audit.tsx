@@ -14,7 +14,7 @@ import { messagePath } from '../messages/message-path.ts';
 const names = ['actor', 'message', 'address', 'action', 'outcome', 'requestId', 'from', 'to'] as const;
 type Filters = Readonly<Partial<Record<(typeof names)[number], string>>>;
 
-/** Who did what, when, to what; whether the chain is whole; and its export. */
+/** The audit trail: search, verification of the chain, and export. */
 export function AuditScreen(): ReactNode {
   const [parameters, setParameters] = useSearchParams();
   const filters = useMemo<Filters>(
@@ -45,7 +45,7 @@ export function AuditScreen(): ReactNode {
   return (
     <Screen
       title="Audit"
-      lead="Who did what, when, and to what. Rows hold identifiers, never content."
+      lead="Who did what, when, and to what. Rows contain identifiers, never message content."
       actions={
         <>
           <button type="button" disabled={verify.isPending} onClick={() => verify.mutate()}>
@@ -75,8 +75,8 @@ export function AuditScreen(): ReactNode {
           noun={['row', 'rows']}
           idOf={idOf}
           empty={
-            <EmptyState title="No row fits">
-              <p>All that is given must fit. Clear a filter, or take a longer time.</p>
+            <EmptyState title="No matching row">
+              <p>All filters must match. Clear a filter, or choose a longer period.</p>
             </EmptyState>
           }
           columns={[
@@ -269,7 +269,7 @@ function FilterForm({
   );
 }
 
-/** The objects of a row; message ids lead to the message, addresses filter. */
+/** The objects of a row; message ids link to the message, addresses set the filter. */
 function Objects({
   entry,
   onFilter,

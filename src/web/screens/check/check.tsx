@@ -23,7 +23,7 @@ interface Check {
 
 const noCheck: Check = { isRunning: false, events: [], error: undefined };
 
-/** Looks for an address's certificates as a delivery would, and says whether a message could be sent. */
+/** Runs discovery and validation for an address as a delivery would, and shows whether a message could be sent. */
 export function CheckScreen(): ReactNode {
   const { hisp } = useSession();
   const [parameters, setParameters] = useSearchParams();
@@ -41,7 +41,7 @@ export function CheckScreen(): ReactNode {
   return (
     <Screen
       title="Check an address"
-      lead="Finds the address's certificates as a delivery would, validates them against our domain's anchors, and says whether a message could be sent. Nothing is sent."
+      lead="Finds the address's certificates as a delivery would, validates them against the anchors of your domain, and shows whether a message could be sent. Nothing is sent."
     >
       <form
         className="check-form"
@@ -67,7 +67,7 @@ export function CheckScreen(): ReactNode {
         />
         {hisp.domains.length > 1 && (
           <SelectField
-            label="By the anchors of"
+            label="Anchors of"
             options={hisp.domains.map((domain) => [domain, domain] as const)}
             value={fromDomain}
             onValue={setFromDomain}
@@ -80,7 +80,7 @@ export function CheckScreen(): ReactNode {
       {check.error !== undefined && <ErrorState error={check.error} />}
       {check.events.length === 0 && check.error === undefined && !check.isRunning && (
         <EmptyState title="No address checked yet">
-          <p>Type the address that somebody cannot reach. The check is written to the audit trail.</p>
+          <p>Enter the address that somebody cannot reach. The check is recorded in the audit trail.</p>
         </EmptyState>
       )}
       <Result check={check} />
@@ -131,18 +131,21 @@ function Result({ check: { events, isRunning } }: { readonly check: Check }): Re
         {failed?.type === 'failed' && <ErrorState error={new Error(failed.text)} />}
       </div>
       {started !== undefined && (
-        <Section title="Discovery" note={`Places in order, until one has a certificate.`}>
+        <Section title="Discovery" note="Places are queried in order until one has a certificate.">
           <Steps started={started} steps={steps} isRunning={isRunning && decision === undefined} />
         </Section>
       )}
       {certificates.length > 0 && (
-        <Section title="Certificates and path" note={`By the anchors of ${started?.fromDomain ?? ''}.`}>
+        <Section
+          title="Certificates and path"
+          note={`Validated against the anchors of ${started?.fromDomain ?? ''}.`}
+        >
           <CertificatePaths paths={certificates.map(({ path }) => path)} />
         </Section>
       )}
       {decision !== undefined && decision.letter !== '' && (
         <Section
-          title="For the other side's operator"
+          title="For the operator of the other HISP"
           actions={<Copy text={decision.letter} label="Copy the text" />}
         >
           <pre>{decision.letter}</pre>
@@ -195,7 +198,7 @@ function Steps({
             <span className="step-title">{step?.title ?? title}</span>
             <span className="step-text">
               {step === undefined ? (
-                <span className="muted">{isNext ? 'asking …' : 'not needed'}</span>
+                <span className="muted">{isNext ? 'querying …' : 'not needed'}</span>
               ) : (
                 <>
                   <b>{step.outcome}:</b> {step.text}

@@ -21,7 +21,7 @@ import { formatNumber, Time } from '../../components/time.tsx';
 import { SecretOnce } from './secret-once.tsx';
 
 const up = { name: 'Clients', href: '/clients' } as const;
-/** So that a client can change from one to the other without a gap. */
+/** Two, so that a client can change from one secret to the other without downtime. */
 const maxSecrets = 2;
 
 export function ClientView({ id }: { readonly id: string }): ReactNode {
@@ -52,7 +52,7 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
           <StateMark tone={client.level}>{client.text}</StateMark>{' '}
           <span className="faint">
             {client.lastSeenAt === null ? (
-              'never seen'
+              'not used yet'
             ) : (
               <>
                 last seen <Time at={client.lastSeenAt} />
@@ -74,7 +74,10 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
           ['Client id', <CopyValue key="id" value={client.clientId} label="client id" />],
           ['Scopes', client.scopes.join(', ')],
           ['Addresses', <Addresses key="addresses" addresses={client.directAddresses} />],
-          ['Asks for dispatched', client.requestFinalDelivery ? 'yes, unless a send says otherwise' : 'no'],
+          [
+            'Requests dispatched MDNs',
+            client.requestFinalDelivery ? 'yes, unless a send overrides it' : 'no',
+          ],
           [
             'Data use',
             client.dataUseAcceptedAt === null ? (
@@ -98,7 +101,7 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
 }
 
 function Addresses({ addresses }: { readonly addresses: readonly string[] }): ReactNode {
-  if (addresses.length === 0) return 'none: it cannot send';
+  if (addresses.length === 0) return 'none: the client cannot send';
   return (
     <ul>
       {addresses.map((address) => (
@@ -113,9 +116,9 @@ function Addresses({ addresses }: { readonly addresses: readonly string[] }): Re
 
 const limitTexts: readonly (readonly [name: keyof ClientLimits, text: string])[] = [
   ['sendsPerSecond', 'sends per second'],
-  ['sendsBurst', 'sends at once'],
+  ['sendsBurst', 'burst of sends'],
   ['directoryRequestsPerSecond', 'searches per second'],
-  ['directoryRequestsBurst', 'searches at once'],
+  ['directoryRequestsBurst', 'burst of searches'],
 ];
 
 function Usage({ client }: { readonly client: Client }): ReactNode {
@@ -173,7 +176,7 @@ function Secrets({ client, path, mayChange }: ChangeProps & { readonly mayChange
   return (
     <Section
       title="Secrets"
-      note="Two at most, so that the client can change over without a gap."
+      note="At most two, so that the client can change over without downtime."
       actions={
         mayChange && (
           <button
@@ -219,9 +222,9 @@ function Secrets({ client, path, mayChange }: ChangeProps & { readonly mayChange
           preview={async () => secrets.length}
           render={(count) => (
             <p>
-              It ends at once, and so do the tokens issued to it.{' '}
+              The secret and the tokens issued with it are revoked at once.{' '}
               {count === 1
-                ? 'It is the only one: the client is locked out until another is issued.'
+                ? 'It is the only secret: the client is locked out until another is issued.'
                 : 'The other secret stays valid.'}
             </p>
           )}
@@ -239,8 +242,8 @@ function Secrets({ client, path, mayChange }: ChangeProps & { readonly mayChange
 
 function FirstRequests({ requests }: { readonly requests: ClientDetails['firstRequests'] }): ReactNode {
   return (
-    <Section title="First requests" note="to paste into a shell; the secret is read from CLIENT_SECRET">
-      {requests.length === 0 && <EmptyState title="Its scopes allow no request" />}
+    <Section title="First requests" note="Shell commands; they read the secret from CLIENT_SECRET">
+      {requests.length === 0 && <EmptyState title="The client has no scope for a request" />}
       <ol className="first-requests">
         {requests.map(({ title, command }) => (
           <li key={title}>
@@ -291,8 +294,8 @@ function Switch({ client, path, onClose }: ChangeProps & { onClose(): void }): R
       render={(isEnabled) => (
         <p>
           {isEnabled
-            ? 'Its tokens end at once and it gets no new ones. What it has sent goes on its way.'
-            : 'It may take tokens again with the secrets it has.'}
+            ? 'Its tokens are revoked at once, and it gets no new ones. Messages that it has sent are still delivered.'
+            : 'It can get tokens again with its secrets.'}
         </p>
       )}
       onConfirm={async () => {

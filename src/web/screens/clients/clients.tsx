@@ -12,7 +12,7 @@ import { formatNumber, Time } from '../../components/time.tsx';
 import { ClientView } from './client-view.tsx';
 import { NewClientDialog } from './new-client.tsx';
 
-/** Who may use the API, and one of them: `/clients`, `/clients/:id`. */
+/** All API clients, and one client: `/clients`, `/clients/:id`. */
 export function ClientsScreen(): ReactNode {
   const { id } = useParams<{ id?: string }>();
   return id === undefined ? <ClientOverview /> : <ClientView key={id} id={id} />;
@@ -31,7 +31,11 @@ function ClientOverview(): ReactNode {
     </button>
   );
   return (
-    <Screen title="Clients" lead="Who may use the API, for which addresses, and how much." actions={add}>
+    <Screen
+      title="Clients"
+      lead="Systems that may use the API, their addresses and their limits."
+      actions={add}
+    >
       {clients.error !== null && <ErrorState error={clients.error} onRetry={() => void clients.refetch()} />}
       {clients.error === null && clients.data === undefined && <LoadingState />}
       {clients.data?.result.length === 0 && (
@@ -66,7 +70,7 @@ function ClientOverview(): ReactNode {
               cell: ({ usage }) => formatNumber(usage.directoryRecords),
             },
             {
-              name: 'Last seen',
+              name: 'Last used',
               from: 'medium',
               cell: ({ lastSeenAt }) =>
                 lastSeenAt === null ? <span className="faint">never</span> : <Time at={lastSeenAt} />,

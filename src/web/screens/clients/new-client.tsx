@@ -11,11 +11,11 @@ import { SecretOnce } from './secret-once.tsx';
 type Scope = NewClient['scopes'][number];
 
 const scopes: readonly { readonly name: Scope; readonly text: string }[] = [
-  { name: 'messaging.api', text: 'send, follow and receive messages' },
+  { name: 'messaging.api', text: 'send, track and receive messages' },
   { name: 'provider-directory', text: 'search the directory' },
 ];
 
-/** Asks for what a client needs, makes it, and shows its secret once. */
+/** The form that creates a client and shows its secret once. */
 export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
   const [name, setName] = useState('');
   const [chosen, setChosen] = useState<ReadonlySet<Scope>>(new Set(scopes.map((scope) => scope.name)));
@@ -59,7 +59,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
       >
         <TextField
           label="Name"
-          hint="who it is, such as the EHR and the clinic"
+          hint="for example the EHR and the clinic"
           required
           maxLength={200}
           value={name}
@@ -67,7 +67,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
           error={problemOf('name')}
         />
         <fieldset className="choices">
-          <legend>May</legend>
+          <legend>Permissions</legend>
           {scopes.map((scope) => (
             <label key={scope.name}>
               <input

@@ -4,7 +4,7 @@ import { Copy, CopyValue } from '../../components/copy.tsx';
 import { Facts } from '../../components/screen.tsx';
 import { StateMark } from '../../components/states.tsx';
 
-/** A new secret, which nobody can read again. */
+/** A new secret, which cannot be shown again. */
 export function SecretOnce({ issued, onDone }: { readonly issued: IssuedSecret; onDone(): void }): ReactNode {
   return (
     <div className="stack">
@@ -25,7 +25,7 @@ export function SecretOnce({ issued, onDone }: { readonly issued: IssuedSecret; 
           label="Copy both"
         />
         <button type="button" className="primary" onClick={onDone}>
-          I have it
+          I have saved it
         </button>
       </div>
     </div>

@@ -16,8 +16,8 @@ export function DirectoryScreen(): ReactNode {
       heading="Directory"
       lead={
         isSources
-          ? 'Where the records come from, and what each load found.'
-          : 'Every provider that can be reached by Direct, as the API serves them.'
+          ? 'The origin of the records, and the report of each load.'
+          : 'Providers with a Direct address, as the API serves them.'
       }
     >
       <Tabs

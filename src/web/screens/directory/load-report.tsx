@@ -3,10 +3,10 @@ import type { LoadReport } from '../../../app/console/contract/index.ts';
 import { StateMark } from '../../components/states.tsx';
 import { formatDuration, formatNumber } from '../../components/time.tsx';
 
-/** Line numbers shown at once. */
+/** Line numbers shown per finding. */
 const shownLines = 12;
 
-/** What a load found: counts as a bar and in words, and each finding with the lines of the file. */
+/** The quality report of a load: counts as a bar and as text, and each finding with the lines of the file. */
 export function LoadReportView({ report }: { readonly report: LoadReport }): ReactNode {
   const parts = [
     { name: 'added', count: report.added },

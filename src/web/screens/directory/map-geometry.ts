@@ -1,9 +1,9 @@
 import { geoAlbersUsa, geoCircle, geoPath } from 'd3-geo';
 
-/** Size of the map in its own units; `us-atlas` projects its outlines to it. */
+/** Size of the map in map units; `us-atlas` projects its outlines to it. */
 const mapSize = { width: 975, height: 610 } as const;
 
-/** As `us-atlas` projects its `albers` files. Alaska and Hawaii are insets; places outside of the fifty states have no point. */
+/** The projection of the `albers` files of `us-atlas`. Alaska and Hawaii are insets; places outside the fifty states have no point. */
 const projection = geoAlbersUsa()
   .scale(1300)
   .translate([mapSize.width / 2, mapSize.height / 2]);
@@ -25,14 +25,14 @@ export interface MapPoint extends Place {
   readonly label: string;
 }
 
-/** Points that would cover each other, drawn as one. */
+/** Overlapping points, drawn as one. */
 export interface PointGroup {
   readonly x: number;
   readonly y: number;
   readonly points: readonly MapPoint[];
 }
 
-/** A part of the map, with the sides of the whole. */
+/** A section of the map with the aspect ratio of the whole map. */
 export interface MapBox {
   readonly x: number;
   readonly y: number;
@@ -45,12 +45,12 @@ export function heightOf(box: MapBox): number {
   return (box.width * mapSize.height) / mapSize.width;
 }
 
-/** In units of the map; undefined outside of the fifty states. */
+/** In units of the map; undefined outside the fifty states. */
 export function project(place: Place): readonly [number, number] | undefined {
   return projection([place.lng, place.lat]) ?? undefined;
 }
 
-/** The path of a circle on the ground, which the projection bends; empty outside of the map. */
+/** The SVG path of a circle on the ground, which the projection distorts; empty outside the map. */
 export function circlePath(center: Place, miles: number): string {
   return geoPath(projection)(groundCircle(center, miles)) ?? '';
 }
@@ -75,7 +75,7 @@ export function groupPoints(points: readonly MapPoint[], distance: number): read
   return [...cells.values()].toSorted((a, b) => a.points.length - b.points.length || a.x - b.x);
 }
 
-/** The part of the map that shows all points and the circle, with some of their surroundings. */
+/** The section of the map that shows all points and the circle, with a margin. */
 export function fitBox(
   points: readonly Place[],
   circle: { readonly center: Place; readonly miles: number } | undefined,
@@ -119,7 +119,7 @@ export function zoomBox(box: MapBox, factor: number): MapBox {
   return clampBox({ x: box.x - (width - box.width) / 2, y: box.y - grown / 2, width });
 }
 
-/** A round number of miles that takes about a fifth of the box, and its length in units. */
+/** A round number of miles that spans about one fifth of the box, and its length in map units. */
 export function scaleBar(box: MapBox): { readonly miles: number; readonly length: number } {
   const wanted = (box.width / 5) * milesPerUnit;
   const power = 10 ** Math.floor(Math.log10(wanted));

@@ -15,7 +15,7 @@ const UsMap = lazy(async () => ({ default: (await import('./us-map.tsx')).UsMap 
 
 const up = { name: 'Directory', href: '/directory' } as const;
 
-/** One record: what is served, which source said each value, and what to do with its address. */
+/** One record: its served values with their sources, and actions for its address. */
 export function RecordCard({ id }: { readonly id: string }): ReactNode {
   const record = useQuery<DirectoryRecord, ApiError>({
     queryKey: ['directory-record', id],
@@ -81,7 +81,7 @@ function Card({ record }: { readonly record: DirectoryRecord }): ReactNode {
                 [
                   'Verification',
                   verification === null ? (
-                    'not looked at yet'
+                    'not checked yet'
                   ) : (
                     <>
                       <StateMark tone={verificationTone(verification.state)}>{verification.state}</StateMark>
@@ -96,14 +96,14 @@ function Card({ record }: { readonly record: DirectoryRecord }): ReactNode {
                   ),
                 ],
                 [
-                  'May be exported',
+                  'Export allowed',
                   record.isOpen ? 'yes, all its sources are open' : 'no, a source is closed',
                 ],
                 ['Record id', <CopyValue key="id" value={String(record.id)} label="record id" />],
               ]}
             />
           </Section>
-          <Section title="What is served" note="and the source that says it">
+          <Section title="Served values" note="each with its source">
             <div className="table-frame">
               <table className="record-values">
                 <thead>
@@ -154,13 +154,13 @@ function readPoint(id: number, label: string, values: Readonly<Record<string, st
   return Number.isFinite(lat) && Number.isFinite(lng) ? { id, lat, lng, label } : undefined;
 }
 
-/** What each source says, where they differ. */
+/** The values of each source where they differ. */
 function Said({ record }: { readonly record: DirectoryRecord }): ReactNode {
   const names = record.values
     .map(({ name }) => name)
     .filter((name) => new Set(record.said.map(({ values }) => values[name] ?? '')).size > 1);
   return (
-    <Section title="Where the sources differ" note="the first that has a value is served">
+    <Section title="Where the sources differ" note="the first source with a value is served">
       <div className="table-frame">
         <table>
           <thead>

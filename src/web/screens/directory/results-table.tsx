@@ -28,7 +28,7 @@ export function ResultsTable(props: ResultsTableProps): ReactNode {
   return (
     <div className="table-frame">
       <table className="directory-table">
-        <caption className="visually-hidden">Records that fit</caption>
+        <caption className="visually-hidden">Matching records</caption>
         <thead>
           <tr>
             {columns.map(({ label, sortBy, className }) => (

@@ -1,6 +1,6 @@
 import type { DirectoryForm, Provider } from '../../../app/console/contract/index.ts';
 
-/** How a filter of the native search is called here. What the match does comes from the server's table. */
+/** Labels of the filters of the native search. How a filter matches comes from the server's table. */
 const labels: Readonly<Record<string, string>> = {
   prov_last_name: 'Last name',
   prov_first_name: 'First name',
@@ -20,7 +20,7 @@ const labels: Readonly<Record<string, string>> = {
   lng: 'Longitude',
 };
 
-/** Shown at once, in this order; the others on demand. */
+/** Filters that are always shown, in this order; the others are shown on demand. */
 const mainFilters: readonly string[] = [
   'prov_last_name',
   'prov_first_name',
@@ -50,12 +50,12 @@ export function labelOf(name: string): string {
   return labels[name] ?? name;
 }
 
-/** The search as it stands in the address bar: its parameters that are not empty. */
+/** The search in the address bar: its non-empty parameters. */
 export function readSearch(parameters: URLSearchParams): Search {
   return Object.fromEntries([...parameters].filter(([, value]) => value.trim() !== ''));
 }
 
-/** The filters of the form, those first that most searches use. */
+/** The filters of the form, the most used first. */
 export function orderFilters(form: DirectoryForm): {
   readonly main: DirectoryForm['filters'];
   readonly more: DirectoryForm['filters'];

@@ -9,7 +9,7 @@ interface SearchFormProps {
   onSearch(search: Search): void;
 }
 
-/** One field for each filter of the search; Enter in any of them searches. */
+/** One field per filter of the search; Enter in any field searches. */
 export function SearchForm({ form, search, problems, onSearch }: SearchFormProps): ReactNode {
   const { main, more } = orderFilters(form);
   const [isOpen, setOpen] = useState(more.some(({ name }) => search[name] !== undefined));
@@ -19,7 +19,7 @@ export function SearchForm({ form, search, problems, onSearch }: SearchFormProps
       typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()] as const] : [],
     );
     const next: Record<string, string> = Object.fromEntries(values);
-    // An order without a field to order by is refused.
+    // The API refuses `sort_order` without `sort_by`.
     if (next['sort_by'] === undefined) delete next['sort_order'];
     onSearch(next);
   }
@@ -40,7 +40,7 @@ export function SearchForm({ form, search, problems, onSearch }: SearchFormProps
         <Filter
           filter={{
             name: 'radius',
-            matchText: 'Miles around the ZIP code, or around city and state.',
+            matchText: 'Miles around the ZIP code or around city and state.',
             example: '25',
           }}
           label="Radius, miles"

@@ -20,7 +20,7 @@ const examples: readonly { readonly text: string; readonly query: string }[] = [
   { text: 'Illinois, by city', query: 'org_state=IL&sort_by=org_city' },
 ];
 
-/** The search with every filter and sort. It runs when it is asked for, because each search is audited. */
+/** The search with every filter and sort. It runs on request only, because each search is audited. */
 export function SearchPart(): ReactNode {
   const [parameters, setParameters] = useSearchParams();
   const search = useMemo(() => readSearch(parameters), [parameters]);
@@ -107,10 +107,10 @@ function Results({ page, search, form, onSearch }: ResultsProps): ReactNode {
   }, []);
   if (page.totalCount === 0)
     return (
-      <EmptyState title="No record fits">
+      <EmptyState title="No matching record">
         <p>
-          Nothing in the directory fits {describeSearch(search)}. Names and cities match from their beginning:
-          shorten them, or clear a field.
+          The directory has no record for {describeSearch(search)}. Names and cities match by prefix: shorten
+          them, or clear a field.
         </p>
       </EmptyState>
     );
@@ -196,7 +196,7 @@ function toPoint(provider: Provider) {
   return [{ id, lat, lng, label: `${nameOf(provider)}, ${placeOf(provider)}${distance}` }];
 }
 
-/** The map in words: `50 records in 3 states: IL 40, IN 8, WI 2. 1 has no place.` */
+/** The map as text: `50 records in 3 states: IL 40, IN 8, WI 2. 1 without a known place.` */
 function summarize(providers: readonly Provider[], placed: number, missing: number): string {
   const counts = new Map<string, number>();
   for (const { values } of providers) {

@@ -38,11 +38,11 @@ export function SourcesPart(): ReactNode {
     <>
       <Section
         title="Sources"
-        note={`${formatNumber(recordCount)} records served, of these ${formatNumber(hostedCount)} hosted addresses. The first source that has a value is served.`}
+        note={`${formatNumber(recordCount)} records served, of these ${formatNumber(hostedCount)} hosted addresses. The first source with a value is served.`}
       >
         {result.length === 0 ? (
           <EmptyState title="No source yet">
-            <p>Load a file below. Until then the directory holds the hosted addresses alone.</p>
+            <p>Load a file below. Until then the directory contains only the hosted addresses.</p>
           </EmptyState>
         ) : (
           <ol className="sources">
@@ -55,7 +55,7 @@ export function SourcesPart(): ReactNode {
       {mayChange && <UploadForm sources={result.map(({ name }) => name)} />}
       <Section title="Loads" note="newest first">
         {loads.error !== null && <ErrorState error={loads.error} onRetry={() => void loads.refetch()} />}
-        {loads.data?.result.length === 0 && <EmptyState title="Nothing was loaded yet" />}
+        {loads.data?.result.length === 0 && <EmptyState title="No loads yet" />}
         {loads.data !== undefined && loads.data.result.length > 0 && <Loads loads={loads.data.result} />}
       </Section>
     </>

@@ -9,7 +9,7 @@ import { formatBytes, formatNumber } from '../../components/time.tsx';
 
 interface Running {
   readonly file: File;
-  /** Undefined while the file is on its way to the server. */
+  /** Undefined while the file is being uploaded. */
   readonly uploadId?: string;
   readonly error?: Error;
 }
@@ -20,29 +20,29 @@ const phases: Readonly<Record<LoadEvent['phase'], string>> = {
   merging: 'Merging with the other sources',
   indexing: 'Building the index',
   activating: 'Activating',
-  done: 'Loaded. The new directory is served',
-  failed: 'Failed. The old directory is served',
+  done: 'Loaded. The new directory is active',
+  failed: 'Failed. The old directory is still active',
 };
 
-/** Uploads whose last event is kept; others may upload, too. */
-const maxHeard = 20;
+/** Uploads whose last event is stored; other operators may upload, too. */
+const maxUploads = 20;
 
-/** Sends a file and follows its load; the directory that is served changes only at its end. */
+/** Uploads a file and shows the progress of its load; the served directory changes only at the end. */
 export function UploadForm({ sources }: { readonly sources: readonly string[] }): ReactNode {
   const [running, setRunning] = useState<Running>();
   const client = useQueryClient();
-  // A small file is loaded before the answer that names its upload is here.
-  const [heard, setHeard] = useState<ReadonlyMap<string, LoadEvent>>(new Map());
+  // A small file may be loaded before the answer with its upload id arrives.
+  const [lastEvents, setLastEvents] = useState<ReadonlyMap<string, LoadEvent>>(new Map());
   useEffect(
     () =>
       subscribeLoads((event) => {
-        setHeard((before) => new Map([...before, [event.uploadId, event] as const].slice(-maxHeard)));
+        setLastEvents((before) => new Map([...before, [event.uploadId, event] as const].slice(-maxUploads)));
         if (event.phase === 'done' || event.phase === 'failed')
           void client.invalidateQueries({ queryKey: ['directory'] });
       }),
     [client],
   );
-  const event = running?.uploadId === undefined ? undefined : heard.get(running.uploadId);
+  const event = running?.uploadId === undefined ? undefined : lastEvents.get(running.uploadId);
 
   async function send(submitted: FormEvent<HTMLFormElement>): Promise<void> {
     submitted.preventDefault();
@@ -70,7 +70,7 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
     event?.phase !== 'failed';
   const list = useId();
   return (
-    <Section title="Load a file" note="CSV, gzip or zip; what it is, is told by its content">
+    <Section title="Load a file" note="CSV, gzip or zip; the type is detected from the content">
       <form className="upload" onSubmit={(submitted) => void send(submitted)}>
         <label className="field">
           <span>File</span>
@@ -140,7 +140,11 @@ function Progress({
   if (error !== undefined) return <ErrorState error={error} />;
   const isOver = event?.phase === 'done' || event?.phase === 'failed';
   const text =
-    event !== undefined ? phases[event.phase] : uploadId === undefined ? 'Sending the file' : phases.waiting;
+    event !== undefined
+      ? phases[event.phase]
+      : uploadId === undefined
+        ? 'Uploading the file'
+        : phases.waiting;
   const tone: Level = event?.phase === 'done' ? 'ok' : event?.phase === 'failed' ? 'failed' : 'waiting';
   const total = event?.totalBytes ?? null;
   const isMeasured = event?.phase === 'reading' && total !== null && total > 0;

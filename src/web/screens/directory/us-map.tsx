@@ -29,7 +29,7 @@ interface UsMapProps {
   readonly selected: ReadonlySet<number>;
   /** Called with the records of a place. */
   onSelect(ids: readonly number[]): void;
-  /** What the map shows, in words. */
+  /** The content of the map as text. */
   readonly summary: string;
 }
 
@@ -47,10 +47,10 @@ const states = (collection.type === 'FeatureCollection' ? collection.features : 
   }),
 );
 
-/** Pixels between the middles of two groups, about. */
+/** Approximate distance in pixels between the centers of two groups. */
 const groupDistancePx = 11;
 
-/** The fifty states with results as points; places that cover each other become one point with a count. */
+/** The fifty states with results as points; overlapping places become one point with a count. */
 export function UsMap({ points, circle, selected, onSelect, summary }: UsMapProps) {
   const fitted = useMemo(() => fitBox(points, circle && { ...circle }), [points, circle]);
   const [box, setBox] = useState<MapBox>(circle === undefined ? wholeMap : fitted);
@@ -108,7 +108,7 @@ export function UsMap({ points, circle, selected, onSelect, summary }: UsMapProp
         <button
           type="button"
           className="us-map-keys"
-          aria-label={`Map. ${summary} Arrow keys go from place to place, Enter shows its records, plus and minus zoom.`}
+          aria-label={`Map. ${summary} Arrow keys move between places, Enter shows the records of a place, plus and minus zoom.`}
           onKeyDown={handleKey}
           onClick={() => current !== undefined && onSelect(current.points.map(({ id }) => id))}
           onBlur={() => setFocused(undefined)}
@@ -142,7 +142,7 @@ export function UsMap({ points, circle, selected, onSelect, summary }: UsMapProp
   );
 }
 
-/** The abbreviations of the states that have room for one, in the middle of the part of the state that is in view. */
+/** The abbreviations of the states that have room for one, in the center of the visible part of the state. */
 function placeNames(
   box: MapBox,
   unit: number,
@@ -217,7 +217,7 @@ const directions: Readonly<Record<string, readonly [number, number]>> = {
   ArrowDown: [0, 1],
 };
 
-/** The nearest group that lies in the direction of an arrow; steps aside cost double. */
+/** The nearest group in the direction of an arrow key; sideways distance counts double. */
 function findNext(
   groups: readonly PointGroup[],
   from: number | undefined,
@@ -250,7 +250,7 @@ function useWidth(frame: { readonly current: SVGSVGElement | null }): number {
   return width;
 }
 
-/** Moves the box with the pointer; a click on a point stays a click. */
+/** Pans with the pointer; a click on a point is still a click. */
 function useDrag(box: MapBox, unit: number, setBox: (box: MapBox) => void) {
   const from = useRef<{ x: number; y: number; box: MapBox } | undefined>(undefined);
   return {

@@ -7,7 +7,7 @@ import { Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 
-/** What the DNS must say about a domain beside what it says now, each line to copy. */
+/** The expected DNS records of a domain next to the published ones, each line to copy. */
 export function DnsRecords({ path, domain }: { readonly path: string; readonly domain: string }): ReactNode {
   const records = useQuery<DomainRecords, ApiError>({
     queryKey: ['domain-records', domain],
@@ -19,21 +19,21 @@ export function DnsRecords({ path, domain }: { readonly path: string; readonly d
   return (
     <Section
       title="DNS records"
-      note={shown === undefined ? 'asking the DNS' : <Time at={shown.checkedAt} />}
+      note={shown === undefined ? 'querying the DNS' : <Time at={shown.checkedAt} />}
       actions={
         <>
           {shown !== undefined && shown.records.length > 0 && (
             <Copy text={shown.records.map(({ line }) => line).join('\n')} label="Copy all" />
           )}
           <button type="button" disabled={records.isFetching} onClick={() => void records.refetch()}>
-            {records.isFetching ? 'Asking' : 'Ask again'}
+            {records.isFetching ? 'Querying' : 'Query again'}
           </button>
         </>
       }
     >
       {records.error !== null && <ErrorState error={records.error} />}
       {records.error === null && shown === undefined && <LoadingState lines={4} />}
-      {shown?.records.length === 0 && <EmptyState title="No record to publish" />}
+      {shown?.records.length === 0 && <EmptyState title="No records to publish" />}
       {shown !== undefined && shown.records.length > 0 && (
         <ul className="dns-records">
           {shown.records.map((record) => (
@@ -84,7 +84,7 @@ function Entry({ record }: { readonly record: DnsRecord }): ReactNode {
   );
 }
 
-/** Characters of a record's data that are shown; a certificate has some thousand. */
+/** Characters shown of a record's data; a certificate has thousands. */
 const shownCharacters = 88;
 
 function Data({ value }: { readonly value: string }): ReactNode {

@@ -19,7 +19,7 @@ import { Rotation } from './rotation.tsx';
 
 const up = { name: 'Domains and trust', href: '/domains' } as const;
 
-/** One domain: its keys by date, their rotation, what DNS must say and says, anchors and bundles. */
+/** One domain: keys by date, key rotation, expected and published DNS records, anchors and bundles. */
 export function DomainView({ domain }: { readonly domain: string }): ReactNode {
   const path = `/domains/${encodeURIComponent(domain)}`;
   const mayChange = useMay('settings.change');
@@ -85,10 +85,10 @@ function Keys({
       ),
     [details],
   );
-  // A day is all that the drawing resolves.
+  // The drawing has a resolution of one day.
   const today = Math.floor(now / 86_400_000);
   return (
-    <Section title="Keys" note="by the dates of their certificates">
+    <Section title="Keys" note="with the validity of their certificates">
       {spans.length === 0 ? (
         <EmptyState title="No key yet">
           <p>Without a key nothing can be signed, and no peer can encrypt to this domain.</p>
@@ -137,10 +137,10 @@ function Findings({ path, domain }: { readonly path: string; readonly domain: st
 
 function Bundles({ bundles }: { readonly bundles: readonly DomainBundle[] }): ReactNode {
   return (
-    <Section title="Trust bundles" note="anchors that are fetched again and again">
+    <Section title="Trust bundles" note="published sets of anchors that are refreshed regularly">
       {bundles.length === 0 ? (
         <EmptyState title="No bundle">
-          Anchors of this domain are added by hand: <code>openhisp bundle add</code> follows a published
+          Anchors of this domain are added manually; <code>openhisp bundle add</code> follows a published
           bundle.
         </EmptyState>
       ) : (
@@ -208,7 +208,7 @@ function Anchors({
       {anchors.length === 0 ? (
         <EmptyState title="No anchor">
           <p>
-            Without an anchor nobody is trusted: nothing can be sent, and nothing that comes in is accepted.
+            Without an anchor no peer is trusted: no message can be sent, and no incoming message is accepted.
           </p>
         </EmptyState>
       ) : (
@@ -221,7 +221,7 @@ function Anchors({
                 <th scope="col" data-from="medium">
                   From
                 </th>
-                <th scope="col">Ends</th>
+                <th scope="col">Expires</th>
                 <th scope="col" data-from="wide">
                   SHA-256
                 </th>

@@ -11,7 +11,7 @@ import { formatNumber } from '../../components/time.tsx';
 import { DomainView } from './domain-view.tsx';
 import { formatDays } from './key-spans.ts';
 
-/** Every hosted domain, and one domain: `/domains`, `/domains/:domain`. */
+/** All hosted domains, and one domain: `/domains`, `/domains/:domain`. */
 export function DomainsScreen(): ReactNode {
   const { domain } = useParams<{ domain?: string }>();
   return domain === undefined ? <DomainOverview /> : <DomainView key={domain} domain={domain} />;
@@ -23,7 +23,10 @@ function DomainOverview(): ReactNode {
     queryFn: readView('/domains'),
   });
   return (
-    <Screen title="Domains and trust" lead="The domains this HISP hosts, their keys, and whom they trust.">
+    <Screen
+      title="Domains and trust"
+      lead="The domains that this HISP hosts, their keys and their trust anchors."
+    >
       {domains.error !== null && <ErrorState error={domains.error} onRetry={() => void domains.refetch()} />}
       {domains.error === null && domains.data === undefined && <LoadingState />}
       {domains.data?.result.length === 0 && (
@@ -42,7 +45,7 @@ function DomainOverview(): ReactNode {
           columns={[
             { name: 'Domain', cell: ({ domain }) => domain, isFlexible: true },
             { name: 'State', cell: ({ level, text }) => <StateMark tone={level}>{text}</StateMark> },
-            { name: 'First key ends', from: 'medium', cell: (domain) => describeDays(domain) },
+            { name: 'First key expires', from: 'medium', cell: (domain) => describeDays(domain) },
             {
               name: 'Addresses',
               align: 'end',

@@ -6,14 +6,14 @@ interface KeyBarsProps {
   readonly now: Date;
 }
 
-/** Percent of the scale that the word `today` takes to each side. */
+/** Percent of the scale that the label `today` takes on each side. */
 const nearToday = 5;
 
-/** The keys of a domain as bars on one scale of time, with today as a line. The words beside each bar say the same. */
+/** The keys of a domain as bars on one scale of time, with today as a line. The text next to each bar has the same data. */
 export function KeyBars({ keys, now }: KeyBarsProps) {
   const scale = useMemo(() => makeScale(keys, now), [keys, now]);
   return (
-    <div className="key-bars" role="list" aria-label="Keys by their dates">
+    <div className="key-bars" role="list" aria-label="Keys with their validity">
       <div className="key-bars-axis" aria-hidden="true">
         {scale.ticks
           .filter(({ at }) => Math.abs(at - scale.today) > nearToday)

@@ -14,7 +14,7 @@ export type SpanState = 'ok' | 'warning' | 'failed' | 'retired';
 const dayMs = 86_400_000;
 const yearMs = 365.25 * dayMs;
 
-/** As `openhisp doctor` and the metrics warn. */
+/** As in `openhisp doctor` and the metrics. */
 const warningDays = 30;
 
 export function describeSpan(
@@ -46,7 +46,7 @@ interface TimeScale {
   readonly ticks: readonly { readonly at: number; readonly text: string }[];
 }
 
-/** From the first start to the last end, at most two years back and five ahead. */
+/** From the earliest start to the latest end, at most two years back and five years ahead. */
 export function makeScale(keys: readonly KeySpan[], now: Date): TimeScale {
   const today = now.getTime();
   const starts = keys.map((key) => Date.parse(key.notBefore));
@@ -63,7 +63,7 @@ export function makeScale(keys: readonly KeySpan[], now: Date): TimeScale {
 
 const monthNames = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** Years, or quarters where there is room for them; UTC, as certificates are. */
+/** Years, or quarters where there is room for them; in UTC, as in certificates. */
 function listTicks(from: number, to: number): readonly { at: number; text: string }[] {
   const step = to - from > 2.2 * yearMs ? 12 : to - from > 0.8 * yearMs ? 3 : 1;
   const ticks: { at: number; text: string }[] = [];

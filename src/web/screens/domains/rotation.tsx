@@ -16,12 +16,12 @@ interface RotationProps {
   readonly keys: readonly DomainKey[];
 }
 
-/** A new key in four steps. What is open shows from the keys themselves, so that a rotation can go on days later. */
+/** A new key in four steps. The open step follows from the stored keys, so that a rotation can continue days later. */
 export function Rotation({ path, domain, keys }: RotationProps): ReactNode {
   const requested = keys.filter(({ status }) => status === 'requested');
   const owners = [...new Set([domain, ...keys.map(({ owner }) => owner)])];
   const active = keys.filter(({ status }) => status === 'active');
-  // An older key of an owner that has a newer one for the same uses.
+  // Keys whose owner has a newer key for the same uses.
   const replaced = active.filter((key) =>
     active.some(
       (other) =>
@@ -35,7 +35,7 @@ export function Rotation({ path, domain, keys }: RotationProps): ReactNode {
   return (
     <Section
       title="Rotate a key"
-      note="Make a new key, have its certificate issued, install it, retire the old one."
+      note="Make a new key, have a CA issue its certificate, install the certificate, retire the old key."
       actions={
         !isShown && (
           <button type="button" onClick={() => setOpen(true)}>
@@ -103,7 +103,7 @@ function RequestStep({
     mutationFn: () =>
       post<CsrAnswer>(`${path}/csr`, { owner, ...(organization === '' ? {} : { organization }) }),
     onSuccess: async () => {
-      announce({ text: 'The key is made. Send the request to your CA.' });
+      announce({ text: 'The key was made. Send the request to your CA.' });
       await client.invalidateQueries({ queryKey: ['trust'] });
     },
   });
@@ -125,7 +125,7 @@ function RequestStep({
           />
           <TextField
             label="Organization"
-            hint="optional; some CAs ask for it"
+            hint="optional; some CAs require it"
             value={organization}
             onText={setOrganization}
           />
@@ -142,9 +142,9 @@ function RequestStep({
 
 function SignStep({ requested }: { readonly requested: readonly DomainKey[] }): ReactNode {
   return (
-    <Step title="Have it signed by your CA" isDone={false} isWaiting={requested.length === 0}>
+    <Step title="Have the certificate issued by your CA" isDone={false} isWaiting={requested.length === 0}>
       {requested.length === 0 ? (
-        <p className="muted">The request appears here, to copy or save.</p>
+        <p className="muted">The certificate request appears here.</p>
       ) : (
         requested.map((key) => (
           <div key={key.id} className="csr">
@@ -190,7 +190,7 @@ function InstallStep({
     mutationFn: () => post<DomainKey>(`${path}/keys`, { certificate }),
     onSuccess: async (key) => {
       setCertificate('');
-      announce({ text: `Installed. ${key.owner} signs with it and publishes it now.` });
+      announce({ text: `Installed. ${key.owner} now signs with this key and publishes its certificate.` });
       await client.invalidateQueries({ queryKey: ['trust'] });
       await client.invalidateQueries({ queryKey: ['domain-records'] });
     },
@@ -201,7 +201,7 @@ function InstallStep({
       {isWaiting ? (
         <p className="muted">
           {isDone
-            ? 'Both keys are published; peers may encrypt to either.'
+            ? 'Both certificates are published; peers may encrypt to either.'
             : 'Paste the certificate that the CA issued.'}
         </p>
       ) : (
@@ -211,7 +211,7 @@ function InstallStep({
             install.mutate();
           }}
         >
-          <Field label="Certificate, PEM" hint="Its chain may follow." error={install.error?.message}>
+          <Field label="Certificate, PEM" hint="The chain may follow." error={install.error?.message}>
             {(tie) => (
               <textarea
                 {...tie}
@@ -250,7 +250,9 @@ function RetireStep({
   return (
     <Step title="Retire the old key" isDone={false} isWaiting={replaced.length === 0}>
       {replaced.length === 0 ? (
-        <p className="muted">Once the new key is published and the TTL of the old record has passed.</p>
+        <p className="muted">
+          Wait until the new certificate is published and the TTL of the old record has passed.
+        </p>
       ) : (
         <ul className="stack">
           {replaced.map((key) => (

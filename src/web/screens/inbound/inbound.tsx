@@ -39,28 +39,28 @@ const views: readonly View[] = [
     state: 'received',
     name: 'Received',
     lead: 'Mail that was opened, verified and stored for its recipient. Newest first; the number is of the last 24 hours.',
-    empty: 'Nothing was received',
+    empty: 'No mail was received',
     count: ({ received }) => upTo(received),
   },
   {
     state: 'refused',
     name: 'Refused',
     lead: 'Mail that was not accepted, with the code that the other side got. Newest first; the number is of the last 24 hours.',
-    empty: 'Nothing was refused',
+    empty: 'No mail was refused',
     count: ({ refused }) => upTo(refused),
   },
   {
     state: 'dead-lettered',
     name: 'Dead-lettered',
-    lead: 'Mail that was accepted but could not be opened or stored. It is kept, and can be tried again.',
+    lead: 'Mail that was accepted but could not be opened or stored. It is stored and can be retried.',
     empty: 'No dead letters',
     count: ({ deadLettered }) => formatNumber(deadLettered),
   },
   {
     state: 'unacknowledged',
     name: 'Unacknowledged',
-    lead: 'Messages that no client has taken from the inbox yet. Oldest first.',
-    empty: 'Every message has been taken by its client',
+    lead: 'Messages in the inbox that no client has acknowledged. Oldest first.',
+    empty: 'All messages are acknowledged',
     count: ({ unacknowledged }) => formatNumber(unacknowledged),
   },
 ];
@@ -69,7 +69,7 @@ const idOf = (row: InboundRow): string => row.id;
 const hrefOf = ({ state, wireId }: InboundRow): string | undefined =>
   wireId === '' || state === 'refused' || state === 'dead-lettered' ? undefined : messagePath(wireId);
 
-/** Mail from other HISPs: what came of it. */
+/** Mail from other HISPs by outcome. */
 export function InboundScreen(): ReactNode {
   const [parameters, setParameters] = useSearchParams();
   const view = views.find(({ state }) => state === parameters.get('state')) ?? views[0];
@@ -97,7 +97,7 @@ export function InboundScreen(): ReactNode {
   return (
     <Screen title="Inbound" lead={view.lead}>
       <Tabs
-        label="Inbound mail by what came of it"
+        label="Inbound mail by outcome"
         tabs={views.map(({ state, name, count }) => ({
           name,
           href: `/inbound?state=${state}`,
@@ -169,7 +169,7 @@ function Rows({
     },
     { name: 'To', from: 'medium', cell: ({ to }) => <Address of={to.join(', ')} /> },
     {
-      name: 'What happened',
+      name: 'Outcome',
       isFlexible: true,
       cell: ({ level, state, text, whatToDo, code: rowCode }) => (
         <>
@@ -179,7 +179,7 @@ function Rows({
             <button
               type="button"
               className="link sub"
-              title="Show only this code"
+              title="Filter by this code"
               onClick={() => onCode(rowCode)}
             >
               <code>{rowCode}</code>
@@ -220,7 +220,7 @@ function Rows({
         hrefOf={hrefOf}
         noun={['message', 'messages']}
         empty={
-          <EmptyState title={from === '' && code === '' ? view.empty : 'Nothing fits'}>
+          <EmptyState title={from === '' && code === '' ? view.empty : 'No matching mail'}>
             {(from !== '' || code !== '') && <p>Remove the sender or the code to see more.</p>}
           </EmptyState>
         }
@@ -241,7 +241,7 @@ function ConfirmRetry({
   const client = useQueryClient();
   return (
     <Confirm
-      title="Try this mail again?"
+      title="Retry this mail?"
       action="Retry"
       preview={() => Promise.resolve(row)}
       render={({ from, to, text }) => (
@@ -250,7 +250,7 @@ function ConfirmRetry({
             From {from === '' ? 'the null sender' : from} to {to.join(', ')}.
           </p>
           <p className="muted">{text}</p>
-          <p>It is opened and verified again, as if it had just come in.</p>
+          <p>It is decrypted and verified again, as if it had just arrived.</p>
         </>
       )}
       onConfirm={async () => {

@@ -28,12 +28,12 @@ const columns: readonly Column<AuditEntry>[] = [
   },
 ];
 
-/** They say nothing that the row of the message does not. */
+/** Objects that repeat the data of the message, so they are hidden. */
 const innerIds = new Set(['messageId', 'deliveryId', 'mailId']);
 
 /** Rows of the audit trail. */
 export function AuditRows({ entries }: { readonly entries: readonly AuditEntry[] }): ReactNode {
-  if (entries.length === 0) return <EmptyState title="Nothing in the audit trail" />;
+  if (entries.length === 0) return <EmptyState title="No rows in the audit trail" />;
   return (
     <Table
       caption="Audit rows of this message"

@@ -22,7 +22,7 @@ const filterNames = ['q', 'state', 'reason', 'client', 'direction'] as const;
 type FilterName = (typeof filterNames)[number];
 const wholeUuid = /^(?:urn:uuid:)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** A client's own name is short; its id is not. */
+/** The name of a client, which is shorter than its id. */
 const columnsFor = (nameOf: (clientId: string) => string): readonly Column<MessageRow>[] => [
   {
     name: 'To',
@@ -63,7 +63,7 @@ const columnsFor = (nameOf: (clientId: string) => string): readonly Column<Messa
 
 const idOf = (row: MessageRow): string => row.id;
 
-/** One search box, filters, and rows that wait in a button while somebody reads. */
+/** A search box, filters, and a list whose new rows are shown on request. */
 export function MessageList(): ReactNode {
   const [parameters, setParameters] = useSearchParams();
   const [, open] = useLocation();
@@ -87,7 +87,7 @@ export function MessageList(): ReactNode {
   );
   const search = useCallback(
     (text: string, isEntered: boolean) => {
-      // A whole message id names one message: there is nothing to choose from.
+      // A complete message id identifies one message, so it is opened directly.
       if (isEntered && wholeUuid.test(text.trim())) open(messagePath(text.trim().toLowerCase()));
       else setFilter('q', text);
     },
@@ -131,15 +131,14 @@ export function MessageList(): ReactNode {
         noun={['message', 'messages']}
         empty={
           isFiltered ? (
-            <EmptyState title="No message fits">
+            <EmptyState title="No matching message">
               <p>
-                Everything given must fit. Try the address alone, or a longer time such as{' '}
-                <code>&lt;-7d</code>.
+                All terms must match. Try only the address, or a longer period such as <code>&lt;-7d</code>.
               </p>
             </EmptyState>
           ) : (
             <EmptyState title="No messages yet">
-              <p>Messages that clients send, and messages that come in, appear here as they happen.</p>
+              <p>Sent and received messages appear here.</p>
             </EmptyState>
           )
         }
@@ -212,7 +211,7 @@ const termWords: Readonly<Record<SearchTerm['kind'], string>> = {
   until: 'until',
 };
 
-/** How the box was read, so that a mistyped id does not look like a missing message. */
+/** The interpretation of the search box, so that a mistyped id does not look like a missing message. */
 function Terms({ filters }: { readonly filters: Readonly<Record<FilterName, string>> }): ReactNode {
   const { data } = useQuery<MessagePage, ApiError>({
     queryKey: ['messages', 'list', filters],

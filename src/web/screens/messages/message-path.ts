@@ -1,13 +1,13 @@
 const prefix = 'urn:uuid:';
 const bareForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The address of a message's screen; `urn:uuid:` goes without saying there. */
+/** The path of a message's screen, without the prefix `urn:uuid:`. */
 export function messagePath(messageId: string): string {
   const name = messageId.startsWith(prefix) ? messageId.slice(prefix.length) : messageId;
   return `/messages/${encodeURIComponent(name)}`;
 }
 
-/** The message id of a screen's address, or another name of the message. */
+/** The message id of a screen's path, or another id of the message. */
 export function idFromPath(part: string): string {
   const name = decode(part);
   return bareForm.test(name) ? `${prefix}${name}` : name;

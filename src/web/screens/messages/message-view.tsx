@@ -14,10 +14,10 @@ import { Recipient } from './recipient.tsx';
 
 const apiPath = (messageId: string): string => `/messages/${encodeURIComponent(messageId)}`;
 const up = { href: '/messages', name: 'Messages' };
-/** Beyond so many recipients, those that went well are folded. */
+/** With more recipients than this, the successful ones are collapsed. */
 const maxUnfolded = 3;
 
-/** One message: where it is for each recipient, why, and what to do. */
+/** One message: the state of each recipient, the reason, and the advice. */
 export function MessageView({ messageId }: { readonly messageId: string }): ReactNode {
   const message = useMessage(messageId);
   if (message.isPending) {
@@ -38,7 +38,7 @@ export function MessageView({ messageId }: { readonly messageId: string }): Reac
 }
 
 /**
- * Reads the message. A view is audited, so it is not read again at every event: its rows of the list tell when it has changed.
+ * Reads the message. A view is audited, so it is refetched only if its rows in the list have changed, not at every event.
  */
 function useMessage(messageId: string): ReturnType<typeof useQuery<MessageDetails, ApiError>> {
   const client = useQueryClient();
@@ -117,7 +117,7 @@ function Loaded({
               Fail
             </button>
           )}
-          <Copy text={() => getText(`${path}/ticket`)} label="Copy as a ticket" />
+          <Copy text={() => getText(`${path}/ticket`)} label="Copy for a ticket" />
         </>
       }
     >
@@ -162,7 +162,7 @@ function Names({ message }: { readonly message: MessageDetails }): ReactNode {
           ['Client', clientName === '' || clientName === clientId ? clientId : `${clientName} (${clientId})`],
           [
             'Final delivery',
-            direction === 'out' && (message.requestsFinalDelivery ? 'asked for' : 'not asked for'),
+            direction === 'out' && (message.requestsFinalDelivery ? 'requested' : 'not requested'),
           ],
         ]}
       />
@@ -188,15 +188,15 @@ function ConfirmAction({
   return (
     <Confirm
       title={action === 'retry' ? 'Retry now?' : 'Fail this message?'}
-      action={action === 'retry' ? 'Retry now' : 'Fail it'}
+      action={action === 'retry' ? 'Retry now' : 'Fail message'}
       isDangerous={action === 'fail'}
       preview={() => Promise.resolve(concerned)}
       render={(recipients) => (
         <>
           <p>
             {action === 'retry'
-              ? 'Tries these recipients at once, instead of at their next time:'
-              : 'Gives up on these recipients. The client is told that the message failed. This cannot be undone:'}
+              ? 'Retries these recipients now, instead of at their next attempt:'
+              : 'Ends the delivery to these recipients. The client is notified that the message failed. This cannot be undone:'}
           </p>
           <ul className="plain-list">
             {recipients.map(({ address, state, level }) => (

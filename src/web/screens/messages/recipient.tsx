@@ -11,14 +11,14 @@ import { Icon } from '../../components/icon.tsx';
 import { StateMark, StateShape } from '../../components/states.tsx';
 import { formatDuration, Time } from '../../components/time.tsx';
 
-/** All that is known of one recipient: the line of stations first, the evidence after. */
+/** One recipient: first the stages of the delivery, then the evidence. */
 export function Recipient({
   recipient,
   isOnly,
   isFolded,
 }: {
   readonly recipient: RecipientDetails;
-  /** Its address and state stand above already. */
+  /** True if the address and state are already shown above. */
   readonly isOnly: boolean;
   readonly isFolded: boolean;
 }): ReactNode {
@@ -89,10 +89,10 @@ const stationTones = {
 
 const stationWords = {
   ok: 'passed',
-  current: 'here now',
+  current: 'in progress',
   failed: 'stopped here',
   'not-reached': 'not reached',
-  'not-needed': 'not asked for',
+  'not-needed': 'not requested',
 } as const;
 
 function Stations({ stations }: { readonly stations: readonly Station[] }): ReactNode {
@@ -135,7 +135,7 @@ function Verdict({ recipient }: { readonly recipient: RecipientDetails }): React
         )}
         {givesUpAt !== null && !recipient.isFinal && (
           <span>
-            gives up <Time at={givesUpAt} />
+            expires <Time at={givesUpAt} />
           </span>
         )}
         {attemptCount > 0 && (
@@ -198,7 +198,7 @@ const historyColumns: readonly Column<HistoryEntry>[] = [
       <>
         {text}
         <span className="sub">
-          {[reason, statusCode, isLate ? 'too late to count' : ''].filter((word) => word !== '').join(' · ')}
+          {[reason, statusCode, isLate ? 'arrived too late' : ''].filter((word) => word !== '').join(' · ')}
         </span>
       </>
     ),

@@ -13,7 +13,7 @@ import { formatDuration, formatNumber } from '../../components/time.tsx';
 const hours = ['4', '1', '12', '24'] as const;
 const [usualHours] = hours;
 
-/** What matters now: one sentence, the numbers behind it, and the last hours. */
+/** The current state: a summary, its figures, and the last hours. */
 export function NowScreen(): ReactNode {
   const [parameters, setParameters] = useSearchParams();
   const shownHours = hours.find((value) => value === parameters.get('hours')) ?? usualHours;

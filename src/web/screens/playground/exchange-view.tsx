@@ -15,9 +15,9 @@ const kinds: Readonly<Record<WireEvent['kind'], string>> = {
 };
 
 interface ExchangeViewProps {
-  /** In order of time. */
+  /** In chronological order. */
   readonly events: readonly WireEvent[];
-  /** True while more may come. */
+  /** True while more events may arrive. */
   readonly isRunning: boolean;
 }
 

@@ -16,7 +16,7 @@ const tones: Readonly<Record<string, Level>> = {
 
 const askAgainMs = 400;
 
-/** What was seen of one message on the wire, asked for again until it is complete. */
+/** The events of one message on the wire, polled until complete. */
 export function Exchange({ messageId }: { readonly messageId: string }): ReactNode {
   const [events, setEvents] = useState<readonly WireEvent[]>([]);
   const last = events.at(-1)?.id;
@@ -57,13 +57,13 @@ export function Exchange({ messageId }: { readonly messageId: string }): ReactNo
 }
 
 const kindNames: readonly (readonly [kind: WireEvent['kind'], one: string, many: string])[] = [
-  ['dns', 'DNS question', 'DNS questions'],
+  ['dns', 'DNS query', 'DNS queries'],
   ['smtp', 'SMTP line', 'SMTP lines'],
   ['mdn', 'MDN', 'MDNs'],
   ['webhook', 'webhook call', 'webhook calls'],
 ];
 
-/** `4 DNS questions, 12 SMTP lines, 1 MDN, 2 webhook calls`. */
+/** `4 DNS queries, 12 SMTP lines, 1 MDN, 2 webhook calls`. */
 function countKinds(events: readonly WireEvent[]): string {
   return kindNames
     .flatMap(([kind, one, many]) => {

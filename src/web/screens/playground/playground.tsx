@@ -16,7 +16,7 @@ import { formatBytes } from '../../components/time.tsx';
 import { idFromPath } from '../messages/message-path.ts';
 import { Exchange } from './exchange.tsx';
 
-/** Send to one of the partners of the sandbox and watch what goes over the wire: `/playground`, `/playground/:messageId`. */
+/** Send to a partner of the sandbox and watch the exchange on the wire: `/playground`, `/playground/:messageId`. */
 export function PlaygroundScreen(): ReactNode {
   const { messageId: part } = useParams<{ messageId?: string }>();
   const messageId = part === undefined ? undefined : idFromPath(part);
@@ -28,7 +28,7 @@ export function PlaygroundScreen(): ReactNode {
   return (
     <Screen
       title="Playground"
-      lead="Where a message goes decides what becomes of it. Pick an outcome, and watch it on the wire."
+      lead="Each partner of the sandbox produces one outcome. Choose one, and watch the exchange on the wire."
     >
       {playground.error !== null && (
         <ErrorState error={playground.error} onRetry={() => void playground.refetch()} />
@@ -38,9 +38,7 @@ export function PlaygroundScreen(): ReactNode {
       <Section title="The exchange" note={messageId?.replace('urn:uuid:', '')}>
         {messageId === undefined ? (
           <EmptyState title="Nothing sent yet">
-            <p>
-              The DNS questions, the SMTP lines, the MDN and the webhook calls appear here as they happen.
-            </p>
+            <p>The DNS queries, SMTP lines, MDNs and webhook calls of a message appear here.</p>
           </EmptyState>
         ) : (
           <Exchange key={messageId} messageId={messageId} />

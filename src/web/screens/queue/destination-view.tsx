@@ -33,7 +33,7 @@ const columns: readonly Column<QueuedDelivery>[] = [
     cell: ({ level, text, lastError, isOnHold }) => (
       <>
         <StateMark tone={isOnHold ? 'warning' : level}>
-          {isOnHold ? 'on hold' : text || 'waiting for its first attempt'}
+          {isOnHold ? 'on hold' : text || 'waiting for the first attempt'}
         </StateMark>
         {lastError !== '' && <code className="sub">{lastError}</code>}
       </>
@@ -45,16 +45,16 @@ const columns: readonly Column<QueuedDelivery>[] = [
     name: 'Next attempt',
     align: 'end',
     cell: ({ nextAttemptAt, isRunning }) =>
-      isRunning ? 'being tried' : nextAttemptAt === null ? '–' : <Time at={nextAttemptAt} />,
+      isRunning ? 'in progress' : nextAttemptAt === null ? '–' : <Time at={nextAttemptAt} />,
   },
-  { name: 'Gives up', from: 'wide', align: 'end', cell: ({ givesUpAt }) => <Time at={givesUpAt} /> },
+  { name: 'Expires', from: 'wide', align: 'end', cell: ({ givesUpAt }) => <Time at={givesUpAt} /> },
 ];
 
 const idOf = (row: QueuedDelivery): string => row.id;
 const hrefOf = ({ kind, messageId }: QueuedDelivery): string | undefined =>
   kind === 'message' ? messagePath(messageId) : undefined;
 
-/** What waits for one destination, and why. */
+/** The waiting deliveries of one destination, and the reason. */
 export function DestinationView({ domain }: { readonly domain: string }): ReactNode {
   const mayChange = useMay('messages.change');
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
@@ -97,7 +97,7 @@ export function DestinationView({ domain }: { readonly domain: string }): ReactN
         </div>
       )}
       <DataTable
-        caption={`Deliveries that wait for ${domain}, oldest first`}
+        caption={`Waiting deliveries to ${domain}, oldest first`}
         columns={columns}
         page={page}
         idOf={idOf}
@@ -105,8 +105,8 @@ export function DestinationView({ domain }: { readonly domain: string }): ReactN
         {...(mayChange ? { selection: { ids: picked, change: setPicked } } : {})}
         noun={['delivery', 'deliveries']}
         empty={
-          <EmptyState title={`Nothing waits for ${domain}`}>
-            <p>What was sent there has been handed over or has failed for good.</p>
+          <EmptyState title={`No waiting deliveries to ${domain}`}>
+            <p>All messages to it were delivered or have failed.</p>
           </EmptyState>
         }
       />
@@ -120,7 +120,7 @@ function About({ about }: { readonly about: QueueDestination }): ReactNode {
     <>
       <p>
         <StateMark tone={hold === null ? level : 'warning'}>
-          {hold === null ? text || 'Waits for its first attempt.' : `On hold: ${hold.reason}`}
+          {hold === null ? text || 'Waiting for the first attempt.' : `On hold: ${hold.reason}`}
         </StateMark>
         {hold !== null && (
           <>

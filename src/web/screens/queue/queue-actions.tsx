@@ -20,7 +20,7 @@ const words: Readonly<Record<QueueAction, { readonly name: string; readonly titl
   fail: { name: 'Fail', title: 'Fail these deliveries?' },
 };
 
-/** Buttons for what may be done with what is selected; each shows first what it would do. */
+/** Buttons for actions on the selection; each shows a preview first. */
 export function QueueActions({
   actions,
   target,
@@ -29,7 +29,7 @@ export function QueueActions({
 }: {
   readonly actions: readonly QueueAction[];
   readonly target: Target;
-  /** How many are selected, for the label of the group. */
+  /** The number of selected rows, for the label of the group. */
   readonly selected?: number;
   readonly onDone: () => void;
 }): ReactNode {
@@ -88,7 +88,7 @@ function ConfirmAction({
           <p>{answer.sentence}</p>
           {answer.items.length > 0 && (
             <table className="preview">
-              <caption className="visually-hidden">What would change, by destination</caption>
+              <caption className="visually-hidden">Changes by destination</caption>
               <thead>
                 <tr>
                   <th scope="col">Destination</th>
@@ -116,12 +116,12 @@ function ConfirmAction({
           )}
           {action === 'hold' && (
             <div className="field">
-              <label htmlFor={reasonId}>Why</label>
+              <label htmlFor={reasonId}>Reason</label>
               <input
                 id={reasonId}
                 type="text"
                 maxLength={200}
-                placeholder="for the next person who looks"
+                placeholder="for other operators"
                 value={reason}
                 onChange={(event) => setReason(event.currentTarget.value)}
               />

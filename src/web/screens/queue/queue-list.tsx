@@ -33,7 +33,7 @@ const columns: readonly Column<QueueDestination>[] = [
     cell: ({ level, text, whatToDo, hold }) => (
       <>
         <StateMark tone={hold === null ? level : 'warning'}>
-          {hold === null ? text || 'waiting for its first attempt' : `on hold: ${hold.reason}`}
+          {hold === null ? text || 'waiting for the first attempt' : `on hold: ${hold.reason}`}
         </StateMark>
         {whatToDo !== '' && hold === null && <span className="sub">{whatToDo}</span>}
       </>
@@ -46,13 +46,13 @@ const columns: readonly Column<QueueDestination>[] = [
     align: 'end',
     from: 'medium',
     cell: ({ nextAttemptAt, running }) =>
-      running > 0 ? 'being tried' : nextAttemptAt === null ? '–' : <Time at={nextAttemptAt} />,
+      running > 0 ? 'in progress' : nextAttemptAt === null ? '–' : <Time at={nextAttemptAt} />,
   },
 ];
 
 const idOf = (row: QueueDestination): string => row.domain;
 
-/** What waits, by destination, oldest first. */
+/** Waiting deliveries by destination, oldest first. */
 export function QueueList(): ReactNode {
   const mayChange = useMay('messages.change');
   const [parameters, setParameters] = useSearchParams();
@@ -67,7 +67,7 @@ export function QueueList(): ReactNode {
   const rows = page.rows ?? [];
   const chosen = rows.filter((row) => picked.has(row.domain));
   return (
-    <Screen title="Queue" lead="What waits to be delivered, by destination, oldest first.">
+    <Screen title="Queue" lead="Waiting deliveries by destination, oldest first.">
       <div className="filters">
         <SearchBox
           label="Destination"
@@ -87,7 +87,7 @@ export function QueueList(): ReactNode {
         )}
       </div>
       <DataTable
-        caption="Destinations with deliveries that wait, oldest first"
+        caption="Destinations with waiting deliveries, oldest first"
         columns={columns}
         page={page}
         idOf={idOf}
@@ -96,11 +96,11 @@ export function QueueList(): ReactNode {
         noun={['destination', 'destinations']}
         empty={
           domain === '' ? (
-            <EmptyState title="Nothing waits">
-              <p>Every message has been handed over or has failed for good.</p>
+            <EmptyState title="Nothing is waiting">
+              <p>All messages were delivered or have failed.</p>
             </EmptyState>
           ) : (
-            <EmptyState title={`Nothing waits for ${domain}`} />
+            <EmptyState title={`No waiting deliveries to ${domain}`} />
           )
         }
       />

@@ -3,7 +3,7 @@ import { useParams } from 'wouter';
 import { DestinationView } from './destination-view.tsx';
 import { QueueList } from './queue-list.tsx';
 
-/** All destinations, or what waits for one. */
+/** All destinations, or the waiting deliveries of one. */
 export function QueueScreen(): ReactNode {
   const { destination } = useParams<{ destination?: string }>();
   return destination === undefined ? (

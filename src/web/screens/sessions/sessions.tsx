@@ -16,7 +16,7 @@ const methodWords: Readonly<Record<string, string>> = {
   token: 'token',
 };
 
-/** Where this operator is signed in, and how to end that. */
+/** The sessions of this operator, with actions that end them. */
 export function SessionsScreen(): ReactNode {
   const { operator } = useSession();
   const client = useQueryClient();
@@ -51,7 +51,7 @@ export function SessionsScreen(): ReactNode {
     },
     { name: 'By', from: 'medium', cell: ({ method }) => methodWords[method] ?? method },
     { name: 'From', from: 'medium', cell: ({ remoteAddress }) => <code>{remoteAddress}</code> },
-    { name: 'Last seen', cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+    { name: 'Last used', cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
     { name: 'Ends', from: 'medium', cell: ({ endsAt }) => <Time at={endsAt} /> },
     {
       name: 'Action',
@@ -67,7 +67,7 @@ export function SessionsScreen(): ReactNode {
   return (
     <Screen
       title="Sessions"
-      lead={`Where ${operator.name} is signed in. A session ends by itself after half an hour without use.`}
+      lead={`Where ${operator.name} is signed in. A session ends automatically when it is not used.`}
       actions={
         <button type="button" disabled={endAll.isPending} onClick={() => endAll.mutate()}>
           Sign out everywhere
@@ -88,7 +88,7 @@ export function SessionsScreen(): ReactNode {
   );
 }
 
-/** `Chrome on Linux` out of a User-Agent header. */
+/** `Chrome on Linux` from a User-Agent header. */
 function browserName(userAgent: string): string {
   const browser = /(Edg|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1];
   const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux)/.exec(userAgent)?.[1];

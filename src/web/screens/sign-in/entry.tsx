@@ -9,7 +9,7 @@ import { LoadingState, StateMark } from '../../components/states.tsx';
 import { Gate } from './gate.tsx';
 import { passkeyFault } from './passkey-fault.ts';
 
-/** What a link leads to: a session at once, or the passkey that whoever holds it registers. */
+/** The page that a link opens: it starts a session, or registers a passkey. */
 export function EntryScreen({
   token,
   onDone,
@@ -83,12 +83,12 @@ function Enrol({
   return (
     <Gate title={`Welcome, ${operator.name}`}>
       <p>
-        Your role is <b>{operator.role}</b>. Make a passkey now: from then on you sign in with this device's
+        Your role is <b>{operator.role}</b>. Create a passkey now; afterwards you sign in with this device's
         lock, and no password exists.
       </p>
       <p>
         <button type="button" className="primary" disabled={enrol.isPending} onClick={() => enrol.mutate()}>
-          <Icon name="key" /> {enrol.isPending ? 'Waiting for the device' : 'Make my passkey'}
+          <Icon name="key" /> {enrol.isPending ? 'Waiting for the device' : 'Create my passkey'}
         </button>
       </p>
       {enrol.isError && (

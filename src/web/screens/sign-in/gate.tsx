@@ -1,7 +1,7 @@
 import { useEffect, type ReactNode } from 'react';
 import { Icon } from '../../components/icon.tsx';
 
-/** The frame of the pages that stand before the console. */
+/** The frame of the pages before sign-in. */
 export function Gate({
   title,
   children,

@@ -10,21 +10,22 @@ import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx
 import { Gate } from './gate.tsx';
 import { passkeyFault } from './passkey-fault.ts';
 
-/** Only a path of this console: a link must not lead elsewhere after signing in. */
+/** Only a path of this console: a link must not redirect to another site after sign-in. */
 const ownPath = /^\/(?![/\\])/;
 
-/** What came of a sign-in at the provider, by the error code of the address. */
+/** Messages for a failed sign-in with the provider, by the error code in the URL. */
 const providerFaults: Readonly<Record<string, string>> = {
-  OPERATORS_ROLE_MISSING: 'Your organization gives you no role of this console.',
-  OPERATORS_NAME_TAKEN: 'An operator of this HISP has your name already. Ask for another name.',
-  OPERATORS_PROVIDER_UNREACHABLE: 'Your organization cannot be reached. Try again later.',
-  OPERATORS_PROVIDER_REFUSED: 'Your organization did not confirm the sign-in. Begin again.',
-  OPERATORS_CEREMONY_INVALID: 'The sign-in took too long or was begun elsewhere. Begin again.',
-  OPERATORS_SESSION_INVALID: 'You may not use this console any more.',
+  OPERATORS_ROLE_MISSING: 'Your organization has not given you a role for this console.',
+  OPERATORS_NAME_TAKEN: 'Another operator of this HISP already has your name. Ask for a different name.',
+  OPERATORS_PROVIDER_UNREACHABLE:
+    'The sign-in service of your organization cannot be reached. Try again later.',
+  OPERATORS_PROVIDER_REFUSED: 'Your organization did not confirm the sign-in. Start again.',
+  OPERATORS_CEREMONY_INVALID: 'The sign-in took too long or was started in another browser. Start again.',
+  OPERATORS_SESSION_INVALID: 'You no longer have access to this console.',
   OPERATORS_ATTEMPTS_EXCEEDED: 'Too many sign-ins. Wait a minute.',
 };
 
-/** Passkey, or the organization's own sign-in. */
+/** Sign-in with a passkey or with the organization's OpenID provider. */
 export function SignInScreen(): ReactNode {
   const session = useSessionQuery();
   const [parameters] = useSearchParams();
@@ -53,7 +54,7 @@ export function SignInScreen(): ReactNode {
         </p>
       )}
       <p className="muted">
-        No passkey yet? An operator of this HISP makes your enrolment link with{' '}
+        No passkey yet? An operator of this HISP can create an enrolment link for you with{' '}
         <code>openhisp operator create</code>. In the sandbox, <code>npm start</code> prints a link that is
         already signed in.
       </p>

@@ -24,7 +24,7 @@ import { messagePath } from '../messages/message-path.ts';
 
 const up = { name: 'Webhooks', href: '/webhooks' } as const;
 
-/** One hook: how it stands, its dead letters with replay, a test event, and its attempts. */
+/** One hook: state, dead letters with replay, test event, and attempts. */
 export function WebhookDetails({ id }: { readonly id: string }): ReactNode {
   const path = `/webhooks/${encodeURIComponent(id)}`;
   const mayChange = useMay('settings.change');
@@ -90,7 +90,7 @@ function HookFacts({ hook }: { readonly hook: Webhook }): ReactNode {
             {hook.clientName || hook.clientId}
           </Link>,
         ],
-        ['Takes', hook.kind === 'inbound' ? 'received messages' : hook.eventTypes.join(', ')],
+        ['Receives', hook.kind === 'inbound' ? 'received messages' : hook.eventTypes.join(', ')],
         ['Description', hook.description],
         ['Waiting', `${formatNumber(hook.waiting)} due, ${formatNumber(hook.held)} held until it is enabled`],
         [
@@ -142,7 +142,7 @@ function DeadLetters({
   return (
     <Section
       title="Dead letters"
-      note="Given up after about a day of attempts. A replay sends them again, with the same event id."
+      note="Events whose retries failed for about a day. A replay sends them again with the same event id."
       actions={
         mayChange && (
           <button type="button" className="primary" onClick={() => setAsking(true)}>
@@ -183,8 +183,8 @@ function DeadLetters({
           preview={async () => count}
           render={(events) => (
             <p>
-              {events === 1 ? 'One event goes' : `${events} events go`} to the endpoint again, oldest first.
-              An endpoint that has already acted on one knows it by its event id.
+              {events === 1 ? 'One event is' : `${events} events are`} sent to the endpoint again, oldest
+              first. The endpoint can recognize a duplicate by its event id.
             </p>
           )}
           onConfirm={async () => {
@@ -214,11 +214,13 @@ function Attempts({
   return (
     <Section
       title="Attempts"
-      note="newest first. An event that is taken at the first attempt leaves no line here."
+      note="newest first. An event that is accepted at the first attempt is not listed."
     >
       {attempts.length === 0 ? (
         <EmptyState title="No attempt failed">
-          {hook.lastSuccessAt === null ? 'Nothing was sent yet.' : 'Every event was taken at once.'}
+          {hook.lastSuccessAt === null
+            ? 'Nothing was sent yet.'
+            : 'Every event was accepted at the first attempt.'}
         </EmptyState>
       ) : (
         <ol className="attempts">
@@ -254,7 +256,7 @@ function Attempts({
                 />
                 {attempt.answer !== '' && (
                   <>
-                    <p className="faint">The answer began with</p>
+                    <p className="faint">Beginning of the response</p>
                     <pre>{attempt.answer}</pre>
                   </>
                 )}

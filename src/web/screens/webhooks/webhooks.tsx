@@ -9,7 +9,7 @@ import { EmptyState, ErrorState, LoadingState, StateMark } from '../../component
 import { formatNumber, Time } from '../../components/time.tsx';
 import { WebhookDetails } from './webhook-details.tsx';
 
-/** Every hook by client, and one hook: `/webhooks`, `/webhooks/:id`. */
+/** All webhooks by client, and one webhook: `/webhooks`, `/webhooks/:id`. */
 export function WebhooksScreen(): ReactNode {
   const { id } = useParams<{ id?: string }>();
   return id === undefined ? <WebhookOverview /> : <WebhookDetails key={id} id={id} />;
@@ -46,11 +46,9 @@ function describe(hooks: readonly Webhook[]): string | undefined {
   const dead = hooks.reduce((sum, hook) => sum + hook.dead, 0);
   const first = `${hooks.length === 1 ? '1 hook' : `${formatNumber(hooks.length)} hooks`}`;
   const second =
-    failing === 0 ? 'all of them take what they are sent' : `${formatNumber(failing)} need attention`;
+    failing === 0 ? 'all of them accept their events' : `${formatNumber(failing)} need attention`;
   const third =
-    dead === 0
-      ? ''
-      : `; ${formatNumber(dead)} ${dead === 1 ? 'dead letter waits' : 'dead letters wait'} for a replay`;
+    dead === 0 ? '' : `; ${formatNumber(dead)} ${dead === 1 ? 'dead letter' : 'dead letters'} to replay`;
   return `${first}, ${second}${third}.`;
 }
 
