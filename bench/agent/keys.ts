@@ -11,7 +11,7 @@ export const sender = parseDirectAddress('alice@direct.alpha.example');
 export const recipient = parseDirectAddress('bob@direct.beta.example');
 export const at = new Date('2026-11-21T10:00:00Z');
 
-/** What each side trusts. */
+/** The anchors of each side. */
 export const anchorsOfRecipient: readonly Certificate[] = [readCertificate(readPeerFile('pki/alphaCA.pem'))];
 export const anchorsOfSender: readonly Certificate[] = [readCertificate(readPeerFile('pki/betaCA.pem'))];
 

@@ -1,4 +1,4 @@
-/** How soon a change is found: a hosted address, and an increment of a thousand rows. */
+/** Time until a change is searchable: a hosted address, and an increment of 1,000 rows. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { systemClock } from '../../src/core/index.ts';

@@ -75,7 +75,7 @@ function wireNameOf(field: string): string {
   return found.wireName;
 }
 
-/** What all queries come to, and the table. */
+/** Totals over all queries, and the table. */
 export function formatEach(timings: readonly RequestTiming[]): string[] {
   const slow = timings.filter(({ p95Ms }) => p95Ms > 8);
   const first = timings.reduce((a, b) => (b.firstMs > a.firstMs ? b : a));

@@ -6,7 +6,7 @@
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 
-/** What to ask for: the paths in turn, again and again. */
+/** The paths to request, in turn and repeatedly. */
 export interface LoadOrder {
   readonly paths: readonly string[];
   readonly connections: number;
@@ -35,7 +35,7 @@ function toRequest(path: string): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${authorization}\r\n\r\n`);
 }
 
-/** What the connections of one order share. */
+/** State shared by the connections of one order. */
 interface Running {
   readonly requests: readonly Buffer[];
   readonly endsAtMs: number;

@@ -11,7 +11,7 @@ export interface HttpQuery {
 
 interface Kind {
   readonly name: string;
-  /** What somebody who looks for this record would send. */
+  /** The query of a user who searches for this record. */
   like(record: ProviderRecord): string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What several sources cost: `node bench/directory/sources.ts [--records 300000]`. Processor time of all threads, and the
+ * Measures the cost of several sources: `node bench/directory/sources.ts [--records 300000]`. Processor time of all threads, and the
  * time on the wall, of loads into two sources, the second with four in ten of the first one's addresses, and of small changes of each.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

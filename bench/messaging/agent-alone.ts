@@ -1,4 +1,4 @@
-/** What the agent alone needs for one message: seal and open the message, seal and open its MDN. */
+/** Measures the agent alone for one message: seal and open the message, seal and open its MDN. */
 import { sign } from 'node:crypto';
 import { openMessage, sealMessage } from '../../src/lib/direct/index.ts';
 import { buildMdn } from '../../src/lib/mdn/index.ts';

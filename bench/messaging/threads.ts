@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Milliseconds by kind. */
 export type ThreadTimes = Readonly<Record<string, number>>;
 
-/** What Node calls its threads; the main thread has the process's id. */
+/** Node's names of its threads; the main thread has the process's id. */
 const kinds: Readonly<Record<string, string>> = {
   V8Worker: 'garbage collection and compilation',
   'libuv-worker': 'file system (flushes)',

@@ -20,7 +20,7 @@ import {
   type World,
 } from './world.ts';
 
-/** How many addresses an import must find linked, by path. */
+/** Number of addresses that an import must link, by path. */
 export interface ExpectedLinks {
   addresses: number;
   records: number;

@@ -39,7 +39,7 @@ interface ImportFigures {
   readonly peakResidentBytes: number;
 }
 
-/** What the system says of a process: processor time of all its threads so far, and its largest resident memory. */
+/** Figures of a process: processor time of all its threads so far, and its peak resident memory. */
 async function readUsage(pid: number): Promise<{ cpuSeconds: number; peakResidentBytes: number }> {
   const stats = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
   const peak = /VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1];

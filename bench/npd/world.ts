@@ -7,7 +7,7 @@ import { hash32 } from '../../src/app/dev/sample-random.ts';
 export interface World {
   readonly seed: number;
   readonly counts: ReleaseCounts;
-  /** How many times as often as in the true release rare faults occur: small releases need some of each. */
+  /** Factor for the frequency of rare faults compared with the real release: small releases need some of each. */
   readonly faultFactor: number;
 }
 
@@ -112,7 +112,7 @@ export const endpointOfDirect = (direct: number): number => direct + Math.floor(
 export const directOfEndpoint = (endpoint: number): number | undefined =>
   endpoint % 10 === 9 ? undefined : endpoint - Math.floor(endpoint / 10);
 
-/** What a Direct endpoint is linked by. */
+/** The path that links a Direct endpoint. */
 type EndpointClass = 'bare-role' | 'full-role' | 'managed' | 'managed-role' | 'none';
 
 function classOf(world: World, direct: number): EndpointClass {

@@ -8,7 +8,7 @@ import type { Gazetteer } from '../../src/lib/geo/index.ts';
 import { createResourceWriter, type ResourceWriter } from './resources.ts';
 import type { ReleaseCounts, World } from './world.ts';
 
-/** How the files have been named: in April, in May, and since August 2026. */
+/** The file names over time: in April, in May, and since August 2026. */
 export type Naming = 'plain' | 'dated' | 'numbered';
 export type Compression = 'zstd' | 'gzip' | 'none';
 

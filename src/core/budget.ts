@@ -1,7 +1,7 @@
 /** Why a budget refuses. `caller`: this caller holds its share; `total`: nothing is left for anybody. */
 export type BudgetRefusal = 'caller' | 'total';
 
-/** What one caller holds of a budget until it is released. */
+/** A reservation of one caller in a budget until it is released. */
 export interface Reservation {
   readonly amount: number;
   /** Takes more, or nothing and says why. */

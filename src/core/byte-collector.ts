@@ -3,7 +3,7 @@ export interface ByteCollector {
   readonly length: number;
   /** Bytes of memory held. */
   readonly capacity: number;
-  /** What the capacity will be once so many more bytes have been added. */
+  /** The capacity after adding this many bytes. */
   capacityFor(bytes: number): number;
   /** Copies the bytes, so that the chunk's memory is not kept. */
   add(chunk: Uint8Array): void;
@@ -54,7 +54,7 @@ export function createByteCollector(expected = 0, limit = Infinity): ByteCollect
     },
     peek: () => buffer.subarray(0, length),
     take() {
-      // What is passed on may be kept for long, and must not keep twice its size.
+      // The returned bytes may be kept for long, and must not keep twice their size in memory.
       if (length < buffer.length * keptShare) resize(length);
       const bytes = buffer.subarray(0, length);
       buffer = Buffer.allocUnsafeSlow(0);

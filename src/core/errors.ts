@@ -5,7 +5,7 @@
  * decides from `kind` alone, and retry logic reads `isTransient` alone.
  */
 
-/** What went wrong, in the words that decide a status at an edge. */
+/** The kind of an error, which an edge maps to a status. */
 export type ErrorKind =
   | 'invalid-input'
   | 'unauthenticated'
@@ -94,7 +94,7 @@ export function errorCode(error: unknown): string {
   return error instanceof CodedError ? error.code : 'INTERNAL';
 }
 
-/** What a refused or failed act counts as: `failed` if the fault is ours, `refused` if the caller's. */
+/** The audit outcome of an error: `failed` if the fault is ours, `refused` if it is the caller's. */
 export function failureOutcome(error: unknown): 'refused' | 'failed' {
   const isOurs = !(error instanceof CodedError) || error.kind === 'internal' || error.kind === 'unavailable';
   return isOurs ? 'failed' : 'refused';

@@ -1,5 +1,5 @@
 /**
- * What every other module may use: coded errors, ports to time and randomness, token buckets, bytes and text.
+ * Shared basics for every other module: coded errors, ports to time and randomness, token buckets, bytes and text.
  * Imports nothing of the project.
  */
 export {

@@ -3,7 +3,7 @@ import { viewAsBuffer } from './bytes.ts';
 import type { FieldProblem } from './errors.ts';
 
 /**
- * What JSON.parse would silently change or drop in a body that it accepts: bytes that are not UTF-8, half a surrogate pair,
+ * Finds data that JSON.parse would silently change or drop in a body that it accepts: bytes that are not UTF-8, half a surrogate pair,
  * and a name that an object has twice (RFC 8259 §4, RFC 8259 §8). The field is a path such as `list[0].name`.
  */
 export function findJsonProblem(bytes: Uint8Array): FieldProblem | undefined {

@@ -28,7 +28,7 @@ export function createManualClock(start: Date): ManualClock {
   };
 }
 
-/** Where unpredictable bytes come from. */
+/** Source of cryptographically random bytes. */
 export interface RandomSource {
   bytes(length: number): Uint8Array;
 }
@@ -38,7 +38,7 @@ export interface Closable {
   close(): Promise<void>;
 }
 
-/** What a part writes for operators. Never patient data, secrets or keys. */
+/** Log lines for operators. Never patient data, secrets or keys. */
 export interface Log {
   debug(fields: Readonly<Record<string, unknown>>, text: string): void;
   info(fields: Readonly<Record<string, unknown>>, text: string): void;

@@ -6,7 +6,7 @@ const defaultMaxBuckets = 100_000;
 
 export interface BucketOptions {
   readonly ratePerSecond: number;
-  /** What a full bucket holds. */
+  /** Capacity of a bucket. */
   readonly burst: number;
   readonly clock: Clock;
   readonly maxBuckets?: number;

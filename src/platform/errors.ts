@@ -34,7 +34,7 @@ export const platformErrors = {
 
 export type PlatformErrorCode = keyof typeof platformErrors;
 
-/** What the platform refuses or cannot do. */
+/** Errors of the platform. */
 export class PlatformError extends CodedError<PlatformErrorCode> {
   constructor(code: PlatformErrorCode, message: string, options: ErrorOptionsFor = {}) {
     super(platformErrors, code, message, options);

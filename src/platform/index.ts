@@ -1,5 +1,5 @@
 /**
- * What a deployment owns: configuration, the database with its migrations, encryption at rest, log, metrics, admission
+ * Infrastructure of a deployment: configuration, the database with its migrations, encryption at rest, log, metrics, admission
  * (what is refused before work begins), and the small machinery of background work (worker loop, node id, token buckets).
  *
  * Storage is one port (Decision 0018): services see typed tables through Kysely, never a driver. Everything durable is

@@ -90,7 +90,7 @@ export interface TestMessaging {
 export interface StartOptions {
   readonly windows?: MdnWindows;
   readonly limits?: SendLimits;
-  /** How often the queues are looked at without being woken. */
+  /** Polling interval of the queues without a notification. */
   readonly idleMs?: number;
   /** One of several nodes over one database. */
   readonly node?: TestNode;

@@ -175,7 +175,7 @@ describe('the doctor and a real BIND', needsPrograms('named', 'openssl'), () => 
     return stdout.trimEnd().split('\n');
   }
 
-  /** How full the disk of this machine is says nothing about the program. */
+  /** The free disk space of this machine is not a property of the program. */
   const badOf = (findings: readonly Finding[]): readonly Finding[] =>
     findings.filter(
       ({ check, severity }) => check !== 'disk' && (severity === 'warning' || severity === 'error'),

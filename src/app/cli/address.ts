@@ -11,7 +11,7 @@ interface Opened extends AuditedInstallation {
   readonly trust: Trust;
 }
 
-/** What the directory is to say of an address: option, field of the record, description. */
+/** Directory data of an address: option, field of the record, description. */
 const details = [
   ['npi', 'npi', 'NPI of the provider'],
   ['first-name', 'firstName', 'first name'],

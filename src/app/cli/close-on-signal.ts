@@ -1,7 +1,7 @@
 import type { Closable } from '../../core/index.ts';
 import type { CliContext } from './context.ts';
 
-// What does not close by itself in this time (a peer that never answers) is abandoned; its work is stored anyway.
+// Connections that do not close within this time (a peer that never answers) are dropped; their work is stored.
 const closeGraceMs = 10_000;
 
 /** Closes a running service on Ctrl-C or SIGTERM; a second signal ends at once. */

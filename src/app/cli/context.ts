@@ -12,7 +12,7 @@ import {
 import { createAudit } from '../../service/audit/index.ts';
 import { loadNamedConfig, requireInstallation, type NamedInstallation } from './find-installation.ts';
 
-/** What a command gets: where to write, and the installation it works on. */
+/** Context of a command: output streams, and the installation. */
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Results for people or programs, on standard output. */
@@ -25,7 +25,7 @@ export interface CliContext {
   readonly isTerminal: boolean;
   /** Sets the exit code; the process ends when its work is done. */
   setExitCode(code: number): void;
-  /** Who calls, for the audit trail: `operator:NAME`. Throws a RangeError for a name that cannot be one. */
+  /** The caller for the audit trail: `operator:NAME`. Throws a RangeError for an invalid name. */
   operator(): string;
   /** The name given with `--as`. */
   setOperator(name: string): void;

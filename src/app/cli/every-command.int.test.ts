@@ -10,7 +10,7 @@ import { createCliContext } from './context.ts';
 import { createProgram } from './create-program.ts';
 import type { NamedInstallation } from './find-installation.ts';
 
-/** What needs no installation, and the two that make one. */
+/** Commands that need no installation, and the two that create one. */
 const without = new Set([
   'init',
   'sandbox',
@@ -75,7 +75,7 @@ describe('every command', () => {
   before(async () => {
     for (const name of [empty, work]) mkdirSync(name);
     writeFileSync(path.join(work, '1'), '1');
-    // What an older program would have found.
+    // The state that an older program would have left.
     mkdirSync(path.join(work, 'data/sandbox/hisp'), { recursive: true });
     process.chdir(work);
     const context = createCliContext({ env: {}, stdout: { write: () => {} }, stderr: { write: () => {} } });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { loadConfig, PlatformError, type Config } from '../../platform/index.ts';
 
-/** What the command line says about the installation. Both win over the environment. */
+/** Options of the command line that select the installation. Both take precedence over the environment. */
 export interface NamedInstallation {
   /** `--data-dir` */
   readonly dataDir?: string;

@@ -40,7 +40,7 @@ async function run(
 describe('the installation that commands work on', () => {
   test('is never guessed: without a name every command ends with 1, says what to do and creates nothing', async () => {
     const empty = path.join(folder, 'empty');
-    // What a sandbox and an older installation would look like.
+    // The files of a sandbox and of an older installation.
     for (const name of ['data/sandbox/hisp', 'data/hisp'])
       mkdirSync(path.join(empty, name), { recursive: true });
     for (const words of [

@@ -17,7 +17,7 @@ interface JsonOption {
   readonly json?: true;
 }
 
-/** What an action gets: the service, and how to say where the console is. */
+/** Context of an action: the service, and the address of the console. */
 interface OperatorWork {
   readonly operators: Operators;
   readonly config: Config['console'];

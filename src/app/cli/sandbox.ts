@@ -9,7 +9,7 @@ import { closeOnSignal } from './close-on-signal.ts';
 
 const defaultPort = 8080;
 
-/** Where the data folder of the sandbox's HISP lies is DATA_DIR's to say, and its port is decided here. */
+/** DATA_DIR sets the data folder of the sandbox's HISP; its port is set here. */
 const decidedHere = ['OPENHISP_DATA_DIR', 'OPENHISP_CONFIG', 'OPENHISP_HTTP_PORT', 'PORT'];
 
 /** Adds `sandbox`: two HISPs and their world on loopback, ready to be tried. */

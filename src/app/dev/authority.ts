@@ -36,7 +36,7 @@ export interface IssuedPair {
 export interface AuthorityOptions {
   readonly folder: string;
   readonly name: string;
-  /** Where the authority's certificate and CRL will be served, without a trailing slash. */
+  /** Base URL of the authority's certificate and CRL, without a trailing slash. */
   readonly baseUrl: string;
   readonly clock: Clock;
 }

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Sandbox } from './sandbox.ts';
 import { demoAddress, domains, echoAddress, loopbackAddresses, partners } from './sandbox-names.ts';
 
-/** What the terminal shows when the sandbox is ready: what runs where, the demo client, and commands to paste. */
+/** The banner of the ready sandbox: addresses, the demo client, and commands to paste. */
 export function formatBanner(sandbox: Sandbox, currentDir: string): string {
   const { world, credentials } = sandbox;
   const shown = (file: string): string => {

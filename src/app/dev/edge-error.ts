@@ -1,4 +1,4 @@
-/** What a HISP answered instead of doing what it was asked. */
+/** An error response of a HISP. */
 export class EdgeError extends Error {
   readonly status: number;
   readonly body: unknown;

@@ -1,6 +1,6 @@
 import { parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
 
-/** Who is who in the sandbox. Every name lies under the reserved top-level domain `example` (RFC 2606 §2). */
+/** The parties of the sandbox. Every name is under the reserved top-level domain `example` (RFC 2606 §2). */
 export const domains = {
   /** Hosted by this HISP. */
   own: 'direct.riverside.example',
@@ -26,7 +26,7 @@ export const loopbackAddresses = { own: '127.0.0.2', partner: '127.0.0.3', silen
 /** The edge client's own address. */
 export const demoAddress = parseDirectAddress(`demo@${domains.own}`);
 
-/** What happens to a message is decided by where it is sent. */
+/** The outcome of a message depends on its recipient. */
 export type PartnerOutcome =
   | 'processed'
   | 'dispatched'

@@ -71,7 +71,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   let playground: Awaited<ReturnType<typeof createPlayground>> | undefined;
   const wire = createWireLog();
   const world = await startWorld({
-    // Who waits for readiness reads credentials.json next.
+    // Clients that wait for readiness then read credentials.json.
     checks: {
       sandbox: async () => {
         if (!isReady) throw new Error('the sandbox is still starting');

@@ -29,7 +29,7 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** PostgreSQL databases instead of SQLite files in the folder, as `storage.url`. */
   readonly storageUrls?: Readonly<Partial<Record<'own' | 'partner', string | undefined>>>;
-  /** What our HISP waits for before it says that it is ready. */
+  /** Conditions for the readiness of our HISP. */
   readonly checks?: Readonly<Record<string, () => Promise<void>>>;
   /** Port of every mail server; by default a free one. */
   readonly smtpPort?: number;

@@ -18,7 +18,7 @@ const eraSeconds = 2_208_988_800;
 const clientMode = 0x23;
 
 /**
- * How many milliseconds this machine's clock is behind a time server, by one exchange of SNTP (RFC 5905 §14). Rejects if nobody
+ * Milliseconds that this machine's clock is behind a time server, by one SNTP exchange (RFC 5905 §14). Rejects if nobody
  * answers in time or the answer is of no use.
  */
 export async function askTime(options: AskTimeOptions): Promise<number> {

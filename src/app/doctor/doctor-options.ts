@@ -15,7 +15,7 @@ export interface DoctorOptions {
   readonly openResolver: (server: DnsServerAddress) => DnsResolver & Closable;
   /** Only this hosted domain. */
   readonly domain?: string | undefined;
-  /** Where the world finds services: 25 for mail, 53 for DNS. */
+  /** Public ports: 25 for mail, 53 for DNS. */
   readonly worldPorts: WorldPorts;
   /** Asked for the time by SNTP (RFC 5905 §14). */
   readonly timeServer: { readonly host: string; readonly port: number };

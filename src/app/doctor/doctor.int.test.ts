@@ -133,7 +133,7 @@ async function doctor(
 /** Findings that are not good, as `severity check subject`. */
 const badOf = ({ findings }: Report): string[] =>
   findings
-    // How full the disk of this machine is says nothing about the program.
+    // The free disk space of this machine is not a property of the program.
     .filter(({ check, severity }) => check !== 'disk' && (severity === 'warning' || severity === 'error'))
     .map(({ severity, check, subject }) => `${severity} ${check} ${subject}`)
     .sort();

@@ -19,7 +19,7 @@ export interface DomainCheckParts {
 /** Somebody waits before a page. */
 const timeoutMs = 5000;
 
-/** What a running server shows of its domains: the records that they need beside those that there are, and the doctor's findings. */
+/** Checks of hosted domains in a running server: expected and published DNS records, and the doctor's findings. */
 export function createDomainChecks(parts: DomainCheckParts): DomainChecks {
   const { config, trust } = parts;
 

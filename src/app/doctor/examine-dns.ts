@@ -9,7 +9,7 @@ import { findingsOf, type Finding } from './findings.ts';
 const maxOwners = 100;
 const cacheHint = 'then wait until the TTL of the old answer is over';
 
-/** What the DNS says of a domain: who answers for it, where its mail goes, and which certificates peers encrypt to. */
+/** Examines the DNS of a domain: name servers, mail exchangers, and the certificates that peers encrypt to. */
 export async function examineDns(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
   const [ns, mx, certificates] = await Promise.all([
     examineNameServers(domain, options),
@@ -189,7 +189,7 @@ async function missingRecord(
   );
 }
 
-/** What the server answered, or why it did not. */
+/** The answer of the server, or the reason why there is none. */
 async function ask<T>(lookUp: () => Promise<DnsAnswer<T>>): Promise<DnsAnswer<T> | string> {
   try {
     return await lookUp();

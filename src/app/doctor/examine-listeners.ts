@@ -7,11 +7,11 @@ interface Listener {
   readonly name: 'http' | 'smtp' | 'dns' | 'ldap';
   readonly host: string;
   readonly port: number;
-  /** What does not work if only this machine can reach it; undefined where a proxy in front is usual. */
+  /** The consequence if only this machine can reach it; undefined where a proxy in front is usual. */
   readonly need: string | undefined;
 }
 
-/** Whether the server runs, and whether anybody but this machine can reach what it listens on. */
+/** Examines whether the server runs, and whether other machines can reach its listeners. */
 export async function examineListeners(
   { config, timeoutMs }: DoctorOptions,
   hosted: readonly string[],

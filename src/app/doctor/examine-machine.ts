@@ -15,7 +15,7 @@ const dayMs = 86_400_000;
 /** A write-ahead log grows like this only if something keeps the database from tidying up. */
 const largeLogBytes = 2 * gigabyte;
 
-/** What the service stands on: disk, database, TLS files. */
+/** Examines disk, database and TLS files. */
 export async function examineMachine(options: DoctorOptions): Promise<readonly Finding[]> {
   return [await examineDisk(options), await examineDatabase(options), ...examineTlsFile(options)];
 }

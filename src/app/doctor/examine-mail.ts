@@ -7,7 +7,7 @@ import { probeSmtp } from './probe-smtp.ts';
 
 const dayMs = 86_400_000;
 
-/** Whether the mail hosts of a domain can be reached, who answers there, and with which TLS certificate. */
+/** Examines the mail hosts of a domain: reachability, SMTP banner and TLS certificate. */
 export async function examineMail(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
   let hosts: readonly MailHost[];
   try {

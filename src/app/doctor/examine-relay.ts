@@ -4,7 +4,7 @@ import { createOutgoingMail } from '../server/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
-/** Whether the smart host, if there is one, can be reached, has a certificate of its name and takes the credentials. */
+/** Examines the smart host, if there is one: reachability, certificate name and credentials. */
 export async function examineRelay({ config, dns, timeoutMs }: DoctorOptions): Promise<readonly Finding[]> {
   const { relayHost, relayPort, relayTls } = config.smtp;
   if (relayHost === undefined) return [];

@@ -12,7 +12,7 @@ export interface Finding {
   readonly subject: string;
   readonly severity: Severity;
   readonly text: string;
-  /** What to do; empty only if nothing is to be done. */
+  /** Advice; empty only if there is nothing to do. */
   readonly advice: string;
 }
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** What is known of an address, in a provider record and in a check, for who asks for it (Decision 0027). */
+/** The verification state of an address, in a provider record and in a check, on request (Decision 0027). */
 export const addressVerification = Type.Object(
   {
     state: Type.Enum(['trusted', 'discoverable', 'expired', 'no-certificate', 'unreachable', 'unverified'], {

@@ -20,7 +20,7 @@ export interface Admission {
   admitClient(request: FastifyRequest, clientId: string): void;
 }
 
-/** What one request holds until it is answered and its handler has ended. */
+/** Resources held by one request until it is answered and its handler has ended. */
 interface Held {
   /** Whom the body is counted for: the client, or the address of somebody unknown. */
   caller: string;
@@ -30,7 +30,7 @@ interface Held {
   isClosed: boolean;
 }
 
-/** How long what was refused without being read may still come in, so that the client gets to see the answer. */
+/** Time in which the unread body of a refused request is still received, so that the client can read the answer. */
 const lingerMs = 5_000;
 /** Reserved at first for a body of unknown length. */
 const unknownLengthBytes = 64 * 1024;

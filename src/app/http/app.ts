@@ -32,10 +32,10 @@ export interface HttpAppOptions {
   readonly checks?: ReadinessChecks;
   /** Addresses in the examples of the API document; by default reserved ones. */
   readonly exampleAddresses?: ExampleAddresses | undefined;
-  /** What `/health/ready` lists without failing because of it. */
+  /** Degraded parts that `/health/ready` lists without failing. */
   readonly degraded?: () => readonly DegradedComponent[];
   readonly routes: readonly RouteModule[];
-  /** How long running requests may take to finish after `close`; 10 s if omitted. */
+  /** Time for running requests to finish after `close`; 10 s if omitted. */
   readonly closeGraceMs?: number;
 }
 

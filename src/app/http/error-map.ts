@@ -108,7 +108,7 @@ export function sendRefusal(
 ): FastifyReply {
   const { status, problems, retryAfterSeconds, challenge } = toRefusal(error);
   const where = { requestId: request.id, route: request.routeOptions.url };
-  // What is expected to happen at times, such as a start or too much work, needs no stack.
+  // Expected errors, such as during start-up or overload, are logged without a stack.
   const isExpected = error instanceof CodedError && error.kind === 'unavailable';
   // The readiness route logs each change itself; a line for each probe says nothing more.
   if (isExpected && error.code === 'HTTP_NOT_READY') log.debug(where, 'not ready');

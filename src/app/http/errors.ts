@@ -16,7 +16,7 @@ export const httpErrors = {
 
 export type HttpErrorCode = keyof typeof httpErrors;
 
-/** What the HTTP edge itself refuses. */
+/** Errors of the HTTP edge. */
 export class HttpError extends CodedError<HttpErrorCode> {
   constructor(code: HttpErrorCode, message: string, options: ErrorOptionsFor = {}) {
     super(httpErrors, code, message, options);

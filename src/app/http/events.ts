@@ -1,6 +1,6 @@
 import type { EventTable, Report } from '../../platform/index.ts';
 
-/** What is worth counting at this edge; labels are few and of few values. */
+/** Events counted at this edge; labels are few and have few values. */
 export const httpEvents = {
   accessRefused: {
     counter: 'openhisp_access_refused_total',

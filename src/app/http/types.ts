@@ -39,7 +39,7 @@ declare module 'fastify' {
     readonly 'x-rate-limited'?: true;
   }
   interface FastifyRequest {
-    /** Who is calling. Throws unless the route has {@link FastifyInstance.requireScope}. */
+    /** The caller. Throws unless the route has {@link FastifyInstance.requireScope}. */
     readonly client: ClientIdentity;
     /** The id of this request, from `X-Request-Id` or made here; returned, and part of error bodies and audit rows. */
     readonly requestId: string;

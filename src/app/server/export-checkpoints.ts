@@ -81,7 +81,7 @@ export function createCheckpointExport(options: CheckpointExportOptions): Checkp
       throw new RangeError(`audit.checkpointUrl answered ${status}; the checkpoint is sent again`);
   }
 
-  /** What fails is said in the readiness details until it works again; the timer logs it. */
+  /** A failure is reported in the readiness details until the export works again; the timer logs it. */
   async function watched(work: Promise<void>): Promise<void> {
     try {
       await work;

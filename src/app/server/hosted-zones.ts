@@ -11,7 +11,7 @@ export interface HostedZonesOptions {
   readonly mailHostname: string;
   /** Its IP addresses, answered when its name lies inside a hosted zone; empty if another server knows them. */
   readonly mailAddresses?: readonly string[];
-  /** Where certificates are also published by LDAP (HOST-03). */
+  /** The LDAP server that also publishes certificates (HOST-03). */
   readonly ldap?: { readonly hostname: string; readonly port: number };
   readonly ttlSeconds?: number;
 }
@@ -83,7 +83,7 @@ function createZone(domain: string, keys: PublishedKeys, options: HostedZonesOpt
       const { hostname: target, port } = options.ldap;
       records.push({ name, type: 'SRV', ttlSeconds, data: { priority: 0, weight: 0, port, target } });
     }
-    // What stands before the domain is the local part, dots included (DISC-02).
+    // The labels before the domain are the local part, dots included (DISC-02).
     const address = findDirectAddress(`${name.slice(0, -domain.length - 1)}@${domain}`);
     if (address !== undefined) records.push(...(await findCertificates(name, address)));
     return records.length > 0 || (await isAbove(name)) ? records : undefined;

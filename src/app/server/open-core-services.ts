@@ -33,7 +33,7 @@ export interface Dependencies {
   readonly migrations?: readonly Migration[] | undefined;
 }
 
-/** What every service stands on. */
+/** Core services that every other service needs. */
 export interface CoreServices extends Dependencies {
   readonly storage: Storage;
   readonly vault: StoredVault;

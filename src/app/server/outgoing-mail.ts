@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { createSmtpClient, type ClientAuth, type ClientTls, type SmtpClient } from '../../lib/smtp/index.ts';
 import { useConfiguredFile, type Config } from '../../platform/index.ts';
 
-/** How mail leaves: to each destination's own servers, or to the relay of the settings. */
+/** Outgoing mail: to each destination's own servers, or to the configured relay. */
 export interface OutgoingMail {
   readonly smtp: SmtpClient;
   readonly port: number;

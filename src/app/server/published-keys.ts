@@ -3,7 +3,7 @@ import type { Trust } from '../../service/trust/index.ts';
 /** Changes of a node of the version before do not count in the revision. */
 const maxAgeMs = 60_000;
 
-/** What DNS and LDAP publish of one revision of trust, read once. */
+/** The certificates that DNS and LDAP publish for one revision of trust, read once. */
 export interface PublishedKeys {
   readonly revision: number;
   readonly domains: readonly string[];

@@ -198,7 +198,7 @@ test('gauges show depth and age of queues by kind and reason, and unacknowledged
         'openhisp_queue_oldest_seconds{kind="message",reason="unreachable"} 5420',
       ],
     );
-    // What is gone is published no more.
+    // A removed series is not exported.
     await storage.tables<DeliveryTables>().deleteFrom('delivery_destination').execute();
     clock.advance(20_000);
     assert.ok(!(await lines()).some((line) => line.includes('kind="m')));

@@ -79,7 +79,7 @@ export function registerGauges({ config, storage, trust, clock, metrics }: Gauge
 
 type QueueSources = Pick<GaugeSources, 'storage' | 'clock' | 'metrics'>;
 
-/** What waits, by kind and reason: the outgoing queue, incoming mail, notifications. */
+/** Gauges of waiting items by kind and reason: the outgoing queue, incoming mail, notifications. */
 function registerQueues({ storage, clock, metrics }: QueueSources): void {
   const readQueues = shareReads(clock, async () => {
     const [outgoing, inbound] = await Promise.all([

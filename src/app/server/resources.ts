@@ -1,6 +1,6 @@
 import { errorText, type Closable, type Log } from '../../core/index.ts';
 
-/** What has been started, to be closed in the opposite order. */
+/** Started resources, to be closed in reverse order. */
 export interface Resources extends Closable {
   /** Remembers a resource and gives it back. */
   keep<Resource extends Closable>(resource: Resource): Resource;

@@ -35,9 +35,9 @@ export interface HispOptions {
   readonly exampleAddresses?: ExampleAddresses;
   /** True where nothing real is at stake: the console shows its playground. */
   readonly isSandbox?: boolean;
-  /** What the playground works with, once it is there. */
+  /** The playground's port, once it is available. */
   readonly findPlayground?: () => PlaygroundPort | undefined;
-  /** What the console asks about hosted domains; it shows none of it without. */
+  /** Checks of hosted domains for the console; if absent, it shows none. */
   readonly createDomainChecks?: (
     core: Pick<CoreServices, 'config' | 'storage' | 'trust' | 'clock'>,
   ) => DomainChecks;

@@ -11,7 +11,7 @@ import type { DegradedComponent } from '../http/index.ts';
 export interface KeyWatch {
   /** Reads the dates of all active keys, sets the gauges, and logs what is wrong once per day. */
   run(): Promise<void>;
-  /** What the last run found, for the readiness details. */
+  /** Findings of the last run, for the readiness details. */
   degraded(): readonly DegradedComponent[];
 }
 

@@ -6,7 +6,7 @@ import type { DegradedComponent } from '../http/index.ts';
 
 export interface UpkeepWatch {
   run(): Promise<void>;
-  /** What the last run found, for the readiness details. */
+  /** Findings of the last run, for the readiness details. */
   degraded(): readonly DegradedComponent[];
 }
 

@@ -6,7 +6,7 @@ import type { DegradedComponent } from '../http/index.ts';
 export interface WebhookWatch {
   /** Finds webhooks that need attention, and logs each once per day. */
   run(): Promise<void>;
-  /** What the last run found, for the readiness details. */
+  /** Findings of the last run, for the readiness details. */
   degraded(): readonly DegradedComponent[];
 }
 

@@ -7,7 +7,7 @@ export function threadScript(name: string, siblingUrl: string): URL {
   return new URL(`./${name}.${siblingUrl.endsWith('.ts') ? 'ts' : 'js'}`, siblingUrl);
 }
 
-/** What a thread answers to a task. */
+/** A thread's answer to a task. */
 export type TaskAnswer<Result> = { readonly result: Result } | { readonly failure: TaskFailure };
 
 /** An error as it crosses from the thread: only what is safe to log. */
@@ -28,7 +28,7 @@ export interface CodedFailure {
 // Smaller ones may lie in memory that Node shares out, and copying them costs nothing.
 const leastMovedBytes = 64 * 1024;
 
-/** What to hand over so that large bytes move to another thread without being copied. The sender loses them. */
+/** Buffers to transfer to another thread without copying. The sender loses them. */
 export function listMoved(pieces: readonly Uint8Array[]): ArrayBuffer[] {
   const large = pieces.filter((piece) => piece.byteLength >= leastMovedBytes);
   return large.flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []));

@@ -58,5 +58,5 @@ export class DirectError extends CodedError<DirectErrorCode> {
   }
 }
 
-/** What lies beneath these (encodings, MIME, fetching) says how something failed, not why it is refused. */
+/** Errors of lower layers (encodings, MIME, fetching) say how something failed, not why it is refused. */
 const reasonFamily = /^(?:DIRECT|PKI|SMIME)_/;

@@ -2,7 +2,7 @@ import { findHeaderAmbiguity, readAddressList, readMailboxes, type MimeEntity } 
 import { addressKey, findDirectAddress, type DirectAddress } from '../values/index.ts';
 import { DirectError } from './errors.ts';
 
-/** Who a message says it is from and to. Claims, until a signature is bound to them. */
+/** The claimed sender and recipients of a message, until a signature confirms the sender. */
 export interface MessageParties {
   /** The address that must have signed: Sender if there is one, else From (AS-79). */
   readonly sender: DirectAddress;

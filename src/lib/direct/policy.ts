@@ -1,7 +1,7 @@
 import { defaultCryptoPolicy, type CryptoPolicy } from '../smime/index.ts';
 import { DirectError } from './errors.ts';
 
-/** What an operator may loosen or tighten about incoming messages (Decision 0015, Decision 0016). Plain data, so that it can be sent to a thread. */
+/** Policy settings for incoming messages (Decision 0015, Decision 0016). Plain data, so that it can be sent to a thread. */
 export interface MessagePolicy {
   /** VER-02: messages signed without the message/rfc822 wrapper. True by default, as older peers send them. */
   readonly acceptUnwrapped: boolean;

@@ -5,7 +5,7 @@ import { nameKey } from './names.ts';
 import { readRdata } from './rdata.ts';
 import { typeCodes, type RecordData, type RecordType } from './records.ts';
 
-/** What the DNS says about one name and type. Failures are thrown, never returned. */
+/** The DNS answer for one name and type. Failures are thrown, never returned. */
 export interface DnsAnswer<T> {
   /** `nodata`: the name exists without this type; `nxdomain`: there is no such name. Both are definite. */
   readonly status: 'found' | 'nodata' | 'nxdomain';

@@ -18,7 +18,7 @@ export interface ExchangeOptions {
   readonly signal: AbortSignal;
 }
 
-/** What UDP brought: an answer, or the reason to ask again over TCP. */
+/** The result of a UDP query: an answer, or the reason to retry over TCP. */
 export type UdpOutcome = DnsMessage | 'use-tcp';
 
 /**

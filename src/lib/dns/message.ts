@@ -49,7 +49,7 @@ export interface DnsMessage {
   /** With the upper bits from EDNS0. */
   readonly rcode: number;
   readonly questions: readonly DnsQuestion[];
-  /** Where the question section ends, to echo it octet for octet. */
+  /** End of the question section, to echo it octet for octet. */
   readonly questionsEnd: number;
   readonly answers: readonly RawRecord[];
   readonly authorities: readonly RawRecord[];

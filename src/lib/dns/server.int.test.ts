@@ -123,7 +123,7 @@ test('SEC-11: an asker that fetches no answers does not fill the memory, and end
   };
   for (let tries = 0; tries < 200 && !(await isServed()); tries++)
     await new Promise((wait) => setTimeout(wait, 50));
-  // What the asker then finds is what the kernel had taken, not all answers.
+  // The client then gets the bytes that the kernel had accepted, not all answers.
   socket.resume();
   await new Promise((resolve) => socket.once('close', resolve));
   assert.ok(socket.bytesRead < (20 * 1_000 * 3_000) / 2, `${socket.bytesRead} octets`);

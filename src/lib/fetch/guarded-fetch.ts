@@ -74,7 +74,7 @@ export function createKeepingFetch(
   const keeping = new Agent({
     ...shared,
     pipelining: 1,
-    // What a server says about its own limit may shorten the time, never lengthen it.
+    // A limit from the server may shorten the time, never lengthen it.
     keepAliveTimeout: kept.idleMs,
     keepAliveMaxTimeout: kept.idleMs,
     clientTtl: kept.maxAgeMs,

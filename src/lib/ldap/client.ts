@@ -24,7 +24,7 @@ export interface CertificateLookup {
   readonly mail: string;
 }
 
-/** What one server gave. For operators and for `agent discover`. */
+/** The result of querying one server. For operators and for `agent discover`. */
 export interface LdapAttempt {
   readonly target: LdapTarget;
   readonly outcome: 'found' | 'absent' | 'unreachable';

@@ -2,7 +2,7 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 
 /** Error codes of `lib/ldap`. To callers of the client an unreachable server is an outcome, not an error. */
 export const ldapErrors = {
-  /** What a peer sent is not an LDAP message, or one over the limits. The responder ends the connection. */
+  /** The peer sent invalid LDAP, or a message over the limits. The responder ends the connection. */
   LDAP_MESSAGE_INVALID: { kind: 'invalid-input' },
   /** A server is unreachable, too slow or answers with a failure; the next one is tried. */
   LDAP_SERVER_FAILED: { kind: 'unavailable' },

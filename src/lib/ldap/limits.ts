@@ -9,7 +9,7 @@ export const maxResponseOctets = 4 * 1024 * 1024;
 /** Messages read from one server in one lookup: the entries of some naming contexts, and a reserve. */
 export const maxResponseMessages = 5_000;
 export const maxResponseElements = 10_000;
-/** What the server is asked to keep to; our own time limit does not depend on it. */
+/** The time limit requested of the server; our own time limit does not depend on it. */
 export const searchTimeLimitSeconds = 10;
 export const maxTargets = 8;
 export const maxAddressesPerTarget = 2;

@@ -8,7 +8,7 @@ export interface DsnRecipientInput {
   readonly action: DsnAction;
   /** RFC 3463, for example `5.1.1`. */
   readonly status: string;
-  /** What the other server said, or what went wrong here; written as printable ASCII. */
+  /** The reply of the other server, or our error; written as printable ASCII. */
   readonly diagnostic?: string;
   /** `smtp` if the diagnostic is an SMTP reply. Default `x-direct`. */
   readonly diagnosticType?: 'smtp' | 'x-direct';

@@ -1,4 +1,4 @@
-/** What kind of processing a disposition notification reports; `failed`, `denied` and `error` come from older texts. */
+/** The disposition type of an MDN; `failed`, `denied` and `error` come from older texts. */
 export type Disposition =
   | 'processed'
   | 'dispatched'

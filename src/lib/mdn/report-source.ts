@@ -1,7 +1,7 @@
 import type { MimeEntity } from '../mime/index.ts';
 import type { FieldBlock } from './report-fields.ts';
 
-/** What the two readers work on. */
+/** The input of both readers. */
 export interface ReportSource {
   readonly message: MimeEntity;
   readonly reporter: string | undefined;

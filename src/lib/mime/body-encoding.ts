@@ -1,6 +1,6 @@
 import { inspectBytes, type ByteTraits } from './inspect-bytes.ts';
 
-/** What keeps a body from travelling as it is. */
+/** The class of a body's bytes (RFC 2045 §2), which decides its encoding. */
 export type BodySafety = '7bit' | '8bit' | 'binary';
 
 // RFC 5321 §4.5.3.1.6: 1000 octets with the line end.

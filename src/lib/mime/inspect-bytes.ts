@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { viewAsBuffer } from '../../core/index.ts';
 
-/** What a body's bytes are like, found in one pass. */
+/** Properties of a body's bytes, found in one pass. */
 export interface ByteTraits {
   /** Bare LF and bare CR, counted together. */
   readonly bareLineEnds: number;

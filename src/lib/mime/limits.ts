@@ -1,4 +1,4 @@
-/** How much of a foreign message is read before it is refused. */
+/** Limits on untrusted messages; beyond them a message is refused. */
 export interface MimeLimits {
   /** Nested multiparts and messages; real mail stays under 8. */
   readonly maxDepth: number;

@@ -14,7 +14,7 @@ export interface Issuer {
 export interface CertificateRequest extends ExtensionRequest {
   readonly subject: NameAttributes;
   readonly publicKey: KeyObject;
-  /** Who signs. Without it the certificate is self-signed with `privateKey`. */
+  /** The issuer. Without it the certificate is self-signed with `privateKey`. */
   readonly issuer?: Issuer;
   readonly privateKey?: KeyObject;
   readonly notBefore: Date;

@@ -3,7 +3,7 @@ import { der, tags } from '../asn1/index.ts';
 import { PkiError } from './errors.ts';
 import { oids } from './oids.ts';
 
-/** Where one DER element lies. */
+/** Position of one DER element. */
 export interface Span {
   readonly tagByte: number;
   readonly start: number;

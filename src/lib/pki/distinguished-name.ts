@@ -4,7 +4,7 @@ import { childAt, readOid, readText, sequenceItems, setItems, type Asn1 } from '
 export interface NameAttribute {
   readonly oid: string;
   readonly value?: string;
-  /** What two attributes must share to be equal: folded text, or the exact bytes of what is not text. */
+  /** The comparison key of an attribute: folded text, or the exact bytes of a non-text value. */
   readonly key: string;
 }
 

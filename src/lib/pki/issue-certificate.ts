@@ -30,7 +30,7 @@ export interface DirectCertificateRequest {
   readonly issuer: Issuer;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** Where the issuer's certificate and CRL are served (AS-18). */
+  /** URLs of the issuer's certificate and CRL (AS-18). */
   readonly caIssuerUrls?: readonly string[];
   readonly crlUrls?: readonly string[];
   readonly policyOids?: readonly string[];

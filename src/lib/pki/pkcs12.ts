@@ -17,7 +17,7 @@ import { oids } from './oids.ts';
 import { decryptPbes2 } from './pbes2.ts';
 import { verifyMac } from './pkcs12-mac.ts';
 
-/** What a PKCS#12 file holds: each private key with the certificate of its public key, and the other certificates. */
+/** The content of a PKCS#12 file: each private key with the certificate of its public key, and the other certificates. */
 export interface Pkcs12 {
   readonly keys: readonly { readonly privateKey: KeyObject; readonly certificate: Certificate }[];
   readonly certificates: readonly Certificate[];

@@ -1,4 +1,4 @@
-/** What an operator may set about trust (Decision 0016). The defaults are the strict reading of the 2021 edition. */
+/** Trust settings (Decision 0016). The defaults are the strict reading of the 2021 edition. */
 export interface TrustPolicy {
   /** AS-14. */
   readonly minRsaBits: number;

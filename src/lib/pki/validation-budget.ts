@@ -10,7 +10,7 @@ import {
 export type FetchPurpose = 'issuer' | 'revocation';
 
 /**
- * What may be spent on one message or one recipient, however many certificates come with it: time and number of fetches, and
+ * Limits per message or recipient, independent of the number of its certificates: time and number of fetches, and
  * issuers tried. One budget is shared by all paths that are tried (TRUST-05, SEC-11).
  */
 export interface ValidationBudget {

@@ -1,4 +1,4 @@
-/** Which groups of a column fit a text: by binary search for whole texts and beginnings, by trigram lists for substrings. */
+/** Finds the groups of a column that match a text: by binary search for whole texts and prefixes, by trigram lists for substrings. */
 import type { TextColumn } from './text-column.ts';
 
 /** Groups [first, end) whose folded text starts with `wanted` (UTF-8). The blank group only for the empty text. */

@@ -24,11 +24,11 @@ const hexDigits = Buffer.from('0123456789abcdef');
 interface PaintedColumn {
   readonly column: TextColumn;
   readonly values: ByteText;
-  /** Where the texts of the chunk's rows begin and end. */
+  /** Start and end of the texts of the chunk's rows. */
   readonly span: Uint32Array;
 }
 
-/** Writes records as a painter says, from the same bytes as `createRecordWriter`. */
+/** Writes records in the format of a painter, from the same bytes as `createRecordWriter`. */
 export function createRecordPainting(context: JsonContext): ProviderIndex['paintRecords'] {
   const known = new Map<RecordPainter, (rows: Uint32Array) => Uint8Array>();
   return (rows, painter) => {

@@ -150,7 +150,7 @@ function spanValues(values: Uint8Array, offsets: Uint32Array, count: number, spa
   // Reading the ends of each text here brings it near before it is copied; many such reads continue at once.
   for (let index = 0; index < count; index++)
     touched ^= (values[span[index * 2] as number] ?? 0) ^ (values[(span[index * 2 + 1] as number) - 1] ?? 0);
-  // Where the compiler sees that nobody uses what was read, it leaves the reading out.
+  // The compiler would remove a read whose result is not used.
   used[0] = touched;
   return bytes;
 }

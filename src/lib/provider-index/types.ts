@@ -94,7 +94,7 @@ export interface ArraySpec {
 /** A value of a record as it stands in JSON text: what is between the quotes of a text, or a number, or `null`. */
 export type RecordValue = 'id' | TextField | 'latitude' | 'longitude';
 
-/** How a record is written: names and punctuation belong to the caller. All constant text is ASCII. */
+/** The output format of a record: the caller defines names and punctuation. All constant text is ASCII. */
 export interface RecordFormat {
   /** Each value with the text before it. */
   readonly values: readonly (readonly [before: string, value: RecordValue])[];
@@ -131,7 +131,7 @@ export interface RecordPen {
   putText(text: string): void;
 }
 
-/** How a record is written where a {@link RecordFormat} is not enough, since it depends on what the record holds. */
+/** The output format of a record where a {@link RecordFormat} is not enough, because it depends on the record's values. */
 export interface RecordPainter {
   /** The fields it asks for; those of an entity, too. */
   readonly fields: readonly TextField[];

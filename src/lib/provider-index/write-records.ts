@@ -38,7 +38,7 @@ interface Piece {
   /** Of a text. */
   readonly column: TextColumn | undefined;
   readonly values: ByteText;
-  /** Where the texts of the chunk's rows begin and end. */
+  /** Start and end of the texts of the chunk's rows. */
   readonly span: Uint32Array;
 }
 
@@ -88,7 +88,7 @@ function compileWriter({ values, distance, after }: RecordFormat, context: JsonC
   };
 }
 
-// Where the texts of some rows lie, column by column: the processor fetches from many places of memory at once.
+// Positions of the texts of some rows, column by column: the processor overlaps the memory accesses.
 function locate({ columns, ids, points, chunkIds, chunkPoints }: Writing, rows: Uint32Array): number {
   let bytes = 0;
   for (const { column, span } of columns) bytes += (column as TextColumn).locate(rows, span);

@@ -4,7 +4,7 @@
  * one entry, with the next number as `since`.
  */
 
-/** How a filter's value is compared with a field, always on folded text (Decision 0003). */
+/** The comparison of a filter's value with a field, always on folded text (Decision 0003). */
 export type FilterMatch =
   | 'exact'
   | 'prefix'
@@ -20,9 +20,9 @@ export interface ProviderField {
   /** The name of the parameter, of the value in an answer and of the column in our own files. */
   readonly wireName: string;
   readonly match: FilterMatch;
-  /** How the documentation words the match, where the kind of match does not say it all. */
+  /** Description of the match for the documentation, where the kind of match is not enough. */
   readonly matchText?: string;
-  /** What a filter's value must look like, in full. */
+  /** Pattern for the whole value of a filter. */
   readonly form?: { readonly pattern: RegExp; readonly text: string };
   readonly description: string;
   readonly example: string;

@@ -1,4 +1,4 @@
-/** What a provider record is: one table of its fields, and the types that follow from it. */
+/** The provider record: one table of its fields, and the types derived from it. */
 export {
   providerFields,
   shownFields,

@@ -18,7 +18,7 @@ import { oids } from './oids.ts';
 import type { SignedAttributes, SignerInfo } from './signer-info.ts';
 import { isSameAlgorithm, readAlgorithm, type Pieces } from './structure.ts';
 
-/** What was signed, as far as the attributes of a signer must agree with it. */
+/** Properties of the signed content that a signer's attributes must match. */
 export interface SignedContent {
   readonly contentType: string;
   readonly content: Pieces;

@@ -9,7 +9,7 @@ import { oids } from './oids.ts';
 import { limits, minimumSendingRsaBits } from './policy.ts';
 import { unwrapOaep } from './unwrap-oaep.ts';
 
-/** How the content key travels to one recipient: RSAES-OAEP with one hash for both uses, or RSAES-PKCS1-v1_5. */
+/** Key transport to one recipient: RSAES-OAEP with one hash for both uses, or RSAES-PKCS1-v1_5. */
 export type KeyTransport = 'oaep-sha256' | 'oaep-sha1' | 'pkcs1';
 
 export interface EnvelopeRecipient {

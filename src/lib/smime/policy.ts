@@ -1,5 +1,5 @@
 /**
- * Which algorithms are accepted on receipt (Decision 0015). What this project sends does not depend on it: SHA-2, AES and
+ * Algorithms accepted on receipt (Decision 0015). Outgoing messages do not depend on it: SHA-2, AES and
  * RSA keys of 2048 bits or more, always.
  */
 export interface CryptoPolicy {

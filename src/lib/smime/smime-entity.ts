@@ -20,11 +20,11 @@ export function holdsSignature(entity: MimeEntity): boolean {
   return signatureTypes.has(entity.contentType.mediaType) || isNamedFile(entity, '.p7s');
 }
 
-/** What an `smime-type` says of content that is not enveloped (RFC 8551 §3.2.2). */
+/** Values of `smime-type` for content that is not enveloped (RFC 8551 §3.2.2). */
 const openTypes: ReadonlySet<string> = new Set(['signed-data', 'certs-only', 'compressed-data']);
 
 /**
- * Whether a message with this header section can be an encrypted one, as `decryptEntity` would find it (AS-71). A header that cannot be
+ * True if a message with this header section can be an encrypted one for `decryptEntity` (AS-71). A header that cannot be
  * read belongs to none.
  */
 export function announcesEnvelope(header: Uint8Array): boolean {

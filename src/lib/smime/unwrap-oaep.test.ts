@@ -8,7 +8,7 @@ import { unwrapOaep } from './unwrap-oaep.ts';
 const { certificate, privateKey } = readPeerKey('bob');
 const message = Buffer.from('00ff0102030405060708090a0b0c0d0e0f', 'hex');
 
-/** What OpenSSL encrypted with one hash for both uses, up to the padding. */
+/** A ciphertext of OpenSSL with one hash for both uses, decrypted up to the padding. */
 function encode(digest: DigestName, label: Uint8Array): Buffer {
   const encrypted = publicEncrypt(
     { key: certificate.publicKey, oaepHash: digest, oaepLabel: label },

@@ -17,7 +17,7 @@ export interface VerifyCmsOptions {
 }
 
 export interface VerifiedCms {
-  /** What was signed: views on the given bytes. */
+  /** The signed content: views on the given bytes. */
   readonly content: Pieces;
   /** Every readable certificate in it, none of them trusted. */
   readonly certificates: readonly Certificate[];

@@ -40,7 +40,7 @@ export interface InvalidSigner {
 
 export type SignerResult = ValidSigner | InvalidSigner;
 
-/** What one signer is checked against. */
+/** The inputs for the check of one signer. */
 export interface SignedContext extends SignedContent {
   readonly certificates: readonly Certificate[];
   readonly hasUnreadableCertificate: boolean;

@@ -29,7 +29,7 @@ export const maxHeaderBytes = 262_144;
 export const serverIdleMs = 5 * 60_000;
 /** However busy a session looks, it ends some time: a drop of data every few minutes is not mail. */
 export const maxSessionMs = 60 * 60_000;
-/** How long messages under way may still be finished when the server closes. */
+/** Time to finish messages in progress when the server closes. */
 export const closeGraceMs = 5_000;
 /** RFC 5321 §4.5.3.1.1, .2, .3: octets of local part, domain, and path without its brackets. */
 export const maxLocalPartOctets = 64;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isReadyToSend } from './quick-connection.ts';
 
-/** What RFC 5321 asks for, byte by byte. */
+/** The rule of RFC 5321, checked byte by byte. */
 function needsNoChange(text: string, before: string): boolean {
   const whole = before + text;
   const isWhole = !/\r(?!\n)|(?<!\r)\n|\n\./.test(`${whole}${text.endsWith('\r') ? '\n' : ''}`);

@@ -10,7 +10,7 @@ import { SessionConnection, type SessionRules } from './session-connection.ts';
 
 export interface SmtpServer extends Closable {
   readonly port: number;
-  /** How many connections are open. */
+  /** Number of open connections. */
   readonly connectionCount: number;
   /** Takes another key and certificate (PEM) for the connections from now on. Only a server that was started with TLS has it. */
   renewTls(tls: NonNullable<SmtpServerOptions['tls']>): void;

@@ -23,7 +23,7 @@ const classes = Uint8Array.from({ length: 256 }, (_, byte) => {
   return /[!#$%&'*+\-/=?^_`{|}~]/.test(text) ? otherAtom : 0;
 });
 
-// Where the dot-atom that begins at `from` ends; `from` if there is none.
+// End of the dot-atom that begins at `from`; `from` if there is none.
 function endOfDotAtom(bytes: Uint8Array, from: number, to: number): number {
   let atom = from;
   for (let at = from; at < to; at++) {

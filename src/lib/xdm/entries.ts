@@ -61,7 +61,7 @@ export interface SubmissionSet {
   readonly isLimited: boolean;
 }
 
-/** What one METADATA.XML says. */
+/** The content of one METADATA.XML. */
 export interface XdmMetadata {
   readonly submissionSet: SubmissionSet | undefined;
   readonly documents: readonly DocumentEntry[];

@@ -3,7 +3,7 @@ import { SaxesParser } from 'saxes';
 import { viewAsBuffer } from '../../core/index.ts';
 import { decodeXml } from './decode-xml.ts';
 
-/** Where an XML document stops being well formed (XML 1.0 §2.1). It quotes nothing of the document. */
+/** The first position at which an XML document is not well formed (XML 1.0 §2.1). It quotes nothing of the document. */
 export interface XmlFault {
   /** From 1. */
   readonly line: number;

@@ -1,4 +1,4 @@
-/** How much of a foreign package is unpacked before it is refused. */
+/** Limits on untrusted packages; beyond them a package is refused. */
 export interface XdmLimits {
   readonly maxEntries: number;
   /** Unpacked size of one entry. */

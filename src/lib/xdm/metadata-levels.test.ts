@@ -30,7 +30,7 @@ const request: XdmRequest = {
 const isKnown = (value: unknown): boolean =>
   Array.isArray(value) ? value.length > 0 : value !== undefined && value !== '';
 
-// What the optionality table of the XDM and XDR-limited profiles requires (IHE ITI TF-3 §4.3.1).
+// Requirements of the optionality table of the XDM and XDR-limited profiles (IHE ITI TF-3 §4.3.1).
 const alwaysInDocument: (keyof DocumentEntry)[] = [
   'entryId',
   'mimeType',

@@ -27,7 +27,7 @@ function joinAddress(...components: readonly (string | undefined)[]): string {
   return /^\^*$/.test(address) ? '' : `${address}^`;
 }
 
-/** What a receiver needs to find the patient and this request lacks, by field name (META-10); empty if nothing is missing. */
+/** Fields that a receiver needs to identify the patient and that the request lacks (META-10); empty if none is missing. */
 export function missingPatientFields(request: XdmRequest): string[] {
   const { lastName, firstName, birthDate, gender } = request.patient ?? {};
   const wanted = {

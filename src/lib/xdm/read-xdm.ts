@@ -124,7 +124,7 @@ interface FileIndex {
   take(entry: DocumentEntry, isOnly: boolean): ZipEntry | undefined;
   /** SHA-1, computed once for each file, since hostile metadata may name files thousands of times. */
   hashOf(file: ZipEntry): string;
-  /** What was not accepted. */
+  /** The entries that were not claimed. */
   rest(): ZipEntry[];
 }
 

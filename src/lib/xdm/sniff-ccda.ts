@@ -84,7 +84,7 @@ function readHeader(text: string, state: State): void {
     for (let from = 0; from < text.length && !state.isDone; from += chunkCharacters)
       parser.write(text.slice(from, from + chunkCharacters));
   } catch {
-    // What was read before the fault still counts.
+    // The data before the fault is still valid.
   }
 }
 

@@ -16,7 +16,7 @@ export interface XdmDocument {
   readonly entry: DocumentEntry | undefined;
 }
 
-/** What was odd about a package that could be read nevertheless (AS-81). */
+/** Warnings about a package that could still be read (AS-81). */
 export type XdmWarning =
   | 'metadata-missing'
   | 'metadata-unreadable'

@@ -38,7 +38,7 @@ export interface XdmCodes {
   readonly practiceSettingCode?: CodedValue | undefined;
 }
 
-/** What a package is made of: the fields of the send request, or of a received message. */
+/** The input of a package: the fields of the send request, or of a received message. */
 export interface XdmRequest {
   /** Direct address of the sender. */
   readonly from: string;

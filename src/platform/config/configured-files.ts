@@ -4,7 +4,7 @@ import { errorText } from '../../core/index.ts';
 import { invalidConfig } from './invalid-config.ts';
 
 /**
- * What `use` makes of the file that a setting names. Throws PLATFORM_CONFIG_INVALID with the setting's name when the file
+ * The result of `use` for the file that a setting names. Throws PLATFORM_CONFIG_INVALID with the setting's name when the file
  * cannot be read, or when `use` throws.
  */
 export function useConfiguredFile<Result>(

@@ -1,6 +1,6 @@
 import type { Config } from './schema.ts';
 
-/** Where the console listens if nothing is set. */
+/** Default port of the console. */
 export const usualConsolePort = 8090;
 
 /** The address that browsers use for the console. Passkeys cannot belong to an IP address, so that the usual one has a name. */

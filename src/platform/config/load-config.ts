@@ -94,7 +94,7 @@ function applyText(
   assign(draft, name.split('.'), parseText(setting, value));
 }
 
-/** What does not parse stays text, so that the schema reports it. */
+/** A value that does not parse stays a string, so that the schema reports it. */
 function parseText(setting: Setting, value: string): unknown {
   switch (setting.kind) {
     case 'text':

@@ -2,7 +2,7 @@ export interface ContentTables {
   /** A content that is stored in chunks. */
   content: {
     id: string;
-    /** When its chunks may be deleted; null while it has an owner. */
+    /** Time from which its chunks may be deleted; null while it has an owner. */
     sweep_at: number | null;
   };
   content_part: {

@@ -8,7 +8,7 @@ export interface LogOptions {
   readonly level: LogLevel;
   /** Lines for a person instead of JSON. Defaults to whether standard output is a terminal. */
   readonly isReadable?: boolean;
-  /** Where lines go; defaults to standard output. */
+  /** Output stream of the lines; defaults to standard output. */
   readonly write?: (line: string) => void;
   /** Fields that every line carries, for example the node's id. */
   readonly base?: Readonly<Record<string, unknown>>;
@@ -73,7 +73,7 @@ export function createLog(options: LogOptions): NamedLog {
   );
 }
 
-/** What an error leaves in the log: class, code, text and stack, and the same of its causes; no other property. */
+/** Properties of an error in the log: class, code, text and stack, also of its causes; no others. */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return String(error);
   return {

@@ -1,7 +1,7 @@
 import type { Compilable, Kysely } from 'kysely';
 import type { Clock, Closable } from '../../core/index.ts';
 
-/** Which database runs. Only migrations may ask (`Migration.up`); a service never does (Decision 0021). */
+/** The database engine. Only migrations may depend on it (`Migration.up`), never a service (Decision 0021). */
 export type StorageEngine = 'sqlite' | 'postgresql';
 
 /**
@@ -49,7 +49,7 @@ export interface Held {
   release(): Promise<void>;
 }
 
-/** Where a prepared query runs: `Storage.db`, or a transaction. */
+/** The executor of a prepared query: `Storage.db`, or a transaction. */
 export type QueryTarget = Pick<Kysely<unknown>, 'isTransaction'>;
 
 /**

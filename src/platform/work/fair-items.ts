@@ -10,7 +10,7 @@ export interface FairItem extends Leased {
   readonly group?: string;
 }
 
-/** How an item's attempt went, as far as its party's share is concerned. `failing` is for a party that cannot be reached. */
+/** Result of an item's attempt, as it affects its party's share. `failing` is for an unreachable party. */
 export type AttemptVerdict = 'ok' | 'failing';
 
 export interface FairLimits {
@@ -31,7 +31,7 @@ export interface FairLimits {
   readonly waiting: number;
   /** Attempts in a row that fail before a party is left alone for a while. */
   readonly failuresBeforeRest: number;
-  /** How long it is then left alone at first; twice as long each time, up to `maxRestMs`. */
+  /** The first back-off; doubled each time, up to `maxRestMs`. */
   readonly restMs: number;
   readonly maxRestMs: number;
 }

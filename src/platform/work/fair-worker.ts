@@ -25,7 +25,7 @@ export interface FairWorkerOptions<Item extends FairItem> {
   ) => Promise<readonly Item[]>;
   /** Works on one item and stores the result under its lease. What it throws is logged; the lease then runs out. */
   readonly handle: (item: Item) => Promise<AttemptVerdict>;
-  /** When a resting party is tried again, by `Storage.clock`. */
+  /** Time of the next attempt for a resting party, by `Storage.clock`. */
   readonly dueAfter: (ms: number) => number;
   /** How long to sleep when nothing is due, unless woken. */
   readonly idleMs: number;

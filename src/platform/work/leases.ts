@@ -35,7 +35,7 @@ export interface LeaseOptions {
   readonly storage: Storage;
   /** A table with the columns of {@link LeaseColumns} and `next_attempt_at`. */
   readonly table: string;
-  /** How long a node that says nothing keeps a row. */
+  /** Lease time of a row without a renewal by its node. */
   readonly leaseMs: number;
 }
 

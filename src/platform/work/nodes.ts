@@ -40,7 +40,7 @@ export interface NodesOptions {
   /** Of the program. */
   readonly version: string;
   readonly heartbeatMs?: number;
-  /** How long to wait at the start for a former process with this id to be gone. */
+  /** Time to wait at the start until a previous process with this id has ended. */
   readonly waitMs?: number;
 }
 

@@ -16,10 +16,10 @@ export interface Party<Item> {
   readonly group: string | undefined;
   /** Oldest first. */
   readonly waiting: Item[];
-  /** When each running attempt began, by item id. */
+  /** Start times of running attempts, by item id. */
   readonly running: Map<string, number>;
   isSlow: boolean;
-  /** When it was slow or failing last. */
+  /** Time of its last slow or failing result. */
   slowAt: number;
   failures: number;
   rests: number;
@@ -40,7 +40,7 @@ export interface Parties<Item extends FairItem> {
   watch(now: number): boolean;
   /** Removes the items of slow parties that exceed their share of memory, so that other parties have room. */
   takeExcess(): readonly Item[];
-  /** How many items may be claimed. */
+  /** Number of items that may be claimed. */
   room(): number;
   /** Parties of which nothing more may be claimed. */
   excluded(now: number): readonly string[];

@@ -15,7 +15,7 @@ export interface UsableRecipient {
   readonly findings?: readonly CertificateFinding[];
 }
 
-/** What was found about one certificate, for operators. */
+/** Findings about one certificate, for operators. */
 export interface CertificateFinding {
   /** SHA-256, lower-case hex. */
   readonly fingerprint: string;
@@ -75,9 +75,9 @@ export interface OpenedIncoming {
   readonly sender: DirectAddress;
   /** Our addresses among the envelope's recipients that trust the sender. */
   readonly recipients: readonly DirectAddress[];
-  /** How far the signer's certificate speaks: for its one address, or for the whole domain. */
+  /** Binding of the signer's certificate: to one address, or to the whole domain. */
   readonly binding: 'address' | 'domain';
-  /** When the sender claims to have signed; undefined if it does not say. */
+  /** The signing time claimed by the sender; undefined if there is none. */
   readonly signedAt?: Date | undefined;
   /** SHA-256 of the signer's certificate, lower-case hex. */
   readonly signerFingerprint: string;
@@ -107,7 +107,7 @@ export interface OpenOptions {
   readonly isLastAttempt?: boolean;
 }
 
-/** What a send would decide about an address. */
+/** The decision that a send would make about an address. */
 export type RecipientVerdict = Judged | Refused;
 
 /** The security and trust agent with our keys and anchors; its cryptography runs in worker threads, that of small messages in the caller's. */

@@ -55,7 +55,7 @@ export interface AgentOptions {
   readonly threads?: number;
 }
 
-/** What a proof left open. */
+/** A warning of a validated path. */
 export interface TrustWarning {
   readonly address: DirectAddress;
   /** A code of the path's warnings. */

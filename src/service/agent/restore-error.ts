@@ -4,7 +4,7 @@ import { DirectError, directErrors, type DirectErrorCode } from '../../lib/direc
 
 const reasonTable = { AGENT_THREAD_REASON: { kind: 'internal' } } as const;
 
-/** What lay beneath an error of a thread: only its code crosses. */
+/** The cause of a thread's error: only its code is transferred. */
 class ThreadReason extends CodedError<string> {
   constructor(code: string, cause: ThreadReason | undefined) {
     super({ [code]: reasonTable.AGENT_THREAD_REASON }, code, code, { cause });

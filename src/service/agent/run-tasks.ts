@@ -11,7 +11,7 @@ const maxInlineWaiting = 8;
 
 /** Runs the agent's processor work: small messages in the calling thread, one per turn of the event loop, others in threads. */
 export interface TaskRunner {
-  /** What it throws is a DirectError, or an Error that stands for a fault of ours. */
+  /** Throws a DirectError, or an Error for an internal fault. */
   run(task: AgentTask): Promise<AgentResult>;
 }
 
@@ -29,7 +29,7 @@ export function createTaskRunner(
     last = promise;
     try {
       await before;
-      // What has arrived from the network meanwhile goes first.
+      // Data that has arrived from the network is processed first.
       await nextTurn();
       return runHere(task);
     } catch (error) {

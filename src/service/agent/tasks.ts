@@ -6,7 +6,7 @@ import type {
   SealJob,
 } from '../../lib/direct/index.ts';
 
-/** What a cryptography thread is asked. Plain data, since it crosses from one thread to another. */
+/** A task for a cryptography thread. Plain data, since it is sent between threads. */
 export type AgentTask = SealJob | OpenJob;
 
 export type AgentResult =

@@ -61,7 +61,7 @@ export interface AuditTables {
 /** HMAC-SHA-256 under the key of the chain. */
 export type Authenticate = (...chunks: readonly (Uint8Array | string)[]) => Buffer;
 
-/** What the first row names as the hash before it. */
+/** The previous hash in the first row. */
 export const chainStart: Uint8Array = Buffer.alloc(32);
 
 /**

@@ -61,7 +61,7 @@ const refusedAs = (code: AuditErrorCode, text?: RegExp) => (error: unknown) =>
   error instanceof AuditError && error.code === code && (text === undefined || text.test(error.message));
 const isBroken = refusedAs('AUDIT_CHAIN_BROKEN');
 
-/** What somebody can do who may write to the database as its owner. */
+/** Attacks by somebody who can write to the database as its owner. */
 async function dropGuards({ database }: World): Promise<void> {
   for (const name of ['audit_event_unchanged', 'audit_event_kept'])
     await database.runRaw(`drop trigger ${name}${isPostgres ? ' on audit_event' : ''}`);

@@ -1,7 +1,7 @@
 import type { Audit } from './create-audit.ts';
 import type { AuditFilter, AuditRecord } from './find-events.ts';
 
-/** What to search the trail by; all that is given must fit. */
+/** Search conditions; all given ones must match. */
 export interface AuditSearch extends Pick<
   AuditFilter,
   'action' | 'actor' | 'outcome' | 'requestId' | 'since' | 'until'

@@ -26,7 +26,7 @@ export async function writeStart(
     .execute();
 }
 
-/** Where the kept rows begin. Throws AUDIT_CHAIN_BROKEN unless the statement of a keyed chain says the same. */
+/** Start of the kept rows. Throws AUDIT_CHAIN_BROKEN unless it matches the statement of a keyed chain. */
 export async function readStart(db: Kysely<AuditTables>, state: ChainState | undefined): Promise<Start> {
   const row = await db.selectFrom('audit_start').selectAll().executeTakeFirst();
   if (row === undefined) return { sequence: 1, previous_hash: chainStart };

@@ -7,14 +7,14 @@ export interface ChainPosition {
   readonly hash: string;
 }
 
-/** Where the kept rows begin: the number of the first one, and the hash before it. */
+/** Start of the kept rows: the number of the first one, and the hash before it. */
 export interface ChainBeginning {
   readonly sequence: number;
   readonly previousHash: string;
 }
 
 /**
- * What the service states about its chain at one moment. Example:
+ * The service's statement about its chain at one time. Example:
  * `{"chain":"…","time":"2026-05-01T00:00:00.000Z","first":{"sequence":1,"previousHash":"00…"},"last":{"sequence":90,"hash":"5f…"}}`
  */
 export interface Checkpoint {
@@ -25,7 +25,7 @@ export interface Checkpoint {
   readonly last: ChainPosition;
 }
 
-/** What is left of the chain after old rows were deleted. */
+/** The rest of the chain after old rows were deleted. */
 export interface StartStatement {
   readonly chain: string;
   readonly time: string;

@@ -16,7 +16,7 @@ export interface ChainReport {
   readonly lastHash: string | undefined;
   /** The first row with a keyed hash; undefined if the chain is not keyed. */
   readonly keyedFrom: number | undefined;
-  /** How many checkpoints the chain was compared with. */
+  /** Number of checkpoints that the chain was compared with. */
   readonly checkpointCount: number;
   /** The last row that a checkpoint covers: a missing row after it does not show. */
   readonly coveredTo: number | undefined;

@@ -76,7 +76,7 @@ export interface DeliveryAdmin {
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
   /** The waiting messages by destination, the longest wait first. `limit` is at most 500. */
   listDestinations(query: DestinationQuery): Promise<DestinationPage>;
-  /** What a change of some destinations, or of single ones of messages (`QueuedDestination.id`), is about; at most `maxSelected`. */
+  /** Selection for a change: whole destinations, or single ones of messages (`QueuedDestination.id`); at most `maxSelected`. */
   select(which: Selection): Promise<readonly SelectedDestination[]>;
   /** Makes those that are not being tried due now. Returns how many. */
   retryNamed(ids: readonly string[]): Promise<number>;

@@ -38,9 +38,9 @@ import { createSharedSeals } from './shared-seal.ts';
 export interface DeliverySettings {
   /** Destinations worked on at once; slow ones get half as many on top. */
   readonly concurrency: number;
-  /** How long a node that says nothing keeps a destination before another may take it. */
+  /** Lease time of a destination without a renewal by its node; then another node may take it. */
   readonly leaseMs: number;
-  /** How long trying continues. */
+  /** Time until retries end. */
   readonly lifetimeMs: number;
   /** Waits between attempts in order; the last one repeats. */
   readonly retryWaitsMs: readonly number[];
@@ -65,7 +65,7 @@ export interface DeliveryOptions extends DeliverySettings {
   /** A relay that takes all mail at `peerPort`: no MX is looked up. Slots are still shared by destination. */
   readonly relayHost?: string | undefined;
   readonly onOutcome: OutcomeListener;
-  /** Where attempts are counted; by default nowhere that anybody sees. */
+  /** Where attempts are counted; by default not exported. */
   readonly metrics?: Metrics;
   /** Interval of reading the queue without a wake-up. Default 1 s. */
   readonly idleMs?: number;
@@ -286,7 +286,7 @@ function trackLeases(leases: Leases, storage: Storage, leaseMs: number): Leases 
   };
 }
 
-/** When the undecided recipients are tried again; if that would be too late, they fail now. */
+/** Time of the next attempt for the undecided recipients; if that would be too late, they fail now. */
 function scheduleRest(
   item: ClaimedDestination,
   { decisions, problem, attempt }: AttemptResult,

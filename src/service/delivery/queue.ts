@@ -31,7 +31,7 @@ export interface ClaimedDestination extends FairItem {
   readonly kind: DeliveryKind;
   readonly sender: DirectAddress;
   readonly recipients: readonly DirectAddress[];
-  /** How many destinations the message had at first. */
+  /** Initial number of destinations of the message. */
   readonly destinations: number;
   readonly sizeBytes: number;
   /** Made before this one. */
@@ -62,7 +62,7 @@ export interface Settlement {
   readonly decisions: readonly RecipientDecision[];
   /** Why the others wait. */
   readonly problem?: DeliveryProblem | undefined;
-  /** When they are tried again, by `Storage.clock`. */
+  /** Time of their next attempt, by `Storage.clock`. */
   readonly nextAttemptAt: number;
   /** Left out if nothing was attempted. */
   readonly attempt?: AttemptRecord | undefined;

@@ -1,4 +1,4 @@
-/** When a delivery that could not be completed is tried again. */
+/** Retry times of a delivery. */
 
 const minuteMs = 60_000;
 

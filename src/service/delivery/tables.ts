@@ -14,7 +14,7 @@ export interface DeliveryTables {
     sealed_message: Uint8Array;
     created_at: number;
     message_id: string;
-    /** How many destinations it had at first. */
+    /** Initial number of destinations. */
     destinations: number;
     /** Of the plain message. */
     size_bytes: number;
@@ -28,7 +28,7 @@ export interface DeliveryTables {
     domain: string;
     /** JSON list of the addresses as written. */
     recipients: string;
-    /** When trying ends. */
+    /** Time at which retries end. */
     not_after: number;
     next_attempt_at: number;
     attempts: number;

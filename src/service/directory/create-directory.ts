@@ -72,7 +72,7 @@ export interface Directory extends Closable {
   ): Promise<DirectoryAnswer>;
   /** The same records as FHIR resources. */
   readonly fhir: FhirDirectory;
-  /** Whether there is a record of this Direct address; undefined before the index is there. */
+  /** True if there is a record of this Direct address; undefined before the index is loaded. */
   isListed(directAddress: string): Promise<boolean | undefined>;
   /** Undefined before the index is there. */
   listAddresses(): ListedAddresses | undefined;
@@ -106,11 +106,11 @@ export interface DirectoryOptions {
   readonly pollIntervalMs?: number;
   /** Changes from which on a new index is built in the background, and increments from which on at once; tests lower it. */
   readonly changesBeforeRebuild?: number;
-  /** What is known of addresses, for searches that ask for it; without it none can. */
+  /** Verification states of addresses, for searches that request them; without it none can. */
   readonly states?: AddressStates | undefined;
-  /** Where uploads of operators go: into the folder of snapshots without it. */
+  /** Folder for uploads of operators; the folder of snapshots if absent. */
   readonly uploads?: UploadOptions;
-  /** How often to look for scheduled loads of sources; never without it. */
+  /** Interval of checks for scheduled loads of sources; never if absent. */
   readonly scheduleLookMs?: number;
   /** Pairs that a merge of sources looks at one by one; above, it merges everything again. Tests lower it. */
   readonly pairsMergedSingly?: number;

@@ -53,7 +53,7 @@ export const directoryErrors = {
 
 export type DirectoryErrorCode = keyof typeof directoryErrors;
 
-/** What the directory refuses. A query's problems name the parameter on the wire. */
+/** Errors of the directory. A query's problems name the parameter of the request. */
 export class DirectoryError extends CodedError<DirectoryErrorCode> {
   constructor(code: DirectoryErrorCode, message: string, options?: ErrorOptionsFor) {
     super(directoryErrors, code, message, options);

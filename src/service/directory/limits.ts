@@ -16,7 +16,7 @@ export const defaultRequestBurst = 100;
 /** Records that a client may receive in one UTC day (Decision 0007). */
 export const defaultDailyRecordQuota = 100_000;
 
-/** How often a running server looks for a directory that another process has activated. */
+/** Interval at which a running server checks for a directory that another process has activated. */
 export const defaultPollIntervalMs = 1000;
 
 /** Longest text kept in one field of a record; longer ones refuse the row. */

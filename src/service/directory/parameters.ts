@@ -13,7 +13,7 @@ export interface FilterParameter extends ProviderField {
   readonly wireName: WireName;
   readonly name: WireName;
   readonly kind: 'filter';
-  /** How the specification words the match, for the documentation. */
+  /** The specification's description of the match, for the documentation. */
   readonly matchText: string;
   readonly isSortable: true;
 }

@@ -34,7 +34,7 @@ export interface SourceStatus {
   readonly name: string;
   readonly exportRight: ExportRight;
   readonly active?: LoadSummary;
-  /** Where a rollback of the source would go. */
+  /** The generation that a rollback of the source would activate. */
   readonly previous?: LoadSummary;
   readonly schedule?: {
     readonly path: string;
@@ -47,9 +47,9 @@ export interface SourceStatus {
 }
 
 export interface DirectoryStatus {
-  /** What is served: a source's generation, or a merge of several. */
+  /** The served data: a source's generation, or a merge of several. */
   readonly active?: LoadSummary;
-  /** Where a rollback would go; absent if the source must be named. */
+  /** The generation that a rollback would activate; absent if the source must be named. */
   readonly previous?: LoadSummary;
   /** In order of precedence. */
   readonly sources: readonly SourceStatus[];
@@ -57,7 +57,7 @@ export interface DirectoryStatus {
   readonly running?: LoadSummary;
   /** Hosted addresses listed by the operator. */
   readonly provisionedCount: number;
-  /** What this process serves; absent in a process that serves nothing. */
+  /** The data served by this process; absent in a process that serves none. */
   readonly served?: { readonly recordCount: number; readonly memoryBytes: number };
   /** The newest loads, failed ones included. */
   readonly loads: readonly LoadSummary[];

@@ -55,7 +55,7 @@ export function writeVerifiedAnswer(
   return Buffer.concat([...chunks, Buffer.from(`],"totalCount":"${totalCount}"}`)]);
 }
 
-/** What is known of an address, on the wire. */
+/** Verification state of an address, on the wire. */
 export function formatState({ state, reason, checkedAt, processedMonth }: AddressState) {
   return {
     state,

@@ -51,7 +51,7 @@ export interface MessagingOptions extends Omit<
   MessagingDependencies,
   'limits' | 'checks' | 'windows' | 'mailDates' | 'report' | 'contents' | 'workerPool'
 > {
-  /** Where events are counted; by default nowhere that anybody sees. */
+  /** Where events are counted; by default not exported. */
   readonly metrics?: Metrics;
   readonly limits?: SendLimits;
   /** Default limits of a client. */
@@ -64,9 +64,9 @@ export interface MessagingOptions extends Omit<
   readonly retention?: Retention;
   readonly mailDates?: MailDates;
   readonly directLimits?: DirectLimits;
-  /** How long a node that says nothing keeps mail that it works on. */
+  /** Lease time of mail without a renewal by its node. */
   readonly mailLeaseMs?: number;
-  /** How often the queues are looked at without being woken. */
+  /** Polling interval of the queues without a notification. */
   readonly idleMs?: number;
 }
 

@@ -5,7 +5,7 @@ import { referenceBytes, startWorker, type Worker } from '../../platform/index.t
 import type { MessagingDependencies } from './ports.ts';
 import type { MessagingTables } from './tables.ts';
 
-/** How long things are kept, in milliseconds (Decision 0014, SEC-08). */
+/** Retention times in milliseconds (Decision 0014, SEC-08). */
 export interface Retention {
   /** Unacknowledged mail older than this is reported to the operator once; it is never deleted. */
   readonly warnUnacknowledgedMs: number;

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import type { MessagingTables } from './tables.ts';
 
-/** How much there is of something, and how long the oldest of it has waited; 0 if there is none. */
+/** A count of waiting items, and the wait of the oldest one; 0 if there is none. */
 export interface Waiting {
   readonly count: number;
   readonly oldestSeconds: number;

@@ -14,10 +14,10 @@ import type { SendLimits } from './limits.ts';
 import type { MdnWindows } from './status/states.ts';
 import type { WorkerPool } from './contents/worker-pool.ts';
 
-/** What messaging needs from the trust service. */
+/** Port to the trust service. */
 export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain' | 'findSigningKeys'>;
 
-/** What messaging needs from the delivery service. */
+/** Port to the delivery service. */
 export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'findWaiting' | 'listAttempts'>;
 
 /** Mail after the security and trust agent: decrypted, verified, trusted and unwrapped. */
@@ -27,7 +27,7 @@ export interface OpenedMail extends Omit<OpenedIncoming, 'signerFingerprint' | '
 
 export type { OpenOptions } from '../agent/index.ts';
 
-/** What messaging needs from the security and trust agent. */
+/** Port to the security and trust agent. */
 export interface IncomingAgent {
   /** Throws a coded error; a refused message is neither transient nor internal. */
   openIncoming(envelope: IncomingEnvelope, options: OpenOptions): Promise<OpenedMail>;
@@ -48,7 +48,7 @@ export interface ShownVerification {
 
 export type VerificationLookup = (address: DirectAddress) => Promise<ShownVerification>;
 
-/** What messaging needs from the client store: the owner of an address. */
+/** Port to the client store: the owner of an address. */
 export type ClientBook = Pick<ClientStore, 'get'>;
 
 /** The dependencies of this module's functions. */
@@ -83,7 +83,7 @@ export interface MessagingDependencies {
   readonly mailDates: MailDates;
 }
 
-/** Where a request came from, for the audit trail. */
+/** Origin of a request, for the audit trail. */
 export interface RequestOrigin {
   readonly requestId?: string | undefined;
   readonly remoteAddress?: string | undefined;

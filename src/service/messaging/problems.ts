@@ -33,7 +33,7 @@ export function createProblems(): Problems {
 const controls = /(?![\t\n\r\u0080-\u009f])\p{Cc}/u;
 const singleLineControls = /(?![\u0080-\u009f])\p{Cc}/u;
 
-/** What is wrong with the characters of a text, as reason and detail, or undefined. */
+/** The fault of a text's characters as reason and detail, or undefined. */
 export function findTextProblem(
   text: string,
   isMultiLine: boolean,

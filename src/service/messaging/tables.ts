@@ -33,7 +33,7 @@ export interface RecipientRow {
   reason: string;
   status_code: string;
   status_at: number;
-  /** When the wait for an MDN ends. */
+  /** End of the wait for an MDN. */
   deadline_at: number | null;
   /** Rows of its history. */
   event_count: number;
@@ -87,7 +87,7 @@ export interface ReceivedRegisterRow {
   /** SHA-256 over sender, Message-ID, content, and for whom it was. */
   hash: Uint8Array;
   received_at: number;
-  /** When a duplicate was answered last; 0: never. */
+  /** Time of the last answer to a duplicate; 0: never. */
   answered_at: number;
 }
 
@@ -145,5 +145,5 @@ export interface MessagingTables {
   inbox_copy: InboxCopyRow;
 }
 
-/** Where an inbox message is sealed. */
+/** The encryption context of an inbox message. */
 export const inboxContext = (messageId: string): string => `inbox:${messageId}`;

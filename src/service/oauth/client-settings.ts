@@ -6,7 +6,7 @@ import { isScope, scopeNames } from './scopes.ts';
 import { isGenerated } from './secrets.ts';
 import type { OauthTables } from './tables.ts';
 
-/** What an operator may set. */
+/** Settings of a client. */
 export interface ClientSettings {
   readonly name?: string;
   readonly scopes?: readonly string[];

@@ -14,7 +14,7 @@ import type { OauthTables } from './tables.ts';
 /** Two, so that a client can change from one to the other without a gap (D26). */
 const maxSecrets = 2;
 
-/** What is shown exactly once. */
+/** The values that are shown exactly once. */
 export interface IssuedCredentials {
   readonly clientId: string;
   readonly secretId: string;

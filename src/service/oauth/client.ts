@@ -9,7 +9,7 @@ export interface ClientLimits {
   readonly sendsBurst?: number;
 }
 
-/** Who is calling, as verified by a token. */
+/** The caller, as verified by a token. */
 export interface ClientIdentity {
   readonly clientId: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface ClientIdentity {
   readonly scopes: readonly string[];
   /** `user@domain` for one address, `@domain` for all of a domain; lower-cased. */
   readonly directAddresses: readonly string[];
-  /** Whether sends ask for the dispatched MDN unless they say otherwise (Decision 0012). */
+  /** Default of a send for requesting the dispatched MDN (Decision 0012). */
   readonly requestFinalDelivery: boolean;
   readonly limits: ClientLimits;
   readonly dataUseAcceptedAt?: Date;
@@ -33,7 +33,7 @@ export interface Client extends Omit<ClientIdentity, 'scopes'> {
   readonly secrets: readonly { readonly secretId: string; readonly createdAt: Date }[];
 }
 
-/** Whether the address is one of the client's own (SEC-01, Messaging spec: Send message; M5). */
+/** True if the address belongs to the client (SEC-01, Messaging spec: Send message; M5). */
 export function canSendAs(client: Pick<ClientIdentity, 'directAddresses'>, address: DirectAddress): boolean {
   const key = addressKey(address);
   const domain = `@${domainOf(address)}`;

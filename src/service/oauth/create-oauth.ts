@@ -34,14 +34,14 @@ export interface Oauth {
   issueToken(request: TokenRequest): Promise<IssuedToken>;
   revokeToken(request: TokenRequest): Promise<void>;
   /**
-   * Who calls, verified by the bearer token of the `Authorization` header, and allowed the scope. Throws OAUTH_TOKEN_MISSING,
+   * The caller, verified by the bearer token of the `Authorization` header, with the required scope. Throws OAUTH_TOKEN_MISSING,
    * OAUTH_TOKEN_MALFORMED, OAUTH_TOKEN_INVALID or OAUTH_SCOPE_INSUFFICIENT.
    */
   authenticate(authorization: string | undefined, scope: Scope): Promise<ClientIdentity>;
   readonly clients: ClientStore;
   /** The same in the name of whom an audit trail names. */
   clientsAs(audit: Audit): ClientStore;
-  /** When the client took the newest of its tokens that are kept. */
+  /** Issue time of the client's newest stored token. */
   findLastToken(clientId: string): Promise<Date | undefined>;
 }
 

@@ -30,7 +30,7 @@ export const oauthErrors = {
 
 export type OauthErrorCode = keyof typeof oauthErrors;
 
-/** What the authorization server and the bearer check refuse. No message ever repeats a secret or a token. */
+/** Errors of the authorization server and the bearer check. No message repeats a secret or a token. */
 export class OauthError extends CodedError<OauthErrorCode> {
   constructor(code: OauthErrorCode, message: string, options: ErrorOptionsFor = {}) {
     super(oauthErrors, code, message, options);

@@ -1,5 +1,5 @@
 /**
- * Who may call: clients and their secrets, the token endpoint's client credentials grant, and the bearer check.
+ * Client authentication: clients and their secrets, the token endpoint's client credentials grant, and the bearer check.
  *
  * Standards: RFC 6749 §2.3.1, §3.3, §4.4 and §5, RFC 6750 §2.1 and §3, RFC 7009, RFC 7617; OAUTH-01 to OAUTH-14 and Decision 0006.
  * Tokens are opaque and stored as SHA-256 only; secrets are stored under scrypt. Neither is in any log, error or audit row.

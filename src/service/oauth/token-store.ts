@@ -12,7 +12,7 @@ export const tokenLifetimeSeconds = 3600;
 /** 256 bits (OAUTH-11). */
 const tokenBytes = 32;
 
-/** How long a checked token is trusted without asking the database: the time a revocation takes to work elsewhere. */
+/** Cache time of a checked token: the maximum delay of a revocation on other nodes. */
 const cachedForMs = 5000;
 const maxCached = 10_000;
 /** Longer than any token of ours; not worth a hash. */

@@ -9,7 +9,7 @@ import { createSalt, findEqualHash, secretCost, type SecretHasher } from './secr
 import type { OauthTables } from './tables.ts';
 
 /**
- * How long a verified secret needs no second hash: longer than a token lives, so that a client that renews its tokens in time
+ * Cache time of a verified secret, which needs no second hash: longer than a token lives, so that a client that renews its tokens in time
  * always belongs to them. Its row is looked up each time, so a revoked one fails at once.
  */
 const verifiedForMs = 2 * 3_600_000;

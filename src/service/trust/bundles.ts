@@ -31,7 +31,7 @@ export interface BundleStatus {
   readonly lastError: string;
 }
 
-/** What a refresh has changed: the subjects of anchors that came and went. */
+/** Changes of a refresh: the subjects of added and removed anchors. */
 export interface BundleChange {
   readonly at: Date;
   readonly added: readonly string[];

@@ -5,7 +5,7 @@ import type { Audit } from '../audit/index.ts';
 import type { TrustGuards } from './guards.ts';
 import type { TrustTables } from './tables.ts';
 
-/** What every function of this module works with. */
+/** Dependencies of every function of this module. */
 export interface TrustStore {
   readonly storage: Storage;
   readonly clock: Clock;

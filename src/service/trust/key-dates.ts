@@ -26,7 +26,7 @@ export interface DomainKeyDates {
   readonly warnings: readonly KeyWarning[];
 }
 
-/** When the keys of our domains end. */
+/** Expiry of the keys of our domains. */
 export interface KeyDates {
   /** One entry for each hosted domain, or for the one named. A pair that a later one replaces is not reported. */
   findKeyDates(domain?: string): Promise<readonly DomainKeyDates[]>;
@@ -35,7 +35,7 @@ export interface KeyDates {
 const dayMs = 86_400_000;
 const uses: readonly CertificateUse[] = ['signing', 'encryption'];
 
-/** What never changes about a stored pair. */
+/** The immutable data of a stored pair. */
 interface KeyFacts {
   readonly notBefore: Date;
   readonly notAfter: Date;
@@ -126,7 +126,7 @@ interface UseVerdict {
   readonly problem: Exclude<KeyWarning['problem'], 'missing'> | undefined;
 }
 
-/** Whether one of the pairs is valid now, and when the last of them expires. */
+/** The validity of some pairs: now, and until the last of them expires. */
 function judgeUse(pairs: readonly ActivePair[], at: Date): UseVerdict {
   const last = pairs.reduce((best, pair) =>
     pair.notAfter.getTime() > best.notAfter.getTime() ? pair : best,

@@ -21,12 +21,12 @@ export function namesOwner(certificate: Certificate, owner: string): boolean {
   return isBoundTo(certificate, probeOf(owner)) === (owner.includes('@') ? 'address' : 'domain');
 }
 
-/** What peers accept a certificate of ours for at one moment (AS-14 to AS-17): both uses for most, one for a pair of single-use certificates. */
+/** Uses for which peers accept a certificate of ours at one time (AS-14 to AS-17): both uses for most, one for a pair of single-use certificates. */
 export function findUses(certificate: Certificate, owner: string, at: Date): readonly CertificateUse[] {
   return uses.filter((use) => findFault(certificate, use, owner, at) === undefined);
 }
 
-/** What peers accept it for within its dates. */
+/** Uses for which peers accept it within its validity. */
 export function findUsesEver(certificate: Certificate, owner: string): readonly CertificateUse[] {
   return findUses(certificate, owner, certificate.notAfter);
 }

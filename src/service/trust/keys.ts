@@ -26,20 +26,20 @@ export interface KeyMaterial {
 export interface AddKeyOptions {
   /** Only opens mail that was encrypted to it; it may have expired (AS-84). */
   readonly isRetired?: boolean;
-  /** What changes together with it, in the same transaction. */
+  /** Further changes in the same transaction. */
   readonly within?: (tx: Kysely<TrustTables>) => Promise<void>;
 }
 
-/** A pair of a domain or of an address under it, for whoever looks after them. */
+/** A key pair of a domain or of an address under it, for administration. */
 export interface DomainKeyPair {
   readonly id: string;
   readonly owner: string;
   readonly status: 'active' | 'retired';
   readonly certificate: Certificate;
-  /** What peers accept it for within its dates. */
+  /** Uses for which peers accept it within its validity. */
   readonly uses: readonly CertificateUse[];
   readonly createdAt: Date;
-  /** Whether `retireKeyPair` would allow it now without force. */
+  /** True if `retireKeyPair` would now allow it without force. */
   readonly canRetire: boolean;
 }
 
@@ -75,7 +75,7 @@ export interface Keys {
   findSigningKeys(address: DirectAddress): Promise<readonly KeyMaterial[]>;
   /** Every pair that a message to these addresses may be encrypted to, retired ones included (AS-83, AS-84). */
   findDecryptionKeys(addresses: readonly DirectAddress[]): Promise<readonly KeyMaterial[]>;
-  /** What DNS and LDAP publish for an address or a domain: the active certificates (HOST-01). DER. */
+  /** The published certificates of an address or a domain in DNS and LDAP: the active ones (HOST-01). DER. */
   findPublished(owner: string): Promise<readonly Uint8Array[]>;
 }
 

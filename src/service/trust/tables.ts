@@ -62,7 +62,7 @@ export interface TrustTables {
     last_error: string;
     created_at: number;
   };
-  /** What a refresh of a bundle has changed. */
+  /** Changes of a bundle's refresh. */
   trust_bundle_change: {
     id: string;
     bundle_id: string;
@@ -76,5 +76,5 @@ export interface TrustTables {
 /** A disabled address is known but takes no mail: the sender gets a failure DSN. */
 export type AddressStatus = 'active' | 'disabled';
 
-/** Which mail an anchor decides about: that which comes in, that which goes out, or both (TRUST-03). */
+/** Direction of mail that an anchor applies to: incoming, outgoing, or both (TRUST-03). */
 export type AnchorDirection = 'incoming' | 'outgoing' | 'both';

@@ -62,7 +62,7 @@ function createRevisions({ storage, lookups }: TrustStore): Revisions {
       .selectFrom('trust_state')
       .select('revision')
       .executeTakeFirstOrThrow();
-    // What is cached may be of the revision before.
+    // The cached data may be of the previous revision.
     if (seen !== undefined && seen !== revision) lookups.clear();
     seen = revision;
     return revision;

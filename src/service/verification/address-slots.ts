@@ -11,7 +11,7 @@ const firstSlots = 1024;
 const unverified = verifiedStates.length;
 
 /**
- * What is known of all addresses, in memory: about 100 bytes per address, from the first search that asks for it. Follows the
+ * Verification states of all addresses, in memory: about 100 bytes per address, loaded by the first search that requests them. Follows the
  * tables by what has changed since the last look.
  */
 export function createAddressStates(storage: Storage): AddressStates {
@@ -136,7 +136,7 @@ function createSlots() {
   };
 }
 
-/** What is known of one address, from the tables. */
+/** Verification state of one address, from the tables. */
 export async function readAddressState(storage: Storage, addressKey: string): Promise<AddressState> {
   const db = storage.tables<VerificationTables>();
   const [row, processed] = await Promise.all([

@@ -6,7 +6,7 @@ import type { LdapAnswer, LdapClient } from '../../lib/ldap/index.ts';
 import { type DirectAddress } from '../../lib/values/index.ts';
 import type { Pace } from './pace.ts';
 
-/** What verification asks over; apart from what mail uses, so that neither fills the other's caches. */
+/** Network clients of verification; separate from those of mail, so that neither fills the other's caches. */
 export interface NetworkSources {
   readonly dns: Pick<DnsResolver, 'resolveCert' | 'resolveSrv' | 'resolveAddresses' | 'resolveNs'>;
   readonly ldap: LdapClient;
@@ -16,17 +16,17 @@ export interface NetworkSources {
 
 export interface DomainQuestion {
   readonly domain: string;
-  /** Who is asked, for the pace. */
+  /** The queried party, for the rate limit. */
   readonly nameServer: string;
   readonly sources: NetworkSources;
   readonly pace: Pick<Pace, 'wait'>;
   /** Ends while mail waits; called before each question. */
   readonly gate: () => Promise<void>;
-  /** Whether an address of a domain that has a certificate is asked for one that is only its own. */
+  /** True if an address of a domain with a certificate is queried for an address-bound one. */
   readonly isSampled: (address: DirectAddress) => boolean;
 }
 
-/** Discovery as for sending, for the addresses of one domain, which asks nothing twice. */
+/** Discovery as for sending, for the addresses of one domain; no query is repeated. */
 export interface DomainDiscovery {
   readonly discovery: Discovery;
   /** Finds out what holds for the domain as a whole. */
@@ -169,7 +169,7 @@ export function hostOf(url: string): string {
 const leastLabels = 2;
 
 /**
- * Who answers for a domain: the name servers' own domain, for example `dns.example` for `ns1.dns.example`, since those of one
+ * The DNS operator of a domain: the domain of its name servers, for example `dns.example` for `ns1.dns.example`, since those of one
  * operator fail and are burdened together. The domain itself if it cannot be found out.
  */
 export async function findNameServer(

@@ -38,7 +38,7 @@ export interface VerificationOptions {
   /** Called for each question put to the network. */
   readonly onQuestion?: (() => void) | undefined;
   readonly nodes?: Pick<Nodes, 'liveCount'>;
-  /** How often to look whether it is running, whether mail waits, and what is due. Tests lower it. */
+  /** Polling interval for the running state, waiting mail and due work. Tests lower it. */
   readonly lookMs?: number;
   readonly limits?: Partial<FairLimits>;
 }

@@ -22,10 +22,10 @@ export interface DomainItem extends FairItem {
   readonly queries: number;
 }
 
-/** What a piece of work found, in the order of address keys. */
+/** Results of a work item, ordered by address key. */
 export interface WorkResult {
   readonly found: readonly (readonly [addressKey: string, verified: Verified])[];
-  /** Of the addresses after `doneUpTo`, these were looked at; empty if all to the end. */
+  /** The key of the last checked address; empty if all were checked to the end. */
   readonly doneUpTo: string;
   readonly asksAll: boolean;
   readonly failures: number;
@@ -161,7 +161,7 @@ export function createDomainWork(storage: Storage): DomainWork {
               })),
             )
             .execute();
-        // What the directory no longer has was not looked at.
+        // Addresses that were removed from the directory were not checked.
         if (result.doneUpTo === '' && result.checkedAt !== null)
           await tx
             .deleteFrom('verification_address')

@@ -1,5 +1,5 @@
 /**
- * What is known about the addresses of the directory: whether a certificate is found for them, and whether this service would trust it
+ * Verification of the directory's addresses: whether a certificate is found for them, and whether this service would trust it
  * (Decision 0027). A background job judges every address as a send would, politely, and never while mail waits.
  *
  * The results are shown and counted. They decide nothing: each message finds and validates its recipients' certificates again.

@@ -1,6 +1,6 @@
 import type { LeaseColumns } from '../../platform/index.ts';
 
-/** What is known of an address. Decides nothing: each message finds and validates its recipients' certificates again. */
+/** Verification state of an address. Informational only: each message finds and validates its recipients' certificates again. */
 export type VerifiedState = 'trusted' | 'discoverable' | 'expired' | 'no-certificate' | 'unreachable';
 
 /** In the order of sorting. */
@@ -24,7 +24,7 @@ export interface VerificationTables {
   };
   /** A domain of the directory: the unit of work. */
   verification_domain: LeaseColumns & {
-    /** Who answers for the domain in DNS, see `nameServerKey`; empty until it is asked, the domain itself if unknown. */
+    /** DNS operator of the domain, see `nameServerKey`; empty until queried, the domain itself if unknown. */
     name_server: string;
     next_attempt_at: number;
     /** The last address that the running cycle has checked; empty between cycles. */
@@ -50,7 +50,7 @@ export interface VerificationTables {
     checked_at: number;
     changed_at: number;
   };
-  /** When a message from this service was last processed, as year × 100 + month (UTC). */
+  /** Month in which a message from this service was last processed, as year × 100 + month (UTC). */
   verification_processed: {
     address_key: string;
     month: number;

@@ -13,7 +13,7 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
 /**
- * What is wrong with a target, in one sentence, or undefined (HOOK-03). Names are resolved and checked again at each
+ * The fault of a target, in one sentence, or undefined (HOOK-03). Names are resolved and checked again at each
  * attempt by the guarded fetch; this refuses early what can never be right.
  */
 export function findUrlProblem(text: string, isLoopbackAllowed: boolean): string | undefined {

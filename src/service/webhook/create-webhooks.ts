@@ -43,17 +43,17 @@ export interface WebhookOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly audit: Audit;
-  /** Where attempts are counted; by default nowhere that anybody sees. */
+  /** Where attempts are counted; by default not exported. */
   readonly metrics?: Metrics;
   /** Posts to a target; give it a timeout of {@link attemptTimeoutMs} and no redirects. */
   readonly post: PostNotification;
   /** Allows `http:` and loopback targets: for the sandbox only. */
   readonly isLoopbackAllowed?: boolean;
-  /** How often the queue is looked at without being woken. */
+  /** Polling interval of the queue without a notification. */
   readonly idleMs?: number;
   /** Calls at the same time. */
   readonly concurrency?: number;
-  /** How long a node that says nothing keeps a notification; longer than an attempt. */
+  /** Lease time of a notification without a renewal by its node; longer than an attempt. */
   readonly leaseMs?: number;
   readonly limits?: Partial<FairLimits>;
   readonly retention?: Retention;

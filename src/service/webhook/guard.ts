@@ -1,7 +1,7 @@
 import { createRowGuard, type GuardedTable, type RowGuard } from '../integrity/index.ts';
 import type { WebhookRow } from './tables.ts';
 
-/** Where a webhook sends, what, and with which secrets; not whether it is enabled and how its calls went. */
+/** The guarded columns of a webhook: target, events and secrets; not its enabled state and delivery results. */
 const webhooks: GuardedTable = {
   table: 'webhook',
   key: 'id',

@@ -13,7 +13,7 @@ import { releaseHeld } from './waiting-of-hook.ts';
 
 /** More hooks than this for one client are a mistake or a misuse. */
 const maxHooksPerClient = 20;
-/** How long the previous secret signs next to the new one after a rotation. */
+/** Time in which the previous secret also signs after a rotation. */
 const secretOverlapMs = 24 * 3_600_000;
 
 /** A webhook as its owner sees it; secrets are never shown again. */

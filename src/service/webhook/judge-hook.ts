@@ -5,7 +5,7 @@ import type { HookCache } from './hook-cache.ts';
 import type { Attempt, Settled } from './attempt.ts';
 import type { WebhookRow, WebhookTables } from './tables.ts';
 
-/** How often the time of the last success is written. */
+/** Write interval of the time of the last success. */
 const successEveryMs = 60_000;
 
 export interface JudgeDependencies {

@@ -28,5 +28,5 @@ export function retryDelay(attempts: number, random: number): number | undefined
 /** A hook that has only failed for this long is disabled (Decision 0013). */
 export const disableAfterMs = 3 * 24 * hour;
 
-/** How long one attempt may take. */
+/** Time limit of one attempt. */
 export const attemptTimeoutMs = 15 * second;

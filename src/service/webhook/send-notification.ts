@@ -17,7 +17,7 @@ export type PostNotification = (
   },
 ) => Promise<{ readonly status: number; readonly body?: Uint8Array }>;
 
-/** Where the content of received messages comes from; the messaging service is one. */
+/** Source of the content of received messages; implemented by the messaging service. */
 export interface InboundSource {
   /** The whole message as JSON in UTF-8, or undefined if it needs no delivery any more. */
   buildPayload(

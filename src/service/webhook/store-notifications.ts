@@ -9,11 +9,11 @@ import type { NotificationRow, WebhookKind } from './tables.ts';
 /** A notification that this node holds under a lease. Its party is the webhook, its group the client. */
 export interface NotificationItem extends FairItem {
   readonly row: NotificationRow;
-  /** When the lease began, by `Storage.clock`. */
+  /** Start of the lease, by `Storage.clock`. */
   leasedAt: number;
 }
 
-/** Where notifications of a kind are worked on; undefined before the service is started. */
+/** The worker for notifications of a kind; undefined before the service is started. */
 export type FindWorker = (kind: WebhookKind) => FairWorker<NotificationItem> | undefined;
 
 export interface StoreDependencies {
@@ -40,7 +40,7 @@ export function createStore(deps: StoreDependencies): StoreNotifications {
   const insert = prepareForRows<StoredNotification>(storage, (db, rows) =>
     db.insertInto('webhook_notification').values(rows.map(columnsOf)),
   );
-  // How many notifications of each webhook a transaction has put into the hands of this node.
+  // Number of notifications per webhook that a transaction has assigned to this node.
   const started = new WeakMap<AnyTransaction, Map<string, number>>();
 
   function leaseFor(

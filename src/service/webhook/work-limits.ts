@@ -2,7 +2,7 @@ import type { FairLimits } from '../../platform/index.ts';
 import type { WebhookKind } from './tables.ts';
 
 /**
- * How calls share the slots: a webhook gets at most a quarter of them, all webhooks of one client at most half. Slow and
+ * Sharing of slots: a webhook gets at most a quarter of them, all webhooks of one client at most half. Slow and
  * failing webhooks use other slots, two of them each at most, and those of one client at most a quarter (Decision 0023).
  * Pushes of whole messages get an eighth of the slots, because each holds up to a whole message in memory.
  */

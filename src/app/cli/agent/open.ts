@@ -70,7 +70,7 @@ async function runOpen(options: OpenOptions, output: AgentOutput): Promise<void>
   }
 }
 
-/** What is known of a message whose sender was refused: an operator wants to see whose certificate it was. */
+/** Data of a message whose sender was refused, with the certificate, for the operator. */
 function describeOpened(opened: OpenedMessage): Record<string, unknown> {
   const signers = opened.signers.map((signer) =>
     signer.outcome === 'valid'

@@ -16,7 +16,7 @@ export function describeRefusal(error: CodedError): Record<string, unknown> {
   };
 }
 
-/** What could not be tried at all: a missing file, a key that is none, wrong arguments. */
+/** Describes an input error: a missing file, an invalid key, wrong arguments. */
 export function describeFailure(error: unknown): Record<string, unknown> {
   return {
     verdict: 'error',

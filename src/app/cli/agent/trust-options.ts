@@ -28,7 +28,7 @@ export function addTrustOptions(command: Command): Command {
 
 export type ToolTrust = Omit<TrustContext, 'address'>;
 
-/** What the options say about trust, with the network behind it unless they forbid it. */
+/** The trust settings from the options, with network access unless they forbid it. */
 export function readTrust(options: TrustOptions): ToolTrust {
   return {
     at: readTime(options.at),

@@ -13,7 +13,7 @@ import { verifyEntity } from '../../../lib/smime/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { evidenceType, type EvidenceDocument } from '../../../service/messaging/index.ts';
 
-/** What a document of evidence says, and what is wrong with it. */
+/** The content of an evidence document, and its faults. */
 export interface VerifiedEvidence {
   readonly document: Omit<EvidenceDocument, 'result'>;
   /** Of the document. Whether to trust it is for the reader: compare the fingerprint. */

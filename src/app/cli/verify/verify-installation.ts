@@ -15,13 +15,13 @@ import { webhookEncryptedColumns } from '../../../service/webhook/index.ts';
 import { guardedTables } from '../../server/index.ts';
 import type { AuditedInstallation } from '../with-installation.ts';
 
-/** What `openhisp verify` found about one part. */
+/** A finding of `openhisp verify`. */
 export interface VerifyFinding {
   readonly check: 'database' | 'audit' | 'rows' | 'vault' | 'directory';
   readonly isIntact: boolean;
   /** One sentence. */
   readonly text: string;
-  /** What to do; empty if nothing. */
+  /** Advice; empty if there is nothing to do. */
   readonly advice: string;
 }
 

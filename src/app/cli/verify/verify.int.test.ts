@@ -25,7 +25,7 @@ interface Installation {
   readonly dataDir: string;
   readonly checkpoints: string;
   run(...words: string[]): Promise<{ out: string; note: string; code: number }>;
-  /** What `verify --json` says is not intact. */
+  /** The faults reported by `verify --json`. */
   faults(): Promise<readonly VerifyFinding[]>;
 }
 
@@ -283,7 +283,7 @@ async function listEvents(run: Installation['run']): Promise<readonly [Listed, .
     .map((line) => JSON.parse(line) as Listed) as [Listed, ...Listed[]];
 }
 
-/** What a running server does in time: a checkpoint in the database and in the file. */
+/** Does the periodic work of a running server: a checkpoint in the database and in the file. */
 async function openServer(
   database: TestDatabase,
   checkpoints: string,

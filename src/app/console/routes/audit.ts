@@ -85,11 +85,7 @@ export function auditRoutes(
       {
         config: { permission: 'audit.export' },
         schema: {
-          ...describe(
-            'audit',
-            'Export the audit trail',
-            'NDJSON, newest first: all pages of the search.',
-          ),
+          ...describe('audit', 'Export the audit trail', 'NDJSON, newest first: all pages of the search.'),
           querystring: auditQuery,
         },
       },

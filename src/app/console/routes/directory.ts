@@ -112,7 +112,11 @@ function addSearch(app: ConsoleApp, acting: ReturnType<typeof createActing>): vo
     {
       config: { permission: 'directory.read' },
       schema: {
-        ...describe('directory', 'Show a record', 'Each value with its source, and the values of each source.'),
+        ...describe(
+          'directory',
+          'Show a record',
+          'Each value with its source, and the values of each source.',
+        ),
         params: byId,
         response: { 200: directoryRecord, ...refusals(400, 404) },
       },

@@ -197,7 +197,8 @@ function keyTile(keys: Keys): Tile {
     value: least,
     unit: 'days left',
     level: first === undefined ? 'ok' : isOver ? 'failed' : 'warning',
-    text: first === undefined ? 'All keys are valid.' : `${first.owner}: ${first.problem.replaceAll('-', ' ')}.`,
+    text:
+      first === undefined ? 'All keys are valid.' : `${first.owner}: ${first.problem.replaceAll('-', ' ')}.`,
     link: '/domains',
   };
 }

@@ -26,7 +26,8 @@ import { cursorsOf, rowId } from './cursors.ts';
 import { describe, refusals } from './describe.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
-const holdAdvice = 'Release it when mail may be sent there again; waiting messages still expire in the meantime.';
+const holdAdvice =
+  'Release it when mail may be sent there again; waiting messages still expire in the meantime.';
 
 const destinationCursors = cursorsOf('queue', rowId);
 const deliveryCursors = cursorsOf('deliveries', rowId);
@@ -236,7 +237,9 @@ interface ActionResult {
 function describeAction({ action, isDone, domains, selected, running }: ActionResult): string {
   const free = selected.length - running;
   const left =
-    running === 0 ? '' : ` ${countOf(running, 'delivery', 'deliveries')} with an attempt in progress will be skipped.`;
+    running === 0
+      ? ''
+      : ` ${countOf(running, 'delivery', 'deliveries')} with an attempt in progress will be skipped.`;
   const what = countOf(free, 'delivery', 'deliveries');
   switch (action) {
     case 'retry':

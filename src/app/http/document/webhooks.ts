@@ -33,7 +33,7 @@ const answers: JsonObject = {
   '5XX': { description: 'The notification is retried for about one day.' },
 };
 
-/** What is posted to the webhooks of clients. */
+/** The payloads posted to the webhooks of clients. */
 export function describeWebhooks(): JsonObject {
   return {
     status: post({

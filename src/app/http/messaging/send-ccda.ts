@@ -9,7 +9,7 @@ import { sendAnswer, sendBody } from './schemas.ts';
 
 export interface SendRouteOptions {
   readonly messaging: Messaging;
-  /** Whether there is room for more; without it there always is. */
+  /** True if there is room for another request; if absent, there always is. */
   readonly disk?: Pick<DiskGuard, 'requireRoom'>;
 }
 

@@ -20,7 +20,7 @@ const base = '/messaging/webhooks';
 const one = `${base}/:webhookId`;
 const tags = ['webhooks'];
 
-/** Where a client wants notifications (Decision 0013). */
+/** Routes of a client's webhooks (Decision 0013). */
 export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): RouteModule {
   return (app) => {
     const onRequest = app.requireScope('messaging.api');

@@ -155,7 +155,7 @@ export const replayAnswer = Type.Object(
   { title: 'ReplayAnswer' },
 );
 
-/** What a webhook of the kind `status` gets; `EventPayload` with the number of the attempt. */
+/** The payload of a webhook of the kind `status`: `EventPayload` with the number of the attempt. */
 export const notification = Type.Object(
   {
     eventId: Type.String({ description: 'The same in every attempt; equal to the header webhook-id.' }),

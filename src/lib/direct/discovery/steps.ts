@@ -1,6 +1,6 @@
 import type { Certificate } from '../../pki/index.ts';
 
-/** Where certificates for an address can be (DISC-01), in the order of asking. */
+/** The places of certificates for an address (DISC-01), in query order. */
 export type DiscoverySource = 'dns-address' | 'dns-domain' | 'ldap-address' | 'ldap-domain';
 
 /**
@@ -15,7 +15,7 @@ export interface DiscoveryStep {
   /** The query, for example `bob.direct.example.org CERT` or `mail=bob@direct.example.org`. */
   readonly query: string;
   readonly outcome: StepOutcome;
-  /** How it was asked: `udp`, `tcp`, or `host:port` of the LDAP server that answered. */
+  /** The transport: `udp`, `tcp`, or `host:port` of the LDAP server that answered. */
   readonly via?: string;
   /** Certificates that could be read, and records that could not. */
   readonly certificateCount: number;

@@ -50,7 +50,7 @@ export function buildColumn(source: ColumnSource, store: ArrayStore): BuiltColum
   return { name, groupCount, folded: grouping.groupTexts, codes, starts, postings };
 }
 
-/** Which stored texts fold to the same. */
+/** Stored texts with the same folded form. */
 export interface Grouping {
   readonly groupCount: number;
   /** Value numbers by folded text, then by stored text; blanks last. */

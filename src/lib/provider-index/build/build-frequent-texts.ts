@@ -149,7 +149,7 @@ function grow(column: BuiltColumn, from: FrequentText, sets: FrequentSets): void
   }
 }
 
-// Where a run of three bytes stands in some groups.
+// Positions of a trigram in some groups.
 function findOccurrences(
   { folded: { bytes, offsets } }: BuiltColumn,
   groups: Uint32Array,

@@ -84,7 +84,7 @@ export function createRecordTexts(expectedRecords: number): RecordTexts {
   };
 }
 
-// Which part of a text the column is made of, as seen from its first `@`.
+// The part of a text that the column contains, relative to its first `@`.
 type Part = 'whole' | 'up to @' | 'behind @';
 
 function splitAll(bytes: Uint8Array, spans: Uint32Array, part: Exclude<Part, 'whole'>): void {
@@ -93,7 +93,7 @@ function splitAll(bytes: Uint8Array, spans: Uint32Array, part: Exclude<Part, 'wh
     spans[at + moved] = splitOf(bytes, spans[at] as number, spans[at + 1] as number);
 }
 
-// Where the domain begins: behind the first `@`, or at the end if there is none.
+// Start of the domain: after the first `@`, or at the end if there is none.
 function splitOf(bytes: Uint8Array, start: number, end: number): number {
   for (let at = start; at < end; at++) if (bytes[at] === 0x40) return at + 1;
   return end;

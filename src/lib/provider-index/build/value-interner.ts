@@ -66,7 +66,7 @@ export function createValueInterner(): ValueInterner {
       const value = held === 0 ? 0 : held - 1;
       touched ^= bytes[offsets[value] as number] as number;
     }
-    // Where the compiler sees that nobody uses what was read, it leaves the reading out.
+    // The compiler would remove a read whose result is not used.
     used[0] = touched;
   }
 

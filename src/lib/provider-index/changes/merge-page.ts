@@ -11,7 +11,7 @@ export interface ChangedIndexes {
   readonly removedIds: ReadonlySet<number>;
 }
 
-/** How many of the changed records a query concerns. */
+/** Number of changed records that a query concerns. */
 export interface ChangeCounts {
   readonly added: number;
   readonly removed: number;
@@ -90,7 +90,7 @@ function keptPlaces({ rows }: SearchResult, { base, removedIds }: ChangedIndexes
   return kept.subarray(0, count);
 }
 
-// How many rows of a small index come before the window's first one. They are counted one by one: putting them in order costs more.
+// Number of rows of a small index before the window's first one. They are counted one by one, since sorting them costs more.
 function countBefore(window: OrderedRows, query: ProviderQuery, subIndex: SubIndex, limit: number): number {
   const inAnyOrder = { ...query, sort: anyOrder, offset: 0, limit };
   const rows = { context: subIndex.context, result: subIndex.index.search(inAnyOrder) };
@@ -141,7 +141,7 @@ function takePage(cut: Cut): Pick<SearchResult, 'rows' | 'distances'> {
   return distances === undefined ? { rows } : { rows, distances };
 }
 
-// How many of the newcomers come before the page: the place where both sequences are cut.
+// Number of new rows before the page: the position where both sequences are split.
 function countAddedBefore(
   { from, staying, lowRank, lowAdded, newcomers }: Cut,
   isAddedFirst: (newcomer: number, rank: number) => boolean,

@@ -16,7 +16,7 @@ export const requiredFields: Readonly<Record<EntityKind, readonly EntityField[]>
   place: entityFields.place,
 };
 
-/** How much of a folded text counts. */
+/** Significant length of a folded text. */
 export function countedBytes(field: TextField, length: number): number {
   return field === 'zip' ? Math.min(5, length) : length;
 }

@@ -18,7 +18,7 @@ export function bucketCountOf({ starts, shift }: Buckets): number {
   return 1 + Math.ceil((starts.length - 2) / (1 << shift));
 }
 
-/** How many of some postings are in the set; all of them without one. */
+/** Number of postings in the set; all of them without a set. */
 export function countMatching(
   postings: Uint32Array | undefined,
   bits: Uint32Array | undefined,
@@ -35,7 +35,7 @@ export function countMatching(
 }
 
 /**
- * How many rows of a set of `count` rows each bucket has. Goes through the set or through what is missing from it,
+ * Number of rows per bucket for a set of `count` rows. Scans the set or its complement,
  * whichever is smaller, in row order: where the rows are in the order makes no difference.
  */
 export function countByBucket(buckets: Buckets, bits: Uint32Array, count: number): Uint32Array {

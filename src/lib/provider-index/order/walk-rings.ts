@@ -3,7 +3,7 @@ import { chordToCell, chordToPoint, isInside, type Circle, type PointMap } from 
 import { chordTolerance } from '../unit-sphere.ts';
 import { countByBucket } from './count-rows.ts';
 
-/** How many matching rows are in each of the rings around a circle's center. */
+/** Number of matching rows in each ring around a circle's center. */
 export interface Rings {
   readonly map: PointMap;
   readonly circle: Circle;

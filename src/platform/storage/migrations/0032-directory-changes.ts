@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Migration } from '../migrate.ts';
 
 /**
- * When each provisioned record last changed, so that a directory index need not be built again for it (Decision 0008).
+ * The revision of each provisioned record's last change, so that a directory index need not be rebuilt for it (Decision 0008).
  * `recorded_since` is the revision from which on that is known: what changed or went before has left no trace.
  */
 export const directoryChangesMigration: Migration = {

@@ -135,7 +135,7 @@ async function replaceInboxCopy(db: Kysely<unknown>): Promise<void> {
   await db.schema.createIndex('inbox_copy_message').on('inbox_copy').column('message_id').execute();
 }
 
-/** Where the audit chain begins once its oldest rows were deleted; one row at most. */
+/** Start of the audit chain after its oldest rows were deleted; at most one row. */
 async function createAuditStart(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('audit_start')

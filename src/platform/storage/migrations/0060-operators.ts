@@ -2,7 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import type { Migration } from '../migrate.ts';
 
 /**
- * What operators search by, each by an index, and the evidence of delivery: signed MDNs as received and the hash of what was sent
+ * Indexes for operators' searches, and the evidence of delivery: signed MDNs as received and the hash of the sent bytes
  * (Decision 0012).
  */
 export const operatorsMigration: Migration = {

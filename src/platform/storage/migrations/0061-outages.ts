@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Migration } from '../migrate.ts';
 
-/** Which destinations have mail that failed is asked each minute; mail that goes out at once never enters the index. */
+/** Index of destinations with failed mail, queried each minute; mail that is sent at once never enters it. */
 export const outagesMigration: Migration = {
   name: '0061-outages',
   async up(db) {

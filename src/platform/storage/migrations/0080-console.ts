@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts';
 
-/** Who may use the console: operators, their passkeys, links, sessions and tokens, and sign-ins under way (Decision 0030). */
+/** Access to the console: operators, their passkeys, links, sessions and tokens, and started sign-ins (Decision 0030). */
 export const consoleMigration: Migration = {
   name: '0080-console',
   async up(db) {

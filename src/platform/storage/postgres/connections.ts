@@ -3,7 +3,7 @@ import { PlatformError } from '../../errors.ts';
 import { translatedError } from './errors.ts';
 import { valueTypes } from './values.ts';
 
-/** How connections to one database are made. */
+/** Connection settings of one database. */
 export interface PostgresTarget {
   /** `postgres://user:password@host:port/database`; may carry a password. */
   readonly url: string;
@@ -116,7 +116,7 @@ export class ConnectionPool {
   }
 }
 
-/** What each new connection needs once. A server set to commit without flushing would break the promise of durability. */
+/** Set-up of each new connection. A server set to commit without flushing would break durability. */
 async function prepareSession(client: pg.ClientBase): Promise<void> {
   await client.query(
     `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,

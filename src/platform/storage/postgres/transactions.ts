@@ -142,7 +142,7 @@ export class TransactionRunner {
     // Whoever asks in the same turn shares the first commit.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      // Where several shared the last commit, more are on their way.
+      // If several transactions shared the last commit, more are likely to follow.
       if (this.#lastShared > 1 && this.#waiting.length < this.#lastShared) await sleep(gatherMs);
       // One order on all nodes, so that no two groups wait for each other.
       const jobs = this.#waiting.splice(0, maxShared).toSorted((a, b) => (a.order < b.order ? -1 : 1));

@@ -100,7 +100,7 @@ export class SqliteWriter {
         // shares one commit. The next group reports a failed flush.
         await this.#deps.flusher.pending?.catch(() => {});
         await this.#deps.checkpointer.pause();
-        // Where several shared the last commit, more are on their way: each commit writes whole pages and wakes a thread.
+        // If several transactions shared the last commit, more are likely to follow: each commit writes whole pages and wakes a thread.
         if (this.#lastShared > 1 && this.#queue.length < this.#lastShared) await sleep(gatherMs);
         await this.#runGroup();
       }

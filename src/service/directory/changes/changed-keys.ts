@@ -1,6 +1,6 @@
 import { KeyTable } from '../records/key-table.ts';
 
-/** Where a load keeps an entry. */
+/** Position of an entry in a load. */
 export interface EntryPlace {
   readonly loadId: number;
   readonly sequence: number;
@@ -12,9 +12,9 @@ export interface EntryPlace {
 
 /** A key whose record is another one than in the base index, or may be. */
 export interface ChangedKey {
-  /** What the newest load above the base's says of the key. */
+  /** The entry of the key in the newest load above the base. */
   newest?: EntryPlace;
-  /** What the base's loads say of it. */
+  /** The entry of the key in the loads of the base. */
   old?: EntryPlace;
   /**
    * A hosted record with this key counts instead of every load's: one that the base has too ('before'), or one that

@@ -11,7 +11,7 @@ import { markHosted } from './mark-hosted.ts';
 /** Between which index and which directory the changes are looked for. */
 export interface ChangesRequest {
   readonly db: DirectoryDb;
-  /** What the base index holds: its load's generation, with the hosted records of that revision or later. */
+  /** Content of the base index: its load's generation, with the hosted records of that revision or later. */
   readonly base: SnapshotName;
   /** The active generation, newest load first. The base's load is one of it. */
   readonly chain: readonly LoadRow[];

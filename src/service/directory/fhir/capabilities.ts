@@ -5,9 +5,9 @@ export interface CapabilityOptions {
   /** The address of the FHIR service. */
   readonly base: string;
   readonly version: string;
-  /** Where access tokens come from. */
+  /** URL of the token endpoint. */
   readonly tokenUrl: string;
-  /** When this program began to answer. */
+  /** Start time of this program. */
   readonly date: Date;
   /** True if addresses are verified. */
   readonly hasStates: boolean;

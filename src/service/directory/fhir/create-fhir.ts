@@ -22,7 +22,7 @@ import { createResourceSearch } from './run-search.ts';
 import type { ResourceType } from './vocabulary.ts';
 import { createResourceWriter, type ResourceWriter } from './write-resources.ts';
 
-/** Who asks, and how. */
+/** The caller, and the options of the request. */
 export interface FhirRequest {
   readonly caller: DirectoryCaller;
   /** The address of the FHIR service as the client knows it. */

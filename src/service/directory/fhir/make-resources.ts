@@ -68,7 +68,7 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       pen.put('"');
       if (state !== undefined && isKnown(state)) pen.putText(extensionOf(state));
       pen.put(endpointStart);
-      // Who has an NPI is reached through the role; the address of a department belongs to the organization.
+      // A practitioner with an NPI is reached through the role; the address of a department belongs to the organization.
       if (pen.isBlank('npi')) putReference(pen, 'Organization', managingOrganization);
       pen.put(endpointEnd);
       pen.putField('directAddress');

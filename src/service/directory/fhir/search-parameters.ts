@@ -230,7 +230,7 @@ const milesPerUnit: Readonly<Record<string, number>> = {
   mi: 1,
 };
 
-/** Where `near` names no distance. */
+/** Default distance of `near`. */
 const defaultNearMiles = 25;
 
 const near: SearchParameter = {
@@ -332,7 +332,7 @@ const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]
   Location: [ofId('Location'), ...ofAddress('Location'), near],
 };
 
-/** Which references are followed from a result, and which are followed back. */
+/** References that `_include` and `_revinclude` can follow. */
 export const includes: Readonly<
   Record<ResourceType, { readonly include: readonly string[]; readonly revinclude: readonly string[] }>
 > = {

@@ -1,13 +1,13 @@
 import type { Audit, AuditEvent } from '../../audit/index.ts';
 
-/** Who has asked: a client, or an operator. */
+/** The caller: a client or an operator. */
 export interface QueryOrigin {
   readonly actor: string;
   readonly requestId?: string | undefined;
   readonly remoteAddress?: string | undefined;
 }
 
-/** What a query was answered with. */
+/** The result of a query, for the audit row. */
 export interface QueryOutcome {
   readonly outcome: AuditEvent['outcome'];
   readonly shown?: number;

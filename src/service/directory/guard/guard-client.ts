@@ -4,7 +4,7 @@ import type { ClientIdentity } from '../../oauth/index.ts';
 import { DirectoryError } from '../errors.ts';
 import { createQuotaLedger } from './quota-ledger.ts';
 
-/** Who is asking: the client, and what the audit row says about the request. */
+/** The caller: the client, and the request's data for the audit row. */
 export interface DirectoryCaller {
   readonly client: Pick<ClientIdentity, 'clientId' | 'limits' | 'dataUseAcceptedAt'>;
   readonly requestId?: string | undefined;

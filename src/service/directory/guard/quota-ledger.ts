@@ -3,7 +3,7 @@ import type { Storage } from '../../../platform/index.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 
-/** How many records each client has been shown today (UTC). Counted in memory, stored in portions. */
+/** Number of records that each client has received today (UTC). Counted in memory, stored in batches. */
 export interface QuotaLedger {
   used(clientId: string): Promise<number>;
   add(clientId: string, recordCount: number): void;

@@ -2,7 +2,7 @@ import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 import type { SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import type { LiveBlock } from '../store/generation.ts';
 
-/** What the main thread asks of the index thread. */
+/** Requests of the main thread to the index thread. */
 export type IndexRequest =
   | { readonly kind: 'block'; readonly block: LiveBlock }
   | { readonly kind: 'finish'; readonly snapshotPath: string | undefined }

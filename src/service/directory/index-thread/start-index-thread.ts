@@ -30,7 +30,7 @@ const threadFile = threadScript('thread', import.meta.url);
 
 export function startIndexThread(): IndexThread {
   const threads = createTaskThreads<IndexRequest, IndexReply>(threadFile, {
-    // What is being built is in the thread.
+    // The index in progress is in the thread.
     staysReady: true,
     maxHeapMb: Math.max(4096, Math.floor(totalmem() / 2 ** 21)),
   });
@@ -46,7 +46,7 @@ export function startIndexThread(): IndexThread {
 
   return {
     async add(block) {
-      // What is at hand uncompressed need not be compressed and read again.
+      // Data that is available uncompressed need not be compressed and read again.
       const sent =
         block.lines === undefined
           ? ask({ kind: 'block', block })

@@ -121,7 +121,7 @@ function keyOf(draft: RowDraft, texts: readonly string[], keyPrefix: string): st
   return defaultKey((texts[position.directAddress] ?? '').trim(), (texts[position.npi] ?? '').trim());
 }
 
-/** What comes before the keys of the files of a source. */
+/** Prefix of the keys of a source's files. */
 export function keyPrefixOf(sourceName: string): string {
   return sourceName === defaultSource ? 'k\t' : `s\t${sourceName}\t`;
 }

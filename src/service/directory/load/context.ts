@@ -3,7 +3,7 @@ import type { Gazetteer } from '../../../lib/geo/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import type { Audit } from '../../audit/index.ts';
 
-/** What an import works with. */
+/** Dependencies of an import. */
 export interface ImportContext {
   readonly storage: Storage;
   readonly clock: Clock;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { CsvReader, type CsvRow } from './csv-reader.ts';
 
-/** What a row was, since the reader has only one object for all of them. */
+/** A copy of a row, since the reader reuses one object for all rows. */
 function keep({ line, fields, isMisquoted, plain }: CsvRow) {
   if (plain !== undefined) {
     const { bytes, spans, fieldCount } = plain;

@@ -53,7 +53,7 @@ export class EntryWriter {
   matchedCount = 0;
   blockCount = 0;
   entryCount = 0;
-  /** Whether a record is known by a key of the file. */
+  /** True if at least one record is identified by a key of the file. */
   hasFileKeys = false;
 
   /** `elsewhere` has the records of other sources, whose ids new records of the same key take over. */

@@ -95,7 +95,7 @@ export async function importDirectory(context: ImportContext, request: ImportReq
   }
 }
 
-/** What runs between the beginning of a load and its activation. */
+/** A load between its start and its activation. */
 interface LoadRun {
   readonly context: ImportContext;
   readonly request: ImportRequest;
@@ -147,7 +147,7 @@ async function settleBlocks(
   return (await stream?.finish(rows)) ?? { parentId: null, blockCount, hasFileKeys };
 }
 
-/** What the sources together say once the load is active. */
+/** Makes the served data of all sources with the new load. */
 async function serveLoad(
   context: ImportContext,
   load: BegunLoad,
@@ -187,7 +187,7 @@ function othersOf({ sources, source }: BegunLoad): readonly SourceChain[] {
   return sources.filter((other) => other.source.name !== source.name && other.chain.length > 0);
 }
 
-/** Whether an index of the load alone is an index to serve from, or one of which what is served is few changes away. */
+/** True if an index of the load alone can be served, or differs from the served data by few changes. */
 function isIndexedAlone(context: ImportContext, load: BegunLoad): boolean {
   const others = othersOf(load).reduce((sum, { chain }) => sum + (chain[0]?.record_count ?? 0), 0);
   return others <= (context.changesBeforeRebuild ?? changesBeforeRebuild);

@@ -1,6 +1,6 @@
 import type { Storage } from '../../../platform/index.ts';
 
-/** Where indexes are made and kept. */
+/** Places and limits for building and storing indexes. */
 export interface IndexContext {
   readonly storage: Storage;
   /** The node's folder for snapshots of the index. */

@@ -10,7 +10,7 @@ import { snapshotPathOf } from './index-served.ts';
 import { KeyTable } from '../records/key-table.ts';
 import type { LoadedRows } from './load-rows.ts';
 
-/** What an activation must know of the stored blocks. */
+/** Properties of the stored blocks that an activation needs. */
 export interface StoredLoad {
   readonly parentId: number | null;
   readonly blockCount: number;

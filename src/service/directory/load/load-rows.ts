@@ -22,7 +22,7 @@ export interface LoadedRows {
   /** Records of the source's generation. */
   readonly recordCount: number;
   readonly unusedIds: { readonly first: number; readonly end: number };
-  /** Whether a record of the blocks is known by a key of the file. */
+  /** True if at least one record of the blocks is identified by a key of the file. */
   readonly hasFileKeys: boolean;
 }
 

@@ -149,7 +149,7 @@ async function openEntry(file: string, entry: Entry, onBytes?: (count: number) =
     });
   });
   stream.once('close', () => zip.close());
-  // What is read from disk is not seen here; the uncompressed bytes are scaled to the compressed size.
+  // The bytes read from disk are not visible here; the uncompressed bytes are scaled to the compressed size.
   const scale = entry.uncompressedSize > 0 ? entry.compressedSize / entry.uncompressedSize : 1;
   return counted(stream, onBytes === undefined ? undefined : (count) => onBytes(count * scale));
 }

@@ -28,7 +28,7 @@ interface Verdict {
   readonly key: string;
 }
 
-/** What the rows that need no checking become, undefined if the row is left to the checker. */
+/** Results of rows that need no check; undefined for a row that the checker must read. */
 function takeOrdinary({ plain: row }: CsvRow): Verdict | undefined {
   if (row === undefined) return undefined;
   const length = row.spans[row.fieldCount * 2 - 1] as number;
@@ -44,7 +44,7 @@ function takeOrdinary({ plain: row }: CsvRow): Verdict | undefined {
   };
 }
 
-/** What the checker makes of a row: its verdict with everything that it complains about. */
+/** The checker's result for a row: the verdict with all findings. */
 function check(draft: RowDraft): { readonly verdict: unknown; readonly warnings: readonly string[] } {
   const warnings: string[] = [];
   const verdict = createRowChecker(places, (reason) => warnings.push(reason)).check(draft);

@@ -4,7 +4,7 @@ import { maxFieldLength } from '../limits.ts';
 import type { PlainRow } from './csv-reader.ts';
 import type { PlaceOfZip, PlaceTable } from './place-table.ts';
 
-/** Where a plain table has what a record is made of: the numbers of its columns, -1 for those that it does not have. */
+/** Column numbers of a plain table for the fields of a record, -1 for missing columns. */
 export interface PlainColumns {
   /** In the order of `textFields`. */
   readonly texts: readonly number[];

@@ -17,7 +17,7 @@ export interface InputPlan {
   readonly file: Pick<InputFile, 'name'>;
   readonly format: RowFormat;
   readonly table: OpenTable;
-  /** What a release of the national directory says beyond its rows; there when all of them are read. */
+  /** Summary of a release of the national directory; available after all rows were read. */
   readonly describeRelease?: () => ReleaseReport | undefined;
 }
 

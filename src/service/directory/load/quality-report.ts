@@ -4,7 +4,7 @@ import type { LoadKind } from '../store/tables.ts';
 import { formatReleaseReport, type ReleaseReport } from './npd/release-report.ts';
 import { refusalReasons, warningReasons, type RefusalReason, type WarningReason } from './row.ts';
 
-/** How often something happened, and the first lines where. */
+/** Count of a finding, and its first line numbers. */
 export interface Finding {
   readonly count: number;
   /** Line numbers in the input, at most 100. */
@@ -140,7 +140,7 @@ export interface ReportedFinding extends Finding {
   readonly text: string;
 }
 
-/** What a report has found, refusals first. */
+/** The findings of a report, refusals first. */
 export function listFindings({
   refused,
   warnings,

@@ -1,4 +1,4 @@
-/** What a format makes of one row of a file, before it is checked. */
+/** The result of a format for one row of a file, before it is checked. */
 export interface RowDraft {
   readonly line: number;
   /** In the order of `textFields`, as in the file. */
@@ -7,7 +7,7 @@ export interface RowDraft {
   readonly longitude: string;
   /** The stable key if the file has a column for it, else ''. */
   readonly key: string;
-  /** What an incremental file wants done, in lower case; '' means add or change. */
+  /** The action of a row in an incremental file, in lower case; '' means add or change. */
   readonly action: string;
   /** True if the row is marked as a patient's address (DIR-03). */
   readonly isPatient: boolean;
@@ -31,7 +31,7 @@ export const refusalReasons = {
 
 export type RefusalReason = keyof typeof refusalReasons;
 
-/** What a reader of the report may want to correct although the row was loaded. */
+/** Warnings about a loaded row, for corrections in the source. */
 export const warningReasons = {
   npi_check_digit: 'The NPI fails its check digit (DIR-05).',
   state_unknown: 'Unknown state.',

@@ -1,7 +1,7 @@
 import { foldText } from '../../../core/index.ts';
 import { textFields, type TextField } from '../../../lib/provider-record/index.ts';
 
-/** What several sources say of one record, put together. */
+/** Merges the values of several sources for one record. */
 export interface FilledRecord {
   readonly line: string;
   /** For each value of the line, which of the given lines it comes from; -1 for a blank one. Latitude and longitude come last. */

@@ -38,7 +38,7 @@ export interface FoundEntry {
   mask: number;
 }
 
-/** What the sources say of one pair now, and what the base says of it. */
+/** The current entries of the sources for one pair, and the entry of the base. */
 export interface PairGroup {
   readonly said: FoundEntry[];
   readonly shown: FoundEntry[];
@@ -51,7 +51,7 @@ export async function mergeChanged(request: MergeChangedRequest): Promise<Merged
   return emitChanges(request, await findGroups(request));
 }
 
-/** What the sources, and a base if there is one, say of some pairs, in the order of the pairs' ids. */
+/** Entries of the sources, and of a base if there is one, for some pairs, ordered by pair id. */
 export async function findGroups(request: Omit<MergeChangedRequest, 'sink'>): Promise<readonly PairGroup[]> {
   const groups: PairGroup[] = Array.from({ length: request.pairs.size }, () => ({ said: [], shown: [] }));
   const bits = new Map(request.sources.map(({ source }) => [source.name, source.bit]));

@@ -13,7 +13,7 @@ import { mergeChanged } from './merge-changed.ts';
 import { MergeWriter } from './merge-writer.ts';
 import type { KeyTable } from '../records/key-table.ts';
 
-/** What a merge works with. */
+/** Dependencies of a merge. */
 export interface MergeContext {
   readonly storage: Storage;
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface MergeContext {
 export interface ServedBefore {
   /** In order of precedence. */
   readonly sources: readonly SourceChain[];
-  /** What is served, newest load first; empty if nothing is. */
+  /** The served loads, newest first; empty if there are none. */
   readonly served: readonly LoadRow[];
   readonly secret: Uint8Array;
 }
@@ -58,7 +58,7 @@ export async function mergeSources(
   }
 }
 
-/** What a merge changes; nothing if it begins with nothing. */
+/** The base of an incremental merge, and the pairs to merge again. */
 interface MergePlan {
   readonly base: readonly LoadRow[];
   readonly findPairs: (db: DirectoryDb, seed: HashSeed) => Promise<KeyTable>;
@@ -98,13 +98,13 @@ async function planMerge(
   return (older + best.count) * 2 > (best.base[0]?.record_count ?? 0) ? undefined : best;
 }
 
-/** Whether what is served holds what all sources said, and not one load that the version before has made active among several sources. */
+/** True if the served data is a merge of all sources, and not a single load that an earlier version of the program has activated. */
 function isMergeOf({ served, sources }: ServedBefore): boolean {
   const filled = sources.filter(({ chain }) => (chain[0]?.record_count ?? 0) > 0);
   return served[0]?.kind === 'merged' || (served.length > 0 && filled.length <= 1);
 }
 
-/** Whether of any two sources that were there the same one takes precedence. */
+/** True if the relative precedence of all existing sources is unchanged. */
 function isInSameOrder(before: readonly SourceChain[], after: readonly SourceChain[]): boolean {
   const names = (chains: readonly SourceChain[], among: readonly SourceChain[]): string =>
     chains

@@ -18,7 +18,7 @@ export interface MergedEntry {
   readonly mask: number;
 }
 
-/** Where merged entries go. */
+/** Output of merged entries. */
 export interface MergeSink {
   /** Must be followed by `settle` before much more is added. */
   add(entry: MergedEntry): void;

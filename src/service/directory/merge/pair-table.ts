@@ -1,5 +1,5 @@
 /**
- * Which sources have a record of a pair of Direct address and NPI, in flat arrays: 64-bit hash, open addressing. A source
+ * The sources that have a record of a pair of Direct address and NPI, in flat arrays: 64-bit hash, open addressing. A source
  * is known by its rank, 0 to 31, the lowest of which takes precedence.
  */
 export class PairTable {

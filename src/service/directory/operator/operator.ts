@@ -11,7 +11,7 @@ import type { AddressState, AddressStates } from '../verification/address-states
 import type { FoundRecords } from './found-records.ts';
 import type { ReceivedUpload, UploadRequest, Uploads } from './uploads.ts';
 
-/** Where a request of an operator came from, for its audit row. */
+/** Origin of an operator's request, for its audit row. */
 export interface OperatorOrigin {
   readonly requestId?: string | undefined;
   readonly remoteAddress?: string | undefined;

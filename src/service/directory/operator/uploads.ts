@@ -13,7 +13,7 @@ import type { ImportPhase, ImportProgress } from '../load/progress.ts';
 import type { LoadReport } from '../load/quality-report.ts';
 
 export interface UploadRequest {
-  /** What the sender says that the file is called. */
+  /** File name given by the sender. */
   readonly name: string;
   readonly sourceName: string;
   readonly kind: 'full' | 'incremental';

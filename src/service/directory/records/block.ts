@@ -47,7 +47,7 @@ export class BlockWriter {
     return this.#count >= this.capacity;
   }
 
-  /** Where the next line begins in what `reserve` returns. */
+  /** Offset of the next line in the buffer that `reserve` returns. */
   get lineStart(): number {
     return this.#count === 0 ? 0 : this.#end + 1;
   }

@@ -1,7 +1,7 @@
 import { providerFields, type ProviderField, type TextField } from '../../../lib/provider-record/index.ts';
 
 /**
- * How a record is stored as a line of text: its fields separated by tabs in the order of the table, then latitude and
+ * Format of a stored record as a line of text: its fields separated by tabs in the order of the table, then latitude and
  * longitude, empty if unknown. Adding a field to the table makes a new version of the line; older ones stay readable.
  */
 export interface RecordLayout {

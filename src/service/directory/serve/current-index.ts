@@ -15,7 +15,7 @@ const longestBreakMs = 5000;
 /** The index that answers, kept up with the database. */
 export interface CurrentIndex extends Closable {
   readonly pool: SearchPool;
-  /** What is served; undefined before the first index is there. */
+  /** The served view; undefined before the first index is loaded. */
   readonly served: SnapshotName | undefined;
   /** Looks whether another generation or revision is to be served, and if so swaps to it. */
   refresh(): Promise<void>;

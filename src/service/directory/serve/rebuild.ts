@@ -9,7 +9,7 @@ export interface Rebuild {
   begin(): void;
   /** Fulfilled when none is under way. */
   settled(): Promise<void>;
-  /** What has been built, once. */
+  /** Returns the built index, once. */
   take(): BaseIndex | undefined;
   readonly isReady: boolean;
 }

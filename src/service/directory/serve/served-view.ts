@@ -10,7 +10,7 @@ import { readChain } from '../store/state.ts';
 import type { DirectoryTables, LoadRow, StateRow } from '../store/tables.ts';
 import { chooseBase, type BaseIndex } from './choose-base.ts';
 
-/** What is searched: an index and what has changed since it was built. */
+/** The searched view: an index and the changes since it was built. */
 export interface ServedView {
   readonly base: BaseIndex;
   readonly changes: IndexChanges | undefined;

@@ -79,7 +79,7 @@ export function createViewSource(options: ViewSourceOptions, onNewIndex: () => v
     return later ?? { base: await build(state), changes: undefined, changeCount: 0 };
   }
 
-  // What cannot be removed now is removed another time; it must not keep a view from being served.
+  // A removal that fails now is retried later; it must not block the serving of a view.
   function removeOutdated(state: StateRow, { name }: BaseIndex): void {
     try {
       openSnapshotFiles(options.snapshotDir, state).keepOnly(name);

@@ -25,7 +25,7 @@ import {
 import type { DirectoryTables, ExportRight, LoadRow, SourceRow } from '../store/tables.ts';
 import type { AuditEvent } from '../../audit/index.ts';
 
-/** What a change of the sources works with. */
+/** Dependencies of a change of the sources. */
 export interface SourceContext extends ActivationContext, MergeContext {
   /** The node's folder for snapshots of the index. */
   readonly snapshotDir: string;

@@ -44,7 +44,7 @@ export async function scheduleSource(
   });
 }
 
-/** What the scheduled loads work with. */
+/** Dependencies of the scheduled loads. */
 export interface ScheduleContext extends ImportContext {
   /** Youngest file that is loaded; tests lower it. */
   readonly settledAfterMs?: number;

@@ -23,7 +23,7 @@ export interface ShownValue {
 // An operator sees internal fields, too.
 type ShownName = (typeof providerFields)[number]['wireName'] | 'lat' | 'lng';
 
-/** What one source says of a record. */
+/** The values of one source for a record. */
 export interface SourceRecord {
   readonly source: string;
   readonly exportRight: ExportRight;

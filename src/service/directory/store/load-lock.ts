@@ -5,7 +5,7 @@ import { DirectoryError } from '../errors.ts';
 import { removeBlocks } from './clear-loads.ts';
 import type { DirectoryTables } from './tables.ts';
 
-/** What telling a living load from a dead one needs. */
+/** Dependencies for detecting abandoned loads. */
 export interface LoadLockContext {
   readonly storage: Storage;
   readonly clock: Clock;

@@ -19,7 +19,7 @@ import {
 import { loadState, lockState, readChain, updateState, type DirectoryDb } from './state.ts';
 import type { DirectoryTables, ExportRight, LoadKind, LoadRow, SourceRow, StateRow } from './tables.ts';
 
-/** What a load is begun with. */
+/** Data for starting a load. */
 export interface LoadStart {
   readonly kind: LoadKind;
   readonly format: string;
@@ -29,7 +29,7 @@ export interface LoadStart {
   readonly sourceName: string;
 }
 
-/** What is stored of a load's report: these for ourselves, the rest as it is. */
+/** The stored report of a load: the fields that the program reads; the others are stored unchanged. */
 interface StoredReport extends LoadStart {
   readonly recordCount: number;
 }
@@ -43,7 +43,7 @@ export interface BegunLoad {
   readonly chain: readonly LoadRow[];
   /** All sources at the beginning, in order of precedence. */
   readonly sources: readonly SourceChain[];
-  /** What was served at the beginning, newest load first; empty if nothing was. */
+  /** The served loads at the start, newest first; empty if there were none. */
   readonly served: readonly LoadRow[];
   readonly revision: number;
   readonly secret: Uint8Array;
@@ -171,7 +171,7 @@ export function reserveIds(storage: Storage, count: number): Promise<number> {
   });
 }
 
-/** What a change of the active generation needs: the row, and its place in the audit chain. */
+/** Dependencies for changing the active generation: its row, and its place in the audit chain. */
 export interface ActivationContext {
   readonly storage: Storage;
   readonly clock: Clock;

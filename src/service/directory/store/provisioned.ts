@@ -104,7 +104,7 @@ export async function provisionedBlocks(
   return blocks;
 }
 
-/** What the key hashes of a database are seeded with. */
+/** Seed of the key hashes of a database. */
 export interface HashSeed {
   readonly low: number;
   readonly high: number;

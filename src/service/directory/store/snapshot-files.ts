@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { StateRow } from './tables.ts';
 
-/** What an index holds: one generation of one database, and the hosted records of this revision, or of a later one. */
+/** Content of an index: one generation of one database, and the hosted records of this revision, or of a later one. */
 export interface SnapshotName {
   readonly loadId: number | null;
   readonly revision: number;

@@ -11,7 +11,7 @@ export const nationalSource = 'npd';
 /** The order in which sources of these names take precedence; others follow by age, until the operator orders them. */
 const usualOrder: readonly string[] = ['directtrust', defaultSource, nationalSource, 'nppes'];
 
-/** What is published by the federal government as open data. */
+/** Sources that the federal government publishes as open data. */
 const openByName: ReadonlySet<string> = new Set([nationalSource, 'nppes']);
 
 /** Places in the masks of merged blocks. */
@@ -23,7 +23,7 @@ export interface SourceChain {
   readonly chain: readonly LoadRow[];
 }
 
-/** What is to be served after a change of the sources. */
+/** The data to serve after a change of the sources. */
 export interface ToServe {
   /** Newest load first; empty if no source has a generation. */
   readonly chain: readonly LoadRow[];
@@ -152,7 +152,7 @@ export function isOpen(right: ExportRight): boolean {
   return right === 'open';
 }
 
-/** What is served changes. */
+/** Changes the served data. */
 export async function serve(
   tx: DirectoryDb,
   state: StateRow,

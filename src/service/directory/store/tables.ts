@@ -9,7 +9,7 @@ export interface DirectoryTables {
   directory_node: DirectoryNodeRow;
 }
 
-/** What a node serves, or is about to (migration 0051). */
+/** The data that a node serves, or is about to serve (migration 0051). */
 export interface DirectoryNodeRow {
   node_id: string;
   load_id: number | null;
@@ -22,7 +22,7 @@ export type LoadKind = 'full' | 'incremental';
 /** `loading` until activated, `merging` for a merge; `failed` and `retired` keep the report of a load, without its blocks. */
 export type LoadState = 'loading' | 'merging' | 'ready' | 'failed' | 'retired';
 
-/** Whether rows of a source may leave by an export, or only as the data-use rule allows. */
+/** The export right of a source: free, or only as the data-use rule allows. */
 export type ExportRight = 'open' | 'closed';
 
 /** A source of directory data with its own generations (Decision 0025). */

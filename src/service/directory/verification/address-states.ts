@@ -10,7 +10,7 @@ export const shownStates = [
 
 export type ShownState = (typeof shownStates)[number];
 
-/** What is known of an address, as it is shown. */
+/** Verification state of an address, as shown. */
 export interface AddressState {
   readonly state: ShownState;
   /** A code; empty if there is nothing to say. */

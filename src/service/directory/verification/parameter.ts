@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../../../core/index.ts';
 import { invalidQuery } from '../errors.ts';
 
-/** What a search asks of verification; undefined parts are not asked for. */
+/** Verification options of a search; undefined options are not requested. */
 export interface VerificationQuery {
   /** Only records whose address has one of these states. */
   readonly states: ReadonlySet<string> | undefined;

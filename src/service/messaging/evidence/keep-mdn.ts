@@ -37,7 +37,7 @@ const upsertCertificateOf = perStorage((storage) =>
   ),
 );
 
-/** When the certificates used lately were last written, by fingerprint. */
+/** Times at which recently used certificates were last written, by fingerprint. */
 const writtenOf = perStorage(() => new LRUCache<string, number>({ max: maxKnownCertificates }));
 
 /** A verified MDN that entered the history of a recipient. */

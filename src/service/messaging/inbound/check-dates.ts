@@ -5,7 +5,7 @@ import type { MailDates } from './mail-dates.ts';
 const dayMs = 86_400_000;
 export const defaultMailDates: MailDates = { maxAgeMs: 30 * dayMs, maxAheadMs: dayMs };
 
-/** What is wrong with the message's Date or signing time; both are the sender's claims, and both are optional. */
+/** Faults of the message's Date or signing time; both are claims of the sender, and both are optional. */
 export function findDateFault(
   entity: MimeEntity,
   { signedAt }: Pick<OpenedMail, 'signedAt'>,

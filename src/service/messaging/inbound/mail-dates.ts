@@ -1,4 +1,4 @@
-/** How far the dates of a message may be from its arrival. Beyond the register's memory a replay could not be detected. */
+/** Maximum distance between the dates of a message and its arrival. Beyond the register's retention a replay could not be detected. */
 export interface MailDates {
   readonly maxAgeMs: number;
   readonly maxAheadMs: number;

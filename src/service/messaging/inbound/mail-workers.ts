@@ -31,9 +31,9 @@ export interface MailWorkers {
 }
 
 export interface MailWorkerOptions {
-  /** How long a node that says nothing keeps mail. */
+  /** Lease time of mail without a renewal by its node. */
   readonly leaseMs: number;
-  /** How often the spool is looked at without being woken. */
+  /** Polling interval of the spool without a notification. */
   readonly idleMs: number;
 }
 

@@ -34,7 +34,7 @@ export interface MailItem extends FairItem, MailEnvelope {
   readonly attempts: number;
 }
 
-/** Who works on spooled mail. */
+/** Takes spooled mail for processing. */
 export interface MailTaker {
   readonly leases: Leases;
   hasRoom(party: string): boolean;

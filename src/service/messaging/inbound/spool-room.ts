@@ -24,7 +24,7 @@ export const defaultSpoolLimits: SpoolLimits = {
   undecidedPerNetwork: 200,
 };
 
-/** Where mail came from, and how large it is. */
+/** Origin and size of a mail. */
 export interface MailOrigin {
   /** The peer's network; mail without one counts only towards the total. */
   readonly network: string;

@@ -26,7 +26,7 @@ export interface InboxSummary {
 
 export interface InboxPage {
   readonly messages: readonly InboxSummary[];
-  /** Where the next page begins; undefined at the end. */
+  /** Start of the next page; undefined at the end. */
   readonly nextCursor: string | undefined;
 }
 

@@ -57,7 +57,7 @@ export function hasDeniedExtension(fileName: string): boolean {
   );
 }
 
-/** How the beginning of a program looks: Windows, Linux, macOS (both byte orders and universal). */
+/** First bytes of executable files: Windows, Linux, macOS (both byte orders and universal). */
 const programMarks = ['4d5a', '7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe'];
 
 /** True if the bytes are a program, under any claimed type. */

@@ -23,7 +23,7 @@ export interface Attachment {
   readonly title: string;
   /** Without folders; derived from the type if the client gave none. */
   readonly fileName: string;
-  /** Where XML that is sent nevertheless is not well formed. */
+  /** The fault of XML that is sent although it is not well formed. */
   readonly xmlFault?: XmlFault;
 }
 

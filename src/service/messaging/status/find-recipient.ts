@@ -41,7 +41,7 @@ function selectRecipient(db: Kysely<MessagingTables>) {
     ]);
 }
 
-/** Where one recipient is found by the id of its row, by its message's row, or by the names that an MDN knows. */
+/** Finds one recipient by the id of its row, by its message's row, or by the ids in an MDN. */
 export const recipientQueries = perStorage((storage) => ({
   byId: storage.prepare<MessagingTables, { id: string }, FoundRecipient>((db, { id }) =>
     storage.forUpdate(selectRecipient(db).where('r.id', '=', id)),

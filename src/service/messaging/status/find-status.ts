@@ -35,7 +35,7 @@ export interface RecipientStatus {
   readonly text: string;
   /** Attempts made so far; 0 once it is decided. */
   readonly attempts: number;
-  /** When it is tried again; undefined if it does not wait, or is on hold. */
+  /** Time of the next attempt; undefined if it does not wait, or is on hold. */
   readonly nextAttemptAt?: Date;
   readonly history: readonly HistoryEntry[];
 }

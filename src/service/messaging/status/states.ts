@@ -1,6 +1,6 @@
 import { MessagingError } from '../errors.ts';
 
-/** Where one recipient of one sent message stands (Decision 0012). */
+/** State of one recipient of one sent message (Decision 0012). */
 export type RecipientState = 'queued' | 'sent' | 'processed' | 'dispatched' | 'failed' | 'expired';
 
 /** The events of one recipient. `sent` and `refused` come from delivery, the others from MDNs and the timer. */
@@ -27,7 +27,7 @@ export const recipientEvents = [
 export const deliveryModes = ['general', 'final-delivery'] as const;
 
 /**
- * What follows: a state; `same` when the event is only recorded in the history; `noted` when a dispatched MDN came
+ * The next state; `same` when the event is only recorded in the history; `noted` when a dispatched MDN came
  * before the processed one and is remembered until that arrives; `impossible` when no code path can cause it.
  */
 export type Outcome = RecipientState | 'same' | 'noted' | 'impossible';
@@ -176,7 +176,7 @@ export function isFinal(state: RecipientState, mode: DeliveryMode): boolean {
   return recipientEvents.every((event) => outcomeOf(state, mode, event) === 'same');
 }
 
-/** How long a sender waits for MDNs, in milliseconds (MDN-25). */
+/** Waiting time for MDNs in milliseconds (MDN-25). */
 export interface MdnWindows {
   /** From `sent` to the processed MDN. */
   readonly processedMs: number;
@@ -186,7 +186,7 @@ export interface MdnWindows {
 
 export const defaultMdnWindows: MdnWindows = { processedMs: 3_600_000, dispatchedMs: 3_600_000 };
 
-/** When the wait that begins with entering `state` ends, by the clock of `enteredMs`, or null if nothing is awaited. */
+/** End of the wait that starts with entering `state`, by the clock of `enteredMs`, or null if nothing is awaited. */
 export function deadlineOf(
   state: RecipientState,
   mode: DeliveryMode,

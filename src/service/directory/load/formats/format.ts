@@ -8,7 +8,7 @@ export interface RowFormat {
   readonly wanted: readonly boolean[];
   /** None for a row that is skipped, several where one row stands for several records. */
   read(fields: readonly string[], line: number): readonly RowDraft[];
-  /** Where the values are, if `read` makes one draft of them as they are. */
+  /** Positions of the values, if `read` copies them unchanged into one draft. */
   readonly plainColumns?: PlainColumns;
   /**
    * NPIs, as numbers, for which the file has every record: an increment removes their records that it does not contain.

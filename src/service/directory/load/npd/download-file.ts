@@ -4,7 +4,7 @@ import { createRateWatch, errorText } from '../../../../core/index.ts';
 import { FetchError, type DownloadResponse, type GuardedDownload } from '../../../../lib/fetch/index.ts';
 import { DirectoryError } from '../../errors.ts';
 
-/** How patient a download is. */
+/** Timeouts and retries of a download. */
 export interface DownloadPatience {
   /** Tries in a row that bring less than `worthwhileBytes`, after which the download is abandoned. */
   readonly maxTries: number;
@@ -29,7 +29,7 @@ export const usualPatience: DownloadPatience = {
 export interface DownloadFileOptions {
   readonly download: GuardedDownload;
   readonly url: string;
-  /** Where the file is when it is complete; until then it is at `<file>.part`, with its state at `<file>.state`. */
+  /** Path of the complete file; until then the data is at `<file>.part`, and its state at `<file>.state`. */
   readonly file: string;
   readonly expectedBytes: number;
   readonly patience: DownloadPatience;
@@ -37,7 +37,7 @@ export interface DownloadFileOptions {
   readonly onBytes: (count: number) => void;
 }
 
-/** What a partial file is a part of. */
+/** The version of the file that a partial file belongs to. */
 interface PartialState {
   readonly url: string;
   readonly etag: string;
@@ -144,7 +144,7 @@ interface PartialFile {
 
 const noPartial: PartialFile = { bytes: 0, etag: '' };
 
-/** What is there already, if it is known which version of the file it belongs to. */
+/** The existing partial file, if the version that it belongs to is known. */
 async function readPartial({ file, url, expectedBytes }: DownloadFileOptions): Promise<PartialFile> {
   const bytes = await sizeOf(partialFileOf(file));
   if (bytes === undefined || bytes > expectedBytes) return noPartial;
@@ -159,7 +159,7 @@ async function readPartial({ file, url, expectedBytes }: DownloadFileOptions): P
   }
 }
 
-/** Where the body of the answer begins. An answer that does not continue the part is never spliced to it. */
+/** Offset of the response body in the file. A response that does not continue the partial file is never appended to it. */
 async function acceptStart(
   options: DownloadFileOptions,
   partial: PartialFile,

@@ -24,7 +24,7 @@ import { endingOf, openReleaseFolder, requireSame, type Release, type ReleaseFil
 export interface OpenReleaseOptions {
   /** A folder, or the URL of a manifest. */
   readonly source: string;
-  /** Where downloads and scratch files go; it is made, and is empty again when the release is closed. */
+  /** Folder for downloads and scratch files; it is created, and emptied when the release is closed. */
   readonly workDir: string;
   /** Room that must stay free on the disk of the work folder. */
   readonly minFreeBytes: number;

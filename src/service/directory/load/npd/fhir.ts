@@ -11,7 +11,7 @@ function isObject(value: unknown): value is JsonObject {
 
 /** Nested more deeply, a line of many megabytes takes gigabytes to parse; no resource comes near. */
 const maxDepth = 100;
-/** What a shorter line costs at most is not worth a look at its depth. */
+/** Lines up to this length are parsed without a depth check, since their cost is bounded by the length. */
 const harmlessBytes = 64 * 1024;
 
 /** The resource on a line, or undefined if it is not JSON, nested too deeply, or of another type. */

@@ -4,7 +4,7 @@ const colon = 0x3a;
 const comma = 0x2c;
 const openBrace = 0x7b;
 
-/** Where an id lies. */
+/** Position of an id. */
 export interface Span {
   start: number;
   end: number;

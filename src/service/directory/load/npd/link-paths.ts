@@ -29,7 +29,7 @@ export interface LinkCount {
   readonly paths: Readonly<Partial<Record<LinkPath, number>>>;
 }
 
-/** How the Direct addresses of a release are linked. */
+/** Paths by which the Direct addresses of a release are linked. */
 export interface LinkReport {
   readonly addresses: number;
   readonly person: LinkCount;

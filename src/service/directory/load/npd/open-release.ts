@@ -95,7 +95,7 @@ async function findFile(folder: string, manifest: Manifest, resource: NpdResourc
   throw new DirectoryError('DIRECTORY_RELEASE_PARTIAL', `${key} is missing, also as .zst and .gz`);
 }
 
-/** What is appended to a key to get the name of the published file. */
+/** Suffix that is appended to a key to form the name of the published file. */
 export function endingOf({ compression }: Manifest): string {
   return compression === 'zstd' ? '.zst' : compression === 'gzip' ? '.gz' : '';
 }

@@ -226,7 +226,7 @@ export function readPractitioners(
   };
 }
 
-/** Whether a line may be a wanted resource, by the id at its beginning; a line that begins otherwise may be. */
+/** True if a line may contain a wanted resource, by the id at its start; also true if the line starts differently. */
 function createIdFilter(isWantedId: (id: string) => boolean): LineFilter {
   const span: Span = { start: 0, end: 0 };
   return (bytes, start, end) =>

@@ -24,7 +24,7 @@ const threadFile = threadScript('release-thread', import.meta.url);
 /** Stands ready to read a release of the national directory, in a thread, as a table with one row per record. */
 export function planRelease(options: PlanReleaseOptions): InputPlan {
   const thread = createTaskThreads<ReleaseTask, ReleasePortion>(threadFile, {
-    // What has been staged is in the thread.
+    // The staged data is in the thread.
     staysReady: true,
     maxHeapMb,
     restore: ({ code, message }) =>
@@ -82,7 +82,7 @@ async function* readPortions(
     yield rows;
     if (report === undefined) continue;
     onReport(report);
-    // What was staged is not needed while the index is built.
+    // The staged data is not needed while the index is built.
     await thread.close();
     return release.verifyUnchanged();
   }

@@ -2,7 +2,7 @@ import { taxonomyOid, type TaxonomyNames } from '../formats/nppes.ts';
 import { maxFieldLength } from '../../limits.ts';
 import { codingsAt, hasTrueExtension, itemsAt, memberOf, textAt, textsAt, type Resource } from './fhir.ts';
 
-/** What a record takes from the resources of a release. Texts are short and without control characters. */
+/** Data for a record from the resources of a release. Texts are short and contain no control characters. */
 
 export interface Place {
   readonly street: string;

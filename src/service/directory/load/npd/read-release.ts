@@ -21,7 +21,7 @@ import { createReleaseNotes, type ReleaseNotes, type ReleaseReport } from './rel
 import { scanLines, type LineListener } from './scan-lines.ts';
 import { createStaging, type Staging } from './staging.ts';
 
-/** What is to be read. */
+/** Options for reading a release. */
 export interface ReadReleaseOptions extends Pick<Release, 'files' | 'scratchDir'> {
   readonly manifest: Manifest;
   readonly taxonomy: TaxonomyNames;

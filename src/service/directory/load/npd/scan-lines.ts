@@ -46,7 +46,7 @@ export async function* scanLines(
   yield line;
 }
 
-/** What is there of a line that continues in the next piece. */
+/** The beginning of a line that continues in the next chunk. */
 function createLineCarry(maxBytes: number, lineNumber: () => number) {
   let chunks: Buffer[] = [];
   let length = 0;

@@ -4,7 +4,7 @@ import { IdTable, PairTable, type HashSeed } from './id-table.ts';
 import { TextStore } from './text-store.ts';
 
 /**
- * What is kept of a release until its records are made: numbers in typed arrays, texts in a scratch file. Memory follows
+ * Data of a release that is kept until its records are made: numbers in typed arrays, texts in a scratch file. Memory follows
  * the number of Direct addresses and of what they name (some 300 bytes each), not the size of the release.
  *
  * Columns hold a number plus one, so that 0 stands for none.
@@ -26,12 +26,12 @@ export interface Staging extends Closable {
     /** The organization whose `endpoint` names it. */
     readonly namingOrganization: Column;
     readonly namingLocation: Column;
-    /** What its records are linked by (`link-paths.ts`). */
+    /** The link path of its records (`link-paths.ts`). */
     readonly paths: Column;
     /** 1 once a record of a person is made of it. */
     readonly hasPerson: Column;
   };
-  /** What roles say of an address and a practitioner. */
+  /** Data from roles about an address and a practitioner. */
   readonly links: {
     /** Address and practitioner plus one. */
     readonly table: PairTable;
@@ -40,7 +40,7 @@ export interface Staging extends Closable {
     readonly location: Column;
     /** Place of telephone and specialty in `texts`. */
     readonly text: Column;
-    /** How much the role says that gave the other columns. */
+    /** Number of values of the role that supplied the other columns. */
     readonly weight: Column;
     /** The next link of the same practitioner. */
     readonly next: Column;
