@@ -434,10 +434,34 @@ const cases: readonly Case[] = [
     make: (pki) => below(pki, { nameConstraints: { permitted: { directory: [[['O', 'gamma']]] } } }),
   },
   {
+    title: 'TRUST-11 a subject that is excluded',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => below(pki, { nameConstraints: { excluded: { directory: [[['CN', 'alice']]] } } }),
+  },
+  {
+    title: 'TRUST-11 an end entity in the name of its issuer does not escape the limits of CAs in between',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => {
+      const issuer = spareAuthority(pki, 1, {
+        nameConstraints: { permitted: { directory: [[['O', 'gamma']]] } },
+      });
+      return { leaf: pki.issue({ issuer, subject: [['CN', 'spare 1']] }), candidates: [issuer.certificate] };
+    },
+  },
+  {
     title: 'TRUST-11 a limit on URIs, which cannot be checked, and a certificate with one',
     code: 'PKI_NAME_CONSTRAINT',
     make: (pki) => {
       const issuer = pki.issueAuthority({ nameConstraints: { permitted: { uri: ['alpha.example'] } } });
+      const uri = der.implicit(6, false, Buffer.from('https://alpha.example/', 'latin1'));
+      return { leaf: pki.issue({ issuer, otherNames: [uri] }), candidates: [issuer.certificate] };
+    },
+  },
+  {
+    title: 'TRUST-11 an excluded URI, which cannot be checked either',
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => {
+      const issuer = pki.issueAuthority({ nameConstraints: { excluded: { uri: ['beta.example'] } } });
       const uri = der.implicit(6, false, Buffer.from('https://alpha.example/', 'latin1'));
       return { leaf: pki.issue({ issuer, otherNames: [uri] }), candidates: [issuer.certificate] };
     },

@@ -317,28 +317,35 @@ describe('CRLs', () => {
   test('TRUST-06 a CRL signer that the issuer has certified in its own name is accepted, any other is refused', async () => {
     const keys = pki.spareKeys[1];
     assert.ok(keys);
-    const signer = (issuer: typeof pki.root) => ({
+    const signer = (changes: Parameters<TestPki['issueAuthority']>[0] = {}) => ({
       certificate: pki.issueAuthority({
         keys,
-        issuer,
         subject: [
           ['CN', 'alpha anchor'],
           ['O', 'alpha'],
         ],
         isCa: false,
         keyUsage: ['cRLSign'],
+        ...changes,
       }).certificate,
       privateKey: keys.privateKey,
     });
-    const genuine = signer(pki.root);
+    const genuine = signer();
     const files = { [url]: pki.crl({ issuer: genuine, revoked: revokes(leaf) }) };
     await refusedWith('PKI_REVOKED', () =>
       validatePath(leaf, 'signing', contextWith(files, { candidates: [genuine.certificate] })),
     );
-    const false_ = signer(pki.untrustedCa);
-    await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
-      validatePath(leaf, 'signing', contextWith(files, { candidates: [false_.certificate] })),
-    );
+    for (const changes of [
+      { issuer: pki.untrustedCa },
+      { notAfter: past(1) },
+      { notBefore: future(1) },
+      { extensions: [{ oid: '2.5.29.36', isCritical: true, value: der.sequence() }] },
+    ]) {
+      const candidates = [signer(changes).certificate];
+      await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
+        validatePath(leaf, 'signing', contextWith(files, { candidates })),
+      );
+    }
   });
 
   test('TRUST-06 a certificate in the name of the issuer that is not for CRLs signs none', async () => {

@@ -79,6 +79,9 @@ test('links and tokens are made, listed without their secret, and revoked', asyn
   const listed = await run('operator', 'tokens', 'Di');
   assert.match(listed.out, new RegExp(`^${made.id}\tnightly\t`));
   assert.ok(!listed.out.includes(made.token));
+  await run('operator', 'create', 'Ed', '--role', 'operator');
+  assert.equal((await run('operator', 'revoke-token', 'Ed', made.id)).exitCode, 1, 'of another operator');
+  assert.notEqual((await run('operator', 'tokens', 'Di')).out, '');
   await run('operator', 'revoke-token', 'Di', made.id);
   assert.equal((await run('operator', 'tokens', 'Di')).out, '');
   assert.equal((await run('operator', 'revoke-token', 'Di', made.id)).exitCode, 1);
