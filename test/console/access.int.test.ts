@@ -52,7 +52,19 @@ describe('links', () => {
     assert.equal((await console_.audited('console.sign-in'))[0]?.['reason'], 'expired');
     const disabled = await console_.makeOperator('link disabled');
     await console_.hisp.operators.store.disable('link disabled');
-    assert.equal((await enter(disabled)).status, 401);
+    const refused = await enter(disabled);
+    assert.deepEqual([refused.status, reasonOf(refused)], [401, 'operators_link_invalid']);
+  });
+
+  test('a sign-in link registers no passkey, and is not used up by the attempt', async () => {
+    const token = await console_.makeOperator('link purpose');
+    const target = '/admin/v1/enrol/passkey/options';
+    const answer = await console_.ask('POST', target, { body: { token } });
+    assert.deepEqual([answer.status, reasonOf(answer)], [401, 'operators_link_invalid']);
+    const { id } = await console_.hisp.operators.store.get('link purpose');
+    const enrolment = (await console_.hisp.operators.links.create(id, 'link purpose', 'enrol')).token;
+    assert.equal((await console_.ask('POST', target, { body: { token: enrolment } })).status, 200);
+    assert.equal((await enter(token)).status, 200);
   });
 
   test('a new link ends the one before', async () => {
@@ -104,6 +116,21 @@ describe('the session cookie', () => {
     assert.equal((await readSession(cookieOf(answer))).status, 200);
     const name = old.split('=')[0];
     assert.equal((await readSession(`${name}=${'A'.repeat(43)}`)).status, 401);
+  });
+
+  test('is the oldest of fifty that ends when a further one begins', async () => {
+    const cookies = [await console_.signIn('many sessions')];
+    const { id } = await console_.hisp.operators.store.get('many sessions');
+    while (cookies.length < 51) {
+      console_.clock.advance(1000);
+      const { token } = await console_.hisp.operators.links.create(id, 'many sessions', 'sign-in');
+      cookies.push(cookieOf(await enter(token)));
+    }
+    const statuses = await Promise.all(
+      cookies.slice(0, 2).map(async (cookie) => (await readSession(cookie)).status),
+    );
+    assert.deepEqual(statuses, [401, 200]);
+    assert.equal((await console_.hisp.operators.sessions.list(id)).length, 50);
   });
 
   test('is stored as a hash only', async () => {
