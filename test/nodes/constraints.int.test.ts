@@ -368,6 +368,7 @@ test('a generation stays while a running node serves it, and goes when that node
         hasFileKeys: false,
         report: { ...start, recordCount: 1 },
         servedId: load.id,
+        uncovers: false,
         unusedIds: { first: 0, end: 0 },
       },
     );

@@ -8,12 +8,22 @@ const smallRadiusMiles = 25;
 const unknownShare = 0.125;
 // Ordering by several fields looks at a whole group of the first one.
 const groupShare = 0.1;
+// The time of the last change is read of every row.
+const changedShare = 0.25;
 // The first row of each NPI is found by looking at the set of all.
 const personShare = 0.5;
 
 /** An estimate of the number of rows that a query reads, without running it. */
 export function estimateCost(
-  { filters, alternatives = [], ids, radius, sort, distinct }: Omit<ProviderQuery, 'offset' | 'limit'>,
+  {
+    filters,
+    alternatives = [],
+    ids,
+    radius,
+    sort,
+    distinct,
+    changed,
+  }: Omit<ProviderQuery, 'offset' | 'limit'>,
   context: FilterContext,
 ): number {
   const selected = filters.map((filter) => estimateRows(filter, context));
@@ -21,6 +31,7 @@ export function estimateCost(
     selected.push(group.reduce((sum, filters) => sum + estimateAll(filters, context), 0));
   if (ids !== undefined) selected.push(ids.length);
   if (radius !== undefined && radius.miles > smallRadiusMiles) selected.push(context.rowCount * unknownShare);
+  if (changed !== undefined) return context.rowCount * changedShare;
   if (selected.length > 0) return Math.min(...selected);
   if (distinct?.kind === 'person') return context.rowCount * personShare;
   return sort.length > 1 ? context.rowCount * groupShare : 0;

@@ -16,6 +16,7 @@ export {
   type IndexBuilder,
   type IndexChanges,
   type IndexLayout,
+  type IndexTimes,
   type ArraySize,
   type ProviderFilter,
   type ProviderIndex,
@@ -28,6 +29,7 @@ export {
   type SharedEntities,
   type SharedIndexBytes,
   type SortKey,
+  type TimeRange,
 } from './types.ts';
 export { ProviderIndexError, providerIndexErrors } from './errors.ts';
 export { createIndexBuilder, type IndexBuilderOptions } from './build/index-builder.ts';

@@ -2,6 +2,12 @@ import type { IndexContext } from './index-context.ts';
 import { createArrayReader } from './arrays.ts';
 import { wordCount } from './bits.ts';
 import { columnNames, type ColumnName } from './columns.ts';
+import {
+  lastChangeOf,
+  selectChangedEntities,
+  selectChangedPersons,
+  selectChangedRows,
+} from './change-times.ts';
 import { compileOnce } from './compile-filter.ts';
 import { ProviderIndexError } from './errors.ts';
 import { estimateCost } from './estimate-cost.ts';
@@ -25,6 +31,7 @@ import { openTextColumn, type TextColumn } from './text-column.ts';
 import type {
   Alternative,
   ArraySize,
+  IndexTimes,
   ProviderIndex,
   ProviderQuery,
   SearchResult,
@@ -43,7 +50,11 @@ export interface SubIndex {
 export interface OpenIndexOptions {
   /** Results of up to this many rows are lists, longer ones sets; tests lower it. */
   readonly shortResult?: number;
+  /** Without them every record counts as changed in 1970. */
+  readonly times?: IndexTimes;
 }
+
+const noTimes: IndexTimes = { ownChange: 0, earliestChange: 0 };
 
 /** Makes an index usable in this thread. Cheap: nothing is copied or computed. */
 export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): ProviderIndex {
@@ -53,9 +64,9 @@ export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): 
 /** For who combines several indexes: their rows are compared and found by what lies beneath. */
 export function openSubIndex(
   bytes: SharedIndexBytes,
-  { shortResult = 4096 }: OpenIndexOptions = {},
+  { shortResult = 4096, times = noTimes }: OpenIndexOptions = {},
 ): SubIndex {
-  const context = openContext(bytes, shortResult);
+  const context = openContext(bytes, shortResult, times);
   const searchAmong: SubIndex['searchAmong'] = (query, selectors) => {
     try {
       return search(query, selectors, context);
@@ -66,7 +77,7 @@ export function openSubIndex(
   const index: ProviderIndex = {
     recordCount: context.rowCount,
     bytes,
-    search: (query) => searchAmong(query, firstRows(query)),
+    search: (query) => searchAmong(query, firstRows(query, context)),
     findByNpi: (npi) => findByNpi(npi, context),
     findById: (id) => findById(id, context),
     findEntity(kind, hash, { [kind]: arrays }) {
@@ -77,6 +88,8 @@ export function openSubIndex(
     writeRecords: createRecordWriter(context),
     paintRecords: createRecordPainting(context),
     rowsOfPerson: (row) => rowsOfPerson(row, context),
+    changedAt: (row, distinct) => lastChangeOf(row, distinct, context),
+    times,
     estimateCost(query) {
       endQuery(context);
       return estimateCost(query, context);
@@ -87,10 +100,11 @@ export function openSubIndex(
   return { index, context, searchAmong };
 }
 
-function firstRows({ distinct }: ProviderQuery): Selector[] {
+function firstRows({ distinct, changed }: ProviderQuery, { times }: IndexContext): Selector[] {
   if (distinct === undefined || distinct.kind === 'person') return [];
-  const { rows, bits } = distinct.entities[distinct.kind];
-  return [{ kind: 'bits', bits, count: rows.length }];
+  const arrays = distinct.entities[distinct.kind];
+  if (changed !== undefined) return [selectChangedEntities(arrays, changed, times)];
+  return [{ kind: 'bits', bits: arrays.bits, count: arrays.rows.length }];
 }
 
 function endQuery({ compiled, pool }: IndexContext): void {
@@ -98,7 +112,7 @@ function endQuery({ compiled, pool }: IndexContext): void {
   pool.releaseAll();
 }
 
-function openContext(bytes: SharedIndexBytes, shortResult: number): IndexContext {
+function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexTimes): IndexContext {
   const arrays = createArrayReader(bytes);
   const rowCount = bytes.layout.recordCount;
   const columns = new Map(columnNames.map((name) => [name, openTextColumn(name, arrays)]));
@@ -125,6 +139,8 @@ function openContext(bytes: SharedIndexBytes, shortResult: number): IndexContext
       domain: columns.get('addressDomain') as TextColumn,
     },
     pool: createBitsPool(wordCount(rowCount)),
+    changedAt: arrays.find('changedAt', 'u32'),
+    times,
   };
 }
 
@@ -190,10 +206,15 @@ function checkQuery({ offset, limit, radius, distinct }: ProviderQuery): void {
 }
 
 function compileSelectors(query: ProviderQuery, context: IndexContext): Selector[] {
-  const { filters, alternatives, ids } = query;
+  const { filters, alternatives, ids, changed, distinct } = query;
   const selectors = filters.map((filter) => compileOnce(filter, context));
   for (const group of alternatives ?? []) selectors.push(selectAny(group, context));
   if (ids !== undefined) selectors.push(selectIds(ids, context));
+  // Those of organizations and places are among the conditions on first rows.
+  if (changed !== undefined && distinct?.kind === 'person')
+    selectors.push(selectChangedPersons(changed, context));
+  else if (changed !== undefined && distinct === undefined)
+    selectors.push(selectChangedRows(changed, context));
   return selectors.filter(
     (selector): selector is Selector => selector !== undefined && selector.count < context.rowCount,
   );

@@ -1,22 +1,28 @@
 import { textFields, type ProviderRecord, type TextField } from '../provider-record/index.ts';
 import { columnsOf } from './columns.ts';
+import type { ChangeContext } from './change-times.ts';
 import type { JsonContext } from './write-records.ts';
 import type { TextColumn } from './text-column.ts';
 
 /** The record as it was put in. */
-export function readRecord(row: number, { columns, points, ids }: JsonContext): ProviderRecord {
+export function readRecord(
+  row: number,
+  { columns, points, ids, changedAt }: JsonContext & ChangeContext,
+): ProviderRecord {
   const texts = textFields.map((field): [TextField, string] => {
     // Kept in the order of building; the text begins with the last one.
     const names = columnsOf(field).toReversed();
     return [field, names.map((name) => readText(columns.get(name) as TextColumn, row)).join('')];
   });
   const point = points.codes[row] as number;
+  const changed = changedAt?.[row] ?? 0;
   return {
     id: ids[row] as number,
     ...(Object.fromEntries(texts) as Record<TextField, string>),
     ...(point < points.count
       ? { latitude: points.latitudes[point] as number, longitude: points.longitudes[point] as number }
       : {}),
+    ...(changed > 0 && { changedAt: changed }),
   };
 }
 

@@ -7,7 +7,14 @@ import {
 } from '../../core/threads/index.ts';
 import { createIndexHolder, type IndexDelivery } from './changes/index-holder.ts';
 import { ProviderIndexError, providerIndexErrors } from './errors.ts';
-import type { IndexChanges, ProviderIndex, ProviderQuery, SearchResult, SharedIndexBytes } from './types.ts';
+import type {
+  IndexChanges,
+  IndexTimes,
+  ProviderIndex,
+  ProviderQuery,
+  SearchResult,
+  SharedIndexBytes,
+} from './types.ts';
 import { warmUp, warmUpWriting } from './warm-up.ts';
 
 export interface SearchPoolOptions {
@@ -29,7 +36,7 @@ export interface SearchPool extends Closable {
    * Later searches use this index and what has changed since it was built; searches under way finish on what they
    * started with. With the bytes of the last swap, only the changes go to the threads.
    */
-  swap(bytes: SharedIndexBytes, changes?: IndexChanges): void;
+  swap(bytes: SharedIndexBytes, changes?: IndexChanges, times?: IndexTimes): void;
   readonly current: ProviderIndex | undefined;
 }
 
@@ -42,7 +49,10 @@ export interface SearchTask {
 interface Served {
   readonly bytes: SharedIndexBytes;
   readonly changes: IndexChanges | undefined;
+  readonly times: IndexTimes;
 }
+
+const noTimes: IndexTimes = { ownChange: 0, earliestChange: 0 };
 
 interface SearchThread {
   readonly tasks: TaskThreads<SearchTask, SearchResult | undefined>;
@@ -94,14 +104,14 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
       const idlest = others.reduce((a, b) => (b.waiting < a.waiting ? b : a), first);
       return { ...((await run(idlest, query)) as SearchResult), index };
     },
-    swap(bytes, changes) {
+    swap(bytes, changes, times = noTimes) {
       const isFirst = served === undefined;
-      holder.take(deliver({ bytes, changes }, served));
+      holder.take(deliver({ bytes, changes, times }, served));
       if (isFirst && holder.current !== undefined) {
         warmUp(holder.current);
         warmUpWriting(holder.current);
       }
-      served = { bytes, changes };
+      served = { bytes, changes, times };
       for (const thread of pool) run(thread).catch(() => {});
     },
     get current() {
@@ -114,8 +124,8 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
   };
 }
 
-function deliver({ bytes, changes }: Served, known: Served | undefined): IndexDelivery {
-  return known?.bytes === bytes ? { changes } : { bytes, changes };
+function deliver({ bytes, changes, times }: Served, known: Served | undefined): IndexDelivery {
+  return known?.bytes === bytes ? { changes, times } : { bytes, changes, times };
 }
 
 function restoreError({ code, message }: CodedFailure): Error {

@@ -58,6 +58,21 @@ export interface EntityArrays {
   readonly high: Uint32Array;
   /** The first rows as a set. */
   readonly bits: Uint32Array;
+  /** In the order of the first rows: when the last record of the entity changed. */
+  readonly changed: Uint32Array;
+  /** For each word of the set how many first rows are in the words before it. */
+  readonly ranks: Uint32Array;
+}
+
+/** Seconds since 1970: from the first one up to, but not including, the second one. */
+export type TimeRange = readonly [from: number, end: number];
+
+/** What an index cannot know when it is built, because the load that it is made of has not been activated yet. Seconds since 1970. */
+export interface IndexTimes {
+  /** Of records that changed with that load. */
+  readonly ownChange: number;
+  /** No record counts as changed earlier. */
+  readonly earliestChange: number;
 }
 
 /** All filters must match. An empty `sort` means by distance with a radius, else by NPI. The last tie-break is the id, ascending. */
@@ -67,6 +82,11 @@ export interface ProviderQuery {
   readonly alternatives?: readonly (readonly Alternative[])[];
   /** Only records with one of these ids. */
   readonly ids?: readonly number[];
+  /**
+   * Only what last changed in one of these ranges. A person, organization or place changed when the last one of its records
+   * did, whether or not that one meets the other conditions.
+   */
+  readonly changed?: readonly TimeRange[];
   /** Persons not together with a radius; organizations and places only by fields that make them one. */
   readonly distinct?: Distinct;
   readonly radius?: RadiusFilter;
@@ -198,6 +218,9 @@ export interface ProviderIndex {
   paintRecords(rows: Uint32Array, painter: RecordPainter): Uint8Array;
   /** For a row all rows of the same NPI, by id; itself alone without one. */
   rowsOfPerson(row: number): Uint32Array;
+  /** When a row's record last changed, or what is distinct about it: seconds since 1970. */
+  changedAt(row: number, distinct?: Distinct): number;
+  readonly times: IndexTimes;
   /** A rough number of record visits that the query costs; decides whether it runs in a worker. */
   estimateCost(query: ProviderQuery): number;
   memory(): readonly ArraySize[];
@@ -209,9 +232,9 @@ export interface IndexBuilder {
   /**
    * The same from UTF-8: the texts in the order of `textFields`, then latitude and longitude in decimal digits, or blank.
    * `spans` has the first and the end byte of each. `bytes` must not change until records come from another array, or
-   * until `finish`.
+   * until `finish`. `changedAt` is that of the record (`ProviderRecord.changedAt`), 0 if absent.
    */
-  addBytes(id: number, bytes: Uint8Array, spans: Uint32Array): void;
+  addBytes(id: number, bytes: Uint8Array, spans: Uint32Array, changedAt?: number): void;
   /** Ends the building; the builder is empty and unusable afterwards. */
   finish(): SharedIndexBytes;
   /** The same with a second thread: faster for large indexes. Throws what the thread throws, or THREAD_LOST. */

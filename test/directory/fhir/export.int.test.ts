@@ -174,14 +174,14 @@ test('a node writes two exports at once, and others once these have ended or the
   const tag = manifest.output[0]?.url.split('/').at(-2) ?? '';
   const client = { clientId: 'many', limits: {}, dataUseAcceptedAt: new Date() };
   const all = await Promise.allSettled(
-    Array.from({ length: 6 }, () => bulk.file(tag, 'Endpoint', { client })),
+    Array.from({ length: 6 }, () => bulk.file(tag, 'Endpoint', '', { client })),
   );
   const streams = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const codes = all.flatMap((one) => (one.status === 'rejected' ? [errorCode(one.reason)] : []));
   assert.deepEqual(new Set(codes), new Set(['DIRECTORY_EXPORT_BUSY']));
   for (const stream of streams) stream.destroy();
   await waitUntil(() =>
-    bulk.file(tag, 'Endpoint', { client }).then(
+    bulk.file(tag, 'Endpoint', '', { client }).then(
       (stream) => Boolean(stream.destroy()),
       () => false,
     ),
@@ -218,7 +218,7 @@ test('does not delete the loads that an export reads until it has ended', async 
     const client = { clientId: 'exporter', limits: {}, dataUseAcceptedAt: new Date() };
     const { tag } = await bulk.begin([], true, { client });
     // Nobody reads yet: the export waits with most of its records unread.
-    const stream = await bulk.file(tag, 'PractitionerRole', { client });
+    const stream = await bulk.file(tag, 'PractitionerRole', '', { client });
     await waitUntil(() => stream.readableLength > 0);
     const stored = await blocks();
     assert.ok(stored > 0);

@@ -69,8 +69,8 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     .argument('<name>')
     .argument('<right>', 'open or closed', parseRight)
     .action((name: string, right: 'open' | 'closed') =>
-      withInstallation(context, async ({ storage, audit }) => {
-        await setExportRight({ storage, audit }, name, right);
+      withInstallation(context, async (at) => {
+        await setExportRight(contextOf(at), name, right);
         context.print(`The source ${name} is ${right}.`);
       }),
     );

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { viewAsBuffer } from '../../../core/index.ts';
 import {
   isShowingStates,
+  exportQuery,
   parseExport,
   resourceTypes,
   type BulkExport,
@@ -91,16 +92,16 @@ function addExport(app: HispFastify, bulk: BulkExport, baseOf: (request: Fastify
         problems: [{ field: 'Prefer', reason: 'required', detail }],
       });
     }
-    const { tag, types } = await bulk.begin(readParameters(request), isStrict(request), callerOf(request));
-    const status = `${baseOf(request)}/$export-status/${tag}?_type=${types.join(',')}`;
+    const begun = await bulk.begin(readParameters(request), isStrict(request), callerOf(request));
+    const status = `${baseOf(request)}/$export-status/${begun.tag}?${exportQuery(begun)}`;
     return reply.code(202).header('Content-Location', status).send();
   });
   app.get<{ Params: { tag: string } }>(
     `${fhirPath}/$export-status/:tag`,
     { onRequest, schema },
     async (request, reply) => {
-      const types = parseExport(readParameters(request), false);
-      const manifest = await bulk.manifest({ tag: request.params.tag, types }, baseOf(request));
+      const scope = parseExport(readParameters(request), false);
+      const manifest = await bulk.manifest({ ...scope, tag: request.params.tag }, baseOf(request));
       return reply.type('application/json').send(JSON.stringify(manifest));
     },
   );
@@ -113,7 +114,8 @@ function addExport(app: HispFastify, bulk: BulkExport, baseOf: (request: Fastify
       `${fhirPath}/$export-file/:tag/${type}.ndjson`,
       { onRequest, schema },
       async (request, reply) => {
-        const stream = await bulk.file(request.params.tag, type, callerOf(request));
+        const { since } = parseExport(readParameters(request), false);
+        const stream = await bulk.file(request.params.tag, type, since, callerOf(request));
         return reply.type('application/fhir+ndjson').send(stream);
       },
     );

@@ -18,6 +18,8 @@ export interface Collected {
   readonly points: PointInterner;
   readonly pointOfRecord: Uint32Array;
   readonly frequentRows: number;
+  /** Undefined if all records changed with the load that the index is made of. */
+  readonly changedAt: Uint32Array | undefined;
 }
 
 /** The columns that remain to be built, and what is built already. */
@@ -55,7 +57,14 @@ function buffersOf({ columns }: ColumnsTask): ArrayBuffer[] {
   );
 }
 
-function startIndex({ ids, columns, points, pointOfRecord, frequentRows }: Collected): StartedIndex {
+function startIndex({
+  ids,
+  columns,
+  points,
+  pointOfRecord,
+  frequentRows,
+  changedAt,
+}: Collected): StartedIndex {
   const store = createArrayStore();
   const npi = columns.get('npi') as ColumnInput;
   const grouping = groupValues(npi.values);
@@ -71,6 +80,7 @@ function startIndex({ ids, columns, points, pointOfRecord, frequentRows }: Colle
     taskFor,
     finish(names) {
       writeIds(ids, recordOfRow, store);
+      if (changedAt !== undefined) writeChanges(changedAt, recordOfRow, store);
       buildColumn({ ...npi, grouping, recordOfRow }, store);
       buildColumns(taskFor(names.filter((name) => name !== 'npi')), store);
       for (let record = 0; record < pointOfRecord.length; record++)
@@ -111,6 +121,12 @@ function rowsById(ids: Float64Array, recordOfRow: Uint32Array): Uint32Array {
   const idOfRow = new Float64Array(recordOfRow.length);
   for (let row = 0; row < idOfRow.length; row++) idOfRow[row] = ids[recordOfRow[row] as number] as number;
   return orderOf(idOfRow);
+}
+
+function writeChanges(changedAt: Uint32Array, recordOfRow: Uint32Array, store: ArrayStore): void {
+  const target = store.allocate('changedAt', 'u32', recordOfRow.length);
+  for (let row = 0; row < recordOfRow.length; row++)
+    target[row] = changedAt[recordOfRow[row] as number] as number;
 }
 
 function writeIds(ids: Float64Array, recordOfRow: Uint32Array, store: ArrayStore): void {

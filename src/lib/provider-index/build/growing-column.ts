@@ -7,6 +7,34 @@ export interface GrowingColumn {
   values(): Uint32Array;
 }
 
+/** A column of numbers most of which may be 0; without any other it takes no memory. */
+export interface SparseColumn {
+  set(place: number, value: number): void;
+  /** Undefined if all are 0. */
+  values(count: number): Uint32Array | undefined;
+}
+
+export function createSparseColumn(): SparseColumn {
+  let values: Uint32Array | undefined;
+  return {
+    set(place, value) {
+      if (value === 0) return;
+      if (values === undefined || place >= values.length) {
+        const larger = new Uint32Array(Math.max(1024, place * 2));
+        if (values !== undefined) larger.set(values);
+        values = larger;
+      }
+      values[place] = value;
+    },
+    values(count) {
+      if (values === undefined || values.length >= count) return values?.subarray(0, count);
+      const whole = new Uint32Array(count);
+      whole.set(values);
+      return whole;
+    },
+  };
+}
+
 export function createGrowingColumn(expectedLength: number): GrowingColumn {
   let values = new Uint32Array(Math.max(1024, expectedLength));
   let length = 0;

@@ -3,7 +3,7 @@ import { maxTextLength } from '../text-column.ts';
 import { textFields } from '../../provider-record/index.ts';
 import type { IndexBuilder } from '../types.ts';
 import { finishIndex, finishInThreads, noPoint, type Collected } from './finish-index.ts';
-import { createGrowingColumn } from './growing-column.ts';
+import { createGrowingColumn, createSparseColumn } from './growing-column.ts';
 import { createPointInterner } from './point-interner.ts';
 import { readNumber } from './read-number.ts';
 import { createRecordTexts } from './record-texts.ts';
@@ -23,6 +23,7 @@ export function createIndexBuilder({
   const texts = createRecordTexts(expectedRecords);
   const points = createPointInterner();
   const pointOfRecord = createGrowingColumn(expectedRecords);
+  const changes = createSparseColumn();
   let ids = new Float64Array(Math.max(1024, expectedRecords));
   let count = 0;
   const collect = (): Collected => ({
@@ -30,10 +31,17 @@ export function createIndexBuilder({
     columns: texts.finish(),
     points,
     pointOfRecord: pointOfRecord.values(),
+    changedAt: changes.values(count),
     frequentRows,
   });
-  function addPlace(id: number, latitude: number | undefined, longitude: number | undefined): void {
+  function addPlace(
+    id: number,
+    latitude: number | undefined,
+    longitude: number | undefined,
+    changedAt: number,
+  ): void {
     const hasPoint = checkPoint(id, latitude, longitude);
+    changes.set(count, changedAt);
     if (count === ids.length) ids = enlarge(ids);
     ids[count++] = id;
     pointOfRecord.push(hasPoint ? points.intern(latitude as number, longitude as number) : noPoint);
@@ -43,10 +51,10 @@ export function createIndexBuilder({
       const fields = textFields.map((field) => record[field]);
       checkId(record.id);
       for (const text of fields) if (text.length > maxTextLength) throw tooLong(record.id);
-      addPlace(record.id, record.latitude, record.longitude);
+      addPlace(record.id, record.latitude, record.longitude, record.changedAt ?? 0);
       texts.add(fields);
     },
-    addBytes(id, bytes, spans) {
+    addBytes(id, bytes, spans, changedAt = 0) {
       checkId(id);
       for (let at = 0; at < textSpans; at += 2) {
         const [start, end] = [spans[at] as number, spans[at + 1] as number];
@@ -57,6 +65,7 @@ export function createIndexBuilder({
         id,
         readNumber(bytes, spans[textSpans] as number, spans[textSpans + 1] as number),
         readNumber(bytes, spans[textSpans + 2] as number, spans[textSpans + 3] as number),
+        changedAt,
       );
       texts.addBytes(bytes, spans);
     },

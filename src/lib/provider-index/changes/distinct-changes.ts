@@ -1,6 +1,7 @@
 import { clearBit, countBits, setBit, wordCount } from '../bits.ts';
 import { createIndexBuilder } from '../build/index-builder.ts';
-import { placeOfHash } from '../distinct/build-entities.ts';
+import { isIn, selectChangedEntities, timeOf } from '../change-times.ts';
+import { placeOfHash, rankOf } from '../distinct/build-entities.ts';
 import { markView } from '../distinct/one-per-person.ts';
 import { filtersOfEntity, hashOfEntity } from '../distinct/entity-hash.ts';
 import { groupsEqualTo } from '../find-groups.ts';
@@ -14,6 +15,7 @@ import type {
   ProviderQuery,
   SearchResult,
   SharedEntities,
+  TimeRange,
 } from '../types.ts';
 import { mergePage, type ChangedIndexes } from './merge-page.ts';
 
@@ -21,16 +23,18 @@ import { mergePage, type ChangedIndexes } from './merge-page.ts';
 export interface DistinctChanges {
   search(query: ProviderQuery, distinct: Distinct): SearchResult;
   findEntity(kind: EntityKind, hash: EntityHash, entities: SharedEntities): number | undefined;
+  changedAt(row: number, distinct: Distinct): number;
 }
 
 /** Two sets of rows that share no person, organization or place, so that their results are only merged. */
 interface DisjointIndexes {
   readonly base: SubIndex;
-  readonly baseRows: Selector;
+  readonly baseRows: (query: ProviderQuery) => Selector;
   readonly others: SubIndex;
-  readonly otherRows: readonly Selector[];
+  readonly otherRows: (query: ProviderQuery) => readonly Selector[];
   /** From a row of `others` to its number in the changed index. */
   rowOf(other: number): number;
+  changedAt(row: number): number;
 }
 
 interface ChangedEntities extends DisjointIndexes {
@@ -64,6 +68,11 @@ export function createDistinctChanges(indexes: ChangedIndexes): DistinctChanges 
       persons ??= changePersons(indexes, goneRows());
       return searchDisjoint(query, persons);
     },
+    changedAt(row, distinct) {
+      if (distinct.kind !== 'person') return entitiesOf(distinct.kind, distinct.entities).changedAt(row);
+      persons ??= changePersons(indexes, goneRows());
+      return persons.changedAt(row);
+    },
     findEntity: (kind, hash, entities) => entitiesOf(kind, entities).find(hash),
   };
 }
@@ -73,14 +82,15 @@ function searchDisjoint(
   { base, baseRows, others, otherRows, rowOf }: DisjointIndexes,
 ): SearchResult {
   const { rowCount } = base.context;
+  const [baseSelectors, otherSelectors] = [[baseRows(query)], otherRows(query)];
   const counts = {
-    added: others.searchAmong({ ...query, offset: 0, limit: 0 }, otherRows).totalCount,
+    added: others.searchAmong({ ...query, offset: 0, limit: 0 }, otherSelectors).totalCount,
     removed: 0,
   };
-  if (counts.added === 0) return base.searchAmong(query, [baseRows]);
+  if (counts.added === 0) return base.searchAmong(query, baseSelectors);
   const page = mergePage(query, counts, {
-    base: among(base, [baseRows]),
-    added: among(others, otherRows),
+    base: among(base, baseSelectors),
+    added: among(others, otherSelectors),
     removed: among(others, [nothing]),
     removedIds: new Set(),
   });
@@ -146,16 +156,25 @@ function changePersons(indexes: ChangedIndexes, gone: ReadonlySet<number>): Disj
   }
   for (const row of gone) clearBit(bits, row);
   for (let row = 0; row < added.index.recordCount; row++) keep(added, row, row + rowCount);
-  const others = openSubIndex(builder.finish());
+  const { times } = base.index;
+  const others = openSubIndex(builder.finish(), { times });
   const numbers = Uint32Array.from(others.context.ids, (id) => rowOfId.get(id) as number);
+  const places = new Map(Array.from(numbers, (number, other) => [number, other]));
+  const view = markView({ kind: 'bits', bits, count: countBits(bits) });
   return {
     base,
-    baseRows: markView({ kind: 'bits', bits, count: countBits(bits) }),
+    baseRows: () => view,
     others,
-    otherRows: [],
+    otherRows: () => [],
     rowOf: (other) => numbers[other] as number,
+    changedAt(row) {
+      const other = places.get(row);
+      return other === undefined ? base.index.changedAt(row, person) : others.index.changedAt(other, person);
+    },
   };
 }
+
+const person: Distinct = { kind: 'person' };
 
 function npisOf({ index }: SubIndex): string[] {
   return Array.from({ length: index.recordCount }, (_, row) => index.record(row).npi).filter(
@@ -169,7 +188,10 @@ function allRows(rowCount: number): Uint32Array {
   return bits;
 }
 
-/** An entity whose first row is gone is shown by the next one, or by the first that has come. */
+/**
+ * An entity whose first row is gone is shown by the next one, or by the first that has come. It keeps the time of a change
+ * of a record that has gone until the index is built again: whether another record changed as late is not looked for.
+ */
 function changeEntities(
   kind: EntityKind,
   entities: SharedEntities,
@@ -178,9 +200,12 @@ function changeEntities(
 ): ChangedEntities {
   const { [kind]: arrays, seed, version } = entities;
   const { rowCount } = base.context;
+  const { times } = base.index;
   const bits = arrays.bits.slice();
   /** By place of the entity: its row now, or none. */
   const moved = new Map<number, number | undefined>();
+  /** From a row that stands for an entity now to the one in the arrays. */
+  const firstOf = new Map<number, number>();
   for (const row of gone) {
     const record = base.index.record(row);
     const hash = hashOfEntity(record, kind, seed);
@@ -190,7 +215,9 @@ function changeEntities(
     const query = { filters: filtersOfEntity(record, kind), sort: [], offset: 0, limit: gone.size + 1 };
     const next = base.index.search(query).rows.find((other) => !gone.has(other));
     moved.set(place, next);
-    if (next !== undefined) setBit(bits, next);
+    if (next === undefined) continue;
+    setBit(bits, next);
+    firstOf.set(next, row);
   }
   const find = (hash: EntityHash): number | undefined => {
     const place = placeOfHash(arrays, hash);
@@ -198,19 +225,43 @@ function changeEntities(
     return moved.has(place) ? moved.get(place) : arrays.rows[place];
   };
   const fresh = new Map<string, number>();
+  /** When entities with added records changed, by the row that stands for them. */
+  const changes = new Map<number, number>();
+  const inBase = (row: number | undefined): number =>
+    row === undefined ? 0 : timeOf(arrays.changed[rankOf(arrays, firstOf.get(row) ?? row)] as number, times);
+  const changedAt = (row: number): number => changes.get(row) ?? inBase(row);
   const addedBits = new Uint32Array(wordCount(added.index.recordCount));
   for (let row = 0; row < added.index.recordCount; row++) {
     const hash = hashOfEntity(added.index.record(row), kind, seed);
-    if (hash === undefined || fresh.has(keyOf(hash)) || find(hash) !== undefined) continue;
+    if (hash === undefined) continue;
+    const found = find(hash);
+    const standing = found ?? fresh.get(keyOf(hash)) ?? row + rowCount;
+    changes.set(standing, Math.max(added.index.changedAt(row), changes.get(standing) ?? inBase(found)));
+    if (standing !== row + rowCount) continue;
     fresh.set(keyOf(hash), row + rowCount);
     setBit(addedBits, row);
   }
+  const shown = { kind: 'bits', bits, count: countBits(bits) } as const;
+  const selectChanged = (ranges: readonly TimeRange[]): Selector => {
+    const selected = selectChangedEntities(arrays, ranges, times);
+    const put = (row: number, isWanted: boolean): void =>
+      isWanted ? setBit(selected.bits, row) : clearBit(selected.bits, row);
+    for (const [place] of moved) put(arrays.rows[place] as number, false);
+    for (const [row] of firstOf) put(row, isIn(changedAt(row), ranges));
+    for (const [row, time] of changes) if (row < rowCount) put(row, isIn(time, ranges));
+    return { kind: 'bits', bits: selected.bits, count: countBits(selected.bits) };
+  };
   return {
     version,
     base,
-    baseRows: { kind: 'bits', bits, count: countBits(bits) },
+    baseRows: ({ changed }) => (changed === undefined ? shown : selectChanged(changed)),
     others: added,
-    otherRows: [{ kind: 'bits', bits: addedBits, count: fresh.size }],
+    otherRows({ changed }) {
+      if (changed === undefined) return [{ kind: 'bits', bits: addedBits, count: fresh.size }];
+      const rows = [...fresh.values()].filter((row) => isIn(changedAt(row), changed));
+      return [{ kind: 'rows', rows: Uint32Array.from(rows, (row) => row - rowCount), count: rows.length }];
+    },
+    changedAt,
     rowOf: (other) => other + rowCount,
     find: (hash) => find(hash) ?? fresh.get(keyOf(hash)),
   };

@@ -11,8 +11,9 @@ import { createMixedWriter } from './write-mixed-records.ts';
  * again. A query that no change concerns costs two searches in the small indexes more.
  */
 export function openChangedIndex(base: SubIndex, changes: IndexChanges): ProviderIndex {
-  const added = openSubIndex(changes.added);
-  const removed = openSubIndex(changes.removed);
+  const { times } = base.index;
+  const added = openSubIndex(changes.added, { times });
+  const removed = openSubIndex(changes.removed, { times });
   const indexes: ChangedIndexes = {
     base,
     added,
@@ -46,6 +47,11 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
       const { npi } = recordOf(row);
       return npi === '' ? Uint32Array.of(row) : findByNpi(npi, indexes);
     },
+    changedAt(row, about) {
+      if (about !== undefined) return distinct.changedAt(row, about);
+      return row < rowCount ? base.index.changedAt(row) : added.index.changedAt(row - rowCount);
+    },
+    times,
     estimateCost: (query) => estimateCost(query, indexes),
     addresses: listChangedAddresses(indexes),
     memory: () => [...base.index.memory(), ...sizesOf(added), ...sizesOf(removed)],

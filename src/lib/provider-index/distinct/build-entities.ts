@@ -1,5 +1,5 @@
 import { createArrayReader } from '../arrays.ts';
-import { setBit, wordCount } from '../bits.ts';
+import { countOnes, setBit, wordCount } from '../bits.ts';
 import { fillGroups, groupStarts } from '../build/counting-sort.ts';
 import { openTextColumn, type TextColumn } from '../text-column.ts';
 import type { EntityArrays, EntityKind, EntitySeed, SharedEntities, SharedIndexBytes } from '../types.ts';
@@ -22,8 +22,15 @@ interface HashedColumn {
 }
 
 /** Finds the organizations and places that the records of an index are about. Takes about half a second per million records. */
-export function buildEntities(bytes: SharedIndexBytes, seed: EntitySeed, version: number): SharedEntities {
+export function buildEntities(
+  bytes: SharedIndexBytes,
+  seed: EntitySeed,
+  version: number,
+  ownChange: number,
+): SharedEntities {
   const arrays = createArrayReader(bytes);
+  const changedAt = arrays.find('changedAt', 'u32');
+  const changeOf = (row: number): number => changedAt?.[row] || ownChange;
   const columns = new Map(
     entityFields.organization.map((field) => [field, hashColumn(openTextColumn(field, arrays), field, seed)]),
   );
@@ -31,8 +38,8 @@ export function buildEntities(bytes: SharedIndexBytes, seed: EntitySeed, version
   return {
     version,
     seed,
-    organization: buildKind('organization', columns, rowCount, seed),
-    place: buildKind('place', columns, rowCount, seed),
+    organization: buildKind('organization', columns, rowCount, seed, changeOf),
+    place: buildKind('place', columns, rowCount, seed, changeOf),
   };
 }
 
@@ -52,6 +59,7 @@ function buildKind(
   columns: ReadonlyMap<EntityField, HashedColumn>,
   rowCount: number,
   seed: EntitySeed,
+  changeOf: (row: number) => number,
 ): EntityArrays {
   const hashed = entityFields[kind].map((field) => columns.get(field) as HashedColumn);
   const required = requiredFields[kind].map((field) => (columns.get(field) as HashedColumn).column);
@@ -71,7 +79,7 @@ function buildKind(
     rows[count++] = row;
   }
   rows = sortByHash(rows.subarray(0, count), low, high);
-  return takeFirstRows(rows, low, high);
+  return takeFirstRows(rows, low, high, changeOf);
 }
 
 function hasAny(columns: readonly TextColumn[], row: number): boolean {
@@ -107,7 +115,12 @@ function sortByHash(
   return current;
 }
 
-function takeFirstRows(rows: Uint32Array, low: Uint32Array, high: Uint32Array): EntityArrays {
+function takeFirstRows(
+  rows: Uint32Array,
+  low: Uint32Array,
+  high: Uint32Array,
+  changeOf: (row: number) => number,
+): EntityArrays {
   const isFirst = (at: number): boolean => {
     const [row, before] = [rows[at] as number, rows[at - 1] ?? -1];
     return before < 0 || low[row] !== low[before] || high[row] !== high[before];
@@ -120,17 +133,41 @@ function takeFirstRows(rows: Uint32Array, low: Uint32Array, high: Uint32Array): 
     low: shared(count),
     high: shared(count),
     bits: shared(wordCount(low.length)),
+    changed: shared(count),
+    ranks: shared(wordCount(low.length)),
   };
+  const latest = new Uint32Array(count);
   let next = 0;
   for (let at = 0; at < rows.length; at++) {
-    if (!isFirst(at)) continue;
     const row = rows[at] as number;
+    if (!isFirst(at)) {
+      latest[next - 1] = Math.max(latest[next - 1] as number, changeOf(row));
+      continue;
+    }
+    latest[next] = changeOf(row);
     arrays.rows[next] = row;
     arrays.low[next] = low[row] as number;
     arrays.high[next++] = high[row] as number;
     setBit(arrays.bits, row);
   }
+  sumRanks(arrays.bits, arrays.ranks);
+  for (let place = 0; place < count; place++)
+    arrays.changed[rankOf(arrays, arrays.rows[place] as number)] = latest[place] as number;
   return arrays;
+}
+
+function sumRanks(bits: Uint32Array, ranks: Uint32Array): void {
+  let sum = 0;
+  for (let word = 0; word < bits.length; word++) {
+    ranks[word] = sum;
+    sum += countOnes(bits[word] as number);
+  }
+}
+
+/** Place of a first row among those of all entities. */
+export function rankOf({ bits, ranks }: Pick<EntityArrays, 'bits' | 'ranks'>, row: number): number {
+  const word = row >>> 5;
+  return (ranks[word] as number) + countOnes((bits[word] as number) & ((1 << (row & 31)) - 1));
 }
 
 /** The place of an entity in the arrays; -1 if there is none with that hash. */

@@ -78,7 +78,7 @@ async function randomWorld(
     changes === 0
       ? base.index
       : openChangedIndex(base, { added: build(added.values()), removed: build(removed.values()) });
-  return { index, entities: await findEntities(bytes, seed), records: [...now.values()] };
+  return { index, entities: await findEntities(base.index, seed), records: [...now.values()] };
 }
 
 function keyOf(kind: EntityKind | 'person', record: ProviderRecord): string | undefined {

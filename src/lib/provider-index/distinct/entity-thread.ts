@@ -7,9 +7,12 @@ export interface EntityTask {
   readonly bytes: SharedIndexBytes;
   readonly seed: EntitySeed;
   readonly version: number;
+  /** When the load that the index is made of changed its records: seconds since 1970. */
+  readonly ownChange: number;
 }
 
 serveTasks(
-  ({ bytes, seed, version }: EntityTask): SharedEntities => buildEntities(bytes, seed, version),
+  ({ bytes, seed, version, ownChange }: EntityTask): SharedEntities =>
+    buildEntities(bytes, seed, version, ownChange),
   () => [],
 );

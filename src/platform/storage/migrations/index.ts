@@ -25,6 +25,7 @@ import { consoleMigration } from './0080-console.ts';
 import { consoleSearchMigration } from './0081-console-search.ts';
 import { consoleViewsMigration } from './0082-console-views.ts';
 import { keyRequestsMigration } from './0083-key-requests.ts';
+import { directoryChangeTimesMigration } from './0084-directory-change-times.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -52,4 +53,5 @@ export const migrations: readonly Migration[] = [
   consoleSearchMigration,
   consoleViewsMigration,
   keyRequestsMigration,
+  directoryChangeTimesMigration,
 ];

@@ -79,10 +79,10 @@ function readChangedRows(
   db: DirectoryDb,
   { revision }: SnapshotName,
   limit: number,
-): Promise<Pick<ProvisionedRow, 'record' | 'record_id'>[]> {
+): Promise<Pick<ProvisionedRow, 'record' | 'record_id' | 'updated_at'>[]> {
   return db
     .selectFrom('directory_provisioned')
-    .select(['record', 'record_id'])
+    .select(['record', 'record_id', 'updated_at'])
     .where('revision', '>', revision)
     .orderBy('record_id')
     .limit(limit + 1)

@@ -14,7 +14,8 @@ import { createOpenExport } from './export.ts';
 import { findIncluded } from './include.ts';
 import { plainText } from './json-records.ts';
 import { createResourceMaker } from './make-resources.ts';
-import { parseExport } from './parse-export.ts';
+import { parseSince } from './dates.ts';
+import { exportQuery, parseExport, type ExportScope } from './parse-export.ts';
 import { warn, type OperationOutcome } from './outcome.ts';
 import { parseSearch, type ParsedSearch, type SentParameters } from './parse-search.ts';
 import { parseResourceId } from './resource-ids.ts';
@@ -55,12 +56,11 @@ export interface BulkExport {
   /** The manifest of an export. Throws DIRECTORY_EXPORT_CHANGED. */
   manifest(name: ExportName, base: string): Promise<object>;
   /** A file as NDJSON. Throws DIRECTORY_EXPORT_CHANGED, DIRECTORY_EXPORT_BUSY. */
-  file(tag: string, type: ResourceType, caller: DirectoryCaller): Promise<Readable>;
+  file(tag: string, type: ResourceType, since: string, caller: DirectoryCaller): Promise<Readable>;
 }
 
-export interface ExportName {
+export interface ExportName extends ExportScope {
   readonly tag: string;
-  readonly types: readonly ResourceType[];
 }
 
 export interface FhirOptions {
@@ -144,7 +144,7 @@ export function createFhir(options: FhirOptions): FhirDirectory {
           const place = key && (await search.read(type, key));
           const rows = place && Uint32Array.of(place.row);
           const writer = await writerFor(showsStates);
-          const resource = rows && writer.resources(type, { index: place.index, rows })[0];
+          const resource = rows && writer.resources(type, { ...place, rows })[0];
           if (resource === undefined)
             throw new DirectoryError('DIRECTORY_RESOURCE_NOT_FOUND', 'No resource with this id');
           return { totalCount: 1, count: 1, json: Buffer.from(resource.json) };
@@ -155,22 +155,27 @@ export function createFhir(options: FhirOptions): FhirDirectory {
     bulk: {
       async begin(parameters, isStrict, caller) {
         await admitExport(caller, 'all');
-        return { tag: await open.tag(), types: parseExport(parameters, isStrict) };
+        const scope = parseExport(parameters, isStrict);
+        return { ...scope, tag: (await open.tag()).tag };
       },
-      async manifest({ tag, types }, base) {
-        if (tag !== (await open.tag()))
+      async manifest({ tag, types, since }, base) {
+        const state = await open.tag();
+        if (tag !== state.tag)
           throw new DirectoryError('DIRECTORY_EXPORT_CHANGED', 'The open sources have changed');
         return {
-          transactionTime: clock.now().toISOString(),
-          request: `${base}/$export?_type=${types.join(',')}`,
+          transactionTime: new Date(state.changedAt * 1000).toISOString(),
+          request: `${base}/$export?${exportQuery({ types, since })}`,
           requiresAccessToken: true,
-          output: types.map((type) => ({ type, url: `${base}/$export-file/${tag}/${type}.ndjson` })),
+          output: types.map((type) => ({
+            type,
+            url: `${base}/$export-file/${tag}/${type}.ndjson${since === '' ? '' : `?_since=${encodeURIComponent(since)}`}`,
+          })),
           error: [],
         };
       },
-      async file(tag, type, caller) {
+      async file(tag, type, since, caller) {
         await admitExport(caller, type);
-        return open.write(type, tag);
+        return open.write(type, tag, parseSince(since)?.[0]);
       },
     },
   };

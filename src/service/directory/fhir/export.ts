@@ -17,7 +17,7 @@ import { claimSources, type ClaimedSources } from '../store/claim-generation.ts'
 import { findSources, isOpen } from '../store/sources.ts';
 import { loadState } from '../store/state.ts';
 import type { DirectoryTables, SourceRow } from '../store/tables.ts';
-import { plainText, toJsonRecord, type JsonRecord } from './json-records.ts';
+import { toJsonRecord } from './json-records.ts';
 import type { Resource, ResourceMaker } from './make-resources.ts';
 import type { ResourceType } from './vocabulary.ts';
 
@@ -30,12 +30,19 @@ const clientGone = new Error('the client has gone');
 
 export interface OpenExport {
   /** Names what the open sources hold now: another text after each load of one. */
-  tag(): Promise<string>;
+  tag(): Promise<OpenState>;
   /**
    * NDJSON of one kind of resource, from records of open sources alone. Throws DIRECTORY_EXPORT_CHANGED if they are
-   * others than those of the tag, DIRECTORY_EXPORT_BUSY if too many are being written.
+   * others than those of the tag, DIRECTORY_EXPORT_BUSY if too many are being written. With `since` only resources that
+   * changed from that second on.
    */
-  write(type: ResourceType, tag: string): Promise<Readable>;
+  write(type: ResourceType, tag: string, since?: number): Promise<Readable>;
+}
+
+export interface OpenState {
+  readonly tag: string;
+  /** No change that this state does not have will bear this second or an earlier one: seconds since 1970. */
+  readonly changedAt: number;
 }
 
 export interface OpenExportOptions {
@@ -51,18 +58,24 @@ export interface OpenExportOptions {
 export function createOpenExport({ storage, nodeId, pool, seed, make, log }: OpenExportOptions): OpenExport {
   let running = 0;
 
-  async function tag(): Promise<string> {
+  async function tag(): Promise<OpenState> {
     const db = storage.tables<DirectoryTables>();
-    return tagOf(await findSources(db, await loadState(storage)));
+    const state = await loadState(storage);
+    return { tag: tagOf(await findSources(db, state)), changedAt: state.last_change_at };
   }
 
-  async function copy(type: ResourceType, claimed: ClaimedSources, target: PassThrough): Promise<void> {
-    const writer = createExportWriter(
-      type,
-      make,
-      seed,
-      (npi) => (pool.current?.findByNpi(npi).length ?? 0) > 1,
-    );
+  async function copy(
+    type: ResourceType,
+    claimed: ClaimedSources,
+    target: PassThrough,
+    since: number,
+  ): Promise<void> {
+    const earliest = claimed.state.earliest_open_change_at;
+    const writer = createExportWriter(type, make, seed, {
+      hasSeveral: (npi) => (pool.current?.findByNpi(npi).length ?? 0) > 1,
+      timeOf: ({ changedAt = 0 }) => Math.max(changedAt, earliest),
+      since,
+    });
     const send = async (resources: readonly Resource[]): Promise<void> => {
       if (target.destroyed) throw clientGone;
       if (resources.length === 0) return;
@@ -70,6 +83,13 @@ export function createOpenExport({ storage, nodeId, pool, seed, make, log }: Ope
       // `close` comes if the client goes.
       if (!target.write(text)) await Promise.race([once(target, 'drain'), once(target, 'close')]);
     };
+    if (writer.note !== undefined) {
+      const { note } = writer;
+      await readOpenRecords(storage, claimed, async (records) => {
+        if (target.destroyed) throw clientGone;
+        for (const record of records) note(record);
+      });
+    }
     await readOpenRecords(storage, claimed, (records) =>
       send(records.flatMap((record) => writer.add(record))),
     );
@@ -78,7 +98,7 @@ export function createOpenExport({ storage, nodeId, pool, seed, make, log }: Ope
 
   return {
     tag,
-    async write(type, wanted) {
+    async write(type, wanted, since = 0) {
       if (running >= maxExports)
         throw new DirectoryError('DIRECTORY_EXPORT_BUSY', 'Too many exports', {
           retryAfterSeconds: busyRetrySeconds,
@@ -102,7 +122,7 @@ export function createOpenExport({ storage, nodeId, pool, seed, make, log }: Ope
       const target = new PassThrough({ highWaterMark: 1 << 20 });
       // An error while the file is sent can only end the answer early.
       target.on('error', () => {});
-      copy(type, claimed, target)
+      copy(type, claimed, target, since)
         .then(() => target.end())
         .catch((error: unknown) => {
           if (error !== clientGone)
@@ -126,10 +146,20 @@ function tagOf(sources: readonly SourceRow[]): string {
 }
 
 interface ExportWriter {
+  /** Must have seen every record before the first is added; absent if that is not needed. */
+  readonly note?: (record: ProviderRecord) => void;
   /** The lines that can be written after this record. */
   add(record: ProviderRecord): Resource[];
   /** The lines that needed all records. */
   finish(): Resource[];
+}
+
+interface ExportRules {
+  readonly hasSeveral: (npi: string) => boolean;
+  /** When a record last changed: seconds since 1970. */
+  readonly timeOf: (record: ProviderRecord) => number;
+  /** What changed earlier is left out: seconds since 1970. */
+  readonly since: number;
 }
 
 /** Each organization, place and person once; persons with several records are kept until all have been seen. */
@@ -137,42 +167,77 @@ function createExportWriter(
   type: ResourceType,
   make: ResourceMaker,
   seed: EntitySeed,
-  hasSeveral: (npi: string) => boolean,
+  rules: ExportRules,
 ): ExportWriter {
-  const known = new KeyTable();
-  const kept = new Map<string, JsonRecord[]>();
-
-  function isNew(record: JsonRecord, kind: EntityKind): boolean {
-    const hash = hashOfEntity(record, kind, seed, plainText);
-    if (hash === undefined || known.find(hash.low, hash.high) >= 0) return false;
-    known.add(hash.low, hash.high, 1, 0, true);
-    return true;
+  switch (type) {
+    case 'Endpoint':
+    case 'PractitionerRole':
+      return {
+        add(record) {
+          const changedAt = rules.timeOf(record);
+          return changedAt < rules.since ? [] : listed(make.make(type, toJsonRecord(record), { changedAt }));
+        },
+        finish: () => [],
+      };
+    case 'Practitioner':
+      return createPersonWriter(make, rules);
+    case 'Organization':
+      return createEntityWriter('organization', type, make, seed, rules);
+    case 'Location':
+      return createEntityWriter('place', type, make, seed, rules);
   }
+}
 
-  function makeOne(record: JsonRecord): Resource | undefined {
-    switch (type) {
-      case 'Endpoint':
-      case 'PractitionerRole':
-        return make.make(type, record);
-      case 'Organization':
-        return isNew(record, 'organization') ? make.make(type, record) : undefined;
-      case 'Location':
-        return isNew(record, 'place') ? make.make(type, record) : undefined;
-      case 'Practitioner':
-        if (record.npi === '' || !hasSeveral(record.npi)) return make.practitioner([record]);
-        kept.set(record.npi, [...(kept.get(record.npi) ?? []), record]);
-        return undefined;
-    }
+function listed(resource: Resource | undefined): Resource[] {
+  return resource === undefined ? [] : [resource];
+}
+
+function createPersonWriter(make: ResourceMaker, { hasSeveral, timeOf, since }: ExportRules): ExportWriter {
+  const kept = new Map<string, ProviderRecord[]>();
+
+  function makePerson(records: readonly ProviderRecord[]): Resource[] {
+    const named = records.filter(({ lastName }) => lastName !== '');
+    const changedAt = Math.max(...named.map(timeOf));
+    if (named.length === 0 || changedAt < since) return [];
+    return listed(make.practitioner(named.map(toJsonRecord), changedAt));
   }
 
   return {
     add(record) {
-      const resource = makeOne(toJsonRecord(record));
-      return resource === undefined ? [] : [resource];
+      if (record.npi === '' || !hasSeveral(record.npi)) return makePerson([record]);
+      kept.set(record.npi, [...(kept.get(record.npi) ?? []), record]);
+      return [];
     },
     finish: () =>
-      [...kept.values()]
-        .map((records) => make.practitioner(records.toSorted((a, b) => a.id - b.id)))
-        .filter((resource) => resource !== undefined),
+      [...kept.values()].flatMap((records) => makePerson(records.toSorted((a, b) => a.id - b.id))),
+  };
+}
+
+/** When an organization or a place last changed is known once all records have been seen. */
+function createEntityWriter(
+  kind: EntityKind,
+  type: ResourceType,
+  make: ResourceMaker,
+  seed: EntitySeed,
+  { timeOf, since }: ExportRules,
+): ExportWriter {
+  const known = new KeyTable();
+  return {
+    note(record) {
+      const hash = hashOfEntity(record, kind, seed);
+      if (hash === undefined) return;
+      const found = known.find(hash.low, hash.high);
+      const slot = found < 0 ? known.add(hash.low, hash.high, 1, 0, false) : found;
+      known.setChangedAt(slot, Math.max(known.changedAt(slot), timeOf(record)));
+    },
+    add(record) {
+      const hash = hashOfEntity(record, kind, seed);
+      const slot = hash === undefined ? -1 : known.find(hash.low, hash.high);
+      if (slot < 0 || known.isSeenAt(slot)) return [];
+      known.markSeen(slot);
+      const changedAt = known.changedAt(slot);
+      return changedAt < since ? [] : listed(make.make(type, toJsonRecord(record), { changedAt }));
+    },
+    finish: () => [],
   };
 }

@@ -85,5 +85,5 @@ async function follow(
   const [type, id] = reference.split('/') as [ResourceType, string];
   const key = parseResourceId(type, id);
   const place = key && (await search.read(type, key));
-  return place && writer.resources(type, { index: place.index, rows: Uint32Array.of(place.row) })[0];
+  return place && writer.resources(type, { ...place, rows: Uint32Array.of(place.row) })[0];
 }

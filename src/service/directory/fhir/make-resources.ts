@@ -7,6 +7,7 @@ import {
   directProject,
   gazetteerTag,
   npiSystem,
+  resourceTypes,
   taxonomyOid,
   taxonomySystem,
   verificationExtension,
@@ -29,6 +30,8 @@ export interface ResourceContext {
 
 /** Data outside of the record that is written. */
 export interface Beyond {
+  /** When the resource last changed: seconds since 1970. */
+  readonly changedAt: number;
   /** Of a person all records that have a last name, if there are several. */
   readonly records?: readonly JsonRecord[] | undefined;
   /** Of an address what is known of it, if that was asked for. */
@@ -38,13 +41,20 @@ export interface Beyond {
 /** Writes records as resources. Only what is known is written: blank fields leave no element. */
 export interface ResourceMaker {
   /** The resource of a record, by a pen over its bytes or its text. */
-  put(type: ResourceType, pen: RecordPen, beyond?: Beyond): void;
+  put(type: ResourceType, pen: RecordPen, beyond: Beyond): void;
   putId(type: ResourceType, pen: RecordPen): void;
   /** The same as text, with its references; undefined for a record that has no such resource. */
-  make(type: ResourceType, record: JsonRecord, beyond?: Beyond): Resource | undefined;
+  make(type: ResourceType, record: JsonRecord, beyond: Beyond): Resource | undefined;
   /** From all records of the person; undefined if they name nobody. */
-  practitioner(records: readonly JsonRecord[]): Resource | undefined;
+  practitioner(records: readonly JsonRecord[], changedAt: number): Resource | undefined;
 }
+
+/** Instants that are kept as text. */
+const maxInstants = 4096;
+
+const starts = Object.fromEntries(
+  resourceTypes.map((type) => [type, `{"resourceType":"${type}","id":"`]),
+) as Readonly<Record<ResourceType, string>>;
 
 /** Texts of specialties whose concepts are kept; there are some hundreds. */
 const maxConcepts = 4096;
@@ -61,11 +71,26 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
     return concept;
   }
 
+  // Most resources changed with one of a few loads.
+  const instants = new Map<number, string>();
+
+  /** The elements up to and with `meta`. */
+  function putStart(type: ResourceType, pen: RecordPen, changedAt: number, tag = ''): void {
+    let meta = instants.get(changedAt);
+    if (meta === undefined) {
+      meta = `","meta":{"lastUpdated":"${new Date(changedAt * 1000).toISOString().slice(0, 19)}Z"`;
+      if (instants.size >= maxInstants) instants.clear();
+      instants.set(changedAt, meta);
+    }
+    pen.put(starts[type]);
+    putId(type, pen);
+    pen.putText(meta);
+    pen.put(tag === '' ? '}' : tag);
+  }
+
   const putters: Readonly<Record<ResourceType, (pen: RecordPen, beyond: Beyond) => void>> = {
-    Endpoint(pen, { state }) {
-      pen.put('{"resourceType":"Endpoint","id":"');
-      putId('Endpoint', pen);
-      pen.put('"');
+    Endpoint(pen, { state, changedAt }) {
+      putStart('Endpoint', pen, changedAt);
       if (state !== undefined && isKnown(state)) pen.putText(extensionOf(state));
       pen.put(endpointStart);
       // A practitioner with an NPI is reached through the role; the address of a department belongs to the organization.
@@ -74,10 +99,9 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       pen.putField('directAddress');
       pen.put('"}');
     },
-    PractitionerRole(pen) {
-      pen.put('{"resourceType":"PractitionerRole","id":"');
-      putId('PractitionerRole', pen);
-      pen.put('","active":true');
+    PractitionerRole(pen, { changedAt }) {
+      putStart('PractitionerRole', pen, changedAt);
+      pen.put(',"active":true');
       putReference(pen, 'Practitioner', practitionerOfRole);
       putReference(pen, 'Organization', organizationOfRole);
       if (!pen.isBlank('specialty')) {
@@ -94,10 +118,8 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       putReference(pen, 'Endpoint', endpointOfRole);
       pen.put('}');
     },
-    Practitioner(pen, { records = [] }) {
-      pen.put('{"resourceType":"Practitioner","id":"');
-      putId('Practitioner', pen);
-      pen.put('"');
+    Practitioner(pen, { records = [], changedAt }) {
+      putStart('Practitioner', pen, changedAt);
       if (!pen.isBlank('npi')) {
         pen.put(identifierStart);
         pen.putField('npi');
@@ -118,9 +140,8 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       }
       pen.put('}');
     },
-    Organization(pen) {
-      pen.put('{"resourceType":"Organization","id":"');
-      putId('Organization', pen);
+    Organization(pen, { changedAt }) {
+      putStart('Organization', pen, changedAt);
       pen.put(organizationStart);
       pen.putField('organization');
       pen.put('"');
@@ -131,19 +152,14 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       }
       pen.put('}');
     },
-    Location(pen) {
+    Location(pen, { changedAt }) {
       const { latitude, longitude } = pen;
       const hasPosition = latitude !== undefined && longitude !== undefined;
-      pen.put('{"resourceType":"Location","id":"');
-      putId('Location', pen);
-      pen.put('"');
-      if (hasPosition && isFromGazetteer(pen)) pen.put(gazetteerMeta);
+      putStart('Location', pen, changedAt, hasPosition && isFromGazetteer(pen) ? gazetteerMeta : '');
       pen.put(',"status":"active"');
-      if (!pen.isBlank('street')) {
-        pen.put(',"name":"');
-        pen.putField('street');
-        pen.put('"');
-      }
+      pen.put(',"name":"');
+      putPlaceName(pen);
+      pen.put('"');
       pen.put(',"mode":"instance","address":');
       putAddress(pen);
       if (hasPosition) {
@@ -157,7 +173,7 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
     },
   };
 
-  function make(type: ResourceType, record: JsonRecord, beyond: Beyond = {}): Resource | undefined {
+  function make(type: ResourceType, record: JsonRecord, beyond: Beyond): Resource | undefined {
     const pen = createTextPen(record, seed);
     if (!exists(type, pen)) return undefined;
     putters[type](pen, beyond);
@@ -172,13 +188,13 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
   }
 
   return {
-    put: (type, pen, beyond = {}) => putters[type](pen, beyond),
+    put: (type, pen, beyond) => putters[type](pen, beyond),
     putId,
     make,
-    practitioner(records) {
+    practitioner(records, changedAt) {
       const named = records.filter(({ lastName }) => lastName !== '');
       const [first] = named;
-      return first && make('Practitioner', first, { records: named });
+      return first && make('Practitioner', first, { records: named, changedAt });
     },
   };
 }
@@ -271,6 +287,21 @@ const addressElements = {
   zip: ['"postalCode":"', '"'],
 } as const;
 
+/** The street or, without one, what is known of where the place is: `Boston, MA 02114`. */
+function putPlaceName(pen: RecordPen): void {
+  if (!pen.isBlank('street')) {
+    pen.putField('street');
+    return;
+  }
+  let before = '';
+  for (const field of ['city', 'state', 'zip'] as const) {
+    if (pen.isBlank(field)) continue;
+    if (before !== '') pen.put(field === 'state' ? ', ' : ' ');
+    pen.putField(field);
+    before = field;
+  }
+}
+
 function putAddress(pen: RecordPen): void {
   let before = '{';
   for (const field of addressFields) {
@@ -306,9 +337,9 @@ const endpointEnd =
   ',"payloadType":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/data-absent-reason",' +
   '"code":"not-applicable"}]}],"address":"';
 const organizationStart =
-  '","active":true,"type":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/organization-type",' +
+  ',"active":true,"type":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/organization-type",' +
   '"code":"prov"}]}],"name":"';
-const gazetteerMeta = `,"meta":{"tag":[${JSON.stringify(gazetteerTag)}]}`;
+const gazetteerMeta = `,"tag":[${JSON.stringify(gazetteerTag)}]}`;
 
 // `<code-system-OID>:<code-system-name>:<code>:<display text>` (Directory spec: Provider record).
 const codedText = /^([0-2](?:\.(?:0|[1-9][0-9]*))+):([^:]*):([^:\s]+):(.*)$/s;

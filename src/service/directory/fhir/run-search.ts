@@ -12,10 +12,12 @@ import {
   type SearchPool,
   type SharedEntities,
   type SharedIndexBytes,
+  type TimeRange,
 } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { AddressStates } from '../verification/address-states.ts';
 import { createVerifiedSearch } from '../verification/apply-verification.ts';
+import { bothRanges } from './dates.ts';
 import type { ResourceKey } from './resource-ids.ts';
 import type { Condition } from './search-parameters.ts';
 import type { ResourceType } from './vocabulary.ts';
@@ -26,9 +28,17 @@ export interface ResourceSearch {
     type: ResourceType,
     conditions: readonly Condition[],
     page: Pick<ProviderQuery, 'offset' | 'limit'>,
-  ): Promise<FoundPage>;
+  ): Promise<FoundResources>;
   /** The record that stands for a resource; undefined if there is none. */
-  read(type: ResourceType, key: ResourceKey): Promise<{ index: ProviderIndex; row: number } | undefined>;
+  read(
+    type: ResourceType,
+    key: ResourceKey,
+  ): Promise<{ index: ProviderIndex; row: number; distinct: Distinct | undefined } | undefined>;
+}
+
+/** A page, and what is distinct about its rows. */
+export interface FoundResources extends FoundPage {
+  readonly distinct: Distinct | undefined;
 }
 
 const entityKinds: Partial<Readonly<Record<ResourceType, EntityKind>>> = {
@@ -55,7 +65,7 @@ export function createResourceSearch(
           retryAfterSeconds: 5,
         });
       if (!needsEntities) return { index, entities: undefined };
-      const entities = await entitiesOf(index.bytes);
+      const entities = await entitiesOf(index);
       // Meanwhile another index may have come into service.
       if (pool.current?.bytes === index.bytes) return { index: pool.current, entities };
     }
@@ -67,25 +77,28 @@ export function createResourceSearch(
       const { index, entities } = await open(needsEntities);
       const query = planQuery(type, conditions, index, entities);
       const wanted = wantedStates(conditions);
-      return wanted === undefined || verified === undefined
-        ? pool.search({ ...query, ...page })
-        : verified.search({ ...query, ...page }, { states: wanted, sort: undefined });
+      const found =
+        wanted === undefined || verified === undefined
+          ? await pool.search({ ...query, ...page })
+          : await verified.search({ ...query, ...page }, { states: wanted, sort: undefined });
+      return { ...found, distinct: query.distinct };
     },
     async read(type, key) {
       const { index, entities } = await open(entityKinds[type] !== undefined);
       const [row] = rowsOf(key, index, entities);
-      return row === undefined ? undefined : { index, row };
+      return row === undefined ? undefined : { index, row, distinct: distinctOf(type, entities) };
     },
   };
 }
 
 /** The entities of the index in service, found once. */
-function createEntityCache(seed: EntitySeed): (bytes: SharedIndexBytes) => Promise<SharedEntities> {
+function createEntityCache(seed: EntitySeed): (index: ProviderIndex) => Promise<SharedEntities> {
   const found = new WeakMap<SharedIndexBytes, Promise<SharedEntities>>();
-  return (bytes) => {
+  return (index) => {
+    const { bytes } = index;
     let entities = found.get(bytes);
     if (entities === undefined) {
-      entities = findEntities(bytes, seed);
+      entities = findEntities(index, seed);
       // A failure is not kept: the next search tries again.
       entities.catch(() => found.delete(bytes));
       found.set(bytes, entities);
@@ -106,6 +119,7 @@ function planQuery(
   const alternatives: (readonly Alternative[])[] = [];
   let ids: readonly number[] | undefined;
   let radius: ProviderQuery['radius'];
+  let changed: readonly TimeRange[] | undefined;
   for (const condition of conditions) {
     switch (condition.kind) {
       case 'everything':
@@ -115,6 +129,9 @@ function planQuery(
         // One alternative is a filter, as in the native search.
         if (condition.alternatives.length === 1) filters.push(...(condition.alternatives[0] as Alternative));
         else alternatives.push(condition.alternatives);
+        break;
+      case 'changed':
+        changed = changed === undefined ? condition.ranges : bothRanges(changed, condition.ranges);
         break;
       case 'near':
         radius = condition.radius;
@@ -136,6 +153,7 @@ function planQuery(
     ...(alternatives.length > 0 && { alternatives }),
     ...(ids && { ids }),
     ...(radius && { radius }),
+    ...(changed && { changed }),
     ...(distinct && { distinct }),
   };
 }

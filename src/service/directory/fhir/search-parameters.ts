@@ -1,8 +1,9 @@
 import type { FieldProblem } from '../../../core/index.ts';
-import type { Alternative, ProviderQuery } from '../../../lib/provider-index/index.ts';
+import type { Alternative, ProviderQuery, TimeRange } from '../../../lib/provider-index/index.ts';
 import type { FilterMatch, TextField } from '../../../lib/provider-record/index.ts';
 import { maxRadiusMiles } from '../limits.ts';
 import { shownStates } from '../verification/address-states.ts';
+import { parseDate } from './dates.ts';
 import { parseResourceId, type ResourceKey } from './resource-ids.ts';
 import {
   connectionTypeSystem,
@@ -25,6 +26,8 @@ export type Condition =
   | { readonly kind: 'near'; readonly radius: NonNullable<ProviderQuery['radius']> }
   /** Of addresses in one of these states (Decision 0027). */
   | { readonly kind: 'states'; readonly states: ReadonlySet<string> }
+  /** Of resources that last changed in one of these ranges. */
+  | { readonly kind: 'changed'; readonly ranges: readonly TimeRange[] }
   | { readonly kind: 'everything' };
 
 /** One value, or several of which one must fit; never empty. */
@@ -32,7 +35,7 @@ type Values = readonly string[];
 
 export interface SearchParameter {
   readonly name: string;
-  readonly type: 'string' | 'token' | 'reference' | 'special';
+  readonly type: 'string' | 'token' | 'reference' | 'special' | 'date';
   /** The definition in FHIR R4, for those that have one. */
   readonly definition?: string;
   readonly documentation: string;
@@ -208,6 +211,21 @@ function ofId(type: ResourceType): SearchParameter {
   };
 }
 
+const lastUpdated: SearchParameter = {
+  name: '_lastUpdated',
+  type: 'date',
+  definition: r4('Resource-lastUpdated'),
+  documentation:
+    'When the resource last changed here, in whole seconds; prefixes eq, ne, gt, ge, lt, le, sa and eb. A value without a zone is UTC.',
+  modifiers: [],
+  read(values) {
+    const ranges = values.map(parseDate);
+    return ranges.every((one) => one !== undefined)
+      ? { kind: 'changed', ranges: ranges.flat() }
+      : 'The value is a date or a time, for example ge2026-11-22T10:30:00Z.';
+  },
+};
+
 const addressFields = ['street', 'city', 'state', 'zip'] as const satisfies readonly TextField[];
 
 function ofAddress(type: 'Organization' | 'Location'): SearchParameter[] {
@@ -283,6 +301,7 @@ export function supportedParameters(type: ResourceType, hasStates: boolean): rea
 const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]>> = {
   Endpoint: [
     ofId('Endpoint'),
+    lastUpdated,
     ofConstant('connection-type', connectionTypeSystem, directProject, `All are ${directProject}.`),
     ofConstant('status', endpointStatusSystem, 'active', 'All are active.'),
     ofReference(
@@ -297,6 +316,7 @@ const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]
   ],
   Practitioner: [
     ofId('Practitioner'),
+    lastUpdated,
     ofText(
       'name',
       ['firstName', 'middleName', 'lastName', 'suffix'],
@@ -318,6 +338,7 @@ const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]
   ],
   PractitionerRole: [
     ofId('PractitionerRole'),
+    lastUpdated,
     ofReference('practitioner', 'Practitioner', r4('PractitionerRole-practitioner'), 'The person.'),
     ofReference('organization', 'Organization', r4('PractitionerRole-organization'), 'The organization.'),
     ofReference('location', 'Location', r4('PractitionerRole-location'), 'The place.'),
@@ -326,10 +347,11 @@ const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]
   ],
   Organization: [
     ofId('Organization'),
+    lastUpdated,
     ofText('name', ['organization'], 'The name.', r4('Organization-name')),
     ...ofAddress('Organization'),
   ],
-  Location: [ofId('Location'), ...ofAddress('Location'), near],
+  Location: [ofId('Location'), lastUpdated, ...ofAddress('Location'), near],
 };
 
 /** References that `_include` and `_revinclude` can follow. */

@@ -1,7 +1,6 @@
 import { foldText } from '../../../core/index.ts';
 import type {
   EntitySeed,
-  FoundPage,
   ProviderIndex,
   RecordPainter,
   RecordPen,
@@ -9,9 +8,10 @@ import type {
 import type { AddressState, AddressStates } from '../verification/address-states.ts';
 import { partsOfResources, plainText, readJsonRecords, type JsonRecord } from './json-records.ts';
 import type { Resource, ResourceMaker } from './make-resources.ts';
+import type { FoundResources } from './run-search.ts';
 import { resourceTypes, type ResourceType } from './vocabulary.ts';
 
-type Page = Pick<FoundPage, 'index' | 'rows'>;
+type Page = Pick<FoundResources, 'index' | 'rows' | 'distinct'>;
 
 /** Writes what a search found as resources. */
 export interface ResourceWriter {
@@ -30,6 +30,8 @@ export function createResourceWriter(
   // Of the page that is written.
   let opening = '';
   let persons: ReadonlyMap<number, readonly JsonRecord[]> = new Map();
+  let times: readonly number[] = [];
+  let place = 0;
 
   const painterOf = (type: ResourceType): RecordPainter => ({
     fields: partsOfResources[type].texts,
@@ -38,7 +40,8 @@ export function createResourceWriter(
       pen.putText(opening);
       make.putId(type, pen);
       pen.put('","resource":');
-      make.put(type, pen, { records: persons.get(pen.id), state: stateOf(type, pen) });
+      const changedAt = times[place++] as number;
+      make.put(type, pen, { changedAt, records: persons.get(pen.id), state: stateOf(type, pen) });
       pen.put(',"search":{"mode":"match"}}');
     },
   });
@@ -50,16 +53,21 @@ export function createResourceWriter(
   }
 
   return {
-    entries(type, { index, rows }, base) {
+    entries(type, { index, rows, distinct }, base) {
       opening = `{"fullUrl":"${JSON.stringify(base).slice(1, -1)}/${type}/`;
       persons = type === 'Practitioner' ? readPersons(index, rows) : new Map();
+      // Rows are painted in their order.
+      times = timesOf(index, rows, distinct);
+      place = 0;
       return index.paintRecords(rows, painters.get(type) as RecordPainter);
     },
-    resources(type, { index, rows }) {
+    resources(type, { index, rows, distinct }) {
+      const changes = timesOf(index, rows, distinct);
       const own = type === 'Practitioner' ? readPersons(index, rows) : undefined;
       return readJsonRecords(index, rows, partsOfResources[type])
-        .map((record) =>
+        .map((record, at) =>
           make.make(type, record, {
+            changedAt: changes[at] as number,
             records: own?.get(record.id),
             state: stateOf(type, { text: (field) => record[field] }),
           }),
@@ -67,6 +75,10 @@ export function createResourceWriter(
         .filter((resource) => resource !== undefined);
     },
   };
+}
+
+function timesOf(index: ProviderIndex, rows: Uint32Array, distinct: Page['distinct']): number[] {
+  return Array.from(rows, (row) => index.changedAt(row, distinct));
 }
 
 /** Of persons with several records all that have a last name, by id; keyed by the id of the record that was found. */

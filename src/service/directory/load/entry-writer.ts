@@ -44,6 +44,9 @@ export class EntryWriter {
   readonly #seed: { readonly low: number; readonly high: number };
   readonly #hash: TextHash = { low: 0, high: 0 };
   readonly #sum: TextHash = { low: 0, high: 0 };
+  #hasUncovered = false;
+  /** When the record that was entered last last changed; 0 if it does with this load. */
+  #changedAt = 0;
   #key = Buffer.alloc(0);
   readonly #waiting: Block[] = [];
   #nextId = 0;
@@ -72,6 +75,16 @@ export class EntryWriter {
 
   get unusedIds(): { readonly first: number; readonly end: number } {
     return { first: this.#nextId, end: this.#endId };
+  }
+
+  /** Whether a removed record is in another source; after a full load those that the file does not name are removed. */
+  uncovers(isFull: boolean): boolean {
+    let found = this.#hasUncovered;
+    if (isFull)
+      this.#known.forEachKey((low, high, isSeen) => {
+        found ||= !isSeen && this.#findElsewhere(low, high) !== undefined;
+      });
+    return found;
   }
 
   /** True when ids run out or enough blocks wait; then `settle` must be called before the next row. */
@@ -133,7 +146,7 @@ export class EntryWriter {
     const id = this.#enterKey();
     if (id === undefined) return 'duplicate';
     const { low, high } = this.#hash;
-    this.#writer.add(low, high, id, this.#sum.low, checked.line);
+    this.#writer.add(low, high, id, this.#sum.low, checked.line, this.#changedAt);
     if (this.#writer.isFull) this.#closeBlock();
     return undefined;
   }
@@ -155,7 +168,7 @@ export class EntryWriter {
     if (id === undefined) this.#options.report.refuse('duplicate', line);
     else {
       const { low, high } = this.#hash;
-      this.#writer.addWritten(low, high, id, this.#sum.low, end);
+      this.#writer.addWritten(low, high, id, this.#sum.low, end, this.#changedAt);
       if (this.#writer.isFull) this.#closeBlock();
     }
     return true;
@@ -167,6 +180,7 @@ export class EntryWriter {
     const { low, high } = this.#hash;
     const sum = this.#sum.low;
     const slot = this.#known.find(low, high);
+    this.#changedAt = 0;
     if (slot < 0) {
       const id = this.#findElsewhere(low, high) ?? this.#nextId++;
       this.#known.add(low, high, id, sum, true);
@@ -176,8 +190,10 @@ export class EntryWriter {
     if (this.#known.isSeenAt(slot)) return undefined;
     this.#known.markSeen(slot);
     this.matchedCount++;
-    if (this.#known.sumAt(slot) === sum) report.unchanged++;
-    else report.changed++;
+    if (this.#known.sumAt(slot) === sum) {
+      report.unchanged++;
+      this.#changedAt = this.#known.changedAt(slot);
+    } else report.changed++;
     return this.#known.idAt(slot);
   }
 
@@ -207,6 +223,7 @@ export class EntryWriter {
 
   #addRemoval(low: number, high: number): void {
     this.#writer.add(low, high, 0, 0, '');
+    this.#hasUncovered ||= this.#findElsewhere(low, high) !== undefined;
     this.#options.report.removed++;
     if (this.#writer.isFull) this.#closeBlock();
   }

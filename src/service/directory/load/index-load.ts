@@ -95,7 +95,14 @@ function dropSkipped(block: Block, skip: Uint8Array | undefined): Block | undefi
   for (let entry = 0; entry < block.recordCount; entry++) {
     if (skip[entry] === 1) continue;
     const at = entry * 4;
-    writer.add(keys[at] ?? 0, keys[at + 1] ?? 0, keys[at + 2] ?? 0, keys[at + 3] ?? 0, lines[entry] ?? '');
+    writer.add(
+      keys[at] ?? 0,
+      keys[at + 1] ?? 0,
+      keys[at + 2] ?? 0,
+      keys[at + 3] ?? 0,
+      lines[entry] ?? '',
+      block.changed?.[entry],
+    );
   }
   return writer.take();
 }
@@ -121,6 +128,7 @@ export function chainOf(
     finished_at: null,
     source_name: load.source.name,
     file_keys: hasFileKeys ? 1 : 0,
+    changed_at: null,
   };
   return [row, ...(parentId === null ? [] : load.chain)];
 }

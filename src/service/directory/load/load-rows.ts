@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DirectoryError } from '../errors.ts';
 import { readGeneration, readIds, readKeyTable } from '../store/generation.ts';
-import type { DirectoryTables } from '../store/tables.ts';
+import type { SourceChain } from '../store/sources.ts';
+import type { DirectoryTables, LoadRow } from '../store/tables.ts';
 import { readKeys, readLines } from '../records/block.ts';
 import { textOf } from '../records/record-line.ts';
 import type { CsvRow } from './csv-reader.ts';
@@ -24,6 +25,8 @@ export interface LoadedRows {
   readonly unusedIds: { readonly first: number; readonly end: number };
   /** True if at least one record of the blocks is identified by a key of the file. */
   readonly hasFileKeys: boolean;
+  /** Whether a record is removed that another source has. */
+  readonly uncovers: boolean;
 }
 
 /** Reads, checks and stores all rows of the file in blocks. One portion of rows is in memory at a time. */
@@ -68,7 +71,16 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
     recordCount,
     unusedIds: entries.unusedIds,
     hasFileKeys: entries.hasFileKeys,
+    uncovers:
+      report.removed > 0 &&
+      others.length > 0 &&
+      (hasFileKeys(load.chain, others) || entries.uncovers(options.kind === 'full')),
   };
+}
+
+/** With keys of a file it is not known which other source has a record. */
+function hasFileKeys(own: readonly LoadRow[], others: readonly SourceChain[]): boolean {
+  return [own, ...others.map(({ chain }) => chain)].flat().some((load) => load.file_keys !== 0);
 }
 
 /** Removes the records of the given NPIs that the file did not name. */

@@ -1,6 +1,7 @@
 import { readKeys, readLines, type Block } from '../records/block.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { textOf } from '../records/record-line.ts';
+import { settleTimes, timeOfLoad, unpackTimes } from '../store/change-times.ts';
 import { readEntryKeys } from '../store/entry-keys.ts';
 import { readBlock } from '../store/generation.ts';
 import { hashAddress, type HashSeed } from '../store/provisioned.ts';
@@ -24,13 +25,16 @@ export interface PairBlock {
   readonly lines?: readonly string[];
   /** 1 for each entry that newer loads of the chain replace, and for each removal. */
   readonly skip?: Uint8Array;
+  /** When each entry's record last changed: seconds since 1970. */
+  readonly changed: Uint32Array;
 }
 
 /** The blocks of a load in their order. Reads keys only, unless records of the load have keys of their file. */
 export async function* readPairs(db: DirectoryDb, load: LoadRow, seed: HashSeed): AsyncGenerator<PairBlock> {
-  for await (const { sequence, keys } of readEntryKeys(db, load)) {
+  for await (const { sequence, keys, packedTimes } of readEntryKeys(db, load)) {
     const entryCount = keys.length / 4;
-    const block = { load, sequence, entryCount, keys };
+    const changed = settleTimes(unpackTimes(packedTimes), entryCount, timeOfLoad(load));
+    const block = { load, sequence, entryCount, keys, changed };
     if (load.file_keys === 0) yield { ...block, pairs: keys, pairStride: 4 };
     else yield { ...block, ...(await pairsOfLines(await readBlock(db, load.id, sequence), seed)) };
   }

@@ -6,8 +6,9 @@ import type { SourceRow } from '../store/tables.ts';
 import { fillRecord } from './fill-record.ts';
 import { LineStore } from './line-store.ts';
 import { isLive, linesOf, readLivePairs, type PairBlock } from './live-entries.ts';
-import type { MergeSink } from './merge-writer.ts';
+import type { MergedEntry, MergeSink } from './merge-writer.ts';
 import { firstRank, PairTable } from './pair-table.ts';
+import type { ServedTimes } from './served-times.ts';
 import { maskOf } from './source-masks.ts';
 
 export interface MergeAllRequest {
@@ -20,6 +21,8 @@ export interface MergeAllRequest {
   readonly isShown?: (source: SourceRow) => boolean;
   /** Lines of overridden records in memory at once, about 200 bytes each; with more of them the sources are read several times. */
   readonly linesAtOnce?: number;
+  /** What has been served. Without it a merged record counts as changed when one of its sources' records did. */
+  readonly served?: ServedTimes;
 }
 
 const defaultLinesAtOnce = 500_000;
@@ -109,20 +112,21 @@ class PartialMerge {
       (slot) => slot >= 0 && !this.#isFirst(slot, rank),
     )) {
       const lines = await linesOf(this.#request.db, block);
-      for (const { entry, slot } of wanted)
-        this.#keep(slot, rank, block.keys[entry * 4 + 2] as number, lines[entry] ?? '');
+      for (const { entry, slot } of wanted) this.#keep(slot, rank, block, entry, lines[entry] ?? '');
       await nextTurn();
     }
   }
 
   /** Of several records of one source the oldest one fills. */
-  #keep(slot: number, rank: number, id: number, line: string): void {
+  #keep(slot: number, rank: number, block: PairBlock, entry: number, line: string): void {
+    const id = block.keys[entry * 4 + 2] as number;
+    const changedAt = block.changed[entry] as number;
     const head = this.#pairs.noteAt(slot);
     const isSameSource = head !== 0 && this.#kept.rankOf(head) === rank;
     if (isSameSource && this.#kept.idOf(head) < id) return;
     if (head === 0) this.#noted.push(slot);
     const next = isSameSource ? this.#kept.nextOf(head) : head;
-    this.#pairs.setNoteAt(slot, this.#kept.add({ line, rank, id, next }));
+    this.#pairs.setNoteAt(slot, this.#kept.add({ line, rank, id, next, changedAt }));
   }
 
   /** Passes on the records for which a source takes precedence. */
@@ -138,13 +142,14 @@ class PartialMerge {
     }
   }
 
-  #emitEntry({ keys }: PairBlock, rank: number, entry: number, slot: number, own: string): void {
+  #emitEntry({ keys, changed }: PairBlock, rank: number, entry: number, slot: number, own: string): void {
     const { sink, sources } = this.#request;
     const [low, high] = [keys[entry * 4] as number, keys[entry * 4 + 1] as number];
     const ownId = keys[entry * 4 + 2] as number;
     const bitOf = (one: number): number => maskOf((sources[one] as SourceChain).source.bit);
+    let changedAt = changed[entry] as number;
     if (slot < 0) {
-      sink.add({ low, high, id: ownId, line: own, mask: bitOf(rank) });
+      sink.add(this.#timed({ low, high, id: ownId, line: own, mask: bitOf(rank), changedAt }));
       return;
     }
     const id = this.#pairs.hasSeveralAt(slot, rank) ? ownId : this.#pairs.lowestIdAt(slot);
@@ -153,11 +158,17 @@ class PartialMerge {
     for (let kept = this.#pairs.noteAt(slot); kept !== 0; kept = this.#kept.nextOf(kept)) {
       lines.push(this.#kept.lineOf(kept));
       ranks.push(this.#kept.rankOf(kept));
+      changedAt = Math.max(changedAt, this.#kept.changedAtOf(kept));
     }
     const { line, origins } = fillRecord(lines);
     let mask = bitOf(rank);
     for (const origin of origins) if (origin > 0) mask = (mask | bitOf(ranks[origin] as number)) >>> 0;
-    sink.add({ low, high, id, line, mask });
+    sink.add(this.#timed({ low, high, id, line, mask, changedAt }));
+  }
+
+  #timed(entry: MergedEntry): MergedEntry {
+    const { served } = this.#request;
+    return served === undefined ? entry : { ...entry, changedAt: served.timeOf(entry) };
   }
 
   clear(): void {

@@ -8,6 +8,7 @@ import type { LoadRow } from '../store/tables.ts';
 import { fillRecord } from './fill-record.ts';
 import { isLive, readLivePairs } from './live-entries.ts';
 import type { MergedEntry, MergeSink } from './merge-writer.ts';
+import type { ServedTimes } from './served-times.ts';
 import { maskOf, unpackMasks } from './source-masks.ts';
 
 export interface MergeChangedRequest {
@@ -20,6 +21,8 @@ export interface MergeChangedRequest {
   readonly pairs: KeyTable;
   readonly seed: HashSeed;
   readonly sink: MergeSink;
+  /** What has been served, if that is not the base. */
+  readonly served?: ServedTimes | undefined;
 }
 
 /** Records that the base gains, less those that it loses. */
@@ -36,6 +39,8 @@ export interface FoundEntry {
   readonly id: number;
   line: string;
   mask: number;
+  /** When it last changed: seconds since 1970. */
+  readonly changedAt: number;
 }
 
 /** The current entries of the sources for one pair, and the entry of the base. */
@@ -70,13 +75,21 @@ async function findEntries(
 ): Promise<void> {
   for await (const block of readLivePairs(db, chain, seed)) {
     const found: [number, FoundEntry][] = [];
-    const { keys, pairs, pairStride, entryCount } = block;
+    const { keys, pairs, pairStride, entryCount, changed } = block;
     for (let entry = 0; entry < entryCount; entry++) {
       const slot = wanted.find(pairs[entry * pairStride] as number, pairs[entry * pairStride + 1] as number);
       if (slot < 0 || !isLive(block, entry)) continue;
       const at = entry * 4;
       const [low, high, id] = [keys[at] as number, keys[at + 1] as number, keys[at + 2] as number];
-      const one: FoundEntry = { rank, low, high, id, line: '', mask: 0 };
+      const one: FoundEntry = {
+        rank,
+        low,
+        high,
+        id,
+        line: '',
+        mask: 0,
+        changedAt: changed[entry] as number,
+      };
       const group = groups[wanted.idAt(slot) - 1] as PairGroup;
       (rank === baseRank ? group.shown : group.said).push(one);
       found.push([entry, one]);
@@ -112,7 +125,7 @@ async function readFound(
 
 /** Keys of the base that the merge does not have any more are removed, unless another pair has them now. */
 async function emitChanges(
-  { sink, sources }: MergeChangedRequest,
+  { sink, sources, served }: MergeChangedRequest,
   groups: readonly PairGroup[],
 ): Promise<MergedChanges> {
   const bits = sources.map(({ source }) => source.bit);
@@ -127,15 +140,19 @@ async function emitChanges(
     await nextTurn();
   };
   for (const { said } of groups) {
-    for (const entry of mergePair(said, bits)) {
+    for (const merged of mergePair(said, bits)) {
+      const entry = { ...merged, changedAt: served?.timeOf(merged) ?? 0 };
       const key = keyOf(entry);
       const old = shown.get(key);
       shown.delete(key);
       gained++;
-      if (old?.line !== entry.line || old.id !== entry.id || old.mask !== entry.mask) await add(entry);
+      const isSame = old?.line === entry.line && old.id === entry.id && old.mask === entry.mask;
+      // Only what has been served says when a record of the base last changed.
+      if (!isSame || (served !== undefined && old.changedAt !== entry.changedAt)) await add(entry);
     }
   }
-  for (const { low, high } of shown.values()) await add({ low, high, id: 0, line: '', mask: 0 });
+  for (const { low, high } of shown.values())
+    await add({ low, high, id: 0, line: '', mask: 0, changedAt: 0 });
   return { gained };
 }
 
@@ -144,7 +161,7 @@ function keyOf({ low, high }: Pick<MergedEntry, 'low' | 'high'>): string {
 }
 
 /** A merged record, with what each of its values comes from. */
-export interface MergedRecord extends MergedEntry {
+export interface MergedRecord extends Omit<MergedEntry, 'changedAt'> {
   /** The source of each value of the line by its place in the order, -1 for a blank value. */
   readonly origins: readonly number[];
 }

@@ -11,6 +11,7 @@ import { compareSources, countChangedEntries, findAllPairs, findChangedPairs } f
 import { mergeAll } from './merge-all.ts';
 import { mergeChanged } from './merge-changed.ts';
 import { MergeWriter } from './merge-writer.ts';
+import { readServedTimes, readTimesOfPairs } from './served-times.ts';
 import type { KeyTable } from '../records/key-table.ts';
 
 /** Dependencies of a merge. */
@@ -49,9 +50,10 @@ export async function mergeSources(
     return { chain: only?.chain ?? [], entryCount: 0 };
   }
   const plan = await planMerge(context, before, filled);
+  const seed = seedOf(before.secret);
   const row = await beginMerge(context, filled);
   try {
-    return await runMerge(context, plan, row, filled, seedOf(before.secret));
+    return await runMerge(context, plan, row, filled, { served: before.served, seed });
   } catch (error) {
     await abortMerge(context.storage, row.id);
     throw error;
@@ -78,11 +80,7 @@ async function planMerge(
     base: chain,
     count: total - (counts[rank] ?? 0),
     findPairs: (tables: DirectoryDb, seed: HashSeed) =>
-      findAllPairs(
-        tables,
-        sources.flatMap((source, other) => (other === rank ? [] : source.chain)),
-        seed,
-      ),
+      findAllPairs(tables, loadsOfOthers(rank, sources, before.sources), seed),
   }));
   if (isMergeOf(before) && isInSameOrder(before.sources, sources)) {
     plans.unshift({
@@ -96,6 +94,17 @@ async function planMerge(
     return undefined;
   const older = await countEntries(db, best.base.slice(0, -1));
   return (older + best.count) * 2 > (best.base[0]?.record_count ?? 0) ? undefined : best;
+}
+
+/** All loads of the other sources, before and after: a record that they have completed changes when they no longer do. */
+function loadsOfOthers(
+  rank: number,
+  sources: readonly SourceChain[],
+  before: readonly SourceChain[],
+): LoadRow[] {
+  const own = sources[rank]?.source.name;
+  const others = [...sources, ...before].filter(({ source }) => source.name !== own);
+  return [...new Map(others.flatMap(({ chain }) => chain).map((load) => [load.id, load])).values()];
 }
 
 /** True if the served data is a merge of all sources, and not a single load that an earlier version of the program has activated. */
@@ -139,6 +148,7 @@ async function beginMerge(
       finished_at: null,
       source_name: '',
       file_keys: sources.some(({ chain }) => chain.some(({ file_keys: keys }) => keys !== 0)) ? 1 : 0,
+      changed_at: null,
     };
     await tx.insertInto('directory_load').values(row).execute();
     return row;
@@ -150,18 +160,20 @@ async function runMerge(
   plan: MergePlan | undefined,
   row: LoadRow,
   sources: readonly SourceChain[],
-  seed: HashSeed,
+  { served, seed }: { readonly served: readonly LoadRow[]; readonly seed: HashSeed },
 ): Promise<ToServe> {
   const db = storage.tables<DirectoryTables>();
   const sink = new MergeWriter(storage, clock, row.id, seed);
   if (plan === undefined) {
-    await mergeAll({ db, sources, seed, sink });
+    await mergeAll({ db, sources, seed, sink, served: await readServedTimes(db, served, seed) });
     await sink.flush();
     return servedMerge({ ...row, record_count: sink.entryCount, block_count: sink.blockCount }, [], sink);
   }
   const { base } = plan;
   const pairs = await plan.findPairs(db, seed);
-  const { gained } = await mergeChanged({ db, sources, base, pairs, seed, sink });
+  const isServed = base[0]?.id === served[0]?.id;
+  const times = isServed ? undefined : await readTimesOfPairs(db, served, pairs, seed);
+  const { gained } = await mergeChanged({ db, sources, base, pairs, seed, sink, served: times });
   await sink.flush();
   if (sink.entryCount === 0) {
     await abortMerge(storage, row.id);

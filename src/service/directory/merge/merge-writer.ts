@@ -16,6 +16,8 @@ export interface MergedEntry {
   readonly line: string;
   /** The sources whose values it shows. */
   readonly mask: number;
+  /** When it last changed: seconds since 1970, 0 with the merge. */
+  readonly changedAt: number;
 }
 
 /** Output of merged entries. */
@@ -48,9 +50,9 @@ export class MergeWriter implements MergeSink {
     this.#seed = seed;
   }
 
-  add({ low, high, id, line, mask }: MergedEntry): void {
+  add({ low, high, id, line, mask, changedAt }: MergedEntry): void {
     if (id !== 0) hashText(line, this.#seed.low, this.#seed.high, this.#sum);
-    this.#writer.add(low, high, id, id === 0 ? 0 : this.#sum.low, line);
+    this.#writer.add(low, high, id, id === 0 ? 0 : this.#sum.low, line, changedAt);
     this.#masks.push(mask);
     this.entryCount++;
     if (this.#writer.isFull) this.#closeBlock();

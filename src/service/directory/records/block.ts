@@ -15,6 +15,8 @@ export interface Block {
   readonly recordCount: number;
   /** The lines before compression, as long as they are at hand. */
   readonly lines?: Uint8Array;
+  /** When each entry's record last changed: seconds since 1970, 0 with its load. Absent if all did. */
+  readonly changed?: Uint32Array;
 }
 
 const entryLength = 16;
@@ -32,6 +34,7 @@ export class BlockWriter {
   #bytes: Buffer = noBytes;
   #end = 0;
   #count = 0;
+  #changed: Uint32Array | undefined;
   readonly capacity: number;
 
   constructor(capacity: number) {
@@ -65,14 +68,15 @@ export class BlockWriter {
     return this.#bytes;
   }
 
-  add(low: number, high: number, id: number, sum: number, line: string): void {
+  add(low: number, high: number, id: number, sum: number, line: string, changedAt = 0): void {
     const bytes = this.reserve(line.length * 3);
     const start = this.lineStart;
-    this.addWritten(low, high, id, sum, start + bytes.write(line, start));
+    this.addWritten(low, high, id, sum, start + bytes.write(line, start), changedAt);
   }
 
   /** Adds the line that was written at `lineStart` and ends before `lineEnd`. */
-  addWritten(low: number, high: number, id: number, sum: number, lineEnd: number): void {
+  addWritten(low: number, high: number, id: number, sum: number, lineEnd: number, changedAt = 0): void {
+    if (changedAt > 0) (this.#changed ??= new Uint32Array(this.capacity))[this.#count] = changedAt;
     if (this.#count > 0) this.#bytes[this.#end] = lineFeed;
     this.#end = lineEnd;
     const at = this.#count++ * 4;
@@ -89,10 +93,12 @@ export class BlockWriter {
     const keys = new Uint8Array(this.#keys.buffer.slice(0, recordCount * entryLength));
     const lines = this.#bytes.subarray(0, this.#end);
     const records = Buffer.concat([Buffer.of(recordLayout.version), zstdCompressSync(lines, zstdOptions)]);
+    const changed = this.#changed?.slice(0, recordCount);
     this.#bytes = noBytes;
     this.#count = 0;
     this.#end = 0;
-    return { keys, records, recordCount, lines };
+    this.#changed = undefined;
+    return { keys, records, recordCount, lines, ...(changed && { changed }) };
   }
 }
 
@@ -134,7 +140,7 @@ export function addEntries(
     const end = spanValues(lines, start, spans);
     const id = keys[entry * 4 + 2] as number;
     if (id !== 0 && block.skip?.[entry] !== 1) {
-      builder.addBytes(id, lines, spans);
+      builder.addBytes(id, lines, spans, block.changed?.[entry]);
       count++;
     }
     start = end + 1;

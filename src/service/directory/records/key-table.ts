@@ -10,6 +10,8 @@ export class KeyTable {
   /** Four numbers a slot: hash low, hash high, id (0 in an empty slot), check sum. */
   #slots: Uint32Array;
   #isSeen: Uint8Array;
+  /** By slot; absent until one is set. */
+  #changedAt: Uint32Array | undefined;
   #mask: number;
   #size = 0;
 
@@ -30,8 +32,8 @@ export class KeyTable {
     return this.#slots[slot * 4 + 2] === 0 ? -1 : slot;
   }
 
-  /** Adds a key that is not there yet; ids start at 1. */
-  add(low: number, high: number, id: number, sum: number, isSeen: boolean): void {
+  /** Adds a key that is not there yet; ids start at 1. Returns its slot. */
+  add(low: number, high: number, id: number, sum: number, isSeen: boolean): number {
     if ((this.#size + 1) * 1.5 > this.#mask) this.#grow();
     const slot = this.#slotFor(low, high);
     this.#slots[slot * 4] = low;
@@ -40,6 +42,16 @@ export class KeyTable {
     this.#slots[slot * 4 + 3] = sum;
     this.#isSeen[slot] = isSeen ? 1 : 0;
     this.#size++;
+    return slot;
+  }
+
+  /** When the record of a slot last changed: seconds since 1970, 0 if unknown. */
+  changedAt(slot: number): number {
+    return this.#changedAt?.[slot] ?? 0;
+  }
+
+  setChangedAt(slot: number, time: number): void {
+    (this.#changedAt ??= new Uint32Array(this.#mask + 1))[slot] = time;
   }
 
   idAt(slot: number): number {
@@ -58,9 +70,10 @@ export class KeyTable {
     this.#isSeen[slot] = 1;
   }
 
-  forEachKey(visit: (low: number, high: number) => void): void {
+  forEachKey(visit: (low: number, high: number, isSeen: boolean) => void): void {
     for (let at = 0; at < this.#slots.length; at += 4)
-      if (this.#slots[at + 2] !== 0) visit(this.#slots[at] ?? 0, this.#slots[at + 1] ?? 0);
+      if (this.#slots[at + 2] !== 0)
+        visit(this.#slots[at] ?? 0, this.#slots[at + 1] ?? 0, this.#isSeen[at / 4] === 1);
   }
 
   #slotFor(low: number, high: number): number {
@@ -77,11 +90,14 @@ export class KeyTable {
     const bigger = new KeyTable(this.#mask * 1.3);
     for (let at = 0; at < old.length; at += 4) {
       const id = old[at + 2] ?? 0;
-      if (id !== 0)
-        bigger.add(old[at] ?? 0, old[at + 1] ?? 0, id, old[at + 3] ?? 0, this.#isSeen[at / 4] === 1);
+      if (id === 0) continue;
+      const isSeen = this.#isSeen[at / 4] === 1;
+      const slot = bigger.add(old[at] ?? 0, old[at + 1] ?? 0, id, old[at + 3] ?? 0, isSeen);
+      if (this.#changedAt !== undefined) bigger.setChangedAt(slot, this.changedAt(at / 4));
     }
     this.#slots = bigger.#slots;
     this.#isSeen = bigger.#isSeen;
+    this.#changedAt = bigger.#changedAt;
     this.#mask = bigger.#mask;
   }
 }

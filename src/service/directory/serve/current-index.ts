@@ -2,8 +2,9 @@ import { errorCode, errorText, type Closable } from '../../../core/index.ts';
 import { createSearchPool, type SearchPool } from '../../../lib/provider-index/index.ts';
 import type { SnapshotName } from '../store/snapshot-files.ts';
 import { claimGeneration } from '../store/claim-generation.ts';
+import { readIndexTimes } from '../store/change-times.ts';
 import { loadState } from '../store/state.ts';
-import type { StateRow } from '../store/tables.ts';
+import type { DirectoryTables, StateRow } from '../store/tables.ts';
 import { isSame } from './choose-base.ts';
 import { createViewSource, type ViewSourceOptions } from './view-source.ts';
 
@@ -50,8 +51,9 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
     const name = nameOf(state);
     const startedAtMs = performance.now();
     const { base, changes, changeCount } = await views.obtain(state);
+    const times = await readIndexTimes(storage.tables<DirectoryTables>(), base.name.loadId, state);
     if (isClosed) return;
-    pool.swap(base.bytes, changes);
+    pool.swap(base.bytes, changes, times);
     served = name;
     const ms = Math.round(performance.now() - startedAtMs);
     const { recordCount: records } = pool.current ?? { recordCount: 0 };

@@ -2,6 +2,7 @@ import { DirectoryError } from '../errors.ts';
 import { indexServed } from '../load/index-served.ts';
 import { abortMerge, mergeSources, type MergeContext } from '../merge/merge-sources.ts';
 import { retireGenerations } from '../store/clear-loads.ts';
+import { nextLoadTime } from '../store/change-times.ts';
 import { clearAbandonedLoads, loadAlone } from '../store/load-lock.ts';
 import { activateMerge, refuseIfChanged, type ActivationContext } from '../store/loads.ts';
 import {
@@ -20,6 +21,7 @@ import {
   loadState,
   lockState,
   readChain,
+  updateState,
   type DirectoryDb,
 } from '../store/state.ts';
 import type { DirectoryTables, ExportRight, LoadRow, SourceRow } from '../store/tables.ts';
@@ -55,7 +57,7 @@ export async function rollBack(context: SourceContext, name?: string): Promise<L
 
 /** Without another source there is nothing to merge, and a rollback is one transaction, even while a load runs. */
 function rollBackAlone(
-  { storage, audit }: SourceContext,
+  { storage, clock, audit }: SourceContext,
   name: string | undefined,
 ): Promise<LoadRow | undefined> {
   return storage.transaction(async (tx: DirectoryDb) => {
@@ -67,7 +69,13 @@ function rollBackAlone(
     if (source === undefined) throw nothingToRollBack();
     const previous = await findTarget(tx, source);
     await setActive(tx, source.name, previous.id);
-    await serve(tx, state, previous.id);
+    // What the records were meanwhile is not compared: all of them count as changed.
+    const changedAt = nextLoadTime(state, clock.now());
+    await serve(tx, state, previous.id, {
+      last_change_at: changedAt,
+      earliest_change_at: changedAt,
+      earliest_open_change_at: changedAt,
+    });
     await audit.recordIn(tx, rolledBack(source, previous));
     return previous;
   });
@@ -113,13 +121,16 @@ export async function orderSources(context: SourceContext, names: readonly strin
 
 /** Opens or closes a source to exports; nothing is merged for it. Throws DIRECTORY_SOURCE_UNKNOWN. */
 export async function setExportRight(
-  { storage, audit }: Omit<ActivationContext, 'clock'>,
+  { storage, clock, audit }: ActivationContext,
   name: string,
   right: ExportRight,
 ): Promise<void> {
   await loadState(storage);
   await storage.transaction(async (tx: DirectoryDb) => {
-    getSource(await lockSources(tx, await lockState(storage, tx)), name);
+    const state = await lockState(storage, tx);
+    getSource(await lockSources(tx, state), name);
+    const changedAt = nextLoadTime(state, clock.now());
+    await updateState(tx, { last_change_at: changedAt, earliest_open_change_at: changedAt });
     await tx.updateTable('directory_source').set({ export_right: right }).where('name', '=', name).execute();
     await audit.recordIn(tx, changed('export', { sourceName: name, right }));
   });
@@ -197,8 +208,15 @@ async function activate(
         active_load_id: chain[0]?.id ?? null,
       })),
     );
-    await activateMerge(tx, clock, toServe.merge);
-    await serve(tx, state, toServe.chain[0]?.id ?? null);
+    const changedAt = nextLoadTime(state, clock.now());
+    await activateMerge(tx, clock, toServe.merge, changedAt);
+    const servedId = toServe.chain[0]?.id ?? null;
+    const isCompared = toServe.merge !== undefined || servedId === state.active_load_id;
+    await serve(tx, state, servedId, {
+      last_change_at: changedAt,
+      earliest_open_change_at: changedAt,
+      ...(!isCompared && { earliest_change_at: changedAt }),
+    });
     await audit.recordIn(tx, event);
   });
 }

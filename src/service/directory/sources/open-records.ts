@@ -29,12 +29,15 @@ export async function readOpenRecords(
     sources: sources.filter(({ chain }) => chain.length > 0),
     seed: seedOf(state.secret),
     isShown: (source) => isOpen(source.export_right),
-    sink: { add: ({ id, line }) => void waiting.push(toRecord(id, line)), settle: hand },
+    sink: {
+      add: ({ id, line, changedAt }) => void waiting.push(toRecord(id, line, changedAt)),
+      settle: hand,
+    },
   });
   await hand();
 }
 
-function toRecord(id: number, line: string): ProviderRecord {
+function toRecord(id: number, line: string, changedAt: number): ProviderRecord {
   const values = line.split('\t');
   const texts = Object.fromEntries(textFields.map((field, at) => [field, values[at] ?? '']));
   const latitude = values[providerFields.length] ?? '';
@@ -42,5 +45,5 @@ function toRecord(id: number, line: string): ProviderRecord {
     latitude === ''
       ? {}
       : { latitude: Number(latitude), longitude: Number(values[providerFields.length + 1]) };
-  return { id, ...texts, ...point } as unknown as ProviderRecord;
+  return { id, ...texts, ...point, changedAt } as unknown as ProviderRecord;
 }

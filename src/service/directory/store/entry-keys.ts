@@ -12,6 +12,8 @@ export interface BlockKeys {
   readonly sequence: number;
   /** Hash low, hash high, id, check sum, again and again. */
   readonly keys: Uint32Array;
+  /** As `unpackTimes` reads them. */
+  readonly packedTimes: Uint8Array | null;
 }
 
 /** The keys of a load's blocks in their order, without the records; hands the event loop back in between. */
@@ -22,7 +24,7 @@ export async function* readEntryKeys(
   for (let sequence = 0; sequence < blockCount; sequence += blocksPerRead) {
     const rows = await db
       .selectFrom('directory_block')
-      .select(['sequence', 'keys', 'record_count'])
+      .select(['sequence', 'keys', 'record_count', 'changed'])
       .where('load_id', '=', loadId)
       .where('sequence', '>=', sequence)
       .where('sequence', '<', sequence + blocksPerRead)
@@ -32,7 +34,7 @@ export async function* readEntryKeys(
       throw new Error(`a block of directory load ${loadId} is missing`);
     for (const row of rows) {
       const keys = readKeys({ keys: row.keys, recordCount: row.record_count });
-      yield { loadId, sequence: row.sequence, keys };
+      yield { loadId, sequence: row.sequence, keys, packedTimes: row.changed };
     }
     await nextTurn();
   }

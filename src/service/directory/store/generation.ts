@@ -1,6 +1,7 @@
 import { readKeys, type Block } from '../records/block.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { readEntryKeys } from './entry-keys.ts';
+import { settleTimes, timeOfLoad, unpackTimes } from './change-times.ts';
 import type { LoadRow } from './tables.ts';
 import type { DirectoryDb } from './state.ts';
 
@@ -12,7 +13,8 @@ export interface LiveBlock extends Block {
 
 /**
  * The blocks of a generation, newest load first: `chain` as from `readChain`, `overlay` before all of it. An entry is
- * skipped when a newer block has one for the same key, and when it stands for a removal. Reads one block at a time.
+ * skipped when a newer block has one for the same key, and when it stands for a removal. Reads one block at a time. What
+ * changed with the newest load has no time yet, what changed with an older one has that one's.
  */
 export async function* readGeneration(
   db: DirectoryDb,
@@ -24,7 +26,12 @@ export async function* readGeneration(
   for (const [depth, load] of chain.entries()) {
     const hasOlder = depth < chain.length - 1;
     for (let sequence = 0; sequence < load.block_count; sequence++) {
-      yield withSkips(await readBlock(db, load.id, sequence), replaced, hasOlder);
+      const block = await readBlock(db, load.id, sequence);
+      const settled =
+        depth === 0
+          ? block
+          : { ...block, changed: settleTimes(block.changed, block.recordCount, timeOfLoad(load)) };
+      yield withSkips(settled, replaced, hasOlder);
     }
   }
 }
@@ -32,12 +39,13 @@ export async function* readGeneration(
 export async function readBlock(db: DirectoryDb, loadId: number, sequence: number): Promise<Block> {
   const row = await db
     .selectFrom('directory_block')
-    .select(['keys', 'records', 'record_count'])
+    .select(['keys', 'records', 'record_count', 'changed'])
     .where('load_id', '=', loadId)
     .where('sequence', '=', sequence)
     .executeTakeFirst();
   if (row === undefined) throw new Error(`block ${sequence} of directory load ${loadId} is missing`);
-  return { keys: row.keys, records: row.records, recordCount: row.record_count };
+  const changed = unpackTimes(row.changed);
+  return { keys: row.keys, records: row.records, recordCount: row.record_count, ...(changed && { changed }) };
 }
 
 /** Marks what newer blocks replace; remembers this block's keys if older blocks follow. */
@@ -70,14 +78,17 @@ export async function countEntries(db: DirectoryDb, loads: readonly Pick<LoadRow
   return Number(entries ?? 0);
 }
 
-/** The keys, ids and check sums of every record of a generation. */
+/** The keys, ids, check sums and last changes of every record of a generation. */
 export async function readKeyTable(db: DirectoryDb, chain: readonly LoadRow[]): Promise<KeyTable> {
   const table = new KeyTable(chain[0]?.record_count ?? 0);
   const removed = new KeyTable();
   for (const load of chain) {
     // A key appears once in a load: only those of newer loads can be there already.
     const isNewest = load === chain[0];
-    for await (const { keys } of readEntryKeys(db, load)) addKeys(table, removed, keys, isNewest);
+    for await (const { keys, packedTimes } of readEntryKeys(db, load)) {
+      const times = settleTimes(unpackTimes(packedTimes), keys.length / 4, timeOfLoad(load));
+      addKeys(table, removed, keys, times, isNewest);
+    }
   }
   return table;
 }
@@ -96,13 +107,19 @@ export async function readIds(db: DirectoryDb, chains: readonly (readonly LoadRo
   return table;
 }
 
-function addKeys(table: KeyTable, removed: KeyTable, keys: Uint32Array, isNewest: boolean): void {
+function addKeys(
+  table: KeyTable,
+  removed: KeyTable,
+  keys: Uint32Array,
+  times: Uint32Array,
+  isNewest: boolean,
+): void {
   for (let at = 0; at < keys.length; at += 4) {
     const low = keys[at] ?? 0;
     const high = keys[at + 1] ?? 0;
     if (!isNewest && (removed.find(low, high) >= 0 || table.find(low, high) >= 0)) continue;
     const id = keys[at + 2] ?? 0;
     if (id === 0) removed.add(low, high, 1, 0, true);
-    else table.add(low, high, id, keys[at + 3] ?? 0, false);
+    else table.setChangedAt(table.add(low, high, id, keys[at + 3] ?? 0, false), times[at / 4] ?? 0);
   }
 }

@@ -4,6 +4,7 @@ import type { Audit } from '../../audit/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { Block } from '../records/block.ts';
 import { removeBlocks } from './clear-loads.ts';
+import { nextLoadTime, packTimes } from './change-times.ts';
 import { clearAbandonedLoads } from './load-lock.ts';
 import {
   checkSourceName,
@@ -75,6 +76,7 @@ export async function beginLoad(
         source: start.source,
         source_name: start.sourceName,
         file_keys: 0,
+        changed_at: null,
         id,
         parent_id: start.kind === 'incremental' ? source.active_load_id : null,
         previous_id: source.active_load_id,
@@ -140,11 +142,18 @@ export async function storeBlocks(
 ): Promise<void> {
   await storage.transaction(async (tx: DirectoryDb) => {
     await writeHeartbeat(tx, clock, loadId);
-    for (const [index, { keys, records, recordCount, sources = null }] of blocks.entries()) {
+    for (const [index, { keys, records, recordCount, sources = null, changed }] of blocks.entries()) {
       const place = { load_id: loadId, sequence: firstSequence + index };
       await tx
         .insertInto('directory_block')
-        .values({ ...place, record_count: recordCount, keys, records, sources })
+        .values({
+          ...place,
+          record_count: recordCount,
+          keys,
+          records,
+          sources,
+          changed: changed === undefined ? null : packTimes(changed),
+        })
         .execute();
     }
   });
@@ -187,6 +196,8 @@ export interface Activation {
   /** The load that is to be served then, and the merge that it is, if it is one. */
   readonly servedId: number | null;
   readonly merge?: LoadRow | undefined;
+  /** Whether it removes records that another source has, which then say something else in an export. */
+  readonly uncovers: boolean;
   /** Reserved ids that were not used: `[first, end)`. */
   readonly unusedIds: { readonly first: number; readonly end: number };
 }
@@ -204,6 +215,7 @@ export async function activateLoad(
     const state = await lockState(storage, tx);
     await writeHeartbeat(tx, clock, load.id);
     refuseIfChanged(state, load.served);
+    const changedAt = nextLoadTime(state, clock.now());
     const sources = await lockSources(tx, state);
     const source = sources.find(({ name }) => name === load.source.name) ?? load.source;
     const changed = { ...source, active_load_id: load.id, export_right: load.source.export_right };
@@ -219,10 +231,11 @@ export async function activateLoad(
         file_keys: activation.hasFileKeys ? 1 : 0,
         report: JSON.stringify(report),
         finished_at: clock.now().getTime(),
+        changed_at: changedAt,
       })
       .where('id', '=', load.id)
       .execute();
-    await activateMerge(tx, clock, activation.merge);
+    await activateMerge(tx, clock, activation.merge, changedAt);
     await audit.recordIn(tx, {
       action: 'directory.load',
       actor: 'operator',
@@ -238,8 +251,25 @@ export async function activateLoad(
     });
     // Ids at the end of the range are released if no later ones are reserved.
     const nextId = state.next_record_id === unusedIds.end ? unusedIds.first : state.next_record_id;
-    await serve(tx, state, activation.servedId, { next_record_id: nextId });
+    await serve(tx, state, activation.servedId, {
+      next_record_id: nextId,
+      last_change_at: changedAt,
+      ...(!isCompared(activation) && { earliest_change_at: changedAt }),
+      ...((activation.uncovers || source.export_right !== load.source.export_right) && {
+        earliest_open_change_at: changedAt,
+      }),
+    });
   });
+}
+
+/**
+ * Whether the records that are served now know when they last changed: those of a merge, those of a source that was served
+ * alone before, and those that were served anyway. A source that has been merged before is compared with its own records only.
+ */
+function isCompared({ load, merge, servedId }: Activation): boolean {
+  const before = load.served[0]?.id ?? null;
+  if (merge !== undefined || servedId === before) return true;
+  return servedId === load.id && before === (load.chain[0]?.id ?? null);
 }
 
 /** Throws DIRECTORY_LOAD_RUNNING if another generation is served than when the work began. */
@@ -253,11 +283,17 @@ export async function activateMerge(
   tx: DirectoryDb,
   clock: Clock,
   merge: LoadRow | undefined,
+  changedAt: number,
 ): Promise<void> {
   if (merge === undefined) return;
   await writeHeartbeat(tx, clock, merge.id);
   const { id, ...row } = merge;
-  const finished: Partial<LoadRow> = { ...row, state: 'ready', finished_at: clock.now().getTime() };
+  const finished: Partial<LoadRow> = {
+    ...row,
+    state: 'ready',
+    finished_at: clock.now().getTime(),
+    changed_at: changedAt,
+  };
   await tx.updateTable('directory_load').set(finished).where('id', '=', id).execute();
 }
 

@@ -4,6 +4,7 @@ import type { AuditEvent } from '../../audit/index.ts';
 import { BlockWriter, type Block } from '../records/block.ts';
 import { hashText, type TextHash } from '../records/hash-text.ts';
 import { markLine, readMarkedLine, textOf } from '../records/record-line.ts';
+import { hostedTime } from './change-times.ts';
 import type { ActivationContext } from './loads.ts';
 import { loadState, lockState, updateState, type DirectoryDb } from './state.ts';
 import type { DirectoryTables, ProvisionedRow } from './tables.ts';
@@ -33,14 +34,15 @@ export async function storeProvisioned(
       .executeTakeFirst();
     if (known !== undefined && readMarkedLine(known.record) === record.line) return;
     const revision = state.revision + 1;
-    const row = { record: markLine(record.line), updated_at: clock.now().getTime(), revision };
+    const changedAt = hostedTime(state, clock.now());
+    const row = { record: markLine(record.line), updated_at: changedAt * 1000, revision };
     await tx
       .insertInto('directory_provisioned')
       .values({ ...row, address_key: record.addressKey, record_id: known?.record_id ?? state.next_record_id })
       .onConflict((conflict) => conflict.column('address_key').doUpdateSet(row))
       .execute();
     const nextId = known === undefined ? state.next_record_id + 1 : state.next_record_id;
-    await updateState(tx, { revision, next_record_id: nextId });
+    await updateState(tx, { revision, next_record_id: nextId, last_change_at: changedAt });
     await audit.recordIn(tx, listing('directory.provision', record.addressKey));
   });
 }
@@ -75,7 +77,7 @@ export async function readProvisioned(storage: Storage, secret: Uint8Array): Pro
   const rows = await storage
     .tables<DirectoryTables>()
     .selectFrom('directory_provisioned')
-    .select(['record', 'record_id'])
+    .select(['record', 'record_id', 'updated_at'])
     .where('record', '!=', '')
     .orderBy('record_id')
     .execute();
@@ -87,7 +89,7 @@ const recordsPerBlock = 512;
 
 /** Provisioned records in blocks, in the order given; hands the event loop back in between. */
 export async function provisionedBlocks(
-  rows: readonly Pick<ProvisionedRow, 'record' | 'record_id'>[],
+  rows: readonly Pick<ProvisionedRow, 'record' | 'record_id' | 'updated_at'>[],
   seed: HashSeed,
 ): Promise<Block[]> {
   const blocks: Block[] = [];
@@ -96,7 +98,8 @@ export async function provisionedBlocks(
     const writer = new BlockWriter(recordsPerBlock);
     for (const row of rows.slice(start, start + recordsPerBlock)) {
       hashHosted(row.record, seed, hash);
-      writer.add(hash.low, hash.high, row.record_id, 0, readMarkedLine(row.record));
+      const line = readMarkedLine(row.record);
+      writer.add(hash.low, hash.high, row.record_id, 0, line, Math.floor(row.updated_at / 1000));
     }
     blocks.push(writer.take() as Block);
     await nextTurn();

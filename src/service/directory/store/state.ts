@@ -22,6 +22,9 @@ export async function loadState(storage: Storage): Promise<StateRow> {
         next_record_id: 1,
         secret: randomBytes(32),
         recorded_since: 0,
+        last_change_at: 0,
+        earliest_change_at: 0,
+        earliest_open_change_at: 0,
       })
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute();

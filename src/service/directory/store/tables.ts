@@ -1,4 +1,4 @@
-/** The directory's tables (migrations 0010, 0032 and 0071). Times are milliseconds since 1970. */
+/** The directory's tables (migrations 0010, 0032, 0071 and 0084). Times are milliseconds since 1970. */
 export interface DirectoryTables {
   directory_source: SourceRow;
   directory_load: LoadRow;
@@ -70,6 +70,8 @@ export interface LoadRow {
   source_name: string;
   /** 0 if no record of its blocks is known by a key of its file, so that each key is the hash of address and NPI. */
   file_keys: number;
+  /** When it was activated, in seconds since 1970; null before, and for loads by the version before. */
+  changed_at: number | null;
 }
 
 export interface BlockRow {
@@ -80,6 +82,8 @@ export interface BlockRow {
   records: Uint8Array;
   /** Of a merge: which sources each record shows (source-masks.ts). Null if all are of the load's own source. */
   sources: Uint8Array | null;
+  /** When its records last changed (change-times.ts). Null if all of them changed with the load. */
+  changed: Uint8Array | null;
 }
 
 /** One row, id 1. */
@@ -94,6 +98,12 @@ export interface StateRow {
   secret: Uint8Array;
   /** Changes of provisioned records after this revision are known by row; those before are not. */
   recorded_since: number;
+  /** The latest change of a record, in seconds since 1970. */
+  last_change_at: number;
+  /** No record counts as changed before: when another generation was served without comparing its records. */
+  earliest_change_at: number;
+  /** The same for what an export holds. */
+  earliest_open_change_at: number;
 }
 
 export interface ProvisionedRow {
@@ -101,6 +111,7 @@ export interface ProvisionedRow {
   record_id: number;
   /** A record line as in a block with the mark of its version (record-line.ts); empty for a removed address, so that older indexes can apply the removal. */
   record: string;
+  /** When the record last changed. */
   updated_at: number;
   /** The directory's revision since which the row is as it is. */
   revision: number;
