@@ -2,4 +2,7 @@ import type { ChangeContext } from './change-times.ts';
 import type { FilterContext } from './filter-context.ts';
 import type { OrderContext } from './order/row-key.ts';
 
-export type IndexContext = FilterContext & OrderContext & ChangeContext;
+export interface IndexContext extends FilterContext, OrderContext, ChangeContext {
+  /** Of named sets how many rows the points before each one have. */
+  readonly sums: Map<string, Uint32Array>;
+}

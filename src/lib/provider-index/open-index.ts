@@ -16,7 +16,7 @@ import { openTrigramIndex, type TrigramIndex } from './trigrams.ts';
 import { createBitsPool, intersect, type Matches } from './intersect.ts';
 import { listAddresses } from './list-addresses.ts';
 import { isRowOrder, orderPage } from './order/order-page.ts';
-import { countRings } from './order/walk-rings.ts';
+import { countRings, sumByPoint } from './order/walk-rings.ts';
 import { orderSteps, type OrderStep } from './order/row-key.ts';
 import { circleOf, milesToPoint, openPointMap, selectCircle, type Circle } from './points.ts';
 import { placeOfHash } from './distinct/build-entities.ts';
@@ -104,7 +104,8 @@ function firstRows({ distinct, changed }: ProviderQuery, { times }: IndexContext
   if (distinct === undefined || distinct.kind === 'person') return [];
   const arrays = distinct.entities[distinct.kind];
   if (changed !== undefined) return [selectChangedEntities(arrays, changed, times)];
-  return [{ kind: 'bits', bits: arrays.bits, count: arrays.rows.length }];
+  const name = `${distinct.kind} ${distinct.entities.version}`;
+  return [{ kind: 'bits', bits: arrays.bits, count: arrays.rows.length, name }];
 }
 
 function endQuery({ compiled, pool }: IndexContext): void {
@@ -141,6 +142,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
     pool: createBitsPool(wordCount(rowCount)),
     changedAt: arrays.find('changedAt', 'u32'),
     times,
+    sums: new Map(),
   };
 }
 
@@ -179,6 +181,12 @@ function find(
 // An order by distance also counts by distance, so a bitset of the rows in the circle is not needed.
 function findByDistance(filters: readonly Selector[], circle: Circle, context: IndexContext): Matches {
   const { points, shortResult } = context;
+  const [only, ...others] = filters;
+  if (only?.kind === 'bits' && only.name !== undefined && others.length === 0) {
+    const { bits, count } = only;
+    const rings = countRings(points, circle, { bits, count }, sumsOf(only.name, bits, context));
+    return { count: rings.count, bits, rings };
+  }
   const inside = selectCircle(points, circle);
   const rarest = Math.min(...filters.map(({ count }) => count), Infinity);
   if (filters.length > 0 && Math.min(rarest, inside.count) <= shortResult)
@@ -188,6 +196,19 @@ function findByDistance(filters: readonly Selector[], circle: Circle, context: I
   if (rows !== undefined) return intersect([{ kind: 'rows', rows, count }, inside], context);
   const rings = countRings(points, circle, found);
   return { count: rings.count, ...(bits && { bits }), rings };
+}
+
+// Organizations and places of the index, and of its changes.
+const maxSums = 4;
+
+function sumsOf(name: string, bits: Uint32Array, { points, sums }: IndexContext): Uint32Array {
+  const known = sums.get(name);
+  if (known !== undefined) return known;
+  const [oldest] = sums.keys();
+  if (sums.size >= maxSums && oldest !== undefined) sums.delete(oldest);
+  const found = sumByPoint(points, bits);
+  sums.set(name, found);
+  return found;
 }
 
 function windowOf({ offset, limit }: ProviderQuery, count: number): [from: number, to: number] {

@@ -20,7 +20,13 @@ export type Selector =
       readonly count: number;
     }
   /** A set that must not be written to. */
-  | { readonly kind: 'bits'; readonly bits: Uint32Array; readonly count: number }
+  | {
+      readonly kind: 'bits';
+      readonly bits: Uint32Array;
+      readonly count: number;
+      /** Of a set that many queries use: another one for each set, so that what is computed of it is kept. */
+      readonly name?: string;
+    }
   /** Row numbers in any order. */
   | { readonly kind: 'rows'; readonly rows: Uint32Array; readonly count: number };
 

@@ -136,7 +136,8 @@ test('accepts a choice of kinds; refuses malformed parameters', async () => {
     ['$export', {}, 400],
     ['$export?_type=Patient', headers, 400],
     ['$export?_outputFormat=text/csv', headers, 400],
-    ['$export?_since=2026-01-01T00:00:00Z', { prefer: 'respond-async, handling=strict' }, 400],
+    ['$export?_since=2026-01-01', headers, 400],
+    ['$export?_elements=id', { prefer: 'respond-async, handling=strict' }, 400],
     ['$export', { ...headers, authorization: '' }, 401],
     [
       '$export',

@@ -241,7 +241,8 @@ function changeEntities(
     fresh.set(keyOf(hash), row + rowCount);
     setBit(addedBits, row);
   }
-  const shown = { kind: 'bits', bits, count: countBits(bits) } as const;
+  const name = `${kind} ${version} changed ${++lastChanged}`;
+  const shown = { kind: 'bits', bits, count: countBits(bits), name } as const;
   const selectChanged = (ranges: readonly TimeRange[]): Selector => {
     const selected = selectChangedEntities(arrays, ranges, times);
     const put = (row: number, isWanted: boolean): void =>
@@ -266,6 +267,8 @@ function changeEntities(
     find: (hash) => find(hash) ?? fresh.get(keyOf(hash)),
   };
 }
+
+let lastChanged = 0;
 
 function keyOf({ low, high }: EntityHash): string {
   return `${high}-${low}`;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { foldText } from '../../../core/index.ts';
+import { haversineMiles } from '../../geo/index.ts';
 import { matchesPlainly } from '../../../../test/support/plain-directory.ts';
 import {
   pick,
@@ -156,6 +157,41 @@ for (const [count, changes, shortResult] of shapes) {
     assert.equal(index.findEntity('place', { low: 1, high: 1 }, entities), undefined);
   });
 }
+
+for (const [count, changes, shortResult] of shapes)
+  test(`places of ${count} records and ${changes} changes are found around a point, the nearest first`, async () => {
+    const random = seededRandom(count * 5 + changes + shortResult);
+    const { index, entities } = await randomWorld(random, count, changes, shortResult);
+    const page = { filters: [], sort: [], offset: 0, limit: 5000 };
+    for (const kind of ['place', 'organization'] as const) {
+      const distinct = { kind, entities } as const;
+      const all = Array.from(index.search({ ...page, distinct }).rows, (row) => index.record(row));
+      for (let round = 0; round < 40; round++) {
+        const center = pick(random, [...all, { latitude: 42, longitude: -71 }]);
+        const radius = {
+          latitude: center.latitude ?? 42,
+          longitude: center.longitude ?? -71,
+          miles: pick(random, [0, 0.5, 5, 40, 400, 3000, 13_000]),
+        };
+        const milesTo = ({ latitude, longitude }: ProviderRecord): number =>
+          latitude === undefined || longitude === undefined
+            ? Infinity
+            : haversineMiles(radius.latitude, radius.longitude, latitude, longitude);
+        const expected = all
+          .filter((record) => milesTo(record) <= radius.miles)
+          .toSorted((a, b) => milesTo(a) - milesTo(b) || a.id - b.id);
+        const found = index.search({ ...page, distinct, radius });
+        assert.equal(found.totalCount, expected.length);
+        assert.deepEqual(
+          Array.from(found.rows, (row) => index.record(row).id),
+          expected.map(({ id }) => id),
+        );
+        const offset = Math.floor(random() * (expected.length + 1));
+        const part = index.search({ ...page, distinct, radius, offset, limit: 3 });
+        assert.deepEqual([...part.rows], [...found.rows.subarray(offset, offset + 3)]);
+      }
+    }
+  });
 
 test('alternatives and ids narrow a search as a plain filter does', async () => {
   const random = seededRandom(77);

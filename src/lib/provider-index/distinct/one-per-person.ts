@@ -1,4 +1,4 @@
-import { countOnes, fillAll, setBit, wordCount } from '../bits.ts';
+import { countOnes, fillAll, hasBit, setBit, wordCount } from '../bits.ts';
 import type { FilterContext } from '../filter-context.ts';
 import { intersect, type Matches } from '../intersect.ts';
 import { selectRanges, type Selector } from '../selector.ts';
@@ -37,10 +37,11 @@ function find(selectors: readonly Selector[], context: FilterContext): Matches {
   const isNamed = selectors.some((selector) => hasNames(selector, lastName));
   const named = selectRanges(lastName, Uint32Array.of(0, lastName.blankGroup));
   const { rows, bits } = intersect(isNamed ? selectors : [...selectors, named], context, true);
-  if (rows !== undefined) return thinRows(rows, npi);
+  const groups = groupsOf(npi, rowCount);
+  if (rows !== undefined) return thinRows(rows, npi, groups);
   const all = bits ?? context.pool.take();
   if (bits === undefined) fillAll(all, rowCount);
-  return thinBits(all, severalOf(npi, rowCount), npi);
+  return thinBits(all, groups);
 }
 
 /** True if a condition excludes all rows without a last name. */
@@ -52,52 +53,104 @@ function hasNames(selector: Selector, lastName: TextColumn): boolean {
   );
 }
 
-function thinRows(rows: Uint32Array, { codes, blankGroup }: TextColumn): Matches {
-  const ascending = rows.slice().sort();
+// Rows of an NPI that has no other are not put in order.
+function thinRows(rows: Uint32Array, { codes }: TextColumn, { starting, following }: NpiGroups): Matches {
+  const own = rows.slice();
   let count = 0;
+  let others = 0;
+  const several = new Uint32Array(rows.length);
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at] as number;
+    if (hasBit(starting, row) || hasBit(following, row)) several[others++] = row;
+    else own[count++] = row;
+  }
+  const ascending = several.subarray(0, others).sort();
   let before = -1;
-  for (let at = 0; at < ascending.length; at++) {
+  for (let at = 0; at < others; at++) {
     const row = ascending[at] as number;
     const group = codes[row] as number;
-    if (group !== before || group === blankGroup) ascending[count++] = row;
+    if (group !== before) own[count++] = row;
     before = group;
   }
-  return { count, rows: ascending.subarray(0, count) };
+  return { count, rows: own.subarray(0, count) };
 }
 
-// Only rows whose NPI has other rows are looked at one by one.
-function thinBits(bits: Uint32Array, several: Uint32Array, { codes }: TextColumn): Matches {
-  let before = -1;
+/**
+ * Word by word: a row goes if it follows a row of its NPI that is in the set. Where it follows one that is not, the rows
+ * before that one are looked at.
+ */
+function thinBits(bits: Uint32Array, { following, later }: NpiGroups): Matches {
+  let before = 0;
   let count = 0;
   for (let word = 0; word < bits.length; word++) {
-    let kept = bits[word] as number;
-    if (kept === 0) continue;
-    for (let left = kept & (several[word] as number); left !== 0;) {
+    const all = bits[word] as number;
+    // Bit n says whether the row before row n is in the set.
+    const previous = (all << 1) | (before >>> 31);
+    before = all;
+    if (all === 0) continue;
+    const followers = all & (following[word] as number);
+    let gone = followers & previous;
+    for (let left = followers & ~previous & (later[word] as number); left !== 0; left &= left - 1) {
       const bit = left & -left;
-      const group = codes[(word << 5) + (31 - Math.clz32(bit))] as number;
-      if (group === before) kept ^= bit;
-      before = group;
-      left ^= bit;
+      if (hasEarlier(bits, following, word, 31 - Math.clz32(bit), all)) gone |= bit;
     }
+    const kept = all & ~gone;
     bits[word] = kept;
     count += countOnes(kept);
   }
   return { count, bits };
 }
 
-const severalKnown = new WeakMap<TextColumn, Uint32Array>();
+/**
+ * Whether a row before the one before, of the same NPI, is in the set. Words before this one have lost the rows that
+ * follow others, but still have one of each NPI that had any; this word is passed as it was.
+ */
+function hasEarlier(
+  bits: Uint32Array,
+  following: Uint32Array,
+  word: number,
+  bit: number,
+  all: number,
+): boolean {
+  for (let row = (word << 5) + bit; hasBit(following, row);) {
+    row--;
+    const isIn = row >>> 5 === word ? ((all >>> (row & 31)) & 1) !== 0 : hasBit(bits, row);
+    if (isIn) return true;
+  }
+  return false;
+}
 
-/** The rows whose NPI has other rows, as a set; computed on first use. */
-function severalOf(npi: TextColumn, rowCount: number): Uint32Array {
-  const known = severalKnown.get(npi);
+/** Rows by their place among those of their NPI; sets are empty for rows without one. */
+interface NpiGroups {
+  /** The first of several. */
+  readonly starting: Uint32Array;
+  /** All but the first one. */
+  readonly following: Uint32Array;
+  /** From the third one on. */
+  readonly later: Uint32Array;
+}
+
+const groupsKnown = new WeakMap<TextColumn, NpiGroups>();
+
+/** Computed on first use. */
+function groupsOf(npi: TextColumn, rowCount: number): NpiGroups {
+  const known = groupsKnown.get(npi);
   if (known !== undefined) return known;
   const { starts, blankGroup } = npi;
-  const several = new Uint32Array(wordCount(rowCount));
+  const words = wordCount(rowCount);
+  const groups = {
+    starting: new Uint32Array(words),
+    following: new Uint32Array(words),
+    later: new Uint32Array(words),
+  };
   for (let group = 0; group < blankGroup; group++) {
-    const end = starts[group + 1] as number;
     const start = starts[group] as number;
-    for (let row = start; end - start > 1 && row < end; row++) setBit(several, row);
+    const end = starts[group + 1] as number;
+    if (end - start < 2) continue;
+    setBit(groups.starting, start);
+    for (let row = start + 1; row < end; row++) setBit(groups.following, row);
+    for (let row = start + 2; row < end; row++) setBit(groups.later, row);
   }
-  severalKnown.set(npi, several);
-  return several;
+  groupsKnown.set(npi, groups);
+  return groups;
 }

@@ -14,6 +14,19 @@ export interface Rings {
   readonly rowsOfRing: Uint32Array;
 }
 
+/** Of a set of rows how many the points before each one have. */
+export function sumByPoint(map: PointMap, bits: Uint32Array): Uint32Array {
+  const sums = new Uint32Array(map.count + 1);
+  for (let word = 0; word < bits.length; word++)
+    for (let left = bits[word] as number; left !== 0; left &= left - 1) {
+      const point = map.codes[(word << 5) + 31 - Math.clz32(left & -left)] as number;
+      if (point < map.count) sums[point + 1] = (sums[point + 1] as number) + 1;
+    }
+  for (let point = 0; point < map.count; point++)
+    sums[point + 1] = (sums[point + 1] as number) + (sums[point] as number);
+  return sums;
+}
+
 /** A few more rows than wanted: all matching ones between two distances, and how many are nearer than every one of them. */
 export interface RingRows {
   readonly rows: Uint32Array;
@@ -23,22 +36,25 @@ export interface RingRows {
 const ringCount = 1024;
 
 /**
- * Counts the rows of a circle by distance: all of them, or those of a set of `count` rows. Without a set, a cell of points
- * that is in one ring is counted as a whole.
+ * Counts the rows of a circle by distance: all of them, or those of a set of `count` rows. Without a set, or with its sums, a
+ * cell of points that is in one ring is counted as a whole.
  */
 export function countRings(
   map: PointMap,
   circle: Circle,
   { bits, count: matching }: { readonly bits?: Uint32Array; readonly count: number },
+  sums?: Uint32Array,
 ): Rings {
   const { cells, spheres, starts } = map;
   const rowsOfRing = new Uint32Array(ringCount);
-  const rowsOfPoint = bits && countByBucket({ ...map, shift: 0 }, bits, matching);
+  const rowsOfPoint =
+    sums === undefined ? bits && countByBucket({ ...map, shift: 0 }, bits, matching) : undefined;
+  const before = sums ?? starts;
   let count = 0;
   const add = (ring: number, first: number, end: number): void => {
     const rows = rowsOfPoint
       ? (rowsOfPoint[map.count - first] as number)
-      : (starts[end] as number) - (starts[first] as number);
+      : (before[end] as number) - (before[first] as number);
     rowsOfRing[ring] = (rowsOfRing[ring] as number) + rows;
     count += rows;
   };
