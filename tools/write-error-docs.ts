@@ -64,7 +64,7 @@ export function formatErrors(rows: readonly ErrorRow[]): string {
     'A refusal of the REST API is `{"status":"Error","code","message","errors":[{"field","reason","detail"}],"requestId"}` (Decision 0005).',
     '`code` is the HTTP status, `message` its response key. If the refusal is about certain fields, `errors` names them;',
     'otherwise it has one entry whose `reason` is the code below in lower case. The token endpoint answers in the form of',
-    'RFC 6749 §5.2 instead. A transient error may be tried again later, after `Retry-After` seconds where that header is given.',
+    'RFC 6749 §5.2 instead. A transient error may be retried later, after `Retry-After` seconds where that header is given.',
     '',
     '## Statuses',
     '',

@@ -49,7 +49,7 @@ test('no more is ever given than burst plus what refilled', () => {
   );
 });
 
-test('with no room for more buckets the least recently used one starts again', () => {
+test('at the maximum number of buckets, the least recently used one is reset', () => {
   const clock = createManualClock(start);
   const buckets = createTokenBuckets({ ratePerSecond: 1, burst: 1, clock, maxBuckets: 2 });
   for (const key of ['a', 'b', 'a', 'c']) buckets.take(key);

@@ -147,7 +147,7 @@ describe('discovery', () => {
     assert.equal((await resolveRecipient(bob, trust())).outcome, 'usable');
   });
 
-  test('DISC-11 nothing found and a place that could not be asked: undecided, to be tried again', async () => {
+  test('DISC-11 nothing found and a place that could not be asked: undecided, to be retried', async () => {
     published.certs.set(addressName, timeout());
     const resolved = await resolveRecipient(bob, trust());
     assert.ok(resolved.outcome === 'refused');
@@ -167,7 +167,7 @@ describe('discovery', () => {
     );
   });
 
-  test('DISC-07 every LDAP server unreachable: no certificate, but it may be tried again', async () => {
+  test('DISC-07 every LDAP server unreachable: no certificate, but it may be retried', async () => {
     published.isLdapDown = true;
     const resolved = await resolveRecipient(bob, trust());
     assert.ok(resolved.outcome === 'refused');

@@ -227,7 +227,7 @@ describe('a smart host', needsRootAndPrograms('postfix', 'openssl'), () => {
     const [finding] = await examineRelayOf(configure());
     assert.deepEqual(
       [finding?.severity, finding?.text],
-      ['ok', `localhost port ${postfix.port} takes our mail (TLS: starttls).`],
+      ['ok', `localhost port ${postfix.port} accepts our mail (TLS: starttls).`],
     );
   });
 

@@ -157,7 +157,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     isLoopbackAllowed: true,
     idleMs: options.idleMs ?? 20,
     random: () => 0.5,
-    // The manual clock decides when something is tried again.
+    // The manual clock decides when something is retried.
     limits: { failuresBeforeRest: 1000 },
   });
   const deliveries: DeliveryRequest[] = [];

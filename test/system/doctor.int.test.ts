@@ -245,7 +245,7 @@ describe('the doctor and a real BIND', needsPrograms('named', 'openssl'), () => 
         ['a bundle cannot be fetched', `error bundle ${domain}`, /was never fetched: /],
         ['the clock is wrong', 'error clock 127.0.0.1', /The clock is (?:29|30)\d\.\d s slow/],
         ['LDAP listens on loopback', 'warning listen ldap', /only this machine can reach it/],
-        ['the smart host is down', 'error relay 127.0.0.1', /No mail leaves/],
+        ['the smart host is down', 'error relay 127.0.0.1', /No mail can be sent/],
         ['the directory is old', 'warning directory ', /loaded 60 days ago/],
         ['a webhook fails', 'warning webhook hook-1', /has failed since/],
         ['mail is dead-lettered', 'error mail ', /1 inbound messages failed/],

@@ -17,7 +17,7 @@ import { tapSmtp } from './wire/tap-smtp.ts';
 import type { WireLog } from './wire/wire-log.ts';
 
 export interface WorldOptions {
-  /** Everything that is made is kept under this folder and found again. */
+  /** All state is kept in this folder and reused at the next start. */
   readonly folder: string;
   /** Port of our API; 0 takes any free one. */
   readonly httpPort: number;
@@ -25,7 +25,7 @@ export interface WorldOptions {
   readonly log?: Log;
   /** Settings for both HISPs, as for `loadConfig`: `{ 'messaging.processedWindowMinutes': '0.1' }`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Settings of our HISP over its usual ones; only addresses and ports that both HISPs must agree on win over them. */
+  /** Settings of our HISP that override its defaults, except addresses and ports that both HISPs share. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** PostgreSQL databases instead of SQLite files in the folder, as `storage.url`. */
   readonly storageUrls?: Readonly<Partial<Record<'own' | 'partner', string | undefined>>>;
@@ -33,15 +33,15 @@ export interface WorldOptions {
   readonly checks?: Readonly<Record<string, () => Promise<void>>>;
   /** Port of every mail server; by default a free one. */
   readonly smtpPort?: number;
-  /** A mail relay that stands between the HISPs: what DNS names as their mail server. It must know the way to them. */
+  /** A mail relay between the HISPs, which DNS names as their mail server. It must know how to reach them. */
   readonly relay?: { readonly address: string; readonly port: number };
-  /** Notes our HISP's DNS questions and the SMTP lines between the HISPs. Not together with a relay. */
+  /** Records our HISP's DNS queries and the SMTP lines between the HISPs. Cannot be combined with a relay. */
   readonly wire?: WireLog;
-  /** Our HISP's playground, once it is there. */
+  /** Our HISP's playground, once it is started. */
   readonly findPlayground?: () => PlaygroundPort | undefined;
 }
 
-/** Two HISPs, the DNS that both ask, their authorities, a silent mail server and a webhook receiver, all on loopback. */
+/** Two HISPs, the DNS that both query, their authorities, a silent mail server and a webhook receiver, all on loopback. */
 export interface World extends Closable {
   readonly hisp: Hisp;
   readonly partner: Hisp;
@@ -53,7 +53,7 @@ export interface World extends Closable {
   readonly smtpPort: number;
   /** Publishes another domain, or replaces one. */
   publish(zone: DnsZone): void;
-  /** Envelopes that the silent mail server took. */
+  /** Envelopes that the silent mail server accepted. */
   readonly silentMail: readonly {
     readonly mailFrom: string;
     readonly recipients: readonly string[];
@@ -63,9 +63,9 @@ export interface World extends Closable {
 
 const preferred = { side: 8081, dns: 8053, smtp: 8025 } as const;
 
-/** Starts the world of a folder; what is made at the first start is found again at the next. */
+/** Starts the world of a folder; state from the first start is reused at the next. */
 export async function startWorld(options: WorldOptions): Promise<World> {
-  // Before anything is opened: a second world on the same folder and port must leave the first one alone.
+  // Checked before anything is opened: a second world on the same folder and port must not disturb the first one.
   if (options.httpPort !== 0 && !(await isPortFree('127.0.0.1', options.httpPort))) {
     throw Object.assign(new Error(`port ${options.httpPort} is in use`), { code: 'EADDRINUSE' });
   }
@@ -97,7 +97,7 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
   ];
   const dnsPort = await choosePort(['127.0.0.1', loopbackAddresses.own], isFixed ? preferred.dns : 0);
   const dns = keep(closables, await createDnsServer({ host: '127.0.0.1', port: dnsPort, zones }));
-  // The NS records of our domains name our mail host, so a name server answers at its address, too.
+  // The NS records of our domains name our mail host, so a name server also listens at its address.
   keep(closables, await createDnsServer({ host: loopbackAddresses.own, port: dnsPort, zones }));
   const smtpPort =
     options.smtpPort ?? (await choosePort(Object.values(loopbackAddresses), isFixed ? preferred.smtp : 0));
@@ -166,7 +166,7 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
   };
 }
 
-/** Puts a tap before our HISP's DNS and before every mail server. Returns where the HISPs find them. */
+/** Puts a tap in front of our HISP's DNS and every mail server. Returns their addresses. */
 async function tapWire(log: WireLog, dnsServerPort: number, serverPort: number, closables: Closable[]) {
   const dnsPort = await choosePort(['127.0.0.1'], 0);
   const port = await choosePort(Object.values(loopbackAddresses), 0);
@@ -192,7 +192,7 @@ export function hispFolder(folder: string, who: 'own' | 'partner'): string {
   return path.join(folder, who === 'own' ? 'hisp' : 'partner');
 }
 
-/** Leaves out what the environment sets: flags would win over it. */
+/** Omits settings of the environment, since flags would override them. */
 function withoutEnvironment(
   settings: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string | undefined>>,
@@ -277,7 +277,7 @@ function keep<C extends Closable>(closables: Closable[], closable: C): C {
   return closable;
 }
 
-/** Closes each once, also if called again. */
+/** Closes each resource once, even if called again. */
 async function closeAll(closables: Closable[]): Promise<void> {
   for (const closable of closables.splice(0)) await closable.close();
 }

@@ -19,11 +19,11 @@ const clientMode = 0x23;
 
 /**
  * Milliseconds that this machine's clock is behind a time server, by one SNTP exchange (RFC 5905 §14). Rejects if nobody
- * answers in time or the answer is of no use.
+ * answers in time or the answer is invalid.
  */
 export async function askTime(options: AskTimeOptions): Promise<number> {
   const address = await findAddress(options);
-  // The server sends it back, so that nobody else can answer.
+  // The server echoes it, so that nobody else can answer.
   const cookie = randomBytes(8);
   const query = Buffer.alloc(48);
   query[0] = clientMode;
@@ -41,7 +41,7 @@ export async function askTime(options: AskTimeOptions): Promise<number> {
       answer.length >= 48 && ((answer[0] ?? 0) & 7) === 4 && answer.subarray(24, 32).equals(cookie);
     if (!isAnswer) return;
     const stratum = answer[1] ?? 0;
-    if (stratum < 1 || stratum > 15) reject(new Error('the time server is not in step itself'));
+    if (stratum < 1 || stratum > 15) reject(new Error('the time server is not synchronized'));
     else
       resolve((readTime(answer, 32) - sentAt + (readTime(answer, 40) - options.clock.now().getTime())) / 2);
   });

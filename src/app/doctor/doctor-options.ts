@@ -9,15 +9,15 @@ export interface DoctorOptions {
   readonly storage: Storage;
   readonly trust: Trust;
   readonly clock: Clock;
-  /** As the world sees it: recursive, and without its own cache. */
+  /** The public view of the DNS: recursive, and without a cache. */
   readonly dns: DnsResolver;
-  /** A resolver that asks one name server alone. */
+  /** A resolver that queries only one name server. */
   readonly openResolver: (server: DnsServerAddress) => DnsResolver & Closable;
   /** Only this hosted domain. */
   readonly domain?: string | undefined;
   /** Public ports: 25 for mail, 53 for DNS. */
   readonly worldPorts: WorldPorts;
-  /** Asked for the time by SNTP (RFC 5905 §14). */
+  /** Time server for SNTP (RFC 5905 §14). */
   readonly timeServer: { readonly host: string; readonly port: number };
   /** Longest wait for one answer from outside. */
   readonly timeoutMs: number;

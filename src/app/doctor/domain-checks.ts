@@ -16,7 +16,7 @@ export interface DomainCheckParts {
   readonly clock: Clock;
 }
 
-/** Somebody waits before a page. */
+/** Short, because a user waits for the page. */
 const timeoutMs = 5000;
 
 /** Checks of hosted domains in a running server: expected and published DNS records, and the doctor's findings. */
@@ -69,15 +69,15 @@ async function compareAll(
 
 function compare(record: DomainRecord, actual: readonly string[] | Error): CheckedRecord {
   if (actual instanceof Error)
-    return { ...record, actual: undefined, state: 'unknown', text: `Could not be asked: ${actual.message}` };
+    return { ...record, actual: undefined, state: 'unknown', text: `No answer: ${actual.message}` };
   if (actual.some((data) => isSame(data, record.data)))
     return { ...record, actual, state: 'ok', text: 'Published' };
   return actual.length === 0
     ? { ...record, actual, state: 'missing', text: 'Not published' }
-    : { ...record, actual, state: 'different', text: 'Something else is published' };
+    : { ...record, actual, state: 'different', text: 'A different value is published' };
 }
 
-/** Names have no case; a certificate in base64 has. */
+/** Names are case-insensitive; base64 of a certificate is not. */
 function isSame(one: string, other: string): boolean {
   const isNamed = one.length < 300;
   return isNamed ? one.toLowerCase() === other.toLowerCase() : one === other;

@@ -37,7 +37,7 @@ export async function listDomainRecords(
       `Also publish A or AAAA records of ${hostname}; with smtp.publicAddresses they are printed here.`,
     );
   if (dns.isServing) {
-    notes.push('This server answers for the domain itself: put these records into the zone above it.');
+    notes.push('This server is the name server of the domain: put these records into the parent zone.');
     return { records: [writeRecord(domain, 'NS', `${hostname}.`), ...addresses], notes };
   }
   const certificates = await listCertificates(trust, domain);

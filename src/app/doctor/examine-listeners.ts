@@ -31,7 +31,7 @@ export async function examineListeners(
             name: 'dns' as const,
             host: dns.host,
             port: dns.port,
-            need: dns.isBehindRelay ? undefined : 'nobody finds our certificates',
+            need: dns.isBehindRelay ? undefined : 'peers cannot find our certificates',
           },
         ]
       : []),
@@ -41,7 +41,7 @@ export async function examineListeners(
             name: 'ldap' as const,
             host: ldap.host,
             port: ldap.port,
-            need: 'nobody finds our certificates by LDAP',
+            need: 'peers cannot find our certificates by LDAP',
           },
         ]
       : []),

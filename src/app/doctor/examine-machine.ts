@@ -12,7 +12,7 @@ const gigabyte = 1_000_000_000;
 const littleDiskBytes = 5 * gigabyte;
 const noDiskBytes = gigabyte;
 const dayMs = 86_400_000;
-/** A write-ahead log grows like this only if something keeps the database from tidying up. */
+/** A write-ahead log grows to this size only if something blocks checkpoints. */
 const largeLogBytes = 2 * gigabyte;
 
 /** Examines disk, database and TLS files. */
@@ -38,7 +38,7 @@ async function examineDatabase({ config, storage }: DoctorOptions): Promise<Find
     await checkWritable(storage);
   } catch (error) {
     return report.error(
-      `It cannot be written: ${errorText(error)}`,
+      `It is not writable: ${errorText(error)}`,
       url === undefined
         ? 'Check the owner and mode of the file and its folder, the disk, and whether another program holds it.'
         : 'Check storage.url, the rights of its user, and the log of PostgreSQL.',
@@ -52,7 +52,7 @@ async function examineDatabase({ config, storage }: DoctorOptions): Promise<Find
       'Look for a program that keeps the database open for reading, then restart the server.',
     );
   }
-  return report.ok('It answers and can be written.');
+  return report.ok('It responds and is writable.');
 }
 
 function examineTlsFile({ config, clock }: DoctorOptions): Finding[] {
@@ -62,7 +62,7 @@ function examineTlsFile({ config, clock }: DoctorOptions): Finding[] {
     return [
       report.warning(
         'http.isBehindTlsProxy is on without http.trustedProxies: every client has the address of the proxy.',
-        "Set http.trustedProxies to the proxy's address: limits and the audit go by client address.",
+        "Set http.trustedProxies to the proxy's address: limits and audit rows use the client's address.",
       ),
     ];
   }
@@ -71,7 +71,8 @@ function examineTlsFile({ config, clock }: DoctorOptions): Finding[] {
     const validTo = new Date(new X509Certificate(readTlsFiles('http', config.http)?.cert ?? '').validTo);
     const daysLeft = (validTo.getTime() - clock.now().getTime()) / dayMs;
     const date = validTo.toISOString().slice(0, 10);
-    const renew = 'Renew the certificate of http.tlsCertificateFile; a renewed file is used within a minute.';
+    const renew =
+      'Renew the certificate of http.tlsCertificateFile; a renewed file is used within one minute.';
     if (daysLeft < 0) return [report.error(`The certificate of the API expired on ${date}.`, renew)];
     if (daysLeft < expiryWarningDays)
       return [report.warning(`The certificate of the API expires on ${date}.`, renew)];

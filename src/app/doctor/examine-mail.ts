@@ -59,7 +59,7 @@ async function examineHost(
   if (!probe.offersStartTls) {
     findings.push(
       tls.warning(
-        `${place} does not offer STARTTLS: who sends what to whom is readable on the way.`,
+        `${place} does not offer STARTTLS: mail to it is sent without TLS.`,
         'Set smtp.tlsKeyFile and smtp.tlsCertificateFile.',
       ),
     );
@@ -77,7 +77,7 @@ async function examineHost(
   const { validTo, namesHost } = probe.certificate(name);
   const daysLeft = (validTo.getTime() - clock.now().getTime()) / dayMs;
   const until = validTo.toISOString().slice(0, 10);
-  const renew = 'Renew the certificate of smtp.tlsCertificateFile; a renewed file is used within a minute.';
+  const renew = 'Renew the certificate of smtp.tlsCertificateFile; a renewed file is used within one minute.';
   if (daysLeft < 0) findings.push(tls.error(`${place}: the TLS certificate expired on ${until}.`, renew));
   else if (daysLeft < expiryWarningDays)
     findings.push(tls.warning(`${place}: the TLS certificate expires on ${until}.`, renew));

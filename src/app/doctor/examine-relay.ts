@@ -13,11 +13,11 @@ export async function examineRelay({ config, dns, timeoutMs }: DoctorOptions): P
   try {
     const { smtp, port } = createOutgoingMail({ ...config, smtp: { ...config.smtp, timeoutMs } });
     for (const { address } of await resolveRelay(relayHost, dns)) await smtp.check({ host: address, port });
-    return [report.ok(`${place} takes our mail (TLS: ${relayTls}).`)];
+    return [report.ok(`${place} accepts our mail (TLS: ${relayTls}).`)];
   } catch (error) {
     return [
       report.error(
-        `No mail leaves: ${errorText(error)}`,
+        `No mail can be sent: ${errorText(error)}`,
         'Check smtp.relayHost, relayPort, relayTls, relayCaFile and the credentials, and the log of the relay.',
       ),
     ];

@@ -44,23 +44,23 @@ function examineSource({ name, active, schedule }: SourceStatus, nowMs: number, 
 
 async function examineWebhooks({ storage, clock }: DoctorOptions): Promise<readonly Finding[]> {
   const failing = await findFailingHooks(storage);
-  if (failing.length === 0) return [findingsOf('webhook').ok('None fails.')];
+  if (failing.length === 0) return [findingsOf('webhook').ok('None is failing.')];
   return failing.map(({ id, clientId, failingSince, disabledReason, deadLetterCount }) => {
     const report = findingsOf('webhook', id);
     const owner = `of client ${clientId}`;
     if (disabledReason !== '')
       return report.error(
         `The webhook ${owner} was disabled (${disabledReason}); ${deadLetterCount} notifications are undelivered.`,
-        'Tell the client to correct its receiver, to enable the webhook and to replay.',
+        'Ask the client to correct its receiver, to enable the webhook and to replay.',
       );
     if (failingSince !== undefined)
       return report.warning(
         `The webhook ${owner} has failed since ${failingSince.toISOString()} (${Math.floor((clock.now().getTime() - failingSince.getTime()) / 3_600_000)} h).`,
-        'Tell the client: after three days it is disabled.',
+        'Contact the client: after three days the webhook is disabled.',
       );
     return report.warning(
       `The webhook ${owner} works again; ${deadLetterCount} notifications are undelivered.`,
-      'Tell the client to replay them.',
+      'Ask the client to replay them.',
     );
   });
 }

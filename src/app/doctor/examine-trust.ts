@@ -3,7 +3,7 @@ import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
 const dayMs = 86_400_000;
-/** A bundle is fetched once per day unless configured otherwise; three days without success are more than a bad night. */
+/** Bundles are fetched once per day by default; after three days without success the doctor reports them. */
 const oldBundleDays = 3;
 
 /** Keys and their dates, addresses, anchors and bundles of one domain. */

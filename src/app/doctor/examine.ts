@@ -49,6 +49,6 @@ function nothingHosted(only: string | undefined): Finding {
       )
     : findingsOf('domain', only).error(
         `${only} is not hosted here.`,
-        `openhisp domain list shows what is; openhisp domain add ${only} adds it.`,
+        `openhisp domain list shows the hosted domains; openhisp domain add ${only} adds this one.`,
       );
 }

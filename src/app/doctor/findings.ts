@@ -4,11 +4,11 @@
  */
 export type Severity = 'ok' | 'note' | 'warning' | 'error';
 
-/** One thing that was examined. */
+/** The result of one check. */
 export interface Finding {
   /** A stable word, for example `mx` or `disk`. */
   readonly check: string;
-  /** The domain, host, file or other thing that it is about; empty for the installation. */
+  /** The domain, host, file or other subject; empty for the installation. */
   readonly subject: string;
   readonly severity: Severity;
   readonly text: string;
@@ -31,7 +31,7 @@ export function findingsOf(check: string, subject = ''): Findings {
   return { ok: make('ok'), note: make('note'), warning: make('warning'), error: make('error') };
 }
 
-/** True if nothing is to be done. */
+/** True if there is nothing to do. */
 export function isHealthy(findings: readonly Finding[]): boolean {
   return findings.every(({ severity }) => severity === 'ok' || severity === 'note');
 }

@@ -3,8 +3,8 @@
  * data of this HISP (keys, anchors, bundles, directory, webhooks) and its environment (clock, disk, database, listening addresses).
  * Every finding that is not good contains a remedy.
  *
- * Reads only, sends no message and changes nothing. Asks the DNS, the mail hosts of the hosted domains and one time server.
- * Not here: a view from another network; a firewall that lets this machine through may still keep others out.
+ * Reads only, sends no message and changes nothing. Queries the DNS, the mail hosts of the hosted domains and one time server.
+ * Not here: a view from another network; a firewall that allows this machine may still block others.
  * Called by the command line, and for the console by the running server.
  */
 export { examine } from './examine.ts';

@@ -2,12 +2,12 @@ import { connect, type Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from 'node:tls';
 
 export interface SmtpProbe {
-  /** The first line that the server says, at most 200 characters. */
+  /** The first line from the server, at most 200 characters. */
   readonly greeting: string;
   readonly offersStartTls: boolean;
   /** Why the handshake failed, if it was tried. */
   readonly tlsError?: string;
-  /** The end of the server's certificate, and whether it names the host. Whether its CA is known is not asked: peers do not. */
+  /** The end of the server's certificate, and whether it names the host. Its CA is not checked, since peers do not check it either. */
   readonly certificate?: (host: string) => { readonly validTo: Date; readonly namesHost: boolean };
 }
 
@@ -22,7 +22,7 @@ interface ProbeOptions {
 /** More than any greeting and list of extensions. */
 const maxReplyBytes = 16_384;
 
-/** Opens one session, asks for its extensions, tries STARTTLS (RFC 3207) and leaves. Rejects if there is no session. */
+/** Opens one session, requests the extensions, tries STARTTLS (RFC 3207) and quits. Rejects if there is no session. */
 export async function probeSmtp(options: ProbeOptions): Promise<SmtpProbe> {
   const socket = connect({ host: options.host, port: options.port });
   const timer = setTimeout(
@@ -118,7 +118,7 @@ function readReplies(socket: Socket): { next(): Promise<string>; stop(): void } 
   };
 }
 
-/** An outsider's text, safe for a terminal. */
+/** Makes untrusted text safe for a terminal. */
 function printable(text: string): string {
   return text
     .replaceAll(/[^\x20-\x7e]+/g, ' ')

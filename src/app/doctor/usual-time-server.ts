@@ -1,2 +1,2 @@
-/** Asked for the time where no other server is named. */
+/** The default time server. */
 export const usualTimeServer = { host: 'time.nist.gov', port: 123 };

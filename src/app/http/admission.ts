@@ -14,15 +14,15 @@ import { HttpError } from './errors.ts';
 import type { HttpReport } from './events.ts';
 import type { HispFastify } from './types.ts';
 
-/** Grants requests room in budgets, before their bodies are read (Decision 0020). */
+/** Reserves capacity for requests before their bodies are read (Decision 0020). */
 export interface Admission {
-  /** Called as soon as the caller is known. Throws HTTP_CLIENT_BUSY if the client has its share of requests under way. */
+  /** Called as soon as the caller is known. Throws HTTP_CLIENT_BUSY if the client has reached its number of concurrent requests. */
   admitClient(request: FastifyRequest, clientId: string): void;
 }
 
 /** Resources held by one request until it is answered and its handler has ended. */
 interface Held {
-  /** Whom the body is counted for: the client, or the address of somebody unknown. */
+  /** The party that the body is counted for: the client, or the address of an unauthenticated caller. */
   caller: string;
   readonly reservations: Reservation[];
   endWatch(): void;
@@ -32,7 +32,7 @@ interface Held {
 
 /** Time in which the unread body of a refused request is still received, so that the client can read the answer. */
 const lingerMs = 5_000;
-/** Reserved at first for a body of unknown length. */
+/** Initial reservation for a body of unknown length. */
 const unknownLengthBytes = 64 * 1024;
 /** Retry-After of a refusal because of a limit; other requests release their share within seconds. */
 const retrySeconds = 2;
@@ -43,7 +43,7 @@ export function addAdmission(
   { config, metrics, report }: { config: Config['http']; metrics: Metrics; report: HttpReport },
 ): Admission {
   const requests = createBudget({ total: config.maxRequests, perCaller: config.maxRequestsPerAddress });
-  // Callers without a token leave room for those with one.
+  // Part of the capacity is reserved for callers with a token.
   const unauthenticated = createBudget({
     total: Math.ceil(config.maxRequests / 2),
     perCaller: Math.ceil(config.maxRequestsPerAddress / 2),
@@ -67,7 +67,7 @@ export function addAdmission(
   function refuse(request: FastifyRequest, reason: BudgetRefusal): HttpError {
     report('refused', { reason }, { requestId: request.id });
     const code = reason === 'caller' ? 'HTTP_CLIENT_BUSY' : 'HTTP_OVERLOADED';
-    return new HttpError(code, `no room: ${reason}`, { retryAfterSeconds: retrySeconds });
+    return new HttpError(code, `no capacity: ${reason}`, { retryAfterSeconds: retrySeconds });
   }
 
   function endIfDone(one: Held): void {
@@ -103,7 +103,7 @@ export function addAdmission(
     const limit = request.routeOptions.bodyLimit ?? config.maxBodyBytes;
     if (length !== undefined && length > limit) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE();
     const room = reserve(request, bodies, one.caller, length ?? unknownLengthBytes);
-    // The client waits for this word, and has not sent its body in vain if it does not come (RFC 9110 §10.1.1).
+    // The client waits for this response before it sends the body, so a refusal costs no upload (RFC 9110 §10.1.1).
     if (request.headers.expect !== undefined) reply.raw.writeContinue();
     const { socket } = request.raw;
     one.endWatch = rates.watch(
@@ -119,7 +119,7 @@ export function addAdmission(
 
   app.addHook('preValidation', async (request) => held.get(request)?.endWatch());
 
-  // Runs for every answer, also for one that no client is left to read: then the handler has ended.
+  // Runs for every answer, even if the client has disconnected: then the handler has ended.
   app.addHook('onSend', async (request) => {
     const one = held.get(request);
     if (one === undefined) return;
@@ -129,7 +129,7 @@ export function addAdmission(
   });
 
   app.server.maxConnections = config.maxConnections;
-  // Node would ask for the body before anybody has looked at the request.
+  // Node would otherwise request the body before the request is checked.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   return {
     admitClient(request, clientId) {
@@ -145,7 +145,7 @@ function measure(metrics: Metrics, { requests, bodies }: { requests: Budget; bod
   metrics.measured(
     {
       name: 'openhisp_http_requests_in_progress',
-      help: 'Requests being worked on (limit: http.maxRequests).',
+      help: 'Requests in progress (limit: http.maxRequests).',
     },
     () => requests.used,
   );
@@ -158,12 +158,12 @@ function measure(metrics: Metrics, { requests, bodies }: { requests: Budget; bod
   );
 }
 
-/** A token is checked before the body is read, so a false one holds its place only for that long. The token endpoint takes none. */
+/** A token is checked before the body is read, so an invalid one occupies capacity only until then. The token endpoint needs none. */
 function hasToken({ headers, url }: FastifyRequest): boolean {
   return /^bearer +\S/i.test(headers.authorization ?? '') && !url.startsWith('/oauth2/');
 }
 
-/** Requests of one network (IPv6: a /64) with a token and those without are counted apart: one must not use up the other's share. */
+/** Requests of one network (IPv6: a /64) with and without a token are counted separately: one must not exhaust the other's share. */
 function callerOf(request: FastifyRequest): string {
   return `${hasToken(request) ? 'token at' : 'address'} ${networkOf(request.ip)}`;
 }
@@ -172,7 +172,7 @@ function isAlwaysAnswered({ url }: FastifyRequest): boolean {
   return url.startsWith('/health/') || url.startsWith('/metrics');
 }
 
-/** Written to the connection itself: the request is not complete, so that no handler can answer it. */
+/** Written directly to the connection: the request is incomplete, so no handler can answer it. */
 function formatTooSlow(requestId: string): string {
   const problem = { field: '', reason: 'too_slow', detail: 'The body of the request arrived too slowly.' };
   const body = JSON.stringify(buildErrorEnvelope(408, [problem], requestId));
@@ -186,7 +186,7 @@ function formatTooSlow(requestId: string): string {
   return `${headers.join('\r\n')}\r\n\r\n${body}`;
 }
 
-// An unread body is dropped as it comes, for a while: a connection that is cut at once takes the answer with it.
+// An unread body is discarded for a while: closing the connection at once would lose the answer.
 function linger({ raw }: FastifyRequest): void {
   if (raw.complete || raw.socket.destroyed) return;
   const { socket } = raw;

@@ -11,11 +11,11 @@ interface HttpRefusal {
   readonly status: number;
   readonly problems: readonly FieldProblem[];
   readonly retryAfterSeconds: number | undefined;
-  /** The challenge that goes with it, if it is about a token (RFC 6750 §3). */
+  /** The challenge, if the error is about a token (RFC 6750 §3). */
   readonly challenge: string | undefined;
 }
 
-/** The one map from errors to answers of the REST API (Decision 0005). Nothing of `message` or `cause` gets out. */
+/** The only mapping from errors to answers of the REST API (Decision 0005). `message` and `cause` are never included. */
 function toRefusal(error: unknown): HttpRefusal {
   if (error instanceof CodedError) return fromCoded(error);
   const validation = readValidationProblems(error);
@@ -44,7 +44,7 @@ function fromCoded(error: CodedError): HttpRefusal {
 /** `Retry-After` of a 503 without a more specific time. */
 const usualRetrySeconds = 10;
 
-// RFC 6750 §3.1: no error word if the request carried no token at all.
+// RFC 6750 §3.1: no error code if the request contained no token.
 function challengeOf(error: CodedError): string | undefined {
   const realm = 'Bearer realm="openhisp"';
   switch (error.code) {
@@ -79,7 +79,7 @@ const frameworkDetails: Readonly<Record<number, string>> = {
   503: 'The service is closing or over capacity.',
 };
 
-/** Of an error of the framework; anything that does not say 4xx or 503 is our fault. */
+/** The status of a framework error; anything other than 4xx or 503 is an internal error. */
 function frameworkStatus(error: unknown): number {
   const status = error instanceof Error ? (error as Partial<FastifyError>).statusCode : undefined;
   if (status === undefined) return 500;
@@ -96,10 +96,10 @@ function refusal(status: number, problems: readonly FieldProblem[]): HttpRefusal
   };
 }
 
-/** Refusals of a request as such; those of a token are reported where it is checked. */
+/** Refusals of a request itself; refusals of a token are reported where it is checked. */
 const reportedStatuses: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 
-/** Writes the refusal, and what the operator must know about it. */
+/** Sends the refusal, and logs what the operator needs. */
 export function sendRefusal(
   error: unknown,
   request: FastifyRequest,
@@ -110,12 +110,12 @@ export function sendRefusal(
   const where = { requestId: request.id, route: request.routeOptions.url };
   // Expected errors, such as during start-up or overload, are logged without a stack.
   const isExpected = error instanceof CodedError && error.kind === 'unavailable';
-  // The readiness route logs each change itself; a line for each probe says nothing more.
+  // The readiness route logs each change; a line per probe would add nothing.
   if (isExpected && error.code === 'HTTP_NOT_READY') log.debug(where, 'not ready');
   else if (status >= 500 && isExpected)
     log.warn({ ...where, code: error.code, reason: error.message }, 'a request could not be served now');
   else if (status >= 500) log.error({ ...where, error }, 'a request failed');
-  // Whoever asks about a refusal has nothing but its request id. Names of fields come from the caller and are omitted.
+  // A support request about a refusal has only its request id. Field names come from the caller and are omitted.
   else if (reportedStatuses.has(status))
     log.info(
       {

@@ -4,17 +4,17 @@ import { errorResponses } from './envelope.ts';
 import { HttpError } from './errors.ts';
 import type { RouteModule } from './types.ts';
 
-/** Named checks of what the service cannot work without; each throws if it fails. */
+/** Named checks of required dependencies; each throws if it fails. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<void>>>;
 
-/** Something that works badly or soon will not, though the service can serve. */
+/** A part that is impaired or will fail soon, while the service can serve. */
 export interface DegradedComponent {
-  /** A stable word, for example `keys`. */
+  /** A stable name, for example `keys`. */
   readonly part: string;
   readonly detail: string;
 }
 
-/** `/health/live`: the process answers. `/health/ready`: everything it needs answers, too; degraded parts are listed. */
+/** `/health/live`: the process answers. `/health/ready`: its dependencies answer, too; degraded parts are listed. */
 export function healthRoutes({
   checks,
   degraded = () => [],
@@ -40,7 +40,7 @@ export function healthRoutes({
         };
       }
       const names = problems.map(({ field }) => field).join(', ');
-      // Probes come every few seconds: a line for each change says as much as one for each probe.
+      // Probes come every few seconds, so only changes are logged.
       if (names !== lastNames)
         log.warn({ checks: names, reasons: found.map(({ reason }) => reason) }, 'not ready');
       lastNames = names;
@@ -64,8 +64,7 @@ const liveSchema = {
 const readySchema = {
   operationId: 'getReadiness',
   summary: 'Can it serve?',
-  description:
-    'Runs every check. Parts that work badly are listed in `degraded`; the answer is 200 nevertheless.',
+  description: 'Runs every check. Impaired parts are listed in `degraded`; the status is still 200.',
   tags: ['operation'],
   security: [],
   response: {
@@ -105,7 +104,7 @@ async function findProblems(checks: ReadinessChecks): Promise<readonly FoundProb
   return results.filter((problem) => problem !== undefined);
 }
 
-// Errors of ours carry a text that is safe for outsiders.
+// Coded errors have a text that is safe for outsiders.
 function describe(name: string, error: unknown): FieldProblem {
   if (!(error instanceof CodedError))
     return { field: name, reason: 'not_ready', detail: `${name} is not ready.` };

@@ -9,7 +9,7 @@ import {
 import type { DegradedComponent } from '../http/index.ts';
 
 export interface KeyWatch {
-  /** Reads the dates of all active keys, sets the gauges, and logs what is wrong once per day. */
+  /** Reads the dates of all active keys, sets the gauges, and logs warnings once per day. */
   run(): Promise<void>;
   /** Findings of the last run, for the readiness details. */
   degraded(): readonly DegradedComponent[];

@@ -6,7 +6,7 @@ import { createWriteProbe, checkWritable } from './write-probe.ts';
 
 const start = new Date('2026-06-01T00:00:00Z');
 
-test('a database that can be written is ready; one that is closed is not', async () => {
+test('a writable database is ready; a closed one is not', async () => {
   const storage = await openTestStorage();
   const check = createWriteProbe(() => checkWritable(storage), createManualClock(start));
   await check();

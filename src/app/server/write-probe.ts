@@ -28,7 +28,7 @@ export async function checkWritable(storage: Storage): Promise<void> {
 }
 
 /**
- * A readiness check that the database can be written. A write that merely waits its turn is not a failure; one that waits for a minute is.
+ * A readiness check that the database is writable. A write that merely waits its turn is not a failure; one that waits for a minute is.
  * However often it is asked, one write is under way at most.
  */
 export function createWriteProbe(write: () => Promise<void>, clock: Clock): () => Promise<void> {

@@ -24,7 +24,7 @@ export interface OpenRequest {
   readonly policy?: Partial<MessagePolicy>;
   /**
    * Uses only keys whose certificates are bound to one of these addresses; with `visible`, to one of To and Cc of the inner message.
-   * Default: every given key, for a caller that has chosen them by the envelope.
+   * Default: every given key, for a caller that has selected them by the envelope.
    */
   readonly recipients?: readonly DirectAddress[] | 'visible';
 }
@@ -48,18 +48,18 @@ export interface OpenedMessage {
   /** False if the signed entity had no wrapper, so that the header fields come from outside the signature. */
   readonly wasWrapped: boolean;
   readonly signers: readonly OpenedSigner[];
-  /** DER of every certificate in the message: candidates for path building, never more. */
+  /** DER of every certificate in the message: only candidates for path building. */
   readonly certificates: readonly Uint8Array[];
   readonly algorithms: {
     readonly contentAlgorithm: string;
     readonly keyTransport: string;
     readonly signatureForm: 'detached' | 'opaque';
   };
-  /** Fingerprint of the certificate whose key opened it. */
+  /** Fingerprint of the certificate whose key decrypted it. */
   readonly decryptedBy: string;
   /** The same, and those of the other given certificates whose keys decrypt it. */
   readonly openedBy: readonly string[];
-  /** The signed entity as received, signature included, for evidence; left out if it is larger than an MDN is. */
+  /** The signed entity as received, signature included, for evidence; omitted if it is larger than an MDN. */
   readonly signed?: Uint8Array;
 }
 
@@ -69,7 +69,7 @@ export interface OpenedMessage {
  *
  * Errors: `DIRECT_NOT_ENCRYPTED`, `DIRECT_UNKNOWN_RECIPIENT`, `DIRECT_ENCRYPTION_INVALID`, `DIRECT_ENCRYPTION_NOT_ALLOWED`,
  * `DIRECT_NOT_SIGNED`, `DIRECT_SENDER_CERTIFICATE_MISSING`, `DIRECT_SENDER_CERTIFICATE_UNREADABLE`, `DIRECT_SIGNATURE_INVALID`, `DIRECT_SIGNATURE_NOT_ALLOWED`,
- * `DIRECT_NOT_WRAPPED`, `DIRECT_MESSAGE_MALFORMED`, `DIRECT_POLICY_INVALID`; `reason` names the finding beneath.
+ * `DIRECT_NOT_WRAPPED`, `DIRECT_MESSAGE_MALFORMED`, `DIRECT_POLICY_INVALID`; `reason` is the underlying code.
  */
 export function openMessage(request: OpenRequest): OpenedMessage {
   const policy = completePolicy(request.policy);
@@ -83,7 +83,7 @@ export function openMessage(request: OpenRequest): OpenedMessage {
   });
 }
 
-/** The header that names the recipients is inside: a key that is bound to none of them is not used. */
+/** The header with the recipients is inside: a key that is bound to none of them is not used. */
 function openForVisible(
   outer: MimeEntity,
   keys: readonly DecryptionKey[],
@@ -145,7 +145,7 @@ function unwrap(
   };
 }
 
-/** Before the 2021 edition the header stood outside, unsigned; the entity brought its MIME fields only (RFC 8551 §3.1). */
+/** Before the 2021 edition the header was outside and unsigned; the entity contained only its MIME fields (RFC 8551 §3.1). */
 function withOuterHeader(outer: MimeEntity, entity: Uint8Array): Buffer {
   const isOfMessage = (name: string): boolean => !/^(content-|mime-version$)/i.test(name);
   const fields = outer.headerFields
@@ -154,7 +154,7 @@ function withOuterHeader(outer: MimeEntity, entity: Uint8Array): Buffer {
   return concatBytes([...fields, Buffer.from('MIME-Version: 1.0\r\n', 'latin1'), entity]);
 }
 
-/** With CRLF, as the signed part has it: a message kept in a file may have LF, and a header that ends without a body no line end at all. */
+/** Normalizes to CRLF, as in the signed part: a message from a file may have LF, and a header without a body no line end at all. */
 function withLineEnds(raw: Uint8Array): Uint8Array {
   const text = Buffer.from(raw).toString('latin1');
   return Buffer.from(`${text.replace(/\r?\n$/, '').replaceAll(/\r?\n/g, '\r\n')}\r\n`, 'latin1');
@@ -172,7 +172,7 @@ function openedSigner(signer: SignerResult): OpenedSigner {
   };
 }
 
-/** Findings of lib/smime in the agent's terms; all others mean that the signature does not hold. */
+/** Findings of lib/smime in the agent's terms; all others mean that the signature is invalid. */
 const codes: Partial<Record<SmimeErrorCode, DirectErrorCode>> = {
   SMIME_NOT_ENCRYPTED: 'DIRECT_NOT_ENCRYPTED',
   SMIME_NO_RECIPIENT_KEY: 'DIRECT_UNKNOWN_RECIPIENT',
@@ -203,7 +203,7 @@ function translating<T>(work: () => T): T {
     if (error instanceof MimeError)
       throw new DirectError('DIRECT_MESSAGE_MALFORMED', errorText(error), { cause: error });
     if (isCryptoError(error))
-      throw new DirectError('DIRECT_MESSAGE_MALFORMED', 'cryptography that cannot be carried out', {
+      throw new DirectError('DIRECT_MESSAGE_MALFORMED', 'a cryptographic operation failed', {
         cause: error,
       });
     if (!(error instanceof SmimeError)) throw error;

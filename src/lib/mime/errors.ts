@@ -11,7 +11,7 @@ export const mimeErrors = {
   MIME_HEADER_UNSAFE: { kind: 'invalid-input' },
   /** A header that the writer sets itself, or that must never be sent (Bcc). */
   MIME_HEADER_FORBIDDEN: { kind: 'invalid-input' },
-  /** An address that cannot stand in a header. */
+  /** An address that is not valid in a header. */
   MIME_ADDRESS_INVALID: { kind: 'invalid-input' },
   /** A Message-ID that has not the form `<left@right>`. */
   MIME_MESSAGE_ID_INVALID: { kind: 'invalid-input' },

@@ -24,7 +24,7 @@ export function readMailboxes(headerValue: string): Mailbox[] {
   return mailboxes;
 }
 
-/** Cuts at commas, and at the colon and semicolon of groups, outside of quotes, comments and angle brackets. */
+/** Splits at commas, and at the colon and semicolon of groups, outside quotes, comments and angle brackets. */
 function splitAddressList(text: string): string[] {
   const items: string[] = [];
   let start = 0;
@@ -61,7 +61,7 @@ function readMailbox(item: string): Mailbox | undefined {
   return address === '' ? undefined : withName(readPhrase(plain.slice(0, open)), address);
 }
 
-/** The first angle bracket outside of quotes. */
+/** The first angle bracket outside quotes. */
 function openAngle(text: string): number {
   let isQuoted = false;
   for (let index = 0; index < text.length; index++) {
@@ -72,7 +72,7 @@ function openAngle(text: string): number {
   return -1;
 }
 
-/** `a@b.example (Name)`: the old way to give a name. */
+/** `a@b.example (Name)`: the obsolete form of a display name. */
 function bareMailbox(item: string, address: string): Mailbox | undefined {
   if (!address.includes('@')) return undefined;
   const comment = item.slice(item.lastIndexOf('('));
@@ -102,13 +102,13 @@ const plainPhrase = /^[\w!#$%&'*+/=?^`{|}~ -]*$/;
 export function formatMailbox(mailbox: Mailbox | string): string {
   const { address, displayName = '' } = typeof mailbox === 'string' ? { address: mailbox } : mailbox;
   if (!addressForm.test(address) || address.length > 320)
-    throw new MimeError('MIME_ADDRESS_INVALID', 'An address cannot stand in a header');
+    throw new MimeError('MIME_ADDRESS_INVALID', 'The address is not valid in a header');
   if (hasLineBreaker(displayName))
-    throw new MimeError('MIME_HEADER_UNSAFE', 'A display name holds a line break');
+    throw new MimeError('MIME_HEADER_UNSAFE', 'A display name contains a line break');
   return displayName === '' ? address : `${formatPhrase(displayName)} <${address}>`;
 }
 
-/** `Disposition-Notification-To: `; a shorter first word does no harm elsewhere. */
+/** `Disposition-Notification-To: `; the longest field name, used for all fields. */
 const longestAddressHeader = 29;
 
 function formatPhrase(name: string): string {

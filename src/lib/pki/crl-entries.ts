@@ -61,7 +61,7 @@ function hasUnknownCriticalExtension(bytes: Uint8Array, start: number, end: numb
   return false;
 }
 
-/** The elements between two offsets. For structures with few parts. */
+/** The elements between two offsets. For structures with few elements. */
 export function scanElements(bytes: Uint8Array, start: number, end: number): Span[] {
   const cursor = createCursor(bytes, start, end);
   const spans: Span[] = [];
@@ -87,7 +87,7 @@ interface Cursor {
   reset(start: number, end: number): void;
 }
 
-/** One object that is moved along, since a list of 50,000 entries has 200,000 elements. */
+/** A cursor that is reused, since a list of 50,000 entries has 200,000 elements. */
 function createCursor(bytes: Uint8Array, from: number, to: number): Cursor {
   let limit = to;
   const cursor: Cursor = {

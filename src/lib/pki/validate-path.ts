@@ -22,9 +22,9 @@ export interface TrustContext {
   readonly at: Date;
   /** The anchors of one local domain or address and one direction (TRUST-03). Empty means that nothing is trusted. */
   readonly anchors: readonly Certificate[];
-  /** The Direct address that the certificate is to speak for; without it no binding is checked. */
+  /** The Direct address that the certificate must be bound to; without it the binding is not checked. */
   readonly address?: DirectAddress;
-  /** Certificates that may be links: those in the message, stored ones. Each is validated before it is used. */
+  /** Candidate issuers: certificates from the message and stored ones. Each is validated before it is used. */
   readonly candidates?: readonly Certificate[];
   /** Issuers named by the certificate's AIA extension (TRUST-05). Throws `PKI_ISSUER_UNAVAILABLE` if later may be better. */
   fetchIssuers?(certificate: Certificate, budget: ValidationBudget): Promise<readonly Certificate[]>;
@@ -35,7 +35,7 @@ export interface TrustContext {
   readonly budget?: ValidationBudget;
 }
 
-/** A path validated link by link. Use only this afterwards, never the certificate that it began with. */
+/** A path validated link by link. Use only this afterwards, never the original certificate. */
 export interface ValidatedPath {
   /** End entity first, anchor last; one element if the end entity is itself an anchor. */
   readonly certificates: readonly [Certificate, ...Certificate[]];
@@ -44,7 +44,7 @@ export interface ValidatedPath {
   readonly at: Date;
   readonly address?: DirectAddress;
   readonly binding?: Binding;
-  /** One entry for each certificate but the anchor, in order. Empty if revocation checking is off. */
+  /** One entry for each certificate except the anchor, in order. Empty if revocation checking is off. */
   readonly revocation: readonly Revocation[];
   readonly warnings: readonly PathWarning[];
 }
@@ -52,7 +52,7 @@ export interface ValidatedPath {
 /**
  * Validates that the certificate may be used for `use` at `context.at`, and by which path (RFC 5280 §6, TRUST-01 to TRUST-11).
  *
- * Names and key identifiers only pick which issuers to try; a link holds by its signature alone, and the path ends at the first
+ * Names and key identifiers only select the issuers to try; only its signature makes a link valid, and the path ends at the first
  * certificate that is byte for byte one of the anchors. The work is bounded for any candidates.
  *
  * Errors: a `PkiError` with the code of the most specific reason, transient only if fetching could not be finished.
@@ -135,7 +135,7 @@ async function tryIssuers(
   issuers: readonly Certificate[],
 ): Promise<FoundPath | undefined> {
   for (const issuer of issuers) {
-    // Also by key, so that two certificates of one CA cannot be walked in a circle.
+    // Also compared by key, so that two certificates of one CA cannot form a loop.
     if (path.some((used) => isSameEntity(used, issuer))) continue;
     if (--search.issuersLeft < 0 || !search.budget.takeIssuer())
       throw refusal('PKI_PATH_TOO_BROAD', path[0], 'too many possible issuers');
@@ -164,7 +164,7 @@ function isLink(search: Search, path: Path, issuer: Certificate): boolean {
   }
 }
 
-/** All signatures hold up to an anchor; what is left is revocation. */
+/** All signatures are valid up to an anchor; revocation is checked last. */
 async function finishPath(search: Search, path: Path): Promise<FoundPath | undefined> {
   try {
     const { context, policy, budget } = search;
@@ -228,13 +228,13 @@ async function fetchMore(search: Search, certificate: Certificate): Promise<bool
   }
 }
 
-/** Nobody else vouches for it, wherever its AIA extension points. */
+/** A self-issued certificate has no other issuer, whatever its AIA extension says. */
 function isSelfSigned(certificate: Certificate): boolean {
   return certificate.isSelfIssued && isSignedBy(certificate, certificate);
 }
 
 function isAnchorOf(context: TrustContext, certificate: Certificate): boolean {
-  // The fingerprint only spares comparing the bytes of hundreds of other anchors.
+  // Comparing fingerprints first avoids comparing the bytes of hundreds of other anchors.
   return context.anchors.some(
     ({ fingerprint, der }) => fingerprint === certificate.fingerprint && equalBytes(der, certificate.der),
   );

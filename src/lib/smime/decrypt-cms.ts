@@ -19,7 +19,7 @@ export interface DecryptionKey {
 }
 
 export interface DecryptOptions {
-  /** The given bytes are no longer needed: the content may come to lie in them. */
+  /** The caller does not need the given bytes any more: the content may overwrite them. */
   readonly mayOverwrite?: boolean;
 }
 
@@ -30,19 +30,19 @@ export interface DecryptedCms {
   readonly contentAlgorithm: ContentCipherName;
   /** `oaep-sha256`, `oaep-sha256-mgf1-sha1`, `pkcs1`, `ecdh-sha256` … */
   readonly keyTransport: string;
-  /** The key that opened it. */
+  /** The key that decrypted it. */
   readonly key: DecryptionKey;
   /** Fingerprints of the given certificates whose keys decrypt it, that of `key` first. */
   readonly openedBy: readonly string[];
-  /** Every recipient that the envelope names, those without a certificate reference left out. */
+  /** Every recipient that the envelope names, except those without a certificate reference. */
   readonly recipients: readonly CertificateReference[];
 }
 
 /**
- * Opens EnvelopedData or AuthEnvelopedData with whichever of the keys it is addressed to (AS-83).
+ * Decrypts EnvelopedData or AuthEnvelopedData with one of the keys that it is encrypted to (AS-83).
  *
  * Wrong keys, wrong padding and altered content all end in `SMIME_DECRYPTION_FAILED` after the same work: a content key that
- * cannot be had is replaced by a random one (RFC 3218 §2.3.2, AS-56). Other errors depend only on what anybody can see:
+ * cannot be decrypted is replaced by a random one (RFC 3218 §2.3.2, AS-56). Other errors depend only on public data:
  * `SMIME_NO_RECIPIENT_KEY`, `SMIME_KEY_MANAGEMENT_UNSUPPORTED`, `SMIME_CONTENT_CIPHER_NOT_ALLOWED`,
  * `SMIME_CONTENT_CIPHER_UNSUPPORTED`, and those of reading.
  */
@@ -60,7 +60,7 @@ export function decryptCms(
   const attempts = openers.slice(0, limits.decryptionAttempts);
   for (const attempt of attempts) {
     const { key, opener } = attempt;
-    // Only the last attempt may spoil the encrypted bytes.
+    // Only the last attempt may overwrite the encrypted bytes.
     const isDisposable = options.mayOverwrite === true && attempt === attempts.at(-1);
     const contentKey = contentKeyOf(opener, key, cipher);
     const content = decryptContent(envelope, cipher, contentKey, isDisposable);
@@ -82,7 +82,7 @@ export function decryptCms(
   throw new SmimeError('SMIME_DECRYPTION_FAILED', 'the content could not be decrypted');
 }
 
-/** An envelope may name a certificate without its key being able to open anything. */
+/** An envelope may name a certificate although its key cannot decrypt it. */
 function findOpenedBy(used: Opening, all: readonly Opening[], contentKey: Uint8Array): readonly string[] {
   const fingerprints = new Set([used.key.certificate.fingerprint]);
   for (const { key, opener } of all) {
@@ -114,9 +114,9 @@ function findOpeners(recipients: readonly Recipient[], keys: readonly Decryption
   throw isAddressed
     ? new SmimeError(
         'SMIME_KEY_MANAGEMENT_UNSUPPORTED',
-        'the content key travels in a way that is not supported',
+        'the key management of the envelope is not supported',
       )
-    : new SmimeError('SMIME_NO_RECIPIENT_KEY', 'the envelope is addressed to none of the keys');
+    : new SmimeError('SMIME_NO_RECIPIENT_KEY', 'the envelope is not encrypted to any of the keys');
 }
 
 function readOpener(

@@ -23,7 +23,7 @@ const extensions: Readonly<Record<string, string>> = {
   'application/msword': 'DOC',
 };
 const reserved = new Set(['METADATA.XML', 'INDEX.HTM', 'README.TXT']);
-// Names that old systems take for devices.
+// Reserved device names of old systems.
 const devices = /^(?:CON|PRN|AUX|NUL|COM\d|LPT\d)$/;
 
 /**

@@ -18,7 +18,7 @@ export interface DiskGuardOptions {
   readonly minFreeBytes: number;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Room for us in the file system of a folder, in bytes. */
+  /** Free space in the file system of a folder, in bytes. */
   readonly readFree?: (folder: string) => Promise<number>;
 }
 

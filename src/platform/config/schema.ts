@@ -390,7 +390,7 @@ const console = section('The console and its API for operators (docs/console.md)
   tlsCertificateFile: optionalText('PEM file of the certificate chain.'),
   isBehindTlsProxy: flag(false, 'A proxy in front speaks TLS, so plain HTTP may be served beyond loopback.'),
   trustedProxies: texts([], 'Addresses or networks whose X-Forwarded-For is trusted.'),
-  idleMinutes: count(30, 'A session ends when nothing was done in it for this time.', 1, 1440),
+  idleMinutes: count(30, 'A session ends after this time without activity.', 1, 1440),
   sessionHours: count(12, 'A session ends after this time, even if it is in use.', 1, 720),
   attemptsPerMinute: count(20, 'Failed sign-ins per network before 429.'),
   oidc: section('Sign-in by an OpenID provider', {

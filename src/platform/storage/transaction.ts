@@ -21,7 +21,7 @@ export interface TransactionDependencies {
 }
 
 /**
- * A transaction with what is to happen when it ends. It is made by the engine, not by Kysely, because an engine may let
+ * A transaction with its commit and rollback hooks. It is created by the engine, not by Kysely, because an engine may let
  * several transactions share one commit.
  */
 export class StorageTransaction extends Transaction<unknown> {
@@ -47,7 +47,7 @@ export class StorageTransaction extends Transaction<unknown> {
     this.#connection = connection;
   }
 
-  /** The short way of a compiled query to the database, without Kysely's layers. */
+  /** Runs a compiled query directly on the database, without Kysely's layers. */
   runCompiled<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.isOver)
       return Promise.reject(
@@ -57,7 +57,7 @@ export class StorageTransaction extends Transaction<unknown> {
   }
 }
 
-/** The transaction that was passed in. Throws TypeError for anything that this storage did not make. */
+/** The given transaction. Throws TypeError for an object that this storage did not create. */
 export function asTransaction(tx: AnyTransaction): StorageTransaction {
   if (tx instanceof StorageTransaction) return tx;
   throw new TypeError('not a transaction of this storage');

@@ -80,7 +80,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       if (claimedAgain.delete(item.id)) await safely('release', () => leases.release([item]));
       running.delete(work);
       run();
-      // There was no room for what waits in the database. A claim that found nothing would cost each item a statement.
+      // The waiting items did not fit into memory. A claim that finds nothing would cost a statement per item.
       if (isMoreDue || skipped.has(item.party) || skippedGroups.has(item.group ?? '')) wakeSoon(party);
     });
     running.add(work);

@@ -23,11 +23,11 @@ export interface Leases {
   begin(): Pick<LeaseColumns, 'lease_token' | 'lease_until'> & { readonly lease_token: string };
   /** The row is not leased. */
   readonly free: { readonly lease_token: null; readonly lease_until: 0 };
-  /** Extends what is held. Returns the ids that were lost: another node has claimed them, or they are gone. */
+  /** Renews the held leases. Returns the lost ids: claimed by another node, or deleted. */
   renew(held: readonly Leased[]): Promise<readonly string[]>;
-  /** Gives rows back without having worked on them. */
+  /** Releases rows without having processed them. */
   release(held: readonly Leased[], nextAttemptAt?: number): Promise<void>;
-  /** Gives back what former runs of this node held when they ended, so that nothing waits for a lease of a dead process. */
+  /** Releases leases of previous runs of this node, so that no row waits for the lease of a dead process. */
   releaseFormer(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ interface AnyLeaseTable {
   work: LeaseColumns & { next_attempt_at: number };
 }
 
-/** Rows of one statement when many are renewed; SQLite and PostgreSQL both bound the number of parameters. */
+/** Rows per renewal statement; SQLite and PostgreSQL both limit the number of parameters. */
 const maxPerStatement = 500;
 
 export function createLeases({ storage, table, leaseMs }: LeaseOptions): Leases {

@@ -213,7 +213,7 @@ interface DomainTrust {
 
 /**
  * Decides trust for each of our domains on its own anchors (TRUST-03). The domains that trust the sender get the message; if none
- * does, the first refusal is thrown. A question that could not be decided is thrown too, so that all is tried again.
+ * does, the first refusal is thrown. A question that could not be decided is thrown too, so that all is retried.
  */
 async function verifyByDomain(
   opened: OpenedMessage,

@@ -67,7 +67,7 @@ const askNextWithinMs = 5 * 60_000;
 
 /**
  * Makes one attempt at one destination: get its share of the sealed message, then hand that to one of the destination's
- * mail servers. Recipients without a decision are to be tried again.
+ * mail servers. Recipients without a decision are to be retried.
  */
 export async function attemptDestination(
   item: ClaimedDestination,

@@ -160,7 +160,7 @@ describe('delivery', () => {
       { allowsPrivateHosts: false },
     ));
 
-  it('EDGE-07: a refused recipient fails with the reason of the peer; a 4xx waits and is tried again', () =>
+  it('EDGE-07: a refused recipient fails with the reason of the peer; a 4xx waits and is retried', () =>
     withRun(async (id) => {
       world.answer = (address) => {
         if (address.startsWith('gone')) return { code: 550, enhancedCode: '5.1.1', text: 'No such mailbox' };

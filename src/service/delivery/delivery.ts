@@ -167,7 +167,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     );
   }
 
-  /** Another process, such as a command, can only say in the database that a destination is to be tried again. */
+  /** Another process, such as a command, can only say in the database that a destination is to be retried. */
   async function claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]> {
     const resting = worker.resting().map(({ party }) => party);
     if (resting.length > 0) for (const domain of await queue.findWanted(resting)) worker.resume(domain);
@@ -316,7 +316,7 @@ function failExpired(
   const { reason, statusCode, text } = problem ?? {
     reason: 'unreachable',
     statusCode: undefined,
-    text: `${item.party} was not tried again in time`,
+    text: `${item.party} was not retried in time`,
   };
   // A code that says "later" does not go with what is final.
   const given = statusCode === undefined || statusCode.startsWith('4') ? {} : { statusCode };

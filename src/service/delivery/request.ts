@@ -40,7 +40,7 @@ export interface DeliveryOutcome {
  */
 export type OutcomeListener = (tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]) => Promise<void>;
 
-/** Why something did not succeed, whether it is tried again or not. */
+/** Why something did not succeed, whether it is retried or not. */
 export interface DeliveryProblem {
   readonly reason: DeliveryFailureReason;
   readonly statusCode?: string;

@@ -70,5 +70,5 @@ export interface DeliveryTables {
 /** The kind of delivery: a message of an edge client, or an MDN of ours. */
 export type DeliveryKind = 'message' | 'mdn' | 'dsn';
 
-/** `partial`: some recipients were sent and some not, `deferred`: all are tried again. */
+/** `partial`: some recipients were sent and some not, `deferred`: all are retried. */
 export type AttemptOutcome = 'sent' | 'partial' | 'deferred' | 'failed';

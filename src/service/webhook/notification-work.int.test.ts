@@ -93,7 +93,7 @@ describe('fair shares', () => {
     assert.ok(receiver.at('/bad').length < 100, `${receiver.at('/bad').length} calls`);
   });
 
-  test('a webhook that accepts and says nothing is tried again later, with the same id', async (t) => {
+  test('a webhook that accepts and says nothing is retried later, with the same id', async (t) => {
     const clock = createManualClock(new Date('2026-11-21T12:00:00Z'));
     const node = await open(t, { clock, storageClock: clock, postTimeoutMs: 1000 });
     await node.webhooks.start();

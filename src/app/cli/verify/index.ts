@@ -13,7 +13,7 @@ interface VerifyFlags {
   readonly reason?: string;
 }
 
-/** Adds `verify`: whether what is stored is what this service stored. */
+/** Adds `verify`, which checks that the stored data is unchanged. */
 export function addVerifyCommand(program: Command, context: CliContext): void {
   program
     .command('verify')

@@ -1,7 +1,7 @@
 import type { AddressCheck, InboxPage, StatusReport } from '../../../service/messaging/index.ts';
 import type { DeadLetterNotification, Webhook } from '../../../service/webhook/index.ts';
 
-/** Names on the wire for what the services answer; nothing else in the program knows them. */
+/** Converts the services' results to the names on the wire; no other code uses these names. */
 export function formatStatus(report: StatusReport) {
   return {
     messageId: report.messageId,

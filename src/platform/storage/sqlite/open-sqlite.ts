@@ -19,7 +19,7 @@ import { StablePlanCompiler } from './query-compiler.ts';
 import { SqliteWriter, type WriterCounts } from './writer.ts';
 
 export interface SqliteOptions {
-  /** The database file; its folder is made if missing. */
+  /** The database file; its folder is created if missing. */
   readonly file: string;
   /** How long to wait for another process that holds the write lock. */
   readonly busyTimeoutMs?: number;
@@ -28,9 +28,9 @@ export interface SqliteOptions {
   readonly clock?: Clock;
   /** See `StorageOptions.nodeId`. */
   readonly nodeId?: string;
-  /** For tests of what a loss of power leaves; `fdatasync` by default. */
+  /** For tests of power loss; `fdatasync` by default. */
   readonly sync?: Sync;
-  /** Called for checkpoints that failed; the next commit tries again. */
+  /** Called for failed checkpoints; the next commit retries. */
   readonly onProblem?: (text: string) => void;
 }
 

@@ -24,11 +24,11 @@ export interface EntryWriterOptions {
   readonly onBlock?: ((block: Block) => Promise<void>) | undefined;
 }
 
-// The first letter of a key that is not a file's (check-row.ts).
+// The first letter of a key that does not come from a file (check-row.ts).
 const addressKeyByte = 0x61;
-/** Ids are reserved in portions; what is left over at the end goes back. */
+/** Ids are reserved in batches; unused ones are returned at the end. */
 const idsPerReservation = 65_536;
-/** One row stands for at most so many records, so that it never runs out of ids in between. */
+/** Maximum number of records per row, so that ids cannot run out within a row. */
 const spareIds = 1024;
 /** Blocks stored at once: one wait for the disk instead of several. */
 const blocksPerTransaction = 4;
@@ -103,7 +103,7 @@ export class EntryWriter {
     }
   }
 
-  /** Stores what waits, and reserves more ids if they run out. */
+  /** Stores waiting blocks, and reserves more ids if they run out. */
   async settle(): Promise<void> {
     await this.#store();
     if (this.#endId - this.#nextId >= spareIds) return;
@@ -151,7 +151,7 @@ export class EntryWriter {
     return undefined;
   }
 
-  /** False if the checker has to see the row. */
+  /** False if the row needs the checker. */
   #putOrdinary(row: PlainRow, line: number): boolean {
     if (this.#ordinary === undefined) return false;
     const rowBytes = (row.spans[row.fieldCount * 2 - 1] as number) - (row.spans[0] as number);
@@ -228,7 +228,7 @@ export class EntryWriter {
     if (this.#writer.isFull) this.#closeBlock();
   }
 
-  /** NPPES names deactivated providers in its full file too, where leaving them out is all there is to do. */
+  /** NPPES also lists deactivated providers in its full file, where it is enough to omit them. */
   #skipRemoval(): RefusalReason | undefined {
     if (this.#options.plan.format.name !== 'nppes') return 'removal_in_full_load';
     this.#options.report.skipped++;

@@ -31,7 +31,7 @@ function changedLoads({ before, after }: SourceDifference): LoadRow[] {
   return [...before.filter((load) => !isIn(after, load)), ...after.filter((load) => !isIn(before, load))];
 }
 
-/** Entries that must be looked at for the differences. */
+/** Entries that must be read for the differences. */
 export function countChangedEntries(
   db: DirectoryDb,
   differences: readonly SourceDifference[],
@@ -39,7 +39,7 @@ export function countChangedEntries(
   return countEntries(db, differences.flatMap(changedLoads));
 }
 
-/** The pairs of all records of which the generations may say different things. */
+/** The pairs of all records that may differ between the generations. */
 export async function findChangedPairs(
   db: DirectoryDb,
   differences: readonly SourceDifference[],

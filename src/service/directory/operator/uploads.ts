@@ -19,7 +19,7 @@ export interface UploadRequest {
   readonly kind: 'full' | 'incremental';
   /** The format that the file must have. */
   readonly format?: ImportRequest['format'];
-  /** From the header, if the sender has said it. */
+  /** From the Content-Length header, if present. */
   readonly sizeBytes?: number | undefined;
   /** Called with the progress of the load, until `done` or `failed`. */
   readonly onProgress: (progress: UploadProgress) => void;
@@ -38,7 +38,7 @@ export interface ReceivedUpload {
   readonly bytes: number;
 }
 
-/** In whose name a file is loaded. */
+/** The operator who loads a file. */
 export interface Uploader {
   readonly audit: Audit;
   readonly actor: string;
@@ -54,9 +54,9 @@ export interface Uploads extends Closable {
 
 export interface UploadOptions {
   readonly folder: string;
-  /** Room that must stay free on the disk of the folder. */
+  /** Free space that must remain on the disk of the folder. */
   readonly minFreeBytes: number;
-  /** Room for us in the file system of a folder, in bytes. */
+  /** Free space in the file system of a folder, in bytes. */
   readonly readFree?: (folder: string) => Promise<number>;
   readonly maxBytes?: number;
 }
@@ -66,9 +66,9 @@ interface UploadParts extends UploadOptions {
   importFiles(request: ImportRequest, audit: Audit): Promise<LoadReport>;
 }
 
-/** The disk is looked at again after so many bytes. */
+/** The free space is checked again after this number of bytes. */
 const bytesPerLook = 64 * 1024 * 1024;
-/** Files that a process has left which ended without removing them. */
+/** Files left by a process that ended without removing them. */
 const leftAfterMs = 24 * 3_600_000;
 const retryMs = 1000;
 const maxWaitMs = 3_600_000;
@@ -119,7 +119,7 @@ export function createUploads(parts: UploadParts): Uploads {
     try {
       await loadWhenFree(upload, file, request, by);
     } catch (error) {
-      const text = error instanceof CodedError ? errorText(error) : 'The load failed; the log says why.';
+      const text = error instanceof CodedError ? errorText(error) : 'The load failed; see the log.';
       log.warn(
         { uploadId, code: errorCode(error), reason: errorText(error) },
         'an uploaded directory was not loaded',
@@ -163,7 +163,7 @@ export function createUploads(parts: UploadParts): Uploads {
         throw error;
       }
       const upload = { uploadId, bytes };
-      // One after the other; the first waits until the answer is on its way.
+      // Loads run one after the other; the first starts after the answer was sent.
       const loading = last.then(() => delay(0)).then(() => load(upload, file, request, by));
       last = loading.catch(() => undefined);
       running.add(last);
@@ -228,7 +228,7 @@ async function* readable(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   try {
     yield* chunks;
   } catch (cause) {
-    throw new DirectoryError('DIRECTORY_UPLOAD_BROKEN', 'The upload broke off.', { cause });
+    throw new DirectoryError('DIRECTORY_UPLOAD_BROKEN', 'The upload was interrupted.', { cause });
   }
 }
 

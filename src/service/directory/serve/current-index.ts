@@ -10,29 +10,29 @@ import { createViewSource, type ViewSourceOptions } from './view-source.ts';
 
 /** Longest pause between attempts when the index cannot be brought up to date. */
 const longestPauseMs = 60_000;
-/** Longest pause after a look that took long. */
+/** Longest pause after a slow check. */
 const longestBreakMs = 5000;
 
-/** The index that answers, kept up with the database. */
+/** The served index, kept up to date with the database. */
 export interface CurrentIndex extends Closable {
   readonly pool: SearchPool;
   /** The served view; undefined before the first index is loaded. */
   readonly served: SnapshotName | undefined;
-  /** Looks whether another generation or revision is to be served, and if so swaps to it. */
+  /** Checks for a new generation or revision, and swaps to it. */
   refresh(): Promise<void>;
 }
 
 export interface CurrentIndexOptions extends ViewSourceOptions {
   readonly searchThreads: number;
   readonly pollIntervalMs: number;
-  /** Under which the generation in use is kept from being deleted. */
+  /** The id that protects the generation in use from deletion. */
   readonly nodeId: string | undefined;
 }
 
 /**
  * Follows the active generation by polling, since another process may activate one. Searches are answered from what
- * was served before until the new view is complete (D29). A view is an index, in memory or read from its snapshot, and
- * what has changed since; without an index near enough, one is built from the stored blocks in its own thread.
+ * was served before until the new view is complete (D29). A view is an index, in memory or read from its snapshot, with
+ * the changes since; without a recent enough index, one is built from the stored blocks in its own thread.
  */
 export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   const { storage, log } = options;
@@ -101,7 +101,7 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
     get served() {
       return served;
     },
-    // A refresh that is under way may have read the state before the caller's change; the second look is then needed.
+    // A refresh in progress may have read the state before the caller's change, so a second one follows.
     refresh: async () => {
       if (running !== undefined) await running.catch(() => {});
       await refresh();

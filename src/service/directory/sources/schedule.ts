@@ -11,15 +11,15 @@ import { changed } from './change-sources.ts';
 
 /** A file that becomes a source's next generation whenever it changes. */
 export interface SourceSchedule {
-  /** On the machine of each node that may load it. */
+  /** Path on each node that may load it. */
   readonly path: string;
   readonly everyMs: number;
 }
 
-/** A file that changed less than this ago may still be being written. */
+/** A file that changed more recently may be incomplete. */
 const settledAfterMs = 60_000;
 
-/** Sets or, without a schedule, ends the schedule of a source, which is made if it is not there. Throws DIRECTORY_SOURCE_INVALID. */
+/** Sets or, without a schedule, ends the schedule of a source, which is created if missing. Throws DIRECTORY_SOURCE_INVALID. */
 export async function scheduleSource(
   { storage, clock, audit }: ActivationContext,
   name: string,
@@ -48,7 +48,7 @@ export async function scheduleSource(
 export interface ScheduleContext extends ImportContext {
   /** Youngest file that is loaded; tests lower it. */
   readonly settledAfterMs?: number;
-  /** Ends a load that is under way, which is then abandoned. */
+  /** Aborts a load in progress. */
   readonly signal?: AbortSignal;
 }
 
@@ -67,7 +67,7 @@ export function followSchedules(
     } catch (error) {
       const fields = { code: errorCode(error), reason: errorText(error) };
       if (!closing.signal.aborted)
-        context.log.error(fields, 'scheduled directory loads could not be looked for');
+        context.log.error(fields, 'the scheduled directory loads could not be read');
     }
   }
   const timer = setInterval(() => {
@@ -129,7 +129,7 @@ async function loadIfChanged(context: ScheduleContext, source: SourceRow): Promi
     return true;
   } catch (error) {
     if (context.signal?.aborted === true) throw error;
-    // It is due still.
+    // It is still due.
     if (errorCode(error) === 'DIRECTORY_LOAD_RUNNING') return false;
     await noteCheck(context, source, { schedule_failure: errorText(error) });
     context.log.error({ source: source.name, reason: errorText(error) }, 'a scheduled directory load failed');
@@ -137,7 +137,7 @@ async function loadIfChanged(context: ScheduleContext, source: SourceRow): Promi
   }
 }
 
-/** Nobody has asked for this load. */
+/** A scheduled load has no request. */
 function bySystem(audit: ScheduleContext['audit']): ScheduleContext['audit'] {
   return { recordIn: (tx, event) => audit.recordIn(tx, { ...event, actor: 'system' }) };
 }

@@ -140,7 +140,7 @@ describe('small mail whose sender is known', () => {
     });
   });
 
-  it('is spooled with its error when something of ours is broken, and tried again', async () => {
+  it('is spooled with its error when something of ours is broken, and retried', async () => {
     let isBroken = true;
     world.setOpenIncoming(async (envelope, options) => {
       if (isBroken) throw coded('X_DOWN', 'unavailable');

@@ -58,7 +58,7 @@ export async function countDeadLetters(storage: Storage): Promise<number> {
   return Number(count);
 }
 
-/** Lets dead letters be tried again, with all attempts: the one named, or all. Returns how many. */
+/** Retries dead letters with the full number of attempts: the given one, or all. Returns their number. */
 export async function retryDeadLetters(storage: Storage, id?: string): Promise<number> {
   const ids = await storage
     .tables<MessagingTables>()

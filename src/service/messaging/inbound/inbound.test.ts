@@ -209,7 +209,7 @@ describe('receiving messages', () => {
 });
 
 describe('mail that cannot be worked on', () => {
-  it('is tried again, then a dead letter for the operator', async () => {
+  it('is retried, then a dead letter for the operator', async () => {
     const other = await startTestMessaging();
     try {
       let attempts = 0;

@@ -15,11 +15,11 @@ import { prepareReceived, storeReceived, type Received } from './store-received.
 
 /** The decision about mail. */
 export type Verdict =
-  /** `storeIn` stores all that follows: the message, the state that an MDN changes, or that it was rejected. It may run again. */
+  /** `storeIn` stores the outcome: the message, the state that an MDN changes, or the rejection. It may run again. */
   | ({ readonly kind: 'decided' } & Decision)
-  /** The sender could not be looked into. */
+  /** The sender could not be checked. */
   | { readonly kind: 'undecided'; readonly error: unknown }
-  /** Something else is missing, or broken, on our side. */
+  /** Another error on our side. */
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
@@ -47,7 +47,7 @@ const undecidedCodes: ReadonlySet<string> = new Set(['DIRECT_SENDER_NEEDS_FETCH'
 
 type Store = (tx: Kysely<MessagingTables>) => Promise<void>;
 
-/** Stores what follows, in one transaction. */
+/** Stores the outcome in one transaction. */
 export interface Decision {
   readonly storeIn: Store;
   /** Of the transaction (`TransactionOptions`): the message that it locks. */
@@ -63,7 +63,7 @@ interface OpenedContext {
   readonly addressees: Addressees;
 }
 
-// The sender is known and trusted, so a message that is too deep or too complex to be read does not just vanish (MDN-12).
+// The sender is known and trusted, so a message that is too deep or too complex to be read is not dropped silently (MDN-12).
 async function decideOpened(
   deps: MessagingDependencies,
   mail: MailEnvelope,
@@ -80,7 +80,7 @@ async function decideOpened(
   try {
     const mdnOrDsn = readMdnOrDsn(entity);
     if (mdnOrDsn === undefined) return { storeIn: await acceptMessage(deps, all), shareBy };
-    // It locks all messages that it may report, because the right one is not known yet.
+    // Locks all messages that the MDN may report on, because the right one is not known yet.
     const [original, ...others] = mdnOrDsn.originalMessageIds;
     return {
       storeIn: acceptMdnOrDsn(deps, all, mdnOrDsn),
@@ -137,9 +137,9 @@ async function acceptMessage(deps: MessagingDependencies, context: OpenedContext
 }
 
 interface Addressees {
-  /** Ours, active, and the message was opened for them. */
+  /** Hosted, active, and the message was decrypted for them. */
   readonly active: readonly DirectAddress[];
-  /** In a domain of ours, but no such address, or a disabled one. */
+  /** In a hosted domain, but unknown or disabled. */
   readonly unknown: readonly DirectAddress[];
 }
 
@@ -222,7 +222,7 @@ function isRejection(error: unknown): boolean {
   );
 }
 
-/** That mail was rejected for good. */
+/** Records that mail was permanently rejected. */
 export function rejection(
   deps: MessagingDependencies,
   mail: MailEnvelope,

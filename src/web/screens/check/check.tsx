@@ -170,7 +170,7 @@ function DecisionView({ decision }: { readonly decision: Decision }): ReactNode 
       )}
       <p className="verdict-facts">
         {codes !== '' && <code>{codes}</code>}
-        {isTransient && <span>may pass by itself: deliveries are tried again</span>}
+        {isTransient && <span>may be temporary: deliveries are retried</span>}
         <span>took {formatDuration(elapsedMs)}</span>
       </p>
     </div>

@@ -31,7 +31,7 @@ export interface OpenReleaseOptions {
   readonly download: GuardedDownload;
   readonly patience?: DownloadPatience;
   readonly onProgress?: ProgressListener;
-  /** Room for us in the file system of a folder, in bytes. */
+  /** Free space in the file system of a folder, in bytes. */
   readonly readFree?: (folder: string) => Promise<number>;
 }
 

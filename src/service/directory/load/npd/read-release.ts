@@ -29,9 +29,9 @@ export interface ReadReleaseOptions extends Pick<Release, 'files' | 'scratchDir'
 
 export interface ReleasePortion {
   readonly rows: readonly MadeRow[];
-  /** Bytes read from disk since the portion before. */
+  /** Bytes read from disk since the previous batch. */
   readonly bytes: number;
-  /** With the last portion. */
+  /** Set in the last batch. */
   readonly report?: ReleaseReport;
 }
 
@@ -40,7 +40,7 @@ export interface ReleaseReader extends Closable {
   next(): Promise<ReleasePortion>;
 }
 
-/** A portion ends with so many rows, or after so many pieces of a file. */
+/** A batch ends after this number of rows, or of chunks of a file. */
 const portionRows = 500;
 const portionPieces = 16;
 
@@ -86,8 +86,8 @@ interface ReleaseRun extends ReadReleaseOptions {
 }
 
 /**
- * Four files are staged; then the practitioners are read, and each wanted one becomes records at once. What there is of
- * rows is yielded after each piece of a file.
+ * Four files are staged; then the practitioners are read, and each wanted one is converted to records at once. Available
+ * rows are yielded after each chunk of a file.
  */
 async function* readRows(run: ReleaseRun): AsyncGenerator<readonly MadeRow[], undefined> {
   const { scratchDir, notes } = run;
