@@ -1,7 +1,7 @@
 /** Aborts input that arrives too slowly. */
 export interface RateWatch {
   /**
-   * Calls `onSlow` once when fewer bytes came within a window than the rate asks for. `readBytes` tells how many came so far.
+   * Calls `onSlow` once when fewer bytes came within a window than the rate asks for. `readBytes` returns the number received so far.
    * Returns the function that ends the watching.
    */
   watch(readBytes: () => number, onSlow: () => void): () => void;

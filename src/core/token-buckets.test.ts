@@ -30,7 +30,7 @@ test('individual limits override those of the buckets', () => {
   assert.equal([1, 2, 3, 4, 5, 6].filter(() => buckets.take('a', 1, own).allowed).length, 5);
 });
 
-test('no more is ever given than burst plus what refilled', () => {
+test('never grants more than the burst plus the refill', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ waitMs: fc.nat(3000), cost: fc.integer({ min: 1, max: 4 }) })),

@@ -74,7 +74,7 @@ test('with room on the disk health says that it is ready for new work', async (t
 });
 
 describe('mail that waits', () => {
-  test('is limited by network and together, and the room of what was processed is released', async (t) => {
+  test('is limited per network and in total, and processed mail releases its capacity', async (t) => {
     const world = await startTestHttp({
       isStarted: true,
       spoolLimits: { mails: 4, mailsPerNetwork: 3, bytes: 10_000, bytesPerNetwork: 10_000 },

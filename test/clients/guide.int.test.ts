@@ -78,7 +78,7 @@ describe('the guide', () => {
     assert.match(stdout, /all ran\n$/);
   });
 
-  it('names every reason and what to do', () => {
+  it('documents every reason and its remedy', () => {
     const named = [...guide.matchAll(/^\| `([a-z-]+)` \| [^|]+ \| [^|]+ \|$/gm)].map(([, reason]) => reason);
     assert.deepEqual(named, ['reason', ...Object.keys(failureReasons)]);
   });

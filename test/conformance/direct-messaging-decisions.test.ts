@@ -37,7 +37,7 @@ describe('Decision 0009: send', () => {
     );
   });
 
-  test('M1: what a client seen in the wild sends is enough: from, to, id and one attachment', async () => {
+  test('M1: the fields of a real client are enough: from, to, id and one attachment', async () => {
     const body = {
       fromDirectAddress: alice,
       toDirectAddress: bob,
@@ -498,7 +498,7 @@ describe('Decision 0007: quota of sends', () => {
 });
 
 describe('SEC-03: the log', () => {
-  test('holds nothing of what was sent, received, refused or asked for', async () => {
+  test('contains nothing that was sent, received, refused or queried', async () => {
     const before = world.logLines.length;
     const secrets = [
       'Jane',

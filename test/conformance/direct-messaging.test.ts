@@ -47,7 +47,7 @@ async function packed(
 }
 
 describe('Messaging spec: What the service does', () => {
-  test('Direct clients connect to a RESTful API to exchange encrypted Direct messages: what is accepted goes to the agent, plain only in memory', async () => {
+  test('Direct clients connect to a RESTful API to exchange encrypted Direct messages: accepted messages go to the agent, plain only in memory', async () => {
     assert.equal((await send()).status, 200);
     assert.equal(world.deliveries.at(-1)?.kind, 'message');
     const stored = await world.db.selectFrom('message').selectAll().execute();

@@ -29,7 +29,7 @@ async function faults(query: Query): Promise<string[]> {
 }
 
 describe('Decision 0004: radius', () => {
-  test('radius without a center, or with half of one, is 400 and says what is missing', async () => {
+  test('radius without a center, or with half of one, is 400 and names the missing field', async () => {
     assert.deepEqual(await faults({ radius: 10 }), ['radius center_missing']);
     assert.deepEqual(await faults({ radius: 10, org_city: 'Boston' }), ['org_state required']);
     assert.deepEqual(await faults({ radius: 10, org_state: 'MA' }), ['org_city required']);

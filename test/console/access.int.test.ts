@@ -304,7 +304,7 @@ describe('pages', () => {
   });
 });
 
-test('what has expired is deleted', async () => {
+test('expired rows are deleted', async () => {
   console_.clock.advance(40 * day);
   assert.ok((await console_.hisp.operators.deleteOld()) > 0);
   const { count } = await console_.hisp.storage

@@ -55,7 +55,7 @@ interface Case {
   readonly status?: number;
 }
 
-describe('what the admin API never says', () => {
+describe('data that the admin API never returns', () => {
   let world: AdminWorld;
   let operations: readonly Operation[];
   /** Everything that must not be said, by what it is. */
@@ -361,15 +361,15 @@ describe('what the admin API never says', () => {
     assert.ok(answers.some(({ text }) => text.includes('mailbox is gone')));
   });
 
-  it('says none of the words in the report of an upload, nor in the stream of what changes', async () => {
+  it('returns none of the words in the report of an upload or in the stream of changes', async () => {
     const ending = new AbortController();
     const stream = await fetch(`${world.consoleUrl}/admin/v1/live`, {
       headers: world.headersOf('operator'),
       signal: ending.signal,
     });
-    let heard = '';
+    let received = '';
     const reading = (async () => {
-      for await (const chunk of stream.body ?? []) heard += Buffer.from(chunk).toString();
+      for await (const chunk of stream.body ?? []) received += Buffer.from(chunk).toString();
     })().catch(() => undefined);
     const rows = [
       'prov_npi,prov_last_name,serv_direct_addr',
@@ -383,12 +383,12 @@ describe('what the admin API never says', () => {
     });
     assert.equal(upload.status, 202, await upload.clone().text());
     await waitFor(
-      () => heard,
+      () => received,
       (text) => /"phase":"(?:done|failed)"/.test(text),
     );
     await send(partners.processed);
     await waitFor(
-      () => heard,
+      () => received,
       (text) => text.includes('"messages"'),
     );
     ending.abort();
@@ -396,7 +396,7 @@ describe('what the admin API never says', () => {
     const loads = await world.call('auditor', 'GET', '/directory/loads');
     assert.ok(loads.text.includes('rows.csv'));
     requireSilence('the report of an upload', loads.text);
-    requireSilence('the stream', heard);
+    requireSilence('the stream', received);
   });
 
   it('says none of the words of a request that it refuses', async () => {

@@ -63,7 +63,7 @@ describe('the directory', { skip }, () => {
     await page.locator('.directory-place').waitFor();
   });
 
-  it('says when nothing fits, and what is wrong with a field', async () => {
+  it('reports an empty result and an invalid field', async () => {
     await world.show(page, '/directory?prov_last_name=zzzzzz');
     await page.getByText('No matching record').waitFor();
     await world.show(page, '/directory?prov_npi=12');

@@ -74,7 +74,7 @@ describe('the directory in the console', () => {
     return own();
   }
 
-  it('takes an upload, tells its progress, and shows its report', async () => {
+  it('accepts an upload, reports its progress, and shows its quality report', async () => {
     const events = await upload(toCsv(doctors), '?source=clinics&name=..%2Fclinics.csv');
     assert.equal(events.at(-1)?.phase, 'done');
     assert.equal(events.at(-1)?.rowsRead, 3);
@@ -120,7 +120,7 @@ describe('the directory in the console', () => {
     assert.doesNotMatch(JSON.stringify(rows), /60601|gar/);
   });
 
-  it('refuses what the native search refuses', async () => {
+  it('refuses the same parameters as the native search', async () => {
     const refused = await get<{ errors: { field: string }[] }>('/search?prov_lastname=x&radius=9');
     assert.equal(refused.status, 400);
     assert.deepEqual(refused.body.errors.map(({ field }) => field).toSorted(), ['prov_lastname', 'radius']);
@@ -182,7 +182,7 @@ describe('the directory in the console', () => {
     assert.equal((await get('/loads?cursor=x')).status, 400);
   });
 
-  it('tells why a file was not loaded, and serves on', async () => {
+  it('reports why a file was not loaded, and keeps serving', async () => {
     const other = await upload(toCsv(doctors), '?format=nppes');
     assert.equal(other.at(-1)?.phase, 'failed');
     assert.match(other.at(-1)?.text ?? '', /format own, not of nppes/);

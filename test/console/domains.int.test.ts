@@ -59,7 +59,7 @@ describe('domains in the console', () => {
     assert.equal((await world.call('help-desk', 'GET', '/domains')).status, 403);
   });
 
-  it('compares what the DNS must say with what it says', async () => {
+  it('compares the expected DNS records with the published ones', async () => {
     const { body } = await world.call<DomainRecords>('auditor', 'GET', `/domains/${own}/records`);
     assert.ok(body.records.length > 0);
     const cert = body.records.find(({ type, name }) => type === 'CERT' && name === own);
@@ -140,7 +140,7 @@ describe('domains in the console', () => {
     assert.equal((await post('/keys/none/retire')).status, 404);
   });
 
-  it('tells what the refreshes of a bundle have changed', async () => {
+  it('lists the changes of a bundle by its refreshes', async () => {
     const { trust } = world.sandbox.world.hisp;
     const [anchor] = await trust.listAnchors(own);
     const id = await trust.addBundle({ domain: own, url: 'https://bundles.example/a.p7b' });

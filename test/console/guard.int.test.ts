@@ -98,7 +98,7 @@ const call = (permission: Permission, authorization: string | undefined): Promis
 
 describe('roles', () => {
   for (const role of roles) {
-    test(`${role} may call what the role allows; all else is 403 and an audit row`, async () => {
+    test(`${role} may use the permissions of the role; all else is 403 and an audit row`, async () => {
       const token = await makeToken(`role ${role}`, role);
       for (const permission of permissions) {
         const response = await call(permission, `Bearer ${token}`);

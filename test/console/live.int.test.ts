@@ -16,17 +16,17 @@ describe('the stream of live events', () => {
       headers: world.headersOf('help-desk'),
       signal,
     });
-    let heard = '';
+    let received = '';
     if (response.ok && response.body !== null) {
       const read = async (body: ReadableStream<Uint8Array>): Promise<void> => {
-        for await (const chunk of body) heard += Buffer.from(chunk).toString();
+        for await (const chunk of body) received += Buffer.from(chunk).toString();
       };
       read(response.body).catch(() => undefined);
     }
-    return { response, text: () => heard };
+    return { response, text: () => received };
   }
 
-  it('names the topics of what changes, and is bounded per operator', async () => {
+  it('names the topics of changes, and is limited per operator', async () => {
     const end = new AbortController();
     const first = await open(end.signal);
     assert.match(first.response.headers.get('content-type') ?? '', /^text\/event-stream/);

@@ -53,7 +53,7 @@ describe('messages in the console', () => {
   const stationsOf = ({ body }: { body: MessageDetails }): string =>
     (body.recipients[0]?.stations ?? []).map(({ id, state }) => `${id}:${state}`).join(' ');
 
-  it('draws each outcome as stations, says why and what to do', async () => {
+  it('draws the stages of each outcome, with reason and advice', async () => {
     const of = async (name: string) => show(sent.get(name) ?? '');
     assert.equal(
       stationsOf(await of('processed')),
@@ -173,7 +173,7 @@ describe('messages in the console', () => {
     assert.ok(rows.length >= 7);
   });
 
-  it('writes a ticket, retries and fails what waits', async () => {
+  it('writes a ticket, retries and fails waiting deliveries', async () => {
     const ticket = await world.call(
       'help-desk',
       'GET',

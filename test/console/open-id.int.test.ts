@@ -71,7 +71,7 @@ describe('OpenID Connect', needsBrowser, () => {
   const locationOf = (answer: { headers: Readonly<Record<string, unknown>> }): string =>
     String(answer.headers['location']);
 
-  test('the sign-in page is told the name of the provider', async () => {
+  test('the sign-in page gets the name of the provider', async () => {
     const { body } = await console_.ask('GET', '/admin/v1/sign-in/methods');
     assert.deepEqual(body, { passkey: true, oidc: { name: 'Riverside' } });
   });

@@ -17,7 +17,7 @@ describe('now and address checks', () => {
   });
   after(() => world?.close());
 
-  it('says how things stand, with what failed and charts of the last hours', async () => {
+  it('shows the current state, failures and charts of the last hours', async () => {
     for (const to of [partners.processed, partners.untrusted])
       await world.client.post('/messaging/dirmsg/send_ccda', {
         fromDirectAddress: demoAddress,

@@ -167,7 +167,7 @@ describe('passkeys', needsBrowser, () => {
     assert.deepEqual([refused.status, reasonOf(refused)], [401, 'operators_ceremony_invalid']);
   });
 
-  test('a page of another origin cannot use what the authenticator tells it', async () => {
+  test("a page of another origin cannot use the authenticator's answer", async () => {
     const { cookie, options } = await beginElsewhere();
     await page.goto(`http://localhost:${(elsewhere.address() as AddressInfo).port}/`);
     const answer = await getCredential(options);
@@ -202,7 +202,7 @@ describe('passkeys', needsBrowser, () => {
     }
   });
 
-  test('a copied passkey is told by its counter', async () => {
+  test('a copied passkey is detected by its counter', async () => {
     const { credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId });
     const [credential] = credentials;
     assert.ok(credential !== undefined && credential.signCount > 2);

@@ -107,7 +107,7 @@ describe('the playground', () => {
     assert.equal(textsOf(seen, 'smtp'), '');
   });
 
-  it('answers only what is new after an event', async () => {
+  it('returns only events after a given one', async () => {
     const seen = await exchangeOf('no-certificate@direct.uncertified.example');
     assert.match(textsOf(seen, 'dns'), /no such name|no CERT record/);
     const { last, messageId } = seen;

@@ -24,7 +24,7 @@ after(() => console_.close());
 const ask = (method: string, target: string, body?: unknown, more: Record<string, string> = {}) =>
   console_.ask(method, target, { ...(body !== undefined && { body }), headers: { ...browser, ...more } });
 
-test('cookies are Secure and held to the host, and the browser is told to stay with HTTPS', async () => {
+test('cookies are Secure and bound to the host, and HSTS is set', async () => {
   const token = await console_.makeOperator('Gil');
   const answer = await ask('POST', '/admin/v1/sign-in/link', { token });
   assert.equal(answer.status, 200, answer.text);

@@ -54,7 +54,7 @@ describe('the screens of the console', () => {
   const act = (body: unknown, role: 'operator' | 'auditor' = 'operator') =>
     world.call<QueueActionAnswer>('operator' === role ? 'operator' : role, 'POST', '/queue/actions', body);
 
-  it('shows what waits by destination, and holds, releases, retries and fails it after a preview', async () => {
+  it('shows waiting deliveries by destination, and holds, releases, retries and fails them after a preview', async () => {
     await send(`one@${deadDomain}`);
     await send(`two@${deadDomain}`);
     const { body } = await waitFor(
@@ -122,7 +122,7 @@ describe('the screens of the console', () => {
     );
   });
 
-  it('lists mail that came in, with what to do about what was refused', async () => {
+  it('lists inbound mail, with advice for refused mail', async () => {
     const received = await waitFor(
       () => world.call<InboundPage>('help-desk', 'GET', '/inbound?state=received'),
       ({ body }) => body.result.length > 0,

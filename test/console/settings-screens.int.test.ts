@@ -78,7 +78,7 @@ describe('the screens of settings', { skip }, () => {
     await check('clients');
   });
 
-  it('shows what a failing endpoint answered, replays its dead letters, and sends a test event, by keyboard', async () => {
+  it('shows the responses of a failing endpoint, replays its dead letters, and sends a test event, by keyboard', async () => {
     await world.send('processed@direct.lakeside.example');
     const { storage } = world.sandbox.world.hisp;
     const db = storage.tables<WebhookTables>();

@@ -119,7 +119,7 @@ describe("the console's frame", { skip }, () => {
     await page.setViewportSize({ width: 1440, height: 900 });
   });
 
-  it('says what is not there, and hides what a role may not open', async () => {
+  it('reports missing pages, and hides pages that a role may not open', async () => {
     await world.show(page, '/no-such-screen');
     assert.equal(await heading(), 'Not found');
     const helpDesk = await world.openPage({ role: 'help-desk' });

@@ -99,7 +99,7 @@ describe('the screens of the traffic', { skip }, () => {
     await page.getByRole('heading', { name: 'Messages' }).waitFor();
   });
 
-  it('finds a failed message from what a caller can tell, in few keystrokes', async () => {
+  it("finds a failed message from a caller's information, in few keystrokes", async () => {
     let keystrokes = 0;
     const count = async (...keys: readonly string[]): Promise<void> => {
       for (const key of keys) {
@@ -210,7 +210,7 @@ describe('the screens of the traffic', { skip }, () => {
     await until(mainText, (text) => !text.includes(downDomain), 'the destination has left the queue');
   });
 
-  it('lists what came in, and what nobody has taken', async () => {
+  it('lists inbound mail and unacknowledged messages', async () => {
     await press('Escape', 'g', 'i');
     await page.getByRole('heading', { name: 'Inbound' }).waitFor();
     await shows(/echo@direct\.lakeside\.example/);
@@ -223,7 +223,7 @@ describe('the screens of the traffic', { skip }, () => {
     await shows(/No dead letters/);
   });
 
-  it('checks an address step by step and says what to send to the other side', async () => {
+  it('checks an address step by step and writes a letter to the other HISP', async () => {
     await press('Escape', 'g', 'c');
     await page.getByRole('heading', { name: 'Check an address' }).waitFor();
     await press('/');
@@ -240,7 +240,7 @@ describe('the screens of the traffic', { skip }, () => {
     );
   });
 
-  it('says in one sentence what matters now, and its tiles lead to their lists', async () => {
+  it('summarizes the current state in one sentence, and its tiles link to their lists', async () => {
     await press('Escape', 'g', 'n');
     await shows(/Queue[\s\S]+Failures/);
     const tiles = page.locator('.tiles a');
@@ -252,7 +252,7 @@ describe('the screens of the traffic', { skip }, () => {
     await page.locator('[data-row]').first().waitFor();
   });
 
-  it('counts new rows in a button instead of moving what somebody reads', async () => {
+  it('counts new rows in a button instead of moving the shown rows', async () => {
     await world.show(page, '/messages');
     const before = await page.locator('[data-row]').allInnerTexts();
     const id = await world.send(partners.processed);
@@ -354,7 +354,7 @@ describe('the screens of the traffic', { skip }, () => {
     await open.context().close();
   });
 
-  it('has received nothing of what the messages say', () => {
+  it('has received no message content', () => {
     const all = world.received.join('\n');
     assert.ok(all.includes(demoAddress) && all.includes(ids.untrusted));
     for (const word of secretWords) assert.ok(!all.includes(word), `${word} was sent to the browser`);

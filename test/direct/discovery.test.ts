@@ -225,7 +225,7 @@ describe('discovery', () => {
     assert.equal((await resolveRecipient(bob, trust(discovery))).outcome, 'usable');
   });
 
-  test('DISC-12 absence is remembered five minutes at most, what could not be asked not at all', async () => {
+  test('DISC-12 absence is cached for at most five minutes, an unanswered query not at all', async () => {
     published.ttlSeconds = 86_400;
     const discovery = createDiscovery(options());
     await discovery.discover(bob);
@@ -245,7 +245,7 @@ describe('discovery', () => {
     assert.equal(published.asked.length, 4);
   });
 
-  test('DISC-12 a discovery that reports each place asks by itself, whatever is remembered', async () => {
+  test('DISC-12 a discovery that reports each place bypasses the cache', async () => {
     published.certs.set(addressName, [pkix(good.der)]);
     const discovery = createDiscovery(options());
     await discovery.discover(bob);

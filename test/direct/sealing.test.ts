@@ -137,7 +137,7 @@ describe('sealing', () => {
     assert.equal(sealed.sender, alice);
   });
 
-  test('AS-33 a bare CR in the body becomes a line end, and what it ends is checked', () => {
+  test('AS-33 a bare CR in the body becomes a line end, and the resulting line is checked', () => {
     const { message } = sealMessage(request({ message: plainMessage(plainHeader, 'a\rb\r\n') }));
     const opened = openMessage({ message, keys: [world.recipient] });
     assert.deepEqual(Buffer.from(opened.inner), plainMessage(plainHeader, 'a\r\nb\r\n'));

@@ -117,7 +117,7 @@ describe('the command line', () => {
 });
 
 describe('a load that dies', () => {
-  test('killed in the middle: the old directory serves, and the next load clears away what it left', async () => {
+  test('killed in the middle: the old directory is served, and the next load deletes the leftovers', async () => {
     const before = await served();
     const blocksBefore = await blockCount();
     const { child, done } = run(['directory', 'import', await writeLargeFile()]);

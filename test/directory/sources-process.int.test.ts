@@ -123,7 +123,7 @@ test('imports into sources, shows, orders, opens, schedules, rolls back and remo
   await succeed('source', 'remove', 'county');
 });
 
-test('killed in the middle of a merge: what was served is served on, and nothing is left behind', async () => {
+test('killed in the middle of a merge: the old directory is served, and nothing is left behind', async () => {
   const crowd = (phone: string): Record<string, string>[] =>
     Array.from({ length: 60_000 }, (_, index) => ({
       serv_direct_addr: `p${index}@d.example`,

@@ -221,7 +221,7 @@ describe('a change of the sources', () => {
     );
   });
 
-  test('brings back what a removed source had overridden', async () => {
+  test('restores records that a removed source had overridden', async () => {
     await into('npd', [{ ...ana, org_name: 'NPD' }]);
     await into('directtrust', [{ ...ana, org_name: 'DirectTrust' }]);
     await into('nppes', [{ ...ana, org_name: 'NPPES' }, { serv_direct_addr: 'only@d.example' }]);
@@ -314,7 +314,7 @@ describe('hosted addresses', () => {
 });
 
 describe('the values that a record shows', () => {
-  test('names the source of each value, what each source says, and whether all of it is open', async () => {
+  test('shows the source of each value, the values of each source, and whether all of them are open', async () => {
     await into('npd', [
       { ...ana, org_phone: '1', prov_last_name: 'Smith' },
       { serv_direct_addr: 'open@d.example', org_name: 'Open' },
@@ -467,7 +467,7 @@ describe('two nodes', () => {
 });
 
 describe('a database of the version before', () => {
-  test('has its generation as the source default, and what that version activates later belongs to it', async () => {
+  test('has its generation as the source default, and later activations by that version belong to it', async () => {
     await world.load(toCsv([{ ...ana, org_phone: '1' }]));
     const db = world.storage.tables<DirectoryTables>();
     const { id } = await activeLoad();

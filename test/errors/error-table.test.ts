@@ -70,7 +70,7 @@ test('a client gets the documented status and text of each code, and nothing tha
   }
 });
 
-test('only what can pass by itself is documented as transient, and every 503 says when to try again', async () => {
+test('only temporary errors are documented as transient, and every 503 has Retry-After', async () => {
   for (const { code, status, isTransient } of documented) {
     if ([400, 401, 403, 413].includes(status)) assert.ok(!isTransient, code);
     if (status === 429) assert.ok(isTransient, code);

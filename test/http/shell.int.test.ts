@@ -185,7 +185,7 @@ test('X-Forwarded-For is accepted from a named proxy only', async () => {
   assert.equal(await addressSeen({ OPENHISP_HTTP_TRUSTED_PROXIES: '127.0.0.1' }), '192.0.2.7');
 });
 
-test('liveness and readiness distinguish what failed', async () => {
+test('liveness and readiness distinguish failures', async () => {
   assert.deepEqual((await server.call('/health/live')).body, { status: 'OK' });
   assert.deepEqual((await server.call('/health/ready')).body, { status: 'OK', checks: ['storage'] });
   const broken = await startOauthServer();

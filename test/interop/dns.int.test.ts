@@ -192,7 +192,7 @@ test('dig reads our server', needsPrograms('dig'), async (t) => {
       `PKIX00${base64(odd)}`,
     );
   });
-  await t.test('HOST-02: TC without EDNS0, whole with it, TCP for what is larger', async () => {
+  await t.test('HOST-02: TC without EDNS0, complete with it, TCP for larger answers', async () => {
     assert.match(await dig(port, '+noedns', '+ignore', `bob.${domain}`, 'CERT'), /flags: qr aa tc/);
     assert.match(await dig(port, '+bufsize=512', '+ignore', `bob.${domain}`, 'CERT'), /flags: qr aa tc/);
     assert.doesNotMatch(await dig(port, '+bufsize=4096', '+ignore', `bob.${domain}`, 'CERT'), / tc/);

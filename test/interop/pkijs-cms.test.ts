@@ -32,7 +32,7 @@ function decode(cms: Uint8Array): asn1js.BaseBlock {
 }
 
 for (const keyTransport of ['oaep-sha256', 'oaep-sha1'] as const) {
-  test(`pkijs opens what we encrypt with ${keyTransport}`, async () => {
+  test(`pkijs decrypts our messages with ${keyTransport}`, async () => {
     for (const contentCipher of ['aes-128-cbc', 'aes-256-cbc'] as const) {
       const cms = encryptCms([content], [{ ...bob, keyTransport }], { contentCipher });
       const enveloped = new pkijs.EnvelopedData({ schema: decode(cms) });
@@ -46,7 +46,7 @@ for (const keyTransport of ['oaep-sha256', 'oaep-sha1'] as const) {
 }
 
 for (const oaepHashAlgorithm of ['SHA-1', 'SHA-256', 'SHA-384', 'SHA-512']) {
-  test(`we open what pkijs encrypts with OAEP and ${oaepHashAlgorithm}`, async () => {
+  test(`decrypts messages of pkijs with OAEP and ${oaepHashAlgorithm}`, async () => {
     const large = Buffer.alloc(100_000, 'payload ');
     const enveloped = new pkijs.EnvelopedData();
     enveloped.addRecipientByCertificate(certificateOf(bob), { oaepHashAlgorithm });

@@ -217,7 +217,7 @@ describe('mail through Postfix', needsRootAndPrograms('postfix', 'openssl'), () 
     assert.deepEqual(out.recipients.toSorted(), recipients.toSorted());
   });
 
-  test('EDGE-09: what our server refuses, Postfix returns to the sender with a null return path', async () => {
+  test('EDGE-09: Postfix returns mail that our server refuses to the sender with a null return path', async () => {
     const out = await pass(plain('x\r\n'), ['nobody@direct.beta.example']);
     assert.deepEqual([out.mailFrom, out.recipients], ['', [alice]]);
     assert.match(Buffer.from(out.message).toString('latin1'), /Status: 5\.1\.1[^]*No such mailbox/);

@@ -34,7 +34,7 @@ export interface Usage {
   readonly residentBytes: number;
 }
 
-/** What a HISP's database says when all is done. */
+/** Figures of a HISP's database at the end. */
 export interface Inspection {
   /** Message-IDs of what is in the inbox, one per copy. */
   readonly received: readonly string[];
@@ -65,7 +65,7 @@ export type Answer =
   | { readonly kind: 'usage'; readonly usage: Usage }
   | { readonly kind: 'inspection'; readonly inspection: Inspection }
   | { readonly kind: 'directory'; readonly directory: DirectoryInspection }
-  /** What went wrong, or nothing. */
+  /** The error, if any. */
   | { readonly kind: 'loaded'; readonly problem: string }
   | { readonly kind: 'profile'; readonly parts: Readonly<Record<string, number>> }
   | { readonly kind: 'done' };

@@ -15,7 +15,7 @@ export interface TrafficOptions {
   readonly secondNode?: HispProcess | (() => HispProcess | undefined);
 }
 
-/** What became of all messages. */
+/** The outcomes of all messages. */
 export interface Account {
   readonly accepted: number;
   /** Sends without an answer of 200; each was repeated under the same message id until it had one. */
@@ -36,7 +36,7 @@ export interface Account {
   readonly auditEvents: number;
 }
 
-/** What must be empty in an account. */
+/** The lists of an account that must be empty. */
 export const faultsOf = ({ others, lost, doubled, unreported, contradicted, reportedAgain }: Account) => ({
   others,
   lost,
@@ -133,7 +133,7 @@ export function startTraffic(world: ProcessWorld, options: TrafficOptions): Traf
     }
   }
 
-  /** What the status service says of each message in the end. */
+  /** The final status of each message. */
   async function waitForFinalStates(drainMs: number): Promise<Map<string, string>> {
     const deadline = createDeadline(drainMs);
     const said = new Map<string, string>();

@@ -56,7 +56,7 @@ test('every metric of the alert rules and of the dashboard is one that a server 
   }
 });
 
-test('each alert says what to do; each panel has its own place and something to show', () => {
+test('each alert names a remedy; each panel has its own position and data', () => {
   assert.equal(rules.match(/- alert: /g)?.length, rules.match(/^ {10}action: \S/gm)?.length);
   assert.ok(charts.length >= 20);
   for (const { title, targets = [] } of charts) assert.ok(targets.length > 0, title);

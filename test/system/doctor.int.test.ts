@@ -181,7 +181,7 @@ describe('the doctor and a real BIND', needsPrograms('named', 'openssl'), () => 
       ({ check, severity }) => check !== 'disk' && (severity === 'warning' || severity === 'error'),
     );
 
-  test('BIND loads what "domain records" prints, and the doctor finds nothing to do', async () => {
+  test('BIND loads the output of "domain records", and the doctor finds nothing to do', async () => {
     const records = await printRecords();
     assert.deepEqual(
       records.map((line) => line.split(' ').slice(0, 5).join(' ').slice(0, 60)),
@@ -202,7 +202,7 @@ describe('the doctor and a real BIND', needsPrograms('named', 'openssl'), () => 
     });
   });
 
-  test('finds each of 15 planted faults, and says what to do', async () => {
+  test('finds each of 15 planted faults, and names the remedy', async () => {
     const records = await printRecords();
     const own = records.find((line) => line.startsWith(`${domain}. 300 IN CERT`));
     const foreign = await createKeyPair();

@@ -182,7 +182,7 @@ describe('an operator of the running service', () => {
     assert.equal((await run('message', 'show', newMessageId)).exitCode, 1);
   });
 
-  it('sees what was rejected, from and to whom, and why', async () => {
+  it('sees rejected mail with sender, recipient and reason', async () => {
     await world.sandbox.world.hisp.messaging.acceptInbound({
       mailFrom: 'spam@direct.stranger.example',
       recipients: [demoAddress],
@@ -215,7 +215,7 @@ describe('an operator of the running service', () => {
       assert.match((await run('audit', 'list', '--action', action)).out, /refused.*nothing/, action);
   });
 
-  it('proves a delivery: what was sent, and the signed MDNs, in one document that is checked offline', async () => {
+  it('proves a delivery: the sent bytes and the signed MDNs, in one document that is verified offline', async () => {
     await waitFor(
       () => readStatus(world.client, delivered),
       ({ messageStatus }) => messageStatus === 'processed',
@@ -283,7 +283,7 @@ describe('an operator of the running service', () => {
       return (await verifyEvidence(JSON.stringify({ ...signed, payload }))).problems;
     };
     assert.deepEqual(await change(() => {}), []);
-    const unsigned = 'the signature of the document does not hold';
+    const unsigned = 'the signature of the document is invalid';
     assert.deepEqual(await change((document) => (document.createdTime = new Date().toISOString())), [
       unsigned,
     ]);

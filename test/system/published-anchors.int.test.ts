@@ -46,7 +46,7 @@ describe('BUNDLE-06: our anchors as a bundle', () => {
     assert.equal((await fetch(url, { headers: { 'if-none-match': '"other"' } })).status, 200);
   });
 
-  it('is what the command writes, and what OpenSSL reads', needsOpenssl, async () => {
+  it('equals the output of the command, and OpenSSL reads it', needsOpenssl, async () => {
     const out = path.join(folder, 'written.p7b');
     const words = ['bundle', 'write', path.join(folder, 'anchors.pem'), '--out', out];
     const printed = execFileSync(

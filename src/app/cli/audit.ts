@@ -14,7 +14,7 @@ import {
 import type { CliContext } from './context.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
-/** Adds `audit`: who did what, and whether the record of it is whole. */
+/** Adds `audit`: lists, verifies and exports the audit trail. */
 export function addAuditCommands(program: Command, context: CliContext): void {
   const audit = program.command('audit').description('list and verify the audit trail');
   addListCommand(audit, context);

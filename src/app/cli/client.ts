@@ -12,7 +12,7 @@ import {
 import type { CliContext } from './context.ts';
 import { withInstallation } from './with-installation.ts';
 
-/** Adds `client`: who may call the REST API (Decision 0006). A secret is shown once, when it is made. */
+/** Adds `client`: clients of the REST API (Decision 0006). A secret is shown once, when it is created. */
 export function addClientCommands(program: Command, context: CliContext): void {
   const client = program.command('client').description('the systems that may call the REST API');
   addCreate(client, context);

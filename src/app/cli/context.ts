@@ -19,7 +19,7 @@ export interface CliContext {
   print(text: string): void;
   /** Progress and warnings, on standard error. */
   note(text: string): void;
-  /** True if nobody reads standard output any more, as after `| head`: what is still to be printed may be omitted. */
+  /** True if standard output is closed, as after `| head`: what is still to be printed may be omitted. */
   isOutputClosed(): boolean;
   /** True if standard error is a terminal, so that a progress bar may redraw its line. */
   readonly isTerminal: boolean;

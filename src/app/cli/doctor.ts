@@ -25,7 +25,7 @@ interface DoctorFlags {
   readonly timeout: number;
 }
 
-/** Adds `doctor`: what is wrong with the installation, and what to do. */
+/** Adds `doctor`, which finds faults of the installation and names the remedies. */
 export function addDoctorCommand(program: Command, context: CliContext): void {
   program
     .command('doctor [domain]')
@@ -116,7 +116,7 @@ function missingInstallation({ dataDir }: Config): Finding {
     subject: dataDir,
     severity: 'error',
     text: `There is no installation in ${dataDir}.`,
-    advice: 'Name its folder by --data-dir or OPENHISP_DATA_DIR, or create one: openhisp init.',
+    advice: 'Name its folder with --data-dir or OPENHISP_DATA_DIR, or create an installation: openhisp init.',
   };
 }
 

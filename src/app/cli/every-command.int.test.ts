@@ -99,7 +99,7 @@ describe('every command', () => {
       assert.ok(names.includes(name), `${name} in ${names.join(', ')}`);
   });
 
-  test('without a named installation ends with 1, says what to do and creates nothing', async () => {
+  test('without a named installation ends with 1, names the remedy and creates nothing', async () => {
     for (const [name, words] of commands.filter(([one]) => !isWithout(one))) {
       const { problem, isRefused } = await run(words, {});
       assert.ok(isRefused, name);

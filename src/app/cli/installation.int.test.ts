@@ -38,7 +38,7 @@ async function run(
 }
 
 describe('the installation that commands work on', () => {
-  test('is never guessed: without a name every command ends with 1, says what to do and creates nothing', async () => {
+  test('is never guessed: without a name every command ends with 1, names the remedy and creates nothing', async () => {
     const empty = path.join(folder, 'empty');
     // The files of a sandbox and of an older installation.
     for (const name of ['data/sandbox/hisp', 'data/hisp'])

@@ -52,7 +52,7 @@ test('an operator is made with a role, and gets a link that names no server a se
     });
 });
 
-test('role, disable and enable change what the list says', async () => {
+test('role, disable and enable change the list', async () => {
   await run('operator', 'create', 'Cy', '--role', 'operator');
   await run('operator', 'role', 'Cy', 'auditor');
   await run('operator', 'disable', 'Cy');

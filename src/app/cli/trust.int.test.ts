@@ -74,7 +74,7 @@ test('key csr makes a key that only its owner can read, and a request that OpenS
   assert.match(show(readFileSync(file('dr.csr'), 'utf8')), /email:dr@direct\.example\.org/);
 });
 
-test('domain records prints what the zone must contain, with the certificates that were imported', async () => {
+test('domain records prints the records of the zone, with the imported certificates', async () => {
   const bare = await run(['domain', 'records', domain]);
   assert.equal(bare.out, `${domain}. 300 IN MX 10 mx.example.org.\n`);
   assert.match(bare.note, /has no published certificate yet/);

@@ -29,7 +29,7 @@ openhisp sandbox is ready
   your address         ${demoAddress}
   all of it            ${shown(sandbox.credentialsFile)}
 
-  Where a message goes decides what becomes of it:
+  The recipient decides the outcome of a message:
 ${outcomes.join('\n')}
     ${'(answers)'.padEnd(width)}  ${echoAddress}
 
@@ -42,7 +42,7 @@ TOKEN=$(curl -s -u "$CLIENT_ID:$CLIENT_SECRET" -d grant_type=client_credentials 
 curl -s ${bearer} "$BASE_URL/provider-directory/v2/providers?prov_last_name=smith&limit=2"; echo
 curl -s ${bearer} "$BASE_URL/provider-directory/v2/providers?prov_spec_text=cardio&org_zip=60601&radius=25&limit=2"; echo
 
-# send a referral note, and see what became of it
+# send a referral note, and read its status
 ID=$(curl -s ${bearer} -H "Content-Type: application/json" -d @${shown(sandbox.sendFile)} "$BASE_URL/messaging/dirmsg/send_ccda" | sed 's/.*"messageId":"\\([^"]*\\)".*/\\1/'); echo "$ID"
 sleep 2; curl -s ${bearer} "$BASE_URL/messaging/dirmsg/status/$ID"; echo
 

@@ -31,7 +31,7 @@ test('ids count up and every record could be imported', () => {
   }
 });
 
-test('the sample has what a real directory has', () => {
+test('the sample has the features of a real directory', () => {
   const share = (isSo: (record: (typeof records)[number]) => boolean): number =>
     records.filter(isSo).length / records.length;
   const blankNpi = share((record) => record.npi === '');

@@ -204,7 +204,7 @@ describe('openhisp doctor on a set-up in order', () => {
     });
   });
 
-  it('finds nothing to do, says what it examined, and ends with 0', needsOpenssl, async () => {
+  it('finds nothing to do, lists its checks, and ends with 0', needsOpenssl, async () => {
     const { status, report, errors } = await run(domain);
     assert.deepEqual(badOf(report), [], errors);
     assert.equal(status, report.healthy ? 0 : 1);
@@ -277,7 +277,7 @@ describe('openhisp doctor on a set-up in order', () => {
 });
 
 describe('openhisp doctor on a broken set-up', () => {
-  it('finds every planted fault, says what to do about each, and ends with 1', async () => {
+  it('finds every planted fault, names the remedy for each, and ends with 1', async () => {
     const dataDir = path.join(folder, 'broken');
     const file = path.join(dataDir, 'openhisp.db');
     const storage = await openStorage({ file });

@@ -1,7 +1,7 @@
 /**
  * The SMTP edge: takes mail from other HISPs and spools it durably before the 250.
  *
- * Standards: RFC 5321 through `lib/smtp`; EDGE-04, EDGE-08, EDGE-09. What becomes of the mail is decided by the
+ * Standards: RFC 5321 through `lib/smtp`; EDGE-04, EDGE-08, EDGE-09. The fate of the mail is decided by the
  * messaging service. Called by the composition root.
  */
 export { startSmtpListener, type SmtpListenerOptions } from './listen.ts';

@@ -69,7 +69,7 @@ function chooseSender({ addresses, mailboxCount }: OriginatorField): DirectAddre
   if (sender === undefined)
     throw new DirectError('DIRECT_NO_SENDER', 'neither From nor Sender names a Direct address');
   if (mailboxCount > 1)
-    throw new DirectError('DIRECT_SENDER_AMBIGUOUS', 'several mailboxes, and no Sender to tell which');
+    throw new DirectError('DIRECT_SENDER_AMBIGUOUS', 'several mailboxes, and no Sender that identifies one');
   return sender;
 }
 

@@ -57,7 +57,7 @@ test('records of every type survive writing and reading', () => {
   );
 });
 
-test('an independent codec reads what we write', () => {
+test('an independent codec reads our messages', () => {
   const written = packet.decode(
     writeResponse(query, { rcode: 3, isAuthoritative: true, answers: records }, 65_535),
   );
@@ -78,7 +78,7 @@ test('an independent codec reads what we write', () => {
   assert.equal(written.additionals?.[0]?.type, 'OPT');
 });
 
-test('DISC-03: we read what an independent codec writes, with the CERT data octet by octet', () => {
+test('DISC-03: reads messages of an independent codec, with the CERT data octet by octet', () => {
   const rdata = Buffer.from('0001abcd05cafe', 'hex');
   const bytes = packet.encode({
     type: 'response',
@@ -99,7 +99,7 @@ test('DISC-03: we read what an independent codec writes, with the CERT data octe
   assert.deepEqual(dataOf(message, message.answers, 'MX'), [{ priority: 5, exchange: 'mx.example.org' }]);
 });
 
-test('DISC-05: what does not fit is replaced by an empty answer with TC; extra addresses go first', () => {
+test('DISC-05: an answer that does not fit is replaced by an empty one with TC; additional addresses are omitted first', () => {
   const answers: DnsRecord[] = [
     { name: 'example.org', type: 'TXT', ttlSeconds: 1, data: ['x'.repeat(250), 'y'.repeat(150)] },
   ];

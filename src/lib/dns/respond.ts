@@ -111,7 +111,7 @@ async function absence(zone: DnsZone, answers: readonly DnsRecord[], rcode: numb
   return { rcode, isAuthoritative: true, answers, authorities: [{ ...soa, ttlSeconds }] };
 }
 
-/** Addresses of our own hosts named in MX, SRV and NS records, to spare the asker a question (RFC 1035 §3.3.9). */
+/** Addresses of our hosts named in MX, SRV and NS records, to spare the asker a question (RFC 1035 §3.3.9). */
 async function findHostAddresses(zone: DnsZone, answers: readonly DnsRecord[]): Promise<DnsRecord[]> {
   const apex = nameKey(zone.name);
   const hosts = new Set(

@@ -43,7 +43,7 @@ async function startRude(t: TestContext, answer?: Uint8Array): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('HOST-03: our client finds at our responder what it publishes', async (t) => {
+test('HOST-03: our client finds the certificates that our responder publishes', async (t) => {
   const port = await start(t);
   const found = await client.findCertificates({ targets: [target(port)], mail: 'Bob@direct.example.org' });
   assert.equal(found.status, 'found');

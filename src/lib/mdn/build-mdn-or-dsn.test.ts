@@ -215,7 +215,7 @@ test('MDN_NO_RECIPIENTS, MDN_STATUS_CODE_INVALID and illegal addresses are refus
   assert.throws(() => buildDsn({ ...dsn, reportingMta: 'a\r\nb' }), MimeError);
 });
 
-test('what is written is read back', () => {
+test('reads back its own output', () => {
   const id = fc.stringMatching(/^[a-z0-9.]{1,40}$/).map((left) => `<${left}@direct.alpha.example>`);
   fc.assert(
     fc.property(

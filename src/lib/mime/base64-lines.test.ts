@@ -64,7 +64,7 @@ test('base64 lines are the same for all chunks and offsets, and nothing is writt
   }
 });
 
-test('canonical line ends equal the plain replacement, and inspection counts what it changes', () => {
+test('canonical line ends equal the plain replacement, and inspection counts the changes', () => {
   const pieces = fc.array(
     fc.constantFrom('\r', '\n', '\r\n', 'a', 'é', '\0', '\t', 'some text without an end', '  '),
     { maxLength: 60 },

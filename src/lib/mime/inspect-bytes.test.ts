@@ -49,7 +49,7 @@ test('inspection finds a stray byte at every position, as a plain reading does',
   );
 });
 
-test('inspection looks at no byte outside of what it was given', () => {
+test('inspection reads no byte outside its input', () => {
   const around = Buffer.from(`\0\n${'x'.repeat(20)}\r\n${'y'.repeat(20)}\r\n\0`);
   const traits = inspectBytes(around.subarray(2, around.length - 2));
   assert.deepEqual(traits, { bareLineEnds: 1, hasHighBytes: false, hasNul: false, longestLineBytes: 21 });

@@ -26,7 +26,7 @@ test('AS-03: display names, comments, groups and routes are distinguished from a
   assert.deepEqual(addresses(' , ,, no address, <>'), []);
 });
 
-test('what is written is read back', () => {
+test('reads back its own output', () => {
   const name = fc
     .string({ unit: 'grapheme', maxLength: 120 })
     .map((text) => text.replace(/\p{Cc}|\ufeff/gu, '').trim());

@@ -71,7 +71,7 @@ describe('readPkcs12', { skip: hasOpenssl() ? false : 'needs OpenSSL 3' }, () =>
   const refusedWith = (code: string, work: () => unknown): void =>
     assert.throws(work, (error) => error instanceof PkiError && error.code === code, code);
 
-  test('PKCS#12: what OpenSSL 3 writes: the key with its certificate, and the CA', () => {
+  test('PKCS#12: reads files of OpenSSL 3: the key with its certificate, and the CA', () => {
     for (const [password, ...options] of [
       ['secret'],
       ['pässwörd'],

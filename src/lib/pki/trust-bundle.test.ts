@@ -87,7 +87,7 @@ describe('readTrustBundle', () => {
   describe('signed', () => {
     const signers = [der.sequence(der.integer(1))];
 
-    test('BUNDLE-03 what the verifier vouches for is the bundle, armoured inside or not', () => {
+    test('BUNDLE-03 the verified content is the bundle, with or without armour inside', () => {
       const [signer] = anchors;
       for (const inside of [plain(), Buffer.from(formatPem('PKCS7', plain()))]) {
         const outer = signedData({ content: inside, certificates: [signer], signers });

@@ -66,7 +66,7 @@ export function chordToCell({ spheres }: PointMap, [x, y, z]: Vector, cell: numb
   return Math.sqrt(dx * dx + dy * dy + dz * dz);
 }
 
-/** True if the point is in the circle: by its chord, or exactly if that is too close to tell. */
+/** True if the point is in the circle: by its chord, or exactly if the chord is too close to decide. */
 export function isInside(map: PointMap, circle: Circle, point: number, chord: number): boolean {
   if (chord < circle.chord - chordTolerance) return true;
   return chord <= circle.chord + chordTolerance && milesToPoint(map, circle, point) <= circle.miles;

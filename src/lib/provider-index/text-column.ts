@@ -31,7 +31,7 @@ export interface TextColumn {
 export const maxTextLength = 4000;
 const maxFoldedBytes = maxTextLength * 9;
 
-/** A second order of a column's groups, with postings of its own; its groups are the places in that order. */
+/** A second order of a column's groups, with separate postings; its groups are the positions in that order. */
 export interface AlternateOrder {
   readonly codes: CodeArray;
   /** From a code to the place of its group. */

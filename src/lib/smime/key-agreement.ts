@@ -56,7 +56,7 @@ export function readKeyAgreement(
   };
 }
 
-/** The point on the curve of our own key; OpenSSL refuses one that does not lie on it. */
+/** The point on the curve of our key; OpenSSL refuses one that does not lie on it. */
 function importPoint(point: Uint8Array, certificate: Certificate): KeyObject {
   const algorithm = encodedBytes(childAt(readAsn1(certificate.publicKeyDer), 0));
   return createPublicKey({ key: der.sequence(algorithm, der.bitString(point)), format: 'der', type: 'spki' });

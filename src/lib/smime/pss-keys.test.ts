@@ -61,7 +61,7 @@ test('AS-51: a signature under a key bound to RSASSA-PSS is verified, and only a
   });
 });
 
-test('such a key neither signs nor receives: what we send is PKCS#1 v1.5 and OAEP', () => {
+test('such a key neither signs nor receives: we send PKCS#1 v1.5 and OAEP', () => {
   assert.throws(() => signEntity(content, [{ certificate, privateKey }], { at }), {
     code: 'SMIME_SIGNING_KEY_NOT_ALLOWED',
   });

@@ -58,10 +58,7 @@ function isValid(signer: SignerResult): signer is ValidSigner {
 function chooseContent(inside: Pieces | undefined, outside: Pieces | undefined): Pieces {
   // With two contents it would be ambiguous which one is signed.
   if (inside !== undefined && outside !== undefined) {
-    throw new SmimeError(
-      'SMIME_SIGNED_CONTENT_AMBIGUOUS',
-      'a detached signature that carries content of its own',
-    );
+    throw new SmimeError('SMIME_SIGNED_CONTENT_AMBIGUOUS', 'a detached signature that contains content');
   }
   const content = inside ?? outside;
   if (content === undefined)

@@ -156,7 +156,7 @@ test('25 MB go through, in pieces that let other work in between', async (t) => 
   );
 });
 
-test('RFC 2920: what a server says of the sender holds for all recipients, although they were sent along', async (t) => {
+test('RFC 2920: a reply to the sender applies to all pipelined recipients', async (t) => {
   const client = clientFor(t);
   for (const [reply, isTransient] of [
     ['452 4.3.1 later', true],
@@ -283,7 +283,7 @@ test('SEC-11: a server that answers in drops is aborted in the end', async (t) =
   await assert.rejects(client.send({ ...envelope, port: sending.port, message }), { code: 'SMTP_TIMEOUT' });
 });
 
-test('SEC-12: what could smuggle commands is refused before anything is sent', async (t) => {
+test('SEC-12: input that could smuggle commands is refused before anything is sent', async (t) => {
   const server = await startScripted(t, '220 x\r\n', () => '250 ok');
   for (const bad of [
     { mailFrom: 'a@b.org>\r\nRSET' },

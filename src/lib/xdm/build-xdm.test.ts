@@ -335,7 +335,7 @@ test('META-09: typeCode is the LOINC code of the request, else that of the docum
   assert.equal((await open(base)).documents[0]?.typeCode?.code, '34133-9');
 });
 
-test('META-10: what a receiver needs to match the patient is reported, not refused', () => {
+test('META-10: missing data for matching the patient is reported, not refused', () => {
   assert.deepEqual(missingPatientFields(full), []);
   assert.deepEqual(missingPatientFields({ ...base, patient: { lastName: 'Jones' } }), [
     'firstName',
@@ -359,7 +359,7 @@ process.stdout.write(zip.toString('hex'));`;
   assert.equal(run('Asia/Kolkata'), first);
 });
 
-test('XDM_NO_DOCUMENTS and XDM_VALUE_INVALID refuse what no package can hold', async () => {
+test('XDM_NO_DOCUMENTS and XDM_VALUE_INVALID refuse input that no package can contain', async () => {
   const isCode = (expected: string) => (error: unknown) =>
     error instanceof XdmError && error.code === expected;
   await assert.rejects(buildXdm({ ...base, documents: [] }), isCode('XDM_NO_DOCUMENTS'));
@@ -373,7 +373,7 @@ test('XDM_NO_DOCUMENTS and XDM_VALUE_INVALID refuse what no package can hold', a
   for (const part of wrong) await assert.rejects(buildXdm({ ...base, ...part }), isCode('XDM_VALUE_INVALID'));
 });
 
-test('what is written is read back: any bytes, any text', async () => {
+test('reads back its own output: any bytes, any text', async () => {
   const text = fc
     .string({ unit: 'grapheme', maxLength: 60 })
     .map((value) => value.replace(/\p{Cc}|\ufffe|\uffff/gu, '').trim());

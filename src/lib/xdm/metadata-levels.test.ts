@@ -94,7 +94,7 @@ const lacking: [name: string, change: Partial<XdmRequest>][] = [
 ];
 
 for (const [name, change] of lacking) {
-  test(`META-01: without ${name} the metadata are limited, marked, and hold what limited metadata require`, async () => {
+  test(`META-01: without ${name} the metadata are limited, marked, and complete for limited metadata`, async () => {
     const { documents, submissionSets, metadataLevel } = await readXdm(
       await buildXdm({ ...request, ...change }),
     );

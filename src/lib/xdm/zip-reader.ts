@@ -98,7 +98,7 @@ async function readContent(
   const stream = await archive.openReadStreamPromise(entry);
   const chunks: Buffer[] = [];
   let size = 0;
-  // The stream itself refuses more or fewer bytes than the header tells; this is the second guard.
+  // The stream itself refuses more or fewer bytes than the header states; this is the second guard.
   for await (const chunk of stream) {
     const bytes = viewAsBuffer(chunk as Uint8Array);
     size += bytes.length;

@@ -62,7 +62,7 @@ test('a transaction that throws leaves nothing behind', () =>
     assert.deepEqual(await ids(db), []);
   }));
 
-test('outside of a running transaction only what was committed is seen', () =>
+test('outside a running transaction only committed data is visible', () =>
   withStorage(async (storage, db) => {
     await storage.transaction(async (tx: Kysely<Tables>) => {
       await tx.insertInto('thing').values(row('a')).execute();
@@ -343,14 +343,14 @@ test('work that one node must do alone is refused to a second caller until it ha
 
 test('an announcement reaches its listeners after the commit, and not after a rollback', () =>
   withStorage(async (storage) => {
-    const heard: string[] = [];
-    const end = storage.onAnnounced('topic', () => heard.push('topic'));
-    storage.onAnnounced('other', () => heard.push('other'));
+    const received: string[] = [];
+    const end = storage.onAnnounced('topic', () => received.push('topic'));
+    storage.onAnnounced('other', () => received.push('other'));
     await storage.transaction(async (tx) => {
       storage.announce(tx, 'topic');
-      assert.ok(!heard.includes('topic'));
+      assert.ok(!received.includes('topic'));
     });
-    assert.equal(heard.filter((topic) => topic === 'topic').length, 1);
+    assert.equal(received.filter((topic) => topic === 'topic').length, 1);
     await assert.rejects(
       storage.transaction(async (tx) => {
         storage.announce(tx, 'other');
@@ -359,7 +359,7 @@ test('an announcement reaches its listeners after the commit, and not after a ro
     );
     end();
     await storage.transaction(async (tx) => storage.announce(tx, 'topic'));
-    assert.deepEqual(heard, ['topic']);
+    assert.deepEqual(received, ['topic']);
   }));
 
 test('text is ordered by its bytes', () =>

@@ -23,7 +23,7 @@ async function withVaults(
   }
 }
 
-test('decrypts in one process what another encrypted, and stores the data key wrapped', () =>
+test('decrypts values of another process, and stores the data key wrapped', () =>
   withVaults(async (open, storage) => {
     const masterKey = newKey();
     const encrypted = (await open(masterKey)).encrypt(Buffer.from('content'), 'message:1');

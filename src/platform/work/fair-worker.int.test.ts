@@ -226,7 +226,7 @@ test('a party that only fails is left alone for a while, and gets its mail when 
     await until(async () => (await left()).length === 0);
   }));
 
-test('renews what it holds for longer than a lease, so that another node never takes it', () =>
+test('renews rows held for longer than a lease, so that no other node takes them', () =>
   withWorld(async ({ add, start, finish, left, until }) => {
     await add('a', 'b');
     const seen: string[] = [];
@@ -277,7 +277,7 @@ test('work stored with a lease starts from memory, without being claimed', () =>
     assert.deepEqual(handled, [lease.lease_token]);
   }));
 
-test('a restarted node takes back at once what its former run held, and nothing of another node', async () => {
+test('a restarted node immediately takes back the rows of its previous run, and none of another node', async () => {
   const database = await createTestDatabase();
   const open = (nodeId: string): Promise<Storage> => database.open({ nodeId, migrations: [table] });
   const [former, other, restarted] = [await open('node-1'), await open('node-2'), await open('node-1')];

@@ -279,7 +279,7 @@ describe('delivery', () => {
     });
   });
 
-  it('SEC-05: the stored message is not readable; what a node stored without a lease any node takes', async () => {
+  it('SEC-05: the stored message is not readable; a row stored without a lease can be taken by any node', async () => {
     const closed = await world.start();
     await closed.close();
     const id = newId();

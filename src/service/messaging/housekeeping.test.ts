@@ -102,7 +102,7 @@ describe('Decision 0014: retention', () => {
     assert.equal(await countChunks(), 0);
   });
 
-  it('SEC-08: what a send said next to its status is deleted after 30 days; status and history stay', async () => {
+  it('SEC-08: the details of a send are deleted after 30 days; status and history stay', async () => {
     const { messageId } = await world.messaging.send(world.clinic, sendBody({ patientLastname: 'Doe' }), {});
     const details = () => world.db.selectFrom('message').select('sealed_details').executeTakeFirstOrThrow();
     world.clock.advance(30 * day);

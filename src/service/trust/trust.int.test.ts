@@ -140,7 +140,7 @@ after(async () => {
 });
 
 describe('domains and addresses', () => {
-  it('AS-04: knows only what was added, in any case', async () => {
+  it('AS-04: knows only added addresses, in any case', async () => {
     await trust.addDomain('Direct.Example.ORG');
     await trust.addDomain(domain);
     assert.deepEqual(await trust.listDomains(), [domain]);
@@ -432,7 +432,7 @@ describe('trust bundles', () => {
   });
   after(() => new Promise<void>((resolve) => server.close(() => resolve())));
 
-  it('BUNDLE-05: what left the bundle is trusted no more; BUNDLE-07: a failure keeps the last good set', async () => {
+  it('BUNDLE-05: an anchor removed from the bundle is no longer trusted; BUNDLE-07: a failure keeps the last good set', async () => {
     const other = createAuthority({
       subject: [['CN', 'Other CA']],
       publicKey: caKeys.publicKey,

@@ -230,7 +230,7 @@ describe('statements', () => {
 });
 
 describe('webhooks of a client', () => {
-  test('a disabled webhook is not called; what waits goes out when it is enabled again', async (t) => {
+  test('a disabled webhook is not called; waiting events are sent when it is enabled again', async (t) => {
     const clock = createManualClock(new Date('2026-11-21T12:00:00Z'));
     const node = await open(t, { clock, storageClock: clock });
     await node.webhooks.start();

@@ -358,7 +358,7 @@ describe('Decision 0014: push of received messages', () => {
     assert.deepEqual((await world.messaging.listInbox(world.clinic, {})).messages, []);
   });
 
-  it('without a 2xx the message stays in the inbox; what was acknowledged meanwhile is not pushed', async () => {
+  it('without a 2xx the message stays in the inbox; a message acknowledged in the meantime is not pushed', async () => {
     await create({ kind: 'inbound' });
     answer = () => 500;
     await world.receive({ from: bob, to: [alice], inner });

@@ -67,7 +67,7 @@ before(async () => {
 after(() => fhir.world.close());
 
 for (const [type, rules] of Object.entries(demands)) {
-  test(`${type} has what the guide demands`, async () => {
+  test(`${type} meets the requirements of the guide`, async () => {
     const found = await fhir.all(`${type}?_count=100`);
     assert.ok(found.length > 0);
     for (const resource of found) {

@@ -65,7 +65,7 @@ async function untilServed(address: string): Promise<void> {
   }
 }
 
-test('refuses private addresses, hosts not named and what makes no sense, and changes nothing', async () => {
+test('refuses private addresses, unnamed hosts and invalid values, and changes nothing', async () => {
   const refusals: readonly (readonly [readonly string[], Record<string, string>, RegExp])[] = [
     [['npd', server.manifestUrl], {}, /not public/],
     [

@@ -271,7 +271,7 @@ describe('a release from a server', () => {
     }
   });
 
-  test('is not fetched again for what was complete before the break', async () => {
+  test('does not fetch files again that were complete before the break', async () => {
     server.meddle = (_request, response, name) => {
       if (!name.startsWith('0-Practitioner.')) return false;
       response.writeHead(500).end();

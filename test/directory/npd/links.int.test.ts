@@ -1,4 +1,4 @@
-/** What becomes of the resources of a release of the national directory: every path by which an address is linked. */
+/** Links of the resources of a release of the national directory: every path by which an address is linked. */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -189,7 +189,7 @@ describe('a record', () => {
     }
   });
 
-  test('reads what earlier releases wrote: the other NPI system, Medicare specialties, mailto:', async () => {
+  test('reads the forms of earlier releases: the other NPI system, Medicare specialties, mailto:', async () => {
     await load({
       ...sample,
       Endpoint: [endpoint('a', 'MAILTO:a@d.example')],

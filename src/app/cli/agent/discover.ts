@@ -21,7 +21,7 @@ export function addDiscoverCommand(agent: Command, output: AgentOutput): void {
   const command = agent
     .command('discover <address>')
     .description("find a recipient's certificates and decide whether they can be used")
-    .option('--dns <host:port>', "DNS server to ask; may be repeated; default the system's", collect)
+    .option('--dns <host:port>', "DNS server to query; may be repeated; default the system's", collect)
     .option('--timeout-ms <number>', 'timeout of one exchange with one DNS server', '2500');
   addTrustOptions(command).action((address: string, options: DiscoverOptions) =>
     answering(output, () => runDiscover(address, options, output)),
@@ -79,6 +79,6 @@ function readServer(text: string): DnsServerAddress {
   const [, host = text, portText = '53'] = bracketed ?? plain ?? [];
   const port = Number(portText);
   if (!(port >= 1 && port <= 65_535))
-    throw new AgentCommandError('AGENT_OPTION_INVALID', '--dns has no possible port');
+    throw new AgentCommandError('AGENT_OPTION_INVALID', '--dns: invalid port');
   return { host, port };
 }

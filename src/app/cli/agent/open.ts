@@ -23,7 +23,7 @@ interface OpenOptions extends TrustOptions, KeyOptions {
   readonly requireWrapped?: boolean;
 }
 
-/** `agent open`: decrypts, verifies and proves the sender of one message. */
+/** `agent open`: decrypts one message, verifies it and validates its sender. */
 export function addOpenCommand(agent: Command, output: AgentOutput): void {
   const command = agent
     .command('open')

@@ -4,7 +4,7 @@ import { DirectError } from '../../../lib/direct/index.ts';
 /** Takes the one object that a command answers with, and the exit code that goes with it. */
 export type AgentOutput = (result: Readonly<Record<string, unknown>>, exitCode: 0 | 1 | 2) => void;
 
-/** A refusal in the words of the JSON: the most exact code, the agent's own code, and a sentence. */
+/** A refusal as JSON: the most specific code, the agent's code, and a sentence. */
 export function describeRefusal(error: CodedError): Record<string, unknown> {
   return {
     verdict: 'reject',

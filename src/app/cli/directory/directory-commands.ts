@@ -39,11 +39,11 @@ interface ImportFlags {
 export function addDirectoryCommands(program: Command, context: CliContext): void {
   const directory = program
     .command('directory')
-    .description('Load, inspect and roll back the provider directory');
+    .description('load, inspect and roll back the provider directory');
   directory
     .command('import')
     .description(
-      'Load a directory from CSV, .gz or .zip files, from standard input (-), or from a release of the national directory',
+      'load a directory from CSV, .gz or .zip files, from standard input (-), or from a release of the national directory',
     )
     .argument(
       '<files...>',
@@ -66,7 +66,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     );
   directory
     .command('status')
-    .description('Show the loads of the directory')
+    .description('show the loads of the directory')
     .option('--json', 'print JSON')
     .action((flags: { json?: true }) =>
       withInstallation(context, async ({ storage, config }) => {
@@ -80,7 +80,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     );
   directory
     .command('report')
-    .description('Show the quality report of a load')
+    .description('show the quality report of a load')
     .argument('[load]', 'the number of the load; default: the newest', parseLoadId)
     .option('--json', 'print JSON')
     .action((loadId: number | undefined, flags: { json?: true }) =>
@@ -93,7 +93,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     );
   directory
     .command('rollback')
-    .description('Return to the directory before the last load')
+    .description('return to the directory before the last load')
     .option('--source <name>', 'the source to roll back; required when several are loaded')
     .action(({ source }: { source?: string }) =>
       withInstallation(context, async ({ storage, audit, config }) => {
@@ -161,7 +161,7 @@ function requireOneRelease(names: readonly string[], kind: 'full' | 'incremental
 }
 
 function parseFormat(text: string): 'npd' {
-  if (text !== 'npd') throw new Error('--format is npd; other formats are told by their content');
+  if (text !== 'npd') throw new Error('--format is npd; other formats are recognised by content');
   return text;
 }
 

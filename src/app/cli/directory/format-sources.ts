@@ -22,7 +22,7 @@ function describeSchedule({ schedule }: SourceStatus): string[] {
   if (schedule === undefined) return [];
   const { path, everyMs, checkedAt, failure } = schedule;
   return [
-    `       scheduled: ${path}, every ${everyMs / 60_000} min, last look ${checkedAt ?? 'never'}`,
+    `       scheduled: ${path}, every ${everyMs / 60_000} min, last check ${checkedAt ?? 'never'}`,
     ...(failure === undefined ? [] : [`       FAILED: ${failure}`]),
   ];
 }

@@ -24,7 +24,7 @@ interface ScheduleFlags {
 export function addSourceCommands(directory: Command, context: CliContext): void {
   directory
     .command('show')
-    .description('Show the served record of a Direct address or an id, and the record in each source')
+    .description('show the served record of a Direct address or an id, and the record in each source')
     .argument('<record>', 'a Direct address, or the id of a record')
     .option('--json', 'print JSON')
     .action((name: string, { json }: { json?: true }) =>
@@ -37,15 +37,15 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     );
   directory
     .command('sources')
-    .description('Show the sources in order of precedence')
+    .description('show the sources in order of precedence')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: true }) =>
       withInstallation(context, ({ storage }) => printSources(context, storage, json === true)),
     );
-  const source = directory.command('source').description('Order, open, schedule and remove sources');
+  const source = directory.command('source').description('order, open, schedule and remove sources');
   source
     .command('order')
-    .description('Set the order of precedence: the named sources first, then the others')
+    .description('set the order of precedence: the named sources first, then the others')
     .argument('<names...>')
     .action((names: string[]) =>
       withInstallation(context, async (at) => {
@@ -55,7 +55,7 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     );
   source
     .command('remove')
-    .description('Remove a source with all its generations; records that it had overridden are served again')
+    .description('remove a source with all its generations; records that it had overridden are served again')
     .argument('<name>')
     .action((name: string) =>
       withInstallation(context, async (at) => {
@@ -65,7 +65,7 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     );
   source
     .command('export')
-    .description('Set whether a source may be exported (open) or not (closed)')
+    .description('set whether a source may be exported (open) or not (closed)')
     .argument('<name>')
     .argument('<right>', 'open or closed', parseRight)
     .action((name: string, right: 'open' | 'closed') =>
@@ -76,7 +76,7 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     );
   source
     .command('schedule')
-    .description('Load a file into a source whenever it has changed')
+    .description('load a file into a source whenever it has changed')
     .argument('<name>')
     .option('--every <duration>', 'how often to check, for example 30m, 24h or 7d', parseDuration)
     .option('--path <file>', 'the file, on every node that may load it')

@@ -18,10 +18,10 @@ const defaultDomains = 50;
 export function addVerificationCommands(directory: Command, context: CliContext): void {
   const verification = directory
     .command('verification')
-    .description('Check which addresses of the directory can receive messages and are trusted');
+    .description('check which addresses of the directory can receive messages and are trusted');
   verification
     .command('start')
-    .description('Start verification of all addresses on the running nodes')
+    .description('start verification of all addresses on the running nodes')
     .action(() =>
       withInstallation(context, async (at) => {
         await setRunning(at, true);
@@ -30,7 +30,7 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     );
   verification
     .command('pause')
-    .description('Pause verification on all nodes; the results stay')
+    .description('pause verification on all nodes; the results stay')
     .action(() =>
       withInstallation(context, async (at) => {
         await setRunning(at, false);
@@ -39,7 +39,7 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     );
   verification
     .command('status')
-    .description('Show progress and results')
+    .description('show progress and results')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: true }) =>
       withInstallation(context, async ({ storage }) => {
@@ -49,7 +49,7 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     );
   verification
     .command('report')
-    .description('Show the results by source and by domain, those with the most untrusted addresses first')
+    .description('show the results by source and by domain, those with the most untrusted addresses first')
     .option('--domains <count>', 'number of domains to show', parseCount, defaultDomains)
     .option('--json', 'print JSON')
     .action(({ json, domains: limit }: { json?: true; domains: number }) =>

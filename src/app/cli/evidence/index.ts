@@ -51,7 +51,7 @@ function formatPage({ document, signer, recipients, problems }: VerifiedEvidence
       ]),
     ]),
     '',
-    problems.length === 0 ? 'All signatures hold.' : 'NOT VALID:',
+    problems.length === 0 ? 'All signatures are valid.' : 'NOT VALID:',
     ...problems.map((problem) => `  ${problem}`),
   ];
 }

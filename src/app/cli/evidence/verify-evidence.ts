@@ -52,7 +52,7 @@ export async function verifyEvidence(text: string): Promise<VerifiedEvidence> {
   const { document, certificate } = readSigned(text, problems);
   const from = findDirectAddress(document.fromDirectAddress);
   if (from === undefined || isBoundTo(certificate, from) === undefined)
-    problems.push(`the signer's certificate does not speak for ${document.fromDirectAddress}`);
+    problems.push(`the signer's certificate is not bound to ${document.fromDirectAddress}`);
   const fault = findValidityFault(certificate, new Date(document.createdTime));
   if (fault !== undefined)
     problems.push(`the signer's certificate was not valid at ${document.createdTime}: ${errorText(fault)}`);
@@ -84,7 +84,7 @@ function readSigned(
     throw new SyntaxError('protected: not the header of evidence of delivery');
   const certificate = readCertificate(Buffer.from(der, 'base64'));
   const isSigned = holds(certificate, String(header['alg']), `${head}.${payload}`, signature);
-  if (!isSigned) problems.push('the signature of the document does not hold');
+  if (!isSigned) problems.push('the signature of the document is invalid');
   const document = readObject(Buffer.from(payload, 'base64url').toString(), 'payload');
   if (document['type'] !== 'direct-delivery-evidence' || document['version'] !== 1)
     throw new SyntaxError('payload: not evidence of delivery, version 1');
@@ -168,7 +168,7 @@ async function checkMdn(document: EvidenceDocument, address: string, mdn: Mdn): 
   if (speaksOf.length > 0 && !speaksOf.some((one) => addressKey(one) === address.toLowerCase()))
     throw new RangeError(`not about ${address}`);
   if (!maySpeakFor(signer.certificate, address as DirectAddress))
-    throw new RangeError(`its signer may not speak for ${address}`);
+    throw new RangeError(`its signer is not bound to ${address}`);
   return {
     receivedTime: mdn.receivedTime,
     disposition: read.kind === 'dsn' || read.isFailure ? 'failed' : (read.disposition ?? 'unknown'),

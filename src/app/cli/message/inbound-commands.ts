@@ -24,7 +24,7 @@ interface ListOptions extends PageOptions {
   readonly until?: Date;
 }
 
-/** Adds `inbound`: what came from other HISPs and was rejected, or could not be processed. */
+/** Adds `inbound`: mail of other HISPs that was rejected or could not be processed. */
 export function addInbound(program: Command, context: CliContext): void {
   const inbound = program.command('inbound').description('list and explain rejected mail from other HISPs');
   withPaging(

@@ -1,4 +1,4 @@
-/** The commands by which operators find messages and decide about them: `message`, `queue`, `inbound`. */
+/** Operators' commands for messages: `message`, `queue`, `inbound`. */
 import type { Command } from 'commander';
 import type { CliContext } from '../context.ts';
 import { addInbound } from './inbound-commands.ts';

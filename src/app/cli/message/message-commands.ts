@@ -22,7 +22,7 @@ interface FindOptions extends PageOptions {
   readonly until?: Date;
 }
 
-/** Adds `message`: what became of sent messages, and what an operator can do about one. */
+/** Adds `message`: the outcomes of sent messages, and an operator's actions on one. */
 export function addMessage(program: Command, context: CliContext): void {
   const message = program.command('message').description('find, explain, retry and end sent messages');
   withPaging(

@@ -80,7 +80,7 @@ const dropTriggers = ['audit_event_unchanged', 'audit_event_kept'].map(
   (name) => `drop trigger ${name}${isPostgres ? ' on audit_event' : ''}`,
 );
 
-test('a new installation has a first audit row and is whole; each check says what it examined', async () => {
+test('a new installation has a first audit row and is intact; each check names its subject', async () => {
   const { run, faults } = await install();
   assert.deepEqual(await faults(), []);
   const { out, code } = await run('verify');

@@ -244,9 +244,9 @@ function decide(verdict: RecipientVerdict) {
 
 /** A letter to the operator of the other HISP, with the queries, their results and the missing data. */
 function writeLetter(
-  told: Asked & { readonly hostname: string; readonly verdict: RecipientVerdict; readonly at: Date },
+  facts: Asked & { readonly hostname: string; readonly verdict: RecipientVerdict; readonly at: Date },
 ): string {
-  const { address, fromDomain, hostname, verdict, at } = told;
+  const { address, fromDomain, hostname, verdict, at } = facts;
   const lines = [
     `We cannot send Direct messages from ${fromDomain} to ${address}.`,
     `Checked at ${isoTime(at)} by ${hostname}:`,

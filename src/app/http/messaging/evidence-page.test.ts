@@ -5,7 +5,7 @@ import { formatEvidencePage } from './evidence-page.ts';
 
 const hostile = `<script>alert("1")</script>'&`;
 
-test('the page shows each fact as text: what a far side wrote cannot become part of it', async () => {
+test('the page shows each fact as text: remote text cannot become markup', async () => {
   const keys = await createKeyPair({ curve: 'P-256' });
   const validity = { notBefore: new Date('2026-01-01'), notAfter: new Date('2046-01-01') };
   const { der } = createAuthority({ subject: [['CN', `Signer ${hostile}`]], ...keys, ...validity });

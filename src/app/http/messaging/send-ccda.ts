@@ -32,7 +32,7 @@ export function sendCcdaRoute({ messaging, disk }: SendRouteOptions): RouteModul
           'x-rate-limited': true,
           summary: 'Send a message',
           description:
-            'Messaging API version 2.1. Stores the message durably and answers; each recipient then has a status of its own. Any media type may be sent, C-CDA is not required. ' +
+            'Messaging API version 2.1. Stores the message durably and answers; each recipient then has a separate status. Any media type may be sent, C-CDA is not required. ' +
             'Unknown fields are refused, empty ones count as absent. All faults are reported at once.',
           tags: ['messaging'],
           body: sendBody(messaging.limits),

@@ -24,7 +24,7 @@ export function buildAlternateOrder(column: BuiltColumn, store: ArrayStore): voi
   if (order.some((group, index) => group !== index)) writeOrder(column, order, store);
 }
 
-// Besides the order itself: the rows in that order, where each group's begin, and the place of each group.
+// In addition to the order: the rows in that order, the start of each group's rows, and the position of each group.
 function writeOrder({ name, starts, postings }: BuiltColumn, order: Uint32Array, store: ArrayStore): void {
   store.allocate(`${name}.alternate.order`, 'u32', order.length).set(order);
   const ranks = store.allocate(`${name}.alternate.ranks`, 'u32', order.length);

@@ -142,7 +142,7 @@ function equalTexts({ bytes, offsets }: ByteTexts, a: number, b: number): boolea
   return true;
 }
 
-// A variant tells which of a group's stored texts a row has; columns without such groups have none.
+// A variant identifies the stored text of a row within its group; columns without such groups have none.
 function writeVariants(
   source: ColumnSource,
   { order, groupOf, firstOf, groupCount }: Grouping,

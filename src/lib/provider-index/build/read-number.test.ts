@@ -21,7 +21,7 @@ test('decimal digits give the nearest double, as Number does, in every notation 
   );
 });
 
-test('nothing is no number, and what spells none is NaN', () => {
+test('an empty text is undefined, and an invalid number is NaN', () => {
   assert.equal(read(''), undefined);
   for (const text of [' ', '-', '.', '1.2.3', 'x', '1-2', '--1']) assert.ok(Number.isNaN(read(text)), text);
 });

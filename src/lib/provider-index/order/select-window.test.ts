@@ -8,7 +8,7 @@ for (const [name, valueOf] of [
   ['few different', (random: number) => Math.floor(random * 5)],
   ['all equal', () => 1],
 ] as const) {
-  test(`a window over rows with ${name} keys is what sorting everything gives`, () => {
+  test(`a window over rows with ${name} keys equals the same rows of a complete sort`, () => {
     const random = seededRandom(17);
     const count = 20_000;
     const first = Float64Array.from({ length: count }, () => valueOf(random()));

@@ -40,7 +40,7 @@ interface NewTables {
   };
 }
 
-test('0040: what was undecided becomes rows per destination; what was done is deleted', async () => {
+test('0040: undecided recipients become rows per destination; decided ones are deleted', async () => {
   const database = await createTestDatabase();
   const at = migrations.findIndex(({ name }) => name === '0040-delivery-destinations');
   const older = await database.open({ migrations: migrations.slice(0, at) });

@@ -105,7 +105,7 @@ export function createSession({ connect, onProblem }: SessionDependencies): Sess
     }
     locks.clear();
     if (stopping.signal.aborted) return;
-    onProblem('the connection that holds locks and hears announcements was lost');
+    onProblem('the connection for locks and notifications was lost');
     if (listeners.size > 0) restoring ??= restore(true).finally(() => (restoring = undefined));
   }
 

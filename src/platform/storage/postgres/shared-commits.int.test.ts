@@ -226,7 +226,7 @@ test(
   },
 );
 
-test('whoever is told success finds it stored on another connection', { skip }, async () => {
+test('after a reported success, another connection reads the stored rows', { skip }, async () => {
   await Promise.all(
     names.map(async (id) => {
       await node.transaction(

@@ -84,7 +84,7 @@ test('a loss of power takes nothing that was acknowledged: only writes up to the
   }
 });
 
-test('a disk that refuses a flush fails what waited for it, and everything after it', async () => {
+test('a failed flush fails all waiting transactions and all later ones', async () => {
   let isBroken = false;
   const sync: Sync = (descriptor, done) => {
     if (isBroken) setImmediate(() => done(new Error('I/O error')));

@@ -59,7 +59,7 @@ test('columns that are not wanted come as empty texts', () => {
   assert.deepEqual(Array.from(reader.push(Buffer.from('"a","b"\n')), keep), [{ line: 1, fields: ['', 'b'] }]);
 });
 
-test('reads back what was written, for every split into pieces', () => {
+test('reads back its own output for every split into chunks', () => {
   const field = fc.string({ unit: fc.constantFrom('a', ',', '"', '\n', '\r', ' ', 'é'), maxLength: 6 });
   const table = fc.array(fc.array(field, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 5 });
   fc.assert(

@@ -99,7 +99,7 @@ function chooseFormat(
   if (endpoints === undefined) {
     throw new DirectoryError(
       'DIRECTORY_FORMAT_UNKNOWN',
-      'The NPPES main file needs the NPPES endpoint file beside it',
+      'The NPPES main file needs the NPPES endpoint file next to it',
     );
   }
   return createNppesFormat(table.header, endpoints, taxonomy ?? new Map());

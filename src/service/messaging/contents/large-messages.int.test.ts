@@ -73,7 +73,7 @@ describe('a large body', () => {
     ['a prototype', JSON.parse('{"__proto__":{"xdm":true}}') as Record<string, unknown>],
   ];
   for (const [what, changes] of faults)
-    it(`with faults is refused in the same words: ${what}`, async () => {
+    it(`with faults is refused with the same text: ${what}`, async () => {
       const json = JSON.stringify({ ...sendBody(), ...changes, ...('__proto__' in changes ? changes : {}) });
       const body: unknown = JSON.parse(json);
       const errorOf = async (given: unknown): Promise<unknown[]> => {

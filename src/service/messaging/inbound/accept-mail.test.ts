@@ -245,7 +245,7 @@ describe('the spool', () => {
   });
 });
 
-describe('the register of what was received', () => {
+describe('the register of received mail', () => {
   const receivedTwice = async (id: string, between: () => Promise<void>) => {
     const message = mail(id);
     await accept(Buffer.from(message));

@@ -296,7 +296,7 @@ describe('Decision 0010: attachments', () => {
     assert.equal(await type(''), 'emailAttachmentList[0].attachmentClass required');
   });
 
-  it('refuses content that is not what its type says, for the common types', async () => {
+  it('refuses content that contradicts its type, for the common types', async () => {
     const types = [
       'application/pdf',
       'image/png',

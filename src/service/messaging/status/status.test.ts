@@ -42,7 +42,7 @@ async function send(changes: Record<string, unknown> = {}): Promise<{
 const shown = (report: StatusReport) =>
   report.recipients.map(({ address, state, reason, statusCode }) => [address, state, reason, statusCode]);
 
-describe('Decision 0012: what delivery says', () => {
+describe('Decision 0012: outcomes of delivery', () => {
   it('M4, MDN-30: each recipient has its own outcome', async () => {
     const message = await send({ toDirectAddress: [bob, carol] });
     await message.report({ outcome: 'sent' });
