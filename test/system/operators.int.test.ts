@@ -240,7 +240,7 @@ describe('an operator of the running service', () => {
       assert.equal(verified.document.fromDirectAddress, demoAddress);
     }
     const page = await run('evidence', 'verify', file);
-    assert.match(page.out, /^MDN +processed, received .*\n(.*\n)*All signatures hold\.\n$/m);
+    assert.match(page.out, /^MDN +processed, received .*\n(.*\n)*All signatures are valid\.\n$/m);
     assert.equal(page.exitCode, undefined);
     assert.equal((await run('message', 'evidence', delivered, '--out', file)).exitCode, 1);
   });

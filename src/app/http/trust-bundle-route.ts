@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { errorResponses } from './envelope.ts';
 import type { RouteModule } from './types.ts';
 
-/** Anchors change every few years; an hour keeps a partner who polls often from asking in vain. */
+/** Anchors change every few years; one hour saves a partner who polls often useless requests. */
 const maxAgeSeconds = 3600;
 
 /**

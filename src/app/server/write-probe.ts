@@ -29,7 +29,7 @@ export async function checkWritable(storage: Storage): Promise<void> {
 
 /**
  * A readiness check that the database is writable. A write that merely waits its turn is not a failure; one that waits for a minute is.
- * However often it is asked, one write is under way at most.
+ * At most one write is in progress, however often the check is called.
  */
 export function createWriteProbe(write: () => Promise<void>, clock: Clock): () => Promise<void> {
   let running: { readonly since: number; readonly done: Promise<void> } | undefined;

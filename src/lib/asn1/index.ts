@@ -1,7 +1,7 @@
 /**
  * Reads BER and DER and writes DER, as X.690 (2021) defines them, without a schema language: callers walk the elements.
  *
- * Reading copies nothing, keeps the exact received bytes of every element at hand, and is bounded in depth and in number of
+ * Reading copies nothing, keeps the exact received bytes of every element, and is bounded in depth and in number of
  * elements. Not supported: REAL, EXTERNAL, CHARACTER STRING, constructed bit and character strings, tag numbers over 28 bits.
  * Used by lib/pki (certificates, CRLs), lib/smime (CMS), lib/ldap and the command line.
  */

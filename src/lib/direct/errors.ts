@@ -48,7 +48,7 @@ export class DirectError extends CodedError<DirectErrorCode> {
     super(directErrors, code, message, options);
   }
 
-  /** The most exact reason known in the words of the trust modules: the innermost such cause's code, or this error's own. */
+  /** The most exact reason known, as a code of the trust modules: the innermost such cause's code, or this error's own. */
   get reason(): string {
     let reason: string = this.code;
     for (let cause = this.cause; cause instanceof CodedError; cause = cause.cause) {

@@ -23,7 +23,7 @@ import { completePolicy, type MessagePolicy } from './policy.ts';
 export interface SenderTrust extends Omit<TrustContext, 'address'> {
   readonly messagePolicy?: Partial<MessagePolicy>;
   /**
-   * False to fetch nothing for a sender that nothing at hand connects to an anchor: such a sender is
+   * False to fetch nothing for a sender whose certificates do not chain to an anchor without a fetch: such a sender is
    * `DIRECT_SENDER_NEEDS_FETCH`. CRLs of a path that leads to an anchor are fetched all the same. Default true.
    */
   readonly allowFetch?: boolean;

@@ -14,7 +14,7 @@ export const dnsErrors = {
   DNS_MESSAGE_INVALID: { kind: 'unavailable' },
   /** Too many CNAME records in a row, or a circle of them. */
   DNS_ALIAS_LOOP: { kind: 'unavailable' },
-  /** The resolver was closed while the question was under way. */
+  /** The resolver was closed while the query was in progress. */
   DNS_CLOSED: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 

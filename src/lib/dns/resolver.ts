@@ -52,7 +52,7 @@ interface Resolver {
   readonly closing: AbortController;
 }
 
-/** A stub resolver over UDP with EDNS0, falling back to TCP. Closing fails what is under way with `DNS_CLOSED`. */
+/** A stub resolver over UDP with EDNS0, falling back to TCP. Closing fails queries in progress with `DNS_CLOSED`. */
 export function createDnsResolver(options: DnsResolverOptions): DnsResolver & Closable {
   if (options.servers.length === 0) throw new TypeError('A resolver needs at least one server');
   const resolver: Resolver = {
@@ -100,7 +100,7 @@ async function resolveAddresses(resolver: Resolver, name: string): Promise<DnsAn
   return { ...first, records: found.flatMap((answer) => answer.records), ttlSeconds };
 }
 
-/** One question, from the cache, from an equal question under way, or from the servers. */
+/** One query, from the cache, from an equal query in progress, or from the servers. */
 async function resolve<Type extends RecordType>(
   resolver: Resolver,
   name: string,

@@ -2,7 +2,7 @@
  * Reads and writes RFC 5322 messages and MIME entities (RFC 2045, RFC 2046, RFC 2047, RFC 2231, RFC 2183).
  *
  * Reading is lenient, lazy and zero copy: every entity is a view on the bytes it came from, so that the exact signed bytes
- * of a multipart/signed are at hand. Writing is strict: CRLF, 7-bit, ASCII headers, base64 for every payload.
+ * of a multipart/signed are available. Writing is strict: CRLF, 7-bit, ASCII headers, base64 for every payload.
  * Not supported: message/partial, message/external-body, uuencode, and writing of 8-bit headers (RFC 6532).
  *
  * Called by lib/mdn, lib/xdm, lib/smime, lib/direct and service/messaging. Pure and synchronous.

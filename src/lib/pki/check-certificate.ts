@@ -12,7 +12,7 @@ export type CertificateUse = 'signing' | 'encryption';
 export interface EndEntityRules {
   readonly at: Date;
   readonly policy: TrustPolicy;
-  /** The Direct address it is to speak for; no binding is asked for if absent. */
+  /** The Direct address that it must be bound to; if absent, the binding is not checked. */
   readonly address?: DirectAddress;
   /** It is itself a configured anchor (TRUST-04), so that the operator vouches for its kind. */
   readonly isAnchor: boolean;

@@ -152,7 +152,7 @@ async function refresh(
     const crl = readCrl(derOf(await download(url, options), 'X509 CRL'));
     const { issuer, candidates, at } = query;
     verifyCrl(crl, { issuer, candidates, at, graceMs: options.graceMs ?? dayMs });
-    // An older list than the one at hand is a replay or a stale mirror.
+    // A list older than the cached one is a replay or from a stale mirror.
     const isOlder = cached?.crl !== undefined && crl.thisUpdate < cached.crl.thisUpdate;
     return { crl: isOlder ? cached.crl : crl, fetchedAtMs };
   } catch (error) {

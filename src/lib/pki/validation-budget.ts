@@ -14,7 +14,7 @@ export type FetchPurpose = 'issuer' | 'revocation';
  * issuers tried. One budget is shared by all paths that are tried (TRUST-05, SEC-11).
  */
 export interface ValidationBudget {
-  /** False if nothing may be fetched for a sender that nothing at hand connects to an anchor. */
+  /** False if no issuer may be fetched for a sender whose certificates do not chain to an anchor without it. */
   readonly allowsIssuerFetches: boolean;
   /** Runs one fetch and waits for it no longer than the time left. Errors: `PKI_FETCH_LIMIT`, those of `work`. */
   fetch<T>(purpose: FetchPurpose, work: () => Promise<T>): Promise<T>;

@@ -89,7 +89,7 @@ export function writeTransportRecipient(
 const reachable = new WeakSet<Certificate>();
 
 /**
- * Returns only if a content key can be encrypted to the certificate: whoever seals for several recipients asks this of each first, so
+ * Returns only if a content key can be encrypted to the certificate: a caller that seals for several recipients checks each first, so
  * that one bad certificate does not fail the message for the others.
  * Errors: `SMIME_RECIPIENT_KEY_NOT_ALLOWED`, `SMIME_RECIPIENT_KEY_USAGE`.
  */

@@ -126,7 +126,7 @@ function writeSigner(
   );
 }
 
-/** OpenSSL can refuse a key that is well-formed; its error has no code of ours. */
+/** OpenSSL can refuse a well-formed key; its error has none of our codes. */
 function trySign(digest: SigningDigest, bytes: Uint8Array, privateKey: KeyObject): Buffer {
   try {
     return sign(digest, bytes, privateKey);

@@ -4,7 +4,7 @@ import { networkOf } from './peer-network.ts';
 /** The table's data about a connection. */
 export interface TableConnection {
   readonly remoteAddress: string;
-  /** Time of its last activity; undefined while a message or a decision of ours is in progress. */
+  /** Time of its last activity; undefined while a message or our decision is in progress. */
   idleSinceMs(): number | undefined;
   /** Ends it, because another one needs its place. */
   evict(): void;

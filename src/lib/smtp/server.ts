@@ -73,7 +73,7 @@ function listen(server: ReceivingServer, { host, port }: SmtpServerOptions): Pro
   return promise;
 }
 
-/** Lets messages under way finish within the grace time; everybody else is sent off at once. */
+/** Lets messages in progress finish within the grace time; all other connections are closed at once. */
 function closeGently(server: ReceivingServer, busySessions: ReadonlySet<string>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());

@@ -25,7 +25,7 @@ interface Entry {
 export function createLookups(storage: Storage, topic: string): Lookups {
   let entries = new LRUCache<string, Entry>({ max: maxLookups });
   function clear(): void {
-    // A load that is under way may have read the old state; its result stays with those who asked for it.
+    // A load that is in progress may have read the old state; its result is used only by its callers.
     entries = new LRUCache<string, Entry>({ max: maxLookups });
   }
   storage.onAnnounced(topic, clear);

@@ -18,7 +18,7 @@ export interface FairLimits {
   readonly slots: number;
   /** Slots of one party. */
   readonly share: number;
-  /** Slots, on top, for all parties together that were slow or failing lately. */
+  /** Slots, on top, for all parties together that were slow or failing recently. */
   readonly slowSlots: number;
   /** Slots of one such party. */
   readonly slowShare: number;

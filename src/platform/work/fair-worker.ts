@@ -4,7 +4,7 @@ import type { FairItem, AttemptVerdict, FairLimits } from './fair-items.ts';
 import { isLeaseLost, type Leases } from './leases.ts';
 import { createParties, type Party } from './parties.ts';
 
-// The loop must not inherit the asynchronous context (a transaction's mark) of whoever starts it.
+// The loop must not inherit the asynchronous context (a transaction's mark) of its caller.
 const withoutContext = AsyncLocalStorage.snapshot();
 
 export interface FairWorkerOptions<Item extends FairItem> {
@@ -34,7 +34,7 @@ export interface FairWorkerOptions<Item extends FairItem> {
 
 /**
  * Shares slots fairly among parties: the next item is of the party that was served longest ago among those with fewer
- * than their share in progress; of one party the oldest first. A party that was slow or failing lately uses a few slots of its
+ * than their share in progress; of one party the oldest first. A party that was slow or failing recently uses a few slots of its
  * own, and one that only fails is left alone for a while (Decision 0023). Leases are renewed as long as an item is held,
  * and what this node holds is never claimed by it again.
  */

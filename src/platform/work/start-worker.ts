@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorCode, type Log } from '../../core/index.ts';
 
-// The loop must not inherit the asynchronous context (a transaction's mark) of whoever starts it.
+// The loop must not inherit the asynchronous context (a transaction's mark) of its caller.
 const withoutContext = AsyncLocalStorage.snapshot();
 
 export interface WorkerOptions<Item> {

@@ -11,7 +11,7 @@ class ThreadReason extends CodedError<string> {
   }
 }
 
-/** Turns what a thread reported into the verdict that it was there. Anything else is a fault of ours. */
+/** Restores the error of a thread. Anything else is an internal error. */
 export function restoreError({ code, message, causeCodes }: CodedFailure): Error {
   if (!(code in directErrors)) return new Error(message);
   const cause = causeCodes.reduceRight<ThreadReason | undefined>(

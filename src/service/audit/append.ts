@@ -100,7 +100,7 @@ async function beginKeying(
     .selectAll()
     .where('sequence', '=', at.sequence - at.pending)
     .executeTakeFirst();
-  // A row with a keyed hash, or one that was changed: whoever took the key's row away must not get the rest accepted.
+  // A row with a keyed hash, or a changed one: deleting the key's row must not make the rest acceptable.
   if (last !== undefined && !equalBytes(hashRow(last, undefined), last.hash))
     throw new AuditError(
       'AUDIT_CHAIN_RESET',

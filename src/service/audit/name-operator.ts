@@ -1,7 +1,7 @@
 import type { Audit } from './create-audit.ts';
 import type { AuditEvent } from './audit-event.ts';
 
-/** The same audit trail in the name of one operator: services write `operator` for whoever administers them. */
+/** The same audit trail on behalf of one operator: services write `operator` as the actor. */
 export function nameOperator(audit: Audit, operator: string): Audit {
   const named = (event: AuditEvent): AuditEvent =>
     event.actor === 'operator' ? { ...event, actor: operator } : event;

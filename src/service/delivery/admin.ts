@@ -27,10 +27,10 @@ export interface QueuedDestination {
   /** Not before the present: what is due is tried as soon as a slot is free. */
   readonly nextAttemptAt: Date;
   readonly givesUpAt: Date;
-  /** An attempt is under way. */
+  /** An attempt is in progress. */
   readonly isRunning: boolean;
   readonly isOnHold: boolean;
-  /** This node leaves the destination alone for a while, because it could not be reached lately. */
+  /** This node does not try the destination for a while, because it was unreachable. */
   readonly isResting: boolean;
 }
 
@@ -92,7 +92,7 @@ export interface DeliveryAdmin {
   hold(domain: string, reason: string): Promise<void>;
   /** False if the domain was not on hold. */
   release(domain: string): Promise<boolean>;
-  /** Destinations that failed lately and are left alone by this node for a while. */
+  /** Destinations that failed recently and that this node does not try for a while. */
   listResting(): readonly { readonly domain: string; readonly failures: number; readonly forMs: number }[];
   listHolds(): Promise<readonly HeldDestination[]>;
   /**

@@ -28,7 +28,7 @@ const reasonByCode: Readonly<Record<string, DeliveryFailureReason>> = {
   DIRECT_SENDER_CERTIFICATE_UNUSABLE: 'sender-certificate',
 };
 
-/** The meaning of an error for the message: of DNS, of the mail server, of the agent, or of ours. */
+/** The meaning of an error for the message: from DNS, the mail server, the agent, or this service. */
 export function readFailure(error: unknown): Failure {
   const code = errorCode(error) ?? '';
   const statusCode = statusCodeOf(error, code);

@@ -3,7 +3,7 @@ import type { DeliveryTables } from './tables.ts';
 
 /**
  * True if outgoing mail waits for this service. What waits for its peer does not count: mail of a destination that is on
- * hold, or that has failed lately.
+ * hold, or that has failed recently.
  */
 export async function isMailDue(storage: Storage): Promise<boolean> {
   const now = storage.clock.now().getTime();

@@ -97,7 +97,7 @@ export interface DeliveryQueue {
   makeOneDue(domain: string): Promise<number>;
   /** Makes up to `limit` of what waits for a destination due now. Returns how many. */
   makeDue(domain: string, limit: number): Promise<number>;
-  /** Claims destinations whose time is over, whoever's they are. */
+  /** Claims destinations whose retry time is over, of any node. */
   claimOverdue(limit: number): Promise<readonly ClaimedDestination[]>;
   /** Claims what is left of one delivery and not in progress anywhere. */
   claimDelivery(deliveryId: string): Promise<readonly ClaimedDestination[]>;

@@ -100,7 +100,7 @@ async function authenticateClient(
   if (form.has('client_secret') && request.authorization !== undefined) {
     throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials are given twice');
   }
-  // Whoever has verified these credentials lately guesses nothing, and must not be held back for others at its address.
+  // A caller with recently verified credentials is not guessing, and must not be delayed because of others at its address.
   if (!deps.verifier.isVerified(request.authorization))
     deps.guard.check(request.remoteAddress, request.authorization);
   try {

@@ -15,7 +15,7 @@ const tokenBytes = 32;
 /** Cache time of a checked token: the maximum delay of a revocation on other nodes. */
 const cachedForMs = 5000;
 const maxCached = 10_000;
-/** Longer than any token of ours; not worth a hash. */
+/** Longer than any issued token; longer values are refused without hashing. */
 const longestToken = 200;
 
 export interface NewToken {

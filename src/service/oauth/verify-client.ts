@@ -27,7 +27,7 @@ export interface ClientVerifier {
    * (OAUTH-03). Throws INTEGRITY_ROW_CHANGED.
    */
   verify(authorization: string | undefined): Promise<VerifiedClient>;
-  /** True if these very credentials were verified lately: neither a guess nor work. */
+  /** True if these credentials were verified recently: no guess, and no hash needed. */
   isVerified(authorization: string | undefined): boolean;
 }
 

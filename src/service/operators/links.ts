@@ -67,7 +67,7 @@ export function createLinks({ storage, clock, audit, guards }: OperatorParts): L
       const found = await query.executeTakeFirst();
       if (found === undefined) throw invalid('unknown');
       const operator = await lockActiveRow(tx, { storage, guards }, found.operator_id);
-      // Read again under the lock, and so after whoever used or replaced it.
+      // Read again under the lock, after any concurrent use or replacement.
       const row = await query.executeTakeFirst();
       if (row === undefined) throw invalid('unknown');
       await guards.links.check(row);

@@ -11,7 +11,7 @@ import { TrustError } from './errors.ts';
 
 const uses: readonly CertificateUse[] = ['signing', 'encryption'];
 
-/** An address that a certificate for the owner (a domain, or an address) must speak for. */
+/** An address that a certificate for the owner (a domain, or an address) must be bound to. */
 function probeOf(owner: string): DirectAddress {
   return parseDirectAddress(owner.includes('@') ? owner : `postmaster@${owner}`);
 }

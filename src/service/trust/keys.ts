@@ -14,7 +14,7 @@ import { TrustError } from './errors.ts';
 import { findUses, findUsesEver, namesOwner, refuseUnusable } from './key-uses.ts';
 import type { TrustTables } from './tables.ts';
 
-/** A certificate of ours with its private key, as plain bytes so that a worker thread can take it. */
+/** One of our certificates with its private key, as plain bytes so that a worker thread can take it. */
 export interface KeyMaterial {
   readonly id: string;
   /** DER. */

@@ -199,7 +199,7 @@ export function createDomainWork(storage: Storage): DomainWork {
           .execute();
       for (const domain of known) {
         if (domains.has(domain)) continue;
-        // The domain first: whoever works on it has then lost its lease and stores nothing more.
+        // The domain first: a node that works on it then loses its lease and stores nothing more.
         await db.deleteFrom('verification_domain').where('id', '=', domain).execute();
         await db.deleteFrom('verification_address').where('domain', '=', domain).execute();
       }

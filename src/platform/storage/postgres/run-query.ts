@@ -57,7 +57,7 @@ export class StatementRunner {
   #closeSilent(): void {
     const latest = performance.now() - this.#deps.answerMs;
     for (const [client, since] of this.#waiting) {
-      // With a statement under way the driver cuts the connection.
+      // With a statement in progress the driver cuts the connection.
       if (since < latest) void (client as pg.Client).end().catch(() => {});
     }
   }

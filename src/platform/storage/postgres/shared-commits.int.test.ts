@@ -107,7 +107,7 @@ test(
     assert.deepEqual(outcomes, unavailable);
     assert.deepEqual(works, names);
     assert.deepEqual(followed, []);
-    // The server has committed; whoever does the same again must find it.
+    // The server has committed; a repeated call must find the row.
     assert.deepEqual(await stored(), names);
   },
 );

@@ -96,7 +96,7 @@ export class SqliteWriter {
     await Promise.resolve();
     try {
       while (this.#queue.length > 0) {
-        // Nothing of the next group can be on disk before the flush that is under way has ended, so what comes until then
+        // Nothing of the next group can be on disk before the flush that is in progress has ended, so what comes until then
         // shares one commit. The next group reports a failed flush.
         await this.#deps.flusher.pending?.catch(() => {});
         await this.#deps.checkpointer.pause();

@@ -17,7 +17,7 @@ const forms: Readonly<Record<ResourceType, RegExp>> = {
   Location: /^(l)-([0-9a-f]{16})$/,
 };
 
-/** Undefined for what is no id of ours. */
+/** Undefined for an id of another form. */
 export function parseResourceId(type: ResourceType, text: string): ResourceKey | undefined {
   const [prefix, rest] = (forms[type].exec(text) ?? []).slice(1).filter((part) => part !== undefined);
   if (prefix === undefined || rest === undefined) return undefined;

@@ -51,7 +51,7 @@ export function startIndexThread(): IndexThread {
         block.lines === undefined
           ? ask({ kind: 'block', block })
           : ask({ kind: 'block', block: { ...block, records: noBytes } }, [block.lines]);
-      // A failure is met by whoever settles this block; until then it is not an unhandled one.
+      // The caller that settles this block handles a failure; until then it must not be an unhandled rejection.
       sent.catch(() => {});
       underWay.push(sent);
       if (underWay.length >= maxUnanswered) await underWay.shift();

@@ -13,7 +13,7 @@ export interface IndexedState {
 }
 
 /**
- * Indexes what is about to be served. After a small change there is nothing to do: whoever serves adds it to the index of
+ * Indexes what is about to be served. After a small change there is nothing to do: the serving process adds it to the index of
  * an older load.
  */
 export async function indexServed(

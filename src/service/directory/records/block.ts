@@ -13,7 +13,7 @@ export interface Block {
   readonly keys: Uint8Array;
   readonly records: Uint8Array;
   readonly recordCount: number;
-  /** The lines before compression, as long as they are at hand. */
+  /** The lines before compression, while they are in memory. */
   readonly lines?: Uint8Array;
   /** When each entry's record last changed: seconds since 1970, 0 with its load. Absent if all did. */
   readonly changed?: Uint32Array;

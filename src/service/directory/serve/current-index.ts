@@ -68,7 +68,7 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   }
 
   /**
-   * After a failure the pauses grow: building an index in vain costs a minute of a processor. While changes come all the
+   * After a failure the pauses grow: a failed index build costs one minute of processor time. Under constant changes
    * time, following them takes no more than half of the time.
    */
   async function poll(): Promise<void> {

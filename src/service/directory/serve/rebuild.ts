@@ -5,9 +5,9 @@ const pauseAfterFailureMs = 60_000;
 
 /** The one index that is being built while an older one is served. */
 export interface Rebuild {
-  /** Begins a build unless one is under way or has just failed. */
+  /** Starts a build unless one is in progress or has just failed. */
   begin(): void;
-  /** Fulfilled when none is under way. */
+  /** Fulfilled when no build is in progress. */
   settled(): Promise<void>;
   /** Returns the built index, once. */
   take(): BaseIndex | undefined;

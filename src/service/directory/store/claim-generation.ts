@@ -74,7 +74,7 @@ async function releaseClaims(storage: Storage, prefix: string | undefined): Prom
 
 /**
  * The loads that the running nodes need; what other nodes have left is deleted. Only under the lock of the state: a node
- * enters itself before it claims, so that whoever has claimed is listed.
+ * enters itself before it claims, so that every claimant is listed.
  */
 export async function findClaimedLoads(storage: Storage, tx: DirectoryDb): Promise<ReadonlySet<number>> {
   const nodeIds = (await listLiveNodes(storage)).map(({ id }) => id);

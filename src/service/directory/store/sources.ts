@@ -71,7 +71,7 @@ export async function findSources(db: DirectoryDb, state: StateRow): Promise<Sou
   return insertSource(sources, { ...row, active_load_id: active.id });
 }
 
-/** The same for whoever changes them, under the lock of the state. */
+/** The same for a caller that changes them, under the lock of the state. */
 export async function lockSources(tx: DirectoryDb, state: StateRow): Promise<SourceRow[]> {
   const sources = await findSources(tx, state);
   await storeSources(tx, sources);

@@ -30,7 +30,7 @@ const threadIdleMs = 10_000;
 
 /**
  * Does the work whose cost grows with a message's contents: small ones at once, large ones in a thread. Large bytes move
- * there: whoever hands them in must not use them again.
+ * there: the caller must not use them again.
  */
 export interface WorkerPool extends Closable {
   /** Throws MESSAGING_REQUEST_INVALID or MESSAGING_TOO_LARGE. */

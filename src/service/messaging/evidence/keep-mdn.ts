@@ -48,7 +48,7 @@ export interface KeptMdn {
 }
 
 /**
- * Keeps an MDN as it was received, and the certificates of its signer's path, as evidence for whoever must prove delivery,
+ * Keeps an MDN as it was received, and the certificates of its signer's path, as evidence for a later proof of delivery,
  * in the transaction that applies it.
  */
 export async function keepMdn(

@@ -64,7 +64,7 @@ interface Waiting {
 
 /**
  * Counts the waiting mail that this process has accepted. What was processed is found by asking for the waiting ones again, so that
- * whoever processes mail, here or on another node, has nothing to report.
+ * the processing of mail, here or on another node, need not report anything.
  */
 export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits): SpoolRoom {
   const mails = createBudget({ total: limits.mails, perCaller: limits.mailsPerNetwork });

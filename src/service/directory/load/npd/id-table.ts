@@ -62,7 +62,7 @@ export class PairTable {
   }
 }
 
-/** Memory is bounded by what is kept, whoever wrote the release. */
+/** Memory is bounded by the kept data for any release. */
 function requireRoom(count: number): void {
   if (count < maxStagedItems) return;
   throw new DirectoryError(
