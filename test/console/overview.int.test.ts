@@ -85,6 +85,47 @@ describe('now and address checks', () => {
     assert.equal((await check(partners.processed)).at(-1)?.type, 'decision');
   });
 
+  it('ends an address check when its reader has gone, and asks nobody else', async () => {
+    const { world: inner } = world.sandbox;
+    const asked: string[] = [];
+    const begun = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<undefined>();
+    answer.promise.catch(() => undefined);
+    inner.publish({
+      name: 'direct.slow.example',
+      async findRecords(name) {
+        asked.push(name);
+        begun.resolve();
+        await answer.promise;
+        return undefined;
+      },
+    });
+    const reader = new AbortController();
+    const response = await fetch(`${world.consoleUrl}/admin/v1/address-checks`, {
+      method: 'POST',
+      headers: { ...world.headersOf('operator'), 'content-type': 'application/json' },
+      body: JSON.stringify({ address: 'ann@direct.slow.example' }),
+      signal: reader.signal,
+    });
+    assert.equal(response.status, 200);
+    await begun.promise;
+    reader.abort();
+    const [row] = await waitFor(
+      () => inner.hisp.audit.find({ action: 'address.check', actor: 'operator:script operator', limit: 1 }),
+      (rows) => rows.length === 1,
+    );
+    assert.deepEqual([row?.outcome, row?.objects['code']], ['failed', 'ABORTED']);
+    answer.reject(new Error('the name server is broken'));
+    // Both slots of the operator are free, and by the time that another check has ended nothing more was asked.
+    await Promise.all(
+      [partners.processed, partners.noCertificate].map(async (address) => {
+        const { status } = await world.call('operator', 'POST', '/address-checks', { address });
+        assert.equal(status, 200);
+      }),
+    );
+    assert.deepEqual([...new Set(asked)], ['ann.direct.slow.example']);
+  });
+
   it('shows domains with keys, anchors and dates, and retires a key only where another one serves', async () => {
     const list = await world.call<DomainList>('auditor', 'GET', '/domains');
     assert.deepEqual(

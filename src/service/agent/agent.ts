@@ -135,11 +135,12 @@ export interface Agent extends Closable {
 export interface RecipientExplainer {
   /**
    * Judges one address as a send from one of our domains would, by the same discovery and validation, and reports each step as it is done.
-   * Sends nothing.
+   * Sends nothing. Throws the reason of `signal` when that is aborted.
    */
   explainRecipient(
     fromDomain: string,
     address: DirectAddress,
     onStep: (step: DiscoveryStep) => void,
+    signal?: AbortSignal,
   ): Promise<RecipientVerdict>;
 }

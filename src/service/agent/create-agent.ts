@@ -146,12 +146,12 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
         onPath: reportWarnings,
       });
     },
-    async explainRecipient(fromDomain, address, onStep) {
+    async explainRecipient(fromDomain, address, onStep, signal) {
       const { discovery } = options;
       return resolveRecipient(address, {
         ...(await trustOf(fromDomain, 'outgoing')),
         // Uncached, so that the answer is current and each step can be reported.
-        discovery: { discover: (wanted) => discovery.discover(wanted, { onStep }) },
+        discovery: { discover: (wanted) => discovery.discover(wanted, { onStep, signal }) },
       });
     },
     async seal(from, message, recipients) {

@@ -46,7 +46,12 @@ export type {
   ReceivedExplanation,
   RecipientExplanation,
 } from './operator/explain-message.ts';
-export type { CertificatePath, PathNode } from './operator/certificate-paths.ts';
+export {
+  buildRefusedPath,
+  buildTrustedPath,
+  type CertificatePath,
+  type PathNode,
+} from './operator/certificate-paths.ts';
 export type { Station, StationId } from './operator/stations.ts';
 export {
   inboundKinds,

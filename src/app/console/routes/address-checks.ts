@@ -2,19 +2,19 @@ import { Readable } from 'node:stream';
 import { errorText } from '../../../core/index.ts';
 import { findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import type { DiscoveryStep, RecipientVerdict } from '../../../service/agent/index.ts';
-import { adviceFor, failureReasons } from '../../../service/messaging/index.ts';
 import {
-  addressCheckRequest,
-  type AddressCheckEvent,
-  type CertificatePath,
-  type PathNode,
-} from '../contract/index.ts';
+  adviceFor,
+  buildRefusedPath,
+  buildTrustedPath,
+  failureReasons,
+} from '../../../service/messaging/index.ts';
+import { addressCheckRequest, type AddressCheckEvent, type CertificatePath } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
 import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { describe } from './describe.ts';
-import { isoTime } from './formats.ts';
+import { isoTime, toCertificatePath } from './formats.ts';
 
 const places = [
   { source: 'dns-address', title: 'DNS, for the address' },
@@ -60,18 +60,28 @@ export function addressCheckRoutes(
         running.push(actor);
         const stream = new Readable({ objectMode: false, read() {} });
         const send = (event: AddressCheckEvent): void => void stream.push(`${JSON.stringify(event)}\n`);
-        check(services, { address, fromDomain }, send)
-          .then(async ({ canSend, code }) =>
-            acting(request).audit.recordNow({
-              action: 'address.check',
-              actor: 'operator',
-              outcome: 'ok',
-              objects: { to: address, fromDomain, canSend: String(canSend), code },
-            }),
-          )
-          .catch((error: unknown) => {
+        // Nobody else's servers are asked for a reader who has gone.
+        const reader = new AbortController();
+        reply.raw.once('close', () => reader.abort());
+        const record = (
+          outcome: 'ok' | 'failed',
+          objects: { readonly canSend: string; readonly code: string },
+        ): Promise<void> =>
+          acting(request).audit.recordNow({
+            action: 'address.check',
+            actor: 'operator',
+            outcome,
+            objects: { to: address, fromDomain, ...objects },
+          });
+        check(services, { address, fromDomain }, send, reader.signal)
+          .then(async ({ canSend, code }) => record('ok', { canSend: String(canSend), code }))
+          .catch(async (error: unknown) => {
+            if (reader.signal.aborted) return record('failed', { canSend: 'unknown', code: 'ABORTED' });
             services.log.warn({ problem: errorText(error) }, 'an address check failed');
             send({ type: 'failed', text: 'The check failed; look at the log of this service.' });
+          })
+          .catch((error: unknown) => {
+            services.log.warn({ problem: errorText(error) }, 'an address check could not be audited');
           })
           .finally(() => {
             running.splice(running.indexOf(actor), 1);
@@ -98,10 +108,11 @@ async function check(
   { agent, clock, config }: ConsoleServices,
   { address, fromDomain }: Asked,
   send: (event: AddressCheckEvent) => void,
+  signal: AbortSignal,
 ): Promise<{ readonly canSend: boolean; readonly code: string }> {
   const began = performance.now();
   send({ type: 'started', address, fromDomain, at: isoTime(clock.now()), places: [...places] });
-  const verdict = await agent.explainRecipient(fromDomain, address, (step) => send(toStep(step)));
+  const verdict = await agent.explainRecipient(fromDomain, address, (step) => send(toStep(step)), signal);
   for (const path of pathsOf(verdict)) send({ type: 'certificate', path });
   const canSend = verdict.outcome === 'usable';
   const decided = decide(verdict);
@@ -152,64 +163,21 @@ function toStep({
 }
 
 function pathsOf(verdict: RecipientVerdict): readonly CertificatePath[] {
-  const trusted =
-    verdict.outcome === 'usable'
-      ? verdict.certificates.map(({ certificates }): CertificatePath => ({
-          state: 'trusted',
-          code: '',
-          text: 'The certificate is valid and chains to an anchor of the domain.',
-          nodes: certificates.map((one, at) => ({
-            role: at === certificates.length - 1 ? 'anchor' : at === 0 ? 'recipient' : 'issuer',
-            state: 'ok',
-            fingerprint: one.fingerprint,
-            subject: one.subject,
-            issuer: one.issuer,
-            notBefore: isoTime(one.notBefore),
-            notAfter: isoTime(one.notAfter),
-            code: '',
-            text: '',
-          })),
-        }))
-      : [];
-  const refused = verdict.refused.map((one): CertificatePath => {
-    const isWayLost = one.code === 'PKI_ISSUER_NOT_FOUND' || one.code === 'PKI_NO_ANCHORS';
-    const isOwn = one.failedAt === undefined && !isWayLost;
-    const blank = { subject: '', issuer: '', notBefore: null, notAfter: null, code: '', text: '' } as const;
-    const nodes: PathNode[] = [
-      {
-        role: 'recipient',
-        state: isOwn ? 'failed' : 'ok',
-        fingerprint: one.fingerprint,
-        subject: one.subject,
-        issuer: one.issuer,
-        notBefore: isoTime(one.notBefore),
-        notAfter: isoTime(one.notAfter),
-        ...(isOwn ? { code: one.code, text: one.text } : { code: '', text: '' }),
-      },
-      ...(one.failedAt === undefined
-        ? []
-        : [
-            {
-              ...blank,
-              role: 'issuer' as const,
-              fingerprint: one.failedAt,
-              ...(isWayLost
-                ? { state: 'ok' as const }
-                : { state: 'failed' as const, code: one.code, text: one.text }),
-            },
-          ]),
-      {
-        ...blank,
-        role: isWayLost ? 'missing' : 'anchor',
-        state: isWayLost ? 'failed' : 'not-reached',
-        fingerprint: '',
-        subject: one.issuer,
-        ...(isWayLost && { code: one.code, text: one.text }),
-      },
-    ];
-    return { state: 'refused', code: one.code, text: one.text, nodes };
-  });
-  return [...trusted, ...refused];
+  const ways = verdict.outcome === 'usable' ? verdict.certificates : [];
+  const known = new Map(
+    ways.flatMap(({ certificates }) => certificates).map((one) => [one.fingerprint, one] as const),
+  );
+  return [
+    ...ways.map(({ certificates }) =>
+      buildTrustedPath(
+        certificates.map(({ fingerprint }) => fingerprint),
+        known,
+      ),
+    ),
+    ...verdict.refused.map(({ fingerprint, code, text, failedAt, ...names }) =>
+      buildRefusedPath({ fingerprint, code, text, failedAt, names }, known),
+    ),
+  ].map(toCertificatePath);
 }
 
 function decide(verdict: RecipientVerdict) {

@@ -18,7 +18,7 @@ export interface DiscoveryOptions extends DnsSource, Partial<Pick<LdapDependenci
 }
 
 export interface Discovery {
-  /** Never throws for what servers do. `isFresh` asks again although an answer is remembered. */
+  /** Never throws for what servers do, only when it is aborted. `isFresh` asks again although an answer is remembered. */
   discover(address: DirectAddress, options?: DiscoverOptions): Promise<DiscoveryResult>;
 }
 
@@ -26,6 +26,8 @@ export interface DiscoverOptions {
   readonly isFresh?: boolean;
   /** Called for each place as soon as it has answered; if set, results are not shared with other discoveries. */
   readonly onStep?: (step: DiscoveryStep) => void;
+  /** Ends a discovery with `onStep`: no further place is asked, and its reason is thrown at once. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -37,8 +39,8 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   const cache = createDiscoveryCache(options.maxCached ?? 10_000);
   const pending = new Map<string, Promise<DiscoveryResult>>();
   return {
-    async discover(address, { isFresh = false, onStep } = {}) {
-      if (onStep !== undefined) return search(address, options, onStep);
+    async discover(address, { isFresh = false, onStep, signal } = {}) {
+      if (onStep !== undefined) return search(address, options, onStep, signal);
       const key = addressKey(address);
       const nowMs = options.clock.now().getTime();
       const known = isFresh ? undefined : cache.find(key, nowMs);
@@ -60,12 +62,13 @@ async function search(
   address: DirectAddress,
   options: DiscoveryOptions,
   onStep: (step: DiscoveryStep) => void = () => {},
+  signal?: AbortSignal,
 ): Promise<DiscoveryResult> {
   const steps: DiscoveryStep[] = [];
   const deadlineMs = options.clock.now().getTime() + (options.budgetMs ?? 25_000);
   for (const { source, ask } of listSources(address, options)) {
     const startedMs = options.clock.now().getTime();
-    const answer = await withinBudget(ask, deadlineMs - startedMs);
+    const answer = await withinBudget(ask, deadlineMs - startedMs, signal);
     const step = stepOf(source, answer, options.clock.now().getTime() - startedMs);
     steps.push(step);
     onStep(step);

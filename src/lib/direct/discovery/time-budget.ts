@@ -1,14 +1,25 @@
 import type { SourceAnswer } from './steps.ts';
 
-/** The answer, or `unavailable` once the time left is exhausted; a question already asked runs into its own time limit. */
-export async function withinBudget(ask: () => Promise<SourceAnswer>, leftMs: number): Promise<SourceAnswer> {
+/**
+ * The answer, or `unavailable` once the time left is exhausted; a question already asked runs into its own time limit. Throws the reason
+ * of the signal when that is aborted.
+ */
+export async function withinBudget(
+  ask: () => Promise<SourceAnswer>,
+  leftMs: number,
+  signal?: AbortSignal,
+): Promise<SourceAnswer> {
+  signal?.throwIfAborted();
   if (leftMs <= 0) return timedOut;
-  const { promise, resolve } = Promise.withResolvers<SourceAnswer>();
+  const { promise, resolve, reject } = Promise.withResolvers<SourceAnswer>();
   const timer = setTimeout(() => resolve(timedOut), leftMs);
+  const abort = (): void => reject(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
   try {
     return await Promise.race([ask(), promise]);
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
   }
 }
 

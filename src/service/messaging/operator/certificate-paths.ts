@@ -100,52 +100,70 @@ function nodeOf(
   };
 }
 
-function describeTrusted(finding: Finding, known: Known): CertificatePath {
-  const { fingerprint, anchor = '', via = [] } = finding;
-  // The path of an anchor consists of the anchor itself.
-  const above = anchor === fingerprint ? [] : [nodeOf('anchor', anchor, known)];
+function describeTrusted({ fingerprint, anchor = '', via = [] }: Finding, known: Known): CertificatePath {
+  return buildTrustedPath([...new Set([fingerprint, ...via, anchor])], known);
+}
+
+function describeRefused({ fingerprint, code = '', refused }: Finding, known: Known): CertificatePath {
+  return buildRefusedPath(
+    {
+      fingerprint,
+      code,
+      text: refused?.text ?? '',
+      failedAt: refused?.failedAt,
+      ...(refused && {
+        names: {
+          subject: refused.subject,
+          issuer: refused.issuer,
+          notBefore: new Date(refused.notBefore),
+          notAfter: new Date(refused.notAfter),
+        },
+      }),
+    },
+    known,
+  );
+}
+
+/** A validated path by its fingerprints, the recipient's first; a certificate that is itself an anchor is its whole path. */
+export function buildTrustedPath(fingerprints: readonly string[], known: Known): CertificatePath {
+  const last = fingerprints.length - 1;
   return {
     state: 'trusted',
     code: '',
     text: "It is valid and chains to an anchor of the sender's domain.",
-    nodes: [
-      nodeOf(above.length === 0 ? 'anchor' : 'recipient', fingerprint, known),
-      ...via.map((one) => nodeOf('issuer', one, known)),
-      ...above,
-    ],
+    nodes: fingerprints.map((one, at) =>
+      nodeOf(at === last ? 'anchor' : at === 0 ? 'recipient' : 'issuer', one, known),
+    ),
   };
+}
+
+/** A certificate that was refused, and the one above it that it was refused for, if it was not itself. */
+export interface RefusedCertificate {
+  readonly fingerprint: string;
+  readonly code: string;
+  readonly text: string;
+  readonly failedAt: string | undefined;
+  /** If it is not among the known ones. */
+  readonly names?: Pick<PathNode, 'subject' | 'issuer' | 'notBefore' | 'notAfter'>;
 }
 
 /** The path ended: no trusted issuer was found for the certificate below. */
 const isWayLost = (code: string): boolean => code === 'PKI_ISSUER_NOT_FOUND' || code === 'PKI_NO_ANCHORS';
 
-function describeRefused(finding: Finding, known: Known): CertificatePath {
-  const { fingerprint, code = '', refused } = finding;
-  const failedAt = refused?.failedAt;
-  const text = refused?.text ?? '';
-  const isAbove = failedAt !== undefined;
+/** The reason stands at the node that failed; what lies above it was not reached. */
+export function buildRefusedPath(refused: RefusedCertificate, known: Known): CertificatePath {
+  const { fingerprint, code, text, failedAt, names } = refused;
+  const isLost = isWayLost(code);
+  const failure = { state: 'failed', code, text } as const;
   const own = nodeOf('recipient', fingerprint, known, {
-    ...(refused && {
-      subject: refused.subject,
-      issuer: refused.issuer,
-      notBefore: new Date(refused.notBefore),
-      notAfter: new Date(refused.notAfter),
-    }),
-    ...(!isAbove && !isWayLost(code) && { state: 'failed' as const, code, text }),
+    ...names,
+    ...(failedAt === undefined && !isLost && failure),
   });
-  const upper = isAbove
-    ? [nodeOf('issuer', failedAt, known, isWayLost(code) ? {} : { state: 'failed', code, text })]
-    : [];
-  const below = upper.at(-1) ?? own;
-  const missing: PathNode = {
-    role: isWayLost(code) ? 'missing' : 'anchor',
-    state: isWayLost(code) ? 'failed' : 'not-reached',
-    fingerprint: '',
-    subject: below.issuer,
-    issuer: '',
-    notBefore: undefined,
-    notAfter: undefined,
-    ...(isWayLost(code) ? { code, text } : { code: '', text: '' }),
+  const upper = failedAt === undefined ? [] : [nodeOf('issuer', failedAt, known, isLost ? {} : failure)];
+  const top: PathNode = {
+    ...nodeOf(isLost ? 'missing' : 'anchor', '', known, { state: 'not-reached' }),
+    subject: (upper.at(-1) ?? own).issuer,
+    ...(isLost && failure),
   };
-  return { state: 'refused', code, text, nodes: [own, ...upper, missing] };
+  return { state: 'refused', code, text, nodes: [own, ...upper, top] };
 }
