@@ -72,5 +72,6 @@ export { loadConfig } from './config/load-config.ts';
 export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';
 export { configSchema, type Config } from './config/schema.ts';
 export { consoleUrlOf, usualConsolePort } from './config/console-url.ts';
+export { clearConsolePort, findConsolePort, noteConsolePort } from './config/running-console.ts';
 export { listSettings, type Setting } from './config/settings.ts';
 export { isLoopback } from './config/check-together.ts';

@@ -10,11 +10,15 @@ import { createManualClock } from '../../src/core/index.ts';
 import {
   createOutsideZone,
   demoAddress,
+  domains,
   mailHosts,
   openAuthority,
   partners,
   type PartnerOutcome,
 } from '../../src/app/dev/index.ts';
+import { testDatabaseAt } from '../support/storage.ts';
+import { openHostilePeer } from './hostile-peer.ts';
+import { choose } from './keyboard.ts';
 import {
   checkAccessibility,
   checkWidth,
@@ -32,6 +36,10 @@ const downDomain = 'direct.down.example';
 const lapsedDomain = 'direct.lapsed.example';
 /** Its name server answers every question with SERVFAIL. */
 const brokenDomain = 'direct.broken.example';
+/** Gets a message that is larger than its mail server takes. */
+const largeAddress = `large@${domains.partner}`;
+/** Of every mail server of this world. */
+const maxMessageBytes = 1_000_000;
 
 describe('the screens of the traffic', { skip }, () => {
   let world: ConsoleWorld;
@@ -39,13 +47,24 @@ describe('the screens of the traffic', { skip }, () => {
   let ids: Readonly<Record<PartnerOutcome, string>>;
   let downId: string;
   let lapsedId: string;
+  let deadSender: string;
 
   before(async () => {
-    world = await openConsoleWorld();
+    world = await openConsoleWorld({ 'smtp.maxMessageBytes': String(maxMessageBytes) });
     await publishUnreachable(world);
     lapsedId = await world.send(`bob@${lapsedDomain}`);
     downId = await world.send(`carol@${downDomain}`);
     await world.send(`dan@${brokenDomain}`);
+    await world.send(largeAddress, {
+      emailAttachmentList: [
+        {
+          attachmentClass: 'text/plain',
+          attachmentContent: Buffer.alloc(maxMessageBytes, 'x').toString('base64'),
+          attachmentFileName: 'large.txt',
+        },
+      ],
+    });
+    deadSender = await makeDeadLetter(world);
     ids = await world.sendAll();
     page = await world.openPage({ role: 'help-desk' });
   });
@@ -127,6 +146,11 @@ describe('the screens of the traffic', { skip }, () => {
     ['a certificate that has expired', () => `bob@${lapsedDomain}`, /Trust\s+stopped here[\s\S]+expired/i],
     ['no answer in time', () => partners.expired, /Processed\s+stopped here[\s\S]+What to do:/],
     ['an unknown recipient', () => partners.failed, /Processed\s+stopped here[\s\S]+What to do:/],
+    [
+      'a message that is too large',
+      () => largeAddress,
+      /Sent\s+stopped here[\s\S]+larger than[\s\S]+What to do:[\s\S]+smaller attachments/,
+    ],
     ['DNS that does not answer', () => `dan@${brokenDomain}`, /Certificate\s+here now[\s\S]+What to do:/],
     ['a mail server that is down', () => `carol@${downDomain}`, /Sent\s+here now[\s\S]+What to do:/],
   ];
@@ -220,7 +244,34 @@ describe('the screens of the traffic', { skip }, () => {
     await shows(/echo@direct\.lakeside\.example/);
     await page.getByRole('link', { name: /^Dead-lettered/ }).focus();
     await press('Enter');
-    await shows(/No dead letters/);
+    await shows(new RegExp(deadSender));
+  });
+
+  it('tries a dead letter again, by keyboard, after a preview, and it arrives', async () => {
+    await press('Escape', 'g', 'i');
+    await choose(page, /^Dead-lettered/);
+    await shows(new RegExp(deadSender));
+    await press('/');
+    await page.keyboard.type('nobody');
+    await shows(/Nothing fits/);
+    await press('Control+a');
+    await page.keyboard.type(deadSender);
+    await page.getByRole('button', { name: 'Retry' }).waitFor();
+    await press('ArrowDown', 'Enter');
+    const dialog = page.getByRole('dialog', { name: 'Try this mail again?' });
+    await dialog.getByText(deadSender).waitFor();
+    await checkAccessibility(page, 'the question before a dead letter is tried again');
+    await choose(page, 'Retry');
+    await dialog.waitFor({ state: 'detached' });
+    await until(
+      () => world.sandbox.world.hisp.audit.find({ action: 'message.receive', limit: 10 }),
+      (rows) => rows.some(({ objects }) => String(objects['from']) === deadSender),
+      'the mail is received',
+    );
+    await world.show(page, '/inbound?state=received');
+    await shows(new RegExp(deadSender));
+    const rows = await world.sandbox.world.hisp.audit.find({ action: 'inbound.retry' });
+    assert.match(rows[0]?.actor ?? '', /^operator:test help-desk/);
   });
 
   it('checks an address step by step and writes a letter to the other HISP', async () => {
@@ -368,6 +419,42 @@ describe('the screens of the traffic', { skip }, () => {
     );
   });
 });
+
+/** Mail that was taken and could not be stored, because the database failed. Returns its sender. */
+async function makeDeadLetter({ sandbox }: ConsoleWorld): Promise<string> {
+  const peer = await openHostilePeer(sandbox, {
+    domain: 'direct.dead.example',
+    mailAddress: '127.0.0.78',
+  });
+  const database = testDatabaseAt({ file: path.join(sandbox.dataDir, 'openhisp.db') });
+  await database.runRaw('alter table inbox_message rename to inbox_message_away');
+  await peer.send(
+    `${peer.header('<dead@direct.dead.example>')}Subject: ${secretWords[2]}\r\nContent-Type: text/plain\r\n\r\n${secretWords[1]}\r\n`,
+  );
+  const { storage } = sandbox.world.hisp;
+  const mails = storage.tables<{
+    inbound_mail: { mail_from: string; state: string; lease_token: string | null };
+  }>();
+  await until(
+    async () =>
+      mails
+        .selectFrom('inbound_mail')
+        .selectAll()
+        .where('mail_from', '=', peer.address)
+        .where('lease_token', 'is', null)
+        .execute(),
+    (rows) => rows.length === 1,
+    'the mail waits',
+  );
+  // Nine attempts would take half a day.
+  await mails
+    .updateTable('inbound_mail')
+    .set({ state: 'dead-letter' })
+    .where('mail_from', '=', peer.address)
+    .execute();
+  await database.runRaw('alter table inbox_message_away rename to inbox_message');
+  return peer.address;
+}
 
 /** A domain whose mail server is down, and one whose certificate has expired. */
 async function publishUnreachable({ sandbox: { world, credentialsFile } }: ConsoleWorld): Promise<void> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Command } from 'commander';
+import { clearConsolePort, noteConsolePort } from '../../platform/index.ts';
 import { addAuditCommands } from './audit.ts';
 import { createCliContext } from './context.ts';
 import { addInitCommand } from './init.ts';
@@ -50,6 +51,17 @@ test('an operator is made with a role, and gets a link that names no server a se
     await assert.rejects(run('operator', 'create', '--role', 'operator', '--', name), {
       code: 'OPERATORS_NAME_INVALID',
     });
+});
+
+test('a link has the port on which the console really listens, and says so if none does', async () => {
+  const { note } = await run('operator', 'create', 'Port', '--role', 'operator');
+  assert.match(note, /The console does not run now/);
+  noteConsolePort(folder, 9123);
+  const running = await run('operator', 'link', 'Port');
+  assert.match(running.out, /^http:\/\/localhost:9123\/#enter=/);
+  assert.doesNotMatch(running.note, /does not run/);
+  clearConsolePort(folder);
+  assert.match((await run('operator', 'link', 'Port')).out, /^http:\/\/localhost:8090\/#enter=/);
 });
 
 test('role, disable and enable change the list', async () => {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { systemClock } from '../../core/index.ts';
-import { consoleUrlOf, type Config } from '../../platform/index.ts';
+import { consoleUrlOf, findConsolePort, type Config } from '../../platform/index.ts';
 import {
   createOperators,
   parseRole,
@@ -20,7 +20,7 @@ interface JsonOption {
 /** Context of an action: the service, and the address of the console. */
 interface OperatorWork {
   readonly operators: Operators;
-  readonly config: Config['console'];
+  readonly config: Config;
 }
 
 const dayMs = 86_400_000;
@@ -213,27 +213,30 @@ async function withOperators(
   await withInstallation(context, ({ config, storage, vault, audit }) =>
     work({
       operators: createOperators({ storage, vault, clock: systemClock, audit }),
-      config: config.console,
+      config,
     }),
   );
 }
 
 function printLink(
   context: CliContext,
-  settings: Config['console'],
+  { console: settings, dataDir }: Config,
   { name, role }: Operator,
   { token, purpose, expiresAt }: IssuedLink,
   options: JsonOption,
 ): void {
-  const link = `${consoleUrlOf(settings)}/#enter=${token}`;
+  const port = findConsolePort(dataDir);
+  const link = `${consoleUrlOf(settings, port)}/#enter=${token}`;
   if (options.json === true) return context.print(JSON.stringify({ name, role, purpose, link, expiresAt }));
   context.print(link);
   const use = purpose === 'enrol' ? 'registers a passkey for' : 'signs in';
   context.note(
     `It ${use} ${name} (${role}), once, until ${expiresAt.toISOString()}. Whoever has it can use it: send it safely.`,
   );
-  if (settings.publicUrl === undefined && (settings.port ?? 0) === 0)
-    context.note('Where the console says another port when it starts, the link needs that port.');
+  if (settings.publicUrl === undefined && port === undefined)
+    context.note(
+      'The console does not run now. If it says another port when it starts, the link needs that port.',
+    );
 }
 
 function formatLine(one: OperatorEntry): string {

@@ -214,6 +214,7 @@ describe('openhisp doctor on a set-up in order', () => {
       'anchor',
       'cert',
       'clock',
+      'console',
       'database',
       'directory',
       'disk',
@@ -226,6 +227,21 @@ describe('openhisp doctor on a set-up in order', () => {
       'tls',
       'webhook',
     ]);
+  });
+
+  it('reports who can sign in to the console, and who cannot', needsOpenssl, async () => {
+    const notes = async (): Promise<readonly string[]> =>
+      (await run(domain)).report.findings
+        .filter(({ check }) => check === 'console')
+        .map(({ severity, text }) => `${severity}: ${text}`);
+    const before = await notes();
+    assert.match(before[0] ?? '', /^ok: The console answers at 127\.0\.0\.1 port \d+\.$|^warning: The pages/);
+    assert.equal(before[1], 'note: Nobody with the role operator can sign in to the console.');
+    const { store, links } = hisp.operators;
+    const { id, name } = await store.create('Ann Lee', 'operator');
+    assert.ok((await notes()).includes('note: No passkey and no link that is still good: Ann Lee.'));
+    await links.create(id, name, 'enrol');
+    assert.equal((await notes()).length, 1);
   });
 
   it('reports a key that expires soon, and no more when it is retired', needsOpenssl, async () => {

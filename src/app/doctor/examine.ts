@@ -1,5 +1,6 @@
 import type { DoctorOptions } from './doctor-options.ts';
 import { examineClock } from './examine-clock.ts';
+import { examineConsole } from './examine-console.ts';
 import { examineDns } from './examine-dns.ts';
 import { examineListeners } from './examine-listeners.ts';
 import { examineMachine } from './examine-machine.ts';
@@ -21,6 +22,7 @@ export async function examine(options: DoctorOptions): Promise<readonly Finding[
   if (domains.length === 0) findings.push(nothingHosted(only));
   const installation = [
     examineListeners,
+    examineConsole,
     examineMachine,
     examineClock,
     examineRelay,

@@ -7,6 +7,8 @@ import { createLdapResponder } from '../../lib/ldap/index.ts';
 import { readCertificates, writeTrustBundle } from '../../lib/pki/index.ts';
 import type { SmtpServer } from '../../lib/smtp/index.ts';
 import {
+  clearConsolePort,
+  noteConsolePort,
   readTlsFiles,
   useConfiguredFile,
   type Config,
@@ -114,6 +116,9 @@ export async function startConsoleListener(
     await startConsole({ ...core, ...services, ...more, version: packageJson.version }),
   );
   keepTlsFresh('console', core, resources, (files) => listener.renewTls(files));
+  const { dataDir } = core.config;
+  noteConsolePort(dataDir, listener.port);
+  resources.keep({ close: async () => clearConsolePort(dataDir) });
   return listener.url;
 }
 

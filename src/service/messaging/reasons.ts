@@ -132,6 +132,21 @@ export function adviceFor(reason: FailureReason, isFinal: boolean): string {
   return isFinal ? (adviceAtEnd ?? advice) : advice;
 }
 
+/** RFC 3463: 5.2.3, larger than the mailbox takes; 5.3.4, larger than the system takes. */
+const tooLargeCodes: ReadonlySet<string> = new Set(['5.2.3', '5.3.4']);
+
+/** What a status code of the far side says more exactly than its reason; undefined if it does not. */
+export function explainCode(
+  statusCode: string,
+): { readonly text: string; readonly advice: string } | undefined {
+  if (!tooLargeCodes.has(statusCode)) return undefined;
+  return {
+    text: "The message is larger than the recipient's mail server takes.",
+    advice:
+      'Tell the client: send fewer or smaller attachments, or several messages. The reply in the attempts may name the limit.',
+  };
+}
+
 export function isFailureReason(text: string): text is FailureReason {
   return Object.hasOwn(failureReasons, text);
 }

@@ -24,3 +24,4 @@ export { type OperatorTokens, type TokenEntry } from './tokens.ts';
 export { type LinkPurpose, type SignInMethod } from './tables.ts';
 export { OperatorsError, type OperatorsErrorCode } from './errors.ts';
 export { operatorsGuardedTables } from './guards.ts';
+export { measureOperators, type OperatorCounts } from './measure-operators.ts';

@@ -5,7 +5,7 @@ import type { Audit, AuditRecord } from '../../audit/index.ts';
 import type { QueuedDestination } from '../../delivery/index.ts';
 import type { Trust } from '../../trust/index.ts';
 import type { Attempt } from '../evidence/attempts.ts';
-import { adviceFor, isFailureReason } from '../reasons.ts';
+import { adviceFor, explainCode, isFailureReason } from '../reasons.ts';
 import type { RecipientStatus, StatusReport } from '../status/find-status.ts';
 import type { MessagingTables } from '../tables.ts';
 import { describePaths, type CertificatePath } from './certificate-paths.ts';
@@ -71,6 +71,7 @@ export async function explainMessage(parts: ExplainParts, facts: Facts): Promise
       const waits = waiting.find((one) => one.recipients.some((address) => address === recipient.address));
       return {
         ...recipient,
+        text: explainCode(recipient.statusCode)?.text ?? recipient.text,
         destination,
         tried,
         waiting: waits,
@@ -105,7 +106,8 @@ async function findAnchors(
 /** Advice for the operator about one recipient. */
 function adviseOn(recipient: RecipientStatus, waits: QueuedDestination | undefined): string {
   if (waits?.isOnHold === true) return 'Release the destination when mail may be sent there again.';
-  return isFailureReason(recipient.reason) ? adviceFor(recipient.reason, waits === undefined) : '';
+  if (!isFailureReason(recipient.reason)) return '';
+  return explainCode(recipient.statusCode)?.advice ?? adviceFor(recipient.reason, waits === undefined);
 }
 
 /** Interprets the facts of a received message. */

@@ -1,0 +1,24 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const fileName = 'console-port';
+
+/** Tells commands of this data folder where the console listens, which may not be where it was to. */
+export function noteConsolePort(dataDir: string, port: number): void {
+  writeFileSync(path.join(dataDir, fileName), `${port}\n`, { mode: 0o600 });
+}
+
+/** The console has ended. */
+export function clearConsolePort(dataDir: string): void {
+  rmSync(path.join(dataDir, fileName), { force: true });
+}
+
+/** Where the console of the data folder listens; undefined if it does not run. Of a server that was killed it says where it was. */
+export function findConsolePort(dataDir: string): number | undefined {
+  try {
+    const port = Number(readFileSync(path.join(dataDir, fileName), 'utf8'));
+    return Number.isInteger(port) && port > 0 && port <= 65_535 ? port : undefined;
+  } catch {
+    return undefined;
+  }
+}
