@@ -2,12 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { waitUntil } from '../support/processes.ts';
 import { startHispChild, type HispChild } from './start-hisp-child.ts';
 
 const roundMs = 2_000;
 /** Pairs of rounds; where the machine does other things meanwhile, some more tell. */
 const [pairs, maxPairs] = [3, 9];
 const leastShare = 0.5;
+const room = 48;
+const perClient = 16;
 const body = JSON.stringify({
   fromDirectAddress: 'alice@direct.alpha.example',
   toDirectAddress: 'bob@direct.beta.example',
@@ -16,12 +20,15 @@ const body = JSON.stringify({
 
 interface Round {
   readonly acceptedPerSecond: number;
+  readonly accepted: number;
   readonly refused: number;
+  /** Processor time of the service. */
+  readonly cpuMs: number;
   readonly others: number;
 }
 
 /** So many senders, each of which sends again as soon as it has its answer, or after a short wait when it was refused. */
-async function runRound(child: HispChild, senders: number): Promise<Round> {
+async function runRound(child: HispChild, senders: number, pauseMs = 200): Promise<Round> {
   const agent = new Agent({ keepAlive: true });
   const until = performance.now() + roundMs;
   let [accepted, refused, others] = [0, 0, 0];
@@ -44,6 +51,7 @@ async function runRound(child: HispChild, senders: number): Promise<Round> {
       outgoing.end(body);
     });
   const startedAt = performance.now();
+  const cpuBefore = child.cpuMs();
   await Promise.all(
     Array.from({ length: senders }, async (_, n) => {
       while (performance.now() < until) {
@@ -52,13 +60,15 @@ async function runRound(child: HispChild, senders: number): Promise<Round> {
         else if (status === 429 || status === 503) {
           refused++;
           // Retry-After says two seconds; these are impatient.
-          await new Promise((resolve) => setTimeout(resolve, 200));
+          await new Promise((resolve) => setTimeout(resolve, pauseMs));
         } else others++;
       }
     }),
   );
   agent.destroy();
-  return { acceptedPerSecond: accepted / ((performance.now() - startedAt) / 1000), refused, others };
+  const seconds = (performance.now() - startedAt) / 1000;
+  const cpuMs = child.cpuMs() - cpuBefore;
+  return { acceptedPerSecond: accepted / seconds, accepted, refused, others, cpuMs };
 }
 
 const medianOf = (values: readonly number[]): number =>
@@ -66,8 +76,8 @@ const medianOf = (values: readonly number[]): number =>
 
 test('many times more senders than there is room for change neither the rate of acceptance nor the memory', async (t) => {
   const child = await startHispChild(4, [
-    'OPENHISP_HTTP_MAX_REQUESTS=48',
-    'OPENHISP_HTTP_MAX_REQUESTS_PER_CLIENT=16',
+    `OPENHISP_HTTP_MAX_REQUESTS=${room}`,
+    `OPENHISP_HTTP_MAX_REQUESTS_PER_CLIENT=${perClient}`,
   ]);
   t.after(() => child.stop());
   await runRound(child, 16);
@@ -94,3 +104,55 @@ test('many times more senders than there is room for change neither the rate of 
   assert.ok(grownMb < 300, `${grownMb} MB more`);
   assert.equal((await fetch(`${child.baseUrl}/health/live`)).status, 200);
 });
+
+test('a refusal costs so little that at twice the capacity 80 % are still accepted', async (t) => {
+  const child = await startHispChild(4, [
+    `OPENHISP_HTTP_MAX_REQUESTS=${room}`,
+    `OPENHISP_HTTP_MAX_REQUESTS_PER_CLIENT=${perClient}`,
+  ]);
+  t.after(() => child.stop());
+  await runRound(child, perClient);
+  const [acceptance, refusal] = [
+    { count: 0, cpuMs: 0 },
+    { count: 0, cpuMs: 0 },
+  ];
+  for (let round = 0; round < 3; round++) {
+    const full = await runRound(child, 32);
+    acceptance.count += full.accepted;
+    acceptance.cpuMs += full.cpuMs;
+    const release = await holdRoom(child);
+    const refused = await runRound(child, perClient, 0);
+    await release();
+    assert.equal(refused.accepted + refused.others, 0);
+    refusal.count += refused.refused;
+    refusal.cpuMs += refused.cpuMs;
+  }
+  // Processor time does not depend on what else runs here. At twice the capacity there is one refusal for each acceptance.
+  const [costs, refusalCosts] = [acceptance.cpuMs / acceptance.count, refusal.cpuMs / refusal.count];
+  const share = costs / (costs + refusalCosts);
+  t.diagnostic(
+    `an acceptance costs ${costs.toFixed(2)} ms, a refusal ${refusalCosts.toFixed(2)} ms: ${Math.round(share * 100)} %`,
+  );
+  assert.ok(share >= 0.8, `only ${Math.round(share * 100)} %`);
+});
+
+/** Requests whose bodies do not end take all the room. Returns what ends them. */
+async function holdRoom(child: HispChild): Promise<() => Promise<void>> {
+  const { hostname, port } = new URL(child.baseUrl);
+  const sockets = Array.from({ length: room }, (_, n) => {
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    const token = child.tokens[n % child.tokens.length] ?? '';
+    socket.write(
+      `POST /messaging/dirmsg/send_ccda HTTP/1.1\r\nHost: hisp\r\nAuthorization: Bearer ${token}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5000)}`,
+    );
+    return socket;
+  });
+  const inProgress = () => child.metric('openhisp_http_requests_in_progress');
+  await waitUntil(async () => (await inProgress()) === room, { what: 'all the room to be taken' });
+  return async () => {
+    for (const socket of sockets) socket.destroy();
+    await waitUntil(async () => (await inProgress()) === 0, { what: 'the room to be free' });
+  };
+}

@@ -10,6 +10,8 @@ export interface HispChild {
   readonly dataFolder: string;
   /** Memory that the process holds at this moment. */
   residentBytes(): number;
+  /** The processor time that it has used, all threads, in milliseconds. */
+  cpuMs(): number;
   /** The most that it ever held. */
   peakResidentBytes(): number;
   metric(name: string): Promise<number>;
@@ -44,6 +46,12 @@ export async function startHispChild(clients: number, settings: readonly string[
     tokens,
     dataFolder: path.join(folder.path, 'data'),
     residentBytes: () => status('VmRSS'),
+    cpuMs() {
+      const text = readFileSync(`/proc/${program.pid}/stat`, 'latin1');
+      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+      // utime and stime in ticks of 10 ms.
+      return (Number(fields[11]) + Number(fields[12])) * 10;
+    },
     peakResidentBytes: () => status('VmHWM'),
     async metric(name) {
       const text = await (await fetch(`${baseUrl}/metrics`)).text();

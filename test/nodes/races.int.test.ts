@@ -22,8 +22,9 @@ import { collide, raceTest, refusals, succeeded, type RaceNode } from './race.ts
 const clock = systemClock;
 const log = silentLog;
 const source: SignInSource = { remoteAddress: '192.0.2.1', userAgent: 'test' };
+const noLimits = { attemptsPerMinute: 1e9, tokensPerSecond: 1e9, tokensBurst: 1e9 };
 const createServices = (node: RaceNode) => ({
-  oauth: createOauth({ ...node, clock }),
+  oauth: createOauth({ ...node, clock, limits: noLimits }),
   operators: createOperators({ ...node, clock, attemptsPerMinute: 1e9 }),
   trust: createTrust({ ...node, clock }),
   webhooks: createWebhooks({ ...node, clock, log, post: async () => ({ status: 200 }) }),
