@@ -4,6 +4,7 @@
  * `--stop-at=PHASE` it stops itself (SIGSTOP) there, once. Says what it did on standard output: one JSON object a line.
  */
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { flushCompileCache } from 'node:module';
 import { silentLog, systemClock, type Log } from '../../src/core/index.ts';
 import type { DnsResolver } from '../../src/lib/dns/index.ts';
@@ -24,17 +25,22 @@ import { alice, openPlain } from './start-messaging.ts';
 const [location = '{}', smtpPort = '', mode = ''] = process.argv.slice(2);
 const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-const storage = await openStorage(JSON.parse(location) as StorageOptions);
+// PostgreSQL ends the transaction of a process that stands still after five seconds then.
+const storage = await openStorage({ busyTimeoutMs: 5_000, ...(JSON.parse(location) as StorageOptions) });
 await storage.migrate();
 const vault = createVault(Buffer.alloc(32, 7));
 const clock = systemClock;
 const log: Log = { ...silentLog, warn: (_fields, text) => say({ warning: text }) };
 let phaseToStopAt = /^--stop-at=(.*)/.exec(mode)?.[1];
 
-/** The program waits here until it is resumed. */
-function stopAt(phase: 'claim' | 'seal' | 'data' | 'settle' | 'judge'): void {
+/**
+ * The program waits here until it is resumed. In a turn of its own: a transaction on SQLite runs within one turn, and a process that is
+ * stopped inside it keeps the lock of the whole file from the other process. (Only one process serves with SQLite.)
+ */
+async function stopAt(phase: 'claim' | 'seal' | 'data' | 'settle' | 'store' | 'judge'): Promise<void> {
   if (phase !== phaseToStopAt) return;
   phaseToStopAt = undefined;
+  await nextTurn();
   process.kill(process.pid, 'SIGSTOP');
 }
 const audit = createAudit({ storage, vault, clock, log });
@@ -56,18 +62,18 @@ let opened = 0;
 const agent: Agent = {
   async resolveRecipients(_from, recipients) {
     if (mode === '--stuck') return never;
-    stopAt('claim');
+    await stopAt('claim');
     return { usable: recipients.map((address) => ({ address, certificates: [] })), refused: [] };
   },
   async seal(_from, message) {
-    stopAt('seal');
+    await stopAt('seal');
     return message;
   },
   async openIncoming(envelope, options = {}) {
     // Before the 250 there is no lease: what is to be stopped at goes to the spool first.
     if (mode === '--stuck' || (phaseToStopAt === 'judge' && opened++ === 0)) return never;
     const opening = await openPlain(envelope, options);
-    stopAt('judge');
+    await stopAt('judge');
     return { ...opening, signerFingerprint: '', signerPath: [] };
   },
   close: async () => {},
@@ -98,10 +104,10 @@ const smtp: SmtpClient = {
       ...mail,
       async beforeData() {
         await mail.beforeData?.();
-        stopAt('data');
+        await stopAt('data');
       },
     });
-    stopAt('settle');
+    await stopAt('settle');
     return outcome;
   },
 };
@@ -124,6 +130,7 @@ const delivery = await createDelivery({
   idleMs: 20,
   onOutcome: async (tx, outcomes) => {
     await messaging.onDeliveryOutcome(tx, outcomes);
+    await stopAt('store');
     for (const { outcome, kind } of outcomes) storage.afterCommit(tx, () => say({ outcome, kind }));
   },
 });
