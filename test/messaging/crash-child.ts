@@ -31,6 +31,8 @@ await storage.migrate();
 const vault = createVault(Buffer.alloc(32, 7));
 const clock = systemClock;
 const log: Log = { ...silentLog, warn: (_fields, text) => say({ warning: text }) };
+/** Of deliveries and of mail. */
+const leaseMs = Number(process.env['OPENHISP_TEST_LEASE_MS'] ?? 1_000);
 let phaseToStopAt = /^--stop-at=(.*)/.exec(mode)?.[1];
 
 /**
@@ -122,7 +124,7 @@ const delivery = await createDelivery({
   peerPort: Number(smtpPort),
   allowsPrivateHosts: true,
   concurrency: 8,
-  leaseMs: 1_000,
+  leaseMs,
   lifetimeMs: 3_600_000,
   retryWaitsMs: [50],
   probeWaitsMs: [1_000],
@@ -146,7 +148,7 @@ const messaging: Messaging = createMessaging({
   agent,
   clients: oauth.clients,
   directLimits: { maxBytes: 100_000, slots: 10, share: 10, budgetMs: 200 },
-  mailLeaseMs: 1000,
+  mailLeaseMs: leaseMs,
   identity: { hostname: 'hisp.alpha.example', sourceOid: '1.2.3' },
   idleMs: 20,
 });
