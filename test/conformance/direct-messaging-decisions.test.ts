@@ -215,6 +215,17 @@ describe('Decision 0010: attachments and limits', () => {
     assert.equal(reply.status, 413);
   });
 
+  test('M15: so is one over the limit of its route that does not announce its length', async () => {
+    const body = Buffer.from(`{"messageIds":["${'x'.repeat(1_200_000)}"]}`);
+    const response = await fetch(`${world.baseUrl}/messaging/dirmsg/status`, {
+      method: 'POST',
+      duplex: 'half',
+      headers: { authorization: `Bearer ${world.tokens.clinic}`, 'content-type': 'application/json' },
+      body: ReadableStream.from([body.subarray(0, 600_000), body.subarray(600_000)]) as never,
+    });
+    assert.equal(response.status, 413);
+  });
+
   test('M16: CR, LF or NUL in a subject, address, title or file name is 400', async () => {
     for (const mark of ['\r', '\n', '\0']) {
       const changes = {

@@ -240,6 +240,18 @@ describe('requests from elsewhere', () => {
     }
   });
 
+  test("a token that another origin's page sends is refused", async () => {
+    const { store, tokens } = console_.hisp.operators;
+    const operator = await store.create('token elsewhere', 'operator');
+    const { token } = await tokens.create(operator, { label: 'x', lifetimeMs: minute });
+    const authorization = `Bearer ${token}`;
+    const ask = (headers: Readonly<Record<string, string>>) =>
+      console_.ask('GET', '/admin/v1/session', { headers: { ...headers, authorization } });
+    assert.equal((await ask({})).status, 200);
+    const answer = await ask({ origin: 'https://evil.example' });
+    assert.deepEqual([answer.status, reasonOf(answer)], [403, 'console_origin_refused']);
+  });
+
   test('a sign-in from another origin is refused', async () => {
     const token = await console_.makeOperator('login forgery');
     const answer = await enter(token, { headers: { origin: 'https://evil.example' } });
