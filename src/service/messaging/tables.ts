@@ -37,8 +37,10 @@ export interface RecipientRow {
   deadline_at: number | null;
   /** Rows of its history. */
   event_count: number;
-  /** Of its message, so that operators can search by it. */
+  /** These three are those of its message, so that operators can search by them. */
   created_at: number;
+  sender_key: string;
+  client_id: string;
 }
 
 export interface RecipientEventRow {

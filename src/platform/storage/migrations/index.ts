@@ -26,6 +26,7 @@ import { consoleSearchMigration } from './0081-console-search.ts';
 import { consoleViewsMigration } from './0082-console-views.ts';
 import { keyRequestsMigration } from './0083-key-requests.ts';
 import { directoryChangeTimesMigration } from './0084-directory-change-times.ts';
+import { failedSearchMigration } from './0085-failed-search.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -54,4 +55,5 @@ export const migrations: readonly Migration[] = [
   consoleViewsMigration,
   keyRequestsMigration,
   directoryChangeTimesMigration,
+  failedSearchMigration,
 ];

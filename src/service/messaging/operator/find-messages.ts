@@ -69,28 +69,24 @@ export async function findMessages(
 
 /** Each part is served by one index. */
 function splitQuery(query: MessageQuery): readonly PageQuery[] {
-  const { address, domain, state, reason } = query;
-  if (address !== undefined) {
-    const key = addressKey(address as DirectAddress);
-    return [
-      { ...query, side: { side: 'to', key } },
-      { ...query, side: { side: 'from', key } },
-    ];
-  }
-  if (domain !== undefined) {
-    const key = `@${domain.toLowerCase()}`;
-    return [
-      { ...query, side: { side: 'to', key } },
-      { ...query, side: { side: 'from', key } },
-    ];
-  }
+  const { state, reason } = query;
   // Only what has failed or expired has a reason.
-  if (reason !== undefined && state === undefined)
-    return [
-      { ...query, state: 'failed' },
-      { ...query, state: 'expired' },
-    ];
-  return [query];
+  const byState =
+    reason !== undefined && state === undefined
+      ? [...failedStates].map((one) => ({ ...query, state: one }))
+      : [query];
+  return byState.flatMap(splitSides);
+}
+
+function splitSides(query: MessageQuery): readonly PageQuery[] {
+  const { address, domain } = query;
+  if (address === undefined && domain === undefined) return [query];
+  const key =
+    address === undefined ? `@${(domain ?? '').toLowerCase()}` : addressKey(address as DirectAddress);
+  return [
+    { ...query, side: { side: 'to', key } },
+    { ...query, side: { side: 'from', key } },
+  ];
 }
 
 function checkWords({ state, reason }: MessageQuery): void {
@@ -151,29 +147,45 @@ async function search(
   ids: readonly string[] | undefined,
   size: number,
 ): Promise<FoundMessage[]> {
-  const isByState = address === undefined && ids === undefined && rareStates.has(state ?? '');
-  // Both times are equal; the table that is scanned first decides which index is used.
+  const isFailed = ids === undefined && failedStates.has(state ?? '');
+  // A recipient's own index is shorter than that of all that wait.
+  const isWaiting = ids === undefined && waitingStates.has(state ?? '') && !isRecipient(address);
+  const isByState = isFailed || isWaiting;
+  const isReasonOnly = address === undefined && clientId === undefined;
+  const isAlone = isReasonOnly && reason === undefined;
+  // What both tables have is equal; the table that is scanned first decides which index is used.
   const isByRecipient = isByState || address?.side === 'to';
+  const sender = isByState ? 'r.sender_key' : 'm.sender_key';
   const time = isByRecipient ? 'r.created_at' : 'm.created_at';
   const after = readCursor(cursor);
   const rows = await joinTables(db, isByRecipient)
     .select(['r.id', 'r.address', 'r.state', 'r.reason', 'r.status_code', 'r.status_at'])
     .select(['m.uuid', 'm.wire_id', 'm.client_id', 'm.sender', 'm.created_at'])
     .$if(ids !== undefined, (query) => query.where('m.id', 'in', ids ?? []))
-    .$if(address?.side === 'to', (query) => query.where(isOf('r.address_key', address?.key ?? '')))
-    .$if(address?.side === 'from', (query) => query.where(isOf('m.sender_key', address?.key ?? '')))
-    .$if(parties.length > 0, (query) =>
-      query.where((eb) =>
-        eb.and(parties.map((party) => eb.or([isOf('r.address_key', party), isOf('m.sender_key', party)]))),
+    .$if(address?.side === 'to', (query) =>
+      query.where(
+        isParty(isWaiting ? sql`(r.address_key || '')` : sql.ref('r.address_key'), address?.key ?? ''),
       ),
     )
-    .$if(clientId !== undefined, (query) => query.where('m.client_id', '=', clientId ?? ''))
+    .$if(address?.side === 'from', (query) => query.where(isOf(sender, address?.key ?? '')))
+    .$if(parties.length > 0, (query) =>
+      query.where((eb) =>
+        eb.and(parties.map((party) => eb.or([isOf('r.address_key', party), isOf(sender, party)]))),
+      ),
+    )
+    .$if(clientId !== undefined, (query) =>
+      query.where(isByState ? 'r.client_id' : 'm.client_id', '=', clientId ?? ''),
+    )
     .$if(state !== undefined, (query) => query.where('r.state', '=', state as RecipientState))
-    .$if(isByState, (query) =>
-      // The condition of the partial index.
+    // The condition of one of the partial indexes only, or SQLite may choose the longer one.
+    .$if(isByState && (isWaiting || isAlone), (query) =>
       query.where(sql<boolean>`r.state in ('queued', 'sent', 'failed', 'expired')`),
     )
-    .$if(reason !== undefined, (query) => query.where('r.reason', '=', reason ?? ''))
+    .$if(isFailed && !isAlone, (query) => query.where(sql<boolean>`r.state in ('failed', 'expired')`))
+    // Next to another condition, whose index has the reason too, that of reasons is the longer one.
+    .$if(reason !== undefined, (query) =>
+      query.where(isReasonOnly ? 'r.reason' : sql<string>`(r.reason || '')`, '=', reason ?? ''),
+    )
     .$if(since !== undefined, (query) => query.where(time, '>=', since?.getTime() ?? 0))
     .$if(until !== undefined, (query) => query.where(time, '<', until?.getTime() ?? 0))
     .$if(after !== undefined, (query) =>
@@ -200,10 +212,15 @@ async function search(
   }));
 }
 
-const isOf = (column: 'r.address_key' | 'm.sender_key', party: string) => isParty(sql.ref(column), party);
+const isOf = (column: 'r.address_key' | 'r.sender_key' | 'm.sender_key', party: string) =>
+  isParty(sql.ref(column), party);
 
-/** States with a partial index, because few rows have them. */
-const rareStates: ReadonlySet<string> = new Set(['queued', 'sent', 'failed', 'expired']);
+/** Recipients in these states are few among all; each condition has an index of them alone (migration 0085). */
+const failedStates: ReadonlySet<string> = new Set(['failed', 'expired']);
+/** What is on its way has one index for all: more would cost every message. */
+const waitingStates: ReadonlySet<string> = new Set(['queued', 'sent']);
+
+const isRecipient = (side: Side | undefined): boolean => side?.side === 'to' && !side.key.startsWith('@');
 
 // SQLite keeps the order of a cross join, so it scans the first table first.
 function joinTables(db: Kysely<MessagingTables>, isByRecipient: boolean) {

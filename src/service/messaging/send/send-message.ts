@@ -202,7 +202,7 @@ async function storeMessage(
   const at = deps.clock.now();
   const json = formatAnswer(draft, request, at);
   await insertsOf(deps.storage).message.run(tx, messageRow(deps, accepted, json, at));
-  await insertRecipients(tx, deps, draft.id, request, at);
+  await insertRecipients(tx, deps, draft, request, at);
   await deps.delivery.enqueue(tx, accepted.delivery);
   await deps.audit.recordIn(tx, {
     action: 'message.accept',
@@ -260,7 +260,7 @@ function detailsOf({ texts, attachments }: SendRequest): object {
 async function insertRecipients(
   tx: Kysely<MessagingTables>,
   { storage }: MessagingDependencies,
-  messageId: string,
+  { id: messageId, clientId }: Pick<Draft, 'id' | 'clientId'>,
   request: SendRequest,
   at: Date,
 ): Promise<void> {
@@ -278,6 +278,8 @@ async function insertRecipients(
     deadline_at: null,
     event_count: 0,
     created_at: at.getTime(),
+    sender_key: addressKey(request.from),
+    client_id: clientId,
   }));
   const [only, ...others] = rows;
   if (only === undefined) return;
@@ -318,6 +320,8 @@ const insertsOf = perStorage((storage) => ({
       deadline_at: row.deadline_at,
       event_count: row.event_count,
       created_at: row.created_at,
+      sender_key: row.sender_key,
+      client_id: row.client_id,
     }),
   ),
 }));
