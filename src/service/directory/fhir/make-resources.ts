@@ -51,6 +51,7 @@ export interface ResourceMaker {
 
 /** Instants that are kept as text. */
 const maxInstants = 4096;
+const maxConstantInstants = 32;
 
 const starts = Object.fromEntries(
   resourceTypes.map((type) => [type, `{"resourceType":"${type}","id":"`]),
@@ -84,7 +85,9 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
     }
     pen.put(starts[type]);
     putId(type, pen);
-    pen.putText(meta);
+    // A pen keeps few constants.
+    if (instants.size <= maxConstantInstants) pen.put(meta);
+    else pen.putText(meta);
     pen.put(tag === '' ? '}' : tag);
   }
 
