@@ -49,8 +49,23 @@ function unsignedInteger(bytes: Uint8Array): Buffer {
   return first < 0x80 ? tlv(tags.integer, magnitude) : tlv(tags.integer, Buffer.of(0), magnitude);
 }
 
-/** From dotted text such as `2.16.840.1.101.3.4.2.1`. A text that is not an object identifier is a programmer's mistake. */
-function oid(text: string): Buffer {
+/** Encoded object identifiers: a message needs some thirty of them, nearly always the same. */
+const knownOids = new Map<string, Buffer>();
+const maxKnownOids = 500;
+
+/**
+ * From dotted text such as `2.16.840.1.101.3.4.2.1`. A text that is not an object identifier is a programmer's mistake. The
+ * bytes may be shared: they are to be read only.
+ */
+function oid(text: string): Uint8Array {
+  const known = knownOids.get(text);
+  if (known !== undefined) return known;
+  const encoded = encodeOid(text);
+  if (knownOids.size < maxKnownOids) knownOids.set(text, encoded);
+  return encoded;
+}
+
+function encodeOid(text: string): Buffer {
   const [first, second, ...rest] = text.split('.');
   if (first === undefined || second === undefined) throw new TypeError(`not an object identifier: ${text}`);
   const bytes: number[] = [];

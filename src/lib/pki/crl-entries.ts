@@ -1,4 +1,4 @@
-import { viewAsBuffer } from '../../core/index.ts';
+import { equalBytes, viewAsBuffer } from '../../core/index.ts';
 import { der, tags } from '../asn1/index.ts';
 import { PkiError } from './errors.ts';
 import { oids } from './oids.ts';
@@ -19,7 +19,7 @@ export interface ScannedEntries {
 }
 
 /** Entry extensions that may be critical. certificateIssuer is not among them: it makes the list an indirect one. */
-const knownEntryOids: readonly Buffer[] = [der.oid(oids.crlReason)];
+const knownEntryOids: readonly Uint8Array[] = [der.oid(oids.crlReason)];
 
 /** Scans `revokedCertificates` (RFC 5280 §5.1.2.6). Errors: `PKI_CRL_MALFORMED`. */
 export function scanEntries(bytes: Uint8Array, list: Span | undefined): ScannedEntries {
@@ -56,7 +56,7 @@ function hasUnknownCriticalExtension(bytes: Uint8Array, start: number, end: numb
     if (extensions.tagByte !== 0x30 || !fields.next()) throw malformed();
     const oid = bytes.subarray(fields.start, fields.end);
     const isCritical = fields.next() && fields.tagByte === tags.boolean && bytes[fields.contentStart] !== 0;
-    if (isCritical && !knownEntryOids.some((known) => known.equals(oid))) return true;
+    if (isCritical && !knownEntryOids.some((known) => equalBytes(known, oid))) return true;
   }
   return false;
 }

@@ -3,6 +3,7 @@ import { PkiError, type Certificate } from '../pki/index.ts';
 import type { DigestName, SignatureAlgorithm } from './algorithms.ts';
 import { SmimeError } from './errors.ts';
 import { allowedCurves, limits, type CryptoPolicy } from './policy.ts';
+import { withoutStackTraces } from './without-stack-traces.ts';
 
 /** A signature and what it is said to be over. */
 export interface SignedBytes {
@@ -51,7 +52,7 @@ function isSignedBy(
   const padding = scheme === 'rsa-pss' ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;
   const key = scheme === 'ecdsa' ? publicKey : { key: publicKey, padding, saltLength };
   try {
-    return verify(digest, signed, key, signature);
+    return withoutStackTraces(() => verify(digest, signed, key, signature));
   } catch {
     // OpenSSL throws for some signatures that cannot be right, such as a key bound to other parameters.
     return false;

@@ -8,6 +8,7 @@ import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
 import { limits, minimumSendingRsaBits } from './policy.ts';
 import { unwrapOaep } from './unwrap-oaep.ts';
+import { withoutStackTraces } from './without-stack-traces.ts';
 
 /** Key transport to one recipient: RSAES-OAEP with one hash for both uses, or RSAES-PKCS1-v1_5. */
 export type KeyTransport = 'oaep-sha256' | 'oaep-sha1' | 'pkcs1';
@@ -61,7 +62,7 @@ function decryptQuietly(
   bytes: Uint8Array,
 ): Buffer | undefined {
   try {
-    return privateDecrypt(options, bytes);
+    return withoutStackTraces(() => privateDecrypt(options, bytes));
   } catch {
     return undefined;
   }
@@ -102,7 +103,7 @@ export function checkEnvelopeRecipient(certificate: Certificate): void {
 /** OpenSSL has its own rules about keys; what it says of one does not leave as an error without a code. */
 function tryTransport(certificate: Certificate, name: KeyTransport, contentKey: Uint8Array): Transported {
   try {
-    return transport(certificate.publicKey, name, contentKey);
+    return withoutStackTraces(() => transport(certificate.publicKey, name, contentKey));
   } catch (error) {
     throw keyNotAllowed(`nothing can be encrypted to the key of ${certificate.subject}`, error);
   }
