@@ -1,8 +1,9 @@
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, request, type Dispatcher } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import type { Closable } from '../../core/index.ts';
 import { FetchError } from './errors.ts';
-import { createTargetGuard, hostOf, type TargetGuard, type TargetOptions } from './target-guard.ts';
+import { exchange, type Stop } from './exchange.ts';
+import { createTargetGuard, type TargetGuard, type TargetOptions } from './target-guard.ts';
 
 export interface GuardedFetchOptions extends TargetOptions {
   /** For the whole call: lookup, connection, request, redirects, response. */
@@ -54,9 +55,7 @@ export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const guard = createTargetGuard(options);
   const dispatcher = new Agent({ ...dispatcherOptions(guard, options), pipelining: 0 });
-  return createFetch(guard, options, (url, init, signal) =>
-    fetchOnce(url, init, { dispatcher, options, signal }),
-  );
+  return createFetch(guard, options, (url, init, stop) => fetchOnce(url, init, { dispatcher, options, stop }));
 }
 
 /**
@@ -83,13 +82,13 @@ export function createKeepingFetch(
   let open = 0;
   keeping.on('connect', () => void open++);
   keeping.on('disconnect', () => void open--);
-  const fetch = createFetch(guard, options, async (url, init, signal) => {
-    if (open >= kept.maxConnections) return fetchOnce(url, init, { dispatcher: closing, options, signal });
+  const fetch = createFetch(guard, options, async (url, init, stop) => {
+    if (open >= kept.maxConnections) return fetchOnce(url, init, { dispatcher: closing, options, stop });
     try {
-      return await fetchOnce(url, init, { dispatcher: keeping, options, signal });
+      return await fetchOnce(url, init, { dispatcher: keeping, options, stop });
     } catch (error) {
-      if (!isConnectionLost(error) || signal.aborted) throw error;
-      return fetchOnce(url, init, { dispatcher: closing, options, signal });
+      if (!isConnectionLost(error) || stop.isStopped) throw error;
+      return fetchOnce(url, init, { dispatcher: closing, options, stop });
     }
   });
   return {
@@ -100,24 +99,32 @@ export function createKeepingFetch(
   };
 }
 
-type FetchOnce = (url: URL, init: FetchInit, signal: AbortSignal) => Promise<FetchResponse>;
+type FetchOnce = (url: URL, init: FetchInit, stop: Stop) => Promise<FetchResponse>;
 
 function createFetch(guard: TargetGuard, options: GuardedFetchOptions, once: FetchOnce): GuardedFetch {
   return async (url, init = {}) => {
-    const timeout = new AbortController();
-    // `AbortSignal.timeout` would run on, and make an error with a stack, after every exchange that was in time.
-    const timer = setTimeout(() => timeout.abort(), init.timeoutMs ?? options.timeoutMs);
-    const signal =
-      init.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, init.signal]);
+    const stop: Stop = { isStopped: false, end: undefined };
+    let isTimeOver = false;
+    const end = (): void => {
+      stop.isStopped = true;
+      stop.end?.();
+    };
+    const timer = setTimeout(() => {
+      isTimeOver = true;
+      end();
+    }, init.timeoutMs ?? options.timeoutMs);
+    init.signal?.addEventListener('abort', end, { once: true });
+    if (init.signal?.aborted === true) end();
     try {
       const maxRedirects = init.method === 'POST' ? 0 : (options.maxRedirects ?? 0);
       return await fetchThroughRedirects(guard, guard.parse(url), maxRedirects, (target) =>
-        once(target, init, signal),
+        once(target, init, stop),
       );
     } catch (error) {
-      throw translate(error, timeout.signal.aborted);
+      throw translate(error, isTimeOver);
     } finally {
       clearTimeout(timer);
+      init.signal?.removeEventListener('abort', end);
     }
   };
 }
@@ -186,52 +193,26 @@ interface Call {
   /** Without pipelining it closes each connection after its response. */
   readonly dispatcher: Dispatcher;
   readonly options: GuardedFetchOptions;
-  readonly signal: AbortSignal;
+  readonly stop: Stop;
 }
 
 async function fetchOnce(
   url: URL,
   init: FetchInit,
-  { dispatcher, options, signal }: Call,
+  { dispatcher, options, stop }: Call,
 ): Promise<FetchResponse> {
-  const response = await request(url, {
+  const { status, headers, body } = await exchange(
     dispatcher,
-    signal,
-    method: init.method ?? 'GET',
-    headers: { 'user-agent': 'openhisp', ...init.headers },
-    ...(init.body === undefined ? {} : { body: init.body }),
-  });
-  const headers = flattenHeaders(response.headers);
-  const body = await readBody(
-    response.body,
-    headers['content-length'],
-    init.maxBytes ?? options.maxBytes,
-    url,
+    {
+      url,
+      method: init.method ?? 'GET',
+      headers: { 'user-agent': 'openhisp', ...init.headers },
+      body: init.body,
+      maxBytes: init.maxBytes ?? options.maxBytes,
+    },
+    stop,
   );
-  return { status: response.statusCode, headers, body };
-}
-
-async function readBody(
-  stream: Dispatcher.ResponseData['body'],
-  announced: string | undefined,
-  maxBytes: number,
-  url: URL,
-): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  const isTooLarge = Number(announced ?? 0) > maxBytes;
-  if (!isTooLarge) {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > maxBytes) break;
-      chunks.push(chunk);
-    }
-  }
-  if (!isTooLarge && length <= maxBytes) return Buffer.concat(chunks);
-  // Nobody reads the rest; its error on being cut off is ours.
-  stream.on('error', () => {});
-  stream.destroy();
-  throw new FetchError('FETCH_TOO_LARGE', `The response of ${hostOf(url)} exceeds ${maxBytes} bytes`);
+  return { status, headers: flattenHeaders(headers), body };
 }
 
 export function flattenHeaders(
