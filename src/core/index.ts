@@ -42,5 +42,6 @@ export {
   type TokenBuckets,
 } from './token-buckets.ts';
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
+export { createTurns } from './turns.ts';
 export { foldText, hasLineBreaker } from './text.ts';
 export { findJsonProblem } from './json-problems.ts';
