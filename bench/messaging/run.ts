@@ -3,14 +3,14 @@
  * statements per message, next to what the agent alone needs in the same run.
  *
  * Usage: `npm run bench:messaging -- [--engine sqlite,postgres] [--sizes 1,10,100,1000] [--at-once 1,16,64] [--count N]
- * [--warm-up N] [--profile] [--steady SECONDS] [--sustain MINUTES] [--rate PER_SECOND]`. Sizes in kB. `--steady` sends at 70 % of
- * the highest rate of the table, `--sustain` at `--rate`. PostgreSQL is started for the run and flushes every commit.
+ * [--warm-up N] [--profile] [--steady SECONDS] [--sustain MINUTES] [--rate PER_SECOND]`. Sizes in kB. `--steady` sends 10 kB at 70 %
+ * of the highest rate of the table, `--sustain` each size at `--rate`. PostgreSQL is started for the run and flushes every commit.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { measureAgent, type AgentAlone } from './agent-alone.ts';
+import { startAgentAlone, type AgentAlone, type AgentTimes } from './agent-alone.ts';
 import { runLoad, type LoadOptions, type LoadResult } from './load.ts';
 import { readThreadTimes, readTreeMs, type ThreadTimes } from './threads.ts';
 import type { Usage } from '../../test/processes/protocol.ts';
@@ -34,6 +34,7 @@ const numbers = (text: string): number[] => text.split(',').map(Number);
 
 interface Bench {
   readonly world: ProcessWorld;
+  readonly agent: AgentAlone;
   readonly postgres: RunningPostgres | undefined;
 }
 
@@ -47,9 +48,11 @@ async function runEngine(engine: string): Promise<void> {
   const settings = (who: Who): Record<string, string> =>
     postgres === undefined ? {} : { 'storage.url': postgres.urlOf(who) };
   const world = await startProcessWorld({ folder, settings });
+  const agent = startAgentAlone(world.sender.party, world.receiver.party);
   try {
-    await measureAll({ world, postgres }, engine);
+    await measureAll({ world, agent, postgres }, engine);
   } finally {
+    await agent.close();
     await world.close();
     await postgres?.stop();
     await rm(folder, { recursive: true, force: true });
@@ -76,9 +79,10 @@ async function measureAll(bench: Bench, engine: string): Promise<void> {
     }
   }
   if (values.profile) await profile(bench);
-  if (values.steady !== undefined) await sendAt(bench, highest * 0.7, Number(values.steady));
+  if (values.steady !== undefined) await sendAt(bench, highest * 0.7, Number(values.steady), 10);
   if (values.sustain !== undefined)
-    await sendAt(bench, Number(values.rate ?? '100'), Number(values.sustain) * 60);
+    for (const kilobytes of numbers(values.sizes))
+      await sendAt(bench, Number(values.rate ?? '100'), Number(values.sustain) * 60, kilobytes);
 }
 
 function printHead(): void {
@@ -88,8 +92,8 @@ function printHead(): void {
   console.log(`|${' --- |'.repeat(17)}`);
 }
 
-async function measure({ world, postgres }: Bench, options: LoadOptions): Promise<LoadResult> {
-  const alone = measureAgent(world.sender.party, world.receiver.party, options.sizeBytes, 1);
+async function measure({ world, agent, postgres }: Bench, options: LoadOptions): Promise<LoadResult> {
+  const alone = await agent.measure(options.sizeBytes);
   const before = await usageOfBoth(world);
   const serverBefore = postgres === undefined ? 0 : readTreeMs(postgres.pid);
   const result = await runLoad(world, options);
@@ -106,7 +110,7 @@ async function usageOfBoth({ sender, receiver }: ProcessWorld): Promise<readonly
 interface Measured {
   readonly options: LoadOptions;
   readonly result: LoadResult;
-  readonly alone: AgentAlone;
+  readonly alone: AgentTimes;
   readonly before: readonly Usage[];
   readonly after: readonly Usage[];
   /** Processor time of the database server. */
@@ -179,9 +183,9 @@ function printParts(title: string, [own = {}, peer = {}]: readonly ThreadTimes[]
     );
 }
 
-async function sendAt(bench: Bench, perSecond: number, seconds: number): Promise<void> {
+async function sendAt(bench: Bench, perSecond: number, seconds: number, kilobytes: number): Promise<void> {
   console.log(`\n${perSecond.toFixed(0)} per second for ${seconds} s:\n`);
   printHead();
   const count = Math.ceil(perSecond * seconds);
-  await measure(bench, { sizeBytes: 10_000, atOnce: 64, count, perSecond });
+  await measure(bench, { sizeBytes: kilobytes * 1000, atOnce: 64, count, perSecond });
 }

@@ -55,7 +55,9 @@ export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const guard = createTargetGuard(options);
   const dispatcher = new Agent({ ...dispatcherOptions(guard, options), pipelining: 0 });
-  return createFetch(guard, options, (url, init, stop) => fetchOnce(url, init, { dispatcher, options, stop }));
+  return createFetch(guard, options, (url, init, stop) =>
+    fetchOnce(url, init, { dispatcher, options, stop }),
+  );
 }
 
 /**
