@@ -42,6 +42,7 @@ export {
   type TokenBuckets,
 } from './token-buckets.ts';
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
+export { createTimedUuid } from './timed-uuid.ts';
 export { createTurns } from './turns.ts';
 export { foldText, hasLineBreaker } from './text.ts';
 export { findJsonProblem } from './json-problems.ts';

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { createTimedUuid } from '../../../core/index.ts';
 import type { AnyTransaction } from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies, OpenedMail } from '../ports.ts';
@@ -57,7 +57,7 @@ export async function keepMdn(
   { recipient, opened: { signed, signerPath = [] }, at }: KeptMdn,
 ): Promise<void> {
   if (signed === undefined || recipient.event_count >= maxMdns) return;
-  const id = randomUUID();
+  const id = createTimedUuid(at);
   const nowMs = at.getTime();
   await insertOf(storage).run(tx, {
     id,

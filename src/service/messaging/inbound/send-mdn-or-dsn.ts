@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
+import { createTimedUuid } from '../../../core/index.ts';
 import { buildDsn, buildMdn } from '../../../lib/mdn/index.ts';
 import { domainOf, parseDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import type { MessagingDependencies } from '../ports.ts';
@@ -23,14 +23,15 @@ export async function enqueueMdn(
   original: Original,
   disposition: 'processed' | 'dispatched',
 ): Promise<void> {
-  const id = randomUUID();
+  const at = deps.clock.now();
+  const id = createTimedUuid(at);
   const message = buildMdn({
     disposition,
     finalRecipient: recipient,
     originalSender: original.sender,
     originalMessageId: original.wireId,
     reportingUa: { host: deps.identity.hostname, product },
-    date: deps.clock.now(),
+    date: at,
     messageId: `<${id}@${domainOf(recipient)}>`,
     isFinalDelivery: disposition === 'dispatched',
   });
@@ -62,13 +63,14 @@ export async function enqueueFailure(
 ): Promise<void> {
   const [first] = recipients;
   if (first === undefined) return;
-  const id = randomUUID();
+  const at = deps.clock.now();
+  const id = createTimedUuid(at);
   const from = parseDirectAddress(`postmaster@${domainOf(first)}`);
   const message = buildDsn({
     reportingMta: deps.identity.hostname,
     from,
     to: original.sender,
-    date: deps.clock.now(),
+    date: at,
     messageId: `<${id}@${domainOf(first)}>`,
     originalMessageId: original.wireId,
     recipients: recipients.map((finalRecipient) => ({

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
+import { createTimedUuid } from '../../../core/index.ts';
 import { collectParts, findBodyText, type MimeEntity } from '../../../lib/mime/index.ts';
 import { isReport, requestsFinalDelivery } from '../../../lib/mdn/index.ts';
 import { addressKey, domainOf, type DirectAddress } from '../../../lib/values/index.ts';
@@ -35,7 +35,7 @@ export async function prepareReceived(
 ): Promise<Received> {
   const { opened, entity, identity, mail } = received;
   const attachmentCount = countAttachments(entity);
-  const id = randomUUID();
+  const id = createTimedUuid(mail.receivedAt);
   const row = {
     id,
     sender: opened.sender,
@@ -128,7 +128,7 @@ async function storeCopy(
 ): Promise<void> {
   const { row, entity, identity, mail, opened } = received;
   const copy: InboxCopyRow = {
-    id: randomUUID(),
+    id: createTimedUuid(mail.receivedAt),
     message_id: row.id,
     address: recipient,
     address_key: addressKey(recipient),

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { errorCode } from '../../../core/index.ts';
+import { createTimedUuid, errorCode } from '../../../core/index.ts';
 import {
   addressKey,
   createMessageUrn,
@@ -57,11 +56,12 @@ async function acceptSend(
   await authorizeSender(deps, client, request, origin);
   const replay = await findReplay(deps.storage.tables(), client, request, requestHash);
   if (replay !== undefined) return replay;
-  const draft = draftMessage(client, request, requestHash);
+  const at = deps.clock.now();
+  const draft = draftMessage(client, request, requestHash, at);
   const message = await deps.workerPool.compose({
     request,
     identity: deps.identity,
-    at: deps.clock.now(),
+    at,
     ...draft,
   });
   const delivery = await deps.delivery.prepare({
@@ -149,10 +149,10 @@ interface Draft {
   readonly details: string;
 }
 
-function draftMessage(client: ClientIdentity, request: SendRequest, requestHash: string): Draft {
+function draftMessage(client: ClientIdentity, request: SendRequest, requestHash: string, at: Date): Draft {
   const messageId = request.messageId ?? createMessageUrn();
   return {
-    id: randomUUID(),
+    id: createTimedUuid(at),
     clientId: client.clientId,
     messageId,
     wireId: wireIdOf(uuidOf(messageId), request),
@@ -265,7 +265,7 @@ async function insertRecipients(
   at: Date,
 ): Promise<void> {
   const rows = request.to.map((address, position) => ({
-    id: randomUUID(),
+    id: createTimedUuid(at),
     message_id: messageId,
     position,
     address,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createTimedUuid } from '../../../core/index.ts';
 import type { AnyTransaction } from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies } from '../ports.ts';
@@ -97,7 +97,7 @@ export async function recordEvent(
   const { insertEvent, updateRecipient } = queriesOf(deps.storage);
   const at = recorded.at.getTime();
   await insertEvent.run(tx, {
-    id: randomUUID(),
+    id: createTimedUuid(recorded.at),
     recipient_id: recipient.id,
     position: recipient.event_count,
     event: recorded.event,
