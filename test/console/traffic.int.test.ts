@@ -151,8 +151,8 @@ describe('the screens of the traffic', { skip }, () => {
       () => largeAddress,
       /Sent\s+stopped here[\s\S]+larger than[\s\S]+What to do:[\s\S]+smaller attachments/,
     ],
-    ['DNS that does not answer', () => `dan@${brokenDomain}`, /Certificate\s+here now[\s\S]+What to do:/],
-    ['a mail server that is down', () => `carol@${downDomain}`, /Sent\s+here now[\s\S]+What to do:/],
+    ['DNS that does not answer', () => `dan@${brokenDomain}`, /Certificate\s+in progress[\s\S]+What to do:/],
+    ['a mail server that is down', () => `carol@${downDomain}`, /Sent\s+in progress[\s\S]+What to do:/],
   ];
   for (const [why, address, expected] of reasons) {
     it(`says where and why a message stopped: ${why}`, async () => {
@@ -196,9 +196,9 @@ describe('the screens of the traffic', { skip }, () => {
     await page.getByRole('button', { name: 'Hold' }).focus();
     await press('Enter');
     const hold = page.getByRole('dialog', { name: 'Hold deliveries?' });
-    await hold.getByLabel('Why').waitFor();
+    await hold.getByLabel('Reason').waitFor();
     await checkAccessibility(page, 'the preview of a hold');
-    await hold.getByLabel('Why').focus();
+    await hold.getByLabel('Reason').focus();
     await page.keyboard.type('their maintenance until noon');
     await hold.getByRole('button', { name: 'Hold' }).focus();
     await press('Enter');
@@ -280,7 +280,7 @@ describe('the screens of the traffic', { skip }, () => {
     await press('/');
     await page.keyboard.type(partners.untrusted);
     await press('Enter');
-    await shows(/What to do:[\s\S]+Discovery[\s\S]+For the other side's operator/);
+    await shows(/What to do:[\s\S]+Discovery[\s\S]+For the operator of the other HISP/);
     await press('Escape', '/');
     await page.keyboard.type(partners.processed);
     await press('Enter');
