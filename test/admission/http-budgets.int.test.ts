@@ -22,6 +22,7 @@ const routes = (app: HispFastify): void => {
     await gate;
     return { length: (body as string).length };
   });
+  app.post('/small', { onRequest, bodyLimit: 100_000 }, async () => ({}));
   app.get('/wait', { onRequest }, async () => {
     await gate;
     return {};
@@ -207,6 +208,40 @@ describe('bodies', () => {
     assert.equal(response.status, 503);
     await response.text();
     held.request.destroy();
+    await allReleased();
+  });
+
+  test('one of unknown length that exceeds the limit of its route is 413, which its client can read while it still sends', async () => {
+    for (let round = 0; round < 10; round++) {
+      const large = request(`${server.url}/small`, {
+        method: 'POST',
+        agent: false,
+        headers: { authorization: `Bearer ${first}`, 'content-type': 'application/json' },
+      });
+      const answer = new Promise<Refusal>((resolve, reject) => {
+        large.once('response', (response) => resolve(read(response)));
+        large.once('error', reject);
+      });
+      // Much more than sockets hold, and all of it before the client looks at its answer.
+      for (let part = 0; part < 20; part++) large.write('x'.repeat(megabyte));
+      large.end();
+      const { status, reason } = await answer;
+      assert.deepEqual([status, reason], [413, 'too_large']);
+    }
+    await allReleased();
+  });
+
+  test('a connection whose client goes on sending after its refusal is closed', async () => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    const isClosed = new Promise((resolve) => socket.once('close', resolve));
+    let text = '';
+    socket.on('data', (data) => (text += String(data))).on('error', () => {});
+    const head = `POST /small HTTP/1.1\r\nHost: ${new URL(server.url).host}\r\nAuthorization: Bearer ${first}\r\n`;
+    socket.write(`${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    const sending = setInterval(() => socket.write(`1388\r\n${'x'.repeat(5000)}\r\n`), 5);
+    await isClosed;
+    clearInterval(sending);
+    assert.match(text, /^HTTP\/1\.1 413 /);
     await allReleased();
   });
 

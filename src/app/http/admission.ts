@@ -1,4 +1,4 @@
-import { errorCodes, type FastifyRequest } from 'fastify';
+import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Transform, type Readable } from 'node:stream';
 import {
   createBudget,
@@ -120,9 +120,10 @@ export function addAdmission(
   app.addHook('preValidation', async (request) => held.get(request)?.endWatch());
 
   // Runs for every answer, even if the client has disconnected: then the handler has ended.
-  app.addHook('onSend', async (request) => {
+  app.addHook('onSend', async (request, reply) => {
     const one = held.get(request);
     if (one === undefined) return;
+    if (!request.raw.complete) keepOpen(reply);
     one.isHandled = true;
     one.endWatch();
     endIfDone(one);
@@ -186,10 +187,21 @@ function formatTooSlow(requestId: string): string {
   return `${headers.join('\r\n')}\r\n\r\n${body}`;
 }
 
+/** Node would close a connection that is not kept alive right after the answer, and a client that still sends would not read it. */
+function keepOpen(reply: FastifyReply): void {
+  reply.removeHeader('Connection');
+  reply.raw.shouldKeepAlive = true;
+}
+
 // An unread body is discarded for a while: closing the connection at once would lose the answer.
 function linger({ raw }: FastifyRequest): void {
   if (raw.complete || raw.socket.destroyed) return;
   const { socket } = raw;
+  raw.unpipe();
+  raw.resume();
+  raw.once('end', () => {
+    if (/\bclose\b/i.test(raw.headers.connection ?? '')) socket.end();
+  });
   setTimeout(() => {
     if (!raw.complete) socket.destroy();
   }, lingerMs).unref();
