@@ -9,6 +9,7 @@ import {
 import { useCallback, useMemo } from 'react';
 import type { Page } from '../../app/console/contract/index.ts';
 import { get, getAgain, type ApiError, type Query } from './client.ts';
+import { joinPages } from './join-pages.ts';
 
 /** A query function whose first read is an audited view, and whose later reads, when its topic changes, are background refreshes. */
 export function readView<T>(path: string, query: Query = {}): (context: QueryFunctionContext) => Promise<T> {
@@ -89,11 +90,10 @@ export function usePagedRows<Row>({
     if (pages === undefined) return { rows: undefined, newCount: 0 };
     const fresh = new Map((headRows ?? []).map((row) => [idOf(row), row]));
     if (isReplaced && pages.length === 1) return { rows: headRows ?? pages[0]?.result, newCount: 0 };
-    const all = pages.flatMap((page) => page.result);
-    const known = new Set(all.map(idOf));
+    const all = joinPages(pages, idOf);
     return {
-      rows: all.map((row) => fresh.get(idOf(row)) ?? row),
-      newCount: [...fresh.keys()].filter((id) => !known.has(id)).length,
+      rows: [...all].map(([id, row]) => fresh.get(id) ?? row),
+      newCount: [...fresh.keys()].filter((id) => !all.has(id)).length,
     };
   }, [pages, headRows, idOf, isReplaced]);
   const showNew = useCallback(() => {

@@ -40,7 +40,11 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
       {
         config: { permission: 'messages.read' },
         schema: {
-          ...describe('queue', 'List the destinations of waiting mail', 'The longest wait first.'),
+          ...describe(
+            'queue',
+            'List the destinations of waiting mail',
+            'The longest wait first. A destination whose oldest delivery is settled between two pages can be on both; the later one is current.',
+          ),
           querystring: queueQuery,
           response: { 200: queuePage, ...refusals(400) },
         },
