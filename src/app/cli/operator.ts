@@ -123,6 +123,7 @@ function addPasskeyCommands(operator: Command, context: CliContext): void {
               one.createdAt.toISOString(),
               one.lastUsedAt?.toISOString() ?? 'never used',
               one.isBackedUp ? 'synchronized' : 'on one device',
+              one.name,
             ].join('\t'),
           );
       }),

@@ -78,6 +78,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
           startedAt: startedAt.toISOString(),
           idleEndsAt: idleEndsAt.toISOString(),
           endsAt: endsAt.toISOString(),
+          idleMinutes: config.console.idleMinutes,
         };
       },
     );

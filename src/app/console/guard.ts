@@ -5,6 +5,7 @@ import {
   type OperatorIdentity,
   type Operators,
   type Permission,
+  type SignInMethod,
 } from '../../service/operators/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
@@ -17,6 +18,8 @@ export interface Caller {
   readonly operator: OperatorIdentity;
   /** Undefined for a bearer token. */
   readonly sessionId: string | undefined;
+  /** Undefined for a bearer token. */
+  readonly method: SignInMethod | undefined;
   readonly startedAt: Date;
   readonly idleEndsAt: Date;
   readonly endsAt: Date;
@@ -77,7 +80,7 @@ async function identify(
     if (token === undefined) throw new OperatorsError('OPERATORS_TOKEN_INVALID', 'not a bearer token');
     const { operator, entry } = await operators.tokens.find(token);
     const { createdAt: startedAt, expiresAt: endsAt } = entry;
-    return { operator, sessionId: undefined, startedAt, idleEndsAt: endsAt, endsAt };
+    return { operator, sessionId: undefined, method: undefined, startedAt, idleEndsAt: endsAt, endsAt };
   }
   const token = sessionCookie.read(request);
   if (token === undefined) throw new OperatorsError('OPERATORS_SESSION_INVALID', 'no session cookie');

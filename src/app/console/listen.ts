@@ -19,6 +19,7 @@ import { endStreams } from './end-streams.ts';
 import { addDocument } from './add-document.ts';
 import { addGuard } from './guard.ts';
 import { openIdRoutes } from './open-id-routes.ts';
+import { ownPasskeyRoutes } from './own-passkey-routes.ts';
 import { passkeyRoutes } from './passkey-routes.ts';
 import { publicAddressOf, type PublicAddress } from './public-address.ts';
 import { refuseForeignRequests } from './refuse-foreign.ts';
@@ -65,9 +66,11 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   const stateCookie = createConsoleCookie(cookies, 'openhisp_oidc', 'lax');
   const ceremonyCookie = createConsoleCookie(cookies, 'openhisp_sign_in');
   await addDocument(app, services.version);
+  const passkeyParts = { services, tools, ceremonyCookie, address: findAddress };
   const routes = [
     accessRoutes({ services, tools, sessionCookie }),
-    passkeyRoutes({ services, tools, ceremonyCookie, address: findAddress }),
+    passkeyRoutes(passkeyParts),
+    ownPasskeyRoutes(passkeyParts),
     openIdRoutes({ services, tools, stateCookie, address: findAddress }),
     ...createScreenRoutes(services),
   ];

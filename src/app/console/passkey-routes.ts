@@ -11,7 +11,10 @@ import type { ConsoleRoutes, ConsoleServices } from './types.ts';
 const maxBodyBytes = 65_536;
 
 /** The options of WebAuthn; the browser's own functions read them (`PublicKeyCredential.parseCreationOptionsFromJSON`). */
-const options = Type.Object({}, { additionalProperties: true, description: 'For navigator.credentials.' });
+export const passkeyOptions = Type.Object(
+  {},
+  { additionalProperties: true, description: 'For navigator.credentials.' },
+);
 
 export interface PasskeyParts {
   readonly services: ConsoleServices;
@@ -21,10 +24,15 @@ export interface PasskeyParts {
   readonly address: () => PublicAddress;
 }
 
+export const relyingPartyOf = (address: () => PublicAddress) => (): RelyingParty => ({
+  id: address().hostname,
+  origin: address().origin,
+});
+
 /** Registering a passkey by an enrolment link, and signing in with one. */
 export function passkeyRoutes({ services, tools, ceremonyCookie, address }: PasskeyParts): ConsoleRoutes {
   const { signIn } = services.operators;
-  const relyingParty = (): RelyingParty => ({ id: address().hostname, origin: address().origin });
+  const relyingParty = relyingPartyOf(address);
   const isPublic = { bodyLimit: maxBodyBytes, config: { permission: 'public' } } as const;
 
   return (app) => {
@@ -32,7 +40,11 @@ export function passkeyRoutes({ services, tools, ceremonyCookie, address }: Pass
       `${apiPrefix}/enrol/passkey/options`,
       {
         ...isPublic,
-        schema: { summary: 'Begin to register a passkey', body: linkRequest, response: { 200: options } },
+        schema: {
+          summary: 'Begin to register a passkey',
+          body: linkRequest,
+          response: { 200: passkeyOptions },
+        },
       },
       async (request, reply) => {
         const begun = await signIn.beginEnrolment(
@@ -60,7 +72,7 @@ export function passkeyRoutes({ services, tools, ceremonyCookie, address }: Pass
     );
     app.post(
       `${apiPrefix}/sign-in/passkey/options`,
-      { ...isPublic, schema: { summary: 'Begin to sign in by passkey', response: { 200: options } } },
+      { ...isPublic, schema: { summary: 'Begin to sign in by passkey', response: { 200: passkeyOptions } } },
       async (request, reply) => {
         const begun = await signIn.beginPasskey(tools.sourceOf(request), relyingParty());
         ceremonyCookie.set(reply, begun.ceremony.token, begun.ceremony.expiresAt);

@@ -4,6 +4,7 @@ import type { Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { createCeremonies } from './ceremonies.ts';
 import { createOpenIdSignIn, type OpenIdSettings, type OpenIdSignIn } from './open-id.ts';
+import { createOwnPasskeys, type OwnPasskeys } from './own-passkeys.ts';
 import { createPasskeys, type Passkeys } from './passkeys.ts';
 import { createSignInAttempts } from './attempts.ts';
 import { createOperatorGuards } from './guards.ts';
@@ -32,6 +33,7 @@ export interface Operators {
   readonly sessions: Omit<Sessions, 'startIn'>;
   readonly tokens: OperatorTokens;
   readonly passkeys: Pick<Passkeys, 'list' | 'remove'>;
+  readonly ownPasskeys: OwnPasskeys;
   readonly signIn: SignIn;
   /** Deletes what has expired. */
   deleteOld(): Promise<number>;
@@ -104,6 +106,7 @@ export function createOperators(options: OperatorsOptions): Operators {
     sessions,
     tokens: createOperatorTokens(parts),
     passkeys,
+    ownPasskeys: createOwnPasskeys({ ...parts, ceremonies }),
     signIn: {
       byLink: (token, source) => attempt('link', source, () => byLink.enter(token, source)),
       beginEnrolment: (source, ...args) =>

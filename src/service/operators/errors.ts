@@ -50,6 +50,27 @@ export const operatorErrors = {
   OPERATORS_EXTERNAL: { kind: 'conflict' },
   OPERATORS_UNKNOWN: { kind: 'not-found' },
   OPERATORS_SESSION_UNKNOWN: { kind: 'not-found' },
+  // Own passkeys.
+  OPERATORS_SIGN_IN_STALE: {
+    kind: 'forbidden',
+    publicMessage: 'Sign in with a passkey again; then this is allowed for five minutes.',
+  },
+  OPERATORS_PASSKEY_UNKNOWN: { kind: 'not-found', publicMessage: 'You have no such passkey.' },
+  // Not 401: the session goes on.
+  OPERATORS_PASSKEY_NOT_ADDED: {
+    kind: 'invalid-input',
+    publicMessage:
+      'The passkey was not added: it took longer than five minutes, was started in another browser, is registered already, or is the 21st. Start again.',
+  },
+  OPERATORS_PASSKEY_LAST: {
+    kind: 'conflict',
+    publicMessage: 'This is your only passkey. Add another one first; otherwise you could not sign in again.',
+  },
+  OPERATORS_PASSKEY_NAME_INVALID: {
+    kind: 'invalid-input',
+    publicMessage:
+      "The name must be 1 to 60 letters, digits, blanks and . , : _ @ + ( ) ' / - that begin with a letter or digit.",
+  },
 } as const satisfies ErrorTable;
 
 export type OperatorsErrorCode = keyof typeof operatorErrors;

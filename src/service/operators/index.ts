@@ -19,7 +19,8 @@ export {
   type StartedSession,
 } from './sessions.ts';
 export { type OpenIdSettings } from './open-id.ts';
-export { type PasskeyEntry, type RelyingParty } from './passkeys.ts';
+export { type PasskeyEntry, type RelyingParty } from './passkey-registration.ts';
+export { type OwnPasskeyList, type OwnPasskeys, type PasskeyOwner } from './own-passkeys.ts';
 export { type OperatorTokens, type TokenEntry } from './tokens.ts';
 export { type LinkPurpose, type SignInMethod } from './tables.ts';
 export { OperatorsError, type OperatorsErrorCode } from './errors.ts';

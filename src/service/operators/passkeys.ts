@@ -2,39 +2,30 @@ import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
-  RegistrationResponseJSON,
-  WebAuthnCredential,
 } from '@simplewebauthn/server';
 import type { Kysely } from 'kysely';
 import { CodedError } from '../../core/index.ts';
-import type { Ceremonies, Ceremony } from './ceremonies.ts';
+import type { Ceremonies } from './ceremonies.ts';
 import { OperatorsError } from './errors.ts';
 import type { Links } from './links.ts';
 import { findActiveRow, lockOperatorRow, type OperatorParts } from './operator.ts';
+import {
+  addPasskeyIn,
+  listPasskeyRows,
+  refusePasskey as refuse,
+  registrationOptions,
+  timeoutMs,
+  toPasskeyEntry,
+  verifyRegistration,
+  type BegunCeremony,
+  type PasskeyEntry,
+  type RelyingParty,
+} from './passkey-registration.ts';
 import type { Sessions, SignInSource, StartedSession } from './sessions.ts';
 import type { OperatorTables } from './tables.ts';
 
 type Tx = Kysely<OperatorTables>;
 type PasskeyRow = OperatorTables['console_passkey'];
-
-/** The relying party of passkeys: the console, under its public address. */
-export interface RelyingParty {
-  /** A host name. */
-  readonly id: string;
-  readonly origin: string;
-}
-
-export interface BegunCeremony<Options> {
-  readonly ceremony: Ceremony;
-  readonly options: Options;
-}
-
-export interface PasskeyEntry {
-  readonly id: string;
-  readonly isBackedUp: boolean;
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | undefined;
-}
 
 /** WebAuthn Level 2 with discoverable credentials, so that no name is typed, and with user verification by the device. */
 export interface Passkeys {
@@ -67,12 +58,6 @@ export interface Passkeys {
   remove(operator: { readonly id: string; readonly name: string }, passkeyId: string): Promise<boolean>;
 }
 
-/** COSE: EdDSA, ES256, RS256. */
-const algorithms = [-8, -7, -257];
-const timeoutMs = 120_000;
-/** Of one operator. */
-const maxPasskeys = 20;
-
 export function createPasskeys(
   parts: OperatorParts & {
     readonly links: Links;
@@ -92,9 +77,6 @@ export function createPasskeys(
       });
     return { link, operator };
   }
-
-  const rowsOf = (on: Tx, operatorId: string): Promise<PasskeyRow[]> =>
-    on.selectFrom('console_passkey').selectAll().where('operator_id', '=', operatorId).execute();
 
   async function findPasskey(on: Tx, id: string): Promise<PasskeyRow> {
     const query = on.selectFrom('console_passkey').selectAll().where('id', '=', id);
@@ -118,23 +100,10 @@ export function createPasskeys(
     async beginEnrolment(rp, linkToken) {
       const { operator, known } = await storage.transaction(async (tx: Tx) => {
         const { operator: found } = await requireEnrolment(tx, linkToken);
-        return { operator: found, known: await rowsOf(tx, found.id) };
+        return { operator: found, known: await listPasskeyRows(tx, found.id) };
       });
       const ceremony = await ceremonies.begin('enrol');
-      const { generateRegistrationOptions } = await import('@simplewebauthn/server');
-      const options = await generateRegistrationOptions({
-        rpName: 'openhisp console',
-        rpID: rp.id,
-        userName: operator.name,
-        userDisplayName: operator.name,
-        userID: Buffer.from(operator.id),
-        challenge: Buffer.from(ceremony.challenge, 'base64url'),
-        timeout: timeoutMs,
-        attestationType: 'none',
-        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-        supportedAlgorithmIDs: algorithms,
-        excludeCredentials: known.map(({ id }) => ({ id })),
-      });
+      const options = await registrationOptions(rp, operator, known, ceremony);
       return { ceremony, options };
     },
 
@@ -142,28 +111,11 @@ export function createPasskeys(
       const expectedChallenge = await ceremonies.take('enrol', ceremonyToken);
       // Checked before untrusted data is parsed.
       await storage.transaction((tx: Tx) => requireEnrolment(tx, linkToken));
-      const { credential, isBackedUp } = await verifyRegistration(rp, expectedChallenge, response);
+      const registration = await verifyRegistration(rp, expectedChallenge, response);
       return storage.transaction(async (tx: Tx) => {
         const { link, operator } = await requireEnrolment(tx, linkToken);
         await links.useIn(tx, link);
-        if ((await rowsOf(tx, operator.id)).length >= maxPasskeys) throw refuse('too many passkeys');
-        const exists = await tx
-          .selectFrom('console_passkey')
-          .select('id')
-          .where('id', '=', credential.id)
-          .executeTakeFirst();
-        if (exists !== undefined) throw refuse('passkey is already registered');
-        const row = guards.passkeys.withMac({
-          id: credential.id,
-          operator_id: operator.id,
-          public_key: Buffer.from(credential.publicKey),
-          counter: credential.counter,
-          transports: (credential.transports ?? []).join(','),
-          is_backed_up: isBackedUp ? 1 : 0,
-          created_at: clock.now().getTime(),
-          last_used_at: null,
-        });
-        await tx.insertInto('console_passkey').values(row).execute();
+        const row = await addPasskeyIn(tx, parts, operator.id, registration, '');
         const session = await sessions.startIn(tx, operator.id, 'passkey', source);
         await audit.recordIn(tx, {
           action: 'operator.enrol',
@@ -217,17 +169,13 @@ export function createPasskeys(
     },
 
     async list(operatorId) {
-      const rows = await guards.passkeys.checkAll(await rowsOf(db, operatorId));
-      return rows.map((row) => ({
-        id: row.id,
-        isBackedUp: row.is_backed_up === 1,
-        createdAt: new Date(row.created_at),
-        lastUsedAt: row.last_used_at === null ? undefined : new Date(row.last_used_at),
-      }));
+      const rows = await guards.passkeys.checkAll(await listPasskeyRows(db, operatorId));
+      return rows.map(toPasskeyEntry);
     },
 
     remove: (operator, passkeyId) =>
       storage.transaction(async (tx: Tx) => {
+        await lockOperatorRow(tx, parts, { id: operator.id });
         const { numDeletedRows } = await tx
           .deleteFrom('console_passkey')
           .where('operator_id', '=', operator.id)
@@ -244,41 +192,6 @@ export function createPasskeys(
         return true;
       }),
   };
-}
-
-async function verifyRegistration(
-  rp: RelyingParty,
-  expectedChallenge: string,
-  response: unknown,
-): Promise<{ readonly credential: WebAuthnCredential; readonly isBackedUp: boolean }> {
-  const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
-  const given = response as RegistrationResponseJSON;
-  try {
-    await requireNoAttestation(given);
-    const { verified, registrationInfo } = await verifyRegistrationResponse({
-      response: given,
-      expectedChallenge,
-      expectedOrigin: rp.origin,
-      expectedRPID: rp.id,
-      requireUserVerification: true,
-      supportedAlgorithmIDs: algorithms,
-    });
-    if (!verified) throw refuse('registration is not verified');
-    const { credential, credentialBackedUp } = registrationInfo;
-    return { credential, isBackedUp: credentialBackedUp };
-  } catch (error) {
-    throw error instanceof CodedError ? error : refuse('registration is invalid', error);
-  }
-}
-
-// None was requested. Certificates of authenticators would be untrusted chains with CRLs to fetch.
-async function requireNoAttestation({ response }: RegistrationResponseJSON): Promise<void> {
-  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
-  const decoded = decodeAttestationObject(
-    new Uint8Array(Buffer.from(String(response.attestationObject), 'base64url')),
-  );
-  const isSelf = decoded.get('fmt') === 'packed' && decoded.get('attStmt').get('x5c') === undefined;
-  if (decoded.get('fmt') !== 'none' && !isSelf) throw refuse('attestation was not requested');
 }
 
 async function verifyAssertion(
@@ -312,11 +225,4 @@ function readAssertion(response: unknown): AuthenticationResponseJSON {
   const { userHandle } = given.response;
   if (typeof userHandle !== 'string') throw refuse('assertion names no operator');
   return given as AuthenticationResponseJSON;
-}
-
-function refuse(reason: string, cause?: unknown): OperatorsError {
-  return new OperatorsError('OPERATORS_PASSKEY_INVALID', `passkey refused: ${reason}`, {
-    fields: { reason },
-    ...(cause !== undefined && { cause }),
-  });
 }

@@ -34,6 +34,7 @@ export interface StartedSession {
 export interface ActiveSession {
   readonly sessionId: string;
   readonly operator: OperatorIdentity;
+  readonly method: SignInMethod;
   readonly startedAt: Date;
   /** The time at which the session ends without further activity. */
   readonly idleEndsAt: Date;
@@ -178,6 +179,7 @@ export function createSessions({
       return {
         sessionId: row.id,
         operator: toIdentity(operator),
+        method: row.method,
         startedAt: new Date(row.created_at),
         idleEndsAt: new Date(Math.min(seenMs + limits.idleMs, row.expires_at)),
         endsAt: new Date(row.expires_at),

@@ -25,6 +25,8 @@ export interface OperatorTables {
     /** The credential id, base64url. */
     id: string;
     operator_id: string;
+    /** Given by the operator, empty at first. It lets nobody in, so the MAC does not cover it. */
+    name: string;
     /** COSE key. */
     public_key: Uint8Array;
     counter: number;
@@ -66,7 +68,8 @@ export interface OperatorTables {
   };
   console_ceremony: {
     id_hash: Uint8Array;
-    kind: 'enrol' | 'passkey' | 'oidc';
+    /** `add:` and the id of the operator who adds a passkey. */
+    kind: 'enrol' | 'passkey' | 'oidc' | `add:${string}`;
     challenge: string;
     expires_at: number;
   };

@@ -135,7 +135,9 @@ async function send(
 async function readRefusal(response: Response): Promise<ApiError> {
   const envelope = (await response.json().catch(() => ({}))) as Envelope;
   const problems = envelope.errors ?? [];
-  if (response.status === 401) onSignedOut();
+  // A refused sign-in does not end the session that there is.
+  const isSignIn = new URL(response.url).pathname.startsWith(`${apiRoot}/sign-in/`);
+  if (response.status === 401 && !isSignIn) onSignedOut();
   return new ApiError(
     response.status,
     sentenceFor(response, envelope, problems),

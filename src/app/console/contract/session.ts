@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { oneOf, time } from './common.ts';
+import { nullable, oneOf, time } from './common.ts';
 
 export const role = oneOf(['help-desk', 'operator', 'auditor']);
 export type Role = Static<typeof role>;
@@ -37,6 +37,7 @@ export const session = Type.Object(
     startedAt: time,
     idleEndsAt: time,
     endsAt: time,
+    idleMinutes: Type.Integer({ description: 'Minutes without activity after which a session ends.' }),
   },
   { title: 'Session' },
 );
@@ -61,3 +62,39 @@ export type SessionEntry = Static<typeof sessionEntry>;
 /** `GET /admin/v1/sessions`: the operator's own. `DELETE /admin/v1/sessions/:id` ends one, `DELETE /admin/v1/sessions` all. */
 export const sessionList = Type.Object({ result: Type.Array(sessionEntry) }, { title: 'SessionList' });
 export type SessionList = Static<typeof sessionList>;
+
+/** The operator's own: `PATCH /admin/v1/passkeys/:id` names one, `DELETE` removes it. */
+export const ownPasskey = Type.Object(
+  {
+    id: Type.String(),
+    /** Empty until the operator gives one. */
+    name: Type.String(),
+    /** True if a password manager or the maker of the device keeps a copy. */
+    isBackedUp: Type.Boolean(),
+    createdAt: time,
+    lastUsedAt: nullable(time),
+  },
+  { title: 'Passkey' },
+);
+export type OwnPasskey = Static<typeof ownPasskey>;
+
+/** `GET /admin/v1/passkeys`. */
+export const ownPasskeyList = Type.Object(
+  {
+    canChange: Type.Boolean({ description: 'False for an operator of an OpenID provider.' }),
+    result: Type.Array(ownPasskey),
+  },
+  { title: 'PasskeyList' },
+);
+export type OwnPasskeyList = Static<typeof ownPasskeyList>;
+
+const passkeyName = Type.String({ minLength: 1, maxLength: 60 });
+
+/** `PATCH /admin/v1/passkeys/:id`. */
+export const passkeyChange = Type.Object({ name: passkeyName }, { additionalProperties: false });
+
+/** `POST /admin/v1/passkeys`: the result of `navigator.credentials.create` as JSON, for the options of `POST /admin/v1/passkeys/options`. */
+export const newPasskey = Type.Object(
+  { name: passkeyName, response: Type.Object({}, { additionalProperties: true }) },
+  { additionalProperties: false },
+);

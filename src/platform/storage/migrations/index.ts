@@ -27,6 +27,7 @@ import { consoleViewsMigration } from './0082-console-views.ts';
 import { keyRequestsMigration } from './0083-key-requests.ts';
 import { directoryChangeTimesMigration } from './0084-directory-change-times.ts';
 import { failedSearchMigration } from './0085-failed-search.ts';
+import { passkeyNamesMigration } from './0086-passkey-names.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -56,4 +57,5 @@ export const migrations: readonly Migration[] = [
   keyRequestsMigration,
   directoryChangeTimesMigration,
   failedSearchMigration,
+  passkeyNamesMigration,
 ];

@@ -7,7 +7,8 @@ import { useAnnounce } from '../../components/announce.tsx';
 import { Table, type Column } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
-import { Time } from '../../components/time.tsx';
+import { formatDuration, Time } from '../../components/time.tsx';
+import { PasskeySection } from './passkeys.tsx';
 
 const methodWords: Readonly<Record<string, string>> = {
   link: 'link',
@@ -18,7 +19,7 @@ const methodWords: Readonly<Record<string, string>> = {
 
 /** The sessions of this operator, with actions that end them. */
 export function SessionsScreen(): ReactNode {
-  const { operator } = useSession();
+  const { operator, idleMinutes } = useSession();
   const client = useQueryClient();
   const announce = useAnnounce();
   const sessions = useQuery<SessionList, ApiError>({
@@ -67,7 +68,7 @@ export function SessionsScreen(): ReactNode {
   return (
     <Screen
       title="Sessions"
-      lead={`Where ${operator.name} is signed in. A session ends automatically when it is not used.`}
+      lead={`Where ${operator.name} is signed in. A session ends after ${formatDuration(idleMinutes * 60_000)} without activity.`}
       actions={
         <button type="button" disabled={endAll.isPending} onClick={() => endAll.mutate()}>
           Sign out everywhere
@@ -84,6 +85,7 @@ export function SessionsScreen(): ReactNode {
           idOf={({ id }) => id}
         />
       )}
+      <PasskeySection suggestedName={browserName(navigator.userAgent)} />
     </Screen>
   );
 }
