@@ -107,7 +107,7 @@ test('imports into sources, shows, orders, opens, schedules, rolls back and remo
       '--path',
       path.join(world.folder, 'two.csv'),
     ),
-    /scheduled: .*two\.csv, every 1440 min, last look never/,
+    /scheduled: .*two\.csv, every 1440 min, last check never/,
   );
   await succeed('import', await csvFile('two', [{ ...ana, org_phone: '3' }]), '--source', 'state');
   await untilServed('3');

@@ -13,6 +13,7 @@ export {
   type EntityHash,
   type EntityKind,
   type EntitySeed,
+  type Envelope,
   type IndexBuilder,
   type IndexChanges,
   type IndexLayout,

@@ -9,7 +9,7 @@ import {
 } from './distinct/entity-hash.ts';
 import { ByteText, constantText, JsonOutput } from './json-output.ts';
 import type { TextColumn } from './text-column.ts';
-import type { EntityHash, EntityKind, ProviderIndex, RecordPainter, RecordPen } from './types.ts';
+import type { EntityKind, Envelope, ProviderIndex, RecordPainter, RecordPen } from './types.ts';
 import { putDegrees, type JsonContext } from './write-records.ts';
 
 // Rows whose texts are located together.
@@ -28,20 +28,22 @@ interface PaintedColumn {
   readonly span: Uint32Array;
 }
 
+type Paint = (rows: Uint32Array, envelope?: Envelope) => Uint8Array;
+
 /** Writes records in the format of a painter, from the same bytes as `createRecordWriter`. */
 export function createRecordPainting(context: JsonContext): ProviderIndex['paintRecords'] {
-  const known = new Map<RecordPainter, (rows: Uint32Array) => Uint8Array>();
-  return (rows, painter) => {
+  const known = new Map<RecordPainter, Paint>();
+  return (rows, painter, envelope) => {
     const paint = known.get(painter) ?? compilePainter(painter, context);
     known.set(painter, paint);
-    return paint(rows);
+    return paint(rows, envelope);
   };
 }
 
 function compilePainter(
   { fields, seed, paint }: RecordPainter,
   { columns, ids, points }: JsonContext,
-): (rows: Uint32Array) => Uint8Array {
+): Paint {
   const painted = new Map(
     fields.map((field): [TextField, PaintedColumn[]] => [
       field,
@@ -59,10 +61,6 @@ function compilePainter(
   // The row of the chunk that is written.
   let at = 0;
   let row = 0;
-  // Hashes of its texts: most are needed twice.
-  let hashedRow = -1;
-  const hashes = new Map<EntityKind, EntityHash>();
-  const parts = new Map<TextField, EntityHash>();
 
   const partsOf = (field: TextField): PaintedColumn[] => {
     const own = painted.get(field);
@@ -73,15 +71,18 @@ function compilePainter(
     const point = points.codes[row] as number;
     return point >= points.count ? undefined : values[point];
   };
-  // An organization and its place have most fields in common.
-  const hashField = (field: TextField): EntityHash => {
-    let hash = parts.get(field);
-    if (hash === undefined) {
-      const [{ values, span }] = partsOf(field) as [PaintedColumn];
-      hash = hashTextBytes(values.bytes, span[at * 2] as number, span[at * 2 + 1] as number, field, seed);
-      parts.set(field, hash);
+  const hashed = new Map<TextField, HashedField>();
+  const hashOf = (field: TextField): HashedField => {
+    let own = hashed.get(field);
+    if (own === undefined) {
+      own = createHashedField(field, partsOf(field)[0] as PaintedColumn, seed);
+      hashed.set(field, own);
     }
-    return hash;
+    return own;
+  };
+  const entities: Readonly<Record<EntityKind, HashedEntity>> = {
+    organization: { row: -1, hash: { low: 0, high: 0 } },
+    place: { row: -1, hash: { low: 0, high: 0 } },
   };
 
   const pen: RecordPen = {
@@ -110,17 +111,13 @@ function compilePainter(
     },
     entity(kind) {
       if (!requiredFields[kind].some((field) => !pen.isBlank(field))) return undefined;
-      if (hashedRow !== row) {
-        hashes.clear();
-        parts.clear();
-        hashedRow = row;
-      }
-      let hash = hashes.get(kind);
-      if (hash === undefined) {
-        hash = hashEntity(kind, seed, hashField);
-        hashes.set(kind, hash);
-      }
-      return hash;
+      const known = entities[kind];
+      if (known.row === row) return known.hash;
+      known.row = row;
+      known.hash.low = seed.low;
+      known.hash.high = seed.high;
+      for (const field of entityFields[kind]) hashOf(field).addTo(known.hash, row, at);
+      return known.hash;
     },
     put(constant) {
       let text = constants.get(constant);
@@ -169,8 +166,7 @@ function compilePainter(
     },
   };
 
-  return (rows) => {
-    hashedRow = -1;
+  return (rows, envelope) => {
     for (let start = 0; start < rows.length; start += chunkRows) {
       const chunk = rows.subarray(start, start + chunkRows);
       for (const { column, span } of all) column.locate(chunk, span);
@@ -181,7 +177,7 @@ function compilePainter(
         paint(pen);
       }
     }
-    return output.take();
+    return output.take(envelope);
   };
 }
 
@@ -190,15 +186,41 @@ function isAscii(text: string): boolean {
   return true;
 }
 
-function hashEntity(
-  kind: EntityKind,
-  seed: EntityHash,
-  hashField: (field: TextField) => EntityHash,
-): EntityHash {
-  const whole: MutableHash = { low: seed.low, high: seed.high };
-  for (const field of entityFields[kind]) {
-    const part = hashField(field);
-    combine(part.low, part.high, whole);
-  }
-  return whole;
+// The hash of an entity of the row that is written: most are needed twice.
+interface HashedEntity {
+  row: number;
+  readonly hash: MutableHash;
+}
+
+interface HashedField {
+  /** Combines the hash of a row's text into that of the entity; `at` is the row's place in the chunk. */
+  addTo(entity: MutableHash, row: number, at: number): void;
+}
+
+// Hashes of texts that are kept per field, each in the slot of its group's lowest bits.
+const hashSlots = 4096;
+
+/** An organization and its place have most texts in common, and so have the rows of a page. */
+function createHashedField(
+  field: TextField,
+  { column: { codes }, values, span }: PaintedColumn,
+  seed: RecordPainter['seed'],
+): HashedField {
+  const groups = new Int32Array(hashSlots).fill(-1);
+  const low = new Uint32Array(hashSlots);
+  const high = new Uint32Array(hashSlots);
+  const hash: MutableHash = { low: 0, high: 0 };
+  return {
+    addTo(entity, row, at) {
+      const group = codes[row] as number;
+      const slot = group & (hashSlots - 1);
+      if (groups[slot] !== group) {
+        hashTextBytes(values.bytes, span[at * 2] as number, span[at * 2 + 1] as number, field, seed, hash);
+        groups[slot] = group;
+        low[slot] = hash.low;
+        high[slot] = hash.high;
+      }
+      combine(low[slot] as number, high[slot] as number, entity);
+    },
+  };
 }

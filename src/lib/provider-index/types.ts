@@ -137,7 +137,7 @@ export interface RecordPen {
   readonly longitude: number | undefined;
   isBlank(field: TextField): boolean;
   text(field: TextField): string;
-  /** The entity of the record; undefined if unknown. */
+  /** The entity of the record, valid until the next record; undefined if unknown. */
   entity(kind: EntityKind): EntityHash | undefined;
   /** One of a few constant texts of ASCII. */
   put(constant: string): void;
@@ -215,7 +215,7 @@ export interface ProviderIndex {
     envelope?: Envelope,
   ): Uint8Array;
   /** The same by a painter; it belongs to the index as long as that lives. */
-  paintRecords(rows: Uint32Array, painter: RecordPainter): Uint8Array;
+  paintRecords(rows: Uint32Array, painter: RecordPainter, envelope?: Envelope): Uint8Array;
   /** For a row all rows of the same NPI, by id; itself alone without one. */
   rowsOfPerson(row: number): Uint32Array;
   /** When a row's record last changed, or what is distinct about it: seconds since 1970. */

@@ -43,8 +43,11 @@ export function createMixedWriter(
       );
       return Buffer.concat(envelope === undefined ? pieces : [envelope.before, ...pieces, envelope.after]);
     },
-    paintRecords: (rows, painter) =>
-      Buffer.concat(write(rows, (index, own) => index.paintRecords(own, painter))),
+    paintRecords(rows, painter, envelope) {
+      if (rows.every((row) => row < rowCount)) return base.index.paintRecords(rows, painter, envelope);
+      const pieces = write(rows, (index, own) => index.paintRecords(own, painter));
+      return Buffer.concat(envelope === undefined ? pieces : [envelope.before, ...pieces, envelope.after]);
+    },
   };
 }
 

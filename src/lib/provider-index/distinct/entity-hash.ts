@@ -93,8 +93,8 @@ export function hashTextBytes(
   end: number,
   field: TextField,
   seed: EntitySeed,
-): EntityHash {
-  const out: MutableHash = { low: 0, high: 0 };
+  out: MutableHash,
+): void {
   const length = end - start;
   let at = 0;
   for (; at < length && at < scratch.length; at++) {
@@ -104,12 +104,11 @@ export function hashTextBytes(
   }
   if (at === length) {
     hashBytes(scratch, countedBytes(field, length), seed, out);
-    return out;
+    return;
   }
   const text = Buffer.from(bytes.subarray(start, end)).toString();
   const folded = Buffer.from(foldText(JSON.parse(`"${text}"`) as string));
   hashBytes(folded, countedBytes(field, folded.length), seed, out);
-  return out;
 }
 
 const backslash = 0x5c;

@@ -1,3 +1,4 @@
+import type { Envelope } from '../../../lib/provider-index/index.ts';
 import type { OperationOutcome } from './outcome.ts';
 import type { Resource } from './make-resources.ts';
 import type { ParsedSearch, SentParameters } from './parse-search.ts';
@@ -5,8 +6,9 @@ import type { ResourceType } from './vocabulary.ts';
 
 export interface BundleContent {
   readonly total: number;
-  /** Entries with commas between them. */
-  readonly found: Uint8Array;
+  readonly found: number;
+  /** Writes the entries of what was found, with commas between them, in an envelope. */
+  readonly writeFound: (envelope: Envelope) => Uint8Array;
   readonly included: readonly Resource[];
   readonly outcome: OperationOutcome | undefined;
 }
@@ -16,7 +18,7 @@ export function makeBundle(
   base: string,
   type: ResourceType,
   { used, offset, count }: ParsedSearch,
-  { total, found, included, outcome }: BundleContent,
+  { total, found, writeFound, included, outcome }: BundleContent,
 ): Uint8Array {
   const linkTo = (place: number): string => {
     const parameters: SentParameters = place === 0 ? used : [...used, ['_offset', String(place)]];
@@ -38,11 +40,10 @@ export function makeBundle(
     ...(outcome === undefined ? [] : [JSON.stringify({ resource: outcome, search: { mode: 'outcome' } })]),
   ];
   const head = `{"resourceType":"Bundle","type":"searchset","total":${total},"link":${JSON.stringify(link)}`;
-  if (found.length === 0 && others.length === 0) return Buffer.from(`${head}}`);
-  const between = found.length > 0 && others.length > 0 ? ',' : '';
-  return Buffer.concat([
-    Buffer.from(`${head},"entry":[`),
-    found,
-    Buffer.from(`${between}${others.join(',')}]}`),
-  ]);
+  if (found === 0 && others.length === 0) return Buffer.from(`${head}}`);
+  const between = found > 0 && others.length > 0 ? ',' : '';
+  return writeFound({
+    before: Buffer.from(`${head},"entry":[`),
+    after: Buffer.from(`${between}${others.join(',')}]}`),
+  });
 }

@@ -118,7 +118,8 @@ export function createFhir(options: FhirOptions): FhirDirectory {
     const total = page.totalCount;
     const bundle = makeBundle(base, type, parsed, {
       total,
-      found: writer.entries(type, page, base),
+      found: page.rows.length,
+      writeFound: (envelope) => writer.entries(type, page, base, envelope),
       included,
       outcome: outcomeOf(parsed, isCut),
     });

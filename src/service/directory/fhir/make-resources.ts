@@ -1,4 +1,5 @@
 import type { EntitySeed, RecordPen } from '../../../lib/provider-index/index.ts';
+import type { TextField } from '../../../lib/provider-record/index.ts';
 import type { AddressState } from '../verification/address-states.ts';
 import { plainText, type JsonRecord } from './json-records.ts';
 import { createTextPen, textOf } from './text-pen.ts';
@@ -129,10 +130,12 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
         pen.put('"}]');
       }
       pen.put(',"active":true,"name":[');
-      if (records.length > 1) pen.putText(unique(records.map((one) => textOf(one, seed, putName))));
+      // Most persons with several records have one name and one specialty.
+      if (!areSame(records, nameFields))
+        pen.putText(unique(records.map((one) => textOf(one, seed, putName))));
       else putName(pen);
       pen.put(']');
-      if (records.length > 1) {
+      if (!areSame(records, ['specialty'])) {
         const texts = records.map(({ specialty }) => specialty).filter((text) => text !== '');
         if (texts.length > 0)
           pen.putText(`,"qualification":[${unique(texts.map((text) => `{"code":${conceptOf(text)}}`))}]`);
@@ -260,6 +263,13 @@ function putReference(pen: RecordPen, target: ResourceType, [opening, closing]: 
   pen.put(opening);
   putId(target, pen);
   pen.put(closing);
+}
+
+const nameFields = ['lastName', 'firstName', 'middleName', 'suffix'] as const;
+
+function areSame(records: readonly JsonRecord[], fields: readonly TextField[]): boolean {
+  const [first, ...others] = records;
+  return others.every((record) => fields.every((field) => record[field] === first?.[field]));
 }
 
 function putName(pen: RecordPen): void {

@@ -1,6 +1,7 @@
 import { foldText } from '../../../core/index.ts';
 import type {
   EntitySeed,
+  Envelope,
   ProviderIndex,
   RecordPainter,
   RecordPen,
@@ -15,8 +16,8 @@ type Page = Pick<FoundResources, 'index' | 'rows' | 'distinct'>;
 
 /** Writes what a search found as resources. */
 export interface ResourceWriter {
-  /** As entries of a bundle, with commas between them. `base` is the address of the FHIR service. */
-  entries(type: ResourceType, page: Page, base: string): Uint8Array;
+  /** As entries of a bundle, with commas between them, in an envelope. `base` is the address of the FHIR service. */
+  entries(type: ResourceType, page: Page, base: string, envelope: Envelope): Uint8Array;
   /** One by one, with their references. */
   resources(type: ResourceType, page: Page): Resource[];
 }
@@ -30,7 +31,7 @@ export function createResourceWriter(
   // Of the page that is written.
   let opening = '';
   let persons: ReadonlyMap<number, readonly JsonRecord[]> = new Map();
-  let times: readonly number[] = [];
+  let times: Uint32Array = new Uint32Array(0);
   let place = 0;
 
   const painterOf = (type: ResourceType): RecordPainter => ({
@@ -53,13 +54,13 @@ export function createResourceWriter(
   }
 
   return {
-    entries(type, { index, rows, distinct }, base) {
+    entries(type, { index, rows, distinct }, base, envelope) {
       opening = `{"fullUrl":"${JSON.stringify(base).slice(1, -1)}/${type}/`;
       persons = type === 'Practitioner' ? readPersons(index, rows) : new Map();
       // Rows are painted in their order.
       times = timesOf(index, rows, distinct);
       place = 0;
-      return index.paintRecords(rows, painters.get(type) as RecordPainter);
+      return index.paintRecords(rows, painters.get(type) as RecordPainter, envelope);
     },
     resources(type, { index, rows, distinct }) {
       const changes = timesOf(index, rows, distinct);
@@ -77,8 +78,8 @@ export function createResourceWriter(
   };
 }
 
-function timesOf(index: ProviderIndex, rows: Uint32Array, distinct: Page['distinct']): number[] {
-  return Array.from(rows, (row) => index.changedAt(row, distinct));
+function timesOf(index: ProviderIndex, rows: Uint32Array, distinct: Page['distinct']): Uint32Array {
+  return rows.map((row) => index.changedAt(row, distinct));
 }
 
 /** Of persons with several records all that have a last name, by id; keyed by the id of the record that was found. */
