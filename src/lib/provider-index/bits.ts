@@ -42,7 +42,7 @@ export function countBits(bits: Uint32Array): number {
   return count;
 }
 
-/** Leaves in `bits` what is also in `other`; returns how many rows that is. */
+/** Intersects `bits` with `other` in place; returns the number of rows left. */
 export function intersectBits(bits: Uint32Array, other: Uint32Array): number {
   let count = 0;
   for (let word = 0; word < bits.length; word++) {

@@ -5,7 +5,7 @@ import type { Selector } from './selector.ts';
 import type { TextColumn } from './text-column.ts';
 import type { Distinct, EntityArrays, IndexTimes, TimeRange } from './types.ts';
 
-/** When the records of an index last changed. */
+/** Times of the last changes of an index's records. */
 export interface ChangeContext {
   /** By row, 0 for the load that the index is made of; undefined if that holds for all. */
   readonly changedAt: Uint32Array | undefined;
@@ -17,12 +17,12 @@ export interface RowContext extends ChangeContext {
   readonly columns: ReadonlyMap<ColumnName, TextColumn>;
 }
 
-/** The time that counts: no record changed before the earliest one. */
+/** The effective time: never before the earliest one. */
 export function timeOf(stored: number, { ownChange, earliestChange }: IndexTimes): number {
   return Math.max(stored === 0 ? ownChange : stored, earliestChange);
 }
 
-/** Of a row, or of the person or entity that it stands for. */
+/** Of a row, or of the person or entity that it represents. */
 export function lastChangeOf(row: number, distinct: Distinct | undefined, context: RowContext): number {
   const { changedAt, times, columns } = context;
   if (distinct === undefined) return timeOf(changedAt?.[row] ?? 0, times);
@@ -53,7 +53,7 @@ export function isIn(time: number, ranges: readonly TimeRange[]): boolean {
   return false;
 }
 
-/** Asks about each time once: there are about as many as loads. */
+/** Tests each distinct time once: there are about as many as loads. */
 function createTest(ranges: readonly TimeRange[], times: IndexTimes): (stored: number) => boolean {
   const known = new Map<number, boolean>();
   let [last, isLastIn] = [-1, false];
@@ -94,7 +94,7 @@ export function selectChangedRows(
   return { kind: 'bits', bits, count };
 }
 
-/** All rows of the persons of whose records the last one changed in one of the ranges. */
+/** All rows of the persons whose latest change is in one of the ranges. */
 export function selectChangedPersons(ranges: readonly TimeRange[], context: RowContext): Selector {
   const { changedAt, times, rowCount, columns } = context;
   const test = createTest(ranges, times);
@@ -106,7 +106,7 @@ export function selectChangedPersons(ranges: readonly TimeRange[], context: RowC
     setBit(bits, row);
     count++;
   };
-  // Groups lie one after the other, the blank one last.
+  // Groups are consecutive, the blank one last.
   for (let group = 0; group < blankGroup; group++) {
     const [start, end] = [starts[group] as number, starts[group + 1] as number];
     if (end === start + 1) {
@@ -119,7 +119,7 @@ export function selectChangedPersons(ranges: readonly TimeRange[], context: RowC
   return { kind: 'bits', bits, count };
 }
 
-/** First rows of the entities of whose records the last one changed in one of the ranges. */
+/** First rows of the entities whose latest change is in one of the ranges. */
 export function selectChangedEntities(
   { bits, changed }: EntityArrays,
   ranges: readonly TimeRange[],

@@ -16,7 +16,7 @@ export interface Matches {
 export interface BitsPool {
   /** A set for the running query, with anything in it. */
   take(): Uint32Array;
-  /** Ends the query: what it took is free again. */
+  /** Ends the query and releases its working memory. */
   releaseAll(): void;
 }
 
@@ -61,7 +61,7 @@ export function intersect(
     : { count, bits };
 }
 
-// Relative cost per row: set or clear a bit 1, list 1, ask another condition about a listed row 3.
+// Relative cost per row: set or clear a bit 1, list 1, test a listed row against another condition 3.
 function isListCheaper(first: Selector, others: readonly Selector[], rowCount: number): boolean {
   const listCost = first.count * (1 + 3 * others.length);
   const setCost = others.reduce(
@@ -78,7 +78,7 @@ function bitsOf(selector: Selector, { rowCount, pool }: IntersectContext): Uint3
   return bits;
 }
 
-// From this share of all rows on, what the other conditions look at row by row should be in the order of memory.
+// From this share of all rows on, the other conditions should test rows in memory order.
 const longListShare = 24;
 
 function intersectLists(
@@ -97,7 +97,7 @@ function intersectLists(
   return { count, bits };
 }
 
-// Through a set: the other conditions then look at what they know of these rows from the front to the back.
+// Through a set: the other conditions then read their columns from front to back.
 function gatherAscending(
   selector: Selector,
   { rowCount, pool }: Pick<IntersectContext, 'rowCount' | 'pool'>,

@@ -95,7 +95,7 @@ export class JsonOutput {
     this.#target[this.#position++] = byte;
   }
 
-  /** A copy of what was written, in its envelope; the next text begins. */
+  /** Returns a copy of the text written so far, in its envelope, and begins the next text. */
   take({ before, after }: Envelope = noEnvelope): Uint8Array {
     const end = before.length + this.#position;
     const written = Buffer.allocUnsafeSlow(end + after.length);

@@ -39,11 +39,11 @@ import type {
   SortKey,
 } from './types.ts';
 
-/** An index opened in this thread, with what lies beneath it. */
+/** An index opened in this thread, with its internals. */
 export interface SubIndex {
   readonly index: ProviderIndex;
   readonly context: IndexContext;
-  /** A search among the rows that further conditions select; what is distinct about organizations and places is one of these. */
+  /** A search among the rows that further conditions select; distinct organizations and places are such a condition. */
   searchAmong(query: ProviderQuery, selectors: readonly Selector[]): SearchResult;
 }
 
@@ -61,7 +61,7 @@ export function openIndex(bytes: SharedIndexBytes, options?: OpenIndexOptions): 
   return openSubIndex(bytes, options).index;
 }
 
-/** For who combines several indexes: their rows are compared and found by what lies beneath. */
+/** The internals by which rows of several indexes are compared and found. */
 export function openSubIndex(
   bytes: SharedIndexBytes,
   { shortResult = 4096, times = noTimes }: OpenIndexOptions = {},

@@ -33,7 +33,7 @@ export interface SearchPool extends Closable {
   /** Heavy queries run in a worker thread, light ones at once. Throws INDEX_NOT_READY before the first swap. */
   search(query: ProviderQuery): Promise<FoundPage>;
   /**
-   * Later searches use this index and what has changed since it was built; searches in progress finish on what they
+   * Later searches use this index and its changes since it was built; searches in progress finish on the index that they
    * started with. With the bytes of the last swap, only the changes go to the threads.
    */
   swap(bytes: SharedIndexBytes, changes?: IndexChanges, times?: IndexTimes): void;

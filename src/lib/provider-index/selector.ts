@@ -24,7 +24,7 @@ export type Selector =
       readonly kind: 'bits';
       readonly bits: Uint32Array;
       readonly count: number;
-      /** Of a set that many queries use: another one for each set, so that what is computed of it is kept. */
+      /** Identifies a set that many queries use, so that results derived from it are cached. */
       readonly name?: string;
     }
   /** Row numbers in any order. */

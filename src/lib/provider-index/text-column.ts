@@ -157,7 +157,7 @@ function spanValues(values: Uint8Array, offsets: Uint32Array, count: number, spa
 
 const used = new Uint8Array(1);
 
-// Lower-cases while it looks; folded bytes stay what they are.
+// Lower-cases while it compares; bytes that are already folded do not change.
 function holdsAt(bytes: Uint8Array, start: number, end: number, wanted: Uint8Array): boolean {
   const first = wanted[0] as number;
   const { length } = wanted;

@@ -67,7 +67,7 @@ export interface EntityArrays {
 /** Seconds since 1970: from the first one up to, but not including, the second one. */
 export type TimeRange = readonly [from: number, end: number];
 
-/** What an index cannot know when it is built, because the load that it is made of has not been activated yet. Seconds since 1970. */
+/** Times that are missing when an index is built, because its load has not been activated yet. Seconds since 1970. */
 export interface IndexTimes {
   /** Of records that changed with that load. */
   readonly ownChange: number;
@@ -83,7 +83,7 @@ export interface ProviderQuery {
   /** Only records with one of these ids. */
   readonly ids?: readonly number[];
   /**
-   * Only what last changed in one of these ranges. A person, organization or place changed when the last one of its records
+   * Only records whose last change is in one of these ranges. A person, organization or place changed when the last one of its records
    * did, whether or not that one meets the other conditions.
    */
   readonly changed?: readonly TimeRange[];
@@ -111,7 +111,7 @@ export interface ArraySpec {
   readonly length: number;
 }
 
-/** A value of a record as it stands in JSON text: what is between the quotes of a text, or a number, or `null`. */
+/** A value of a record as in JSON text: the characters between the quotes of a string, or a number, or `null`. */
 export type RecordValue = 'id' | TextField | 'latitude' | 'longitude';
 
 /** The output format of a record: the caller defines names and punctuation. All constant text is ASCII. */
@@ -123,7 +123,7 @@ export interface RecordFormat {
   readonly after: string;
 }
 
-/** What comes before and after the records of a page. */
+/** The text before and after the records of a page. */
 export interface Envelope {
   readonly before: Uint8Array;
   readonly after: Uint8Array;
@@ -153,10 +153,10 @@ export interface RecordPen {
 
 /** The output format of a record where a {@link RecordFormat} is not enough, because it depends on the record's values. */
 export interface RecordPainter {
-  /** The fields it asks for; those of an entity, too. */
+  /** The fields it reads, including those of an entity. */
   readonly fields: readonly TextField[];
   readonly seed: EntitySeed;
-  /** Writes one record, which must not be nothing. */
+  /** Writes one record, at least one byte. */
   paint(pen: RecordPen): void;
 }
 
@@ -173,7 +173,7 @@ export interface SharedIndexBytes {
 
 /** The changes since an index was built, as two small indexes next to it. */
 export interface IndexChanges {
-  /** Records that were not there, or were different. */
+  /** New records, and the new versions of changed ones. */
   readonly added: SharedIndexBytes;
   /** Records of the index that are no longer valid: deleted or changed. */
   readonly removed: SharedIndexBytes;
@@ -218,7 +218,7 @@ export interface ProviderIndex {
   paintRecords(rows: Uint32Array, painter: RecordPainter, envelope?: Envelope): Uint8Array;
   /** For a row all rows of the same NPI, by id; itself alone without one. */
   rowsOfPerson(row: number): Uint32Array;
-  /** When a row's record last changed, or what is distinct about it: seconds since 1970. */
+  /** Time of the last change of a row's record, or of its person, organization or place: seconds since 1970. */
   changedAt(row: number, distinct?: Distinct): number;
   readonly times: IndexTimes;
   /** A rough number of record visits that the query costs; decides whether it runs in a worker. */
@@ -237,6 +237,6 @@ export interface IndexBuilder {
   addBytes(id: number, bytes: Uint8Array, spans: Uint32Array, changedAt?: number): void;
   /** Ends the building; the builder is empty and unusable afterwards. */
   finish(): SharedIndexBytes;
-  /** The same with a second thread: faster for large indexes. Throws what the thread throws, or THREAD_LOST. */
+  /** The same with a second thread: faster for large indexes. Throws the thread's error, or THREAD_LOST. */
   finishInThreads(): Promise<SharedIndexBytes>;
 }

@@ -195,6 +195,6 @@ export interface ProviderRecord extends Readonly<Record<TextField, string>> {
   readonly id: number;
   readonly latitude?: number;
   readonly longitude?: number;
-  /** When what is served of the record last changed: seconds since 1970. Absent: with the load that an index is made of. */
+  /** Time of the last change of the served record: seconds since 1970. Absent: with the load that an index is made of. */
   readonly changedAt?: number;
 }

@@ -22,7 +22,7 @@ export interface Collected {
   readonly changedAt: Uint32Array | undefined;
 }
 
-/** The columns that remain to be built, and what is built already. */
+/** The columns that remain to be built, and those that are built. */
 interface StartedIndex {
   taskFor(names: readonly ColumnName[]): ColumnsTask;
   finish(names: readonly ColumnName[]): SharedIndexBytes;

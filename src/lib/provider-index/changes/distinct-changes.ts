@@ -19,7 +19,7 @@ import type {
 } from '../types.ts';
 import { mergePage, type ChangedIndexes } from './merge-page.ts';
 
-/** Persons, organizations and places of an index and what has changed since. */
+/** Persons, organizations and places of an index and its changes. */
 export interface DistinctChanges {
   search(query: ProviderQuery, distinct: Distinct): SearchResult;
   findEntity(kind: EntityKind, hash: EntityHash, entities: SharedEntities): number | undefined;
@@ -117,7 +117,7 @@ function findGoneRows({ base, removed }: ChangedIndexes): ReadonlySet<number> {
   return rows;
 }
 
-// Rows of one NPI lie by id.
+// Rows of one NPI are sorted by id.
 function findRow({ context }: SubIndex, npi: string, id: number): number | undefined {
   let [first, end] = rowsOfNpi(context.columns.get('npi') as TextColumn, npi);
   while (first < end) {
@@ -189,8 +189,8 @@ function allRows(rowCount: number): Uint32Array {
 }
 
 /**
- * An entity whose first row is gone is shown by the next one, or by the first that has come. It keeps the time of a change
- * of a record that has gone until the index is built again: whether another record changed as late is not looked for.
+ * An entity whose first row was removed is shown by its next row, or by its first added one. It keeps the time of a change
+ * of a removed record until the index is rebuilt: whether another record changed as late is not looked for.
  */
 function changeEntities(
   kind: EntityKind,
@@ -204,7 +204,7 @@ function changeEntities(
   const bits = arrays.bits.slice();
   /** By place of the entity: its row now, or none. */
   const moved = new Map<number, number | undefined>();
-  /** From a row that stands for an entity now to the one in the arrays. */
+  /** From the row that represents an entity now to the one in the arrays. */
   const firstOf = new Map<number, number>();
   for (const row of gone) {
     const record = base.index.record(row);
@@ -225,7 +225,7 @@ function changeEntities(
     return moved.has(place) ? moved.get(place) : arrays.rows[place];
   };
   const fresh = new Map<string, number>();
-  /** When entities with added records changed, by the row that stands for them. */
+  /** Times of the last changes of entities with added records, by the row that represents them. */
   const changes = new Map<number, number>();
   const inBase = (row: number | undefined): number =>
     row === undefined ? 0 : timeOf(arrays.changed[rankOf(arrays, firstOf.get(row) ?? row)] as number, times);

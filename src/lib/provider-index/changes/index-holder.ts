@@ -4,7 +4,7 @@ import { openChangedIndex } from './open-changed-index.ts';
 
 /** The index that a thread searches from now on. */
 export interface IndexDelivery {
-  /** Absent if the index stays and only its changes are others. */
+  /** Absent if only the changes are replaced. */
   readonly bytes?: SharedIndexBytes;
   readonly changes: IndexChanges | undefined;
   readonly times: IndexTimes;

@@ -2,7 +2,7 @@ import type { SubIndex } from '../open-index.ts';
 import type { ProviderQuery, SearchResult } from '../types.ts';
 import { comparePlaces, type OrderedRows } from './row-order.ts';
 
-/** A large index, with the little that has changed since. */
+/** A large index and its few changes since. */
 export interface ChangedIndexes {
   readonly base: SubIndex;
   readonly added: SubIndex;
@@ -25,8 +25,8 @@ interface Window {
 
 /**
  * The page as an index of base − removed + added would give it; added rows are numbered behind the base's. The base is
- * asked for a window that is wider than the page. Mostly a little is enough; as much as the changes can have moved the
- * page always is.
+ * queried for a window that is wider than the page. A small margin is mostly enough; as many rows as the changes can have moved the
+ * page are always enough.
  */
 export function mergePage(query: ProviderQuery, counts: ChangeCounts, indexes: ChangedIndexes): SearchResult {
   const from = query.offset;
@@ -100,12 +100,12 @@ function countBefore(window: OrderedRows, query: ProviderQuery, subIndex: SubInd
   return count;
 }
 
-// As rows lie.
+// In row order.
 const anyOrder = [{ field: 'npi', isDescending: false }] as const;
 
 interface Cut {
   readonly query: ProviderQuery;
-  /** Place of the page's first row among all. */
+  /** Position of the page's first row among all. */
   readonly from: number;
   /** Rows of the page. */
   readonly length: number;

@@ -7,8 +7,8 @@ import { mergePage, type ChangedIndexes } from './merge-page.ts';
 import { createMixedWriter } from './write-mixed-records.ts';
 
 /**
- * An index and what has changed since it was built, seen as one: counts, order and text are those of an index built
- * again. A query that no change concerns costs two searches in the small indexes more.
+ * An index and its changes since it was built, searched as one: counts, order and text are those of an index built
+ * again. A query that no change affects costs two additional searches in the small indexes.
  */
 export function openChangedIndex(base: SubIndex, changes: IndexChanges): ProviderIndex {
   const { times } = base.index;
@@ -93,7 +93,7 @@ function listChangedAddresses({ base, added, removedIds }: ChangedIndexes): Addr
   const [before, newcomers] = [base.index.addresses, added.index.addresses];
   return {
     rowLimit: rowCount + newcomers.rowLimit,
-    // A domain whose last record has gone has no rows.
+    // A domain whose last record was removed has no rows.
     domains: () => [...new Set([...before.domains(), ...newcomers.domains()])],
     rowsOf(domain) {
       const staying = before.rowsOf(domain).filter((row) => !removedIds.has(ids[row] as number));

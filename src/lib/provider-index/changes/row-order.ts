@@ -14,7 +14,7 @@ export type ComparePlaces = (left: number, right: number) => number;
 
 /**
  * Compares rows of two indexes. Inside one index group numbers are compared; across two, the folded texts behind them,
- * so that both orders are one and the same.
+ * which gives the same order.
  */
 export function comparePlaces(query: ProviderQuery, left: OrderedRows, right: OrderedRows): ComparePlaces {
   const criteria = criteriaOf(query, left, right);

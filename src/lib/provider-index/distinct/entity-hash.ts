@@ -4,13 +4,13 @@ import type { ProviderFilter, EntityHash, EntityKind, EntitySeed } from '../type
 
 type EntityField = Exclude<TextField, 'directAddress'>;
 
-/** The fields whose folded texts, of the ZIP code its first five digits, make records be about the same entity. */
+/** The fields that identify an entity: records with the same folded texts (of the ZIP code the first five digits) are about the same one. */
 export const entityFields: Readonly<Record<EntityKind, readonly EntityField[]>> = {
   organization: ['organization', 'street', 'city', 'state', 'zip'],
   place: ['street', 'city', 'state', 'zip'],
 };
 
-/** Without any of these a record is about no such entity. */
+/** A record in which all of these are blank has no such entity. */
 export const requiredFields: Readonly<Record<EntityKind, readonly EntityField[]>> = {
   organization: ['organization'],
   place: entityFields.place,
@@ -54,7 +54,7 @@ function finish(a: number, b: number, out: MutableHash): void {
   out.high = (high ^ (high >>> 14)) >>> 0;
 }
 
-/** The hash of the entity that a record is about; `read` makes its texts what they are. */
+/** The hash of the entity that a record is about; `read` gives its texts. */
 export function hashOfEntity(
   record: Readonly<Record<EntityField, string>>,
   kind: EntityKind,

@@ -7,7 +7,7 @@ export interface EntityTask {
   readonly bytes: SharedIndexBytes;
   readonly seed: EntitySeed;
   readonly version: number;
-  /** When the load that the index is made of changed its records: seconds since 1970. */
+  /** Time of the changes of the load that the index is made of: seconds since 1970. */
   readonly ownChange: number;
 }
 

@@ -2,7 +2,7 @@ import type { IndexContext } from '../index-context.ts';
 import type { TextColumn } from '../text-column.ts';
 
 /**
- * The row with that id. The rows of one text lie by id, so that a column of few texts is a few dozen sorted lists: about
+ * The row with that id. The rows of one text are sorted by id, so that a column of few texts is a few dozen sorted lists: about
  * a thousand comparisons, and no further memory.
  */
 export function findById(id: number, { columns, ids }: IndexContext): number | undefined {

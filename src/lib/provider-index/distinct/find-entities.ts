@@ -4,7 +4,7 @@ import type { EntityTask } from './entity-thread.ts';
 
 let lastVersion = 0;
 
-/** Finds the organizations and places of an index in a thread. Throws what the thread throws, or THREAD_LOST. */
+/** Finds the organizations and places of an index in a thread. Throws the thread's error, or THREAD_LOST. */
 export async function findEntities(
   { bytes, times }: Pick<ProviderIndex, 'bytes' | 'times'>,
   seed: EntitySeed,

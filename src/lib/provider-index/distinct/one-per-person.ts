@@ -5,7 +5,7 @@ import { selectRanges, type Selector } from '../selector.ts';
 import type { TextColumn } from '../text-column.ts';
 
 /**
- * Of the rows that match those with a last name, and of these the first one of each NPI. Rows are in NPI order, so that
+ * Of the matching rows, keeps those with a last name, and of these the first one of each NPI. Rows are in NPI order, so that
  * one pass finds them; without an NPI every row is a person.
  */
 export function onePerPerson(selectors: readonly Selector[], context: FilterContext): Matches {
@@ -22,7 +22,7 @@ export function onePerPerson(selectors: readonly Selector[], context: FilterCont
 const everybody = new WeakMap<object, Matches>();
 const views = new WeakSet<Selector>();
 
-/** Says that a selector stays the same for many queries. */
+/** Marks a selector that stays the same for many queries. */
 export function markView(selector: Selector): Selector {
   views.add(selector);
   return selector;
@@ -53,7 +53,7 @@ function hasNames(selector: Selector, lastName: TextColumn): boolean {
   );
 }
 
-// Rows of an NPI that has no other are not put in order.
+// Single rows of an NPI need no sorting.
 function thinRows(rows: Uint32Array, { codes }: TextColumn, { starting, following }: NpiGroups): Matches {
   const own = rows.slice();
   let count = 0;
@@ -76,7 +76,7 @@ function thinRows(rows: Uint32Array, { codes }: TextColumn, { starting, followin
 }
 
 /**
- * Word by word: a row goes if it follows a row of its NPI that is in the set. Where it follows one that is not, the rows
+ * Word by word: removes a row that follows a row of its NPI that is in the set. Where it follows one that is not, the rows
  * before that one are looked at.
  */
 function thinBits(bits: Uint32Array, { following, later }: NpiGroups): Matches {
@@ -84,7 +84,7 @@ function thinBits(bits: Uint32Array, { following, later }: NpiGroups): Matches {
   let count = 0;
   for (let word = 0; word < bits.length; word++) {
     const all = bits[word] as number;
-    // Bit n says whether the row before row n is in the set.
+    // Bit n is set if the row before row n is in the set.
     const previous = (all << 1) | (before >>> 31);
     before = all;
     if (all === 0) continue;
@@ -102,7 +102,7 @@ function thinBits(bits: Uint32Array, { following, later }: NpiGroups): Matches {
 }
 
 /**
- * Whether a row before the one before, of the same NPI, is in the set. Words before this one have lost the rows that
+ * True if an earlier row of the same NPI, not the one directly before, is in the set. Words before this one have lost the rows that
  * follow others, but still have one of each NPI that had any; this word is passed as it was.
  */
 function hasEarlier(
