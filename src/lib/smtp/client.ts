@@ -15,7 +15,7 @@ export interface RejectedRecipient {
   readonly address: string;
   readonly code: number;
   readonly enhancedCode?: string;
-  /** The server's words, at most 500 characters, printable. */
+  /** The server's text, at most 500 characters, printable. */
   readonly text: string;
   /** 4xx: try again later. */
   readonly isTransient: boolean;
@@ -27,7 +27,7 @@ export interface SendOutcome {
   readonly rejected: readonly RejectedRecipient[];
   /** The protocol of the session, for example `TLSv1.3`; undefined for clear text. */
   readonly tls?: string;
-  /** The server's last word, for example `250 2.0.0 Ok: queued`; undefined if it refused every recipient. */
+  /** The server's last reply, for example `250 2.0.0 Ok: queued`; undefined if it refused every recipient. */
   readonly reply?: string;
 }
 
@@ -41,7 +41,7 @@ export interface Delivery {
   readonly message: Uint8Array;
   /**
    * Called when the server is ready for the data, before any of it is sent. If it rejects, the connection is closed, the
-   * server takes nothing, and `send` rejects with the same error.
+   * server receives nothing, and `send` rejects with the same error.
    */
   readonly beforeData?: () => Promise<void>;
 }
@@ -62,7 +62,7 @@ export interface SmtpClientOptions {
   readonly maxIdle?: number;
   /** Messages sent over one connection before it is closed. Default 100. */
   readonly maxMessagesPerConnection?: number;
-  /** How long a connection is kept for the next message. Default 10 s. */
+  /** Time for which an idle connection is kept for the next message. Default 10 s. */
   readonly idleMs?: number;
 }
 
@@ -74,7 +74,7 @@ export interface SmtpClient extends Closable {
    * the error's `fields.hasSentData` is true.
    */
   send(delivery: Delivery): Promise<SendOutcome>;
-  /** Opens a session as for sending, with TLS and authentication, and leaves. Throws {@link SmtpError}. */
+  /** Opens a session as for sending, with TLS and authentication, and closes it. Throws {@link SmtpError}. */
   check(server: { readonly host: string; readonly port: number }): Promise<void>;
 }
 
@@ -84,7 +84,7 @@ interface IdleConnection {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Longest silence of a server that is only asked whether it answers. */
+/** Longest silence of a server during a probe. */
 const checkTimeoutMs = 15_000;
 /** Number of servers whose TLS sessions are cached. */
 const maxTlsSessions = 1_000;
@@ -147,7 +147,7 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       try {
         return await transact(kept, key, delivery);
       } catch (error) {
-        // The server may have hung up while the connection lay idle. Once more, on a fresh one.
+        // The server may have closed the idle connection. Retry once on a new one.
         if (!(error instanceof SmtpError) || !error.isTransient || kept.hasSentData()) throw error;
         return transact(await open(host, port, key), key, delivery);
       }
@@ -171,7 +171,7 @@ function createIdleConnections({
   maxIdle = 100,
   idleMs = 10_000,
 }: SmtpClientOptions): IdleConnections {
-  // A Set keeps its order of insertion: the first is idle longest.
+  // A Set keeps its insertion order: the first has been idle longest.
   const all = new Set<IdleConnection>();
   const byServer = new Map<string, IdleConnection[]>();
   let isClosed = false;

@@ -69,7 +69,7 @@ export interface TransactionReplies {
 export interface SmtpClientConnection {
   /** The protocol, for example `TLSv1.3`; undefined for clear text. */
   readonly tls: string | undefined;
-  /** For resumption; in TLS 1.3 it exists some time after the handshake. */
+  /** For resumption; in TLS 1.3 the server sends it some time after the handshake. */
   tlsSession(): Buffer | undefined;
   /** Transactions so far. */
   messages(): number;
@@ -78,7 +78,7 @@ export interface SmtpClientConnection {
   /** True once message data of the last transaction was sent, so that the server may have accepted it. */
   hasSentData(): boolean;
   /**
-   * Sends one message, octets as they are but for bare CR and LF, which become CRLF. Throws {@link SmtpError}, or what
+   * Sends one message, octets as they are but for bare CR and LF, which become CRLF. Throws {@link SmtpError}, or the error that
    * `beforeData` rejects with.
    */
   transact(
@@ -86,7 +86,7 @@ export interface SmtpClientConnection {
     message: Uint8Array,
     beforeData?: () => Promise<void>,
   ): Promise<TransactionReplies>;
-  /** Takes leave of the server, or hangs up if a transaction is not complete. */
+  /** Sends QUIT, or closes the connection if a transaction is not complete. */
   close(): void;
 }
 
@@ -230,12 +230,12 @@ interface Sending extends Envelope {
   readonly is8Bit: boolean;
 }
 
-/** In the form of the library's own errors about time. */
+/** In the form of the library's own timeout errors. */
 function lateError(): LibraryError {
   return Object.assign(new Error('The server takes too long in all'), { code: 'ETIMEDOUT' });
 }
 
-/** The library keeps its book of recipients in the object that it is given. */
+/** The library keeps the state of recipients in the object passed to it. */
 interface TrackedEnvelope {
   readonly from: string;
   readonly to: string[];
@@ -258,7 +258,7 @@ function send(
   connection.send(envelope, source, (error, info) => {
     clearTimeout(timer);
     try {
-      // Where the sender was refused, recipients that were sent along (RFC 2920) only get the reply that MAIL is missing.
+      // If the sender was refused, pipelined recipients (RFC 2920) only get the reply that MAIL is missing.
       const own = error?.command === 'MAIL FROM' ? [] : (envelope.rejectedErrors ?? []);
       const rejected = own.map((one) => readRejection(one, options));
       resolve(
@@ -274,7 +274,7 @@ function send(
 }
 
 /**
- * The library asks for the first piece when the server is ready for the data, not before. A fast peer takes one piece
+ * The library reads the first piece when the server is ready for the data, not before. A fast peer takes one piece
  * after the other, so the event loop gets its turn in between.
  */
 async function* chunksOf(message: Uint8Array, onStart: () => Promise<void>): AsyncGenerator<Buffer> {

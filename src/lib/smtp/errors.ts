@@ -17,11 +17,11 @@ export const smtpErrors = {
   SMTP_TIMEOUT: { kind: 'unavailable' },
   /** TLS is required, and the server does not offer it or the handshake failed. */
   SMTP_TLS_FAILED: { kind: 'unavailable' },
-  /** The server does not take our credentials. An operator can correct them, so trying again makes sense. */
+  /** The server refuses our credentials. An operator can correct them, so trying again makes sense. */
   SMTP_AUTH_FAILED: { kind: 'unavailable' },
-  /** The server turned the session away for now (4xx before the transaction). */
+  /** The server refused the session temporarily (4xx before the transaction). */
   SMTP_SESSION_DEFERRED: { kind: 'unavailable' },
-  /** The server turned the session away for good (5xx before the transaction). */
+  /** The server refused the session permanently (5xx before the transaction). */
   SMTP_SESSION_REFUSED: { kind: 'forbidden' },
   /** The server's reply is not SMTP. */
   SMTP_PROTOCOL: { kind: 'unavailable' },

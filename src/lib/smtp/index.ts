@@ -2,7 +2,7 @@
  * SMTP: a receiving server, a sending client, and the search for a domain's mail hosts
  * (RFC 5321, 1870, 2034, 2920, 3207, 3463, 4954, 6152, 7505).
  *
- * The protocol part comes from `smtp-server` and nodemailer's SMTP connection; what is accepted is decided by the
+ * The protocol part comes from `smtp-server` and nodemailer's SMTP connection; acceptance is decided by the
  * handlers. The message's octets pass unchanged in both directions (the client turns bare CR and LF into CRLF).
  * Not here: queues and retries, receiving submissions with authentication, SMTPUTF8, DSN parameters, relaying.
  * Called by `service/delivery` (client), `app/smtp` (server) and the sandbox world.

@@ -28,14 +28,14 @@ export function readRejection(error: LibraryError, peer: Peer): RejectedReply {
 
 /**
  * The reply that decides about sender, data or message, and so about every recipient that has no separate reply.
- * Undefined when the server has decided nothing: it went away, or said so by 421.
+ * Undefined when the server has decided nothing: it closed the connection, or replied 421.
  */
 export function findDecision(error: LibraryError): SmtpReply | undefined {
   const reply = replyOf(error) ?? refusalBeforeSending(error);
   return reply !== undefined && reply.code >= 400 && reply.code !== 421 ? reply : undefined;
 }
 
-/** The library itself compares with the size that the server announced (RFC 1870 §6.1) and says so in words only. */
+/** The library itself compares with the size that the server announced (RFC 1870 §6.1) and reports it in the error's text only. */
 function refusalBeforeSending(error: LibraryError): SmtpReply | undefined {
   if (error.code !== 'EMESSAGE' || error.command !== 'MAIL FROM') return undefined;
   return { code: 552, enhancedCode: '5.3.4', text: 'The message exceeds the size that the server announces' };

@@ -8,15 +8,15 @@ export const maxBytesInFlight = 256 * 1024 * 1024;
 export const maxBytesPerNetwork = 128 * 1024 * 1024;
 /** Reserved for a message whose size was not announced (RFC 1870); it grows from there. */
 export const unannouncedBytes = 64 * 1024;
-/** RFC 5321 §4.5.3.1.8 asks for at least 100 (EDGE-08). */
+/** RFC 5321 §4.5.3.1.8 requires at least 100 (EDGE-08). */
 export const maxRecipients = 500;
-/** RFC 5321 §4.5.3.1.4 asks for 512 octets; ours leaves room for long paths and parameters. */
+/** RFC 5321 §4.5.3.1.4 requires 512 octets; ours leaves room for long paths and parameters. */
 export const maxCommandOctets = 2_048;
 export const maxConnections = 200;
 export const maxConnectionsPerPeer = 20;
 /** A /24 of IPv4 or a /64 of IPv6. */
 export const maxConnectionsPerNetwork = 50;
-/** When all connections are in use, one that has been idle for so long may be evicted for another. */
+/** Minimum idle time before a connection may be evicted for a new one, when all are in use. */
 export const evictIdleMs = 2_000;
 /** Commands without a message (NOOP, RSET, refused ones) since the last accepted message. */
 export const maxUselessCommands = 50;
@@ -27,7 +27,7 @@ export const rateWindowMs = 30_000;
 export const maxHeaderBytes = 262_144;
 /** RFC 5321 §4.5.3.2.7: a server waits at least five minutes for the next command (EDGE-04). */
 export const serverIdleMs = 5 * 60_000;
-/** However busy a session looks, it ends some time: a drop of data every few minutes is not mail. */
+/** Longest session, however active: a peer that sends a few bytes every few minutes delivers no mail. */
 export const maxSessionMs = 60 * 60_000;
 /** Time to finish messages in progress when the server closes. */
 export const closeGraceMs = 5_000;
@@ -35,7 +35,7 @@ export const closeGraceMs = 5_000;
 export const maxLocalPartOctets = 64;
 export const maxDomainOctets = 255;
 export const maxPathOctets = 254;
-/** Of a peer's reply, this much is kept for operators. */
+/** Characters of a peer's reply that are kept for operators. */
 export const maxReplyText = 500;
 /** Mail exchangers tried for one domain, and addresses for each. */
 export const maxMailHosts = 10;

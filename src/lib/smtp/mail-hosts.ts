@@ -88,7 +88,7 @@ async function findAddresses(
   });
   const [first, ...others] = hosts;
   if (first !== undefined) return [first, ...others];
-  // Nothing found, but not everything answered: that is not yet "no host".
+  // Nothing found, but not every query was answered: this is not yet "no host".
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   throw new SmtpError('SMTP_NO_MAIL_HOST', `${domain} has no mail host with an address`, {
@@ -100,7 +100,7 @@ async function findHostAddresses(
   name: string,
   dns: Pick<DnsResolver, 'resolveAddresses'>,
 ): Promise<readonly string[]> {
-  // An address in place of a name is against RFC 1035, but met in the field, and harmless to read.
+  // An address in place of a name violates RFC 1035, but occurs in practice and is harmless to read.
   if (isIP(name) !== 0) return [name];
   try {
     return (await dns.resolveAddresses(name)).records.slice(0, maxAddressesPerHost);

@@ -6,7 +6,7 @@ export interface Collecting {
   readonly maxBytes: number;
   /** The memory reserved for this message; it grows with the message. */
   readonly reservation: Reservation;
-  /** Called with the header as soon as it is there whole; with a reply, nothing of the message is kept. */
+  /** Called with the header as soon as it is complete; with a reply, nothing of the message is kept. */
   readonly judgeHeader?: ((header: Buffer) => SmtpReply | undefined) | undefined;
   /** A header that has not ended by then is judged as it is. */
   readonly maxHeaderBytes: number;
@@ -21,7 +21,7 @@ const headerEnd = Buffer.from('\r\n\r\n');
 
 /**
  * Reads a message to its end, keeping nothing once it is over the limit or the budget or its header was refused: the rest is read
- * and dropped, because SMTP has no other way to get to the reply.
+ * and dropped, because SMTP allows a reply only after the message.
  */
 export async function collectMessage(
   stream: Readable,
@@ -30,7 +30,7 @@ export async function collectMessage(
   const collector = createByteCollector(reservation.amount, maxBytes);
   let failure: Exclude<CollectedMessage, { outcome: 'whole' }> | undefined;
   let isJudged = judgeHeader === undefined;
-  // The end of the header may lie across two chunks.
+  // The end of the header may be split between two chunks.
   let searchFrom = 0;
   const fail = (why: Exclude<CollectedMessage, { outcome: 'whole' }>): void => {
     failure ??= why;

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * The network that a peer's address stands for: the /24 of an IPv4 address, the /64 of an IPv6 one, which is what one
+ * The network of a peer's address: the /24 of an IPv4 address, the /64 of an IPv6 one, which is the block that one
  * customer gets. Example: `192.0.2.0/24`, `2001:db8:0:1::/64`.
  */
 export function networkOf(address: string): string {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Transform, TransformCallback } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 
-/** The stream that stuffs dots, with what it keeps to itself. */
+/** The stream that stuffs dots, with its private fields. */
 interface DataStream extends Transform {
   inByteCount: number;
   outByteCount: number;
@@ -21,8 +21,8 @@ const base = SMTPConnection.prototype as unknown as {
 };
 
 /**
- * The library's connection with two differences: a piece of a message in which nothing has to be changed on its way is looked
- * through once, in a fifth of the time, and passed on as it is; and a small message is one write.
+ * The library's connection with two differences: a piece of a message that needs no change is scanned
+ * once, in a fifth of the time, and passed on; and a small message is one write.
  */
 export class QuickConnection extends SMTPConnection {
   /** Of the message that is sent next. A small one leaves in one piece with the dot that ends it. */
@@ -59,7 +59,7 @@ export function isReadyToSend(chunk: Uint8Array, before: number | false): boolea
   if ((before === carriageReturn) !== (first === lineFeed)) return false;
   if (first === dot && (before === false || before === lineFeed)) return false;
   if (first === lineFeed && chunk[1] === dot) return false;
-  // The next LF that is not yet known to follow a CR.
+  // The next LF for which a preceding CR was not found yet.
   let feed = chunk.indexOf(lineFeed, 1);
   for (let at = chunk.indexOf(carriageReturn); at >= 0; at = chunk.indexOf(carriageReturn, at + 2)) {
     if (at === chunk.length - 1) break;

@@ -28,7 +28,7 @@ const tooLarge: SmtpReply = { code: 552, enhancedCode: '5.3.4', text: 'The messa
 export const mailParameters: ReadonlySet<string> = new Set(['SIZE', 'BODY']);
 const rcptParameters: ReadonlySet<string> = new Set();
 
-/** RFC 5321 §4.1.1.11: parameters that nobody announced are refused, not ignored. */
+/** RFC 5321 §4.1.1.11: parameters that were not announced are refused, not ignored. */
 export function findPathFault(
   { address, args }: SMTPServerAddress,
   known: ReadonlySet<string>,
@@ -38,7 +38,7 @@ export function findPathFault(
   return isKnown ? undefined : unknownParameter;
 }
 
-/** The error is what the library turns into the reply; null accepts. */
+/** The library turns the error into the reply; null accepts. */
 export async function decideRecipient(
   path: SMTPServerAddress,
   session: SMTPServerSession,

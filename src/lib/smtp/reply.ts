@@ -14,7 +14,7 @@ export function isTransientReply(reply: SmtpReply): boolean {
 
 /**
  * Reads a peer's reply, lines joined by blanks: `550 5.1.1 No such mailbox`. Undefined for anything else.
- * The text is cut and freed of control characters, for it ends up in logs and MDNs.
+ * The text is cut and freed of control characters, because it appears in logs and MDNs.
  */
 export function readReply(response: string): SmtpReply | undefined {
   const lines = response.split(/\r?\n/).filter((line) => line !== '');

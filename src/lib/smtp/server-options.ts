@@ -45,7 +45,7 @@ export function libraryOptions(
   { busySessions, offers }: { readonly busySessions: Set<string>; readonly offers: Offers },
 ): SMTPServerOptions {
   const { handlers, tls } = options;
-  // The library has a built-in key that everybody knows; without a configured key STARTTLS is not offered.
+  // The library's built-in key is public, so without a configured key STARTTLS is not offered.
   const disabledCommands = ['AUTH', 'WIZ', 'SHELL', 'KILL', ...(tls === undefined ? ['STARTTLS'] : [])];
   return {
     name: options.hostname,

@@ -8,7 +8,7 @@ import type { SmtpReply } from './reply.ts';
 
 const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3} /;
 
-/** Commands that by themselves bring no message nearer. */
+/** Commands that do not lead to a message. */
 const uselessCommands: ReadonlySet<string> = new Set(['NOOP', 'RSET', 'VRFY', 'EXPN', 'HELP']);
 
 /** Commands that a client sends in one piece (RFC 2920 §3.1), and which can be answered in one. */

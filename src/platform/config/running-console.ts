@@ -13,7 +13,7 @@ export function clearConsolePort(dataDir: string): void {
   rmSync(path.join(dataDir, fileName), { force: true });
 }
 
-/** Where the console of the data folder listens; undefined if it does not run. Of a server that was killed it says where it was. */
+/** The address of the data folder's console; undefined if it does not run. After a kill the old address remains. */
 export function findConsolePort(dataDir: string): number | undefined {
   try {
     const port = Number(readFileSync(path.join(dataDir, fileName), 'utf8'));

@@ -20,7 +20,7 @@ export interface ConnectionLimits {
   readonly idleInTransactionMs: number;
 }
 
-/** How long to wait for a new connection, or for a free one of a pool. */
+/** Longest wait for a new connection, or for a free one of a pool. */
 const connectMs = 15_000;
 
 /** The options of one connection. Throws PLATFORM_CONFIG_INVALID for an address that cannot be read, without repeating it. */

@@ -1,6 +1,6 @@
 import type { Closable } from '../../../core/index.ts';
 
-/** How often the difference to the database's clock is measured. */
+/** Interval at which the difference to the database's clock is measured. */
 const measureEveryMs = 30_000;
 const triesPerMeasure = 3;
 

@@ -17,7 +17,7 @@ import type { ConnectionPool } from './connections.ts';
 import { breaksConnection, isWorthRetry } from './errors.ts';
 import type { StatementRunner } from './run-query.ts';
 
-/** How often the work of a transaction is run before a deadlock or serialization failure reaches the caller. */
+/** Maximum number of runs of a transaction before a deadlock or serialization failure reaches the caller. */
 const maxRuns = 8;
 /** Longest wait before the first repetition; it doubles. */
 const firstPauseMs = 10;
@@ -91,7 +91,7 @@ interface Job {
 const maxShared = 32;
 /** Groups at the same time: fewer are larger, but one that waits for a lock must not hold up everything. */
 const maxGroups = 2;
-/** How long a group waits for more while many transactions come. */
+/** Time that a group waits for further transactions under load. */
 const gatherMs = 3;
 
 /**

@@ -21,7 +21,7 @@ import { SqliteWriter, type WriterCounts } from './writer.ts';
 export interface SqliteOptions {
   /** The database file; its folder is created if missing. */
   readonly file: string;
-  /** How long to wait for another process that holds the write lock. */
+  /** Longest wait for another process that holds the write lock. */
   readonly busyTimeoutMs?: number;
   readonly migrations: readonly Migration[];
   /** For tests; by default one that never jumps. */

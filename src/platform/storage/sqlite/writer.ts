@@ -14,7 +14,7 @@ import { runOn } from './run-query.ts';
 const maxShared = 64;
 const maxSharedMs = 8;
 /**
- * How long a group waits for more while many transactions come. A commit costs about as much for one transaction as for several:
+ * Time that a group waits for further transactions under load. A commit costs about as much for one transaction as for several:
  * each of some forty tables and indexes has a page that it writes, whoever's rows are on it.
  */
 const gatherMs = 8;
