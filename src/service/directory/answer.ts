@@ -4,7 +4,7 @@ export interface DirectoryAnswer {
   readonly json: Uint8Array;
 }
 
-/** An answer with what quota and audit count. */
+/** An answer with the counts for quota and audit. */
 export interface WrittenAnswer extends DirectoryAnswer {
   readonly totalCount: number;
   /** Records shown. */

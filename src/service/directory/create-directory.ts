@@ -49,7 +49,7 @@ import { writeAnswer, writeVerifiedAnswer } from './write-answer.ts';
 
 /** The Direct addresses of the served directory. */
 export interface ListedAddresses {
-  /** Higher with each change of what is served. */
+  /** Increases with each change of the served data. */
   readonly revision: number;
   readonly list: AddressList;
 }
@@ -173,7 +173,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     return report;
   }
 
-  /** One page, and what the search asked of verification. Throws DirectoryError. */
+  /** One page, and the verification options of the search. Throws DirectoryError. */
   async function findPage(parameters: readonly (readonly [string, string])[]) {
     const { rest, asked } =
       states === undefined
@@ -244,7 +244,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     }
   }
 
-  /** An export is open data: it is not counted as records shown, but the client is known, and so is what it takes. */
+  /** An export is open data: it does not count as records shown, but is audited with client and files. */
   async function admitExport(caller: DirectoryCaller, resource: string): Promise<void> {
     let code: string | undefined;
     try {

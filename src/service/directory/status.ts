@@ -15,7 +15,7 @@ import type {
 
 export interface LoadSummary {
   readonly id: number;
-  /** A merge holds what several sources say together (Decision 0025). */
+  /** A merge contains the merged records of several sources (Decision 0025). */
   readonly kind: LoadKind | 'merged';
   readonly format: string;
   /** The input's name; of a merge the names of its sources. */

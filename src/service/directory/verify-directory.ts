@@ -67,7 +67,7 @@ function isWhole(block: BlockRow, seed: { readonly low: number; readonly high: n
   }
 }
 
-/** For each snapshot what is wrong with it, or nothing. */
+/** The fault of each snapshot, or undefined. */
 function verifySnapshots(folder: string, secret: Uint8Array): readonly string[] {
   const files = openSnapshotFiles(folder, { secret });
   return files.list().map((name) => {

@@ -16,7 +16,7 @@ const providerFormat: RecordFormat = {
   after: '}',
 };
 
-/** The same, up to what is known of its address. */
+/** The same, up to the verification state of its address. */
 const unfinishedFormat: RecordFormat = { ...providerFormat, after: '' };
 
 const opening = Buffer.from('{"status":"OK","providers":[');
@@ -31,7 +31,7 @@ export function writeAnswer(
   return index.writeRecords(page, providerFormat, { before: opening, after: Buffer.from(closing) });
 }
 
-/** The same with what is known of each record's address, for who asked for it (Decision 0027). */
+/** The same with the verification state of each record's address, for requests with the parameter (Decision 0027). */
 export function writeVerifiedAnswer(
   index: ProviderIndex,
   { rows, distances }: Pick<SearchResult, 'rows' | 'distances'>,

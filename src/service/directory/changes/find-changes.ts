@@ -24,7 +24,7 @@ export interface ChangesRequest {
 
 /** The difference between a base index and the directory as it is now. */
 export interface FoundChanges {
-  /** Keys looked at: a measure of what the changes cost. */
+  /** Number of keys read: a measure of the cost of the changes. */
   readonly count: number;
   /** Hosted records that have come or changed. */
   readonly hosted: readonly Block[];

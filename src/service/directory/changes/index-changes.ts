@@ -6,7 +6,7 @@ import { findLoad, type DirectoryDb } from '../store/state.ts';
 import type { EntryPlace } from './changed-keys.ts';
 import type { FoundChanges } from './find-changes.ts';
 
-/** Makes the two small indexes of what was found, in the index thread; undefined if both are empty. */
+/** Makes the two small indexes of the changes found, in the index thread; undefined if both are empty. */
 export async function indexChanges(
   db: DirectoryDb,
   thread: IndexThread,

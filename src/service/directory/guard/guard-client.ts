@@ -18,7 +18,7 @@ export interface DirectoryLimits {
   readonly recordsPerDay: number;
 }
 
-/** Holds back clients that ask too much or have not accepted the rule (Directory spec: What the service does; D13, D27). */
+/** Refuses clients that exceed their limits or have not accepted the data-use rule (Directory spec: What the service does; D13, D27). */
 export interface ClientGuard {
   /** Takes one request from the client's bucket. */
   take(caller: DirectoryCaller): RateLimitResult;
@@ -26,9 +26,9 @@ export interface ClientGuard {
   admitUse(caller: DirectoryCaller): void;
   /** Throws DIRECTORY_DATA_USE_NOT_ACCEPTED or DIRECTORY_QUOTA_USED. */
   admit(caller: DirectoryCaller): Promise<void>;
-  /** Books what the client was shown. */
+  /** Counts the records shown to the client. */
   book(caller: DirectoryCaller, recordCount: number): void;
-  /** Stores what was booked. */
+  /** Stores the counts. */
   close(): Promise<void>;
 }
 

@@ -36,7 +36,7 @@ const position = Object.fromEntries(textFields.map((field, index) => [field, ind
 const controls = /[\u0000-\u001f\u007f]+/g;
 
 /**
- * Checks rows one by one (Decision 0008): refuses what must not be served, repairs what has one reading, and warns
+ * Checks rows one by one (Decision 0008): refuses rows that must not be served, repairs values with only one possible reading, and warns
  * about the rest. A record without coordinates gets those of its ZIP code, else those of its city. `keyPrefix`
  * comes before the keys of the file.
  */
@@ -113,7 +113,7 @@ function hasTenDigits(text: string): boolean {
   return true;
 }
 
-// The two kinds of key live in different name spaces, so that a file's key never meets another row's address; nor do the
+// The two kinds of key have different prefixes, so that a file's key never equals another row's address. So have the
 // keys of two sources, which may number their records alike.
 function keyOf(draft: RowDraft, texts: readonly string[], keyPrefix: string): string {
   const key = draft.key.trim();

@@ -214,7 +214,7 @@ class RowView implements CsvRow, PlainRow {
     return this.#wanted === undefined || this.#wanted[column] === true;
   }
 
-  /** The row is what was scanned. */
+  /** Makes the scanned fields the current row. */
   settle(line: number, start: number, end: number, isUnended: boolean): void {
     this.line = line;
     this.#start = start;

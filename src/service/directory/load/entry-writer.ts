@@ -33,7 +33,7 @@ const spareIds = 1024;
 /** Blocks stored at once: one wait for the disk instead of several. */
 const blocksPerTransaction = 4;
 
-/** Turns checked rows into entries of blocks and keeps count of what they change. */
+/** Turns checked rows into entries of blocks and counts their changes. */
 export class EntryWriter {
   readonly #options: EntryWriterOptions;
   readonly #known: KeyTable;
@@ -45,7 +45,7 @@ export class EntryWriter {
   readonly #hash: TextHash = { low: 0, high: 0 };
   readonly #sum: TextHash = { low: 0, high: 0 };
   #hasUncovered = false;
-  /** When the record that was entered last last changed; 0 if it does with this load. */
+  /** Time of the last change of the record entered last; 0 if it changes with this load. */
   #changedAt = 0;
   #key = Buffer.alloc(0);
   readonly #waiting: Block[] = [];
@@ -77,7 +77,7 @@ export class EntryWriter {
     return { first: this.#nextId, end: this.#endId };
   }
 
-  /** Whether a removed record is in another source; after a full load those that the file does not name are removed. */
+  /** True if a removed record is in another source; a full load removes the records that its file does not name. */
   uncovers(isFull: boolean): boolean {
     let found = this.#hasUncovered;
     if (isFull)

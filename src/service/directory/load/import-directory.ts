@@ -38,7 +38,7 @@ export interface ImportRequest {
   readonly format?: TableFormat | undefined;
   /** Provider taxonomy names for NPPES. */
   readonly taxonomy?: TaxonomyNames | undefined;
-  /** Largest part of the rows that may be refused, 0 to 1; more of them give the load up. Unlimited if absent. */
+  /** Largest part of the rows that may be refused, 0 to 1; more of them abort the load. Unlimited if absent. */
   readonly maxRefusedShare?: number | undefined;
   readonly onProgress?: ProgressListener | undefined;
 }
@@ -105,11 +105,11 @@ interface LoadRun {
   readonly progress: ProgressMeter;
 }
 
-/** A load that is stored, with what is to be served once it is active. */
+/** A stored load, with the data to be served once it is active. */
 type ReadyLoad = StoredLoad & LoadedRows & { readonly served: ToServe };
 
 /**
- * A full load is indexed while it is read, if it is served as it is or with few changes; else what is served is indexed
+ * A full load is indexed while it is read, if it is served as it is or with few changes; else the served data is indexed
  * afterwards. `onMerge` gets a merge that is stored, and must be removed if it is not activated.
  */
 async function storeAndIndex(
@@ -193,7 +193,7 @@ function isIndexedAlone(context: ImportContext, load: BegunLoad): boolean {
   return others <= (context.changesBeforeRebuild ?? changesBeforeRebuild);
 }
 
-/** Clearing away what is no longer needed must not make a load fail that is already active. */
+/** A failed cleanup must not make a load fail that is already active. */
 async function clearUp({ storage, log }: ImportContext): Promise<void> {
   try {
     await retireGenerations(storage);
@@ -206,7 +206,7 @@ async function clearUp({ storage, log }: ImportContext): Promise<void> {
   }
 }
 
-/** An empty full load would empty the directory, which nobody wants by accident. */
+/** An empty full load would empty the directory, most likely by mistake. */
 function checkResult(report: ReportBuilder, kind: LoadKind, maxRefusedShare: number | undefined): void {
   if (kind === 'full' && report.loaded === 0) {
     throw new DirectoryError(

@@ -30,7 +30,7 @@ export function indexStream(context: ImportContext, load: BegunLoad): IndexStrea
   const ready = readProvisioned(context.storage, load.secret).then(async (overlay) => {
     for (const block of overlay) await thread.add(withSkips(block, replaced, true));
   });
-  // Met by the first `add` or by `finish`; until then it is not an unhandled failure.
+  // Handled by the first `add` or by `finish`; until then it must not count as an unhandled rejection.
   ready.catch(() => {});
   return {
     async add(block) {
@@ -46,7 +46,7 @@ export function indexStream(context: ImportContext, load: BegunLoad): IndexStrea
   };
 }
 
-/** After the last row of an increment is stored: copies what it builds upon where that is worth it. */
+/** After the last row of an increment is stored: copies the loads that it builds upon where that pays. */
 export async function settleIncrement(
   context: ImportContext,
   load: BegunLoad,
@@ -68,7 +68,7 @@ async function isWorthCopying(
   return (older + entryCount) * 2 > (chain[0]?.record_count ?? 0);
 }
 
-/** Appends what the older loads still contribute, so that this load holds every record itself. */
+/** Appends the entries of older loads that are still valid, so that this load contains every record. */
 async function copyGeneration(
   context: ImportContext,
   load: BegunLoad,

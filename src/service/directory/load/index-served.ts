@@ -6,14 +6,14 @@ import type { LoadRow } from '../store/tables.ts';
 import type { IndexContext } from './index-context.ts';
 import { isServedAsChanges } from './is-served-as-changes.ts';
 
-/** At which state of the database an index is made. */
+/** The state of the database from which an index is made. */
 export interface IndexedState {
   readonly revision: number;
   readonly secret: Uint8Array;
 }
 
 /**
- * Indexes what is about to be served. After a small change there is nothing to do: the serving process adds it to the index of
+ * Indexes the data about to be served. After a small change there is nothing to do: the serving process adds it to the index of
  * an older load.
  */
 export async function indexServed(

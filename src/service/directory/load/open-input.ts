@@ -82,7 +82,7 @@ async function unpackStream(stream: Readable, onBytes?: (count: number) => void)
   return first.subarray(0, 2).equals(gzipMagic) ? connect(raw, createGunzip()) : raw;
 }
 
-/** Counts bytes as they pass; a plain pass-through if nobody wants to know. */
+/** Counts bytes as they pass; a plain pass-through without `onBytes`. */
 function counted(stream: Readable, onBytes?: (count: number) => void): Readable {
   if (onBytes === undefined && !(stream instanceof PassThrough)) return stream;
   const counter = new Transform({

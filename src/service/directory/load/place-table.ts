@@ -8,7 +8,7 @@ export interface PlaceOfZip {
   readonly coordinateBytes: Uint8Array | undefined;
 }
 
-/** The gazetteer prepared for millions of questions: by number instead of by text, numbers already written out. */
+/** The gazetteer prepared for millions of lookups: by number instead of by text, with coordinates already formatted. */
 export interface PlaceTable {
   /** `#####` or `#####-####`. */
   findZip(zip: string): PlaceOfZip | undefined;
@@ -28,7 +28,7 @@ export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
   };
   const findZipNumber = (number: number): PlaceOfZip | undefined => {
     let place = byNumber[number];
-    // Null stands for a ZIP code that is known to be unknown.
+    // Null means that the ZIP code is not in the gazetteer.
     if (place === undefined) byNumber[number] = place = lookUp(String(number).padStart(5, '0'));
     return place ?? undefined;
   };

@@ -49,7 +49,7 @@ interface MutableFinding {
   lines: number[];
 }
 
-/** Counts what a load meets. */
+/** The counts of a load. */
 export class ReportBuilder {
   rowsRead = 0;
   added = 0;

@@ -8,7 +8,7 @@ export interface KeptLine {
   readonly id: number;
   /** The number of the next one in its list, 0 for none. */
   readonly next: number;
-  /** When the record last changed: seconds since 1970. */
+  /** Time of the record's last change: seconds since 1970. */
   readonly changedAt: number;
 }
 

@@ -25,7 +25,7 @@ export interface PairBlock {
   readonly lines?: readonly string[];
   /** 1 for each entry that newer loads of the chain replace, and for each removal. */
   readonly skip?: Uint8Array;
-  /** When each entry's record last changed: seconds since 1970. */
+  /** Time of the last change of each entry's record: seconds since 1970. */
   readonly changed: Uint32Array;
 }
 
@@ -57,7 +57,7 @@ async function pairsOfLines(
   return { lines, pairs, pairStride: 2 };
 }
 
-/** The same for a whole generation, newest load first, with what does not count marked. */
+/** The same for a whole generation, newest load first, with replaced and removed entries marked. */
 export async function* readLivePairs(
   db: DirectoryDb,
   chain: readonly LoadRow[],

@@ -17,11 +17,11 @@ export interface MergeAllRequest {
   readonly sources: readonly SourceChain[];
   readonly seed: HashSeed;
   readonly sink: MergeSink;
-  /** Leaves out what the other sources say: every record of theirs, and every value. Ids stay those of the whole merge. */
+  /** Omits every record and every value of the other sources. Ids stay those of the whole merge. */
   readonly isShown?: (source: SourceRow) => boolean;
   /** Lines of overridden records in memory at once, about 200 bytes each; with more of them the sources are read several times. */
   readonly linesAtOnce?: number;
-  /** What has been served. Without it a merged record counts as changed when one of its sources' records did. */
+  /** The data served before. Without it a merged record counts as changed when one of its sources' records did. */
   readonly served?: ServedTimes;
 }
 
@@ -84,7 +84,7 @@ function forEachLive(
   }
 }
 
-/** The merge of one part of all pairs, so that what is kept in memory is bounded. */
+/** The merge of one share of all pairs, which bounds the memory used. */
 class PartialMerge {
   readonly #request: MergeAllRequest;
   readonly #pairs: PairTable;

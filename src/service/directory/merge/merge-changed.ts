@@ -21,7 +21,7 @@ export interface MergeChangedRequest {
   readonly pairs: KeyTable;
   readonly seed: HashSeed;
   readonly sink: MergeSink;
-  /** What has been served, if that is not the base. */
+  /** The data served before, if that is not the base. */
   readonly served?: ServedTimes | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface FoundEntry {
   readonly id: number;
   line: string;
   mask: number;
-  /** When it last changed: seconds since 1970. */
+  /** Time of its last change: seconds since 1970. */
   readonly changedAt: number;
 }
 
@@ -51,7 +51,7 @@ export interface PairGroup {
 
 const baseRank = -1;
 
-/** Merges some pairs again and passes on what differs from the base: of the sources nothing but keys and blocks that hold one of the pairs is read. */
+/** Merges some pairs again and passes on the differences from the base. Of the sources it reads only keys, and blocks that contain one of the pairs. */
 export async function mergeChanged(request: MergeChangedRequest): Promise<MergedChanges> {
   return emitChanges(request, await findGroups(request));
 }
@@ -147,7 +147,7 @@ async function emitChanges(
       shown.delete(key);
       gained++;
       const isSame = old?.line === entry.line && old.id === entry.id && old.mask === entry.mask;
-      // Only what has been served says when a record of the base last changed.
+      // Only the data served before has the time of a base record's last change.
       if (!isSame || (served !== undefined && old.changedAt !== entry.changedAt)) await add(entry);
     }
   }
@@ -160,7 +160,7 @@ function keyOf({ low, high }: Pick<MergedEntry, 'low' | 'high'>): string {
   return `${low} ${high}`;
 }
 
-/** A merged record, with what each of its values comes from. */
+/** A merged record, with the source of each value. */
 export interface MergedRecord extends Omit<MergedEntry, 'changedAt'> {
   /** The source of each value of the line by its place in the order, -1 for a blank value. */
   readonly origins: readonly number[];

@@ -16,7 +16,7 @@ export interface MergedEntry {
   readonly line: string;
   /** The sources whose values it shows. */
   readonly mask: number;
-  /** When it last changed: seconds since 1970, 0 with the merge. */
+  /** Time of its last change: seconds since 1970, 0 with the merge. */
   readonly changedAt: number;
 }
 

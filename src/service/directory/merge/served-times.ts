@@ -7,7 +7,7 @@ import type { LoadRow } from '../store/tables.ts';
 import { isLive, readLivePairs } from './live-entries.ts';
 import type { MergedEntry } from './merge-writer.ts';
 
-/** When the records that have been served last changed. */
+/** Times of the last changes of the records served before. */
 export interface ServedTimes {
   /** Seconds since 1970 if the same record has been served before the merge; 0 if it changes with the merge. */
   timeOf(entry: Pick<MergedEntry, 'low' | 'high' | 'id' | 'line'>): number;

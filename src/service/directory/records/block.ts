@@ -15,7 +15,7 @@ export interface Block {
   readonly recordCount: number;
   /** The lines before compression, while they are in memory. */
   readonly lines?: Uint8Array;
-  /** When each entry's record last changed: seconds since 1970, 0 with its load. Absent if all did. */
+  /** Time of the last change of each entry's record: seconds since 1970, 0 if with its load. Absent if all changed with it. */
   readonly changed?: Uint32Array;
 }
 
@@ -25,7 +25,7 @@ const lineFeed = 0x0a;
 const noBytes = Buffer.alloc(0);
 const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-// About what an ordinary record takes.
+// About the size of an ordinary record.
 const usualLineBytes = 256;
 
 /** Collects entries until a block is full. */

@@ -45,7 +45,7 @@ export class KeyTable {
     return slot;
   }
 
-  /** When the record of a slot last changed: seconds since 1970, 0 if unknown. */
+  /** Time of the last change of a slot's record: seconds since 1970, 0 if unknown. */
   changedAt(slot: number): number {
     return this.#changedAt?.[slot] ?? 0;
   }

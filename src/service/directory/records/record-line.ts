@@ -7,7 +7,7 @@ import { providerFields, type ProviderField, type TextField } from '../../../lib
 export interface RecordLayout {
   /** The version that is written. */
   readonly version: number;
-  /** A line of an older version as this version would have it: fields that it does not know are blank. Throws for a newer one. */
+  /** Converts a line of an older version to this one: fields that the older version lacks are blank. Throws for a newer one. */
   upgrade(line: string, version: number): string;
 }
 

@@ -4,13 +4,13 @@ import type { IndexThread } from '../index-thread/start-index-thread.ts';
 import type { SnapshotFiles, SnapshotName } from '../store/snapshot-files.ts';
 import type { LoadRow, StateRow } from '../store/tables.ts';
 
-/** A whole index; what has changed since is added to it. */
+/** A whole index; later changes are kept next to it. */
 export interface BaseIndex {
   readonly name: SnapshotName;
   readonly bytes: SharedIndexBytes;
 }
 
-/** From what a base is chosen. */
+/** The candidates for a base. */
 export interface BaseChoice {
   readonly state: StateRow;
   /** The active generation, newest load first. */

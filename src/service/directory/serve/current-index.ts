@@ -30,7 +30,7 @@ export interface CurrentIndexOptions extends ViewSourceOptions {
 }
 
 /**
- * Follows the active generation by polling, since another process may activate one. Searches are answered from what
+ * Follows the active generation by polling, since another process may activate one. Searches are answered from the view that
  * was served before until the new view is complete (D29). A view is an index, in memory or read from its snapshot, with
  * the changes since; without a recent enough index, one is built from the stored blocks in its own thread.
  */

@@ -19,7 +19,7 @@ export interface ViewSourceOptions {
   readonly changesBeforeRebuild: number;
 }
 
-/** Makes views of the directory, as cheaply as what is in memory and in snapshots allows. */
+/** Makes views of the directory, from indexes in memory or snapshots where possible. */
 export interface ViewSource extends Closable {
   /** The view of a state. With many changes, a new index is begun in the background. */
   obtain(state: StateRow): Promise<ServedView>;

@@ -69,7 +69,7 @@ function rollBackAlone(
     if (source === undefined) throw nothingToRollBack();
     const previous = await findTarget(tx, source);
     await setActive(tx, source.name, previous.id);
-    // What the records were meanwhile is not compared: all of them count as changed.
+    // The records are not compared with those served meanwhile: all count as changed.
     const changedAt = nextLoadTime(state, clock.now());
     await serve(tx, state, previous.id, {
       last_change_at: changedAt,
@@ -97,7 +97,7 @@ function rolledBack(source: SourceRow, to: LoadRow): AuditEvent {
   return { action: 'directory.rollback', actor: 'operator', outcome: 'ok', objects };
 }
 
-/** Removes a source with all its generations; what it had overridden is served again. Throws DIRECTORY_SOURCE_UNKNOWN. */
+/** Removes a source with all its generations; records that it had overridden are served again. Throws DIRECTORY_SOURCE_UNKNOWN. */
 export async function removeSource(context: SourceContext, name: string): Promise<void> {
   await changeSources(context, async (_, sources) => {
     const { source } = chainOfSource(sources, name);
@@ -164,7 +164,7 @@ interface PlannedChange {
 
 type ChangePlan = (db: DirectoryDb, sources: readonly SourceChain[]) => Promise<PlannedChange>;
 
-/** Changes the sources and what is served together, all or nothing, while no load runs. Throws DIRECTORY_LOAD_RUNNING. */
+/** Changes the sources and the served data in one transaction, while no load runs. Throws DIRECTORY_LOAD_RUNNING. */
 async function changeSources(context: SourceContext, plan: ChangePlan): Promise<void> {
   const { storage, clock } = context;
   await loadState(storage);

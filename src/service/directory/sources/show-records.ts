@@ -11,7 +11,7 @@ import { findSources, isOpen, readChains, type SourceChain } from '../store/sour
 import { loadState, type DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables, ExportRight, ProvisionedRow, SourceRow } from '../store/tables.ts';
 
-/** By what a record is looked up. */
+/** The key by which a record is looked up. */
 export type RecordName = { readonly directAddress: string } | { readonly id: number };
 
 /** A value of a record, and the source that it comes from: the name of one, or `hosted`. */
@@ -30,7 +30,7 @@ export interface SourceRecord {
   readonly values: Readonly<Partial<Record<ShownName, string>>>;
 }
 
-/** A record as it is served, and what each source says of its address and NPI. */
+/** A record as it is served, and each source's records of its address and NPI. */
 export interface ShownRecord {
   readonly id: number;
   /** True if all that the record shows comes from sources that are open to export. */
@@ -45,7 +45,7 @@ const names: readonly ShownName[] = [...providerFields.map(({ wireName }) => wir
 const hosted = 'hosted';
 
 /**
- * The records of a Direct address, or the one with an id, as they are served now, with what each source says. Reads the blocks,
+ * The records of a Direct address, or the one with an id, as they are served now, with each source's records. Reads the blocks,
  * so that it works without an index: a matter of seconds at millions of records. Throws VALUE_DIRECT_ADDRESS_INVALID.
  */
 export async function showRecords(storage: Storage, name: RecordName): Promise<readonly ShownRecord[]> {

@@ -6,7 +6,7 @@ import { findSources, readChains } from '../store/sources.ts';
 import { loadState } from '../store/state.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 
-/** Some of what one source says: the Direct addresses of a block, as written. */
+/** The Direct addresses of one block of a source, as written. */
 export interface SourceAddresses {
   readonly source: string;
   readonly addresses: readonly string[];

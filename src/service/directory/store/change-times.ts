@@ -4,7 +4,7 @@ import { findLoad, type DirectoryDb } from './state.ts';
 import type { LoadRow, StateRow } from './tables.ts';
 
 /**
- * When the records of a block last changed: seconds since 1970, 0 for those that changed with the load itself, whose time is
+ * Times of the last changes of a block's records: seconds since 1970, 0 for those that changed with the load itself, whose time is
  * not known before it is activated. Stored as the version of this form in one byte, then zstd-compressed little-endian
  * numbers, one an entry; a block whose records all changed with its load has none.
  */
@@ -24,7 +24,7 @@ export function unpackTimes(packed: Uint8Array | null): Uint32Array | undefined 
   return new Uint32Array(Uint8Array.from(zstdDecompressSync(packed.subarray(1))).buffer);
 }
 
-/** When a load was activated. A program of the version before does not say so in seconds. */
+/** Time at which a load was activated. A program of the version before does not say so in seconds. */
 export function timeOfLoad({
   changed_at: at,
   finished_at: finishedAt,
@@ -49,7 +49,7 @@ export function hostedTime({ last_change_at: last }: Pick<StateRow, 'last_change
   return Math.max(Math.floor(now.getTime() / 1000), last);
 }
 
-/** What an index of a load cannot know by itself. */
+/** Times that the blocks of a load do not contain. */
 export async function readIndexTimes(
   db: DirectoryDb,
   loadId: number | null,

@@ -58,7 +58,7 @@ export async function claimSources(storage: Storage, nodeId: string | undefined)
   return { ...found, release: () => releaseClaims(storage, prefix) };
 }
 
-/** Forgets what exports of this node have claimed: at its start none runs. */
+/** Releases the claims of this node's exports: at its start none runs. */
 export function releaseExportClaims(storage: Storage, nodeId: string | undefined): Promise<void> {
   return releaseClaims(storage, nodeId === undefined ? undefined : `${nodeId}${exportMark}`);
 }

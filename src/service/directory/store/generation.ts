@@ -48,7 +48,7 @@ export async function readBlock(db: DirectoryDb, loadId: number, sequence: numbe
   return { keys: row.keys, records: row.records, recordCount: row.record_count, ...(changed && { changed }) };
 }
 
-/** Marks what newer blocks replace; remembers this block's keys if older blocks follow. */
+/** Marks entries replaced by newer blocks; records this block's keys if older blocks follow. */
 export function withSkips(block: Block, replaced: KeyTable, remembers: boolean): LiveBlock {
   if (replaced.size === 0 && !remembers) return block;
   const keys = readKeys(block);

@@ -23,7 +23,7 @@ export async function loadAlone<R>(context: LoadLockContext, work: () => Promise
   throw new DirectoryError('DIRECTORY_LOAD_RUNNING', 'Another load is running');
 }
 
-/** Marks loads as failed whose process has ended, and removes what they left. */
+/** Marks loads as failed whose process has ended, and removes their blocks. */
 export async function settleAbandonedLoads(context: LoadLockContext): Promise<void> {
   const { storage, clock } = context;
   const running = await storage

@@ -35,7 +35,7 @@ interface StoredReport extends LoadStart {
   readonly recordCount: number;
 }
 
-/** A load that has been begun: its number and what it builds upon. */
+/** A started load: its number and its parent. */
 export interface BegunLoad {
   readonly id: number;
   /** The source as it will be. */
@@ -196,7 +196,7 @@ export interface Activation {
   /** The load that is to be served then, and the merge that it is, if it is one. */
   readonly servedId: number | null;
   readonly merge?: LoadRow | undefined;
-  /** Whether it removes records that another source has, which then say something else in an export. */
+  /** True if it removes records that another source has, which then change in an export. */
   readonly uncovers: boolean;
   /** Reserved ids that were not used: `[first, end)`. */
   readonly unusedIds: { readonly first: number; readonly end: number };

@@ -19,7 +19,7 @@ export interface SnapshotFiles {
    * and its next loads and revisions will bear the same numbers.
    */
   removeAfter(revision: number): void;
-  /** Removes the snapshots of older loads and revisions, and what interrupted writers have left behind. */
+  /** Removes the snapshots of older loads and revisions, and files of interrupted writers. */
   keepOnly(name: SnapshotName): void;
 }
 
@@ -61,7 +61,7 @@ function parseName(file: string, database: string): SnapshotName | undefined {
   return { loadId: load === '0' ? null : Number(load), revision: Number(revision) };
 }
 
-// A load that is running has a higher number than every one that serves: what it writes is not touched.
+// A running load has a higher number than every active one: its files are kept.
 function isBefore(a: SnapshotName, b: SnapshotName): boolean {
   const [first, second] = [a.loadId ?? 0, b.loadId ?? 0];
   return first < second || (first === second && a.revision < b.revision);

@@ -2,7 +2,7 @@ import { DirectoryError } from '../errors.ts';
 import { findLoad, readChain, updateState, type DirectoryDb } from './state.ts';
 import type { ExportRight, LoadRow, SourceRow, StateRow } from './tables.ts';
 
-/** The source of loads that name none, and of what was loaded before there were sources. */
+/** The source of loads that name none, and of loads from versions without sources. */
 export const defaultSource = 'default';
 
 /** The source of releases of the national directory. */

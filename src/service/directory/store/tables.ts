@@ -51,7 +51,7 @@ export interface LoadRow {
   parent_id: number | null;
   /** The generation of the same source that was active before this one; `rollback` goes there. */
   previous_id: number | null;
-  /** A merge holds what several sources say together. */
+  /** A merge contains the merged records of several sources. */
   kind: LoadKind | 'merged';
   format: string;
   /** The input's file name without its folder, or `standard input`. */
@@ -70,7 +70,7 @@ export interface LoadRow {
   source_name: string;
   /** 0 if no record of its blocks is known by a key of its file, so that each key is the hash of address and NPI. */
   file_keys: number;
-  /** When it was activated, in seconds since 1970; null before, and for loads by the version before. */
+  /** Time of activation, in seconds since 1970; null before, and for loads by the version before. */
   changed_at: number | null;
 }
 
@@ -82,7 +82,7 @@ export interface BlockRow {
   records: Uint8Array;
   /** Of a merge: which sources each record shows (source-masks.ts). Null if all are of the load's own source. */
   sources: Uint8Array | null;
-  /** When its records last changed (change-times.ts). Null if all of them changed with the load. */
+  /** Times of the last changes of its records (change-times.ts). Null if all of them changed with the load. */
   changed: Uint8Array | null;
 }
 
@@ -90,7 +90,7 @@ export interface BlockRow {
 export interface StateRow {
   id: number;
   active_load_id: number | null;
-  /** Counts every change of what is served: a load, a rollback, a provisioned record. */
+  /** Counts every change of the served data: a load, a rollback, a hosted record. */
   revision: number;
   next_load_id: number;
   next_record_id: number;
@@ -102,7 +102,7 @@ export interface StateRow {
   last_change_at: number;
   /** No record counts as changed before: when another generation was served without comparing its records. */
   earliest_change_at: number;
-  /** The same for what an export holds. */
+  /** The same for the data of an export. */
   earliest_open_change_at: number;
 }
 
@@ -111,7 +111,7 @@ export interface ProvisionedRow {
   record_id: number;
   /** A record line as in a block with the mark of its version (record-line.ts); empty for a removed address, so that older indexes can apply the removal. */
   record: string;
-  /** When the record last changed. */
+  /** Time of the record's last change. */
   updated_at: number;
   /** The directory's revision since which the row is as it is. */
   revision: number;

@@ -24,7 +24,7 @@ export interface AddressState {
 export interface AddressStates {
   /** In the order of sorting, `unverified` last. */
   readonly names: readonly ShownState[];
-  /** Reads what has changed since. */
+  /** Reads the changes since the last call. */
   refresh(): Promise<void>;
   /** Of an address in lower case; stays the same. */
   slotOf(address: string): number;

@@ -13,7 +13,7 @@ const rowsPerTurn = 5000;
 /** More than any directory has. */
 const allRows = 0xffff_ffff;
 
-/** Searches by what is known of addresses. Only searches that filter or sort by it pay for it. */
+/** Searches by the verification state of addresses. Only searches that filter or sort by it pay for it. */
 export interface VerifiedSearch {
   search(query: ProviderQuery, asked: VerificationQuery): Promise<FoundPage>;
 }

@@ -8,7 +8,7 @@ export interface VerificationQuery {
   readonly sort: 'ascending' | 'descending' | undefined;
 }
 
-/** The parameter of this service that shows, and filters by, what is known of addresses. */
+/** The parameter, an addition of this service, that shows and filters by the verification state of addresses. */
 const verificationParameter = 'verification';
 const shownOnly = 'show';
 

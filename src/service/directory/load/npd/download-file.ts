@@ -66,7 +66,7 @@ export async function downloadFile(options: DownloadFileOptions): Promise<void> 
   await rm(stateOf(file), { force: true });
 }
 
-/** Tries again what another try may mend, with growing pauses; tries that bring something worthwhile do not count. */
+/** Retries errors that may be temporary, with growing pauses; attempts that make progress do not count. */
 export async function withPatience<R>(
   patience: DownloadPatience,
   attempt: () => Promise<R>,
@@ -199,7 +199,7 @@ class RefusedDownload extends DirectoryError {
   }
 }
 
-// 403 is what an object store says to a signed URL that has expired meanwhile; each try asks for a new one.
+// An object store answers 403 to a signed URL that has expired; each attempt requests a new one.
 const passingStatuses: ReadonlySet<number> = new Set([206, 403, 408, 416, 425, 429]);
 const isPassing = (status: number): boolean => passingStatuses.has(status) || status >= 500;
 

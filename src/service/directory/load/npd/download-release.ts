@@ -86,7 +86,7 @@ async function downloadRelease(options: OpenReleaseOptions): Promise<Release> {
     }
     requireSame(manifest, await downloadManifest(options));
   } catch (error) {
-    // Only what a later run can continue with is worth its room on the disk.
+    // Only downloads that a later run can resume are kept on the disk.
     if (!isResumable(error)) await removeOthers(workDir, []);
     throw error;
   }
@@ -149,7 +149,7 @@ async function downloadManifestOnce({ download, source }: OpenReleaseOptions): P
   return Buffer.concat(pieces);
 }
 
-/** Removes all downloads but those of the targets: what an earlier release left. */
+/** Removes all downloads but those of the targets: leftovers of an earlier release. */
 async function removeOthers(workDir: string, targets: readonly Target[]): Promise<void> {
   const kept = new Set(targets.flatMap(({ file }) => leftoversOf(file)));
   for (const name of await readdir(workDir)) {

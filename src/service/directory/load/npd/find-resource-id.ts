@@ -10,7 +10,7 @@ export interface Span {
   end: number;
 }
 
-// A resource's id stands before anything long; what comes later is not looked for.
+// A resource's id precedes anything long, so the search ends after this many bytes.
 const maxPrefixBytes = 400;
 
 /**

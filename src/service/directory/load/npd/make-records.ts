@@ -46,7 +46,7 @@ interface FoundPlace {
 
 const noPlace: Place = { street: '', city: '', state: '', zip: '' };
 
-/** Joins what was staged, each value from the first source that has it, and notes by which paths. */
+/** Joins the staged data, each value from the first source that has it, and counts the paths used. */
 export function createRecordMaker(staging: Staging, taxonomy: TaxonomyNames): RecordMaker {
   const { addresses, links, practitioners, texts } = staging;
 

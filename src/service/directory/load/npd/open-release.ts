@@ -17,7 +17,7 @@ export interface Release {
   readonly scratchDir: string;
   /** Reads the manifest again. Throws DIRECTORY_RELEASE_CHANGED if it is another one. */
   verifyUnchanged(): Promise<void>;
-  /** Removes what was downloaded. */
+  /** Removes the downloaded files. */
   close(): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ import {
 import type { LineListener } from './scan-lines.ts';
 import { wantId, type Staging } from './staging.ts';
 
-/** Counts what the passes come across. */
+/** The counts of the passes. */
 export interface PassNotes {
   /** A line that had to be read and could not. */
   fault(resource: NpdResource, line: number): void;
@@ -100,7 +100,7 @@ function visitEndpoints(staging: Staging, resource: Resource, visit: (address: n
   }
 }
 
-/** Links addresses to practitioners, and to what their roles say. */
+/** Links addresses to practitioners and to the data of their roles. */
 export const readRoles: Pass = (staging, notes) => {
   const namesEndpoint = createTextFilter('Endpoint/');
   return (bytes, start, end, line) => {

@@ -16,7 +16,7 @@ export interface PlanReleaseOptions {
   readonly onBytes: (count: number) => void;
 }
 
-/** Resources as JavaScript objects: many times what the longest line needs. */
+/** Heap for resources as JavaScript objects: many times the size of the longest line. */
 const maxHeapMb = 1024;
 
 const threadFile = threadScript('release-thread', import.meta.url);
@@ -75,7 +75,7 @@ async function* readPortions(
     const { rows, bytes, report } = await next;
     if (report === undefined) {
       next = thread.run({ kind: 'next' });
-      // Met by the next turn; if the load is abandoned before, nobody asks.
+      // Handled by the next read; after an abandoned load nothing reads it.
       next.catch(() => {});
     }
     onBytes(bytes);

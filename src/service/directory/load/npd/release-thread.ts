@@ -7,7 +7,7 @@ import {
   type ReleaseReader,
 } from './read-release.ts';
 
-/** The first task says what to read; each one is answered by the next portion. */
+/** The first task names the files to read; each task is answered with the next portion. */
 export type ReleaseTask =
   | { readonly kind: 'begin'; readonly options: ReadReleaseOptions }
   | { readonly kind: 'next' };

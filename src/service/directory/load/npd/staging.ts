@@ -86,7 +86,7 @@ export function createStaging(folder: string, seed: HashSeed): Staging {
   };
 }
 
-/** The number that a reference is given among what is wanted, plus one; 0 for no reference. */
+/** The number of a reference among the wanted ids, plus one; 0 for no reference. */
 export function wantId(table: IdTable, id: string): number {
   return id === '' ? 0 : table.add(id) + 1;
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { errorText } from '../../../../core/index.ts';
 import { DirectoryError } from '../../errors.ts';
 
-// Written in large portions; what is not yet written is read from memory.
+// Written in large portions; texts not yet written are read from memory.
 const portionBytes = 1 << 20;
 const lengthBytes = 4;
 
