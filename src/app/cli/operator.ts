@@ -146,8 +146,8 @@ function addTokenCommands(operator: Command, context: CliContext): void {
   operator
     .command('token <name>')
     .description("print a new bearer token, with which a script calls the console's API as this operator")
-    .option('--label <text>', 'what it is for', 'script')
-    .option('--days <number>', `how long it is valid, up to ${maxTokenDays}`, readDays, 90)
+    .option('--label <text>', 'purpose of the token', 'script')
+    .option('--days <number>', `validity in days, up to ${maxTokenDays}`, readDays, 90)
     .option('--json', 'as JSON')
     .action((name: string, options: { label: string; days: number } & JsonOption) =>
       withOperators(context, async ({ operators }) => {

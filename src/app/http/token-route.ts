@@ -142,7 +142,7 @@ const metadata = Type.Object(
 
 const metadataSchema = {
   operationId: 'getAuthorizationServerMetadata',
-  summary: 'Where tokens come from',
+  summary: 'Metadata of the token service',
   description: 'RFC 8414.',
   tags: ['oauth'],
   security: [],

@@ -65,7 +65,7 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     );
   source
     .command('export')
-    .description('set whether a source may be exported (open) or not (closed)')
+    .description('allow (open) or forbid (closed) the export of a source')
     .argument('<name>')
     .argument('<right>', 'open or closed', parseRight)
     .action((name: string, right: 'open' | 'closed') =>
@@ -78,7 +78,7 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     .command('schedule')
     .description('load a file into a source whenever it has changed')
     .argument('<name>')
-    .option('--every <duration>', 'how often to check, for example 30m, 24h or 7d', parseDuration)
+    .option('--every <duration>', 'interval of the checks, for example 30m, 24h or 7d', parseDuration)
     .option('--path <file>', 'the file, on every node that may load it')
     .option('--off', 'end the schedule')
     .action((name: string, flags: ScheduleFlags) =>

@@ -162,7 +162,7 @@ const historyEntry = Type.Object(
     }),
     reason: Type.String(),
     statusCode: Type.String(),
-    diagnostic: Type.String({ description: 'What the far side said.' }),
+    diagnostic: Type.String({ description: 'The text that the far side sent.' }),
   },
   { title: 'HistoryEntry' },
 );

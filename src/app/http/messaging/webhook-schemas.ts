@@ -71,7 +71,7 @@ const webhookMembers = {
   disabledReason: Type.String({
     description: 'Empty, `client`, `gone` (the target answered 410) or `failing` (three days of failure).',
   }),
-  basicAuth: Type.Boolean({ description: 'Whether Basic credentials are stored.' }),
+  basicAuth: Type.Boolean({ description: 'True if Basic credentials are stored.' }),
   failingSince: Type.Optional(Type.String({ format: 'date-time' })),
   createdTime: Type.String({ format: 'date-time' }),
 };
