@@ -71,7 +71,7 @@ export interface AuditOptions {
   readonly log: Log;
   /** Longest time that an event of `record` waits. */
   readonly flushMs?: number;
-  /** How long events are kept: six years or more (SEC-04). */
+  /** Retention of events: six years or more (SEC-04). */
   readonly keepMs?: number;
 }
 

@@ -65,7 +65,7 @@ export interface DeliveryOptions extends DeliverySettings {
   /** A relay that takes all mail at `peerPort`: no MX is looked up. Slots are still shared by destination. */
   readonly relayHost?: string | undefined;
   readonly onOutcome: OutcomeListener;
-  /** Where attempts are counted; by default not exported. */
+  /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
   /** Interval of reading the queue without a wake-up. Default 1 s. */
   readonly idleMs?: number;

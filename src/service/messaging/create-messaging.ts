@@ -51,7 +51,7 @@ export interface MessagingOptions extends Omit<
   MessagingDependencies,
   'limits' | 'checks' | 'windows' | 'mailDates' | 'report' | 'contents' | 'workerPool'
 > {
-  /** Where events are counted; by default not exported. */
+  /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
   readonly limits?: SendLimits;
   /** Default limits of a client. */
@@ -352,7 +352,7 @@ async function auditFetch(
   });
 }
 
-/** By what an audit row names a received message: this recipient's copy, and the sender's Message-ID. */
+/** The ids by which an audit row names a received message: this recipient's copy, and the sender's Message-ID. */
 function namesOf({ copy, message }: InboxEntry): Readonly<Record<string, string>> {
   return { copyId: copy.id, messageId: message.wire_id.slice(0, 255) };
 }

@@ -1,7 +1,7 @@
 import { errorCode, type Closable, type Log } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 
-/** The rows of migration 0081: what one node did in one minute. */
+/** The rows of migration 0081: the counts of one node in one minute. */
 interface TrafficTables {
   traffic_minute: {
     minute: number;
@@ -17,7 +17,7 @@ interface TrafficTables {
 
 type Counter = 'accepted' | 'received' | 'processed' | 'failed';
 
-/** Counts what happens by minute, for charts. A crash loses some seconds of it. */
+/** Counts events per minute, for charts. A crash loses some seconds of counts. */
 export interface Traffic extends Closable {
   /** `seconds` from accepted to processed. */
   note(counter: Counter, seconds?: number): void;

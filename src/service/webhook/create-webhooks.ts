@@ -43,7 +43,7 @@ export interface WebhookOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly audit: Audit;
-  /** Where attempts are counted; by default not exported. */
+  /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
   /** Posts to a target; give it a timeout of {@link attemptTimeoutMs} and no redirects. */
   readonly post: PostNotification;

@@ -1,4 +1,4 @@
-/** Runs in a worker thread: what would hold up the event loop for a large message. */
+/** Runs in a worker thread: work that would block the event loop for a large message. */
 import { serveTasks } from '../../../core/threads/index.ts';
 import { doContentWork, listContents } from './content-work.ts';
 

@@ -8,7 +8,7 @@ export interface InboundPayload {
     readonly toDirectAddress: readonly string[];
     /** `urn:uuid:…`, the name of this recipient's copy. */
     readonly messageId: string;
-    /** When it was received. */
+    /** Time of receipt. */
     readonly transitTime: string;
     /** The sender's Message-ID, with angle brackets; empty if there was none. */
     readonly wireMessageId: string;

@@ -10,7 +10,7 @@ import type { InboundContent, InboundDocument, OpenOptions } from './inbound-doc
 
 /**
  * Decodes a received message. With `isXdm` a package comes as it was received, and loose documents come packed; without,
- * packages come unpacked into their documents (XDM-12, Decision 0014). What cannot be unpacked stays as it is (AS-81).
+ * packages come unpacked into their documents (XDM-12, Decision 0014). A package that cannot be unpacked stays as it is (AS-81).
  */
 export async function openDocuments(
   inner: Uint8Array,

@@ -61,7 +61,7 @@ export interface MdnEvidence {
   readonly signedMdn: string;
 }
 
-/** Gathers what the database keeps about the delivery of a message. */
+/** Gathers the stored data about the delivery of a message. */
 export async function buildEvidence(
   deps: EvidenceDependencies,
   message: MessageRow,

@@ -23,7 +23,7 @@ export interface DirectLimits {
   readonly slots: number;
   /** The same of one peer. */
   readonly share: number;
-  /** Time to judge one; what takes longer is spooled. */
+  /** Time to judge one; mail that takes longer is spooled. */
   readonly budgetMs: number;
 }
 

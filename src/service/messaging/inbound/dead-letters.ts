@@ -15,7 +15,7 @@ export interface DeadLetter {
 
 /** A place in the list. */
 interface Place {
-  /** When it was received, in milliseconds. */
+  /** Time of receipt, in milliseconds. */
   readonly at: number;
   readonly id: string;
 }

@@ -101,7 +101,7 @@ export function startMailWorkers(
   };
 }
 
-/** Works on one spooled mail. What comes of it is stored together with its removal, under its lease. */
+/** Works on one spooled mail. The outcome is stored together with its removal, under its lease. */
 async function processMail(
   deps: MessagingDependencies,
   mail: MailItem,

@@ -218,7 +218,7 @@ const removeOf = perStorage((storage) =>
 );
 
 /**
- * Removes mail whose work is done, first thing in the transaction that stores what came of it. Throws PLATFORM_LEASE_LOST
+ * Removes mail whose work is done, first in the transaction that stores the outcome. Throws PLATFORM_LEASE_LOST
  * if another node has it.
  */
 export async function removeMail(

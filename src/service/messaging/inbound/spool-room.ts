@@ -63,7 +63,7 @@ interface Waiting {
 }
 
 /**
- * Counts the waiting mail that this process has accepted. What was processed is found by asking for the waiting ones again, so that
+ * Counts the waiting mail that this process has accepted. Processed mail is found by reading the waiting rows again, so that
  * the processing of mail, here or on another node, need not report anything.
  */
 export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits): SpoolRoom {

@@ -150,7 +150,7 @@ export interface RefusedCertificate {
 /** The path ended: no trusted issuer was found for the certificate below. */
 const isWayLost = (code: string): boolean => code === 'PKI_ISSUER_NOT_FOUND' || code === 'PKI_NO_ANCHORS';
 
-/** The reason stands at the node that failed; what lies above it was not reached. */
+/** The reason is at the node that failed; the nodes above it were not reached. */
 export function buildRefusedPath(refused: RefusedCertificate, known: Known): CertificatePath {
   const { fingerprint, code, text, failedAt, names } = refused;
   const isLost = isWayLost(code);

@@ -24,7 +24,7 @@ export interface MessageQuery {
   readonly clientId?: string | undefined;
   readonly state?: string | undefined;
   readonly reason?: string | undefined;
-  /** When it was accepted: from this time on, and before that one. */
+  /** Time of acceptance: from this time on, and before that one. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
   readonly limit: number;
@@ -43,7 +43,7 @@ export interface FoundMessage {
   readonly to: string;
   readonly acceptedAt: Date;
   readonly state: RecipientState;
-  /** When it entered that state. */
+  /** Time at which it entered that state. */
   readonly stateAt: Date;
   readonly reason: string;
   readonly statusCode: string;
@@ -70,7 +70,7 @@ export async function findMessages(
 /** Each part is served by one index. */
 function splitQuery(query: MessageQuery): readonly PageQuery[] {
   const { state, reason } = query;
-  // Only what has failed or expired has a reason.
+  // Only failed and expired recipients have a reason.
   const byState =
     reason !== undefined && state === undefined
       ? [...failedStates].map((one) => ({ ...query, state: one }))

@@ -1,6 +1,6 @@
 import { pageSize, toPage, type Page, type Position } from './paging.ts';
 
-/** Who sent and got an incoming mail, in parts, for people who know only some of it. */
+/** Sender and recipient of an incoming mail in parts, for searches by only some of them. */
 export interface PartiesQuery {
   /** Part of the sender, for example its domain. */
   readonly from?: string | undefined;
@@ -11,7 +11,7 @@ export interface PartiesQuery {
 }
 
 const block = 500;
-/** Rows read for one page: what is rare is searched page by page. */
+/** Rows read for one page: a search for rare rows may end a page early. */
 const maxRows = 5000;
 
 /** Picks rows of a list that is read page by page. A page may be short, or even empty, and still have a next one. */

@@ -43,7 +43,7 @@ const deniedExtensions = new Set(
 );
 
 export function hasDeniedExtension(fileName: string): boolean {
-  // Windows drops dots and spaces at the end of a name, and takes what follows a colon for the name of a stream.
+  // Windows drops dots and spaces at the end of a name, and reads the text after a colon as the name of a stream.
   const stored = (fileName.split(':', 1)[0] ?? '').replace(/[.\s]+$/u, '');
   const dot = stored.lastIndexOf('.');
   return (
@@ -112,7 +112,7 @@ export function isXmlType(mediaType: string): boolean {
   return mediaType === 'text/xml' || mediaType === 'application/xml' || mediaType.endsWith('+xml');
 }
 
-/** False only if the content surely is not what `mediaType` (`type/subtype`, lower case) says. */
+/** False only if the content certainly is not of `mediaType` (`type/subtype`, lower case). */
 export function contentMatches(mediaType: string, content: Uint8Array): boolean {
   const test = contentTests.get(mediaType) ?? (mediaType.endsWith('+xml') ? isXml : undefined);
   return test === undefined || test(viewAsBuffer(content));

@@ -11,7 +11,7 @@ export interface SendRate {
 export const defaultSendRate: SendRate = { ratePerSecond: 20, burst: 40 };
 
 /**
- * Counts one send against the client's rate limit and returns what remains. Throws MESSAGING_RATE_LIMITED if nothing does.
+ * Counts one send against the client's rate limit and returns the remainder. Throws MESSAGING_RATE_LIMITED if it is used up.
  */
 export type LimitSends = (
   client: Pick<ClientIdentity, 'clientId' | 'limits'>,

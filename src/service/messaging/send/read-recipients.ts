@@ -32,7 +32,7 @@ export function readRecipients(
   return [...recipients.values()];
 }
 
-// The faulty text is not repeated: what was put into the wrong field may be a patient's.
+// The faulty text is not repeated: it may be patient data in the wrong field.
 function reportBad(problems: Problems, isList: boolean, index: number, count: number): void {
   const where = isList ? `${field}[${index}]` : field;
   const which = !isList && count > 1 ? `Entry ${index + 1} of the list is not` : 'Not';

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { perStorage } from '../per-storage.ts';
 import type { MessageRow, MessagingTables, RecipientRow } from '../tables.ts';
 
-/** A recipient with what is needed of its message to change its state. Both rows are locked until the transaction ends. */
+/** A recipient with the data of its message needed to change its state. Both rows are locked until the transaction ends. */
 export type FoundRecipient = Pick<
   RecipientRow,
   | 'id'

@@ -14,7 +14,7 @@ import {
   type RecipientState,
 } from './states.ts';
 
-/** One thing that happened to one recipient, with what the far side said about it. */
+/** One thing that happened to one recipient, with the far side's text about it. */
 export interface RecordedEvent {
   readonly event: RecipientEvent;
   readonly at: Date;

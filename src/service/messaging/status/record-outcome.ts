@@ -7,7 +7,7 @@ import { recordEvent, type EventDependencies } from './record-event.ts';
 
 export type OutcomeDependencies = EventDependencies & Pick<MessagingDependencies, 'audit'>;
 
-/** Stores what delivery says about recipients of one delivery, in delivery's transaction (MDN-27). */
+/** Stores the outcomes for recipients of one delivery, in delivery's transaction (MDN-27). */
 export async function recordOutcomes(
   tx: AnyTransaction,
   deps: OutcomeDependencies,

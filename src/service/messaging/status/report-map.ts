@@ -22,7 +22,7 @@ export function reportOf(state: RecipientState, reason: FailureReason, remoteCod
   return { reason, statusCode: statusCodeFor(reason, remoteCode), text: failureReasons[reason].text };
 }
 
-/** Why a recipient failed, from the event and what came with it. */
+/** The reason for a recipient's failure, from the event and its data. */
 export function findReason(
   state: RecipientState,
   recorded: { readonly event: RecipientEvent; readonly reason?: string | undefined },
