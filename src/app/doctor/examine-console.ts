@@ -8,7 +8,7 @@ import { findingsOf, type Finding } from './findings.ts';
 const report = findingsOf('console');
 const shownNames = 5;
 
-/** Whether operators can reach the console and get in, and who else can. */
+/** Checks that operators can reach the console and sign in, and that others cannot reach it. */
 export async function examineConsole(options: DoctorOptions): Promise<readonly Finding[]> {
   if (!options.config.console.isServing)
     return [report.note('The console is disabled.', 'console.isServing enables it.')];
@@ -113,7 +113,7 @@ function ask(
         timeout: timeoutMs,
         agent: false,
         headers: { host: name },
-        // Who it is does not matter here: browsers judge the certificate.
+        // The server's identity does not matter here: browsers judge the certificate.
         rejectUnauthorized: false,
       },
       (response) => {

@@ -11,7 +11,7 @@ export interface DnsAnswer<T> {
   readonly status: 'found' | 'nodata' | 'nxdomain';
   /** Empty unless found. In the server's order. */
   readonly records: readonly T[];
-  /** How long the answer may still be kept; for absence from the SOA's minimum (RFC 2308 §5). */
+  /** Remaining time for which the answer may be cached; for absence from the SOA's minimum (RFC 2308 §5). */
   readonly ttlSeconds: number;
   readonly transport: 'udp' | 'tcp';
 }

@@ -49,7 +49,7 @@ export interface SoaRecord {
   readonly refreshSeconds: number;
   readonly retrySeconds: number;
   readonly expireSeconds: number;
-  /** How long absence may be kept (RFC 2308 §4). */
+  /** Time for which absence may be cached (RFC 2308 §4). */
   readonly minimumSeconds: number;
 }
 

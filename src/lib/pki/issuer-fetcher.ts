@@ -10,11 +10,11 @@ import { isSignedBy } from './verify-signature.ts';
 
 export interface IssuerFetcherOptions {
   readonly fetch: GuardedFetch;
-  /** When a cached answer was fetched and whether it is still valid. */
+  /** The clock for the age and validity of cached answers. */
   readonly now: () => Date;
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
-  /** How long an answer is kept. Default one hour; a failure one minute. */
+  /** Time for which an answer is cached. Default one hour; a failure one minute. */
   readonly keepMs?: number;
 }
 

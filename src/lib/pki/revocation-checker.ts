@@ -14,9 +14,9 @@ export interface RevocationCheckerOptions {
   readonly maxBytes?: number;
   /** Age after which a cached list is fetched again although it is still in date. Default one hour. */
   readonly refreshMs?: number;
-  /** How long after its nextUpdate a list still counts if no newer one can be had (TRUST-07). Default one day. */
+  /** Time after its nextUpdate for which a list still counts if no newer one is available (TRUST-07). Default one day. */
   readonly graceMs?: number;
-  /** How long a failed fetch is not repeated. Default one minute. */
+  /** Time for which a failed fetch is not repeated. Default one minute. */
   readonly retryMs?: number;
   /** Lists kept. Default 200. */
   readonly maxLists?: number;

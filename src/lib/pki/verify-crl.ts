@@ -6,12 +6,12 @@ import { oids } from './oids.ts';
 import { verifySignature } from './verify-signature.ts';
 
 export interface CrlRules {
-  /** Whose CRL it must be: the issuer of the certificate asked about, already validated. */
+  /** The required issuer of the CRL: that of the certificate in question, already validated. */
   readonly issuer: Certificate;
   /** Certificates among which a CRL signer of the issuer's name may be. */
   readonly candidates: readonly Certificate[];
   readonly at: Date;
-  /** How long after nextUpdate the list still counts (TRUST-07). */
+  /** Time after nextUpdate for which the list still counts (TRUST-07). */
   readonly graceMs: number;
 }
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AnyTransaction, Storage } from './storage.ts';
 
-/** How long a lookup may be out of date when a command in another process has changed something. */
+/** Longest time that a cached lookup may be out of date after a change by another process. */
 const maxAgeMs = 1000;
 const maxLookups = 20_000;
 

@@ -11,7 +11,7 @@ export interface StorageOptions {
   readonly url?: string | undefined;
   /** The database file of the embedded engine; its folder is made if missing. */
   readonly file?: string;
-  /** How long to wait for another process (SQLite) or transaction (PostgreSQL) that holds a lock. */
+  /** Longest wait for another process (SQLite) or transaction (PostgreSQL) that holds a lock. */
   readonly busyTimeoutMs?: number;
   /** PostgreSQL: most connections for transactions. */
   readonly maxConnections?: number;

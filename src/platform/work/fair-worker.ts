@@ -27,7 +27,7 @@ export interface FairWorkerOptions<Item extends FairItem> {
   readonly handle: (item: Item) => Promise<AttemptVerdict>;
   /** Time of the next attempt for a resting party, by `Storage.clock`. */
   readonly dueAfter: (ms: number) => number;
-  /** How long to sleep when nothing is due, unless woken. */
+  /** Longest sleep when nothing is due. */
   readonly idleMs: number;
   readonly log: Log;
 }

@@ -11,7 +11,7 @@ export interface WorkerOptions<Item> {
   readonly claim: (limit: number) => Promise<readonly Item[]>;
   /** Works on one item and stores the result itself. What it throws is logged; the lease then runs out. */
   readonly handle: (item: Item) => Promise<void>;
-  /** How long to sleep when nothing is due, unless woken. */
+  /** Longest sleep when nothing is due. */
   readonly idleMs: number;
   /** Items worked on at the same time. */
   readonly concurrency: number;

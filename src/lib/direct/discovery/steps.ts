@@ -20,7 +20,7 @@ export interface DiscoveryStep {
   /** Certificates that could be read, and records that could not. */
   readonly certificateCount: number;
   readonly unreadableCount: number;
-  /** How long the answer may be kept. */
+  /** Time for which the answer may be cached. */
   readonly ttlSeconds: number;
   /** Why it was not available, or which servers were tried. */
   readonly detail?: string;

@@ -139,7 +139,7 @@ export class TransactionRunner {
 
   async #shareCommits(): Promise<void> {
     this.#groups++;
-    // Whoever asks in the same turn shares the first commit.
+    // Callers in the same turn share the first commit.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       // If several transactions shared the last commit, more are likely to follow.

@@ -101,7 +101,7 @@ function isRead(query: CompiledQuery): boolean {
   return query.query.kind === 'SelectQueryNode';
 }
 
-// Kysely would let only one connection exist, and so make a read wait for a transaction; the driver knows better.
+// Kysely would let only one connection exist, and so make reads wait for transactions; this driver has separate connections.
 class SeveralConnectionsAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): true {
     return true;

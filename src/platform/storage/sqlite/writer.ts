@@ -42,7 +42,7 @@ export interface WriterDependencies {
   readonly flusher: LogFlusher;
   readonly checkpointer: Checkpointer;
   readonly transactionDeps: TransactionDependencies;
-  /** How long to wait for another process that holds the write lock. */
+  /** Longest wait for another process that holds the write lock. */
   readonly busyTimeoutMs: number;
   readonly counts: WriterCounts;
   /** Called for faults that are no caller's. */
@@ -95,7 +95,7 @@ export class SqliteWriter {
   }
 
   async #pump(): Promise<void> {
-    // Whoever asks in the same turn shares the first commit.
+    // Callers in the same turn share the first commit.
     await Promise.resolve();
     try {
       while (this.#queue.length > 0) {
