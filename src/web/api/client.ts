@@ -1,3 +1,4 @@
+import { visibleText } from './visible-text.ts';
 import type { ErrorAnswer, Problem } from '../../app/console/contract/index.ts';
 
 type Envelope = Partial<ErrorAnswer>;
@@ -48,19 +49,17 @@ export function apiUrl(path: string, query: Query = {}): string {
 
 /** Reads JSON. Throws `ApiError`. */
 export async function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
-  const response = await send('GET', apiUrl(path, query), undefined, signal);
-  return (await response.json()) as T;
+  return readBody<T>(await send('GET', apiUrl(path, query), undefined, signal));
 }
 
 /** As `get`, for background refreshes, which the audit trail does not record as views. */
 export async function getAgain<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
-  const response = await send('GET', apiUrl(path, query), undefined, signal, undefined, true);
-  return (await response.json()) as T;
+  return readBody<T>(await send('GET', apiUrl(path, query), undefined, signal, undefined, true));
 }
 
 /** Reads text, such as a ticket. Throws `ApiError`. */
 export async function getText(path: string, query?: Query, signal?: AbortSignal): Promise<string> {
-  return (await send('GET', apiUrl(path, query), undefined, signal)).text();
+  return visibleText(await (await send('GET', apiUrl(path, query), undefined, signal)).text());
 }
 
 /** Sends JSON and reads the JSON answer; undefined if it has none. Throws `ApiError`. */
@@ -96,7 +95,7 @@ export async function* postForLines<T>(path: string, body: unknown, signal: Abor
   for (;;) {
     const { value, done } = await reader.read();
     if (done) break;
-    const lines = (rest + value).split('\n');
+    const lines = (rest + visibleText(value)).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as T;
   }
@@ -133,7 +132,7 @@ async function send(
 }
 
 async function readRefusal(response: Response): Promise<ApiError> {
-  const envelope = (await response.json().catch(() => ({}))) as Envelope;
+  const envelope = await readBody<Envelope>(response).catch((): Envelope => ({}));
   const problems = envelope.errors ?? [];
   // A refused sign-in does not end the session that there is.
   const isSignIn = new URL(response.url).pathname.startsWith(`${apiRoot}/sign-in/`);
@@ -160,6 +159,6 @@ function sentenceFor(response: Response, envelope: Envelope, problems: readonly 
 }
 
 async function readBody<T>(response: Response): Promise<T> {
-  const text = await response.text();
+  const text = visibleText(await response.text());
   return (text === '' ? undefined : JSON.parse(text)) as T;
 }
