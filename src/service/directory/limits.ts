@@ -32,6 +32,8 @@ export const maxResourceBytes = 20 * 1024 * 1024;
 export const maxStagedItems = 30_000_000;
 /** Records in one stored block: about one megabyte before compression. */
 export const blockRecordCount = 4096;
+/** Entries handled in one turn of the event loop, about 5 ms: loads run in a process that also serves. */
+export const entriesPerTurn = 512;
 /** Line numbers kept for each reason in a quality report; the counts continue. */
 export const maxReportedLines = 100;
 /** Largest file that an upload accepts; the compressed NPPES file has one gigabyte. */

@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startIndexThread } from '../index-thread/start-index-thread.ts';
-import { maxChainLength } from '../limits.ts';
+import { entriesPerTurn, maxChainLength } from '../limits.ts';
 import { countEntries, readGeneration, withSkips } from '../store/generation.ts';
 import { storeBlocks, type BegunLoad } from '../store/loads.ts';
 import { readProvisioned } from '../store/provisioned.ts';
@@ -80,19 +81,20 @@ async function copyGeneration(
   let blocksRead = 0;
   for await (const block of readGeneration(db, chain)) {
     if (blocksRead++ < result.blockCount) continue;
-    const live = dropSkipped(block, block.skip);
+    const live = await dropSkipped(block, block.skip);
     if (live !== undefined) await storeBlocks(context.storage, context.clock, load.id, sequence++, [live]);
   }
   const hasFileKeys = result.hasFileKeys || load.chain.some((one) => one.file_keys !== 0);
   return { parentId: null, blockCount: sequence, hasFileKeys };
 }
 
-function dropSkipped(block: Block, skip: Uint8Array | undefined): Block | undefined {
+async function dropSkipped(block: Block, skip: Uint8Array | undefined): Promise<Block | undefined> {
   if (skip === undefined) return block;
   const writer = new BlockWriter(block.recordCount);
   const keys = readKeys(block);
   const lines = readLines(block);
   for (let entry = 0; entry < block.recordCount; entry++) {
+    if (entry % entriesPerTurn === 0) await nextTurn();
     if (skip[entry] === 1) continue;
     const at = entry * 4;
     writer.add(

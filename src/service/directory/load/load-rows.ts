@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DirectoryError } from '../errors.ts';
+import { entriesPerTurn } from '../limits.ts';
 import { readGeneration, readIds, readKeyTable } from '../store/generation.ts';
 import type { SourceChain } from '../store/sources.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
@@ -47,13 +48,17 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
   const entries = new EntryWriter(options, known, elsewhere);
   await entries.settle();
   for await (const rows of plan.table.rows(plan.format.wanted)) {
-    const before = report.rowsRead;
+    let before = report.rowsRead;
     for (const row of rows) {
       report.rowsRead++;
       const refusal = findRowFault(row, plan);
       if (refusal !== undefined) report.refuse(refusal, row.line);
       else entries.addRow(row);
       if (entries.isDue) await entries.settle();
+      if (report.rowsRead - before < entriesPerTurn) continue;
+      progress.rows(report.rowsRead - before);
+      before = report.rowsRead;
+      await nextTurn();
     }
     progress.rows(report.rowsRead - before);
     await nextTurn();
@@ -92,6 +97,7 @@ async function removeVanished(
   for await (const block of readGeneration(context.storage.tables<DirectoryTables>(), load.chain)) {
     const keys = readKeys(block);
     for (const [entry, line] of readLines(block).entries()) {
+      if (entry % entriesPerTurn === 0) await nextTurn();
       if (block.skip?.[entry] === 1 || !npis.has(Number(textOf(line, 'npi')))) continue;
       entries.removeUnlessMatched(keys[entry * 4] ?? 0, keys[entry * 4 + 1] ?? 0);
     }

@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { entriesPerTurn } from '../limits.ts';
 import { readKeys, readLines, type Block } from '../records/block.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { textOf } from '../records/record-line.ts';
@@ -49,6 +51,7 @@ async function pairsOfLines(
   const pairs = new Uint32Array(lines.length * 2);
   const hash = { low: 0, high: 0 };
   for (const [entry, line] of lines.entries()) {
+    if (entry % entriesPerTurn === 0) await nextTurn();
     if (keys[entry * 4 + 2] === 0) continue;
     hashAddress(textOf(line, 'directAddress'), textOf(line, 'npi'), seed, hash);
     pairs[entry * 2] = hash.low;

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { entriesPerTurn } from '../limits.ts';
 import type { HashSeed } from '../store/provisioned.ts';
 import type { SourceChain } from '../store/sources.ts';
 import type { DirectoryDb } from '../store/state.ts';
@@ -112,8 +113,10 @@ class PartialMerge {
       (slot) => slot >= 0 && !this.#isFirst(slot, rank),
     )) {
       const lines = await linesOf(this.#request.db, block);
-      for (const { entry, slot } of wanted) this.#keep(slot, rank, block, entry, lines[entry] ?? '');
-      await nextTurn();
+      for (const [at, { entry, slot }] of wanted.entries()) {
+        if (at % entriesPerTurn === 0) await nextTurn();
+        this.#keep(slot, rank, block, entry, lines[entry] ?? '');
+      }
     }
   }
 
@@ -136,9 +139,11 @@ class PartialMerge {
       slot >= 0 ? this.#isFirst(slot, rank) : this.#share.partition === 0 && this.#isShown(rank);
     for await (const [block, wanted] of this.#blocksWith(rank, isWanted)) {
       const lines = await linesOf(db, block);
-      for (const { entry, slot } of wanted) this.#emitEntry(block, rank, entry, slot, lines[entry] ?? '');
+      for (const [at, { entry, slot }] of wanted.entries()) {
+        if (at % entriesPerTurn === 0) await nextTurn();
+        this.#emitEntry(block, rank, entry, slot, lines[entry] ?? '');
+      }
       await sink.settle();
-      await nextTurn();
     }
   }
 

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { entriesPerTurn } from '../limits.ts';
 import { readLines } from '../records/block.ts';
 import type { KeyTable } from '../records/key-table.ts';
 import type { HashSeed } from '../store/provisioned.ts';
@@ -130,12 +131,14 @@ async function emitChanges(
 ): Promise<MergedChanges> {
   const bits = sources.map(({ source }) => source.bit);
   const shown = new Map<string, FoundEntry>();
-  for (const group of groups) for (const one of group.shown) shown.set(keyOf(one), one);
+  for (const [at, group] of groups.entries()) {
+    if (at % entriesPerTurn === 0) await nextTurn();
+    for (const one of group.shown) shown.set(keyOf(one), one);
+  }
   let gained = -shown.size;
-  let sinceSettled = 0;
-  const add = async (entry: MergedEntry): Promise<void> => {
-    sink.add(entry);
-    if (++sinceSettled % 1024 !== 0) return;
+  // Most merged entries may be as they were: turns are counted by what is looked at.
+  let looked = 0;
+  const endTurn = async (): Promise<void> => {
     await sink.settle();
     await nextTurn();
   };
@@ -148,11 +151,14 @@ async function emitChanges(
       gained++;
       const isSame = old?.line === entry.line && old.id === entry.id && old.mask === entry.mask;
       // Only the data served before has the time of a base record's last change.
-      if (!isSame || (served !== undefined && old.changedAt !== entry.changedAt)) await add(entry);
+      if (!isSame || (served !== undefined && old.changedAt !== entry.changedAt)) sink.add(entry);
+      if (++looked % entriesPerTurn === 0) await endTurn();
     }
   }
-  for (const { low, high } of shown.values())
-    await add({ low, high, id: 0, line: '', mask: 0, changedAt: 0 });
+  for (const { low, high } of shown.values()) {
+    sink.add({ low, high, id: 0, line: '', mask: 0, changedAt: 0 });
+    if (++looked % entriesPerTurn === 0) await endTurn();
+  }
   return { gained };
 }
 
