@@ -253,7 +253,7 @@ describe('the screens of the traffic', { skip }, () => {
     await shows(new RegExp(deadSender));
     await press('/');
     await page.keyboard.type('nobody');
-    await shows(/Nothing fits/);
+    await shows(/No matching mail/);
     await press('Control+a');
     await page.keyboard.type(deadSender);
     await page.getByRole('button', { name: 'Retry' }).waitFor();
