@@ -258,7 +258,7 @@ describe('the screens of the traffic', { skip }, () => {
     await page.keyboard.type(deadSender);
     await page.getByRole('button', { name: 'Retry' }).waitFor();
     await press('ArrowDown', 'Enter');
-    const dialog = page.getByRole('dialog', { name: 'Try this mail again?' });
+    const dialog = page.getByRole('dialog', { name: 'Retry this mail?' });
     await dialog.getByText(deadSender).waitFor();
     await checkAccessibility(page, 'the question before a dead letter is tried again');
     await choose(page, 'Retry');
