@@ -2,6 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, CDPSession, Page } from 'playwright-core';
+import {
+  addAuthenticator,
+  fetchInPage,
+  reasonOf,
+  useAuthenticator,
+  type PageAnswer,
+} from './authenticator.ts';
 import { needsBrowser, openBrowser } from './browser.ts';
 import type { OwnPasskey } from '../../src/app/console/contract/index.ts';
 import { startTestConsole, type TestConsole } from './start-console.ts';
@@ -9,15 +16,6 @@ import { startTestConsole, type TestConsole } from './start-console.ts';
 const readAll = async (cdp: CDPSession, authenticatorId: string) =>
   (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
 type Credential = Awaited<ReturnType<typeof readAll>>[number];
-
-/** What a page got for a request. */
-interface PageAnswer {
-  readonly status: number;
-  readonly body: Readonly<Record<string, unknown>>;
-}
-
-const reasonOf = (answer: { body: Readonly<Record<string, unknown>> }): unknown =>
-  (answer.body['errors'] as readonly { reason: string }[] | undefined)?.[0]?.reason;
 
 describe('own passkeys', needsBrowser, () => {
   let console_: TestConsole;
@@ -31,46 +29,15 @@ describe('own passkeys', needsBrowser, () => {
     browser = await openBrowser();
     page = await browser.newPage();
     await page.goto(console_.url);
-    cdp = await page.context().newCDPSession(page);
-    await cdp.send('WebAuthn.enable');
-    const options = {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    } as const;
-    ({ authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', { options }));
+    ({ cdp, authenticatorId } = await addAuthenticator(page));
   });
   after(async () => {
     await browser?.close();
     await console_?.close();
   });
 
-  /** A request of the page itself, with its cookies and its Origin. */
-  const fetchInPage = (method: string, target: string, body?: unknown): Promise<PageAnswer> =>
-    page.evaluate(
-      async ([verb, url, json]) => {
-        const response = await fetch(url as string, {
-          method: verb as string,
-          ...(json === undefined
-            ? {}
-            : { body: json as string, headers: { 'content-type': 'application/json' } }),
-        });
-        const text = await response.text();
-        return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as object) };
-      },
-      [method, target, body === undefined ? undefined : JSON.stringify(body)],
-    ) as Promise<PageAnswer>;
-
-  /** What the authenticator makes of options, as JSON. */
-  const useAuthenticator = (verb: 'create' | 'get', options: unknown): Promise<unknown> =>
-    page.evaluate(`(async () => {
-      const read = '${verb === 'create' ? 'parseCreationOptionsFromJSON' : 'parseRequestOptionsFromJSON'}';
-      const publicKey = PublicKeyCredential[read](${JSON.stringify(options)});
-      return (await navigator.credentials.${verb}({ publicKey })).toJSON();
-    })()`);
+  const fetchHere = (method: string, target: string, body?: unknown): Promise<PageAnswer> =>
+    fetchInPage(page, method, target, body);
 
   async function makeEnrolmentLink(name: string): Promise<string> {
     const { store, links } = console_.hisp.operators;
@@ -79,18 +46,18 @@ describe('own passkeys', needsBrowser, () => {
   }
 
   async function enrol(token: string): Promise<PageAnswer> {
-    const { body } = await fetchInPage('POST', '/admin/v1/enrol/passkey/options', { token });
-    const response = await useAuthenticator('create', body);
-    return fetchInPage('POST', '/admin/v1/enrol/passkey/verify', { token, response });
+    const { body } = await fetchHere('POST', '/admin/v1/enrol/passkey/options', { token });
+    const response = await useAuthenticator(page, 'create', body);
+    return fetchHere('POST', '/admin/v1/enrol/passkey/verify', { token, response });
   }
 
   async function signIn(): Promise<PageAnswer> {
-    const { body } = await fetchInPage('POST', '/admin/v1/sign-in/passkey/options', {});
-    const credential = await useAuthenticator('get', body);
-    return fetchInPage('POST', '/admin/v1/sign-in/passkey/verify', credential);
+    const { body } = await fetchHere('POST', '/admin/v1/sign-in/passkey/options', {});
+    const credential = await useAuthenticator(page, 'get', body);
+    return fetchHere('POST', '/admin/v1/sign-in/passkey/verify', credential);
   }
 
-  const signOut = (): Promise<PageAnswer> => fetchInPage('DELETE', '/admin/v1/session');
+  const signOut = (): Promise<PageAnswer> => fetchHere('DELETE', '/admin/v1/session');
   const store = (name: string) => console_.hisp.operators.store.get(name);
 
   /** Signs in by a passkey that was registered elsewhere, so that the cookie of this browser's ceremony is not used up. */
@@ -103,11 +70,11 @@ describe('own passkeys', needsBrowser, () => {
     await page.context().addCookies(ceremony);
   }
 
-  const begin = (): Promise<PageAnswer> => fetchInPage('POST', '/admin/v1/passkeys/options', {});
+  const begin = (): Promise<PageAnswer> => fetchHere('POST', '/admin/v1/passkeys/options', {});
   const rename = (id: string, name: unknown): Promise<PageAnswer> =>
-    fetchInPage('PATCH', `/admin/v1/passkeys/${id}`, { name });
-  const remove = (id: string): Promise<PageAnswer> => fetchInPage('DELETE', `/admin/v1/passkeys/${id}`, {});
-  const list = async () => (await fetchInPage('GET', '/admin/v1/passkeys')).body['result'] as OwnPasskey[];
+    fetchHere('PATCH', `/admin/v1/passkeys/${id}`, { name });
+  const remove = (id: string): Promise<PageAnswer> => fetchHere('DELETE', `/admin/v1/passkeys/${id}`, {});
+  const list = async () => (await fetchHere('GET', '/admin/v1/passkeys')).body['result'] as OwnPasskey[];
   const codeOf = (answer: PageAnswer): unknown[] => [answer.status, reasonOf(answer)];
 
   /** As a device that has no passkey yet. */
@@ -117,8 +84,8 @@ describe('own passkeys', needsBrowser, () => {
     await useNewDevice();
     const { status, body } = await begin();
     assert.equal(status, 200);
-    const response = await useAuthenticator('create', body);
-    return fetchInPage('POST', '/admin/v1/passkeys', { name, response });
+    const response = await useAuthenticator(page, 'create', body);
+    return fetchHere('POST', '/admin/v1/passkeys', { name, response });
   }
 
   async function readCredential(): Promise<Credential> {
@@ -136,7 +103,7 @@ describe('own passkeys', needsBrowser, () => {
     const { store, links } = console_.hisp.operators;
     const { id } = await store.get(name);
     const { token } = await links.create(id, name, 'sign-in');
-    assert.equal((await fetchInPage('POST', '/admin/v1/sign-in/link', { token })).status, 200);
+    assert.equal((await fetchHere('POST', '/admin/v1/sign-in/link', { token })).status, 200);
   }
 
   test('are named by their owner, in plain characters', async () => {
@@ -190,7 +157,7 @@ describe('own passkeys', needsBrowser, () => {
     console_.clock.advance(2000);
     assert.deepEqual(codeOf(await begin()), [403, 'operators_sign_in_stale']);
     assert.deepEqual(codeOf(await remove(only.id)), [403, 'operators_sign_in_stale']);
-    const late = await fetchInPage('POST', '/admin/v1/passkeys', { name: 'late', response: {} });
+    const late = await fetchHere('POST', '/admin/v1/passkeys', { name: 'late', response: {} });
     assert.deepEqual(codeOf(late), [403, 'operators_sign_in_stale']);
     assert.equal((await rename(only.id, 'Key')).status, 200);
     await signIn();
@@ -223,14 +190,14 @@ describe('own passkeys', needsBrowser, () => {
     const bea = await readCredential();
     const started = await begin();
     await useNewDevice();
-    const response = await useAuthenticator('create', started.body);
+    const response = await useAuthenticator(page, 'create', started.body);
     // The cookie of the ceremony stays in the browser while somebody else signs in.
     await enrolWithoutCeremony('Cleo');
-    const foreign = await fetchInPage('POST', '/admin/v1/passkeys', { name: 'foreign', response });
+    const foreign = await fetchHere('POST', '/admin/v1/passkeys', { name: 'foreign', response });
     assert.deepEqual(codeOf(foreign), [400, 'operators_passkey_not_added']);
-    const malformed = await fetchInPage('POST', '/admin/v1/passkeys', { name: 'x', response: {} });
+    const malformed = await fetchHere('POST', '/admin/v1/passkeys', { name: 'x', response: {} });
     assert.deepEqual(codeOf(malformed), [400, 'operators_passkey_not_added']);
-    assert.equal((await fetchInPage('GET', '/admin/v1/session')).status, 200);
+    assert.equal((await fetchHere('GET', '/admin/v1/session')).status, 200);
     await useCredential(bea);
     assert.equal((await signIn()).status, 200);
     const added = await add('Second');

@@ -4,17 +4,15 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, CDPSession, Page } from 'playwright-core';
+import {
+  addAuthenticator,
+  fetchInPage,
+  reasonOf,
+  useAuthenticator,
+  type PageAnswer,
+} from './authenticator.ts';
 import { needsBrowser, openBrowser } from './browser.ts';
 import { cookieOf, startTestConsole, type Answer, type TestConsole } from './start-console.ts';
-
-/** What a page got for a request. */
-interface PageAnswer {
-  readonly status: number;
-  readonly body: Readonly<Record<string, unknown>>;
-}
-
-const reasonOf = (answer: { body: Readonly<Record<string, unknown>> }): unknown =>
-  (answer.body['errors'] as readonly { reason: string }[] | undefined)?.[0]?.reason;
 
 describe('passkeys', needsBrowser, () => {
   let console_: TestConsole;
@@ -31,17 +29,7 @@ describe('passkeys', needsBrowser, () => {
     browser = await openBrowser();
     page = await browser.newPage();
     await page.goto(console_.url);
-    cdp = await page.context().newCDPSession(page);
-    await cdp.send('WebAuthn.enable');
-    const options = {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    } as const;
-    ({ authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', { options }));
+    ({ cdp, authenticatorId } = await addAuthenticator(page));
   });
   after(async () => {
     await browser?.close();
@@ -49,30 +37,10 @@ describe('passkeys', needsBrowser, () => {
     await console_?.close();
   });
 
-  /** A request of the page itself, with its cookies and its Origin. */
-  const fetchInPage = (method: string, target: string, body?: unknown): Promise<PageAnswer> =>
-    page.evaluate(
-      async ([verb, url, json]) => {
-        const response = await fetch(url as string, {
-          method: verb as string,
-          ...(json === undefined
-            ? {}
-            : { body: json as string, headers: { 'content-type': 'application/json' } }),
-        });
-        const text = await response.text();
-        return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as object) };
-      },
-      [method, target, body === undefined ? undefined : JSON.stringify(body)],
-    ) as Promise<PageAnswer>;
+  const fetchHere = (method: string, target: string, body?: unknown): Promise<PageAnswer> =>
+    fetchInPage(page, method, target, body);
 
-  /** What the authenticator makes of options, as JSON. */
-  const useAuthenticator = (verb: 'create' | 'get', options: unknown): Promise<unknown> =>
-    page.evaluate(`(async () => {
-      const read = '${verb === 'create' ? 'parseCreationOptionsFromJSON' : 'parseRequestOptionsFromJSON'}';
-      const publicKey = PublicKeyCredential[read](${JSON.stringify(options)});
-      return (await navigator.credentials.${verb}({ publicKey })).toJSON();
-    })()`);
-  const getCredential = (options: unknown): Promise<unknown> => useAuthenticator('get', options);
+  const getCredential = (options: unknown): Promise<unknown> => useAuthenticator(page, 'get', options);
 
   async function makeEnrolmentLink(name: string): Promise<string> {
     const { store, links } = console_.hisp.operators;
@@ -81,20 +49,20 @@ describe('passkeys', needsBrowser, () => {
   }
 
   async function enrol(token: string): Promise<PageAnswer> {
-    const { body } = await fetchInPage('POST', '/admin/v1/enrol/passkey/options', { token });
-    const response = await useAuthenticator('create', body);
-    return fetchInPage('POST', '/admin/v1/enrol/passkey/verify', { token, response });
+    const { body } = await fetchHere('POST', '/admin/v1/enrol/passkey/options', { token });
+    const response = await useAuthenticator(page, 'create', body);
+    return fetchHere('POST', '/admin/v1/enrol/passkey/verify', { token, response });
   }
 
   async function signIn(change: (options: Record<string, unknown>) => object = (same) => same) {
-    const { body } = await fetchInPage('POST', '/admin/v1/sign-in/passkey/options', {});
+    const { body } = await fetchHere('POST', '/admin/v1/sign-in/passkey/options', {});
     const credential = await getCredential(change({ ...body }));
-    return fetchInPage('POST', '/admin/v1/sign-in/passkey/verify', credential);
+    return fetchHere('POST', '/admin/v1/sign-in/passkey/verify', credential);
   }
 
-  const signOut = (): Promise<PageAnswer> => fetchInPage('DELETE', '/admin/v1/session');
+  const signOut = (): Promise<PageAnswer> => fetchHere('DELETE', '/admin/v1/session');
   const whoAmI = async (): Promise<unknown> => {
-    const { status, body } = await fetchInPage('GET', '/admin/v1/session');
+    const { status, body } = await fetchHere('GET', '/admin/v1/session');
     return status === 200 ? (body['operator'] as { name: string }).name : status;
   };
 
@@ -109,7 +77,7 @@ describe('passkeys', needsBrowser, () => {
 
   test('a link registers a passkey and signs in, once; from then on the passkey does', async () => {
     const token = await makeEnrolmentLink('Ada');
-    const entered = await fetchInPage('POST', '/admin/v1/sign-in/link', { token });
+    const entered = await fetchHere('POST', '/admin/v1/sign-in/link', { token });
     assert.equal(entered.body['kind'], 'enrol');
     assert.equal(await whoAmI(), 401);
     const enrolled = await enrol(token);
@@ -117,7 +85,7 @@ describe('passkeys', needsBrowser, () => {
     assert.equal(await whoAmI(), 'Ada');
     await signOut();
     assert.equal(await whoAmI(), 401);
-    const again = await fetchInPage('POST', '/admin/v1/enrol/passkey/options', { token });
+    const again = await fetchHere('POST', '/admin/v1/enrol/passkey/options', { token });
     assert.deepEqual([again.status, reasonOf(again)], [401, 'operators_link_invalid']);
     for (let index = 0; index < 2; index++) {
       assert.equal((await signIn()).status, 200);
@@ -131,12 +99,12 @@ describe('passkeys', needsBrowser, () => {
 
   test('the options ask for a discoverable credential and for user verification', async () => {
     const token = await makeEnrolmentLink('Bea');
-    const { body } = await fetchInPage('POST', '/admin/v1/enrol/passkey/options', { token });
+    const { body } = await fetchHere('POST', '/admin/v1/enrol/passkey/options', { token });
     const selection = body['authenticatorSelection'] as Record<string, unknown>;
     assert.equal(selection['residentKey'], 'required');
     assert.equal(selection['userVerification'], 'required');
     assert.deepEqual((body['rp'] as { id: string }).id, 'localhost');
-    const request = await fetchInPage('POST', '/admin/v1/sign-in/passkey/options', {});
+    const request = await fetchHere('POST', '/admin/v1/sign-in/passkey/options', {});
     assert.equal(request.body['userVerification'], 'required');
     assert.equal(request.body['allowCredentials'], undefined);
   });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { addAuthenticator } from './authenticator.ts';
 import {
   checkAccessibility,
   checkWidth,
@@ -157,18 +158,7 @@ describe("the console's frame", { skip }, () => {
     const { id } = await store.create('passkey', 'help-desk');
     const { token } = await links.create(id, 'passkey', 'enrol');
     const device = await (await world.browser.newContext()).newPage();
-    const devtools = await device.context().newCDPSession(device);
-    await devtools.send('WebAuthn.enable');
-    await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    await addAuthenticator(device);
     await device.goto(`${world.consoleUrl}/#enter=${token}`);
     await device.getByRole('heading', { name: 'Welcome, passkey' }).waitFor();
     await checkAccessibility(device, 'the enrolment page');
@@ -187,18 +177,7 @@ describe("the console's frame", { skip }, () => {
     const { token } = await links.create(id, 'keyholder', 'enrol');
     const device = await (await world.browser.newContext()).newPage();
     device.setDefaultTimeout(30_000);
-    const devtools = await device.context().newCDPSession(device);
-    await devtools.send('WebAuthn.enable');
-    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    const { cdp: devtools, authenticatorId } = await addAuthenticator(device);
     await device.goto(`${world.consoleUrl}/#enter=${token}`);
     await device.getByRole('button', { name: 'Create my passkey' }).click();
     await device.getByRole('navigation', { name: 'Screens' }).waitFor();

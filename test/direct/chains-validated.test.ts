@@ -84,7 +84,7 @@ describe('paths that are valid', () => {
     assert.equal(path.certificates[1]?.fingerprint, pki.intermediate.certificate.fingerprint);
   });
 
-  test('TRUST-11 a CA that certified a further key of its own does not count towards its path length', async () => {
+  test('TRUST-11 a CA that certified another of its keys does not count towards its path length', async () => {
     const first = spareAuthority(pki, 1, { pathLength: 0 });
     const further = spareAuthority(pki, 2, { issuer: first, subject: [['CN', 'spare 1']] });
     const path = await validatePath(pki.issue({ issuer: further }), 'signing', {

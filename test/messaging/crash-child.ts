@@ -36,7 +36,7 @@ const leaseMs = Number(process.env['OPENHISP_TEST_LEASE_MS'] ?? 1_000);
 let phaseToStopAt = /^--stop-at=(.*)/.exec(mode)?.[1];
 
 /**
- * The program waits here until it is resumed. In a turn of its own: a transaction on SQLite runs within one turn, and a process that is
+ * The program waits here until it is resumed. In a separate turn: a transaction on SQLite runs within one turn, and a process that is
  * stopped inside it keeps the lock of the whole file from the other process. (Only one process serves with SQLite.)
  */
 async function stopAt(phase: 'claim' | 'seal' | 'data' | 'settle' | 'store' | 'judge'): Promise<void> {

@@ -1,4 +1,4 @@
-import { setBit, wordCount } from './bits.ts';
+import { fillAll, setBit, wordCount } from './bits.ts';
 import type { ColumnName } from './columns.ts';
 import { rankOf } from './distinct/build-entities.ts';
 import type { Selector } from './selector.ts';
@@ -72,8 +72,8 @@ function createTest(ranges: readonly TimeRange[], times: IndexTimes): (stored: n
 
 function everyRow(rowCount: number, isWanted: boolean): Selector {
   if (!isWanted) return { kind: 'rows', rows: new Uint32Array(0), count: 0 };
-  const bits = new Uint32Array(wordCount(rowCount)).fill(0xffffffff);
-  if ((rowCount & 31) !== 0) bits[bits.length - 1] = (1 << (rowCount & 31)) - 1;
+  const bits = new Uint32Array(wordCount(rowCount));
+  fillAll(bits, rowCount);
   return { kind: 'bits', bits, count: rowCount };
 }
 

@@ -1,4 +1,5 @@
 import type { IndexContext } from './index-context.ts';
+import { LRUCache } from 'lru-cache';
 import { createArrayReader } from './arrays.ts';
 import { wordCount } from './bits.ts';
 import { columnNames, type ColumnName } from './columns.ts';
@@ -142,7 +143,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
     pool: createBitsPool(wordCount(rowCount)),
     changedAt: arrays.find('changedAt', 'u32'),
     times,
-    sums: new Map(),
+    sums: new LRUCache({ max: maxSums }),
   };
 }
 
@@ -204,8 +205,6 @@ const maxSums = 4;
 function sumsOf(name: string, bits: Uint32Array, { points, sums }: IndexContext): Uint32Array {
   const known = sums.get(name);
   if (known !== undefined) return known;
-  const [oldest] = sums.keys();
-  if (sums.size >= maxSums && oldest !== undefined) sums.delete(oldest);
   const found = sumByPoint(points, bits);
   sums.set(name, found);
   return found;

@@ -10,7 +10,7 @@ import {
 import { ByteText, constantText, JsonOutput } from './json-output.ts';
 import type { TextColumn } from './text-column.ts';
 import type { EntityKind, Envelope, ProviderIndex, RecordPainter, RecordPen } from './types.ts';
-import { putDegrees, type JsonContext } from './write-records.ts';
+import { putDegrees, putId, type JsonContext } from './write-records.ts';
 
 // Rows whose texts are located together.
 const chunkRows = 64;
@@ -140,9 +140,7 @@ function compilePainter(
     },
     putId() {
       output.reserve(numberBytes);
-      const id = ids[row] as number;
-      if (id <= 0x7fffffff) output.putDigits(id);
-      else output.putAscii(String(id));
+      putId(output, ids[row] as number);
     },
     putDegrees(degrees) {
       output.reserve(numberBytes);

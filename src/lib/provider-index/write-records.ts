@@ -134,7 +134,7 @@ function piecesOf(before: string, value: RecordValue, { columns }: JsonContext):
 const noText = constantText('');
 const noSpan = new Uint32Array(0);
 
-function putId(output: JsonOutput, id: number): void {
+export function putId(output: JsonOutput, id: number): void {
   if (id <= 0x7fffffff) output.putDigits(id);
   else output.putAscii(String(id));
 }

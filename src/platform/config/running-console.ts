@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const fileName = 'console-port';
 
-/** Tells commands of this data folder where the console listens, which may not be where it was to. */
+/** Stores the console's port for commands on this data folder: it differs from the setting if that port was in use. */
 export function noteConsolePort(dataDir: string, port: number): void {
   writeFileSync(path.join(dataDir, fileName), `${port}\n`, { mode: 0o600 });
 }

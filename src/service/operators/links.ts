@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { OperatorsError } from './errors.ts';
-import { lockActiveRow, lockOperatorRow, type OperatorParts } from './operator.ts';
+import { lockActiveRow, lockOperatorRow, signsInElsewhere, type OperatorParts } from './operator.ts';
 import { createSecretToken, hashSecretToken, longestToken } from './secret-token.ts';
 import type { LinkPurpose, OperatorTables } from './tables.ts';
 
@@ -34,9 +34,7 @@ export function createLinks({ storage, clock, audit, guards }: OperatorParts): L
     create: (operatorId, name, purpose) =>
       storage.transaction(async (tx: Tx) => {
         const operator = await lockOperatorRow(tx, { storage, guards }, { id: operatorId });
-        // A passkey would still work after the provider has removed their access.
-        if (operator?.subject !== null)
-          throw new OperatorsError('OPERATORS_EXTERNAL', `${name} signs in with the OpenID provider only.`);
+        if (operator?.subject !== null) throw signsInElsewhere(name);
         await tx
           .deleteFrom('console_link')
           .where('operator_id', '=', operatorId)

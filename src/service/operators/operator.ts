@@ -125,6 +125,11 @@ export function requireOperatorName(name: string): string {
   );
 }
 
+/** For whoever would get a passkey: it would still work after the provider has removed their access. */
+export function signsInElsewhere(name: string): OperatorsError {
+  return new OperatorsError('OPERATORS_EXTERNAL', `${name} signs in with the OpenID provider only.`);
+}
+
 export function nameKeyOf(name: string): string {
   return name.normalize('NFKC').toLowerCase();
 }

@@ -6,6 +6,7 @@ import { OperatorsError } from './errors.ts';
 import {
   findActiveRow,
   lockActiveRow,
+  signsInElsewhere,
   type OperatorIdentity,
   type OperatorParts,
   type OperatorRow,
@@ -170,8 +171,7 @@ export function createOwnPasskeys(parts: OperatorParts & { readonly ceremonies: 
 function requireLocal(row: OperatorRow | undefined): OperatorRow {
   if (row === undefined) throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the operator is disabled');
   if (row.subject === null) return row;
-  // A passkey would still work after the provider has removed their access.
-  throw new OperatorsError('OPERATORS_EXTERNAL', `${row.name} signs in with the OpenID provider only.`);
+  throw signsInElsewhere(row.name);
 }
 
 function requireName(name: string): string {

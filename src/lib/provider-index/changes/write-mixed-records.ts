@@ -1,5 +1,5 @@
 import type { SubIndex } from '../open-index.ts';
-import type { ProviderIndex } from '../types.ts';
+import type { Envelope, ProviderIndex } from '../types.ts';
 
 const comma = Buffer.from(',');
 
@@ -15,8 +15,12 @@ export function createMixedWriter(
 
   function write(
     rows: Uint32Array,
-    writeRun: (index: ProviderIndex, own: Uint32Array, run: Run) => Uint8Array,
-  ): Uint8Array[] {
+    envelope: Envelope | undefined,
+    writeRun: (index: ProviderIndex, own: Uint32Array, run: Run, envelope?: Envelope) => Uint8Array,
+  ): Uint8Array {
+    // Nearly every page is of one index, which then writes the envelope as well.
+    if (rows.every((row) => row < rowCount))
+      return writeRun(base.index, rows, { start: 0, end: rows.length, isAdded: false }, envelope);
     const pieces = runsOf(rows, rowCount).map((run) => {
       const own = rows.subarray(run.start, run.end);
       return run.isAdded
@@ -27,27 +31,21 @@ export function createMixedWriter(
           )
         : writeRun(base.index, own, run);
     });
-    return pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
+    const written = pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
+    return Buffer.concat(envelope === undefined ? written : [envelope.before, ...written, envelope.after]);
   }
 
   return {
-    writeRecords({ rows, distances }, format, envelope) {
-      // Nearly every page is of one index, which then writes the envelope as well.
-      if (rows.every((row) => row < rowCount))
-        return base.index.writeRecords({ rows, ...(distances && { distances }) }, format, envelope);
-      const pieces = write(rows, (index, own, { start, end }) =>
+    writeRecords: ({ rows, distances }, format, envelope) =>
+      write(rows, envelope, (index, own, { start, end }, ownEnvelope) =>
         index.writeRecords(
           { rows: own, ...(distances && { distances: distances.subarray(start, end) }) },
           format,
+          ownEnvelope,
         ),
-      );
-      return Buffer.concat(envelope === undefined ? pieces : [envelope.before, ...pieces, envelope.after]);
-    },
-    paintRecords(rows, painter, envelope) {
-      if (rows.every((row) => row < rowCount)) return base.index.paintRecords(rows, painter, envelope);
-      const pieces = write(rows, (index, own) => index.paintRecords(own, painter));
-      return Buffer.concat(envelope === undefined ? pieces : [envelope.before, ...pieces, envelope.after]);
-    },
+      ),
+    paintRecords: (rows, painter, envelope) =>
+      write(rows, envelope, (index, own, _run, ownEnvelope) => index.paintRecords(own, painter, ownEnvelope)),
   };
 }
 

@@ -2,8 +2,8 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Migration } from '../migrate.ts';
 
 /**
- * What the console finds failed messages by. Failures are few among millions of rows: each condition has an index of them alone, which a
- * message that arrives never touches. Sender and client stand in the row for that; they never change.
+ * Indexes for the console's search of failed messages. Failures are few among millions of rows: each condition has an index of them
+ * alone, so a message that arrives writes to none. For these indexes the row repeats the sender and the client; they never change.
  */
 export const failedSearchMigration: Migration = {
   name: '0085-failed-search',
@@ -18,7 +18,7 @@ export const failedSearchMigration: Migration = {
       client_id = (select client_id from message where message.id = message_recipient.message_id)`.execute(
       db,
     );
-    // With the reason at the end, rows of another one are passed over without reading the table.
+    // With the reason at the end, rows with another reason are skipped without reading the table.
     const keys = {
       domain: sql`(${domainOf(sql.ref('address_key'))})`,
       sender: sql.ref('sender_key'),

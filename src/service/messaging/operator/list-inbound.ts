@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely';
 import type { Audit, AuditRecord } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
-import { hasParties } from './pick-page.ts';
-import { pageSize, readCursor, toPage, writeCursor, type Page } from './paging.ts';
+import { readCursor, toPage, type Page, type Position } from './paging.ts';
+import { hasParties, pickPage } from './pick-page.ts';
 
 /** The outcomes of mail from another HISP: their audit actions. */
 const actions = {
@@ -64,47 +64,38 @@ export interface WaitingMail {
 }
 
 const standardKinds: readonly InboundKind[] = ['rejected', 'dead-letter', 'discarded'];
-/** Rows per read, and the limit per page: a rare sender is searched page by page. */
-const block = 500;
+/** Rows read for one page: a rare sender is searched page by page. */
 const maxRows = 20_000;
 
+const positionOf = ({ at, id }: InboundEntry): Position => ({ at: at.getTime(), id });
+
 /** Newest first. A page may be short, or even empty, and still have a next one. Throws MESSAGING_SEARCH_INVALID. */
-export async function listInbound(
-  audit: Pick<Audit, 'find'>,
-  query: InboundQuery,
-): Promise<Page<InboundEntry>> {
-  const size = pageSize(query.limit);
-  const after = readCursor(query.cursor);
-  const found: InboundEntry[] = [];
-  let end = after === undefined ? undefined : { recordedAt: new Date(after.at), sequence: Number(after.id) };
-  for (let read = 0; read < maxRows;) {
-    const rows = await readBlock(audit, query, end);
-    read += rows.length;
-    found.push(...rows.map(toEntry).filter((entry) => isWanted(entry, query)));
-    const last = rows.at(-1);
-    if (found.length > size || last === undefined || rows.length < block)
-      return toPage(found, size, ({ at, id }) => ({ at: at.getTime(), id }));
-    end = last;
-  }
-  const page = toPage(found, size, ({ at, id }) => ({ at: at.getTime(), id }));
-  return page.next !== undefined || end === undefined
-    ? page
-    : { ...page, next: writeCursor({ at: end.recordedAt.getTime(), id: String(end.sequence) }) };
+export function listInbound(audit: Pick<Audit, 'find'>, query: InboundQuery): Promise<Page<InboundEntry>> {
+  return pickPage(query, {
+    read: async ({ limit, cursor }) =>
+      toPage(await readEntries(audit, query, limit + 1, readCursor(cursor)), limit, positionOf),
+    isWanted: (entry) => isWanted(entry, query),
+    positionOf,
+    maxRows,
+  });
 }
 
-/** The next rows of all the kinds together, newest first; fewer than a block only at the end. */
-async function readBlock(
+/** The next entries of all the kinds together, newest first. */
+async function readEntries(
   audit: Pick<Audit, 'find'>,
   { kinds = standardKinds, since, until }: InboundQuery,
-  olderThan: Pick<AuditRecord, 'recordedAt' | 'sequence'> | undefined,
-): Promise<readonly AuditRecord[]> {
+  limit: number,
+  after: Position | undefined,
+): Promise<readonly InboundEntry[]> {
+  const olderThan = after && { recordedAt: new Date(after.at), sequence: Number(after.id) };
   const lists = await Promise.all(
-    kinds.map((kind) => audit.find({ action: actions[kind], since, until, olderThan, limit: block })),
+    kinds.map((kind) => audit.find({ action: actions[kind], since, until, olderThan, limit })),
   );
   return lists
     .flat()
     .toSorted((a, b) => b.recordedAt.getTime() - a.recordedAt.getTime() || b.sequence - a.sequence)
-    .slice(0, block);
+    .slice(0, limit)
+    .map(toEntry);
 }
 
 function toEntry({ sequence, action, recordedAt, objects, remoteAddress }: AuditRecord): InboundEntry {

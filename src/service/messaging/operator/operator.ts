@@ -277,12 +277,11 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       return page;
     },
     listUnacknowledged: ({ from, to, ...query }) =>
-      pickPage(
-        query,
-        (part) => findReceived(db, { ...query, ...part, state: 'received', order: 'oldest' }),
-        (row) => hasParties({ from: row.from, to: [row.to] }, { from, to }),
-        ({ receivedAt, id }) => ({ at: receivedAt.getTime(), id }),
-      ),
+      pickPage(query, {
+        read: (part) => findReceived(db, { ...query, ...part, state: 'received', order: 'oldest' }),
+        isWanted: (row) => hasParties({ from: row.from, to: [row.to] }, { from, to }),
+        positionOf: ({ receivedAt, id }) => ({ at: receivedAt.getTime(), id }),
+      }),
     listDeadLetters: (query) => pageDeadLetters(storage, query),
     async retryInbound(id) {
       const count = await retryDeadLetters(storage, id);

@@ -15,19 +15,18 @@ const positionOf = ({ receivedAt, id }: DeadLetter): Position => ({ at: received
 /** Oldest first. A page may be short and still have a next one. Throws MESSAGING_SEARCH_INVALID. */
 export function pageDeadLetters(storage: Storage, query: DeadLetterQuery): Promise<Page<DeadLetter>> {
   const { reason, since, until } = query;
-  return pickPage(
-    query,
-    async ({ limit, cursor }) =>
+  return pickPage(query, {
+    read: async ({ limit, cursor }) =>
       toPage(
         await listDeadLetters(storage, { limit: limit + 1, after: readCursor(cursor) }),
         limit,
         positionOf,
       ),
-    ({ mailFrom, recipients, receivedAt, reason: last }) =>
+    isWanted: ({ mailFrom, recipients, receivedAt, reason: last }) =>
       hasParties({ from: mailFrom, to: recipients }, query) &&
       (reason === undefined || reason === last) &&
       (since === undefined || receivedAt >= since) &&
       (until === undefined || receivedAt < until),
     positionOf,
-  );
+  });
 }

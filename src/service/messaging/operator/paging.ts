@@ -16,7 +16,7 @@ const maxPage = 500;
 
 export const pageSize = (limit: number): number => Math.min(Math.max(1, Math.trunc(limit)), maxPage);
 
-export function writeCursor({ at, id }: Position): string {
+function writeCursor({ at, id }: Position): string {
   return `${at}~${id}`;
 }
 

@@ -10,25 +10,36 @@ export interface PartiesQuery {
   readonly cursor?: string | undefined;
 }
 
+/** Rows per read after the first, which is no longer than the page: most pages are of an unfiltered list. */
 const block = 500;
 /** Rows read for one page: a search for rare rows may end a page early. */
-const maxRows = 5000;
+const usualMaxRows = 5000;
 
 /** Picks rows of a list that is read page by page. A page may be short, or even empty, and still have a next one. */
 export async function pickPage<Item>(
   query: { readonly limit: number; readonly cursor?: string | undefined },
-  read: (part: { limit: number; cursor: string | undefined }) => Promise<Page<Item>>,
-  isWanted: (item: Item) => boolean,
-  positionOf: (item: Item) => Position,
+  {
+    read,
+    isWanted,
+    positionOf,
+    maxRows = usualMaxRows,
+  }: {
+    readonly read: (part: { limit: number; cursor: string | undefined }) => Promise<Page<Item>>;
+    readonly isWanted: (item: Item) => boolean;
+    readonly positionOf: (item: Item) => Position;
+    readonly maxRows?: number;
+  },
 ): Promise<Page<Item>> {
   const size = pageSize(query.limit);
   const found: Item[] = [];
   let { cursor } = query;
-  for (let count = 0; count < maxRows; count += block) {
-    const part = await read({ limit: block, cursor });
+  let limit = size;
+  for (let count = 0; count < maxRows; count += limit, limit = block) {
+    const part = await read({ limit, cursor });
     found.push(...part.items.filter(isWanted));
     if (found.length > size || part.next === undefined) return toPage(found, size, positionOf);
     cursor = part.next;
+    if (found.length === size) break;
   }
   return { items: found, ...(cursor !== undefined && { next: cursor }) };
 }
