@@ -69,7 +69,7 @@ function restartWithOptions() {
   process.execve(process.execPath, args, environmentFor(options));
 }
 
-/** What the operator has set stays. */
+/** Variables that the operator has set take precedence. */
 function environmentFor(options) {
   return options.length === 0 ? process.env : { ...servingEnvironment, ...process.env };
 }

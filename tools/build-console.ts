@@ -61,7 +61,7 @@ else {
   try {
     await built.rebuild();
   } catch {
-    // esbuild has printed what is wrong.
+    // esbuild has printed the errors.
     process.exitCode = 1;
   } finally {
     await built.dispose();
@@ -83,7 +83,7 @@ async function writeBuild({ outputFiles, metafile }: BuildResult<typeof options>
   );
 }
 
-/** The page with what the entry imports at once, so that the browser asks for all of it in one round. */
+/** The page with preload links for the entry's imports, so that the browser requests them all at once. */
 function writePage(metafile: Metafile, icon: string): string {
   const outputs = Object.entries(metafile.outputs).map(([name, value]) => ({
     name: path.relative(output, path.join(root, name)),
@@ -148,7 +148,7 @@ function writeWhole(name: string, bytes: Uint8Array): void {
 function removeOld(current: ReadonlySet<string>): void {
   for (const name of readdirSync(path.join(output, 'assets'))) {
     const asset = `assets/${name.replace(/\.(br|gz)$/, '')}`;
-    // What ends in a process id is another build's.
+    // A name that ends in a process id belongs to another build.
     if (!current.has(asset) && !/\.\d+$/.test(name))
       rmSync(path.join(output, 'assets', name), { force: true });
   }

@@ -1,5 +1,5 @@
 /**
- * Runs the static checks: types, lint, format, imports, citations and generated documents. Prints what failed; exits 1.
+ * Runs the static checks: types, lint, format, imports, citations and generated documents. Prints the failures; exits 1.
  *
  * Usage: `node tools/check.ts`
  */

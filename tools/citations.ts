@@ -116,7 +116,7 @@ function addIds(text: string, ids: Set<string>): void {
   for (const [id] of text.matchAll(idForm)) ids.add(id);
 }
 
-/** What is wrong with the page itself. */
+/** Faults of the page itself. */
 export function findPageProblems(
   text: string,
   page: SpecificationsPage,

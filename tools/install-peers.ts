@@ -1,7 +1,7 @@
 /**
  * Installs the independent programs that tests talk to, from Debian's packages: when run as root where apt-get works; and the
  * generators of API clients, from the npm registry.
- * Otherwise, and for what cannot be had, it prints what is missing and why; the tests that need it are skipped.
+ * Otherwise, and for packages that cannot be installed, it prints their names and the reason; the tests that need them are skipped.
  * Nothing is left running: the packages' services are kept from starting.
  *
  * Usage: `node tools/install-peers.ts [--required]`; the exit status is 0 unless something `--required` is missing.
@@ -39,7 +39,7 @@ export interface MissingPeer {
   readonly reason: string;
 }
 
-/** Installs what is missing and may be installed; returns what is still missing. Instant when everything is there. */
+/** Installs missing packages that may be installed; returns those still missing. Instant when none is missing. */
 export async function installPeers(): Promise<readonly MissingPeer[]> {
   return [...installDebianPeers(), ...installClientGenerators()];
 }
@@ -104,7 +104,7 @@ function installPackages(packages: readonly string[]): string | undefined {
   return run('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...packages]);
 }
 
-/** Undefined on success, else the last line of what it said. */
+/** Undefined on success, else the last line of its output. */
 function run(command: string, args: readonly string[], input = ''): string | undefined {
   const result = spawnSync(command, args, {
     input,

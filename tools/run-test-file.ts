@@ -14,7 +14,7 @@ export interface TestFileOptions {
   readonly cwd: string;
   /** Time for the file on a machine that does nothing else; more is given under load. */
   readonly limitMs: number;
-  /** What the file is called in results; by default its path. */
+  /** Name of the file in results; by default its path. */
   readonly label?: string;
   /** Added to the environment. */
   readonly env?: Readonly<NodeJS.ProcessEnv>;
@@ -29,7 +29,7 @@ export interface TestFileResult {
   readonly skipped: readonly string[];
   /** It or one of its tests did not end, or it left processes behind. That is no matter of a busy machine, which has longer limits. */
   readonly hasHung: boolean;
-  /** Everything to be shown: what the tests wrote, and failures in full. */
+  /** The text to show: the tests' output, and failures in full. */
   readonly output: string;
   readonly durationMs: number;
 }
@@ -51,7 +51,7 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
   const child = spawn(
     process.execPath,
     [
-      // A test that hangs is named; the limit of the file is for what no test's limit ends.
+      // A test that hangs is named; the limit of the file ends everything that is not within a test.
       `--test-timeout=${Math.round(options.limitMs * 0.8 * timeScale())}`,
       `--test-reporter=${path.join(import.meta.dirname, 'test-reporter.ts')}`,
       `--test-reporter-destination=${report}`,
@@ -82,7 +82,7 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
   }, everyMs);
   const status = await new Promise<number | string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    // Not `close`: what the file has left behind may hold the pipes open forever.
+    // Not `close`: processes that the file has left running may hold the pipes open forever.
     child.once('exit', (code, signal) => resolve(code ?? signal ?? 1));
   });
   clearInterval(watching);
@@ -146,7 +146,7 @@ function readReport(file: string): readonly ReportLine[] {
 
 /**
  * Kills the process group, everything that was seen to descend from it, and everything that carries its mark in the environment. Returns
- * the processes that were still there besides the leader of the group.
+ * the processes that still ran, except the leader of the group.
  */
 function endProcesses(leader: number | undefined, id: string, offspring: ReadonlySet<number>): number[] {
   const found = findProcesses(leader, id, offspring);
@@ -162,7 +162,7 @@ function findProcesses(leader: number | undefined, id: string, offspring: Readon
   return found;
 }
 
-// What a test has ended without waiting for it is gone in a moment.
+// A process that a test ended without waiting for it disappears within a moment.
 async function whenGone(isThere: () => boolean): Promise<void> {
   for (let tries = 0; tries < 40 && isThere(); tries++) await sleep(50);
 }

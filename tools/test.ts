@@ -30,7 +30,7 @@ const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith
 const has = (flag: string): boolean => process.argv.includes(flag);
 const limitMs = 1000 * Number(process.env['OPENHISP_TEST_FILE_SECONDS'] ?? 300);
 const filesAtOnce = os.availableParallelism() + 1;
-/** Begin first, the longest in front, so that none of them runs alone at the end. What is missing here costs time, nothing else. */
+/** Begin first, the longest in front, so that none of them runs alone at the end. A file missing here costs only time. */
 const longFiles = [
   'test/system/kills.int.test.ts',
   'test/system/faults.int.test.ts',
@@ -64,7 +64,7 @@ interface TestRun {
 async function runTests(wanted: readonly string[]): Promise<boolean> {
   const files = globSync([...wanted], { cwd: root }).sort();
   const opening = files.filter((file) => reaches(path.join(root, file), storageSupport));
-  // The files are in process groups of their own: what ends this one must end them.
+  // The files run in separate process groups: a signal that ends this process must end them, too.
   const running = new Set<() => void>();
   const endAll = (): void => {
     for (const end of running) end();
@@ -136,7 +136,7 @@ async function runOne(
     onProcess,
     label: onPostgres ? `${file}${postgresLabel}` : file,
     env: {
-      // Hundreds of processes load the same modules: halves what each start costs.
+      // Hundreds of processes load the same modules: halves the time of each start.
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? compileCache,
       OPENHISP_TEST_ENGINE: onPostgres ? 'postgresql' : 'sqlite',
       // Also for tests of both engines at once.

@@ -48,7 +48,7 @@ function formatRow({ path: name, variable, fallback, description }: Setting): st
   return `| ${name} | ${variable} | ${shown === '``' ? '' : shown} | ${description} |`;
 }
 
-/** True if the page in the repository is what the schema says. */
+/** True if the page in the repository matches the schema. */
 export function isConfigurationPageCurrent(): boolean {
   try {
     return readFileSync(page, 'utf8') === formatSettings(listSettings());

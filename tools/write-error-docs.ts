@@ -12,7 +12,7 @@ import { CodedError, type ErrorKind, type ErrorTable } from '../src/core/index.t
 const root = path.resolve(import.meta.dirname, '..');
 const page = path.join(root, 'docs/api/errors.md');
 
-/** One code with what follows from it. */
+/** One code with its kind, status and texts. */
 export interface ErrorRow {
   readonly module: string;
   readonly code: string;
@@ -93,7 +93,7 @@ function formatRow(row: ErrorRow): string {
   return `| ${row.code} | ${row.kind} | ${row.httpStatus} | ${row.isTransient ? 'yes' : 'no'} | ${row.publicMessage} |`;
 }
 
-/** True if the page in the repository is what the code says. */
+/** True if the page in the repository matches the code. */
 export async function isPageCurrent(): Promise<boolean> {
   return readPage() === formatErrors(await collectErrors());
 }

@@ -1,4 +1,4 @@
-/** What the agent alone needs for one message, in a process with the options of a serving one (`agent-process.ts`). */
+/** Measures the agent alone, per message, in a process with the options of a serving one (`agent-process.ts`). */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';

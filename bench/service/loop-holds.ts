@@ -1,5 +1,5 @@
 /**
- * How long the event loop of a whole HISP is held by one message: `node bench/service/loop-holds.ts [MB] [rounds]`.
+ * Measures how long one message blocks the event loop of a whole HISP: `node bench/service/loop-holds.ts [MB] [rounds]`.
  * Two HISPs run in this process, the client in a thread; every hold is printed with the functions that it went to.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

@@ -10,11 +10,11 @@ export interface Reservation {
   release(): void;
 }
 
-/** So much of something (bytes, slots) for all callers together, and so much for one of them. */
+/** An amount (bytes, slots) that all callers share, with a limit for each caller. */
 export interface Budget {
   /**
-   * Takes the amount, or nothing and says why. Whoever comes first is always served, however much is asked for: a
-   * budget below the size of one request must not refuse it forever.
+   * Reserves the amount, or nothing and returns the reason. A caller's first reservation may exceed the caller's limit, and the
+   * first of all may exceed the total: a budget smaller than one request must not refuse it forever.
    */
   reserve(caller: string, amount: number): Reservation | BudgetRefusal;
   readonly used: number;
@@ -77,7 +77,7 @@ class HeldAmount implements Reservation {
   }
 
   grow(more: number): BudgetRefusal | undefined {
-    // Only what is held next to this reservation may stand in its way.
+    // The reservation is given back first, so that only the other reservations can block its larger size.
     this.#account.give(this.#caller, this.amount);
     const whole = this.amount + more;
     const reason = this.#account.take(this.#caller, whole);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** Of SHA-256. */
+/** Block size of SHA-256. */
 const blockBytes = 64;
 
 /**

@@ -50,8 +50,8 @@ interface Level {
 }
 
 /**
- * Visits each string, names included, as it is written between its quotes, until `visit` returns true. What lies between
- * strings is only looked at for structure, and strings are skipped by `indexOf`: a body is mostly one long attachment.
+ * Visits each string, names included, as it is written between its quotes, until `visit` returns true. Between strings
+ * only the structure is read, and strings are skipped by `indexOf`: a body is mostly one long attachment.
  */
 function visitStrings(
   text: string,

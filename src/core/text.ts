@@ -4,7 +4,7 @@ const combiningMarks = /\p{M}+/gu;
 
 /**
  * Folds text for comparison: canonical decomposition, combining marks removed, lower-cased (Decision 0003).
- * `É` and `e` are equal; `ß`, `ø` and ligatures stay what they are.
+ * `É` and `e` are equal; `ß`, `ø` and ligatures are not changed.
  */
 export function foldText(text: string): string {
   if (isPlainAscii(text)) return text.toLowerCase();

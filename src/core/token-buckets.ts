@@ -36,7 +36,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** Token buckets in memory, one a key: each refills steadily and holds at most `burst` (Decision 0007). */
+/** Token buckets in memory, one per key: each refills steadily and holds at most `burst` (Decision 0007). */
 export function createTokenBuckets(options: BucketOptions): TokenBuckets {
   const buckets = new LRUCache<string, Bucket>({ max: options.maxBuckets ?? defaultMaxBuckets });
   return {

@@ -13,7 +13,7 @@ const jsonOf = (bytes: number): string => JSON.stringify('x'.repeat(bytes - 2));
 
 /** Handlers wait for this, if it is set. */
 let gate: Promise<void> | undefined;
-/** How many handlers have begun. */
+/** Number of handlers that have begun. */
 let handled = 0;
 const routes = (app: HispFastify): void => {
   const onRequest = app.requireScope('messaging.api');

@@ -1,4 +1,4 @@
-/** What comes in does not decide how much memory the service holds (Decision 0020): measured from outside, on a whole HISP. */
+/** The memory of the service is limited, whatever the load (Decision 0020): measured from outside, on a whole HISP. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -66,7 +66,7 @@ describe('memory', needsProc, () => {
     const peak = child.peakResidentBytes();
     assert.ok(peak < 1000 * megabyte, mb(peak));
 
-    // What was admitted is finished: half of it is accepted, the other half goes away.
+    // Admitted work is finished: half of it is accepted, the clients of the other half disconnect.
     const finished = held.slice(0, Math.floor(held.length / 2));
     for (const { socket } of finished) socket.write(body.subarray(body.length - 10));
     await waitUntil(() => finished.every(({ status }) => status === 200), {

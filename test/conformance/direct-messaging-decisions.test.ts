@@ -1,4 +1,4 @@
-/** What the Direct Messaging specification leaves open, as Decisions 0009 to 0014 settle it, over real HTTP. */
+/** Questions that the Direct Messaging specification leaves open, as Decisions 0009 to 0014 settle them, over real HTTP. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { startTestHttp, type Reply, type TestHttp } from '../messaging/start-http.ts';

@@ -1,4 +1,4 @@
-/** What the directory specification leaves open, as Decisions 0002 to 0005 and 0007 settle it. */
+/** Questions that the directory specification leaves open, as Decisions 0002 to 0005 and 0007 settle them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { directoryParameters } from '../../src/service/directory/index.ts';

@@ -1,4 +1,4 @@
-/** Who gets into the console, and what keeps others out: links, cookies, origins, roles, the end of sessions. */
+/** Access to the console: links, cookies, origins, roles, the end of sessions. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { cookieOf, startTestConsole, type TestConsole } from './start-console.ts';

@@ -23,7 +23,7 @@ export async function addAuthenticator(page: Page): Promise<VirtualAuthenticator
   return { cdp, authenticatorId };
 }
 
-/** What the page's authenticator makes of options, as JSON. */
+/** The response of the page's authenticator to the options, as JSON. */
 export function useAuthenticator(page: Page, verb: 'create' | 'get', options: unknown): Promise<unknown> {
   return page.evaluate(`(async () => {
     const read = '${verb === 'create' ? 'parseCreationOptionsFromJSON' : 'parseRequestOptionsFromJSON'}';
@@ -32,7 +32,7 @@ export function useAuthenticator(page: Page, verb: 'create' | 'get', options: un
   })()`);
 }
 
-/** What a page got for a request. */
+/** The answer to a page's request. */
 export interface PageAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;

@@ -48,7 +48,7 @@ interface Operation {
 interface Case {
   /** Usually `operator`. */
   readonly role?: Role;
-  /** What stands for `{…}` in the path, and a query. */
+  /** The value for `{…}` in the path, and a query. */
   readonly names?: readonly string[];
   readonly query?: string;
   readonly body?: unknown;

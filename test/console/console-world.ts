@@ -32,7 +32,7 @@ const waitMs = 30_000;
 /** Long enough for the partner's answer on a busy machine, short enough to see a message expire. */
 const processedWindowMinutes = '0.15';
 
-/** What no screen may show: it is in every message that this world sends. */
+/** Text in every message that this world sends; no screen may show it. */
 export const secretWords = [
   'Zanzibarsson',
   'PATIENT-777-SECRET',
@@ -148,7 +148,7 @@ export async function openConsoleWorld(
     const { id } = await store.create(name, role);
     const { token } = await links.create(id, name, 'sign-in');
     await page.goto(`${consoleUrl}/#enter=${token}`);
-    // Where it is narrow the navigation is behind a button.
+    // On narrow screens the navigation is behind a button.
     await page.locator('header.side').waitFor();
     return page;
   }

@@ -80,7 +80,7 @@ describe('domains and trust', { skip }, () => {
   });
 });
 
-/** What a CA does with a request: the sandbox's authority signs the key of the request for the domain. Returns PEM. */
+/** Acts as the CA: the sandbox's authority signs the key of the request for the domain. Returns PEM. */
 async function sign(world: ConsoleWorld, csr: string): Promise<string> {
   const folder = path.join(path.dirname(world.sandbox.dataDir), 'pki');
   const request = path.join(folder, 'request.pem');

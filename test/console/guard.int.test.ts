@@ -1,4 +1,4 @@
-/** Which role may call what, checked on an application of one route for each permission; and answers that go on. */
+/** Permissions of the roles, checked on an application with one route per permission; and answers that are still being sent. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -5,7 +5,7 @@ import { demoAddress, partners } from '../../src/app/dev/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
 import { openAdminWorld, type AdminWorld } from './admin-world.ts';
 
-/** What must never reach a browser. */
+/** Texts that must never reach a browser. */
 const canaries = {
   subject: 'CANARY-SUBJECT-7731',
   text: 'CANARY-TEXT-7732',

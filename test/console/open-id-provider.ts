@@ -8,7 +8,7 @@ export interface TestProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** What it says of accounts, by name. */
+  /** Claims of the accounts, by name. */
   readonly accounts: Map<string, Readonly<Record<string, unknown>>>;
   close(): Promise<void>;
 }

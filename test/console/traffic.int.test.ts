@@ -1,5 +1,5 @@
 /**
- * Where is my message, why, and what do I do: the screens of the traffic in real Chromium, by keyboard alone, over messages that were
+ * A message's place, the reason why it waits or failed, and the actions on it: the screens of the traffic in real Chromium, by keyboard alone, over messages that were
  * really sent.
  */
 import assert from 'node:assert/strict';

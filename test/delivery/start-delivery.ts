@@ -36,7 +36,7 @@ export interface ReceivedMail {
   readonly text: string;
 }
 
-/** How one recipient is answered. */
+/** The peer's answer to one recipient. */
 export type AnswerRecipient = (address: string) => 'accept' | SmtpReply | Promise<'accept' | SmtpReply>;
 
 /** Mail servers by their address: a peer that takes mail, or a function that talks to the socket. */
@@ -46,7 +46,7 @@ export interface DeliveryWorld {
   readonly storage: Storage;
   readonly db: Kysely<DeliveryTables>;
   readonly clock: ManualClock;
-  /** What the peers took, in order. */
+  /** Mail accepted by the peers, in order. */
   readonly mail: ReceivedMail[];
   /** Connections by the peer's address. */
   readonly connections: Map<string, number>;

@@ -1,4 +1,4 @@
-/** What an outsider's message may make us fetch, and how long it may keep us waiting (TRUST-05, SEC-11). */
+/** Limits of the fetches that an outsider's message causes: their number and their time (TRUST-05, SEC-11). */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import type { GuardedFetch } from '../../src/lib/fetch/index.ts';

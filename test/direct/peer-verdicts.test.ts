@@ -40,7 +40,7 @@ const keyOf = (cert: string, key: string) => ({
   privateKey: readPrivateKey(readPeerFile(key)),
 });
 
-/** What this project answers under its default policy, reason included; also where the index leaves it open. */
+/** The project's verdicts under its default policy, with reasons; also where the index leaves the verdict open. */
 const reasons: Readonly<Record<string, string>> = {
   '05': 'SMIME_CONTENT_CIPHER_NOT_ALLOWED',
   '17': 'SMIME_DIGEST_NOT_ALLOWED',

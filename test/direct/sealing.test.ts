@@ -1,4 +1,4 @@
-/** What leaves: form of the outer and the inner message, and what is refused before anything leaves (AS-30 to AS-45). */
+/** Sealed messages: form of the outer and the inner message, and messages refused before they are sent (AS-30 to AS-45). */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import {

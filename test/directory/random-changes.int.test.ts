@@ -29,7 +29,7 @@ function randomFrom(seed: number): Random {
   return (below) => (numbers[next++ % numbers.length] ?? 0) % below;
 }
 
-/** What the operations choose from: rows that are or were in the directory, with a key in some of them. */
+/** The pool of the operations: rows that are or were in the directory, some with a key. */
 interface Pool {
   readonly rows: readonly (Row & { readonly key: string })[];
 }

@@ -38,7 +38,7 @@ function person(number: number): Row {
   };
 }
 
-/** What a source may say of a person. Sources with keys may have a person under several of them. */
+/** A source's possible records of a person. Sources with keys may have a person under several of them. */
 function saying(random: Random, hasKeys: boolean): Row {
   const number = random(people);
   const texts = Object.entries(choices).map(([name, values]) => [name, values[random(values.length)] ?? '']);
@@ -97,7 +97,7 @@ function plainFill(rows: readonly Row[]): Row {
   return filled;
 }
 
-/** What should be served, as texts in order. */
+/** The expected served records, as texts in order. */
 function plainDirectory(sources: readonly PlainSource[]): string[] {
   const pairs = new Map<string, Row[][]>();
   for (const { generations } of sources) {

@@ -32,7 +32,7 @@ import { loadState, updateState } from '../../src/service/directory/store/state.
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { createOauth, type ClientLimits, type Oauth } from '../../src/service/oauth/index.ts';
 
-/** What a directory answer looks like to a test. */
+/** A directory answer as tests read it. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -92,7 +92,7 @@ export interface TestDirectoryOptions {
   readonly pairsMergedSingly?: number;
   /** Joins the nodes over the database under this id. */
   readonly nodeId?: string;
-  /** What is known of addresses. */
+  /** Verification states of addresses. */
   readonly states?: (storage: Storage) => AddressStates;
 }
 

@@ -1,4 +1,4 @@
-/** How much of a load one turn of the event loop holds: loads run in a process that serves meanwhile. */
+/** Length of the event-loop turns of a load: loads run in a process that serves meanwhile. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { mergeAll } from '../../src/service/directory/merge/merge-all.ts';

@@ -1,4 +1,4 @@
-/** What is expected at times leaves a line for the operator, and neither an error nor a stack in the log. */
+/** Expected refusals leave a line for the operator, and neither an error nor a stack in the log. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CodedError } from '../../src/core/index.ts';

@@ -46,7 +46,7 @@ export const mallory = parseDirectAddress('mallory@direct.alpha.example');
 export const bob = parseDirectAddress('bob@direct.beta.example');
 export const carol = parseDirectAddress('carol@direct.gamma.example');
 
-/** What the agent does to incoming mail, decided by the test. */
+/** The agent's treatment of incoming mail, chosen by the test. */
 export type OpenIncoming = IncomingAgent['openIncoming'];
 
 export interface TestMessaging {
@@ -64,9 +64,9 @@ export interface TestMessaging {
   readonly clinic: ClientIdentity;
   /** Owns mallory only. */
   readonly otherClient: ClientIdentity;
-  /** What was passed to delivery, in order. */
+  /** Requests passed to delivery, in order. */
   readonly deliveries: DeliveryRequest[];
-  /** What delivery says of destinations that wait. */
+  /** Delivery's answer about waiting destinations. */
   readonly waiting: QueuedDestination[];
   /** Every line that went to the log. */
   readonly logLines: string[];
@@ -113,7 +113,7 @@ export interface TestNode {
   readonly clock: ManualClock;
 }
 
-/** What several nodes share. */
+/** Resources that several nodes share. */
 export async function createTestNodes(): Promise<TestNode> {
   return {
     database: await createMigratedDatabase(),
@@ -321,7 +321,7 @@ export async function waitUntil(
   }
 }
 
-/** What the inbox gives for one message. */
+/** The inbox's answer for one message. */
 export async function readPayload(
   { messaging }: TestMessaging,
   ...request: Parameters<Messaging['readInbox']>

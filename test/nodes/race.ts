@@ -40,7 +40,7 @@ async function openRaceNodes(): Promise<RaceNodes> {
 }
 
 export interface Race {
-  /** What must hold. */
+  /** The condition that must hold. */
   readonly title: string;
   readonly skip?: string | false;
   /** Rounds in `npm test`. */

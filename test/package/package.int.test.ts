@@ -152,7 +152,7 @@ describe('the package', () => {
             exactOptionalPropertyTypes: true,
             noEmit: true,
             skipLibCheck: false,
-            // What is only installed for development here must not be found through a link.
+            // Packages installed only for development must not be found through a link.
             preserveSymlinks: true,
           },
           include: ['program.ts'],

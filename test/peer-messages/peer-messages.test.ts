@@ -4,7 +4,7 @@ import { parseEntity, unwrapEntity } from '../../src/lib/mime/index.ts';
 import { decryptEntity, SmimeError, verifyEntity, type SignerResult } from '../../src/lib/smime/index.ts';
 import { listPeerFiles, readPeerCases, readPeerFile, readPeerKey } from './peer-files.ts';
 
-/** What came out on the S/MIME level: trust is decided elsewhere. */
+/** The result at the S/MIME level: trust is decided elsewhere. */
 interface Opened {
   readonly contentAlgorithm: string;
   readonly keyTransport: string;

@@ -17,7 +17,7 @@ export interface KillOptions extends Omit<TrafficOptions, 'secondNode'> {
   readonly random: () => number;
   /** Restarts the database server; counts as a kill. */
   readonly restartDatabase?: () => Promise<void>;
-  /** Where the directory files go. */
+  /** Folder of the directory files. */
   readonly folder: string;
   /** Time for everything to become final after the last kill. */
   readonly drainMs?: number;
@@ -28,12 +28,12 @@ export interface KillOptions extends Omit<TrafficOptions, 'secondNode'> {
 }
 
 export interface KillReport extends Account {
-  /** How often each was killed. */
+  /** Number of kills of each. */
   readonly kills: Readonly<Record<string, number>>;
   /** Loads of the directory that were tried, and that reported success. */
   readonly loads: number;
   readonly loaded: number;
-  /** What is wrong with the directory at the end. */
+  /** Faults of the directory at the end. */
   readonly directory: readonly string[];
   /** From the last kill until everything was final. */
   readonly drainSeconds: number;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Migration } from '../../src/platform/index.ts';
 
-/** What the schema of a version to come may do under nodes of this one: columns with defaults, tables, indexes (Decision 0022). */
+/** Changes of the schema that the next version may make under nodes of this one: columns with defaults, tables, indexes (Decision 0022). */
 export const nextMigration: Migration = {
   name: '9999-next',
   async up(db) {

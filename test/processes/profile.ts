@@ -1,4 +1,4 @@
-/** Where the main thread's processor time goes, by sampling: each sample counts for the innermost frame that has a name here. */
+/** A profile of the main thread's processor time, by sampling: each sample counts for the innermost frame that has a name here. */
 import { Session, type Profiler } from 'node:inspector/promises';
 import { writeFileSync } from 'node:fs';
 

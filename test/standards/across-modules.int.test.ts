@@ -82,7 +82,7 @@ describe('accepted data', () => {
       message: mdn,
       timeoutMs: 10_000,
     });
-    // What is not encrypted is refused by its header (AS-71).
+    // A message that is not encrypted is refused by its header (AS-71).
     assert.deepEqual(outcome.accepted, []);
     assert.deepEqual(
       outcome.rejected.map(({ code, enhancedCode }) => [code, enhancedCode]),

@@ -14,7 +14,7 @@ export interface DnsProxy {
   stop(): Promise<void>;
 }
 
-/** How long an answer about a name is held back; Infinity for no answer. */
+/** Delay of the answers about a name in milliseconds; Infinity for no answer. */
 export type DelayOf = (name: string) => number;
 
 export async function startDnsProxy(targetPort: number, delayOf: DelayOf = () => 0): Promise<DnsProxy> {

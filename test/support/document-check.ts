@@ -39,7 +39,7 @@ const requiredHeaders: Readonly<Record<number, readonly string[]>> = {
   503: ['retry-after'],
 };
 
-/** What is wrong with a value by one of the named schemas. */
+/** Faults of a value by one of the named schemas. */
 export function findSchemaProblems(made: unknown, name: string, value: unknown): readonly string[] {
   const validate = openSchemas(made).compile({ $ref: `document#/components/schemas/${name}` });
   validate(value);

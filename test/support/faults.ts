@@ -7,7 +7,7 @@ import { findProgram } from './processes.ts';
 export interface Faults {
   /** For the environment of the process. */
   readonly env: Readonly<Record<string, string>>;
-  /** What is wrong with the disk that holds the folder. */
+  /** The fault of the disk that holds the folder. */
   setDisk(state: 'well' | 'full' | 'read-only'): void;
   /** Sets the machine's clock, as the process sees it, wrong by so much. */
   shiftClock(seconds: number): void;

@@ -13,7 +13,7 @@ export interface NamedZone {
 
 export interface RunningServer {
   readonly port: number;
-  /** What it has written so far. */
+  /** Its output so far. */
   output(): string;
   stop(): Promise<void>;
 }

@@ -130,7 +130,7 @@ export async function runProgram(
 
 export interface RunningProgram {
   readonly pid: number;
-  /** What it has written so far, both streams. */
+  /** Its output so far, both streams. */
   output(): string;
   /** Ends it by its pid, at first gently. Stopping twice is harmless. */
   stop(): Promise<void>;

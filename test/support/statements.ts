@@ -1,4 +1,4 @@
-/** What a search sends to the database, and how the engine carries it out. */
+/** The statements of a search, and the engine's plans for them. */
 import { CompiledQuery, type Kysely, type RootOperationNode } from 'kysely';
 import type { Storage } from '../../src/platform/index.ts';
 

@@ -31,7 +31,7 @@ export function needsBothEngines(): { skip: string | false } {
 
 /** An empty database of the engine under test. */
 export interface TestDatabase {
-  /** What `openStorage` takes, without functions: another process can get it as JSON. */
+  /** Options of `openStorage` without functions, so that they can be passed to another process as JSON. */
   readonly location: Pick<StorageOptions, 'file' | 'url'>;
   /** Opens it; several times for several nodes. The caller closes it. */
   open(options?: Partial<StorageOptions>): Promise<Storage>;

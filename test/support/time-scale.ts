@@ -3,7 +3,7 @@ import { availableParallelism, loadavg } from 'node:os';
 const mostScale = 10;
 
 /**
- * How many times longer things may take here than on a machine that does nothing else: by its load at this moment, or as
+ * The factor by which limits of time are longer than on an idle machine: by the load at this moment, or as
  * OPENHISP_TEST_TIME_SCALE says.
  */
 export function timeScale(): number {

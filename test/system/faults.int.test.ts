@@ -17,7 +17,7 @@ import { waitUntil } from '../support/processes.ts';
 const settings = {
   'delivery.retryMinutes': '0.01,0.02,0.05',
   'delivery.probeSeconds': '1',
-  // What is tested is the fault itself, not the guard in front of it.
+  // The fault itself is tested, not the guard in front of it.
   'admission.minFreeDiskBytes': '0',
 };
 const limitMs = 120_000;

@@ -18,7 +18,7 @@ async function run(name: string, program: string, limitMs = 60_000): Promise<Tes
   return runTestFile(file, { cwd: folder, limitMs });
 }
 
-/** Whether a process with this argument is running. */
+/** True if a process with this argument is running. */
 const isRunning = (argument: string): boolean =>
   spawnSync('ps', ['-eo', 'stat,args'], { encoding: 'utf8' })
     .stdout.split('\n')

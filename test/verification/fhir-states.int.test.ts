@@ -1,4 +1,4 @@
-/** What is known of addresses in FHIR: an extension of endpoints and a search parameter, on request alone. */
+/** Verification states of addresses in FHIR: an extension of endpoints and a search parameter, only on request. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createAddressStates } from '../../src/service/verification/index.ts';

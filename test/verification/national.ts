@@ -21,7 +21,7 @@ export interface NationOptions {
 export interface NationFigures {
   readonly addresses: number;
   readonly seconds: number;
-  /** What BIND was asked, and did not get in time included. */
+  /** Queries sent to BIND, those without an answer in time included. */
   readonly dnsQueries: number;
   /** All questions, as the job counts them. */
   readonly questions: number;

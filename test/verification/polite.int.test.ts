@@ -156,7 +156,7 @@ describe('a polite verification', needsPrograms('named'), () => {
         const waitMs = Number(row.next_attempt_at) - storage.clock.now().getTime();
         assert.ok(waitMs > 100 && waitMs <= 400, `${waitMs} ms`);
       },
-      // What nobody answers need not be waited for long.
+      // No long wait for queries that nobody answers.
       { delayOf: () => Infinity, dnsTimeoutMs: 200 },
     );
   });
@@ -179,7 +179,7 @@ describe('a polite verification', needsPrograms('named'), () => {
       waits = true;
       const from = looks;
       await until(() => looks >= from + 2);
-      // What had its turn already is on its way: one question per slot at most.
+      // Queries already started are still sent: at most one per slot.
       const before = world.proxy.seen.length;
       await until(() => looks >= from + 40);
       assert.ok(world.proxy.seen.length <= before + quick.slots, `${world.proxy.seen.length - before} more`);

@@ -1,4 +1,4 @@
-/** What is known of addresses in searches: shown, filtered and sorted on request, and in no other answer. */
+/** Verification states of addresses in searches: shown, filtered and sorted on request, and in no other answer. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createAddressStates } from '../../src/service/verification/index.ts';

@@ -27,7 +27,7 @@ export interface WorldOptions {
   readonly zones: readonly NamedZone[];
   readonly anchors: readonly Certificate[];
   readonly delayOf?: DelayOf;
-  /** How long a server may take to answer. Default 5000: longer than packets wait on a busy machine. */
+  /** Timeout of a server's answer in milliseconds. Default 5000: longer than packets wait on a busy machine. */
   readonly dnsTimeoutMs?: number;
   /** Rounds of `dnsTimeoutMs` per question. Default 1. */
   readonly attempts?: number;

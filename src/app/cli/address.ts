@@ -29,7 +29,7 @@ const details = [
 
 type AddOptions = { readonly listed: boolean } & Readonly<Record<string, string | boolean | undefined>>;
 
-/** Adds `address`: the hosted Direct addresses, and what the directory says of them. */
+/** Adds `address`: the hosted Direct addresses and their directory records. */
 export function addAddressCommands(program: Command, context: CliContext): void {
   const withOpened = (work: (opened: Opened) => Promise<void>): Promise<void> =>
     withInstallation(context, (installation) =>

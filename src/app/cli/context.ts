@@ -19,7 +19,7 @@ export interface CliContext {
   print(text: string): void;
   /** Progress and warnings, on standard error. */
   note(text: string): void;
-  /** True if standard output is closed, as after `| head`: what is still to be printed may be omitted. */
+  /** True if standard output is closed, as after `| head`: the remaining output may be omitted. */
   isOutputClosed(): boolean;
   /** True if standard error is a terminal, so that a progress bar may redraw its line. */
   readonly isTerminal: boolean;
@@ -86,7 +86,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
     const audit = createAudit({ ...opened, clock: systemClock, log: silentLog });
     try {
       if (await audit.isKeyed()) return;
-      // Loads much, for what is done once.
+      // Imported only when needed: it loads many modules, and this is done once per installation.
       const { beginInstallationIntegrity } = await import('../server/index.ts');
       await beginInstallationIntegrity({
         ...opened,

@@ -99,7 +99,7 @@ async function withDatabases(
       '--to or storage.url: missing, the PostgreSQL database',
     );
   context.note(`Installation: ${config.dataDir}`);
-  // A server that went on would write what is not copied.
+  // A server that kept running would write rows after they were copied.
   const held = holdDataDir(config.dataDir);
   try {
     await withStorage({ file, busyTimeoutMs }, (source) =>
@@ -148,7 +148,7 @@ function countRows(tables: readonly CopiedTable[]): number {
   return tables.reduce((sum, { rowCount }) => sum + rowCount, 0);
 }
 
-/** Host and database of an address, for people; openStorage has refused what is not an address. */
+/** Host and database of an address, for people; openStorage has refused invalid addresses. */
 function nameOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname}`;

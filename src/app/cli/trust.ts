@@ -16,7 +16,7 @@ import { listDomainRecords } from '../doctor/index.ts';
 import type { CliContext } from './context.ts';
 import { withInstallation } from './with-installation.ts';
 
-/** Adds `domain`, `key`, `anchor` and `bundle`: what this HISP is and whom it trusts. */
+/** Adds `domain`, `key`, `anchor` and `bundle`: the identity of this HISP and its trust anchors. */
 export function addTrustCommands(program: Command, context: CliContext): void {
   const withTrust: WithTrust = (work) =>
     withInstallation(context, (installation) => work(createTrust({ ...installation, clock: systemClock })));

@@ -2,7 +2,7 @@ import { silentLog, systemClock } from '../../core/index.ts';
 import { createAudit, nameOperator, type Audit } from '../../service/audit/index.ts';
 import type { CliContext, Installation } from './context.ts';
 
-/** An installation with its audit trail, so that what a command changes is recorded. */
+/** An installation with its audit trail, in which the changes of a command are recorded. */
 export interface AuditedInstallation extends Installation {
   readonly audit: Audit;
 }

@@ -13,7 +13,7 @@ const config = { permission: 'signed-in' } as const;
 const needsFreshSignIn =
   'Only in a session that began with a passkey at most five minutes ago; otherwise 403 with the reason operators_sign_in_stale.';
 
-/** What operators do with their own passkeys. */
+/** Routes by which operators manage their own passkeys. */
 export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: PasskeyParts): ConsoleRoutes {
   const { ownPasskeys } = services.operators;
   const relyingParty = relyingPartyOf(address);

@@ -76,14 +76,14 @@ const documents = [
   { id: 'discharge-summary', title: 'Discharge Summary', code: '18842-5', name: 'Discharge summary' },
 ] as const;
 
-/** Exchanges that are remembered. */
+/** Exchanges kept in memory. */
 const maxSent = 200;
 /** After the last state a webhook call and the end of a connection may still come. */
 const settleMs = 1500;
 /** A clock tick between the send and the first line. */
 const leadMs = 50;
 
-/** The sandbox's playground: sends as the demo client, and reports what was seen of each message on the wire. */
+/** The sandbox's playground: sends as the demo client, and reports the traffic of each message on the wire. */
 export async function createPlayground({ client, wire, received }: PlaygroundParts) {
   const note = await readFile(new URL('./data/referral-note.xml', import.meta.url), 'utf8');
   const files = documents.map((document) => ({
@@ -207,7 +207,7 @@ function ofStates(status: StatusAnswer): readonly Seen[] {
 
 /**
  * Lines that belong to a message: questions about its recipient's domain, transactions that name the recipient, and those that come back
- * to its sender. What comes back is encrypted, so of two messages to one domain at the same time each shows the MDNs of both.
+ * to its sender. The MDNs are encrypted, so two simultaneous messages to one domain each show the MDNs of both.
  */
 function ofWire(one: Sent, lines: readonly WireLine[]): readonly Seen[] {
   const domain = one.to.slice(one.to.indexOf('@') + 1);

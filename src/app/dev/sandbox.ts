@@ -24,7 +24,7 @@ export interface SandboxOptions {
   readonly folder: string;
   readonly httpPort: number;
   readonly log: Log;
-  /** Called with what is being done at the first start. */
+  /** Called with each step of the first start. */
   readonly onStep?: (text: string) => void;
   /** Settings over those of the sandbox, as for `loadConfig`. */
   readonly settings?: Readonly<Record<string, string>>;

@@ -97,7 +97,7 @@ interface Target {
   readonly timeoutMs: number;
 }
 
-/** The status of the first page, asked for by the name that browsers use; or what went wrong. */
+/** The status of the first page, requested with the Host header that browsers send; or the error text. */
 function ask(
   { host, port, isHttps, timeoutMs }: Target,
   { publicUrl }: { readonly publicUrl?: string | undefined },

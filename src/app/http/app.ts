@@ -82,7 +82,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
 
 const defaultCloseGraceMs = 10_000;
 
-// Connections that rest are closed at once. A client that neither ends its request nor reads its answer must not keep the
+// Idle connections are closed at once. A client that neither ends its request nor reads its answer must not keep the
 // process from ending.
 function limitClosing(app: HispFastify, graceMs: number): void {
   app.addHook('preClose', async () => {

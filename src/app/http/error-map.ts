@@ -99,7 +99,7 @@ function refusal(status: number, problems: readonly FieldProblem[]): HttpRefusal
 /** Refusals of a request itself; refusals of a token are reported where it is checked. */
 const reportedStatuses: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 
-/** Sends the refusal, and logs what the operator needs. */
+/** Sends the refusal, and logs it for the operator. */
 export function sendRefusal(
   error: unknown,
   request: FastifyRequest,

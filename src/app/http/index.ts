@@ -1,5 +1,5 @@
 /**
- * The REST edge: one Fastify application with what all routes share (tokens, error envelope, request ids, headers, limits,
+ * The REST edge: one Fastify application with the functions that all routes share (tokens, error envelope, request ids, headers, limits,
  * overload, API document, health, metrics) and the routes of each service in its own folder.
  *
  * Standards: RFC 9110, RFC 6750 §3, RFC 6749 §5; Directory spec: Errors; Decision 0005 for bodies and statuses.

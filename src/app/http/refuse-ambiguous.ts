@@ -22,7 +22,7 @@ function countHeader({ raw }: FastifyRequest, name: string): number {
   return raw.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
 }
 
-/** The parameter, `query` if its name is at fault, or undefined. A lone % stays what it is, as in HTML forms. */
+/** The parameter, `query` if its name is at fault, or undefined. A lone % is taken literally, as in HTML forms. */
 function findNotUtf8(url: string): string | undefined {
   const at = url.indexOf('?');
   if (at < 0 || !url.includes('%', at)) return undefined;

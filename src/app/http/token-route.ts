@@ -93,7 +93,7 @@ export function tokenRoutes({
   };
 }
 
-// The bodies below are for the API document; what is wrong with a form is an OAuth error, which the service decides.
+// The bodies below are for the API document; a fault in a form is an OAuth error, which the service decides.
 const leaveToService: FastifySchemaCompiler<unknown> = () => () => true;
 
 const tokenForm = Type.Object(

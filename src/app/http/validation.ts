@@ -5,8 +5,8 @@ import { Value } from 'typebox/value';
 import type { FieldProblem } from '../../core/index.ts';
 
 /**
- * Makes validators of the very schemas that the API document shows. Bodies are taken as they are; query and path
- * parameters, which are text by nature, are converted to what the schema asks for. Defaults are filled in.
+ * Makes validators from the schemas in the API document. Bodies are validated as sent; query and path parameters are text and
+ * are converted to the type in the schema. Defaults are filled in.
  */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const validator = Compile(schema);

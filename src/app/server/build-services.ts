@@ -98,7 +98,7 @@ function buildAgent(
   });
 }
 
-/** Everything apart from what mail uses: resolver, fetchers and caches. */
+/** All separate from those that mail uses: resolver, fetchers and caches. */
 function buildVerification(core: CoreServices, resources: Resources, directory: Directory): Verification {
   const { config, clock, storage, log, trust, nodes, metrics } = core;
   const questions = metrics.counter({

@@ -7,8 +7,8 @@ const dayMs = 86_400_000;
 const maxIssuers = 10_000;
 
 /**
- * Records what an operator should know about trust without any message being refused for it, such as a CRL that cannot be
- * fetched: once per day for each issuer, however many messages it concerns.
+ * Records trust problems for which no message is refused, such as a CRL that cannot be fetched: once per issuer and day,
+ * however many messages are concerned.
  */
 export function createWarningRecorder({
   audit,

@@ -23,7 +23,7 @@ export interface GaugeSources {
 /** Queues are counted at most this often, however many scrape. */
 const queueCacheMs = 15_000;
 
-/** Registers what operators set alerts on. Each gauge is read when the metrics are; one that cannot be read is NaN and harms no other. */
+/** Registers the gauges for alerts. Each is read when the metrics are; one that cannot be read is NaN and does not affect the others. */
 export function registerGauges({ config, storage, trust, clock, metrics }: GaugeSources): void {
   const ageSeconds = (at: Date): number => (clock.now().getTime() - at.getTime()) / 1000;
 

@@ -7,7 +7,7 @@ export interface TimerOptions {
   work(): Promise<unknown>;
 }
 
-/** Does something at once and again in intervals, never twice at the same time. What it throws is logged. */
+/** Runs work at once and then at intervals, never twice at the same time. Its errors are logged. */
 export function startTimer(options: TimerOptions): Closable {
   let running: Promise<void> | undefined;
   const run = (): void => {

@@ -10,7 +10,7 @@ export function threadScript(name: string, siblingUrl: string): URL {
 /** A thread's answer to a task. */
 export type TaskAnswer<Result> = { readonly result: Result } | { readonly failure: TaskFailure };
 
-/** An error as it crosses from the thread: only what is safe to log. */
+/** An error as passed on by the thread: only fields that are safe to log. */
 export type TaskFailure = CodedFailure | { readonly coded: false; readonly message: string };
 
 export interface CodedFailure {

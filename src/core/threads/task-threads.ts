@@ -6,8 +6,8 @@ import type { CodedFailure, TaskAnswer, TaskFailure } from './serve-tasks.ts';
 /** Threads that work on tasks, one at a time each, first come first served, so that long ones do not hold up the event loop here. */
 export interface TaskThreads<Task, Result> extends Closable {
   /**
-   * Runs one task. What is listed in `transfer` moves to the thread and is lost here. What the task threw is thrown here;
-   * THREAD_LOST if its thread ends before the answer, or after `close`.
+   * Runs one task. Objects in `transfer` move to the thread and are lost here. Rejects with the error that the task threw, or with
+   * THREAD_LOST if its thread ends before the answer, and after `close`.
    */
   run(task: Task, transfer?: readonly TransferListItem[]): Promise<Result>;
 }

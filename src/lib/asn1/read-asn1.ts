@@ -28,7 +28,7 @@ export interface ReadAsn1Options {
   readonly maxDepth?: number;
   /** Elements in all. Default 200,000. */
   readonly maxNodes?: number;
-  /** Refuse what is BER only: indefinite and overlong lengths, constructed strings, booleans other than 00 and FF. */
+  /** Refuse encodings that only BER allows: indefinite and overlong lengths, constructed strings, booleans other than 00 and FF. */
   readonly strictDer?: boolean;
   /** Ignore bytes after the element; they start at its `end`. */
   readonly allowTrailing?: boolean;

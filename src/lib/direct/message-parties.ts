@@ -7,7 +7,7 @@ export interface MessageParties {
   /** The address that must have signed: Sender if there is one, else From (AS-79). */
   readonly sender: DirectAddress;
   readonly from: readonly DirectAddress[];
-  /** To and Cc, in order; what is not a Direct address is omitted. */
+  /** To and Cc, in order; other than Direct addresses are omitted. */
   readonly recipients: readonly DirectAddress[];
   /** Keys of From and Sender, any of which MAIL FROM may be (AS-39). */
   readonly senderKeys: ReadonlySet<string>;

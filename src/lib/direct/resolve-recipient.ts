@@ -71,7 +71,7 @@ export async function resolveRecipient(
   const budgeted = { ...trust, budget: createValidationBudget() };
   const first = await trust.discovery.discover(address);
   const resolved = await judge(address, first, budgeted);
-  // A remembered certificate may have been replaced before its time; ask once more before refusing.
+  // A cached certificate may have been replaced before its time; ask once more before refusing.
   if (resolved.outcome === 'usable' || !first.isFromCache || first.outcome === 'absent') return resolved;
   return judge(address, await trust.discovery.discover(address, { isFresh: true }), budgeted);
 }

@@ -106,7 +106,7 @@ function readPlain(message: Uint8Array): Plain {
   }
 }
 
-/** The message as given, whose line ends will be changed: they must not make other header fields of it, nor change what is not text. */
+/** Checks a message whose line ends will be changed: the change must not add or remove header fields, nor alter binary parts. */
 function checkChange(message: Uint8Array): void {
   const parsed = parseEntity(message);
   const ambiguity = findHeaderAmbiguity(parsed);

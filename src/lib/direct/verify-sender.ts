@@ -39,9 +39,9 @@ export interface VerifiedSender {
 }
 
 /**
- * Verifies that the message is from whom it says: the envelope fits, and one of the valid signers is bound to the sender and trusted
- * (AS-39, AS-76 to AS-79, TRUST-01). Signers are tried in their order; one good one is enough. All are first tried with what is at
- * hand, and issuers are fetched only for those that this leaves open; one budget of time and fetches holds for all of them.
+ * Verifies the sender of a message: the envelope fits, and one of the valid signers is bound to the sender and trusted
+ * (AS-39, AS-76 to AS-79, TRUST-01). Signers are tried in their order; one good one is enough. All are first tried with the
+ * certificates at hand; issuers are fetched only for those that remain undecided, with one budget of time and fetches for all of them.
  *
  * Errors: `DIRECT_NO_SENDER`, `DIRECT_SENDER_AMBIGUOUS`, `DIRECT_NO_RECIPIENTS`, `DIRECT_ENVELOPE_SENDER_MISMATCH`,
  * `DIRECT_ENVELOPE_RECIPIENT_MISMATCH`, `DIRECT_SENDER_SIGNATURE_MISSING`, `DIRECT_SENDER_UNTRUSTED` (its `reason` is a `PKI_*` code),

@@ -47,7 +47,7 @@ export function createAnswerCache(clock: Clock, limits: CacheLimits = {}): Answe
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
       const ttlSeconds = Math.ceil((entry.expiresAtMs - clock.now().getTime()) / 1000);
-      // Also drops what a clock set back would keep alive too long.
+      // Also drops entries that a clock set back would keep too long.
       if (ttlSeconds <= 0 || ttlSeconds > maxSeconds) {
         drop(key, entry);
         return undefined;

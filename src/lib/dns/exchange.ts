@@ -24,7 +24,7 @@ export type UdpOutcome = DnsMessage | 'use-tcp';
 /**
  * Sends one question from its own socket (fresh random source port, RFC 5452 §9.2) and waits for the datagram
  * that matches it in id and question. A truncated or unreadable answer, a name in other case than sent, and a
- * rain of strays, which is what forging looks like, all end in `use-tcp`.
+ * series of datagrams that do not match, as in a forging attempt, all end in `use-tcp`.
  */
 export function askOverUdp({ server, query, timeoutMs, signal }: ExchangeOptions): Promise<UdpOutcome> {
   const asked = readMessage(query);

@@ -37,5 +37,5 @@ export const maxUdpQueriesInFlight = 1_000;
 /** Full answers over UDP to one network in a second, after the burst is exhausted; a busy resolver stays far below. */
 export const udpResponsesPerSecond = 500;
 export const udpResponseBurst = 2_000;
-/** Networks remembered for that. */
+/** Networks counted at the same time. */
 export const maxRateEntries = 50_000;

@@ -107,7 +107,7 @@ async function resolve<Type extends RecordType>(
   type: Type,
 ): Promise<DnsAnswer<RecordData[Type]>> {
   const key = `${type} ${nameKey(name)}`;
-  // The key holds the type, so what lies under it has the type's data.
+  // The type is part of the key, so the cached answer has the data of that type.
   const kept = resolver.cache?.find(key) as DnsAnswer<RecordData[Type]> | undefined;
   if (kept !== undefined) return kept;
   const pending = resolver.pending.get(key) as Promise<DnsAnswer<RecordData[Type]>> | undefined;

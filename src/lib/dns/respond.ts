@@ -20,7 +20,7 @@ const anyType = 255;
 const transferTypes: ReadonlySet<number> = new Set([251, 252]);
 
 /**
- * Answers one query message (HOST-02), or returns undefined for what must not be answered: a response, or too few
+ * Answers one query message (HOST-02), or returns undefined if it must not be answered: a response, or too few
  * octets. Foreign zones, zone transfers and other classes are refused, nothing is looked up elsewhere; a failing
  * source gives SERVFAIL. Over UDP the response fits the asker's announced size, else TC is set.
  */
@@ -41,7 +41,7 @@ export async function respond(
   }
 }
 
-/** A truncated answer without a lookup, for those who ask too much over UDP. Undefined for what is not a question. */
+/** A truncated answer without a lookup, for clients that exceed their UDP limit. Undefined if the message is not a query. */
 export function respondTruncated(bytes: Buffer): Buffer | undefined {
   if (bytes.length < 12 || (bytes[2] ?? 0) >= 0x80) return undefined;
   const query = tryRead(bytes);

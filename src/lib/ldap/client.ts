@@ -44,7 +44,7 @@ export interface LdapAnswer {
 }
 
 export interface LdapClient {
-  /** Never rejects for what a server does; see {@link LdapAnswer}. */
+  /** Never rejects for failures of a server; see {@link LdapAnswer}. */
   findCertificates(lookup: CertificateLookup): Promise<LdapAnswer>;
 }
 

@@ -74,7 +74,7 @@ export function copiedMessageId(text: string | undefined): string | undefined {
 
 const maxFailureLength = 400;
 
-/** Text for people as a field can hold it (RFC 8098 §3.2.7): one line; what is not ASCII becomes encoded words when it is written. */
+/** Text for people as a field can hold it (RFC 8098 §3.2.7): one line; text beyond ASCII becomes encoded words when it is written. */
 export function oneLine(text: string): string {
   return text
     .replace(/[\s\p{Cc}]+/gu, ' ')
@@ -83,7 +83,7 @@ export function oneLine(text: string): string {
     .toWellFormed();
 }
 
-/** Letters, digits, blank, point, underscore and hyphen: what ETT's validator lets pass in such fields (MDN-06). */
+/** Letters, digits, blank, point, underscore and hyphen: the characters that ETT's validator accepts in such fields (MDN-06). */
 export function plainFieldText(text: string): string {
   return text
     .replace(/[^\w. -]+/g, '-')

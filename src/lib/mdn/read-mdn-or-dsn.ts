@@ -16,7 +16,7 @@ export function isReport(message: MimeEntity): boolean {
 
 /**
  * Reads an MDN or DSN as leniently as peers demand (MDN-22); undefined for any other message. An MDN without its
- * machine-readable part is still an MDN, one that confirms nothing. The result proves nothing:
+ * machine-readable part is still an MDN, one that confirms nothing. The result is not trustworthy:
  * whether its signer may speak for the recipient is the caller's to verify (MDN-23, TRUST-10). Throws only MimeError of limits.
  */
 export function readMdnOrDsn(message: MimeEntity): MdnOrDsn | undefined {

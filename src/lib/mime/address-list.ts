@@ -22,7 +22,7 @@ interface Token {
   readonly isApart: boolean;
 }
 
-// Sticky, one for each kind; none can backtrack over what it has taken.
+// Sticky, one for each kind; none can backtrack over the text that it has matched.
 const patterns: readonly (readonly [kind: Token['kind'] | 'blank', pattern: RegExp])[] = [
   ['blank', /[ \t]+/y],
   ['atom', /[\w!#$%&'*+/=?^`{|}~.\u0080-\uffff-]+/y],

@@ -29,7 +29,7 @@ export function writeBase64Lines(bytes: Uint8Array, target: Buffer, offset: numb
 
 export interface Base64Writer {
   write(bytes: Uint8Array): void;
-  /** Writes what is left and returns the offset behind it. */
+  /** Writes the remaining bytes and returns the offset after them. */
   finish(): number;
 }
 

@@ -22,7 +22,7 @@ export interface MessageInput {
   /** `<left@right>`, with or without the brackets. */
   readonly messageId: string;
   readonly subject?: string;
-  /** More fields, written after the others. Values are text: what is not ASCII becomes encoded words. */
+  /** More fields, written after the others. Values are text: characters beyond ASCII become encoded words. */
   readonly headers?: readonly HeaderPair[];
   /** Line ends of any kind; written as CRLF. */
   readonly text?: string;

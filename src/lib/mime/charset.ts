@@ -14,7 +14,7 @@ const vagueNames = new Set([
 ]);
 
 /**
- * Bytes to text in the named character set. Never throws: an unknown name, or bytes that are not what the name says, are
+ * Bytes to text in the named character set. Never throws: an unknown name, or bytes that do not fit it, are
  * read as UTF-8 if they are valid UTF-8, else as windows-1252.
  */
 export function decodeCharset(bytes: Uint8Array, charset = ''): string {

@@ -5,7 +5,7 @@ import { decodeQuotedPrintable } from './decode-quoted-printable.ts';
 import type { MimeEntity } from './mime-entity.ts';
 
 /**
- * The body without its transfer encoding. Never throws: what is not base64 or quoted-printable in such a body is skipped
+ * The body without its transfer encoding. Never throws: characters that are not base64 or quoted-printable in such a body are skipped
  * or kept as it is, and an unknown encoding leaves the bytes alone (AS-81). Zero copy for 7bit, 8bit and binary.
  */
 export function decodeBody(entity: MimeEntity): Buffer {

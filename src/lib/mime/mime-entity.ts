@@ -48,8 +48,8 @@ interface Tree {
 }
 
 /**
- * Parses a message or MIME entity lazily and without copying; the bytes must not be changed afterwards. Lenient in what
- * it reads: only the limits make it throw (MIME_HEADER_TOO_LARGE here, the others on the way down the tree).
+ * Parses a message or MIME entity lazily and without copying; the bytes must not be changed afterwards. Reads
+ * leniently: only the limits make it throw (MIME_HEADER_TOO_LARGE here, the others on the way down the tree).
  */
 export function parseEntity(bytes: Uint8Array, limits: Partial<MimeLimits> = {}): MimeEntity {
   const tree: Tree = {

@@ -7,7 +7,7 @@ import type { MimeEntity } from './mime-entity.ts';
 
 /**
  * Puts a whole message into a message/rfc822 entity, to be signed (AS-30, AS-34, RFC 8551 §3.1): every header goes inside.
- * Line ends become CRLF; nothing else is changed. A message that is not 7-bit is labelled as what it is, since RFC 2046
+ * Line ends become CRLF; nothing else is changed. A message that is not 7-bit is labelled as 8bit or binary, since RFC 2046
  * §5.2.1 forbids to encode this type.
  */
 export function wrapMessage(message: Uint8Array): Buffer {

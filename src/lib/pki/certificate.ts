@@ -55,7 +55,7 @@ export interface Certificate {
   readonly curve?: string;
   /** The fault of an RSA key's numbers; undefined if there is none, and for other keys. Computed at first use. */
   readonly keyFault: string | undefined;
-  /** The signature, what it covers, and the AlgorithmIdentifier under it. */
+  /** The signature, the bytes that it covers, and its AlgorithmIdentifier. */
   readonly signature: Uint8Array;
   readonly signedBytes: Uint8Array;
   readonly signatureAlgorithm: Asn1;
@@ -91,7 +91,7 @@ const maxCachedCertificateBytes = 16 * 1024;
 const cached = new LRUCache<string, Certificate>({ maxSize: maxCachedBytes });
 
 /**
- * Reads one certificate from DER or from PEM (RFC 5280 §4.1). The encoding must be DER: what is not (an overlong length, bytes
+ * Reads one certificate from DER or from PEM (RFC 5280 §4.1). The encoding must be DER: others (an overlong length, bytes
  * after the end, an extension given twice) cannot be distinguished from a forgery attempt. The same bytes give the same object while it
  * is cached; nothing of it depends on the time or on anybody's trust.
  *

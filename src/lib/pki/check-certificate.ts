@@ -65,7 +65,7 @@ export function checkIssuer(
   checkValidity(issuer, rules.at);
   checkKey(issuer, rules.policy);
   checkCriticalExtensions(issuer);
-  // For an anchor the operator's configuration says what it is for; for others an absent purpose is a limit.
+  // The operator's configuration decides the purpose of an anchor; for other certificates an absent purpose is a limit.
   if (!rules.isAnchor) checkPurposes(issuer);
 }
 

@@ -116,7 +116,7 @@ const enforcedOids: ReadonlySet<string> = new Set([
   oids.extendedKeyUsage,
 ]);
 
-/** Reads what the path rules need out of the extensions. Errors: those of lib/asn1 for malformed content. */
+/** Reads the extensions that the path rules need. Errors: those of lib/asn1 for malformed content. */
 export function readExtensionValues(extensions: readonly RawExtension[]): ExtensionValues {
   const find = (oid: string): Asn1 | undefined => {
     const found = extensions.find((extension) => extension.oid === oid);

@@ -28,7 +28,7 @@ const maxUrls = 3;
 const maxCertificates = 32;
 const failureKeepMs = 60_000;
 const maxAnswers = 500;
-/** Of the certificates in all cached answers: an outsider chooses what is fetched. */
+/** Limit of the certificates in all cached answers: outsiders choose the URLs that are fetched. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 const maxFailedHosts = 1_000;
 
@@ -39,8 +39,8 @@ interface CachedAnswer {
 }
 
 /**
- * Creates the AIA fetch of TRUST-05 (RFC 5280 §4.2.2.1): one DER certificate or a PKCS#7 set, over HTTP. What comes back is a set
- * of candidates, not of trusted certificates. Depth is bounded by the caller's search.
+ * Creates the AIA fetch of TRUST-05 (RFC 5280 §4.2.2.1): one DER certificate or a PKCS#7 set, over HTTP. The fetched
+ * certificates are candidates, not trusted. Depth is bounded by the caller's search.
  *
  * The URLs are tried in their order until one gives a certificate whose key made the signature. Answers are cached; a host that
  * failed, and has given nothing for an hour, is not contacted for a minute for any URL. Concurrent requests share one download.
@@ -106,7 +106,7 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
   };
 }
 
-/** Cached certificates, then what is unknown, then cached failures. */
+/** Cached certificates first, then URLs not fetched yet, then cached failures. */
 function rankOf(answer: CachedAnswer | undefined): number {
   if (answer === undefined) return 1;
   return answer.failure === undefined ? 0 : 2;

@@ -19,11 +19,11 @@ const ciphers: Readonly<Record<string, { name: string; keyBytes: number }>> = {
   '2.16.840.1.101.3.4.1.42': { name: 'aes-256-cbc', keyBytes: 32 },
 };
 
-/** Work that a file may ask for; ten times what current tools write. */
+/** Limit of the iterations that a file may demand: ten times the number that current tools write. */
 export const maxIterations = 1_000_000;
 
 /**
- * Decrypts what PBES2 (PKCS #5 version 2.1) encrypted: PBKDF2 and AES-CBC. Errors: `PKI_PKCS12_UNSUPPORTED` for the older schemes (RC2,
+ * Decrypts data encrypted by PBES2 (PKCS #5 version 2.1): PBKDF2 and AES-CBC. Errors: `PKI_PKCS12_UNSUPPORTED` for the older schemes (RC2,
  * Triple DES) and unknown ones, `PKI_PKCS12_PASSWORD`.
  */
 export function decryptPbes2(algorithm: Asn1, encrypted: Uint8Array, password: string): Buffer {

@@ -23,7 +23,7 @@ function build(create: () => KeyObject): KeyObject {
   try {
     return create();
   } catch {
-    // The cause is omitted: OpenSSL's texts can quote parts of what was read.
+    // The cause is omitted: OpenSSL's texts can quote parts of the key.
     throw new PkiError('PKI_KEY_MALFORMED', 'not a private key in a form that is read here');
   }
 }

@@ -35,8 +35,8 @@ const maxPoints = 4;
 
 /**
  * Creates the check of TRUST-06: the CRL from the certificate's distribution points over HTTP, verified, and cached until its
- * nextUpdate. A list that cannot be fetched or is not valid makes the answer `unknown`, never `good`; what follows from that is the
- * caller's policy. Time comes with each query. Errors: `PKI_FETCH_LIMIT` if the query's budget is exhausted.
+ * nextUpdate. A list that cannot be fetched or is not valid makes the answer `unknown`, never `good`; the caller's policy decides
+ * about such an answer. Time comes with each query. Errors: `PKI_FETCH_LIMIT` if the query's budget is exhausted.
  */
 export function createRevocationChecker(options: RevocationCheckerOptions): RevocationChecker {
   const lists = new LRUCache<string, CachedList>({ max: options.maxLists ?? 200 });

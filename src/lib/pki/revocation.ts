@@ -9,7 +9,7 @@ export interface RevocationQuery {
   /** Certificates among which a CRL signer of the issuer's name may be. */
   readonly candidates: readonly Certificate[];
   readonly at: Date;
-  /** Pays for what must be downloaded. */
+  /** Limits the downloads. */
   readonly budget?: ValidationBudget;
 }
 

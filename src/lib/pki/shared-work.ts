@@ -1,4 +1,4 @@
-/** Begins work under a key, or joins what runs under it already. */
+/** Begins work under a key, or joins the work in progress under it. */
 export type SharedWork<T> = (key: string, begin: () => Promise<T>) => Promise<T>;
 
 /** One download for all that wait for the same address. */

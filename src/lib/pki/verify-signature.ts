@@ -25,7 +25,7 @@ export interface SignedObject {
 export interface VerificationKey {
   readonly publicKey: KeyObject;
   readonly keyType: KeyType;
-  /** Of a certificate: what is wrong with its key. Such a key has signed nothing. */
+  /** Of a certificate: the fault of its key. No signature of such a key is valid. */
   readonly keyFault?: string | undefined;
 }
 
@@ -86,8 +86,8 @@ export function isSignedBy(object: SignedObject, key: VerificationKey): boolean 
 }
 
 /**
- * The result of verifying a signature never changes, so it is cached as long as both objects live; what follows from it (dates,
- * revocation, anchors, policy) is asked each time.
+ * The result of verifying a signature never changes, so it is cached as long as both objects live; the other checks (dates,
+ * revocation, anchors, policy) are made each time.
  */
 const verdicts = new WeakMap<SignedObject, WeakMap<VerificationKey, boolean>>();
 

@@ -22,7 +22,7 @@ export function timeOf(stored: number, { ownChange, earliestChange }: IndexTimes
   return Math.max(stored === 0 ? ownChange : stored, earliestChange);
 }
 
-/** Of a row, or of the person or entity that it represents. */
+/** Time of the last change of a row, or of the person or entity that it represents. */
 export function lastChangeOf(row: number, distinct: Distinct | undefined, context: RowContext): number {
   const { changedAt, times, columns } = context;
   if (distinct === undefined) return timeOf(changedAt?.[row] ?? 0, times);

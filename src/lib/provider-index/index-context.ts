@@ -4,6 +4,6 @@ import type { FilterContext } from './filter-context.ts';
 import type { OrderContext } from './order/row-key.ts';
 
 export interface IndexContext extends FilterContext, OrderContext, ChangeContext {
-  /** Of named sets how many rows the points before each one have. */
+  /** For named sets: the number of rows at the points before each point. */
   readonly sums: LRUCache<string, Uint32Array>;
 }

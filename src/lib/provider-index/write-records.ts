@@ -35,7 +35,7 @@ export function createRecordWriter(context: JsonContext): ProviderIndex['writeRe
 interface Piece {
   readonly before: ByteText;
   readonly value: 'id' | 'latitude' | 'longitude' | 'text';
-  /** Of a text. */
+  /** Set for a text. */
   readonly column: TextColumn | undefined;
   readonly values: ByteText;
   /** Start and end of the texts of the chunk's rows. */
@@ -47,7 +47,7 @@ interface Writing {
   readonly pieces: readonly Piece[];
   readonly columns: readonly Piece[];
   readonly after: ByteText;
-  /** Of a record, at most, without its texts. */
+  /** Upper limit of a record's bytes without its texts. */
   readonly fixedBytes: number;
   readonly points: PointMap;
   readonly ids: ArrayLike<number>;

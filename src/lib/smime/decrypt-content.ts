@@ -76,7 +76,7 @@ function updateAll(
   return target.subarray(0, written);
 }
 
-/** All pieces are in one structure in ascending order, so that what is written stays behind what is read. */
+/** All pieces are in one structure in ascending order, so that the write position never passes the read position. */
 function chooseTarget(pieces: Pieces, isDisposable: boolean): Buffer {
   const [first] = pieces;
   const sizeBytes = lengthOf(pieces);

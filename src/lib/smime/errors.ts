@@ -1,7 +1,7 @@
 import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
 
 export const smimeErrors = {
-  // Sending: what would give a message without a signer or without a recipient is refused instead.
+  // Sending: a message that would have no signer or no recipient is refused.
   SMIME_NO_SIGNERS: { kind: 'internal' },
   SMIME_SIGNING_KEY_NOT_ALLOWED: { kind: 'internal' },
   SMIME_SIGNING_KEY_MISMATCH: { kind: 'internal' },

@@ -5,7 +5,7 @@ import { SmimeError } from './errors.ts';
 import { allowedCurves, limits, type CryptoPolicy } from './policy.ts';
 import { withoutStackTraces } from './without-stack-traces.ts';
 
-/** A signature and what it is said to be over. */
+/** A signature and the bytes that it claims to cover. */
 export interface SignedBytes {
   readonly algorithm: SignatureAlgorithm;
   readonly digest: DigestName;

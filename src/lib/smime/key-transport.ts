@@ -100,7 +100,7 @@ export function checkEnvelopeRecipient(certificate: Certificate): void {
   reachable.add(certificate);
 }
 
-/** OpenSSL has its own rules about keys; what it says of one does not leave as an error without a code. */
+/** OpenSSL has its own rules about keys; its errors are translated, so that none leaves without a code. */
 function tryTransport(certificate: Certificate, name: KeyTransport, contentKey: Uint8Array): Transported {
   try {
     return withoutStackTraces(() => transport(certificate.publicKey, name, contentKey));

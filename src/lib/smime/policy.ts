@@ -21,7 +21,7 @@ export const defaultCryptoPolicy: CryptoPolicy = Object.freeze({
 export const minimumSendingRsaBits = 2048;
 export const allowedCurves: ReadonlySet<string> = new Set(['P-256', 'P-384', 'P-521']);
 
-/** Bounds on what one message may make us compute. Real messages have one signer and at most some dozen recipients. */
+/** Limits of the computation that one message may cause. Real messages have one signer and at most some dozen recipients. */
 export const limits = {
   signers: 16,
   certificates: 64,

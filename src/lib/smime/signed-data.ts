@@ -19,8 +19,8 @@ export interface SignedData {
 }
 
 /**
- * Reads a ContentInfo that holds SignedData, BER or DER. No signers and no certificates are legal: that is what a bare
- * certificate set looks like.
+ * Reads a ContentInfo that holds SignedData, BER or DER. It may have no signers (a bare
+ * certificate set) and no certificates.
  *
  * Errors: `SMIME_CMS_MALFORMED`, `SMIME_TRAILING_DATA`, `SMIME_CONTENT_TYPE_UNEXPECTED`, `SMIME_TOO_MANY_SIGNERS`,
  * `SMIME_TOO_MANY_CERTIFICATES`.
@@ -43,7 +43,7 @@ function readBody(node: Asn1): SignedData {
   const encapsulated = readEncapsulated(fields.take());
   const certificates = readCertificateSet(fields.takeContext(0));
   const readable = certificates.filter((certificate) => certificate !== undefined);
-  fields.takeContext(1); // CRLs: revocation is not decided by what the sender encloses
+  fields.takeContext(1); // CRLs: CRLs enclosed by the sender do not decide revocation
   const signerInfos = setItems(fields.take());
   fields.finish();
   if (signerInfos.length > limits.signers) {

@@ -47,7 +47,7 @@ export interface SignedContext extends SignedContent {
   readonly policy: CryptoPolicy;
 }
 
-/** Checks one SignerInfo by itself (RFC 5652 §5.4, §5.6). Never throws for what the message contains. */
+/** Checks one SignerInfo by itself (RFC 5652 §5.4, §5.6). Never throws for the contents of a message. */
 export function verifySigner(node: Asn1, context: SignedContext): SignerResult {
   let certificate: Certificate | undefined;
   try {

@@ -9,7 +9,7 @@ export const valueErrors = {
   VALUE_MEDIA_TYPE_INVALID: { kind: 'invalid-input' },
 } as const satisfies ErrorTable;
 
-/** A text that is not what it should be. The message names the rule, never the text. */
+/** An invalid text. The message names the rule, never the text. */
 export class ValueError extends CodedError<keyof typeof valueErrors> {
   constructor(code: keyof typeof valueErrors, message: string, options?: ErrorOptionsFor) {
     super(valueErrors, code, message, options);

@@ -26,7 +26,7 @@ export function formatCodeOf(header: CcdaHeader | undefined): CodedValue {
   };
 }
 
-/** Templates of release 1.1 have no extension, those of 2.1 a date from 2015 on; what lies between has no code. */
+/** Templates of release 1.1 have no extension, those of 2.1 a date from 2015 on; releases between them have no code. */
 function releaseOf(templates: readonly string[]): string | undefined {
   const versions = templates.map((id) => id.split('^')[1] ?? '');
   if (versions.some((version) => /^20(?:1[5-9]|[2-9]\d)-/.test(version))) return '2.1';

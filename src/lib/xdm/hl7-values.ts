@@ -8,7 +8,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\\': '\\E\\',
 };
 
-/** Escapes the delimiters of HL7 version 2 (META-07) and drops what no XML document may hold. */
+/** Escapes the delimiters of HL7 version 2 (META-07) and drops characters that XML does not allow. */
 export function escapeHl7(text: string): string {
   return text.replace(/[|^&~\\]/g, (character) => escapes[character] ?? '').trim();
 }

@@ -1,6 +1,6 @@
 import { SaxesParser } from 'saxes';
 
-/** An object of ebRS 3.0 with what hangs on it, as far as IHE's metadata use it. */
+/** An object of ebRS 3.0 with its slots, classifications and identifiers, as far as IHE's metadata use them. */
 export interface RegistryObject {
   /** Local name: ExtrinsicObject, RegistryPackage, Classification, ExternalIdentifier or Association. */
   readonly kind: string;

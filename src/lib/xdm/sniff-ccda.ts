@@ -53,7 +53,7 @@ export function sniffCcda(content: Uint8Array): CcdaHeader | undefined {
   return state.isCda ? describe(state) : undefined;
 }
 
-/** The cut may fall within a UTF-8 character; what is left of it is dropped. */
+/** The cut may fall within a UTF-8 character; its remaining bytes are dropped. */
 function trimToCharacter(bytes: Uint8Array): Uint8Array {
   let end = bytes.length;
   while (end > 0 && bytes.length - end < 4 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end--;

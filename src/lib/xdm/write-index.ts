@@ -4,7 +4,7 @@ import { xmlAttributes, xmlText } from './xml-text.ts';
 
 const subsetPath = 'IHE_XDM/SUBSET01/';
 
-/** INDEX.HTM: XHTML Basic with what the package holds and links to it (XDM-10, IHE ITI TF-2 §3.32.4.1.2.2). */
+/** INDEX.HTM: XHTML Basic with a list of the package's contents and links to them (XDM-10, IHE ITI TF-2 §3.32.4.1.2.2). */
 export function writeIndex(
   request: XdmRequest,
   set: SubmissionSet,
@@ -37,7 +37,7 @@ function link(href: string, text: string): string {
   return `<a${xmlAttributes({ href })}>${xmlText(text)}</a>`;
 }
 
-/** README.TXT: who sent the package, by what, how it is laid out (XDM-10). */
+/** README.TXT: the sender of the package, the sending software, the layout (XDM-10). */
 export function writeReadme(
   request: XdmRequest,
   set: SubmissionSet,

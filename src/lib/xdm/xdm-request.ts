@@ -1,6 +1,6 @@
 import type { CodedValue } from './entries.ts';
 
-/** Every field is optional; what is unknown or empty stays out of the package. */
+/** Every field is optional; unknown or empty ones are omitted from the package. */
 export interface XdmPatient {
   readonly lastName?: string | undefined;
   readonly firstName?: string | undefined;

@@ -3,7 +3,7 @@ import { errorText, type Closable, type Log } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 
-/** Refuses new work while the disk is nearly full, so that there is room to finish what was accepted (Decision 0020). */
+/** Refuses new work while the disk is nearly full, so that there is room to finish the accepted work (Decision 0020). */
 export interface DiskGuard extends Closable {
   /** Throws PLATFORM_DISK_LOW unless so many bytes more leave the room that must stay free. */
   requireRoom(bytes?: number): void;

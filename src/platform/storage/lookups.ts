@@ -11,7 +11,7 @@ const maxLookups = 20_000;
  */
 export interface Lookups {
   find<T>(key: string, load: () => Promise<T>): Promise<T>;
-  /** Forgets all, as an announcement does. */
+  /** Drops all cached values, as an announcement does. */
   clear(): void;
   /** In the transaction that changes something. */
   changeIn(tx: AnyTransaction): void;

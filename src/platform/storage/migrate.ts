@@ -16,7 +16,7 @@ interface MigrationTables {
   schema_migration: { name: string; applied_at: number };
 }
 
-/** Applies what is missing, in order and in one transaction that begins with `lock`. Returns the names applied. */
+/** Applies the missing migrations in order, in one transaction that begins with `lock`. Returns their names. */
 export async function migrateToLatest(
   storage: Storage,
   engine: StorageEngine,

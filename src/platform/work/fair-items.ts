@@ -2,7 +2,7 @@ import type { Leased } from './leases.ts';
 
 /** One work item in progress and its party. */
 export interface FairItem extends Leased {
-  /** Replaced when this node claims again what it still works on, after its lease ran out. */
+  /** Replaced when this node claims an item again that it still works on, after the lease expired. */
   token: string;
   /** Among whom the slots are shared: a destination, a peer, a webhook. */
   readonly party: string;

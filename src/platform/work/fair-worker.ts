@@ -23,7 +23,7 @@ export interface FairWorkerOptions<Item extends FairItem> {
     excluded: readonly string[],
     excludedGroups: readonly string[],
   ) => Promise<readonly Item[]>;
-  /** Works on one item and stores the result under its lease. What it throws is logged; the lease then runs out. */
+  /** Works on one item and stores the result under its lease. Errors are logged; the lease then expires. */
   readonly handle: (item: Item) => Promise<AttemptVerdict>;
   /** Time of the next attempt for a resting party, by `Storage.clock`. */
   readonly dueAfter: (ms: number) => number;
@@ -34,27 +34,27 @@ export interface FairWorkerOptions<Item extends FairItem> {
 
 /**
  * Shares slots fairly among parties: the next item is of the party that was served longest ago among those with fewer
- * than their share in progress; of one party the oldest first. A party that was slow or failing recently uses a few slots of its
- * own, and one that only fails is left alone for a while (Decision 0023). Leases are renewed as long as an item is held,
- * and what this node holds is never claimed by it again.
+ * than their share in progress; of one party the oldest first. Parties that were slow or failing recently share a few separate
+ * slots, and one that only fails is not tried for a while (Decision 0023). Leases are renewed as long as an item is held,
+ * and a node never claims an item again that it holds.
  */
 export interface FairWorker<Item extends FairItem> extends Closable {
   /** True if an item of this party, stored now with a lease, would be started from memory. */
   hasRoom(party: string, group?: string): boolean;
   /** Takes an item that was stored with a lease of this node. Call it once the item's transaction has committed. */
   offer(item: Item): void;
-  /** Something may be due: look at once. Cheap. */
+  /** Looks for due items at once. Cheap. */
   wake(): void;
-  /** Ends the rest of a party, for an operator who knows that it is back. */
+  /** Ends the back-off of a party, for an operator who knows that it is reachable again. */
   resume(party: string): void;
-  /** Ends the rest of a party that seems to be back, for one attempt that decides. */
+  /** Ends the back-off of a party that seems reachable again, for one attempt that decides. */
   reopen(party: string): void;
   /** Parties that are left alone at present, and since how many failures. */
   resting(): readonly { readonly party: string; readonly failures: number; readonly forMs: number }[];
   readonly held: number;
 }
 
-/** While a party has items in memory, what else is due is claimed this often. */
+/** While a party has items in memory, other due items are claimed at this interval. */
 const claimEveryMs = 20;
 
 export function startFairWorker<Item extends FairItem>(options: FairWorkerOptions<Item>): FairWorker<Item> {

@@ -27,7 +27,7 @@ export interface Leases {
   renew(held: readonly Leased[]): Promise<readonly string[]>;
   /** Releases rows without having processed them. */
   release(held: readonly Leased[], nextAttemptAt?: number): Promise<void>;
-  /** Releases leases of previous runs of this node, so that no row waits for the lease of a dead process. */
+  /** Releases leases of previous runs of this node, so that no row waits for the lease of a process that has ended. */
   releaseFormer(): Promise<void>;
 }
 

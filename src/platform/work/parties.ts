@@ -10,7 +10,7 @@ interface Group {
   parties: number;
 }
 
-/** One destination, peer or webhook, and what this node has of it in progress. */
+/** One destination, peer or webhook, and its items in progress on this node. */
 export interface Party<Item> {
   readonly name: string;
   readonly group: string | undefined;
@@ -49,9 +49,9 @@ export interface Parties<Item extends FairItem> {
   hasRoom(party: string, now: number, group?: string): boolean;
   isResting(party: Party<Item>, now: number): boolean;
   restLeftMs(party: Party<Item>): number;
-  /** Ends a party's rest. */
+  /** Ends a party's back-off. */
   resume(party: string): void;
-  /** Ends a party's rest for one attempt, which decides whether it rests again. */
+  /** Ends a party's back-off for one attempt, which decides whether it backs off again. */
   reopen(party: string): void;
   resting(now: number): readonly { party: string; failures: number; forMs: number }[];
   takeWaiting(party: Party<Item>): readonly Item[];
@@ -127,7 +127,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
 
   function mayStart(party: Party<Item>, now: number): boolean {
     if (party.waiting.length === 0 || isResting(party, now)) return false;
-    // After a rest one attempt decides about all others.
+    // After a back-off one attempt decides about all others.
     if (party.rests > 0 && party.running.size > 0) return false;
     const group = groupOf(party);
     return party.isSlow
@@ -137,7 +137,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       : fast < limits.slots && party.running.size < limits.share && (group?.fast ?? 0) < groupShare;
   }
 
-  /** Of the group served longest ago the party served longest ago. */
+  /** The party served longest ago, of the group served longest ago. */
   function findNext(now: number): Party<Item> | undefined {
     let best: Party<Item> | undefined;
     let bestAt = Infinity;
@@ -192,11 +192,11 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       if (verdict === 'failing') {
         party.failures++;
         noteSlow(party, now);
-        // Items that were in progress when the rest began do not extend it.
+        // Items that were in progress when the back-off began do not extend it.
         if (party.failures >= limits.failuresBeforeRest && !isResting(party, now)) {
           party.restUntil = now + Math.min(limits.restMs * 2 ** party.rests, limits.maxRestMs);
           party.rests++;
-          // One attempt decides whether the next rest begins.
+          // One attempt decides whether the next back-off begins.
           party.failures = limits.failuresBeforeRest - 1;
         }
       } else {
@@ -242,7 +242,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     excluded(now) {
       const all = [...parties.values()];
       const slowWaiting = all.reduce((sum, party) => sum + (party.isSlow ? party.waiting.length : 0), 0);
-      // Slow parties, however many, may use half of the memory for what waits.
+      // Slow parties, however many, may use half of the memory for waiting items.
       const isSlowFull = slowWaiting >= limits.waiting / 2;
       return all
         .filter((party) => isFull(party, now) || (party.isSlow && isSlowFull))

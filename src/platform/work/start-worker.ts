@@ -9,7 +9,7 @@ export interface WorkerOptions<Item> {
   readonly name: string;
   /** Takes due items by lease, at best no more than `limit`; an empty list means that nothing is due. */
   readonly claim: (limit: number) => Promise<readonly Item[]>;
-  /** Works on one item and stores the result itself. What it throws is logged; the lease then runs out. */
+  /** Works on one item and stores the result itself. Errors are logged; the lease then expires. */
   readonly handle: (item: Item) => Promise<void>;
   /** Longest sleep when nothing is due. */
   readonly idleMs: number;

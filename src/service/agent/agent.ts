@@ -19,13 +19,13 @@ export interface UsableRecipient {
 export interface CertificateFinding {
   /** SHA-256, lower-case hex. */
   readonly fingerprint: string;
-  /** Of the anchor that its path leads to; undefined for a refused one. */
+  /** Fingerprint of the anchor that its path leads to; undefined for a refused certificate. */
   readonly anchor?: string;
   /** Between the certificate and its anchor, lowest first; undefined if there is none. */
   readonly via?: readonly string[];
   /** A `PKI_*` code; undefined for a usable one. */
   readonly code?: string;
-  /** Of a refused one, what a person needs to see why. */
+  /** For a refused certificate: the facts that explain the refusal to a person. */
   readonly refused?: RefusedFacts;
 }
 
@@ -131,7 +131,7 @@ export interface Agent extends Closable {
   openIncoming(envelope: IncomingEnvelope, options?: OpenOptions): Promise<OpenedIncoming>;
 }
 
-/** Says what a send would decide. */
+/** Predicts the decision of a send. */
 export interface RecipientExplainer {
   /**
    * Judges one address as a send from one of our domains would, by the same discovery and validation, and reports each step as it is done.

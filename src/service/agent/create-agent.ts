@@ -172,7 +172,7 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
     async openIncoming(envelope, { allowFetch = true, isLastAttempt = false } = {}) {
       const opened = await open(envelope);
       const recipients = await findEntitled(envelope, opened);
-      // One for all of our domains: what a message may cost does not grow with the number of its recipients.
+      // One budget for all of our domains: the cost of a message must not grow with the number of its recipients.
       const budget = createValidationBudget();
       const verified = await verifyByDomain(
         opened,

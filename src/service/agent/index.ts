@@ -1,7 +1,7 @@
 /**
- * The security and trust agent of this HISP: `lib/direct` with our keys, our anchors and our resolvers. What costs
- * processor time (signing, encrypting, opening) runs in worker threads but for small messages, so that none holds up the
- * event loop; what waits for the network (discovery, issuers, CRLs) stays on the main thread.
+ * The security and trust agent of this HISP: `lib/direct` with our keys, our anchors and our resolvers. Signing,
+ * encrypting and opening of all but small messages run in worker threads, so that they do not block the event loop; work that
+ * waits for the network (discovery, issuers, CRLs) stays on the main thread.
  *
  * Standards: AS-30 to AS-84, TRUST-01 to TRUST-11, DISC-01 to DISC-12. Called by delivery (outgoing) and messaging
  * (incoming).

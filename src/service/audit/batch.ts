@@ -16,7 +16,7 @@ export interface Batch<Item> {
 // Writing must not inherit the mark of a transaction in which an event happened to be added.
 const withoutContext = AsyncLocalStorage.snapshot();
 
-/** Collects items and writes them together; what could not be written is retried with the next. */
+/** Collects items and writes them together; a batch that could not be written is retried with the next. */
 export function createBatch<Item>(options: {
   readonly flushMs: number;
   readonly log: Log;

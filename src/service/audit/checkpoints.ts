@@ -26,7 +26,7 @@ interface Options {
 
 /**
  * Signs the end of the chain, unless the newest checkpoint does. Undefined then, or if the chain is not keyed. Throws
- * AUDIT_CHAIN_BROKEN if what the newest checkpoint names is no longer there.
+ * AUDIT_CHAIN_BROKEN if the row that the newest checkpoint names is missing.
  */
 export async function signCheckpoint({
   storage,
@@ -37,7 +37,7 @@ export async function signCheckpoint({
   const db = storage.tables<AuditTables>();
   const state = await readChainState(db, vault);
   if (state === undefined) return undefined;
-  // Before the beginning: what is deleted for its age meanwhile only moves that on.
+  // Read before the start of the chain: a deletion of old rows in between only moves the start forward.
   const firstKept = await findFirst(storage);
   const start = await readStart(db, state);
   const previous = await readCheckpoint({ storage, vault });

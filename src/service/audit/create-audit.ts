@@ -34,9 +34,9 @@ export interface Audit extends Closable {
   recordIn(tx: AnyTransaction, event: AuditEvent): Promise<void>;
   /** The same for a caller without a transaction: the row is durable when the promise is fulfilled. */
   recordNow(event: AuditEvent): Promise<void>;
-  /** As `record`, for what an operator must see at once: it is an error in the log, too. */
+  /** As `record`, for events that an operator must see at once: also logged as an error. */
   alarm(event: AuditEvent): void;
-  /** Writes what waits. */
+  /** Writes the waiting events. */
   flush(): Promise<void>;
   /**
    * In the transaction that begins the keying of a chain: adds its first keyed row. Adds nothing to a chain that is keyed. Throws

@@ -16,8 +16,8 @@ export interface DeleteOptions {
 }
 
 /**
- * Deletes the oldest rows of the chain, beyond `keepMs`. What remains can still be verified: the number of the first row that is
- * kept, and the hash that it names, are signed and stored in the same transaction. The newest row always stays. One node does it at a
+ * Deletes the oldest rows of the chain, beyond `keepMs`. The remaining rows can still be verified: the number of the first of
+ * them, and the hash that it names, are signed and stored in the same transaction. The newest row always stays. One node does it at a
  * time. Returns how many were deleted.
  */
 export async function deleteOld({ storage, vault, clock, keepMs }: DeleteOptions): Promise<number> {

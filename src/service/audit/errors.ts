@@ -8,7 +8,7 @@ export const auditErrors = {
 
 export type AuditErrorCode = keyof typeof auditErrors;
 
-/** The chain of audit events, or a signed statement about it, is not what it was when written. */
+/** The chain of audit events, or a signed statement about it, was changed after it was written. */
 export class AuditError extends CodedError<AuditErrorCode> {
   constructor(code: AuditErrorCode, message: string, options: ErrorOptionsFor = {}) {
     super(auditErrors, code, message, options);

@@ -1,5 +1,5 @@
 /**
- * The audit trail: who did what to which message, record or setting, when and with which outcome (SEC-02 to SEC-04).
+ * The audit trail: every action with its actor, its objects (message, record, setting), its time and its outcome (SEC-02 to SEC-04).
  *
  * An append-only chain: each row carries the HMAC-SHA-256, under a key of the vault, of its canonical JSON together with the hash of the
  * row before, so that a change or a gap is detected and nobody without that key can rewrite the chain. Signed checkpoints, kept elsewhere,

@@ -20,7 +20,7 @@ export interface AuditSearchPage {
 }
 
 const block = 500;
-/** Rows read for one page. What is rare is searched page by page. */
+/** Limit of the rows read for one page: a search for rare events continues over several pages. */
 const maxRows = 10_000;
 
 /** Newest first. A page may be short, or empty, and still have a next one. */

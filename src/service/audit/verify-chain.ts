@@ -111,7 +111,7 @@ function requireSuccessor(last: AuditRow, row: AuditRow): void {
   if (!equalBytes(row.previous_hash, last.hash)) throw broken(row, 'does not continue the chain');
 }
 
-/** `left`: what checkpoints name and the walk did not meet. Rows that were deleted for their age need not be there. */
+/** `left`: rows named by checkpoints that the walk did not find. Rows that were deleted for their age may be missing. */
 function requireEnd(left: ReadonlyMap<number, string>, last: AuditRow | undefined, firstKept: number): void {
   if (last === undefined)
     throw new AuditError('AUDIT_CHAIN_BROKEN', 'the audit chain is empty: its events were deleted');

@@ -24,7 +24,7 @@ export interface QueuedDestination {
   readonly lastReason?: DeliveryFailureReason;
   readonly lastStatusCode?: string;
   readonly lastError?: string;
-  /** Not before the present: what is due is tried as soon as a slot is free. */
+  /** Not before the present: a due item is tried as soon as a slot is free. */
   readonly nextAttemptAt: Date;
   readonly givesUpAt: Date;
   /** An attempt is in progress. */
@@ -51,7 +51,7 @@ export interface DestinationPage {
   readonly next?: string;
 }
 
-/** By the names of destinations and by the ids of single ones of messages. */
+/** Selects all items of the named destinations (`domains`), and single items by their ids. */
 export interface Selection {
   readonly domains?: readonly string[] | undefined;
   readonly ids?: readonly string[] | undefined;
@@ -86,7 +86,7 @@ export interface DeliveryAdmin {
   findWaiting(deliveryIds: readonly string[]): Promise<readonly QueuedDestination[]>;
   /** Every attempt at these deliveries that is still kept, oldest first. */
   listAttempts(deliveryIds: readonly string[]): Promise<readonly AttemptRow[]>;
-  /** Makes what waits for a destination, or of one message, due now. Returns how many destinations of messages. */
+  /** Makes all waiting items of a destination, or of one message, due now. Returns their number. */
   retryNow(which: { domain: string } | { deliveryId: string }): Promise<number>;
   /** Nothing more is sent to the domain until it is released; messages still fail when their time is over. */
   hold(domain: string, reason: string): Promise<void>;

@@ -1,6 +1,6 @@
 /** Lets work on large messages wait until the memory that it needs is free. First come, first served. */
 export interface ByteGate {
-  /** Fulfilled with the function that gives the bytes back. What is larger than the whole gate passes alone. */
+  /** Fulfilled with the function that gives the bytes back. Work larger than the whole gate passes alone. */
   enter(bytes: number): Promise<() => void>;
 }
 

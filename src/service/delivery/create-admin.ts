@@ -9,7 +9,7 @@ export interface AdminOptions {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
-  /** Called for what `fail` decides, inside the transaction. */
+  /** Called with the outcomes that `fail` decides, inside the transaction. */
   readonly onOutcome: OutcomeListener;
 }
 

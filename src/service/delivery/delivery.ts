@@ -175,8 +175,8 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   }
 
   /**
-   * The peer has the message: what is not stored now would be sent again. So storing is tried until it succeeds or the
-   * lease is lost.
+   * The peer has the message; if its result were not stored, it would be sent again. So storing is retried until it succeeds or
+   * the lease is lost.
    */
   async function settleWithRetries(item: ClaimedDestination, settlement: Settlement): Promise<void> {
     for (let tries = 0; ; tries++) {
@@ -318,7 +318,7 @@ function failExpired(
     statusCode: undefined,
     text: `${item.party} was not retried in time`,
   };
-  // A code that says "later" does not go with what is final.
+  // A transient (4.x.x) code does not fit a final failure.
   const given = statusCode === undefined || statusCode.startsWith('4') ? {} : { statusCode };
   const hours = Math.round((lifetimeMs / hourMs) * 100) / 100;
   return recipients.map((recipient) => ({

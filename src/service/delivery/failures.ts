@@ -104,7 +104,7 @@ export function isOutage({ reason }: DeliveryProblem): boolean {
   return outages.includes(reason);
 }
 
-/** Without what only this module needs. */
+/** The failure without the fields that only this module needs. */
 export function problemOf({ reason, statusCode, text }: Failure): DeliveryProblem {
   return { reason, ...(statusCode === undefined ? {} : { statusCode }), text };
 }

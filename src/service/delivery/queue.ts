@@ -77,7 +77,7 @@ export interface QueueDependencies {
   readonly onOutcome: OutcomeListener;
   /** True if an item of this destination, stored with a lease, would be started from memory. */
   readonly hasRoom: (domain: string) => boolean;
-  /** Called once the items are committed; `message` is what they carry. */
+  /** Called once the items are committed; `message` is their message. */
   readonly onStored: (items: readonly ClaimedDestination[], message: Uint8Array, isAll: boolean) => void;
 }
 
@@ -93,9 +93,9 @@ export interface DeliveryQueue {
   findOutages(): Promise<readonly string[]>;
   /** True if something waits for the destination because it could not be reached. */
   hasOutage(domain: string): Promise<boolean>;
-  /** Makes one of what could not be brought to the destination due now. Returns how many. */
+  /** Makes one item due now of those that failed because the destination could not be reached. Returns their number, 0 or 1. */
   makeOneDue(domain: string): Promise<number>;
-  /** Makes up to `limit` of what waits for a destination due now. Returns how many. */
+  /** Makes up to `limit` waiting items of a destination due now. Returns their number. */
   makeDue(domain: string, limit: number): Promise<number>;
   /** Claims destinations whose retry time is over, of any node. */
   claimOverdue(limit: number): Promise<readonly ClaimedDestination[]>;
@@ -110,7 +110,7 @@ export interface DeliveryQueue {
   /** Other destinations of the same message that are undecided. */
   listSiblings(item: ClaimedDestination): Promise<readonly DestinationRecipients[]>;
   /**
-   * Stores what an attempt brought under the item's lease; with the last destination the delivery and its content go.
+   * Stores the result of an attempt under the item's lease; with the last destination the delivery and its content are deleted.
    * Throws PLATFORM_LEASE_LOST.
    */
   settle(item: ClaimedDestination, settlement: Settlement): Promise<void>;
@@ -121,7 +121,7 @@ export interface DestinationRecipients {
   readonly recipients: readonly DirectAddress[];
 }
 
-/** `next_attempt_at` of what an operator wants tried now, also if a node leaves the destination alone at present. */
+/** `next_attempt_at` of items that an operator wants retried now, even while a node backs off from the destination. */
 export const dueAtOnce = 0;
 
 const firstAttemptGraceMs = 10 * 60_000;
@@ -449,7 +449,7 @@ function overdue(db: Kysely<DeliveryTables>, now: number) {
       .selectFrom('delivery_destination')
       .where('not_after', '<=', now)
       .where('lease_until', '<=', now)
-      // After a long standstill of this node, what was never tried is tried once before it fails.
+      // After a long standstill of this node, items that were never tried are tried once before they fail.
       .where((eb) => eb.or([eb('attempts', '>', 0), eb('not_after', '<=', now - firstAttemptGraceMs)]))
   );
 }

@@ -35,7 +35,7 @@ export interface DeliveryOutcome {
 }
 
 /**
- * Called inside the transaction that stores the outcomes, so that they and what follows from them are kept together or not
+ * Called inside the transaction that stores the outcomes, so that they and their consequences are stored together or not
  * at all. All are of one delivery and one destination.
  */
 export type OutcomeListener = (tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]) => Promise<void>;

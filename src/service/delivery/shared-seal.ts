@@ -15,7 +15,7 @@ export interface SharedSeals {
   /**
    * The message sealed for this destination. The first destination of a message that is worked on resolves the recipients
    * of all and seals once for the usable ones (AS-41, AS-42); the others get the same bytes. A destination that asks a
-   * second time is being retried: then the message is sealed for what is left.
+   * second time is being retried: then the message is sealed for its remaining recipients.
    */
   get(item: ClaimedDestination): Promise<SealedShare>;
   /** Bytes of a message that is still in progress, so that it need not be read again. */

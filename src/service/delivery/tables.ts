@@ -19,7 +19,7 @@ export interface DeliveryTables {
     /** Of the plain message. */
     size_bytes: number;
   };
-  /** The recipients of one domain that are undecided: what is leased, tried and settled together. */
+  /** The undecided recipients of one domain, which are leased, tried and settled together. */
   delivery_destination: {
     /** Begins with the time of creation, so that the order of ids is the order of age. */
     id: string;
@@ -51,11 +51,11 @@ export interface DeliveryTables {
     address: string;
     /** `TLSv1.3`, `TLSv1.2`, or empty for clear text. */
     tls: string;
-    /** The server's last reply, or what went wrong. */
+    /** The server's last reply, or the error text. */
     reply: string;
     /** Why, as a code of the error tables or a {@link DeliveryFailureReason}; empty if all was sent. */
     code: string;
-    /** JSON: what the agent said of each certificate, see `AttemptCertificates`. */
+    /** JSON: the agent's finding about each certificate, see `AttemptCertificates`. */
     certificates: string;
     outcome: AttemptOutcome;
     /** SHA-256 of the message that was sent, as it went over the wire before dot-stuffing, hex; empty if none was. */

@@ -4,7 +4,7 @@
  *
  * Specification: Messaging spec (all of it) with Decisions 0009 to 0014. Standards: RFC 5322, RFC 8098, RFC 3464,
  * MDN-01 to MDN-30, DSN-01 to DSN-05, XDM-12, AS-70 to AS-82. State changes go through one pure table (`states.ts`)
- * and one function that stores them (`record-event.ts`). What must survive is rows with a time and a lease.
+ * and one function that stores them (`record-event.ts`). State that must survive is in rows with a time and a lease.
  * Not here: cryptography and trust (service/agent), carrying mail (service/delivery), HTTP and SMTP (app).
  * Called by the HTTP and SMTP edges; delivery reports to `onDeliveryOutcome`.
  */

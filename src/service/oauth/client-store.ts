@@ -37,7 +37,7 @@ export interface ClientStore {
   list(): Promise<readonly Client[]>;
   /** Throws OAUTH_CLIENT_UNKNOWN, as do all that follow. */
   get(clientId: string): Promise<Client>;
-  /** Changes what is given and keeps the rest. */
+  /** Changes the given settings and keeps the others. */
   update(clientId: string, settings: ClientSettings): Promise<Client>;
   /** Issues a further secret; the old one stays valid. Throws OAUTH_SECRETS_EXHAUSTED if there are two already. */
   rotateSecret(clientId: string): Promise<IssuedCredentials>;

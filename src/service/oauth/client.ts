@@ -1,6 +1,6 @@
 import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
 
-/** A client's own limits; what is absent follows the configuration (Decision 0007). */
+/** A client's own limits; absent ones follow the configuration (Decision 0007). */
 export interface ClientLimits {
   readonly directoryRequestsPerSecond?: number;
   readonly directoryRequestsBurst?: number;

@@ -152,7 +152,7 @@ async function storeToken(
 
 /**
  * The secret was verified outside the transaction, and may have been revoked or its client disabled since. Under the client's lock, so
- * that what ends all tokens finds this one or keeps it from being stored.
+ * that a change that ends all tokens either finds this one or prevents its storage.
  */
 async function requireStill(
   tx: Kysely<OauthTables>,

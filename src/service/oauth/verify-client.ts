@@ -83,7 +83,7 @@ export function createClientVerifier(deps: {
   };
 }
 
-/** Remembers verified secrets under a key that lives and dies with the process; the secrets themselves are not kept. */
+/** Caches HMACs of verified secrets under a key of this process; the secrets themselves are not kept. */
 function createVerifiedSecrets(clock: Clock): {
   find(reading: BasicCredentials): string | undefined;
   remember(reading: BasicCredentials, secretId: string): void;

@@ -35,7 +35,7 @@ export interface Operators {
   readonly passkeys: Pick<Passkeys, 'list' | 'remove'>;
   readonly ownPasskeys: OwnPasskeys;
   readonly signIn: SignIn;
-  /** Deletes what has expired. */
+  /** Deletes expired rows. */
   deleteOld(): Promise<number>;
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import type { OperatorTables } from './tables.ts';
 
-/** How operators can get in, for reports; no row is verified. */
+/** Counts of the operators' ways to sign in, for reports; the MACs of the rows are not verified. */
 export interface OperatorCounts {
   /** Active ones with the role `operator` who have a passkey, sign in by a provider, are signed in, or have a link that is still good. */
   readonly ableOperators: number;

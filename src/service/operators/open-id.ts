@@ -174,7 +174,7 @@ export function createOpenIdSignIn(
         return started;
       };
       const session = await storage.transaction(enter).catch((error: unknown) => {
-        // Two first sign-ins of one subject at once: the second finds what the first has made.
+        // Two first sign-ins of one subject at once: the second finds the operator that the first created.
         if (errorCode(error) === 'PLATFORM_STORAGE_DUPLICATE') return storage.transaction(enter);
         throw error;
       });

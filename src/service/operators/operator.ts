@@ -72,8 +72,8 @@ export async function findOperatorRow(
 }
 
 /**
- * The same, locked until the transaction ends. Whatever changes an operator, or what lets one in, takes this lock first: of links,
- * passkeys and sessions there are limits, and disabling ends all of them.
+ * The same, locked until the transaction ends. Every change of an operator, or of an operator's links, passkeys or
+ * sessions, takes this lock first: their numbers are limited, and disabling an operator ends all of them.
  */
 export async function lockOperatorRow(
   tx: Kysely<OperatorTables>,
@@ -125,7 +125,7 @@ export function requireOperatorName(name: string): string {
   );
 }
 
-/** For whoever would get a passkey: it would still work after the provider has removed their access. */
+/** Refuses passkeys for operators of an OpenID provider: a passkey would still work after the provider has removed their access. */
 export function signsInElsewhere(name: string): OperatorsError {
   return new OperatorsError('OPERATORS_EXTERNAL', `${name} signs in with the OpenID provider only.`);
 }

@@ -43,11 +43,11 @@ export interface Bundles {
   addBundle(request: BundleRequest): Promise<string>;
   removeBundle(id: string): Promise<void>;
   listBundles(): Promise<readonly BundleStatus[]>;
-  /** By bundle what the last refreshes of a domain's bundles have changed, newest first; at most 20 of each. */
+  /** Changes made by the last refreshes of a domain's bundles, by bundle, newest first; at most 20 of each. */
   listBundleChanges(domain: string): Promise<ReadonlyMap<string, readonly BundleChange[]>>;
   /**
    * Fetches every bundle that is due (or the one named) and swaps its anchors in one transaction. After a failure the
-   * last good set stays. Returns what changed, by bundle.
+   * last good set stays. Returns the changes, by bundle.
    */
   refreshBundles(
     fetch: GuardedFetch,

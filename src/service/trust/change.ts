@@ -19,7 +19,7 @@ export interface Change {
   readonly action: string;
   /** Identifiers only. */
   readonly objects: Readonly<Record<string, string>>;
-  /** `operator` for a command, `system` for what happens by itself. */
+  /** `operator` for a command, `system` for automatic changes. */
   readonly actor?: 'operator' | 'system';
 }
 

@@ -23,7 +23,7 @@ const anchors: GuardedTable = {
   key: 'id',
   columns: ['id', 'domain', 'direction', 'certificate', 'fingerprint', 'bundle_id'],
 };
-/** Not what a refresh notes: when, and with what outcome. */
+/** Without the columns that a refresh updates: its time and its outcome. */
 const bundles: GuardedTable = {
   table: 'trust_bundle',
   key: 'id',

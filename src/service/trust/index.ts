@@ -1,9 +1,9 @@
 /**
- * What this HISP is and whom it trusts: its domains and addresses, their certificates and private keys (sealed at
- * rest), and the trust anchors of each domain and direction.
+ * The identity and the trust anchors of this HISP: its domains and addresses, their certificates and private keys (encrypted
+ * at rest), and the trust anchors of each domain and direction.
  *
- * Standards: AS-10 to AS-18, AS-84 (retired keys), TRUST-02 to TRUST-04, HOST-01 (what is published). Whether a
- * certificate is trusted is decided in `lib/direct`; this module only says from which anchors.
+ * Standards: AS-10 to AS-18, AS-84 (retired keys), TRUST-02 to TRUST-04, HOST-01 (published certificates).
+ * `lib/direct` decides whether a certificate is trusted; this module only supplies the anchors.
  * Called by the agent, delivery and messaging services, the SMTP edge and the CLI.
  */
 export { createTrust, type Trust, type TrustDependencies } from './trust.ts';

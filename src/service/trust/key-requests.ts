@@ -11,7 +11,7 @@ import type { TrustTables } from './tables.ts';
 export interface KeyRequest {
   readonly id: string;
   readonly owner: string;
-  /** PKCS #10, DER: what a CA gets. */
+  /** PKCS #10, DER: the request for the CA. */
   readonly csr: Uint8Array;
   readonly createdAt: Date;
 }
@@ -24,7 +24,7 @@ export interface KeyRequests {
   listKeyRequests(domain: string): Promise<readonly KeyRequest[]>;
   /**
    * Makes a requested key of the domain an active one, by the certificate that was issued for it. Returns the id of the pair. Throws
-   * TRUST_KEY_REQUEST_UNKNOWN if no key waits for this certificate, and what `addKeyPair` throws.
+   * TRUST_KEY_REQUEST_UNKNOWN if no key waits for this certificate, and the errors of `addKeyPair`.
    */
   installCertificate(domain: string, certificate: Uint8Array): Promise<string>;
   /** Deletes a key that waits for its certificate. Throws TRUST_KEY_REQUEST_UNKNOWN. */
@@ -59,7 +59,7 @@ export function createKeyRequests(
     async requestKey(owner, { organization } = {}) {
       const key = owner.toLowerCase();
       const domain = domainOf(parseDirectAddress(key.includes('@') ? key : `postmaster@${key}`));
-      // Before the work of making a key; what counts is checked again under the lock of the domain.
+      // Checked first to save the work of making a key; the check under the lock of the domain decides.
       refuseFull(domain, (await findRows(domain)).length);
       const pair = await createKeyPair();
       const boundTo = key.includes('@') ? { address: parseDirectAddress(key) } : { domain };

@@ -12,8 +12,8 @@ import type { Audit } from '../audit/index.ts';
 
 export interface Revisions {
   /**
-   * Counts every change of domains, addresses, keys and anchors, on all nodes; at most a second old. What is read after it
-   * is at least as new.
+   * Counts every change of domains, addresses, keys and anchors, on all nodes; at most a second old. Data read after it
+   * are at least as new.
    */
   findRevision(): Promise<number>;
 }

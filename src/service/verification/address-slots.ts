@@ -11,8 +11,8 @@ const firstSlots = 1024;
 const unverified = verifiedStates.length;
 
 /**
- * Verification states of all addresses, in memory: about 100 bytes per address, loaded by the first search that requests them. Follows the
- * tables by what has changed since the last look.
+ * Verification states of all addresses, in memory: about 100 bytes per address, loaded by the first search that requests them. Updated
+ * with the rows that changed since the last update.
  */
 export function createAddressStates(storage: Storage): AddressStates {
   const slots = createSlots();
@@ -88,7 +88,7 @@ function formatMonth(month: number): string {
   return `${Math.floor(month / 100)}-${String(month % 100).padStart(2, '0')}`;
 }
 
-/** Numbers for texts, and what is known under each number. */
+/** Numbers for texts, with the state and time stored under each number. */
 function createSlots() {
   const numbers = new Map<string, number>();
   let size = firstSlots;

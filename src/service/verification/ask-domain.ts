@@ -29,7 +29,7 @@ export interface DomainQuestion {
 /** Discovery as for sending, for the addresses of one domain; no query is repeated. */
 export interface DomainDiscovery {
   readonly discovery: Discovery;
-  /** Finds out what holds for the domain as a whole. */
+  /** Looks up the records of the domain as a whole. */
   prepare(): Promise<void>;
   /** Returns the next address. */
   begin(address: DirectAddress): void;
@@ -45,7 +45,7 @@ export interface DomainDiscovery {
 const budgetMs = 600_000;
 
 /**
- * Places are asked in the order of sending (DISC-01). What the domain's name and its LDAP servers said is kept for all its
+ * Places are asked in the order of sending (DISC-01). The answers for the domain's name and of its LDAP servers are kept for all its
  * addresses. If the domain has a certificate, only some of its addresses are checked for an address-bound one (Decision 0027);
  * the others count as having none. A place that did not answer for the domain is not asked for its addresses.
  */

@@ -106,7 +106,7 @@ export function startVerification(options: VerificationOptions): Verification {
     await storage.tryRunExclusive('verification-domains', list);
   }
 
-  /** Brings the domains up to what the newest node serves. */
+  /** Updates the list of domains to the newest revision that a node serves. */
   async function list(): Promise<void> {
     const { revision } = addresses;
     if (revision === undefined) return;

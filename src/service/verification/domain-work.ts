@@ -38,7 +38,7 @@ export interface WorkResult {
   readonly checkedAt: number | null;
 }
 
-/** The rows of the work: what is due, and what came of it. */
+/** The rows of the work: due domains, and results. */
 export interface DomainWork {
   readonly leases: Leases;
   claim(limit: number, excluded: readonly string[]): Promise<readonly DomainItem[]>;

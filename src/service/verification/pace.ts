@@ -14,7 +14,7 @@ export interface Pace {
   close(): void;
 }
 
-/** Keys remembered; an evicted one may be asked at once, which was asked longest ago. */
+/** Keys cached; the one asked longest ago is evicted and may then be asked at once. */
 const maxKeys = 100_000;
 
 /** `liveNodes` share the rates among them. */

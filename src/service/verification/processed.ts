@@ -12,7 +12,7 @@ export interface ProcessedOptions {
 
 /** Notes in which month a message was last processed by each recipient. */
 export interface ProcessedNotes extends Closable {
-  /** Costs nothing here: it is written later, once per address and month, apart from what the MDN changes. */
+  /** Returns at once: the row is written later, once per address and month, not in the transaction of the MDN. */
   note(addressKey: string): void;
 }
 

@@ -7,7 +7,7 @@ export interface Verified {
   readonly reason: string;
 }
 
-/** Nothing of what was found could be read. */
+/** None of the certificates found could be read. */
 const unreadable = 'DIRECT_RECIPIENT_CERTIFICATES_INVALID';
 
 /** The state that a verdict means. Only a validated path makes an address trusted. */

@@ -45,7 +45,7 @@ export interface VerificationTables {
     address_key: string;
     domain: string;
     state: VerifiedState;
-    /** Why it is not trusted, or what was left open: a code. */
+    /** Reason why it is not trusted, or why it could not be decided: a code. */
     reason: string;
     checked_at: number;
     changed_at: number;

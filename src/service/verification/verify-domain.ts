@@ -40,7 +40,7 @@ const pieceMs = 30_000;
 /** Without the network: of a domain that does not answer, and of one whose certificate holds for all. */
 const addressesPerTurn = 10;
 
-/** Works on one piece of a domain and stores what came of it. */
+/** Works on one piece of a domain and stores the result. */
 export async function verifyDomain(deps: VerifyDependencies, item: DomainItem): Promise<AttemptVerdict> {
   if (item.nameServer === '') return identify(deps, item);
   const { storage, clock, addresses } = deps;

@@ -14,7 +14,7 @@ loopback.addAddress('::1', 'ipv6');
 
 /**
  * The fault of a target, in one sentence, or undefined (HOOK-03). Names are resolved and checked again at each
- * attempt by the guarded fetch; this refuses early what can never be right.
+ * attempt by the guarded fetch; this refuses URLs early that can never be valid.
  */
 export function findUrlProblem(text: string, isLoopbackAllowed: boolean): string | undefined {
   if (text.length > maxUrlLength) return `The URL is longer than ${maxUrlLength} characters.`;

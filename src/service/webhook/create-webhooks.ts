@@ -69,7 +69,7 @@ export interface Webhooks extends Closable {
   create(clientId: string, body: unknown): ReturnType<Hooks['create']>;
   update(clientId: string, id: string, body: unknown): ReturnType<Hooks['update']>;
   listDeadLetters(clientId: string, id: string): Promise<readonly DeadLetterNotification[]>;
-  /** Sends dead notifications again: the named ones, or all. Returns how many. */
+  /** Retries dead letters: the named ones, or all. Returns their number. */
   replay(clientId: string, id: string, body: unknown): Promise<number>;
   /**
    * Sends one signed event of the type `webhook.test` once, immediately, in any state of the hook; the target should answer it like any event.

@@ -18,7 +18,7 @@ export interface DeadLetterNotification {
   readonly settledAt: Date | undefined;
 }
 
-/** The dead notifications of a hook, oldest first. */
+/** The dead letters of a webhook, oldest first. */
 export async function listDeadLetters(
   db: Kysely<WebhookTables>,
   webhookId: string,
@@ -45,7 +45,7 @@ export async function listDeadLetters(
 }
 
 /**
- * Makes dead notifications due at `dueAt` (by `Storage.clock`), with all attempts: the named ones, or all of the hook.
+ * Makes dead letters due at `dueAt` (by `Storage.clock`), with the full number of attempts: the named ones, or all of the webhook.
  * Returns how many.
  */
 export async function replayDeadLetters(

@@ -70,7 +70,7 @@ export function createHookCache(storage: Storage, guard: RowGuard<WebhookRow>): 
     return hooks;
   }
 
-  /** A webhook that was changed by hand is off: what waits for it is held, and nothing else of its client waits. */
+  /** A webhook whose row was changed by hand is off: its notifications are held; those of the client's other webhooks are not. */
   async function isIntact(row: WebhookRow): Promise<boolean> {
     try {
       await guard.check(row);

@@ -10,10 +10,10 @@ import type { NotificationState, WebhookTables } from './tables.ts';
 /** Largest number of attempts per list. */
 const maxAttempts = 100;
 
-/** A webhook of any client, with what waits for it. */
+/** A webhook of any client, with the number of its notifications. */
 export interface OperatedWebhook extends Webhook {
   readonly clientId: string;
-  /** Notifications that are due or will be, that wait for it to be enabled, and that were abandoned. */
+  /** Notifications that are or will be due, that wait for the webhook to be enabled, and dead letters. */
   readonly counts: Readonly<Record<NotificationState, number>>;
 }
 

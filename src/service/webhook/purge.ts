@@ -19,7 +19,7 @@ export interface PurgeDependencies {
 const everyMs = 3_600_000;
 const batch = 500;
 
-/** Deletes what is older than its retention, in batches, on one node at a time. */
+/** Deletes rows older than their retention, in batches, on one node at a time. */
 async function purge(deps: PurgeDependencies): Promise<void> {
   await deps.storage.tryRunExclusive('webhook-purge', async () => {
     while ((await purgeSettled(deps)) === batch);

@@ -53,7 +53,7 @@ const maxErrorLength = 200;
 const maxAnswerBytes = 300;
 const gone = 410;
 
-/** One attempt. Never throws for what the target does. */
+/** One attempt. Never throws for failures of the target. */
 export async function sendNotification(call: Call, deps: SendDependencies): Promise<AttemptResult> {
   try {
     const body = await buildBody(call, deps.inbound);

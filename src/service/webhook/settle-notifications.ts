@@ -142,7 +142,7 @@ function createStatements(storage: Storage) {
   };
 }
 
-/** Queue rows first, then webhooks, then the audit chain: the lock order of Decision 0023. What was lost is omitted. */
+/** Queue rows first, then webhooks, then the audit chain: the lock order of Decision 0023. Notifications whose lease was lost are omitted. */
 async function storeResults(
   deps: SettleDependencies,
   statements: Statements,

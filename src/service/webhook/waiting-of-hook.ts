@@ -10,8 +10,8 @@ export interface HoldDependencies {
 }
 
 /**
- * Stops what waits for a disabled webhook: the notification in progress and all that nobody holds. The webhook is looked at
- * under its lock after its notifications were changed, so one that is enabled meanwhile keeps nothing back.
+ * Holds the notifications of a disabled webhook: the one in progress and all without a lease. The webhook is read under its lock
+ * after its notifications were changed, so that none stays held if it is enabled meanwhile.
  */
 export async function holdWaiting(
   { storage, clock }: HoldDependencies,
@@ -52,7 +52,7 @@ export async function releaseHeld(
     .execute();
 }
 
-/** Deletes what waits for a webhook that was removed. */
+/** Deletes the notifications of a webhook that was removed. */
 export async function removeOrphan(storage: Storage, item: NotificationItem): Promise<void> {
   const result = await storage
     .tables<WebhookTables>()

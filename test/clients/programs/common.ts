@@ -1,4 +1,4 @@
-/** What the programs share that no generator makes. */
+/** Helpers that the programs share and no generator makes. */
 export interface Outcome {
   readonly providers: number;
   readonly messageStatus: string;

@@ -16,7 +16,7 @@ const commands = [...page.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block = '']
     .split('\n')
     .filter((line) => line !== ''),
 );
-/** What later lines build upon. */
+/** Values that later lines use. */
 const isPreparation = (line: string): boolean => /^(?:[A-Z]+=|fhir\(\))/.test(line);
 
 let world: TestDirectory;

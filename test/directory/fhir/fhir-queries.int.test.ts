@@ -74,7 +74,7 @@ const elements = {
 async function compare(seed: number, questions: number): Promise<number> {
   const random = seededRandom(seed);
   const roles = new Map((await fhir.all('PractitionerRole?_count=1000')).map((role) => [role.id, role]));
-  // What a record is about, by what its role refers to.
+  // The records found by the references of their roles.
   const resourceOf = (type: Question['type'], id: unknown): string | undefined => {
     if (type === 'Endpoint') return `e-${String(id)}`;
     if (type === 'PractitionerRole') return `r-${String(id)}`;

@@ -84,7 +84,7 @@ test('the capability statement is valid, needs no token and claims no guide', as
   assert.equal('instantiates' in statement, false);
   for (const { type, searchParam } of statement['rest'][0].resource) {
     for (const { name } of searchParam) {
-      // What is declared is understood: nothing is ignored.
+      // Every declared parameter is understood: none is ignored.
       const value = samples[name] ?? 'x';
       const { status, body } = await fhir.get(`${type}?${name}=${value}`, {
         prefer: 'handling=strict',

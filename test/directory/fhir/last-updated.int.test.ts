@@ -267,7 +267,7 @@ for (const [pairsMergedSingly, changesBeforeRebuild] of [
           await removeSource(context, name);
           files.delete(name);
         } else if (kind < 0.7 && files.has(name)) await orderSources(context, [name]);
-        // What the source has then is not known to the test; its next file is a whole one.
+        // The test does not know the source's records then; its next file is a whole one.
         else if (files.has(name)) await rollBack(context, name).catch(() => undefined);
         if (files.has(name)) files.set(name, new Map());
         await world.directory.refresh();

@@ -1,5 +1,5 @@
 /**
- * What the guide of the National Directory of Healthcare demands of each resource, beyond FHIR R4. No package of a registry
+ * Requirements of the National Directory of Healthcare's guide for each resource, beyond FHIR R4. No package of a registry
  * carries its profiles, so their cardinalities and fixed values stand here.
  */
 import assert from 'node:assert/strict';

@@ -5,7 +5,7 @@ import {
   type TestDirectoryOptions,
 } from '../start-directory.ts';
 
-/** What a FHIR answer looks like to a test. */
+/** A FHIR answer as tests read it. */
 export interface FhirBody {
   readonly resourceType: string;
   readonly id?: string;

@@ -132,7 +132,7 @@ function breakOff(times: number, bytes: number): void {
   };
 }
 
-/** What has come when a connection breaks is lost unless it was written. */
+/** Bytes received before a connection breaks are lost unless they were written. */
 async function untilWritten(bytes: number): Promise<void> {
   const part = path.join(workDir, `${endpointFile}.part`);
   const deadline = createDeadline(10_000);

@@ -16,7 +16,7 @@ export interface ReleaseServer {
   readonly manifestUrl: string;
   /** The host that files are redirected to. */
   readonly storeHost: string;
-  /** What was asked of the store: name, Range, status. */
+  /** Requests to the store: name, Range, status. */
   readonly served: { readonly name: string; readonly range: string | undefined; readonly status: number }[];
   /** May answer instead of the server: returns true if it did. */
   meddle: (request: IncomingMessage, response: ServerResponse, name: string) => boolean | Promise<boolean>;

@@ -58,8 +58,8 @@ function readEndEntity(file: string): Certificate {
 }
 
 /**
- * Writes a file again. An old one is cut to length afterwards instead of emptied before: file systems flush what was emptied and written
- * again (ext4's auto_da_alloc), which takes longer than sealing a message.
+ * Overwrites a file. An existing one is truncated to its new length afterwards instead of being emptied first: file systems flush a
+ * file that was emptied and rewritten (ext4's auto_da_alloc), which takes longer than sealing a message.
  */
 export function writeResult(file: string, bytes: Uint8Array): void {
   const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o666);

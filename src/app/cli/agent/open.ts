@@ -58,7 +58,7 @@ async function runOpen(options: OpenOptions, output: AgentOutput): Promise<void>
       message,
       keys,
       policy: { acceptUnwrapped: options.requireWrapped !== true },
-      // As in the service: a key opens only what is meant for somebody it is bound to.
+      // As in the service: a key opens only messages for a recipient that it is bound to.
       recipients: envelope.recipients.length > 0 ? envelope.recipients : 'visible',
     });
     const verified = await verifySender(opened, envelope, trust);

@@ -54,7 +54,7 @@ function ownReason(error: unknown): string {
   return isArguments ? 'AGENT_ARGUMENTS_INVALID' : 'AGENT_FAILED';
 }
 
-/** Runs the work of a command. Its refusals are answers with 1; what goes wrong before is an answer with 2. */
+/** Runs the work of a command. A refused message exits with 1; an unusable input, such as an unreadable file, exits with 2. */
 export async function answering(output: AgentOutput, work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -27,7 +27,7 @@ function describeSchedule({ schedule }: SourceStatus): string[] {
   ];
 }
 
-/** One record as lines for a person: each value with its source, then what each source says. */
+/** One record as lines for a person: each value with its source, then the values of each source. */
 export function formatRecord({ id, isOpen, values, said }: ShownRecord): string[] {
   return [
     `Record ${id}, ${isOpen ? 'open to exports' : 'closed to exports'}`,

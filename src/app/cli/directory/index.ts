@@ -1,2 +1,2 @@
-/** `openhisp directory …`: loading, looking at and rolling back the provider directory (docs/directory-import.md). */
+/** `openhisp directory …`: loading, showing and rolling back the provider directory (docs/directory-import.md). */
 export { addDirectoryCommands } from './directory-commands.ts';

@@ -10,7 +10,7 @@ import {
 /** Time for lookup, connection and the head of an answer, and without a byte of a body. */
 const timeoutMs = 30_000;
 
-/** Opens a release of the national directory, from a folder or a URL, loads it, and removes what was downloaded. */
+/** Opens a release of the national directory, from a folder or a URL, loads it, and removes the downloaded files. */
 export async function loadRelease(
   { directory, admission }: Pick<Config, 'directory' | 'admission'>,
   source: string,

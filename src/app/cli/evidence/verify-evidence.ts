@@ -16,7 +16,7 @@ import { evidenceType, type EvidenceDocument } from '../../../service/messaging/
 /** The content of an evidence document, and its faults. */
 export interface VerifiedEvidence {
   readonly document: Omit<EvidenceDocument, 'result'>;
-  /** Of the document. Whether to trust it is for the reader: compare the fingerprint. */
+  /** Certificate of the document's signer. The reader decides whether to trust it: compare the fingerprint. */
   readonly signer: { readonly subject: string; readonly fingerprint: string };
   readonly recipients: readonly VerifiedRecipient[];
   /** Empty if every signature holds and everything fits together. */
@@ -147,7 +147,7 @@ async function checkRecipient(
   };
 }
 
-/** Rejects an MDN that proves nothing about this recipient of this message. */
+/** Rejects an MDN that is not about this recipient of this message. */
 async function checkMdn(document: EvidenceDocument, address: string, mdn: Mdn): Promise<VerifiedMdn> {
   const { entity, signers } = verifyEntity(Buffer.from(mdn.signedMdn, 'base64'));
   const [fingerprint] = mdn.signerPath;

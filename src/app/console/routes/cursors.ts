@@ -4,13 +4,13 @@ import { ConsoleError } from '../errors.ts';
 export interface Cursors {
   /** For `next` of a page. */
   write(position: string | undefined): string | null;
-  /** Throws CONSOLE_REQUEST_INVALID for what this list has not given. */
+  /** Throws CONSOLE_REQUEST_INVALID for a cursor that this list has not issued. */
   read(cursor: string | undefined): string | undefined;
 }
 
 /**
- * Names the list in its cursors, so that another list's, or a made-up one, is refused and does not silently show something else.
- * `positions`: what the list's service gives.
+ * Names the list in its cursors, so that the cursor of another list, or an invented one, is refused instead of silently showing a wrong page.
+ * `positions`: the form of the positions that the list's service returns.
  */
 export function cursorsOf(list: string, positions: RegExp): Cursors {
   const prefix = `${list}.`;

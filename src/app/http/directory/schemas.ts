@@ -62,7 +62,7 @@ export const byNpiResponse = Type.Object(
   { title: 'ProvidersOfNpi', examples: [{ status: 'OK', providers: [exampleProvider] }] },
 );
 
-/** The parameters as the API document shows them; the service itself judges what is sent. */
+/** The parameters as the API document shows them; the service itself validates the values. */
 export const searchQuery = Type.Object(
   {
     ...Object.fromEntries(

@@ -8,8 +8,8 @@ import { describeWebhooks } from './webhooks.ts';
 const rateLimitedMark = 'x-rate-limited';
 
 /**
- * Completes what is made of the routes' schemas: named schemas, refusals as shared answers with their headers, and what is sent to
- * webhooks.
+ * Completes the document generated from the routes' schemas: adds named schemas, refusals as shared responses with their headers,
+ * and the payloads of webhooks.
  */
 export function completeDocument(made: JsonObject): JsonObject {
   const names = createSchemaNames();

@@ -25,7 +25,7 @@ export function createSchemaNames(): SchemaNames {
     if (Array.isArray(value)) return value.map(replace);
     if (!isObject(value)) return value;
     const { title, ...rest }: Record<string, Json> = Object.fromEntries(
-      // Examples are data: what looks like a schema in them is none.
+      // Examples are data: an object in them is not a schema, even if it looks like one.
       Object.entries(listExample(value)).map(([name, member]) => [
         name,
         isData(name) ? member : replace(member),

@@ -80,7 +80,7 @@ export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): Rou
 }
 
 /**
- * Bulk Data Access: kick-off, status, files. An export is named by what the open sources hold, so that each node can answer
+ * Bulk Data Access: kick-off, status, files. An export is named by the active loads of the open sources, so that each node can answer
  * each of the requests; a file is written while it is sent, and is gone after the next load.
  */
 function addExport(app: HispFastify, bulk: BulkExport, baseOf: (request: FastifyRequest) => string): void {

@@ -15,7 +15,7 @@ import {
   validateBody,
 } from './schemas.ts';
 
-/** The first is what any other Accept header gets. */
+/** An Accept header that matches none gets the first. */
 const evidenceMediaTypes = ['application/jose+json', 'text/html'] as const;
 
 /** Status of sent messages, and the check of addresses before a send (Decision 0012, Decision 0009). */

@@ -1,6 +1,6 @@
 import type { DiscoveryResult } from './discovery-result.ts';
 
-/** Remembers discoveries for as long as their sources allow (DISC-12). */
+/** Caches discoveries for as long as their sources allow (DISC-12). */
 export interface DiscoveryCache {
   find(key: string, nowMs: number): DiscoveryResult | undefined;
   keep(key: string, result: DiscoveryResult, nowMs: number): void;
@@ -31,8 +31,8 @@ export function createDiscoveryCache(maxEntries: number): DiscoveryCache {
 }
 
 /**
- * A found certificate is cached as long as its record's TTL; but an earlier place may get a record sooner, so that the absences passed on the
- * way count as well. What could not be asked is not remembered.
+ * A found certificate is cached for the TTL of its record, at most a day; a result without certificates for the shortest TTL of the
+ * negative answers, at most five minutes. A search in which a place did not answer is not cached.
  */
 function lifetimeSeconds({ outcome, steps }: DiscoveryResult): number {
   if (steps.some((step) => step.outcome === 'unavailable')) return 0;

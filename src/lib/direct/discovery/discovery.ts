@@ -13,12 +13,12 @@ export interface DiscoveryOptions extends DnsSource, Partial<Pick<LdapDependenci
   readonly clock: Clock;
   /** For one address, all places together (DISC-11). Default 25 s: two rounds of DNS and one of LDAP. */
   readonly budgetMs?: number;
-  /** Addresses remembered. Default 10,000; 0 switches the cache off. */
+  /** Cached addresses. Default 10,000; 0 switches the cache off. */
   readonly maxCached?: number;
 }
 
 export interface Discovery {
-  /** Never throws for what servers do, only when it is aborted. `isFresh` asks again although an answer is remembered. */
+  /** Throws only when it is aborted, not for failures of servers. `isFresh` asks again although an answer is cached. */
   discover(address: DirectAddress, options?: DiscoverOptions): Promise<DiscoveryResult>;
 }
 
@@ -32,8 +32,8 @@ export interface DiscoverOptions {
 
 /**
  * Finds the certificates of a Direct address: DNS at the address, DNS at the domain, LDAP for the address, LDAP for the domain
- * (DISC-01). The first place that has anything ends the search, even if what it has is unusable (DISC-09); absence moves on. A
- * place that cannot be asked moves on too, and makes a result without certificates transient.
+ * (DISC-01). The first place that has a certificate ends the search, even if it is unusable (DISC-09); the search continues
+ * after a place that has none or does not answer. One that does not answer makes a result without certificates transient.
  */
 export function createDiscovery(options: DiscoveryOptions): Discovery {
   const cache = createDiscoveryCache(options.maxCached ?? 10_000);

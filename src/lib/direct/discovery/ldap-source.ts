@@ -17,7 +17,7 @@ export interface LdapDependencies {
   readonly ldap: LdapClient;
 }
 
-/** DISC-06 to DISC-08. Never throws for what servers do. */
+/** DISC-06 to DISC-08. Never throws for failures of servers. */
 export function createLdapSource(domain: string, { dns, ldap }: LdapDependencies): LdapSource {
   let targets: Promise<readonly LdapTarget[]> | undefined;
   return {

@@ -55,7 +55,7 @@ export interface Grouping {
   readonly groupCount: number;
   /** Value numbers by folded text, then by stored text; blanks last. */
   readonly order: Uint32Array;
-  /** Of a value number. */
+  /** Group by value number. */
   readonly groupOf: Uint32Array;
   /** Position in `order` of each group's first value, and one more at the end. */
   readonly firstOf: Uint32Array;

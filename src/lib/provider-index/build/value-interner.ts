@@ -57,8 +57,8 @@ export function createValueInterner(): ValueInterner {
 
   const hashes = new Uint32Array(batchSize);
 
-  // A table is larger than the processor's cache. Reading what the next loop will need, for one text independently of the
-  // others, lets many of these reads continue at once.
+  // A table is larger than the processor's cache. This loop only reads the slots that the next loop needs; its reads do not
+  // depend on each other, so many of them are in progress at once.
   function fetch(length: number): void {
     let touched = 0;
     for (let index = 0; index < length; index++) {

@@ -14,7 +14,7 @@ export interface Rings {
   readonly rowsOfRing: Uint32Array;
 }
 
-/** Of a set of rows how many the points before each one have. */
+/** For each point, the number of rows of the set at the points before it. */
 export function sumByPoint(map: PointMap, bits: Uint32Array): Uint32Array {
   const sums = new Uint32Array(map.count + 1);
   for (let word = 0; word < bits.length; word++)

@@ -127,7 +127,7 @@ function differenceOf(a: ReadonlySet<string>, b: ReadonlySet<string>): readonly 
   return [...a, ...b].filter((entry) => !a.has(entry) || !b.has(entry));
 }
 
-// A node that serves the target at the same time waits, and so finds what was copied.
+// A node that starts on the target meanwhile waits, and then finds the copied rows.
 async function requireEmpty(tx: AnyTransaction, shapes: readonly TableShape[]): Promise<void> {
   const db = tablesOf<unknown>(tx);
   const names = shapes.filter(isCopied).map(({ name }) => name);

@@ -15,7 +15,7 @@ export interface SqliteSnapshot {
   close(): void;
 }
 
-/** Opens a file for reading. What is written to it later is not seen. */
+/** Opens a file for reading. Later writes to it are not seen. */
 export function openSnapshot(file: string): SqliteSnapshot {
   const { handle } = openReader(file);
 
@@ -26,7 +26,7 @@ export function openSnapshot(file: string): SqliteSnapshot {
       .all(...parameters);
   }
 
-  // The first read after it fixes what all later ones see.
+  // The first read in the transaction fixes the state that all later ones see.
   handle.exec('begin');
   const names =
     texts(`select name from sqlite_master where type = 'table' and name not like 'sqlite\\_%' escape '\\'

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts';
 
-/** Mail as it came in, and what of it waits for edge clients (Decision 0014). */
+/** Received mail, and the copies of it that wait for edge clients (Decision 0014). */
 export const inboxMigration: Migration = {
   name: '0022-inbox',
   async up(db) {

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts';
 
-/** Large contents in parts (Decision 0018). What was stored before stays in its owner's row and is read there. */
+/** Large contents in parts (Decision 0018). Contents stored before stay in their owners' rows and are read there. */
 export const contentMigration: Migration = {
   name: '0031-content',
   async up(db) {

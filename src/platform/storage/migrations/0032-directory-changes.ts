@@ -3,7 +3,7 @@ import type { Migration } from '../migrate.ts';
 
 /**
  * The revision of each provisioned record's last change, so that a directory index need not be rebuilt for it (Decision 0008).
- * `recorded_since` is the revision from which on that is known: what changed or went before has left no trace.
+ * `recorded_since` is the first revision with complete records; earlier changes and removals are unknown.
  */
 export const directoryChangesMigration: Migration = {
   name: '0032-directory-changes',

@@ -116,7 +116,7 @@ async function replaceInboxCopy(db: Kysely<unknown>): Promise<void> {
   );
   await db.schema.dropTable('inbox_copy').execute();
   await db.schema.alterTable('inbox_copy_plain').renameTo('inbox_copy').execute();
-  // Only what was not acknowledged is listed, only that is warned of, and only acknowledged mail is deleted.
+  // The inbox lists only unacknowledged copies, warnings concern only those, and only acknowledged copies are deleted.
   await sql`create index inbox_copy_waiting on inbox_copy (address_key, received_at, id) where acknowledged_at is null`.execute(
     db,
   );

@@ -3,7 +3,7 @@ import type { Migration } from '../migrate.ts';
 
 /**
  * Rules that hold for several nodes over one database: one load in progress, one current data key, one owner of a
- * record id (Decision 0022). What an existing database holds against them is put right first.
+ * record id (Decision 0022). Existing rows that violate them are corrected first.
  */
 export const constraintsMigration: Migration = {
   name: '0050-constraints',

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Migration } from '../migrate.ts';
 
 /**
- * Directory sources side by side (Decision 0025). What was loaded before belongs to the source `default`. `file_keys` says
- * whether a load may have records that the file's own key identifies; of loads by the version before that is not known.
+ * Directory sources side by side (Decision 0025). Existing loads belong to the source `default`. `file_keys` says
+ * whether a load may have records identified by a key of the file; it is unknown for loads by the version before.
  */
 export const directorySourcesMigration: Migration = {
   name: '0071-directory-sources',

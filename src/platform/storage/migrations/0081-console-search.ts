@@ -20,7 +20,7 @@ export const consoleSearchMigration: Migration = {
   },
 };
 
-/** Words that both engines have and call immutable: what follows the last `@`. */
+/** The text after the last `@`, by functions that both engines have and regard as immutable. */
 function domainOf(text: RawBuilder<unknown>) {
   return sql`replace(${text}, rtrim(${text}, replace(${text}, '@', '')), '')`;
 }

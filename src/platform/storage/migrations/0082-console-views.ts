@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Migration } from '../migrate.ts';
 
-/** The beginning of what a webhook's target answered to a status event, and an index by which an operator's audit rows are found. */
+/** The beginning of a webhook target's response to a status event, and an index by which an operator's audit rows are found. */
 export const consoleViewsMigration: Migration = {
   name: '0082-console-views',
   async up(db) {

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts';
 
-/** Keys that wait for their certificate, and what refreshes of trust bundles have changed. */
+/** Keys that wait for their certificate, and the changes made by refreshes of trust bundles. */
 export const keyRequestsMigration: Migration = {
   name: '0083-key-requests',
   async up(db) {

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Migration } from '../migrate.ts';
 
 /**
- * When what is served of a directory record last changed (Decision 0028), in seconds since 1970. `changed` has those of a
- * block's records that are older than its load; without it all of them changed when the load was activated.
+ * Times of the last change of each served directory record (Decision 0028), in seconds since 1970. `changed` has the times of
+ * a block's records that are older than its load; without it all of them changed when the load was activated.
  */
 export const directoryChangeTimesMigration: Migration = {
   name: '0084-directory-change-times',

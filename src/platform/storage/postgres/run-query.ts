@@ -15,7 +15,7 @@ export interface StatementRunnerDependencies {
   readonly answerMs: number;
 }
 
-/** Runs compiled queries. A connection that never answers is closed, which rejects what waits for it. */
+/** Runs compiled queries. A connection that never answers is closed, which rejects the queries waiting on it. */
 export class StatementRunner {
   readonly #deps: StatementRunnerDependencies;
   readonly #waiting = new Map<pg.ClientBase, number>();

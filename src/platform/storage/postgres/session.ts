@@ -40,7 +40,7 @@ interface HeldLock {
   readonly lostListeners: (() => void)[];
 }
 
-/** Makes the session. The connection is made again when it is lost; what it held is lost then. */
+/** Makes the session. A lost connection is made again, without the locks that it held. */
 export function createSession({ connect, onProblem }: SessionDependencies): Session {
   const listeners = new Map<string, Set<() => void>>();
   const waitingTopics = new Set<string>();

@@ -216,7 +216,7 @@ test(
     });
     assert.deepEqual(outcomes, names);
     assert.deepEqual(followed, names);
-    assert.match(problems.join(), /what should follow a commit failed: .*on purpose/);
+    assert.match(problems.join(), /a step after a commit failed: .*on purpose/);
     await node.transaction(async (tx) => {
       node.afterCommit(tx, () => {
         throw new Error('alone');

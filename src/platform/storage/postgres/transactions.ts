@@ -186,7 +186,7 @@ export class TransactionRunner {
     return connection.inOrder(work);
   }
 
-  /** Returns what is left to do for each work once it is committed; that gives its result. Throws CommitError. */
+  /** Commits the works together. Returns for each the steps after the commit, which give its result. Throws CommitError. */
   async #commitTogether(works: readonly Work<unknown>[]): Promise<readonly (() => unknown)[]> {
     const { pool, statements, counts } = this.#deps;
     const { client, release } = await pool.take();
@@ -228,13 +228,13 @@ export class TransactionRunner {
     });
   }
 
-  /** The commit is final: an error of what follows it must not reach the callers as a failure. */
+  /** The commit is final: an error of a step after it must not reach the callers as a failure. */
   #follow(after: readonly (() => void)[]): void {
     for (const work of after) {
       try {
         work();
       } catch (error) {
-        this.#deps.onProblem(`what should follow a commit failed: ${errorText(error)}`);
+        this.#deps.onProblem(`a step after a commit failed: ${errorText(error)}`);
       }
     }
   }

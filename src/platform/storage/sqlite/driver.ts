@@ -39,7 +39,7 @@ export class SqliteDriver implements Driver {
         if (isRead(query)) {
           deps.counts.statements++;
           const result = translated(() => runOn<R>(deps.reader, query));
-          // A power loss must not undo what was answered.
+          // A power loss must not undo rows that were returned.
           await deps.flusher.pending;
           return result;
         }

@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { PlatformError } from '../../errors.ts';
 
-/** Brings what was written to a file to the disk, as `fdatasync` does. */
+/** Flushes a file's data to the disk, as `fdatasync` does. */
 export type Sync = (descriptor: number, done: (error: Error | null) => void) => void;
 
 /**
@@ -29,8 +29,8 @@ export class LogFlusher {
   }
 
   /**
-   * Fulfilled when everything committed until now is on disk. Rejects with PLATFORM_STORAGE_UNAVAILABLE if the disk
-   * refused: from then on it is unknown what is on disk, because the kernel may have dropped the pages.
+   * Fulfilled when everything committed until now is on disk. Rejects with PLATFORM_STORAGE_UNAVAILABLE if the flush
+   * failed: from then on the state of the disk is unknown, because the kernel may have dropped the pages.
    */
   flush(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);

@@ -99,8 +99,8 @@ export class SqliteWriter {
     await Promise.resolve();
     try {
       while (this.#queue.length > 0) {
-        // Nothing of the next group can be on disk before the flush that is in progress has ended, so what comes until then
-        // shares one commit. The next group reports a failed flush.
+        // The next group cannot be on disk before the flush in progress has ended, so transactions that arrive until then
+        // share one commit. The next group reports a failed flush.
         await this.#deps.flusher.pending?.catch(() => {});
         await this.#deps.checkpointer.pause();
         // If several transactions shared the last commit, more are likely to follow: each commit writes whole pages and wakes a thread.
@@ -183,7 +183,7 @@ export class SqliteWriter {
     return group;
   }
 
-  /** Returns what is to happen after the commit. */
+  /** Returns the steps after the commit. */
   async #writeCollected(group: readonly Done[]): Promise<readonly (() => void)[]> {
     const collected = mergeCollected(group.map(({ tx }) => tx));
     if (collected.size === 0) return [];
@@ -252,7 +252,7 @@ function finish(
     try {
       work();
     } catch (error) {
-      onProblem(`what should follow a commit failed: ${errorText(error)}`);
+      onProblem(`a step after a commit failed: ${errorText(error)}`);
     }
   }
   for (const { job, result } of group) job.resolve(result);

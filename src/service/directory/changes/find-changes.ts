@@ -8,7 +8,7 @@ import type { LoadRow, ProvisionedRow } from '../store/tables.ts';
 import { ChangedKeys, type EntryPlace } from './changed-keys.ts';
 import { markHosted } from './mark-hosted.ts';
 
-/** Between which index and which directory the changes are looked for. */
+/** The index and the directory that are compared. */
 export interface ChangesRequest {
   readonly db: DirectoryDb;
   /** Content of the base index: its load's generation, with the hosted records of that revision or later. */
@@ -35,9 +35,9 @@ export interface FoundChanges {
 }
 
 /**
- * Compares what the database says now with what an index holds, reading of old loads nothing but keys. What hosted
- * records hid when the base was built is read from the base itself, so that it does not matter at which moment, at
- * or after its revision, they were read. Undefined if there are more than `limit` changes.
+ * Compares the current database with the contents of an index, reading only the keys of old loads. Entries that hosted records
+ * covered when the base was built are read from the base itself, so that the hosted records may have been read at any moment at
+ * or after the base's revision. Undefined if there are more than `limit` changes.
  */
 export async function findChanges(request: ChangesRequest): Promise<FoundChanges | undefined> {
   const { db, base, chain, seed, limit } = request;

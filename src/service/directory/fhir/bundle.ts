@@ -7,7 +7,7 @@ import type { ResourceType } from './vocabulary.ts';
 export interface BundleContent {
   readonly total: number;
   readonly found: number;
-  /** Writes the entries of what was found, with commas between them, in an envelope. */
+  /** Writes the entries of the found resources, with commas between them, in an envelope. */
   readonly writeFound: (envelope: Envelope) => Uint8Array;
   readonly included: readonly Resource[];
   readonly outcome: OperationOutcome | undefined;

@@ -51,7 +51,7 @@ export interface FhirDirectory {
 
 /** Exports of records of open sources (Bulk Data Access). A closed source's record is never in one. */
 export interface BulkExport {
-  /** Throws DirectoryError; with `isStrict` also for parameters that are not supported. Returns what names the export. */
+  /** Throws DirectoryError; with `isStrict` also for parameters that are not supported. Returns the name of the export. */
   begin(parameters: SentParameters, isStrict: boolean, caller: DirectoryCaller): Promise<ExportName>;
   /** The manifest of an export. Throws DIRECTORY_EXPORT_CHANGED. */
   manifest(name: ExportName, base: string): Promise<object>;

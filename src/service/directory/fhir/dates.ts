@@ -69,7 +69,7 @@ function offsetOf(zone: string): number | undefined {
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
 
-/** What is in a range of each list. */
+/** The intersection of two lists of ranges. */
 export function bothRanges(a: readonly TimeRange[], b: readonly TimeRange[]): TimeRange[] {
   return a.flatMap(([fromA, endA]) =>
     b

@@ -29,7 +29,7 @@ const busyRetrySeconds = 60;
 const clientGone = new Error('the client has gone');
 
 export interface OpenExport {
-  /** Names what the open sources hold now: another text after each load of one. */
+  /** A tag of the open sources' current records: changes with each load of one. */
   tag(): Promise<OpenState>;
   /**
    * NDJSON of one kind of resource, from records of open sources alone. Throws DIRECTORY_EXPORT_CHANGED if they are
@@ -47,7 +47,7 @@ export interface OpenState {
 
 export interface OpenExportOptions {
   readonly storage: Storage;
-  /** This node, whose exports keep what they read from being retired. */
+  /** This node: while it writes an export, no node deletes the generation that it reads. */
   readonly nodeId: string | undefined;
   readonly pool: SearchPool;
   readonly seed: EntitySeed;
@@ -138,7 +138,7 @@ export function createOpenExport({ storage, nodeId, pool, seed, make, log }: Ope
   };
 }
 
-/** Names what the open sources hold. */
+/** A tag of the loads that are active in the open sources. */
 function tagOf(sources: readonly SourceRow[]): string {
   const open = sources.filter((source) => isOpen(source.export_right));
   const text = open.map(({ name, active_load_id: load }) => `${name} ${String(load)}`).join('\n');
@@ -158,7 +158,7 @@ interface ExportRules {
   readonly hasSeveral: (npi: string) => boolean;
   /** When a record last changed: seconds since 1970. */
   readonly timeOf: (record: ProviderRecord) => number;
-  /** What changed earlier is left out: seconds since 1970. */
+  /** Resources that last changed before this time are omitted: seconds since 1970. */
   readonly since: number;
 }
 

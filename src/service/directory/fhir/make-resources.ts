@@ -33,13 +33,13 @@ export interface ResourceContext {
 export interface Beyond {
   /** When the resource last changed: seconds since 1970. */
   readonly changedAt: number;
-  /** Of a person all records that have a last name, if there are several. */
+  /** For a person with several records: all that have a last name. */
   readonly records?: readonly JsonRecord[] | undefined;
-  /** Of an address what is known of it, if that was asked for. */
+  /** For an address: its verification state, if it was requested. */
   readonly state?: AddressState | undefined;
 }
 
-/** Writes records as resources. Only what is known is written: blank fields leave no element. */
+/** Writes records as resources. A blank field leaves no element. */
 export interface ResourceMaker {
   /** The resource of a record, by a pen over its bytes or its text. */
   put(type: ResourceType, pen: RecordPen, beyond: Beyond): void;
@@ -300,7 +300,7 @@ const addressElements = {
   zip: ['"postalCode":"', '"'],
 } as const;
 
-/** The street or, without one, what is known of where the place is: `Boston, MA 02114`. */
+/** The street or, without one, the known parts of the place: `Boston, MA 02114`. */
 function putPlaceName(pen: RecordPen): void {
   if (!pen.isBlank('street')) {
     pen.putField('street');

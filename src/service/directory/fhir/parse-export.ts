@@ -11,7 +11,7 @@ const formats: ReadonlySet<string> = new Set([
   'ndjson',
 ]);
 
-/** What is exported. */
+/** The scope of an export. */
 export interface ExportScope {
   readonly types: readonly ResourceType[];
   /** As sent; blank for everything. */

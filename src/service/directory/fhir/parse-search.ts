@@ -15,7 +15,7 @@ export type SentParameters = readonly (readonly [name: string, value: string])[]
 /** An included kind of resource: `PractitionerRole:endpoint`. */
 export interface Include {
   readonly path: string;
-  /** Also from what is included, not only from what was found. */
+  /** True: follow references from included resources, too, not only from those found. */
   readonly iterates: boolean;
 }
 
@@ -49,7 +49,7 @@ type Reader = (
 ) => FieldProblem['detail'] | undefined;
 
 /**
- * Reads the parameters of a search. What is unknown is refused if the client asked for it (`Prefer: handling=strict`),
+ * Reads the parameters of a search. An unknown parameter is refused if the client asked for that (`Prefer: handling=strict`),
  * else ignored and reported. Throws DIRECTORY_QUERY_INVALID with every faulty parameter.
  */
 export function parseSearch(
@@ -100,7 +100,7 @@ export function isShowingStates([name, value]: readonly [string, string]): boole
   return name === verificationParameter && value === 'show';
 }
 
-/** Undefined for what is not supported. */
+/** Undefined for a parameter that is not supported. */
 function readerOf(
   type: ResourceType,
   name: string,

@@ -36,7 +36,7 @@ export interface ResourceSearch {
   ): Promise<{ index: ProviderIndex; row: number; distinct: Distinct | undefined } | undefined>;
 }
 
-/** A page, and what is distinct about its rows. */
+/** A page; `distinct` if its rows stand for persons or entities. */
 export interface FoundResources extends FoundPage {
   readonly distinct: Distinct | undefined;
 }

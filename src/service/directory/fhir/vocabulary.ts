@@ -25,5 +25,5 @@ export const gazetteerTag = {
   display: 'Position of the ZIP code or city, not of the street address',
 };
 
-/** On an Endpoint: what this service's own check of the address came to. */
+/** On an Endpoint: the result of this service's own check of the address. */
 export const verificationExtension = 'urn:openhisp:verification';

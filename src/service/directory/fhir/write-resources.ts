@@ -14,7 +14,7 @@ import { resourceTypes, type ResourceType } from './vocabulary.ts';
 
 type Page = Pick<FoundResources, 'index' | 'rows' | 'distinct'>;
 
-/** Writes what a search found as resources. */
+/** Writes the rows that a search found as resources. */
 export interface ResourceWriter {
   /** As entries of a bundle, with commas between them, in an envelope. `base` is the address of the FHIR service. */
   entries(type: ResourceType, page: Page, base: string, envelope: Envelope): Uint8Array;
@@ -22,7 +22,7 @@ export interface ResourceWriter {
   resources(type: ResourceType, page: Page): Resource[];
 }
 
-/** With `states` endpoints show what is known of their addresses. */
+/** With `states` endpoints show the verification state of their addresses. */
 export function createResourceWriter(
   make: ResourceMaker,
   seed: EntitySeed,
@@ -82,7 +82,7 @@ function timesOf(index: ProviderIndex, rows: Uint32Array, distinct: Page['distin
   return rows.map((row) => index.changedAt(row, distinct));
 }
 
-/** Of persons with several records all that have a last name, by id; keyed by the id of the record that was found. */
+/** For persons with several records: all that have a last name, keyed by the id of the record that was found. */
 function readPersons(index: ProviderIndex, rows: Uint32Array): Map<number, JsonRecord[]> {
   const several: (readonly [row: number, all: Uint32Array])[] = [];
   for (const row of rows) {

@@ -37,7 +37,7 @@ export function createClientGuard(options: {
   readonly clock: Clock;
   readonly limits: DirectoryLimits;
   readonly flushMs: number;
-  /** Of several nodes each one gives its share of the requests (Decision 0022). */
+  /** Number of running nodes: each admits an equal share of a client's requests (Decision 0022). */
   readonly liveNodes?: () => number;
 }): ClientGuard {
   const { clock, limits, liveNodes = () => 1 } = options;

@@ -20,7 +20,7 @@ interface FieldGroup {
 
 /**
  * Values that belong together: half an address of one office, completed by half of another one's, would be the address of
- * none. So a source completes a person's name or a place only if it does not contradict what is there.
+ * none. So a source completes a person's name or a place only if it does not contradict the values of the record.
  */
 const groups: readonly FieldGroup[] = [
   {

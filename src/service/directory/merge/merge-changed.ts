@@ -136,7 +136,7 @@ async function emitChanges(
     for (const one of group.shown) shown.set(keyOf(one), one);
   }
   let gained = -shown.size;
-  // Most merged entries may be as they were: turns are counted by what is looked at.
+  // Most merged entries may be unchanged: turns are counted by entries read, not by entries written.
   let looked = 0;
   const endTurn = async (): Promise<void> => {
     await sink.settle();

@@ -35,7 +35,7 @@ export interface ServedBefore {
 const defaultPairsMergedSingly = 200_000;
 
 /**
- * Finds what is to be served when the sources are as given (Decision 0025): a source's own generation if no other one has
+ * Finds the generation to serve for the given sources (Decision 0025): a source's own generation if no other one has
  * records, else a merge, whose blocks are stored before this is fulfilled. A merge is a load like any other, a small one if
  * few records differ from the merge before or from one of the sources. Only under the lock of `loadAlone`.
  */

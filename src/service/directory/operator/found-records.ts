@@ -27,7 +27,7 @@ export interface FoundRecords {
 
 type WireRecord = Readonly<Record<WireName, string>> & Omit<FoundRecord, 'values' | 'state'>;
 
-/** Reads a page as the native API writes it, so that an operator sees what clients see. */
+/** Reads a page as the native API writes it, so that an operator sees the same fields as clients. */
 export async function readFoundPage(
   query: ProviderQuery,
   { index, rows, distances, totalCount }: FoundPage,

@@ -73,7 +73,7 @@ async function releaseClaims(storage: Storage, prefix: string | undefined): Prom
 }
 
 /**
- * The loads that the running nodes need; what other nodes have left is deleted. Only under the lock of the state: a node
+ * The loads that the running nodes need; deletes the claims of nodes that have ended. Only under the lock of the state: a node
  * enters itself before it claims, so that every claimant is listed.
  */
 export async function findClaimedLoads(storage: Storage, tx: DirectoryDb): Promise<ReadonlySet<number>> {

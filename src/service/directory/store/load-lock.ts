@@ -14,7 +14,7 @@ export interface LoadLockContext {
 
 /**
  * Runs a load while no other one runs: in this process, in another one of this machine, or on another node of the
- * database. The lock ends with the process, however that ends, so that a load without it is dead. Throws
+ * database. The lock ends with the process, however that ends, so that a load without it was interrupted. Throws
  * DIRECTORY_LOAD_RUNNING.
  */
 export async function loadAlone<R>(context: LoadLockContext, work: () => Promise<R>): Promise<R> {
@@ -35,7 +35,7 @@ export async function settleAbandonedLoads(context: LoadLockContext): Promise<vo
   if (running !== undefined) await tryRunExclusive(context, () => clearAbandonedLoads(storage, clock));
 }
 
-/** Under the lock every load that is not finished is dead. */
+/** Under the lock every unfinished load was interrupted. */
 export async function clearAbandonedLoads(storage: Storage, clock: Clock): Promise<void> {
   const db = storage.tables<DirectoryTables>();
   await db

@@ -203,7 +203,7 @@ export interface Activation {
 }
 
 /**
- * Makes a load the active generation of its source, and what was merged with it the one that is served, in one transaction.
+ * Makes a load the active generation of its source, and the merge that contains it the served generation, in one transaction.
  * Throws DIRECTORY_LOAD_RUNNING if another one got there first.
  */
 export async function activateLoad(
@@ -263,8 +263,8 @@ export async function activateLoad(
 }
 
 /**
- * Whether the records that are served now know when they last changed: those of a merge, those of a source that was served
- * alone before, and those that were served anyway. A source that has been merged before is compared with its own records only.
+ * True if the times of change follow from a comparison with the records served so far: for a merge, for the same generation as
+ * before, and for a source that was served alone before. A source that was part of a merge was compared only with its own records.
  */
 function isCompared({ load, merge, servedId }: Activation): boolean {
   const before = load.served[0]?.id ?? null;

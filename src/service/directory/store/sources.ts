@@ -58,8 +58,8 @@ export function getSource(sources: readonly SourceRow[], name: string): SourceRo
 }
 
 /**
- * The sources in order of precedence. A program of the version before activates loads without telling their source: what is
- * served unmerged is that source's generation, even if its row differs.
+ * The sources in order of precedence. A program of the version before activates loads without updating their source's row: an
+ * unmerged served generation belongs to its source, even if the row differs.
  */
 export async function findSources(db: DirectoryDb, state: StateRow): Promise<SourceRow[]> {
   const sources = await listSources(db);

@@ -88,7 +88,7 @@ export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits
     reserved.push(more);
   }
 
-  /** Over the limit it is not counted: what waits already is refused no more. */
+  /** Mail over the limit is not counted here: mail that is already spooled is not refused. */
   function addIfRoom(reserved: Reservation[], budget: Budget, whose: string): void {
     const more = budget.reserve(whose, 1);
     if (typeof more !== 'string') reserved.push(more);

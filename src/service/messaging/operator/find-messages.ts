@@ -153,7 +153,7 @@ async function search(
   const isByState = isFailed || isWaiting;
   const isReasonOnly = address === undefined && clientId === undefined;
   const isAlone = isReasonOnly && reason === undefined;
-  // What both tables have is equal; the table that is scanned first decides which index is used.
+  // Both tables have these columns with equal values; choosing the table that is scanned first chooses the index.
   const isByRecipient = isByState || address?.side === 'to';
   const sender = isByState ? 'r.sender_key' : 'm.sender_key';
   const time = isByRecipient ? 'r.created_at' : 'm.created_at';
@@ -217,7 +217,7 @@ const isOf = (column: 'r.address_key' | 'r.sender_key' | 'm.sender_key', party: 
 
 /** Recipients in these states are few among all; each condition has an index of them alone (migration 0085). */
 const failedStates: ReadonlySet<string> = new Set(['failed', 'expired']);
-/** What is on its way has one index for all: more would cost every message. */
+/** Undecided recipients have one index for all conditions: every further index would cost a write per message. */
 const waitingStates: ReadonlySet<string> = new Set(['queued', 'sent']);
 
 const isRecipient = (side: Side | undefined): boolean => side?.side === 'to' && !side.key.startsWith('@');

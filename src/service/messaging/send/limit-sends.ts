@@ -18,7 +18,7 @@ export type LimitSends = (
   report: (rateLimit: RateLimitResult) => void,
 ) => void;
 
-/** Of several nodes each one gives its share (Decision 0022). */
+/** Number of running nodes: each admits an equal share (Decision 0022). */
 export function createSendLimit(rate: SendRate, clock: Clock, liveNodes = () => 1): LimitSends {
   const buckets = createTokenBuckets({ ...rate, clock });
   return ({ clientId, limits }, report) => {

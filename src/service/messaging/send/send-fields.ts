@@ -2,7 +2,7 @@ import { isOid, isStateCode } from '../../../lib/values/index.ts';
 
 /**
  * One text field of the send request. `check` gets a value that is not blank, has no forbidden character and is short
- * enough, and answers with what is wrong in one sentence.
+ * enough, and returns the fault in one sentence.
  */
 export interface TextField {
   readonly name: string;

@@ -162,8 +162,8 @@ function draftMessage(client: ClientIdentity, request: SendRequest, requestHash:
   };
 }
 
-// Two equal requests may come at once: the database refuses the second, which then finds what the first stored. The name on the
-// wire may be another client's as well.
+// Two equal requests may come at once: the database refuses the second, which then finds the row of the first. The
+// Message-ID may also belong to another client.
 async function storeOnce(
   deps: MessagingDependencies,
   client: ClientIdentity,
@@ -243,7 +243,7 @@ function messageRow(
   };
 }
 
-// The contents themselves are in the delivery until it is done; here is what the request said next to them.
+// The contents themselves are in the delivery until it is done; these are the other fields of the request.
 function detailsOf({ texts, attachments }: SendRequest): object {
   const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
   return {

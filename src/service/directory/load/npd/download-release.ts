@@ -36,9 +36,9 @@ export interface OpenReleaseOptions {
 }
 
 /**
- * Opens a release of the national directory, downloading it first if it is named by a URL. The release is checked for
- * completeness by sizes, for room on the disk before anything large is fetched, and for change after the last file. What a
- * broken download has fetched stays in the work folder, so that the next run continues with it.
+ * Opens a release of the national directory, downloading it first if it is named by a URL. The sizes must be
+ * complete, the disk must have room before a large file is fetched, and the release must be unchanged after the last file. The
+ * files of an interrupted download stay in the work folder, so that the next run continues with them.
  */
 export async function openRelease(options: OpenReleaseOptions): Promise<Release> {
   const { workDir, source } = options;

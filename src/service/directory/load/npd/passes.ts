@@ -112,7 +112,7 @@ export const readRoles: Pass = (staging, notes) => {
   };
 };
 
-/** Of several roles with the same address and practitioner the one counts that says most, else the first. */
+/** Of several roles with the same address and practitioner, chooses the one with the most details, else the first. */
 function addLink(
   { links, practitioners, organizations, locations, texts }: Staging,
   role: Resource,

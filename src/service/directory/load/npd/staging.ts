@@ -4,8 +4,8 @@ import { IdTable, PairTable, type HashSeed } from './id-table.ts';
 import { TextStore } from './text-store.ts';
 
 /**
- * Data of a release that is kept until its records are made: numbers in typed arrays, texts in a scratch file. Memory follows
- * the number of Direct addresses and of what they name (some 300 bytes each), not the size of the release.
+ * Data of a release that is kept until its records are made: numbers in typed arrays, texts in a scratch file. Memory grows with
+ * the number of Direct addresses and of the resources that they refer to (some 300 bytes each), not with the size of the release.
  *
  * Columns hold a number plus one, so that 0 stands for none.
  */
