@@ -422,6 +422,27 @@ describe('actions of operators on the queue', () => {
       assert.equal(await run.delivery.release('a.example'), false);
     }));
 
+  it('what is on hold for longer than a delivery may last fails, and leaves the queue', async () => {
+    const id = newId();
+    await withRun(async () => {
+      await run.delivery.hold('a.example', 'maintenance');
+      await run.enqueue(id, ['x@a.example']);
+    });
+    // Longer than it lasts, and than the first attempt may come late.
+    world.clock.advance(3_600_000 + 600_001);
+    // Overdue deliveries are looked for at the start, too.
+    await withRun(async () => {
+      await hasOutcomes(1);
+      const { outcome, reason, text = '' } = run.outcomes[0] ?? {};
+      assert.deepEqual([outcome, reason], ['failed', 'cancelled']);
+      assert.match(text, /an operator of this service holds all mail to a\.example/);
+      assert.doesNotMatch(text, /maintenance/);
+      assert.deepEqual(await rowsOf(id), { delivery: [], destinations: [] });
+      await run.delivery.release('a.example');
+    });
+    assert.equal(world.mail.length, 0);
+  });
+
   it('a message that waits is retried at once on demand', () =>
     withRun(async (id) => {
       world.answer = () => ({ code: 451, text: 'Later' });

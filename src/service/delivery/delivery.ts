@@ -202,7 +202,12 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   async function settleOverdue(item: ClaimedDestination): Promise<void> {
     const problem = await queue.findProblem(item.id);
     await queue.settle(item, {
-      decisions: failExpired(item, item.recipients, problem, options.lifetimeMs),
+      decisions: failExpired(
+        item,
+        item.recipients,
+        problem ?? (holds.has(item.party) ? heldProblem(item) : undefined),
+        options.lifetimeMs,
+      ),
       nextAttemptAt: item.notAfter,
     });
   }
@@ -305,6 +310,11 @@ function scheduleRest(
 }
 
 const hourMs = 3_600_000;
+
+/** Nothing was tried. The operator's reason is for other operators, not for the sending client. */
+function heldProblem({ party }: ClaimedDestination): DeliveryProblem {
+  return { reason: 'cancelled', text: `an operator of this service holds all mail to ${party}` };
+}
 
 /** Retries are exhausted: the last problem is the reason. */
 function failExpired(

@@ -188,8 +188,13 @@ describe('two nodes at the same time', () => {
   });
 
   it('retry a dead letter while its mail comes again: it waits once, and neither is refused', async () => {
-    // Nobody works on what waits.
-    const idle = { node: await createTestNodes(), directLimits: spoolAll, isStarted: false };
+    // Nobody works on what waits, and nobody gives its room back.
+    const idle = {
+      node: await createTestNodes(),
+      directLimits: spoolAll,
+      spoolLimits: { mailsPerSenderDomain: Infinity },
+      isStarted: false,
+    };
     const spooling = await startTestMessaging(idle);
     const other = await startTestMessaging(idle);
     for (let round = 0; round < roundsOf(50); round++) {

@@ -115,9 +115,9 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
   },
   cancelled: {
     statusCode: '5.3.2',
-    text: 'An operator of this service ended the delivery.',
+    text: 'An operator of this service ended the delivery, or held it until its time was over.',
     advice:
-      'Ask the operator who ended it; the audit rows name them. The client may send it again as a new message.',
+      'Ask the operator who ended or held it; the audit rows name them. The client may send it again as a new message.',
   },
   internal: {
     statusCode: '5.3.0',

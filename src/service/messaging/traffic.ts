@@ -2,7 +2,7 @@ import { errorCode, type Closable, type Log } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 
 /** The rows of migration 0081: the counts of one node in one minute. */
-interface TrafficTables {
+export interface TrafficTables {
   traffic_minute: {
     minute: number;
     node_id: string;

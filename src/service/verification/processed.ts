@@ -21,6 +21,9 @@ const maxKnown = 50_000;
 /** Addresses that wait to be written; more are lost, which costs a month of an indication. */
 const maxWaiting = 20_000;
 const rowsAtOnce = 200;
+/** Three years: an older month says nothing about an address of today. */
+const keepMs = 3 * 366 * 86_400_000;
+const cleanEveryMs = 86_400_000;
 
 export function createProcessedNotes({
   storage,
@@ -31,6 +34,7 @@ export function createProcessedNotes({
   const known = new LRUCache<string, number>({ max: maxKnown });
   let waiting = new Map<string, number>();
   let running: Promise<void> | undefined;
+  let cleanedAt = 0;
 
   async function flush(): Promise<void> {
     const notes = [...waiting].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -50,6 +54,29 @@ export function createProcessedNotes({
         )
         .execute();
       for (const [key, month] of some) known.set(key, month);
+    }
+    if (changed_at - cleanedAt < cleanEveryMs) return;
+    cleanedAt = changed_at;
+    await deleteOld(changed_at - keepMs);
+  }
+
+  async function deleteOld(beforeMs: number): Promise<void> {
+    for (let count = rowsAtOnce; count === rowsAtOnce;) {
+      const old = storage
+        .tables<VerificationTables>()
+        .selectFrom('verification_processed')
+        .select('address_key')
+        .where('changed_at', '<', beforeMs)
+        .orderBy('changed_at')
+        .limit(rowsAtOnce);
+      const result = await storage
+        .tables<VerificationTables>()
+        .deleteFrom('verification_processed')
+        .where('address_key', 'in', old)
+        // Written anew since: kept.
+        .where('changed_at', '<', beforeMs)
+        .executeTakeFirst();
+      count = Number(result.numDeletedRows);
     }
   }
 
