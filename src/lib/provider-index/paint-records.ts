@@ -8,12 +8,10 @@ import {
   type MutableHash,
 } from './distinct/entity-hash.ts';
 import { ByteText, constantText, JsonOutput } from './json-output.ts';
-import type { TextColumn } from './text-column.ts';
+import { locatedRows, type TextColumn } from './text-column.ts';
 import type { EntityKind, Envelope, ProviderIndex, RecordPainter, RecordPen } from './types.ts';
 import { putDegrees, putId, type JsonContext } from './write-records.ts';
 
-// Rows whose texts are located together.
-const chunkRows = 64;
 const comma = 0x2c;
 // Bytes of a number at most.
 const numberBytes = 32;
@@ -51,7 +49,7 @@ function compilePainter(
         .toReversed()
         .map((name) => {
           const column = columns.get(name) as TextColumn;
-          return { column, values: new ByteText(column.values), span: new Uint32Array(chunkRows * 2) };
+          return { column, values: new ByteText(column.values), span: new Uint32Array(locatedRows * 2) };
         }),
     ]),
   );
@@ -165,8 +163,8 @@ function compilePainter(
   };
 
   return (rows, envelope) => {
-    for (let start = 0; start < rows.length; start += chunkRows) {
-      const chunk = rows.subarray(start, start + chunkRows);
+    for (let start = 0; start < rows.length; start += locatedRows) {
+      const chunk = rows.subarray(start, start + locatedRows);
       for (const { column, span } of all) column.locate(chunk, span);
       for (at = 0; at < chunk.length; at++) {
         row = chunk[at] as number;

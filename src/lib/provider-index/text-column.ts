@@ -15,7 +15,10 @@ export interface TextColumn {
   /** Bytes between the quotes of a JSON string. */
   readonly values: Uint8Array;
   readonly offsets: Uint32Array;
-  /** Puts the first and the end byte in `values` of each row's text into `span`; returns how many bytes they have together. */
+  /**
+   * Puts the first and the end byte in `values` of each row's text into `span`; returns how many bytes they have together.
+   * At most `locatedRows` rows.
+   */
   locate(rows: Uint32Array, span: Uint32Array): number;
   /** Reads a little of the texts of some groups, so that they are near when each is looked at: many such reads continue at once. */
   approach(groups: Uint32Array): void;
@@ -71,7 +74,7 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
   const groupCount = starts.length - 1;
 
   const scratch = new Uint8Array(maxFoldedBytes);
-  // Texts with letters above ASCII or JSON escapes keep their folded form apart; all others are folded as they are read.
+  // Texts with letters above ASCII or JSON escapes keep their folded form apart; all variantPlaces are folded as they are read.
   const isException = new Uint32Array(exceptions.length === 0 ? 0 : wordCount(groupCount));
   for (const group of exceptions) setBit(isException, group);
 
@@ -95,13 +98,12 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
     offsets,
     scratch,
     locate(rows, span) {
-      for (let index = 0; index < rows.length; index++)
-        span[index * 2] = codes[rows[index] as number] as number;
+      gather(codes, rows, places);
       if (firsts !== undefined && variants !== undefined) {
-        for (let index = 0; index < rows.length; index++) {
-          span[index * 2] =
-            (firsts[span[index * 2] as number] as number) + (variants[rows[index] as number] as number);
-        }
+        gatherFrom(firsts, places, rows.length);
+        gather(variants, rows, variantPlaces);
+        for (let index = 0; index < rows.length; index++)
+          places[index] = (places[index] as number) + (variantPlaces[index] as number);
       }
       return spanValues(values, offsets, rows.length, span);
     },
@@ -135,12 +137,12 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
   };
 }
 
-// Replaces value numbers by the places of their bytes.
+// Puts the places of the bytes of some values into `span`.
 function spanValues(values: Uint8Array, offsets: Uint32Array, count: number, span: Uint32Array): number {
   let bytes = 0;
   let touched = 0;
   for (let index = 0; index < count; index++) {
-    const value = span[index * 2] as number;
+    const value = places[index] as number;
     const start = offsets[value] as number;
     const end = offsets[value + 1] as number;
     span[index * 2] = start;
@@ -153,6 +155,37 @@ function spanValues(values: Uint8Array, offsets: Uint32Array, count: number, spa
   // The compiler would remove a read whose result is not used.
   used[0] = touched;
   return bytes;
+}
+
+/** Rows whose texts are located together: enough for the processor to overlap the reads. */
+export const locatedRows = 64;
+
+// Values of the rows that are being located.
+const places = new Uint32Array(locatedRows);
+const variantPlaces = new Uint32Array(locatedRows);
+
+// One function for each type of array: a loop over several types checks the type of each element, and the processor overlaps
+// fewer reads.
+function gather(codes: CodeArray, rows: Uint32Array, into: Uint32Array): void {
+  if (codes instanceof Uint8Array) gatherBytes(codes, rows, into);
+  else if (codes instanceof Uint16Array) gatherShorts(codes, rows, into);
+  else gatherWords(codes, rows, into);
+}
+
+function gatherBytes(codes: Uint8Array, rows: Uint32Array, into: Uint32Array): void {
+  for (let index = 0; index < rows.length; index++) into[index] = codes[rows[index] as number] as number;
+}
+
+function gatherShorts(codes: Uint16Array, rows: Uint32Array, into: Uint32Array): void {
+  for (let index = 0; index < rows.length; index++) into[index] = codes[rows[index] as number] as number;
+}
+
+function gatherWords(codes: Uint32Array, rows: Uint32Array, into: Uint32Array): void {
+  for (let index = 0; index < rows.length; index++) into[index] = codes[rows[index] as number] as number;
+}
+
+function gatherFrom(firsts: Uint32Array, into: Uint32Array, count: number): void {
+  for (let index = 0; index < count; index++) into[index] = firsts[into[index] as number] as number;
 }
 
 const used = new Uint8Array(1);

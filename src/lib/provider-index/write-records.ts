@@ -2,7 +2,7 @@ import { roundUpMiles } from '../geo/index.ts';
 import { columnsOf, type ColumnName } from './columns.ts';
 import { ByteText, constantText, JsonOutput } from './json-output.ts';
 import type { PointMap } from './points.ts';
-import type { TextColumn } from './text-column.ts';
+import { locatedRows, type TextColumn } from './text-column.ts';
 import type { Envelope, ProviderIndex, RecordFormat, RecordValue, SearchResult } from './types.ts';
 
 export interface JsonContext {
@@ -13,9 +13,6 @@ export interface JsonContext {
 
 // Bytes of the numbers of a record.
 const numberBytes = 128;
-
-// Rows whose texts are located together.
-const chunkRows = 64;
 
 const [comma, minus, point, zero] = [0x2c, 0x2d, 0x2e, 0x30];
 
@@ -68,13 +65,13 @@ function compileWriter({ values, distance, after }: RecordFormat, context: JsonC
       pieces.reduce((sum, { before }) => sum + before.length, 0),
     points: context.points,
     ids: context.ids,
-    chunkIds: new Float64Array(chunkRows),
-    chunkPoints: new Uint32Array(chunkRows),
+    chunkIds: new Float64Array(locatedRows),
+    chunkPoints: new Uint32Array(locatedRows),
   };
   const output = new JsonOutput(1 << 16);
   return ({ rows, distances }, envelope) => {
-    for (let start = 0; start < rows.length; start += chunkRows) {
-      const chunk = rows.subarray(start, start + chunkRows);
+    for (let start = 0; start < rows.length; start += locatedRows) {
+      const chunk = rows.subarray(start, start + locatedRows);
       output.reserve(locate(writing, chunk) + chunk.length * writing.fixedBytes);
       for (let index = 0; index < chunk.length; index++) {
         if (start + index > 0) output.putByte(comma);
@@ -126,7 +123,7 @@ function piecesOf(before: string, value: RecordValue, { columns }: JsonContext):
         value: 'text',
         column,
         values: new ByteText(column.values),
-        span: new Uint32Array(chunkRows * 2),
+        span: new Uint32Array(locatedRows * 2),
       };
     });
 }
