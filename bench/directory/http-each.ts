@@ -1,12 +1,13 @@
 /**
  * Every query of the benchmark as a whole HTTP request, each page asked for once and at a random place of its result:
  * `node bench/directory/http-each.ts FOLDER [--only PATTERN]`, over the data of a folder that holds a directory; `--only` takes the
- * queries whose name the regular expression fits.
+ * queries whose name the regular expression fits. Node runs with the options of a serving process.
  */
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { providerFields } from '../../src/lib/provider-record/index.ts';
 import { seededRandom } from '../../test/support/random-directory.ts';
+import { runAsServed } from '../run-as-served.ts';
 import { openHttpTarget, type HttpTarget } from './http-target.ts';
 import { openDirectory, type OpenDirectory } from './import.ts';
 import { medianOf } from './median.ts';
@@ -103,6 +104,7 @@ async function countOf({ directory }: OpenDirectory, query: BenchQuery): Promise
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  runAsServed();
   const { values, positionals } = parseArgs({
     options: { only: { type: 'string', default: '' } },
     allowPositionals: true,
