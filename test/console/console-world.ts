@@ -240,10 +240,15 @@ export async function checkAccessibility(page: Page, what: string, only?: 'color
   assert.deepEqual(found, [], what);
 }
 
-/** Fails if the page scrolls sideways. */
+/** Fails if the page or a table on it scrolls sideways. */
 export async function checkWidth(page: Page, what: string): Promise<void> {
   const [content, shown] = (await page.evaluate(
     '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
   )) as [number, number];
   assert.ok(content <= shown, `${what}: ${content} px of content in ${shown} px`);
+  const tables = (await page.evaluate(
+    `[...document.querySelectorAll('.table-frame')].map((frame) => [frame.querySelector('caption, th')?.textContent, frame.scrollWidth, frame.clientWidth])`,
+  )) as [string, number, number][];
+  for (const [name, inner, outer] of tables)
+    assert.ok(inner <= outer, `${what}: the table ${name} needs ${inner} px and has ${outer} px`);
 }

@@ -185,6 +185,37 @@ describe('the screens of settings', { skip }, () => {
     );
   });
 
+  it('leads from an audit row to its message by either id, to its client, and to the other rows of an address', async () => {
+    const { audit } = world.sandbox.world.hisp;
+    const bare = '6f1d2c3b-0000-4000-8000-00000000abcd';
+    const address = 'ann@direct.linked.example';
+    await audit.recordNow({
+      action: 'message.show',
+      outcome: 'ok',
+      objects: {
+        messageId: `urn:uuid:${bare}`,
+        wireId: `<${bare}@direct.linked.example>`,
+        clientId: 'hisp-00000000000000000000abcd',
+        to: address,
+      },
+    });
+    await audit.flush();
+    await world.show(page, `/audit?address=${address}`);
+    const row = page.locator('.audit-list tbody tr').first();
+    await row.waitFor();
+    const links = await row.locator('a').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
+    assert.deepEqual(
+      links.map((href) => decodeURIComponent(href ?? '')).toSorted(),
+      [
+        '/clients/hisp-00000000000000000000abcd',
+        `/messages/${bare}`,
+        `/messages/<${bare}@direct.linked.example>`,
+      ].toSorted(),
+    );
+    await row.getByRole('button', { name: address }).press('Enter');
+    await page.waitForURL(/address=ann%40direct\.linked\.example/);
+  });
+
   it('shows an auditor everything and nothing that changes it; the API refuses', async () => {
     const auditor = await world.openPage({ role: 'auditor' });
     for (const target of ['/webhooks', `/webhooks/${hookId}`, '/clients', '/audit']) {

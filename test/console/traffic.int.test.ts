@@ -162,6 +162,23 @@ describe('the screens of the traffic', { skip }, () => {
     });
   }
 
+  it('leads from the reason to where the advice can be followed', async () => {
+    await find(partners.untrusted, partners.untrusted);
+    await open();
+    await choose(page, 'Check this address');
+    await page.waitForURL(/\/check\?/);
+    await page.locator('.check-decision[data-tone=failed]').waitFor();
+    assert.equal(await page.getByLabel('Direct address').inputValue(), partners.untrusted);
+    await find(`carol@${downDomain}`, `carol@${downDomain}`);
+    await open();
+    await choose(page, `Queue of ${downDomain}`);
+    await page.waitForURL(new RegExp(`/queue/${downDomain}`));
+    await page.getByRole('heading', { name: downDomain }).waitFor();
+    await find(partners.dispatched, partners.dispatched);
+    await open();
+    assert.equal(await page.getByRole('link', { name: 'Check this address' }).count(), 0);
+  });
+
   it('shows a message that arrived as passed at every station', async () => {
     await find(partners.dispatched, partners.dispatched);
     await open();
@@ -319,7 +336,7 @@ describe('the screens of the traffic', { skip }, () => {
     );
   });
 
-  it('has no violation of WCAG 2.2 AA on any screen, light, dark and at 390 px, and never scrolls sideways', async () => {
+  it('has no violation of WCAG 2.2 AA on any screen, light, dark and at 390 px, and never scrolls sideways from 390 to 1600 px', async () => {
     const bare = (id: string): string => id.replace('urn:uuid:', '');
     const screens = [
       '/',
@@ -332,6 +349,7 @@ describe('the screens of the traffic', { skip }, () => {
       `/queue/${downDomain}`,
       '/inbound',
       '/inbound?state=unacknowledged',
+      '/inbound?state=dead-lettered',
       `/check?address=${encodeURIComponent(partners.untrusted)}`,
     ];
     for (const [theme, width] of [
@@ -346,6 +364,13 @@ describe('the screens of the traffic', { skip }, () => {
         if (target.startsWith('/check')) await shown.locator('.check-decision').waitFor();
         await checkAccessibility(shown, what, theme === 'dark' ? 'colors' : undefined);
         await checkWidth(shown, what);
+        if (theme === 'dark' || width === 390) continue;
+        for (const other of [700, 1000, 1600]) {
+          await shown.setViewportSize({ width: other, height: 900 });
+          await checkWidth(shown, `${target}, ${other} px`);
+          await checkStations(shown, `${target}, ${other} px`);
+        }
+        await shown.setViewportSize({ width, height: 900 });
       }
       await shown.context().close();
     }
@@ -419,6 +444,14 @@ describe('the screens of the traffic', { skip }, () => {
     );
   });
 });
+
+/** Fails if the text of a stage runs into the next one. */
+async function checkStations(page: Page, what: string): Promise<void> {
+  const overflowing = await page.evaluate(
+    `[...document.querySelectorAll('.station-text')].filter((text) => text.scrollWidth > text.parentElement.clientWidth).map((text) => text.textContent)`,
+  );
+  assert.deepEqual(overflowing, [], what);
+}
 
 /** Mail that was taken and could not be stored, because the database failed. Returns its sender. */
 async function makeDeadLetter({ sandbox }: ConsoleWorld): Promise<string> {

@@ -51,6 +51,8 @@ export interface World extends Closable {
   readonly authority: SandboxAuthority;
   /** The port of every mail server; each has its own address. */
   readonly smtpPort: number;
+  /** The port to which our HISP sends: that of the wire's taps if there are any, else `smtpPort`. */
+  readonly peerPort: number;
   /** Publishes another domain, or replaces one. */
   publish(zone: DnsZone): void;
   /** Envelopes that the silent mail server accepted. */
@@ -105,6 +107,8 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
   await publishOutside(outside, authorities);
   const taps = options.wire && (await tapWire(options.wire, dns.port, smtpPort, closables));
 
+  const peerPort = options.relay?.port ?? taps?.smtpPort ?? smtpPort;
+
   async function startOne(who: 'own' | 'partner', extra: Readonly<Record<string, string>>): Promise<Hisp> {
     const env = who === 'own' ? (options.env ?? {}) : {};
     const storageUrl = options.storageUrls?.[who];
@@ -124,7 +128,7 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
       dataDir: hispFolder(options.folder, who),
       'smtp.host': loopbackAddresses[who],
       'smtp.port': String(smtpPort),
-      'smtp.peerPort': String(options.relay?.port ?? taps?.smtpPort ?? smtpPort),
+      'smtp.peerPort': String(peerPort),
       'dns.resolvers': `127.0.0.1:${(who === 'own' ? taps?.dnsPort : undefined) ?? dns.port}`,
       ...extra,
     });
@@ -160,6 +164,7 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
     side,
     authority: authorities.shared,
     smtpPort,
+    peerPort,
     silentMail,
     publish: (zone) => void outside.set(zone.name, zone),
     close: () => closeAll(closables),

@@ -21,7 +21,7 @@ export async function examineTrust(domain: string, options: DoctorOptions): Prom
     ...keys,
     ...anchors,
     active > 0
-      ? report.ok(`${active} active addresses.`)
+      ? report.ok(`${active} active ${active === 1 ? 'address' : 'addresses'}.`)
       : report.warning(
           'No active address: all mail to the domain is refused.',
           `openhisp address add name@${domain}`,

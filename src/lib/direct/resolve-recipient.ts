@@ -147,7 +147,7 @@ function refusalOf(found: DiscoveryResult, refused: readonly RefusedCertificate[
     const { isTransient } = found;
     const code = isTransient ? 'DIRECT_RECIPIENT_UNDECIDED' : 'DIRECT_RECIPIENT_CERTIFICATE_MISSING';
     const text = isTransient
-      ? 'The places where a certificate could be did not all answer.'
+      ? 'Not every DNS or LDAP server that may publish the certificate answered.'
       : 'No certificate is published for the address.';
     return { code, ...noCertificate, text, isTransient };
   }

@@ -211,7 +211,7 @@ describe('delivery', () => {
       );
       assert.match(
         String(found['x@down.example']),
-        /^failed,unreachable,Retries ended after 1 hours; last problem: SMTP server 127\.0\.0\.9/,
+        /^failed,unreachable,Retries ended after 1 hour; last problem: SMTP server 127\.0\.0\.9/,
       );
       assert.match(String(found['undecided@a.example']), /^failed,dns-failed,Retries ended after/);
     }));

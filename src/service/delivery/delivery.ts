@@ -317,6 +317,12 @@ function heldProblem({ party }: ClaimedDestination): DeliveryProblem {
 }
 
 /** Retries are exhausted: the last problem is the reason. */
+function describeLifetime(lifetimeMs: number): string {
+  const hours = Math.round(lifetimeMs / hourMs);
+  if (hours < 1) return `${Math.round(lifetimeMs / 60_000)} min`;
+  return hours === 1 ? '1 hour' : `${hours} hours`;
+}
+
 function failExpired(
   item: ClaimedDestination,
   recipients: ClaimedDestination['recipients'],
@@ -330,12 +336,11 @@ function failExpired(
   };
   // A transient (4.x.x) code does not fit a final failure.
   const given = statusCode === undefined || statusCode.startsWith('4') ? {} : { statusCode };
-  const hours = Math.round((lifetimeMs / hourMs) * 100) / 100;
   return recipients.map((recipient) => ({
     recipient,
     outcome: 'failed',
     reason,
     ...given,
-    text: `Retries ended after ${hours} hours; last problem: ${text}`,
+    text: `Retries ended after ${describeLifetime(lifetimeMs)}; last problem: ${text}`,
   }));
 }

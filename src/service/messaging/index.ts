@@ -16,7 +16,14 @@ export type { InboundAttachmentPayload, InboundPayload } from './contents/inboun
 export { maxBodyBytes, type SendLimits } from './limits.ts';
 export type { InboxPage, InboxQuery, InboxSummary } from './inbox/list-inbox.ts';
 export type { InboundDocument } from './contents/inbound-document.ts';
-export { adviceFor, failureReasons, stateTexts, waitingText, type FailureReason } from './reasons.ts';
+export {
+  adviceFor,
+  failureReasons,
+  retriedText,
+  stateTexts,
+  waitingText,
+  type FailureReason,
+} from './reasons.ts';
 export type {
   AddressBook,
   ClientBook,

@@ -61,7 +61,7 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
   },
   'dns-failed': {
     statusCode: '5.4.3',
-    text: "The directory services of the recipient's domain do not answer.",
+    text: "The DNS or LDAP servers of the recipient's domain do not answer.",
     advice:
       "The delivery is retried automatically. If other domains fail too, check this service's resolvers; otherwise contact the recipient's HISP.",
     adviceAtEnd:
@@ -177,6 +177,13 @@ export interface Wait {
   readonly isResting: boolean;
 }
 
+/** The reason of the last attempt, in a sentence that is true while the delivery is retried. */
+export function retriedText(reason: FailureReason): string {
+  return reason === 'smtp-deferred'
+    ? "The recipient's mail server asked to try again later."
+    : failureReasons[reason].text;
+}
+
 /** The reason why a recipient waits, in a sentence that is true while it waits. */
 export function waitingText({ lastReason, isRunning, isOnHold, isResting }: Wait): string {
   const then = isOnHold
@@ -185,11 +192,7 @@ export function waitingText({ lastReason, isRunning, isOnHold, isResting }: Wait
       ? 'An attempt is in progress.'
       : 'The delivery will be retried.';
   if (lastReason !== undefined) {
-    const why =
-      lastReason === 'smtp-deferred'
-        ? "The recipient's mail server asked to try again later."
-        : failureReasons[lastReason].text;
-    return `Not sent yet. ${why} ${then}`;
+    return `Not sent yet. ${retriedText(lastReason)} ${then}`;
   }
   if (isOnHold || isRunning) return `${stateTexts.queued.text} ${then}`;
   return isResting

@@ -47,7 +47,7 @@ function Node({ node }: { readonly node: PathNode }): ReactNode {
     <div className="path-node">
       <span className="path-subject">
         <StateShape tone={tones[state]} /> <span className="muted">{roleWords[role]}</span>{' '}
-        <b>{subject === '' ? (role === 'missing' ? 'no certificate' : 'name no longer stored') : subject}</b>
+        <b>{subject === '' ? (role === 'missing' ? 'no certificate' : 'name not stored') : subject}</b>
       </span>
       {state === 'failed' && (text !== '' || code !== '') && (
         <span className="path-reason">

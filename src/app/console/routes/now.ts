@@ -7,14 +7,16 @@ import {
   countDeadLetters,
   measureUnacknowledged,
   readTraffic,
+  retriedText,
 } from '../../../service/messaging/index.ts';
 import { findFailingHooks } from '../../../service/webhook/index.ts';
-import { now as nowSchema, nowQuery, type Level, type Now, type Tile } from '../contract/index.ts';
+import { now as nowSchema, nowQuery, type Now, type Tile } from '../contract/index.ts';
 import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { describe, refusals } from './describe.ts';
 import { countOf, isoTime, spanOf } from './formats.ts';
+import { summarizeNow } from './summarize-now.ts';
 
 const dayMs = 86_400_000;
 /** Figures are cached for this time for all readers. */
@@ -110,35 +112,35 @@ async function readFigures(
       text:
         waiting === 0
           ? 'Nothing is waiting.'
-          : `The oldest has waited ${spanOf(oldest * 1000)}.${stuck === undefined ? '' : ` ${stuck.domain}: ${failureReasons[stuck.reason ?? 'internal'].text}`}`,
+          : `The oldest has waited ${spanOf(oldest * 1000)}.${stuck === undefined ? '' : ` ${stuck.domain}: ${retriedText(stuck.reason ?? 'internal')}`}`,
       link: '/queue',
     },
     {
       id: 'failures',
       title: 'Failures in 24 hours',
       value: failed,
-      unit: 'recipients',
+      unit: failed === 1 ? 'recipient' : 'recipients',
       level: failed === 0 ? 'ok' : 'warning',
       text:
         failures[0] === undefined
           ? 'None.'
-          : `Most: ${failures[0].reason}. ${failureReasons[failures[0].reason].text}`,
+          : `${failures.length > 1 ? 'Most often: ' : ''}${failureReasons[failures[0].reason].text}`,
       link: '/messages?state=failed',
     },
     {
       id: 'inbound',
       title: 'Inbound dead letters',
       value: dead,
-      unit: 'mails',
+      unit: dead === 1 ? 'message' : 'messages',
       level: dead === 0 ? 'ok' : 'failed',
-      text: dead === 0 ? 'None.' : 'Incoming mail that could not be processed.',
+      text: dead === 0 ? 'None.' : `${countOf(dead, 'inbound message')} could not be processed.`,
       link: '/inbound?state=dead-lettered',
     },
     {
       id: 'unacknowledged',
       title: 'Not acknowledged',
       value: open.count,
-      unit: 'messages',
+      unit: open.count === 1 ? 'message' : 'messages',
       level: open.count === 0 ? 'ok' : open.oldestSeconds > 86_400 ? 'warning' : 'waiting',
       text: open.count === 0 ? 'None.' : `The oldest for ${spanOf(open.oldestSeconds * 1000)}.`,
       link: '/inbound?state=unacknowledged',
@@ -152,9 +154,7 @@ async function readFigures(
       text:
         failing.length === 0
           ? 'All respond.'
-          : failing.length === 1
-            ? '1 webhook is failing or disabled.'
-            : `${failing.length} webhooks are failing or disabled.`,
+          : `${countOf(failing.length, 'webhook')} ${failing.length === 1 ? 'is' : 'are'} failing or disabled.`,
       link: '/webhooks',
     },
     keyTile(keys),
@@ -166,7 +166,7 @@ async function readFigures(
   );
   return {
     level: level ?? 'ok',
-    sentence: sentenceOf({ waiting, failed, stuck, tiles, now }),
+    sentence: summarizeNow({ waiting, failed, stuck, tiles, now }),
     tiles,
     failures: failures.map(({ reason, count }) => ({
       reason,
@@ -195,7 +195,7 @@ function keyTile(keys: Keys): Tile {
     id: 'keys',
     title: 'Keys',
     value: least,
-    unit: 'days left',
+    unit: least === 1 ? 'day left' : 'days left',
     level: first === undefined ? 'ok' : isOver ? 'failed' : 'warning',
     text:
       first === undefined ? 'All keys are valid.' : `${first.owner}: ${first.problem.replaceAll('-', ' ')}.`,
@@ -216,7 +216,7 @@ function bundleTile(bundles: BundleList, now: Date): Tile {
     level: failing.length === 0 ? (bundles.length === 0 ? 'none' : 'ok') : 'warning',
     text:
       bundles.length === 0
-        ? 'None.'
+        ? 'No trust bundle is used.'
         : failing[0] === undefined
           ? `All refreshed within ${spanOf(Math.max(0, ...ages))}.`
           : `${failing[0].url} cannot be refreshed; the anchors of its last successful refresh are used.`,
@@ -233,37 +233,10 @@ function directoryTile(sources: SourceList, now: Date): Tile {
     id: 'directory',
     title: 'Directory',
     value: days,
-    unit: 'days old',
+    unit: days === 1 ? 'day old' : 'days old',
     level: days === null ? 'none' : days > oldDirectoryDays ? 'warning' : 'ok',
     text:
       days === null ? 'Nothing is loaded.' : `The oldest source was loaded ${spanOf(Math.max(...ages))} ago.`,
     link: '/directory',
   };
-}
-
-interface Situation {
-  readonly waiting: number;
-  /** Recipients that failed within the last 24 hours. */
-  readonly failed: number;
-  readonly stuck:
-    | { readonly domain: string; readonly oldestAt: Date; readonly reason?: string | undefined }
-    | undefined;
-  readonly tiles: readonly Tile[];
-  readonly now: Date;
-}
-
-function sentenceOf({ waiting, failed, stuck, tiles, now }: Situation): string {
-  const clauses: string[] = [];
-  if (waiting > 0) clauses.push(waiting === 1 ? '1 message is waiting' : `${waiting} messages are waiting`);
-  if (stuck !== undefined)
-    clauses.push(
-      `${stuck.domain} has failed for ${spanOf(now.getTime() - stuck.oldestAt.getTime())}${stuck.reason === undefined ? '' : ` (${stuck.reason})`}`,
-    );
-  const bad = (level: Level): boolean => level === 'failed' || level === 'warning';
-  for (const { id, level, text } of tiles)
-    if (bad(level) && !['queue', 'failures'].includes(id)) clauses.push(text.replace(/\.$/, ''));
-  if (clauses.length > 0) return `${clauses.join('; ')}.`;
-  return failed === 0
-    ? 'No problems; nothing is waiting.'
-    : `Nothing is waiting; ${countOf(failed, 'recipient')} failed within 24 hours.`;
 }

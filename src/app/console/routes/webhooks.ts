@@ -121,7 +121,7 @@ export function webhookRoutes(
         const result = await acting(request).webhooks.test(request.params.id, services.webhooks);
         const isOk = result.error === '';
         const sentence = isOk
-          ? `Taken: HTTP ${result.httpStatus} after ${Math.round(result.durationMs)} ms.`
+          ? `Accepted: HTTP ${result.httpStatus} after ${Math.round(result.durationMs)} ms.`
           : `Not accepted: ${result.error} after ${Math.round(result.durationMs)} ms.`;
         return { isOk, sentence, ...result };
       },
@@ -174,13 +174,13 @@ function judge({ isEnabled, disabledReason, failingSince, counts }: OperatedWebh
   if (failingSince !== undefined)
     return {
       level: 'failed',
-      text: `Its target has failed since ${failingSince.toISOString()}; it is retried automatically.`,
+      text: 'Its target fails; events are retried automatically.',
       whatToDo: 'Read the last attempts, send a test event, and contact the client.',
     };
   if (counts.dead > 0)
     return {
       level: 'warning',
-      text: `Its target responds; dead letters of earlier failures: ${counts.dead}.`,
+      text: `Its target responds; ${countOf(counts.dead, 'dead letter')} of earlier failures.`,
       whatToDo: 'Replay them if the client wants them.',
     };
   return { level: 'ok', text: 'Its target responds.', whatToDo: '' };

@@ -55,12 +55,12 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [/^(?:DIRECT_|SMIME_|MIME_)/, 'It is not a valid Direct message.', contactSender],
 ];
 
-/** The text of a code; for an unknown code the code itself. */
+/** The text of a code. */
 export function inboundTextOf(code: string): InboundText {
   const found = texts.find(([pattern]) => pattern.test(code));
   if (found !== undefined) return { text: found[1], advice: found[2] };
   return {
-    text: code === '' ? 'It could not be processed.' : `It could not be processed (${code}).`,
-    advice: 'Search the log of this service for the code.',
+    text: 'It could not be processed: this service failed.',
+    advice: 'Search the log of this service for the code and the time, and report the fault.',
   };
 }

@@ -96,8 +96,8 @@ export function AuditScreen(): ReactNode {
                 actor === '' ? (
                   <span className="faint">unknown</span>
                 ) : (
-                  <button type="button" className="link" onClick={() => show({ actor })}>
-                    {actor.replace(/^operator:/, '')}
+                  <button type="button" className="link" title={actor} onClick={() => show({ actor })}>
+                    {actor.startsWith('hisp-') ? `${actor.slice(0, 11)}…` : actor.replace(/^operator:/, '')}
                   </button>
                 ),
             },
@@ -269,7 +269,11 @@ function FilterForm({
   );
 }
 
-/** The objects of a row; message ids link to the message, addresses set the filter. */
+/** `Message-ID` with its angle brackets. */
+const wireId = /^<[^<>\s]+@[^<>\s]+>$/;
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The objects of a row; ids are shortened, messages and clients are links, addresses set the filter. */
 function Objects({
   entry,
   onFilter,
@@ -303,8 +307,20 @@ function ObjectValue({
   readonly value: string;
   onFilter(filters: Filters): void;
 }): ReactNode {
-  if (value.startsWith('urn:uuid:')) return <Link href={messagePath(value)}>{value.slice(9, 17)}…</Link>;
-  if (/^[^@\s]+@[^@\s]+$/.test(value))
+  if (value.startsWith('urn:uuid:') || wireId.test(value))
+    return (
+      <Link href={messagePath(value)} title={value}>
+        {value.replace(/^(?:urn:uuid:|<)/, '').slice(0, 8)}…
+      </Link>
+    );
+  if (value.startsWith('hisp-'))
+    return (
+      <Link href={`/clients/${encodeURIComponent(value)}`} title={value}>
+        {value.slice(0, 11)}…
+      </Link>
+    );
+  if (uuid.test(value)) return <span title={value}>{value.slice(0, 8)}…</span>;
+  if (/^[^@\s<>]+@[^@\s<>]+$/.test(value))
     return (
       <button type="button" className="link" onClick={() => onFilter({ address: value })}>
         {value}

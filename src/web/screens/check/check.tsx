@@ -29,7 +29,9 @@ export function CheckScreen(): ReactNode {
   const [parameters, setParameters] = useSearchParams();
   const wanted = parameters.get('address') ?? '';
   const [address, setAddress] = useState(wanted);
-  const [fromDomain, setFromDomain] = useState(hisp.domains[0] ?? '');
+  const [fromDomain, setFromDomain] = useState(
+    hisp.domains.find((domain) => domain === parameters.get('from')) ?? hisp.domains[0] ?? '',
+  );
   const [check, run] = useCheck();
   const asked = useRef('');
   useEffect(() => {

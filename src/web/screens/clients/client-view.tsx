@@ -52,10 +52,10 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
           <StateMark tone={client.level}>{client.text}</StateMark>{' '}
           <span className="faint">
             {client.lastSeenAt === null ? (
-              'not used yet'
+              'Not used yet.'
             ) : (
               <>
-                last seen <Time at={client.lastSeenAt} />
+                Last used <Time at={client.lastSeenAt} />
               </>
             )}
           </span>

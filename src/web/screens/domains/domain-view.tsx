@@ -125,7 +125,7 @@ function Findings({ path, domain }: { readonly path: string; readonly domain: st
           {found.data.findings.map((finding) => (
             <li key={`${finding.check} ${finding.subject} ${finding.text}`}>
               <StateMark tone={finding.level}>{finding.text}</StateMark>
-              <span className="faint"> {finding.subject}</span>
+              {finding.subject !== domain && <span className="faint"> {finding.subject}</span>}
               {finding.advice !== '' && <p className="muted">{finding.advice}</p>}
             </li>
           ))}

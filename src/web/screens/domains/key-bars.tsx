@@ -6,8 +6,8 @@ interface KeyBarsProps {
   readonly now: Date;
 }
 
-/** Percent of the scale that the label `today` takes on each side. */
-const nearToday = 5;
+/** Percent of the scale that the label `today` and half of another one take on each side where it is narrow. */
+const nearToday = 12;
 
 /** The keys of a domain as bars on one scale of time, with today as a line. The text next to each bar has the same data. */
 export function KeyBars({ keys, now }: KeyBarsProps) {

@@ -161,13 +161,13 @@ function Rows({
       cell: ({ from: sender, to }) => (
         <>
           {sender === '' ? 'null sender' : <Address of={sender} />}
-          <span className="sub narrow-only">
+          <span className="sub not-wide-only">
             to <Address of={to.join(', ')} />
           </span>
         </>
       ),
     },
-    { name: 'To', from: 'medium', cell: ({ to }) => <Address of={to.join(', ')} /> },
+    { name: 'To', from: 'wide', cell: ({ to }) => <Address of={to.join(', ')} /> },
     {
       name: 'Outcome',
       isFlexible: true,
@@ -191,7 +191,8 @@ function Rows({
     {
       name: 'Peer',
       from: 'wide',
-      cell: ({ remoteAddress }) => (remoteAddress === '' ? '–' : <code>{remoteAddress}</code>),
+      cell: ({ remoteAddress }) =>
+        remoteAddress === '' ? <span className="faint">unknown</span> : <code>{remoteAddress}</code>,
     },
     { name: 'When', isPlain: true, align: 'end', cell: ({ at }) => <Time at={at} /> },
     ...(mayChange && view.state === 'dead-lettered'

@@ -7,7 +7,10 @@ import { Time } from '../../components/time.tsx';
 const columns: readonly Column<AuditEntry>[] = [
   { name: 'When', cell: ({ at }) => <Time at={at} as="exact" /> },
   { name: 'Action', isPlain: true, cell: ({ action }) => <code className="nowrap">{action}</code> },
-  { name: 'By', cell: ({ actor }) => actor.replace(/^operator:/, '') || 'unknown' },
+  {
+    name: 'By',
+    cell: ({ actor }) => <span className="breakable">{actor.replace(/^operator:/, '') || 'unknown'}</span>,
+  },
   {
     name: 'Outcome',
     isPlain: true,
@@ -16,9 +19,10 @@ const columns: readonly Column<AuditEntry>[] = [
   {
     name: 'What',
     isPlain: true,
+    isFlexible: true,
     from: 'medium',
     cell: ({ objects }) => (
-      <span className="muted small">
+      <span className="muted small breakable">
         {Object.entries(objects)
           .filter(([name, value]) => value !== '' && !innerIds.has(name))
           .map(([name, value]) => `${name} ${value}`)

@@ -29,13 +29,13 @@ const columnsFor = (nameOf: (clientId: string) => string): readonly Column<Messa
     cell: ({ to, from }) => (
       <>
         <Address of={to} />
-        <span className="sub narrow-only">
+        <span className="sub not-wide-only">
           from <Address of={from} />
         </span>
       </>
     ),
   },
-  { name: 'From', from: 'medium', cell: ({ from }) => <Address of={from} /> },
+  { name: 'From', from: 'wide', cell: ({ from }) => <Address of={from} /> },
   {
     name: 'State',
     isFlexible: true,

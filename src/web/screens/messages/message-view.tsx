@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, type ReactNode } from 'react';
+import { Link } from 'wouter';
 import type { DoneAnswer, MessageDetails, MessagePage } from '../../../app/console/contract/index.ts';
 import { get, getAgain, getText, post, type ApiError } from '../../api/client.ts';
 import { useMay } from '../../api/session.ts';
@@ -126,6 +127,7 @@ function Loaded({
         <Recipient
           key={recipient.address}
           recipient={recipient}
+          sender={message.direction === 'out' ? message.from : undefined}
           isOnly={recipients.length === 1}
           isFolded={recipients.length > maxUnfolded && recipient.level === 'ok'}
         />
@@ -159,7 +161,7 @@ function Names({ message }: { readonly message: MessageDetails }): ReactNode {
       <Facts
         facts={[
           [direction === 'out' ? 'Accepted' : 'Received', <Time key="at" at={acceptedAt} as="exact" />],
-          ['Client', clientName === '' || clientName === clientId ? clientId : `${clientName} (${clientId})`],
+          ['Client', clientId && <ClientName key="client" id={clientId} name={clientName} />],
           [
             'Final delivery',
             direction === 'out' && (message.requestsFinalDelivery ? 'requested' : 'not requested'),
@@ -168,6 +170,12 @@ function Names({ message }: { readonly message: MessageDetails }): ReactNode {
       />
     </div>
   );
+}
+
+function ClientName({ id, name }: { readonly id: string; readonly name: string }): ReactNode {
+  const mayRead = useMay('settings.read');
+  const shown = name === '' ? id : name;
+  return mayRead ? <Link href={`/clients/${encodeURIComponent(id)}`}>{shown}</Link> : shown;
 }
 
 function ConfirmAction({

@@ -1,10 +1,12 @@
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import type {
   Attempt,
   HistoryEntry,
   RecipientDetails,
   Station,
 } from '../../../app/console/contract/index.ts';
+import { useMay } from '../../api/session.ts';
 import { CertificatePaths } from '../../components/certificate-paths.tsx';
 import { Table, type Column } from '../../components/data-table.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -14,10 +16,13 @@ import { formatDuration, Time } from '../../components/time.tsx';
 /** One recipient: first the stages of the delivery, then the evidence. */
 export function Recipient({
   recipient,
+  sender,
   isOnly,
   isFolded,
 }: {
   readonly recipient: RecipientDetails;
+  /** Our sender; undefined for received mail. */
+  readonly sender: string | undefined;
   /** True if the address and state are already shown above. */
   readonly isOnly: boolean;
   readonly isFolded: boolean;
@@ -39,24 +44,29 @@ export function Recipient({
           <Icon name="next" />
           {head}
         </summary>
-        <Evidence recipient={recipient} />
+        <Evidence recipient={recipient} sender={sender} />
       </details>
     );
   }
   return (
     <section className="recipient" aria-label={address}>
       <h2 className={isOnly ? 'visually-hidden' : 'recipient-head'}>{head}</h2>
-      <Evidence recipient={recipient} />
+      <Evidence recipient={recipient} sender={sender} />
     </section>
   );
 }
 
-function Evidence({ recipient }: { readonly recipient: RecipientDetails }): ReactNode {
+interface OfRecipient {
+  readonly recipient: RecipientDetails;
+  readonly sender: string | undefined;
+}
+
+function Evidence({ recipient, sender }: OfRecipient): ReactNode {
   const { stations, certificates, attempts, history } = recipient;
   return (
     <>
       <Stations stations={stations} />
-      <Verdict recipient={recipient} />
+      <Verdict recipient={recipient} sender={sender} />
       {certificates.length > 0 && (
         <div className="evidence">
           <h3>Certificates and path</h3>
@@ -114,7 +124,7 @@ function Stations({ stations }: { readonly stations: readonly Station[] }): Reac
   );
 }
 
-function Verdict({ recipient }: { readonly recipient: RecipientDetails }): ReactNode {
+function Verdict({ recipient, sender }: OfRecipient): ReactNode {
   const { sentence, whatToDo, reason, statusCode, level, nextAttemptAt, givesUpAt, attemptCount } = recipient;
   const codes = [reason, statusCode].filter((code) => code !== '').join(' · ');
   return (
@@ -145,7 +155,27 @@ function Verdict({ recipient }: { readonly recipient: RecipientDetails }): React
         )}
         {codes !== '' && <code>{codes}</code>}
       </p>
+      {sender !== undefined && level !== 'ok' && <NextSteps recipient={recipient} sender={sender} />}
     </div>
+  );
+}
+
+/** Links to where the advice can be followed. */
+function NextSteps({
+  recipient: { address, destination, isFinal },
+  sender,
+}: {
+  readonly recipient: RecipientDetails;
+  readonly sender: string;
+}): ReactNode {
+  const mayCheck = useMay('addresses.check');
+  const check = new URLSearchParams({ address, from: sender.slice(sender.lastIndexOf('@') + 1) });
+  return (
+    <p className="verdict-links">
+      {mayCheck && <Link href={`/check?${check.toString()}`}>Check this address</Link>}
+      <Link href={`/messages?q=${encodeURIComponent(destination)}`}>Other messages of {destination}</Link>
+      {!isFinal && <Link href={`/queue/${encodeURIComponent(destination)}`}>Queue of {destination}</Link>}
+    </p>
   );
 }
 
@@ -180,25 +210,40 @@ const attemptColumns: readonly Column<Attempt>[] = [
     cell: ({ reply, code }) => (
       <>
         <code>{reply}</code>
-        {code !== '' && <span className="sub">{code}</span>}
+        {code !== '' && !reply.startsWith(code) && <span className="sub">{code}</span>}
       </>
     ),
   },
   { name: 'Took', isPlain: true, align: 'end', cell: ({ durationMs }) => formatDuration(durationMs) },
 ];
 
+/** What happened, by the names of the API. */
+const eventWords: Readonly<Record<string, string>> = {
+  accepted: 'accepted from the client',
+  sent: 'accepted by their mail server',
+  refused: 'delivery ended',
+  processed: 'processed MDN arrived',
+  dispatched: 'dispatched MDN arrived',
+  'failure-reported': 'failure reported by MDN or DSN',
+  'window-closed': 'no MDN in time',
+};
+
 const historyId = ({ at, event, text }: HistoryEntry): string => `${at} ${event} ${text}`;
 const historyColumns: readonly Column<HistoryEntry>[] = [
   { name: 'When', cell: ({ at }) => <Time at={at} as="exact" /> },
-  { name: 'Event', cell: ({ event }) => event },
-  { name: 'State', cell: ({ state }) => state },
+  { name: 'Event', isPlain: true, cell: ({ event }) => eventWords[event] ?? event },
+  { name: 'State', isPlain: true, cell: ({ state }) => state },
   {
-    name: 'Said',
+    name: 'Details',
+    isPlain: true,
+    isFlexible: true,
     cell: ({ text, reason, statusCode, isLate }) => (
       <>
-        {text}
+        {text.replace(/^(?:smtp|x-[\w-]+);\s*/i, '')}
         <span className="sub">
-          {[reason, statusCode, isLate ? 'arrived too late' : ''].filter((word) => word !== '').join(' · ')}
+          {[reason, statusCode.startsWith('2') ? '' : statusCode, isLate ? 'arrived too late' : '']
+            .filter((word) => word !== '')
+            .join(' · ')}
         </span>
       </>
     ),

@@ -56,7 +56,11 @@ export function WebhookDetails({ id }: { readonly id: string }): ReactNode {
       lead={
         <>
           <StateMark tone={hook.level}>{hook.text}</StateMark>
-          {hook.whatToDo !== '' && <p>{hook.whatToDo}</p>}
+          {hook.whatToDo !== '' && (
+            <p>
+              <b>What to do:</b> {hook.whatToDo}
+            </p>
+          )}
         </>
       }
       actions={
@@ -92,7 +96,12 @@ function HookFacts({ hook }: { readonly hook: Webhook }): ReactNode {
         ],
         ['Receives', hook.kind === 'inbound' ? 'received messages' : hook.eventTypes.join(', ')],
         ['Description', hook.description],
-        ['Waiting', `${formatNumber(hook.waiting)} due, ${formatNumber(hook.held)} held until it is enabled`],
+        [
+          'Waiting',
+          hook.held === 0
+            ? formatNumber(hook.waiting)
+            : `${formatNumber(hook.waiting)}, and ${formatNumber(hook.held)} held until it is enabled`,
+        ],
         [
           'Last success',
           hook.lastSuccessAt === null ? 'never' : <Time key="success" at={hook.lastSuccessAt} />,
@@ -232,8 +241,8 @@ function Attempts({
                     {attempt.httpStatus === null ? 'no answer' : attempt.httpStatus}
                   </StateMark>
                   <span className="attempt-what">
-                    {attempt.error === '' ? 'taken' : attempt.error}
-                    <span className="faint"> · attempt {attempt.attempt}</span>
+                    attempt {attempt.attempt}
+                    <span className="faint"> · {describeAnswer(attempt)}</span>
                   </span>
                   <span className="attempt-duration">
                     <span
@@ -267,6 +276,13 @@ function Attempts({
       )}
     </Section>
   );
+}
+
+/** The beginning of the response, else the error: the status is in front already. */
+function describeAnswer({ answer, error, httpStatus }: WebhookAttempt): string {
+  if (answer !== '') return answer;
+  if (error === '') return 'accepted';
+  return error === `HTTP ${httpStatus}` ? 'empty response' : error;
 }
 
 function MessageLink({ id }: { readonly id: string }): ReactNode {

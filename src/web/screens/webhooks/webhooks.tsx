@@ -4,6 +4,7 @@ import { Link, useParams } from 'wouter';
 import type { Webhook, WebhookList } from '../../../app/console/contract/index.ts';
 import type { ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
+import { Table, type Column } from '../../components/data-table.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
@@ -40,13 +41,49 @@ function WebhookOverview(): ReactNode {
   );
 }
 
+const columns: readonly Column<Webhook>[] = [
+  {
+    name: 'Endpoint',
+    cell: ({ url, description }) => (
+      <>
+        <span className="hook-endpoint">{url}</span>
+        {description !== '' && <span className="sub">{description}</span>}
+      </>
+    ),
+  },
+  {
+    name: 'State',
+    isFlexible: true,
+    cell: ({ level, text, failingSince }) => (
+      <>
+        <StateMark tone={level}>{text}</StateMark>
+        {failingSince !== null && (
+          <span className="sub">
+            first failure <Time at={failingSince} />
+          </span>
+        )}
+      </>
+    ),
+  },
+  { name: 'Waiting', align: 'end', cell: ({ waiting, held }) => formatNumber(waiting + held) },
+  { name: 'Dead letters', align: 'end', cell: ({ dead }) => formatNumber(dead) },
+  {
+    name: 'Last success',
+    from: 'medium',
+    cell: ({ lastSuccessAt }) =>
+      lastSuccessAt === null ? <span className="faint">never</span> : <Time at={lastSuccessAt} />,
+  },
+];
+
 function describe(hooks: readonly Webhook[]): string | undefined {
   if (hooks.length === 0) return undefined;
   const failing = hooks.filter(({ level }) => level === 'failed' || level === 'warning').length;
   const dead = hooks.reduce((sum, hook) => sum + hook.dead, 0);
-  const first = `${hooks.length === 1 ? '1 hook' : `${formatNumber(hooks.length)} hooks`}`;
+  const first = hooks.length === 1 ? '1 webhook' : `${formatNumber(hooks.length)} webhooks`;
   const second =
-    failing === 0 ? 'all of them accept their events' : `${formatNumber(failing)} need attention`;
+    failing === 0
+      ? 'all of them accept their events'
+      : `${formatNumber(failing)} ${failing === 1 ? 'needs' : 'need'} attention`;
   const third =
     dead === 0 ? '' : `; ${formatNumber(dead)} ${dead === 1 ? 'dead letter' : 'dead letters'} to replay`;
   return `${first}, ${second}${third}.`;
@@ -64,52 +101,13 @@ function ClientHooks({
       title={hooks[0]?.clientName || clientId}
       note={<Link href={`/clients/${encodeURIComponent(clientId)}`}>{clientId}</Link>}
     >
-      <div className="table-frame">
-        <table className="hooks">
-          <thead>
-            <tr>
-              <th scope="col">Endpoint</th>
-              <th scope="col">State</th>
-              <th scope="col" data-align="end">
-                Waiting
-              </th>
-              <th scope="col" data-align="end">
-                Dead
-              </th>
-              <th scope="col" data-from="medium">
-                Last success
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {hooks.map((hook) => (
-              <tr key={hook.id}>
-                <td>
-                  <Link href={`/webhooks/${encodeURIComponent(hook.id)}`} className="row-link" data-row="">
-                    {hook.url}
-                  </Link>
-                  <span className="sub">
-                    {hook.kind === 'inbound' ? 'received messages' : hook.eventTypes.join(', ')}
-                    {hook.description !== '' && ` · ${hook.description}`}
-                  </span>
-                </td>
-                <td>
-                  <StateMark tone={hook.level}>{hook.text}</StateMark>
-                </td>
-                <td data-align="end">{formatNumber(hook.waiting + hook.held)}</td>
-                <td data-align="end">{formatNumber(hook.dead)}</td>
-                <td data-from="medium">
-                  {hook.lastSuccessAt === null ? (
-                    <span className="faint">never</span>
-                  ) : (
-                    <Time at={hook.lastSuccessAt} />
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        caption={`Webhooks of ${hooks[0]?.clientName || clientId}`}
+        columns={columns}
+        rows={hooks}
+        idOf={({ id }) => id}
+        hrefOf={({ id }) => `/webhooks/${encodeURIComponent(id)}`}
+      />
     </Section>
   );
 }
