@@ -70,7 +70,7 @@ export { joinNodes, listLiveNodes, type NodeRow, type Nodes, type NodesOptions }
 export { nodeId } from './work/node-id.ts';
 export { loadConfig } from './config/load-config.ts';
 export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';
-export { configSchema, type Config } from './config/schema.ts';
+export { configSchema, defaultSettings, type Config } from './config/schema.ts';
 export { consoleUrlOf, usualConsolePort } from './config/console-url.ts';
 export { clearConsolePort, findConsolePort, noteConsolePort } from './config/running-console.ts';
 export { listSettings, type Setting } from './config/settings.ts';

@@ -1,6 +1,9 @@
 /** New work is refused while the disk is nearly full, while too much mail waits, and while too many addresses are being checked. */
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { sendMail } from '../../src/lib/smtp/index.ts';
 import { startTestHttp, type TestHttp } from '../messaging/start-http.ts';
 import { bob, sendBody, waitUntil } from '../messaging/start-messaging.ts';
@@ -71,6 +74,24 @@ test('with room on the disk health says that it is ready for new work', async (t
   assert.equal(await child.metric('openhisp_disk_low'), 0);
   const ready = await (await fetch(`${child.baseUrl}/health/ready`)).json();
   assert.ok(!JSON.stringify(ready).includes('platform_disk_low'));
+});
+
+test('an SMTP session may be silent for longer than the timeout of outgoing connections (EDGE-04)', async (t) => {
+  const child = await startHispChild(1, [
+    'OPENHISP_SMTP_TIMEOUT_MS=100',
+    'OPENHISP_SMTP_IDLE_TIMEOUT_MS=2000',
+  ]);
+  t.after(() => child.stop());
+  const socket = connect(child.smtpPort, '127.0.0.1');
+  t.after(() => socket.destroy());
+  const lines = createInterface(socket)[Symbol.asyncIterator]();
+  assert.match(String((await lines.next()).value), /^220 /);
+  await setTimeout(600);
+  socket.write('NOOP\r\n');
+  assert.match(String((await lines.next()).value), /^250 /);
+  const silentSince = performance.now();
+  assert.match(String((await lines.next()).value), /^421 /);
+  assert.ok(performance.now() - silentSince > 1500);
 });
 
 describe('mail that waits', () => {

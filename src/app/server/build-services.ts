@@ -23,7 +23,12 @@ import {
 } from '../../service/agent/index.ts';
 import { createDelivery, isMailDue } from '../../service/delivery/index.ts';
 import { createDirectory, formatState, type Directory } from '../../service/directory/index.ts';
-import { createMessaging, isInboundMailDue, type Messaging } from '../../service/messaging/index.ts';
+import {
+  createMessaging,
+  isInboundMailDue,
+  maxTextCharacters,
+  type Messaging,
+} from '../../service/messaging/index.ts';
 import {
   createAddressStates,
   createProcessedNotes,
@@ -47,9 +52,6 @@ export interface Services {
 }
 
 const dayMs = 86_400_000;
-
-/** Longest text of one message; the other limits are settings. */
-const maxTextCharacters = 1_000_000;
 
 /** Builds the services on the core services. Messaging and webhooks work on nothing before they are started. */
 export async function buildServices(core: CoreServices, resources: Resources): Promise<Services> {

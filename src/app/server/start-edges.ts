@@ -142,7 +142,7 @@ export async function startSmtp(
     maxUselessCommands: smtp.maxUselessCommands,
     minBytesPerSecond: smtp.minBytesPerSecond,
     rateWindowMs: smtp.rateWindowSeconds * 1000,
-    idleMs: smtp.timeoutMs,
+    idleMs: smtp.idleTimeoutMs,
   };
   const tls = readTlsFiles('smtp', config.smtp);
   const listener = await startSmtpListener({

@@ -27,3 +27,4 @@ export { createDnsResolver, type DnsResolver, type DnsResolverOptions } from './
 export type { ListZones } from './respond.ts';
 export { createDnsServer, type DnsServer, type DnsServerOptions } from './server.ts';
 export { createStaticZone, type DnsZone } from './zone.ts';
+export { queryTimeoutMs } from './limits.ts';

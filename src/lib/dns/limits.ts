@@ -1,5 +1,9 @@
 /** Limits of `lib/dns`, each with its unit, source and reason. */
 
+/** For one exchange with one server (DISC-11). */
+export const queryTimeoutMs = 3_000;
+/** Rounds over all servers. */
+export const queryAttempts = 3;
 /** RFC 1035 §4.1.1. */
 export const headerOctets = 12;
 /** RFC 1035 §2.3.4. */

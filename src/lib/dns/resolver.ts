@@ -4,7 +4,7 @@ import { readAnswer, type DnsAnswer, type ReadAnswer } from './answer.ts';
 import { createAnswerCache, type AnswerCache, type CacheLimits } from './cache.ts';
 import { DnsError } from './errors.ts';
 import { askOverTcp, askOverUdp, type DnsServerAddress } from './exchange.ts';
-import { maxAliases } from './limits.ts';
+import { maxAliases, queryAttempts, queryTimeoutMs } from './limits.ts';
 import { rcodes, readMessage, writeQuery, type DnsMessage } from './message.ts';
 import { nameKey } from './names.ts';
 import type { CertRecord, MxRecord, RecordData, RecordType, SoaRecord, SrvRecord } from './records.ts';
@@ -27,9 +27,9 @@ export interface DnsResolver {
 export interface DnsResolverOptions {
   /** Asked in this order; the next one when one fails. At least one. */
   readonly servers: readonly DnsServerAddress[];
-  /** For one exchange with one server; UDP and a TCP retry count apart. Default 2,500, so that two rounds make 5 s (DISC-11). */
+  /** For one exchange with one server; UDP and a TCP retry count separately. Default 3,000 (DISC-11). */
   readonly timeoutMs?: number;
-  /** Rounds over all servers. Default 2. */
+  /** Rounds over all servers. Default 3. */
   readonly attempts?: number;
   /** `false` switches caching off. */
   readonly cache?: CacheLimits | false;
@@ -57,8 +57,8 @@ export function createDnsResolver(options: DnsResolverOptions): DnsResolver & Cl
   if (options.servers.length === 0) throw new TypeError('A resolver needs at least one server');
   const resolver: Resolver = {
     servers: options.servers,
-    timeoutMs: options.timeoutMs ?? 2_500,
-    attempts: options.attempts ?? 2,
+    timeoutMs: options.timeoutMs ?? queryTimeoutMs,
+    attempts: options.attempts ?? queryAttempts,
     isCaseMixed: options.isCaseMixed ?? true,
     caseChangers: new Set(),
     random: options.random ?? { bytes: randomBytes },

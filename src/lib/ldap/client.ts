@@ -9,7 +9,7 @@ import type { LdapTarget } from './targets.ts';
 
 export interface LdapClientOptions {
   readonly dns: Pick<DnsResolver, 'resolveAddresses'>;
-  /** For one server, from connecting to the last entry. Default 10 s (DISC-11). */
+  /** For one server, from connecting to the last entry. Default 5 s (DISC-11). */
   readonly timeoutMs?: number;
   /** Default 4 s, at most `timeoutMs`. */
   readonly connectTimeoutMs?: number;

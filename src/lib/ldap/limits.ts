@@ -1,7 +1,7 @@
 /** Limits of `lib/ldap`, each with its unit, source and reason. */
 
 /** DISC-11: for one server, from connecting to the last entry. */
-export const lookupTimeoutMs = 10_000;
+export const lookupTimeoutMs = 5_000;
 /** Connecting alone; a host that drops packets shall not use up the time of those after it. */
 export const connectTimeoutMs = 4_000;
 /** Largest number of octets from one server per lookup. */

@@ -1,11 +1,11 @@
 /** Limits of `lib/smtp`, each with its unit, source and reason. */
 
 /** 25 MB of attachments, base64 inside base64 (wrapped, signed, encrypted), and headers. */
-export const maxMessageBytes = 60 * 1024 * 1024;
+export const maxMessageBytes = 60_000_000;
 /** Memory of all messages being received, so that many slow senders cannot exhaust it. */
-export const maxBytesInFlight = 256 * 1024 * 1024;
+export const maxBytesInFlight = 256_000_000;
 /** Of that, for one network. */
-export const maxBytesPerNetwork = 128 * 1024 * 1024;
+export const maxBytesPerNetwork = 128_000_000;
 /** Reserved for a message whose size was not announced (RFC 1870); it grows from there. */
 export const unannouncedBytes = 64 * 1024;
 /** RFC 5321 §4.5.3.1.8 requires at least 100 (EDGE-08). */

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
 import { choice, count, flag, optionalText, port, rate, section, text, texts } from './fields.ts';
 
 const megabyte = 1_000_000;
@@ -21,7 +22,7 @@ const http = section('The REST API', {
   ),
   maxBodyBytes: count(
     40 * megabyte,
-    'Largest request body: 25 MB of attachments as base64, plus a margin.',
+    'Largest request body, except of send_ccda, whose limit follows from messaging.maxAttachmentBytes.',
     1024,
   ),
   metricsHost: text('127.0.0.1', 'Address of the listener for metrics.'),
@@ -146,8 +147,8 @@ const dns = section('Name lookups and the zones we publish', {
     'Recursive resolvers as host:port, in order of use; if empty, the resolvers of the system.',
     hostAndPort,
   ),
-  timeoutMs: count(3000, 'Time for one try.', 50),
-  attempts: count(3, 'Attempts per lookup, over all resolvers.'),
+  timeoutMs: count(3000, 'Timeout of one query to one resolver.', 50),
+  attempts: count(3, 'Rounds over all resolvers per lookup.'),
   isServing: flag(false, 'Serve the zones of the hosted domains (HOST-02).'),
   host: text('127.0.0.1', 'Address the name server listens on.'),
   port: port(5353, 'Port the name server listens on, UDP and TCP.'),
@@ -220,7 +221,12 @@ const smtp = section('Mail between HISPs', {
     0,
   ),
   rateWindowSeconds: rate(30, 'Time over which the rate is measured.'),
-  timeoutMs: count(60_000, 'Longest silence on a connection, in both directions.', 100),
+  idleTimeoutMs: count(
+    300_000,
+    'Longest silence of a peer on an incoming connection; RFC 5321 §4.5.3.2.7 asks for at least five minutes.',
+    100,
+  ),
+  timeoutMs: count(60_000, 'Longest silence of a peer on an outgoing connection.', 100),
 });
 
 const delivery = section('Outbound mail', {
@@ -436,6 +442,9 @@ export const configSchema = Type.Object(
 );
 
 type Parsed = Static<typeof configSchema>;
+
+/** Every setting that has a default, with it. Services take the defaults of their options from here, so that each is stated once. */
+export const defaultSettings = Value.Default(configSchema, {}) as Parsed;
 
 /** The checked configuration; places that default to the data folder are filled in. */
 export type Config = Parsed & {

@@ -9,7 +9,7 @@ import {
 } from '../../core/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
 import type { AddressList } from '../../lib/provider-index/index.ts';
-import type { Nodes, Storage } from '../../platform/index.ts';
+import { defaultSettings, type Nodes, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { DirectoryAnswer, WrittenAnswer } from './answer.ts';
 import { DirectoryError, invalidQuery } from './errors.ts';
@@ -21,13 +21,7 @@ import {
   type DirectoryCaller,
   type DirectoryLimits,
 } from './guard/guard-client.ts';
-import {
-  changesBeforeRebuild,
-  defaultDailyRecordQuota,
-  defaultPollIntervalMs,
-  defaultRequestBurst,
-  defaultRequestsPerSecond,
-} from './limits.ts';
+import { changesBeforeRebuild, defaultPollIntervalMs } from './limits.ts';
 import { importDirectory, type ImportRequest } from './load/import-directory.ts';
 import type { LoadReport } from './load/quality-report.ts';
 import { readFoundPage, type FoundRecords } from './operator/found-records.ts';
@@ -116,12 +110,6 @@ export interface DirectoryOptions {
   readonly pairsMergedSingly?: number;
 }
 
-const defaultLimits: DirectoryLimits = {
-  requestsPerSecond: defaultRequestsPerSecond,
-  requestsBurst: defaultRequestBurst,
-  recordsPerDay: defaultDailyRecordQuota,
-};
-
 /** Starts the directory. The index is loaded in the background; `isReady` and `refresh` report when it is loaded. */
 export async function createDirectory(options: DirectoryOptions): Promise<Directory> {
   const { storage, clock, log, audit, gazetteer, snapshotDir } = options;
@@ -132,7 +120,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
   const guard = createClientGuard({
     storage,
     clock,
-    limits: { ...defaultLimits, ...options.limits },
+    limits: { ...defaultSettings.directory, ...options.limits },
     flushMs: 1000,
     liveNodes: () => options.nodes?.liveCount ?? 1,
   });

@@ -9,13 +9,6 @@ export const maxRadiusMiles = 1000;
 /** Longest filter value accepted, in UTF-16 units; no stored value is longer (Decision 0002). */
 export const maxValueLength = 500;
 
-/** Directory requests per second and client in the long run (Decision 0007). */
-export const defaultRequestsPerSecond = 50;
-/** Directory requests that a rested client may send at once (Decision 0007). */
-export const defaultRequestBurst = 100;
-/** Records that a client may receive in one UTC day (Decision 0007). */
-export const defaultDailyRecordQuota = 100_000;
-
 /** Interval at which a running server checks for a directory that another process has activated. */
 export const defaultPollIntervalMs = 1000;
 

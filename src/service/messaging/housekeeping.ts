@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { certificateUseMs } from './evidence/keep-mdn.ts';
-import { referenceBytes, startWorker, type Worker } from '../../platform/index.ts';
+import { defaultSettings, referenceBytes, startWorker, type Worker } from '../../platform/index.ts';
 import type { MessagingDependencies } from './ports.ts';
 import type { MessagingTables } from './tables.ts';
 
@@ -22,14 +22,14 @@ export interface Retention {
 }
 
 const dayMs = 86_400_000;
-
+const { messaging } = defaultSettings;
 export const defaultRetention: Retention = {
-  warnUnacknowledgedMs: 30 * dayMs,
-  keepAcknowledgedMs: 30 * dayMs,
-  keepDetailsMs: 30 * dayMs,
-  keepMessagesMs: 400 * dayMs,
-  keepRegisterMs: 400 * dayMs,
-  keepDeadLettersMs: 90 * dayMs,
+  warnUnacknowledgedMs: messaging.inboxDays * dayMs,
+  keepAcknowledgedMs: messaging.acknowledgedDays * dayMs,
+  keepDetailsMs: messaging.detailsDays * dayMs,
+  keepMessagesMs: messaging.messageDays * dayMs,
+  keepRegisterMs: messaging.registerDays * dayMs,
+  keepDeadLettersMs: messaging.deadLetterDays * dayMs,
 };
 
 /** A sender that asked for final delivery usually waits an hour; after half of it the operator learns of it (MDN-14). */

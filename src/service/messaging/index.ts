@@ -13,7 +13,7 @@ export type { AddressCheck } from './send/check-addresses.ts';
 export type { HistoryEntry, MessageStatus, RecipientStatus, StatusReport } from './status/find-status.ts';
 export { type Retention } from './housekeeping.ts';
 export type { InboundAttachmentPayload, InboundPayload } from './contents/inbound-payload.ts';
-export { maxBodyBytes, type SendLimits } from './limits.ts';
+export { maxBodyBytes, maxTextCharacters, type SendLimits } from './limits.ts';
 export type { InboxPage, InboxQuery, InboxSummary } from './inbox/list-inbox.ts';
 export type { InboundDocument } from './contents/inbound-document.ts';
 export {

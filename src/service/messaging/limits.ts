@@ -1,3 +1,7 @@
+import { defaultSettings } from '../../platform/index.ts';
+
+const { admission, messaging } = defaultSettings;
+
 /** Limits of one message (Decision 0010). */
 export interface SendLimits {
   /** Decoded bytes of all attachments together. */
@@ -9,12 +13,15 @@ export interface SendLimits {
   readonly textLength: number;
 }
 
+/** Longest text of one message; the other limits are settings. */
+export const maxTextCharacters = 1_000_000;
+
 export const defaultSendLimits: SendLimits = {
-  attachmentBytes: 25 * 1024 * 1024,
-  attachments: 20,
-  recipients: 50,
-  subjectLength: 255,
-  textLength: 1_000_000,
+  attachmentBytes: messaging.maxAttachmentBytes,
+  attachments: messaging.maxAttachments,
+  recipients: messaging.maxRecipients,
+  subjectLength: messaging.maxSubjectCharacters,
+  textLength: maxTextCharacters,
 };
 
 /**
@@ -41,10 +48,10 @@ export interface CheckLimits {
 }
 
 export const defaultCheckLimits: CheckLimits = {
-  addresses: 1000,
-  addressesPerClient: 200,
-  atOnce: 32,
-  atOncePerClient: 8,
+  addresses: admission.maxCheckedAddresses,
+  addressesPerClient: admission.maxCheckedAddressesPerClient,
+  atOnce: admission.addressChecks,
+  atOncePerClient: admission.addressChecksPerClient,
 };
 /** Entries on one page of the inbox. */
 export const maxInboxPage = 100;

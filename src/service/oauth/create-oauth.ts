@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import type { Storage, Vault } from '../../platform/index.ts';
+import { defaultSettings, type Storage, type Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { createAttemptGuard, type AttemptLimits } from './attempts.ts';
 import { readBearerToken } from './bearer.ts';
@@ -45,8 +45,6 @@ export interface Oauth {
   findLastToken(clientId: string): Promise<Date | undefined>;
 }
 
-const usualLimits: AttemptLimits = { attemptsPerMinute: 30, tokensPerSecond: 5, tokensBurst: 50 };
-
 export function createOauth(options: OauthOptions): Oauth {
   const { storage, clock, audit } = options;
   const db = storage.tables<OauthTables>();
@@ -59,7 +57,7 @@ export function createOauth(options: OauthOptions): Oauth {
     audit,
     tokens,
     verifier: createClientVerifier({ db, hasher, clock, guards }),
-    guard: createAttemptGuard(options.limits ?? usualLimits, clock),
+    guard: createAttemptGuard(options.limits ?? defaultSettings.oauth, clock),
     acceptsQueryParameters: options.acceptsQueryParameters ?? false,
   };
   const clientsAs = (named: Audit): ClientStore =>

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { CodedError, errorCode, type Clock } from '../../core/index.ts';
-import type { Storage, Vault } from '../../platform/index.ts';
+import { defaultSettings, type Storage, type Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { createCeremonies } from './ceremonies.ts';
 import { createOpenIdSignIn, type OpenIdSettings, type OpenIdSignIn } from './open-id.ts';
@@ -61,7 +61,8 @@ type WithSource<Work extends (...args: never[]) => unknown> = (
   ...args: Parameters<Work>
 ) => ReturnType<Work>;
 
-const usualLimits: SessionLimits = { idleMs: 30 * 60_000, lifetimeMs: 12 * 3_600_000 };
+const { idleMinutes, sessionHours } = defaultSettings.console;
+const usualLimits: SessionLimits = { idleMs: idleMinutes * 60_000, lifetimeMs: sessionHours * 3_600_000 };
 
 /** Retention of used and expired links, so that the audit trail distinguishes "used" from "unknown". */
 const keepLinksMs = 30 * 86_400_000;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock, Closable, Log } from '../../core/index.ts';
 import {
+  defaultSettings,
   createLeases,
   createMetrics,
   createReport,
@@ -28,7 +29,7 @@ import { createJudge } from './judge-hook.ts';
 import { startPurge, type Retention } from './purge.ts';
 import { readReplayRequest, readWebhookChanges, readWebhookRequest } from './read-request.ts';
 import { webhookReportEvents } from './report-events.ts';
-import { attemptTimeoutMs, disableAfterMs as usualDisableAfterMs } from './retry-schedule.ts';
+import { attemptTimeoutMs } from './retry-schedule.ts';
 import { sendNotification, type InboundSource, type PostNotification } from './send-notification.ts';
 import { createSettler } from './settle-notifications.ts';
 import type { Attempt, Settled } from './attempt.ts';
@@ -99,13 +100,16 @@ export interface TestResult {
   readonly answer: string;
 }
 
-const defaultConcurrency = 32;
 const dayMs = 86_400_000;
-const defaultRetention: Retention = { keepDeadLettersMs: 90 * dayMs, keepAttemptsMs: 30 * dayMs };
+const defaults = defaultSettings.webhook;
+const defaultRetention: Retention = {
+  keepDeadLettersMs: defaults.deadLetterDays * dayMs,
+  keepAttemptsMs: defaults.attemptDays * dayMs,
+};
 const kinds: readonly WebhookKind[] = ['status', 'inbound'];
 
 export function createWebhooks(options: WebhookOptions): Webhooks {
-  const { storage, clock, leaseMs = 4 * attemptTimeoutMs, concurrency = defaultConcurrency } = options;
+  const { storage, clock, leaseMs = 4 * attemptTimeoutMs, concurrency = defaults.concurrency } = options;
   const db = storage.tables<WebhookTables>();
   const guard = createWebhookGuard(options);
   const cache = createHookCache(storage, guard);
@@ -116,7 +120,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     storage,
     clock,
     cache,
-    disableAfterMs: options.disableAfterMs ?? usualDisableAfterMs,
+    disableAfterMs: options.disableAfterMs ?? defaults.disableAfterDays * dayMs,
   });
   const settle = createSettler({ ...options, judge, random: options.random ?? Math.random });
   const report = createReport(webhookReportEvents, {

@@ -25,8 +25,5 @@ export function retryDelay(attempts: number, random: number): number | undefined
   return delay === undefined ? undefined : Math.round(delay * (1 + jitterShare * (2 * random - 1)));
 }
 
-/** A hook that has only failed for this long is disabled (Decision 0013). */
-export const disableAfterMs = 3 * 24 * hour;
-
 /** Time limit of one attempt. */
 export const attemptTimeoutMs = 15 * second;

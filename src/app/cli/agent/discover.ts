@@ -2,7 +2,7 @@ import { getServers } from 'node:dns';
 import type { Command } from 'commander';
 import { systemClock } from '../../../core/index.ts';
 import { createDiscovery, resolveRecipient } from '../../../lib/direct/index.ts';
-import { createDnsResolver, type DnsServerAddress } from '../../../lib/dns/index.ts';
+import { queryTimeoutMs, createDnsResolver, type DnsServerAddress } from '../../../lib/dns/index.ts';
 import { createLdapClient } from '../../../lib/ldap/index.ts';
 import { readAddress } from './addresses.ts';
 import { AgentCommandError } from './command-error.ts';
@@ -22,7 +22,7 @@ export function addDiscoverCommand(agent: Command, output: AgentOutput): void {
     .command('discover <address>')
     .description("find a recipient's certificates and decide whether they can be used")
     .option('--dns <host:port>', "DNS server to query; may be repeated; default the system's", collect)
-    .option('--timeout-ms <number>', 'timeout of one exchange with one DNS server', '2500');
+    .option('--timeout-ms <number>', 'timeout of one exchange with one DNS server', String(queryTimeoutMs));
   addTrustOptions(command).action((address: string, options: DiscoverOptions) =>
     answering(output, () => runDiscover(address, options, output)),
   );

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import { createBudget, type Budget, type Reservation } from '../../../core/index.ts';
+import { defaultSettings } from '../../../platform/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { MessagingTables } from '../tables.ts';
 
@@ -15,13 +16,15 @@ export interface SpoolLimits {
   readonly undecidedPerNetwork: number;
 }
 
+const { admission, messaging } = defaultSettings;
+
 export const defaultSpoolLimits: SpoolLimits = {
-  mails: 10_000,
-  mailsPerNetwork: 2_500,
-  bytes: 4_000_000_000,
-  bytesPerNetwork: 1_000_000_000,
-  mailsPerSenderDomain: 1000,
-  undecidedPerNetwork: 200,
+  mails: admission.maxWaitingMails,
+  mailsPerNetwork: admission.maxWaitingMailsPerNetwork,
+  bytes: admission.maxWaitingMailBytes,
+  bytesPerNetwork: admission.maxWaitingMailBytesPerNetwork,
+  mailsPerSenderDomain: messaging.maxWaitingPerSenderDomain,
+  undecidedPerNetwork: messaging.maxUndecidedPerNetwork,
 };
 
 /** Origin and size of a mail. */

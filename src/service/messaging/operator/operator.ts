@@ -134,6 +134,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
   const delivery = createDeliveryAdmin({
     ...deps,
     onOutcome: (tx, outcomes) =>
+      // An operator's outcomes are failures, after which no window begins.
       recordOutcomes(tx, { ...deps, report, windows: defaultMdnWindows }, outcomes),
   });
 

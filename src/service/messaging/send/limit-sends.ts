@@ -1,4 +1,5 @@
 import { createTokenBuckets, type Clock, type RateLimitResult } from '../../../core/index.ts';
+import { defaultSettings } from '../../../platform/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { MessagingError } from '../errors.ts';
 
@@ -8,7 +9,8 @@ export interface SendRate {
   readonly burst: number;
 }
 
-export const defaultSendRate: SendRate = { ratePerSecond: 20, burst: 40 };
+const { sendsPerSecond, sendsBurst } = defaultSettings.messaging;
+export const defaultSendRate: SendRate = { ratePerSecond: sendsPerSecond, burst: sendsBurst };
 
 /**
  * Counts one send against the client's rate limit and returns the remainder. Throws MESSAGING_RATE_LIMITED if it is used up.

@@ -1,3 +1,4 @@
+import { defaultSettings } from '../../../platform/index.ts';
 import { MessagingError } from '../errors.ts';
 
 /** State of one recipient of one sent message (Decision 0012). */
@@ -184,7 +185,11 @@ export interface MdnWindows {
   readonly dispatchedMs: number;
 }
 
-export const defaultMdnWindows: MdnWindows = { processedMs: 3_600_000, dispatchedMs: 3_600_000 };
+const { processedWindowMinutes, dispatchedWindowMinutes } = defaultSettings.messaging;
+export const defaultMdnWindows: MdnWindows = {
+  processedMs: processedWindowMinutes * 60_000,
+  dispatchedMs: dispatchedWindowMinutes * 60_000,
+};
 
 /** End of the wait that starts with entering `state`, by the clock of `enteredMs`, or null if nothing is awaited. */
 export function deadlineOf(
