@@ -33,7 +33,15 @@ export {
 export { networkOf } from './address-network.ts';
 export { createByteCollector, type ByteCollector } from './byte-collector.ts';
 export { createRateWatch, type RateWatch, type RateWatchOptions } from './rate-watch.ts';
-export { concatBytes, decodeBase64Strict, equalBytes, equalSecrets, toHex, viewAsBuffer } from './bytes.ts';
+export {
+  concatBytes,
+  decodeBase64Bytes,
+  decodeBase64Strict,
+  equalBytes,
+  equalSecrets,
+  toHex,
+  viewAsBuffer,
+} from './bytes.ts';
 export { createHmacSha256 } from './hmac.ts';
 export {
   createTokenBuckets,

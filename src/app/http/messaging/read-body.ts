@@ -5,7 +5,10 @@ import { largeBytes, UnparsedJson } from '../../../service/messaging/index.ts';
 import { HttpError } from '../errors.ts';
 import type { HispFastify } from '../types.ts';
 
-/** Handling a body of this size takes about a millisecond; of 64 that end together each one gets a turn of the event loop. */
+/**
+ * The work for a message of this size takes about a millisecond; of 64 that end together each one gets a turn of the event loop. A
+ * route that takes bodies unparsed parses larger ones itself, without a string of their length.
+ */
 const ownTurnBytes = 32 * 1024;
 const takeTurn = createTurns();
 
@@ -29,8 +32,8 @@ export function acceptJson(app: HispFastify, { keepsLarge }: JsonBodies): void {
     const limit = request.routeOptions.bodyLimit ?? largeBytes;
     const bytes = await collectBody(request, payload, keepsLarge ? limit : Math.min(limit, largeBytes));
     if (bytes.length === 0) return undefined;
-    if (bytes.length > largeBytes) return new UnparsedJson(bytes);
-    if (bytes.length > ownTurnBytes) await takeTurn();
+    if (bytes.length <= largeBytes && bytes.length > ownTurnBytes) await takeTurn();
+    if (keepsLarge && bytes.length > ownTurnBytes) return new UnparsedJson(bytes);
     const body = await parseSmall(request, bytes);
     const problem = findJsonProblem(bytes);
     if (problem === undefined) return body;

@@ -1,12 +1,11 @@
-import { findJsonProblem } from '../../../core/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import type { ComposeInput } from './compose-input.ts';
 import { composeMessage } from './compose-message.ts';
-import { MessagingError } from '../errors.ts';
 import { hashRequest } from '../send/hash-request.ts';
 import { buildInboundPayload } from './inbound-payload.ts';
 import type { InboundDocument, OpenOptions } from './inbound-document.ts';
 import { openDocuments } from './open-documents.ts';
+import { parseBody } from './parse-body.ts';
 import { readSendRequest, type ReadOptions, type SendRequest } from '../send/read-send-request.ts';
 
 /** Work whose cost depends on the size of the contents. Input and output are plain data, so that it can run in a thread. */
@@ -56,27 +55,6 @@ export async function readSend(
 ): Promise<ReadResult> {
   const request = readSendRequest(body, options);
   return { request, requestHash: await hashRequest(clientId, body) };
-}
-
-// The same words as for a small body, which the HTTP edge parses.
-const malformed = { field: '', reason: 'malformed', detail: 'The request or its body is malformed.' };
-
-function parseBody(json: Uint8Array): unknown {
-  const body = parseJson(json);
-  const problem = findJsonProblem(json);
-  if (problem !== undefined)
-    throw new MessagingError('MESSAGING_REQUEST_INVALID', `${problem.field} ${problem.reason}`, {
-      problems: [problem],
-    });
-  return body;
-}
-
-function parseJson(json: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(json));
-  } catch {
-    throw new MessagingError('MESSAGING_REQUEST_INVALID', 'the body is not JSON', { problems: [malformed] });
-  }
 }
 
 /** The JSON of an `InboundPayload`. */

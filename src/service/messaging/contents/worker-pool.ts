@@ -13,7 +13,10 @@ import {
 } from './content-work.ts';
 import type { InboundDocument, OpenOptions } from './inbound-document.ts';
 
-/** The body of a send that was not parsed yet, because parsing it would take long. The memory is given away. */
+/**
+ * The body of a send that was not parsed yet: of a large one the contents are decoded from its bytes, in a thread if that takes long. The
+ * memory is given away.
+ */
 export class UnparsedJson {
   readonly bytes: Uint8Array;
 
@@ -60,7 +63,10 @@ export function createWorkerPool(): WorkerPool {
   return {
     async readSend(body, task) {
       if (!(body instanceof UnparsedJson)) return readSend(body, task);
-      const read = await run<ReadResult>({ kind: 'read', json: body.bytes, ...task }, true);
+      const read = await run<ReadResult>(
+        { kind: 'read', json: body.bytes, ...task },
+        body.bytes.length > largeBytes,
+      );
       const attachments = read.request.attachments.map(asBuffer);
       return { ...read, request: { ...read.request, attachments } };
     },

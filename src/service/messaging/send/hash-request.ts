@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { hashInSlices } from '../../../core/index.ts';
+import { Base64Content } from '../contents/parse-body.ts';
 
 /** Texts longer than this are hashed in slices, so that a large attachment does not hold up the event loop. */
 const longTextLength = 500_000;
@@ -18,6 +19,7 @@ export async function hashRequest(clientId: string, body: unknown): Promise<stri
 
 async function addValue(hash: Hash, value: unknown): Promise<void> {
   if (typeof value === 'string') await addAnyText(hash, value);
+  else if (value instanceof Base64Content) await addBytes(hash, value.text);
   else if (Array.isArray(value)) await addList(hash, value);
   else if (typeof value === 'object' && value !== null) await addObject(hash, value);
   else hash.update(`v${String(value)};`);
@@ -26,6 +28,12 @@ async function addValue(hash: Hash, value: unknown): Promise<void> {
 async function addAnyText(hash: Hash, text: string): Promise<void> {
   if (text.length <= longTextLength) return addText(hash, text);
   hash.update(`d${text.length}:`).update(await hashInSlices(Buffer.from(text, 'utf8')));
+}
+
+/** As the text that they are in ASCII. */
+async function addBytes(hash: Hash, text: Uint8Array): Promise<void> {
+  if (text.length <= longTextLength) hash.update(`s${text.length}:`).update(text);
+  else hash.update(`d${text.length}:`).update(await hashInSlices(text));
 }
 
 // A length before each text keeps neighbouring values apart.

@@ -9,6 +9,7 @@ import {
   hasDeniedExtension,
   isProgram,
 } from './attachment-types.ts';
+import { Base64Content } from '../contents/parse-body.ts';
 import { MessagingError } from '../errors.ts';
 import type { SendLimits } from '../limits.ts';
 import { findTextProblem, isRecord, type Problems } from '../problems.ts';
@@ -60,14 +61,18 @@ export function readAttachments(
 // counted where they can make the difference.
 function refuseTooLarge(entries: readonly unknown[], maxBytes: number): void {
   const contents = entries.map((entry) => (isRecord(entry) ? entry['attachmentContent'] : undefined));
-  const texts = contents.map((content) => (typeof content === 'string' ? content : ''));
-  const mostBytes = texts.reduce((total, text) => total + Math.ceil((text.length * 3) / 4), 0);
+  const mostBytes = contents.reduce((total: number, content) => total + mostBytesOf(content), 0);
   if (mostBytes <= maxBytes) return;
   let total = 0;
-  for (const [index, text] of texts.entries()) {
-    total += decodedBytes(stripWhiteSpace(text));
+  for (const [index, content] of contents.entries()) {
+    total += typeof content === 'string' ? decodedBytes(stripWhiteSpace(content)) : mostBytesOf(content);
     if (total > maxBytes) throw tooLarge(`${listField}[${index}].attachmentContent`, maxBytes);
   }
+}
+
+function mostBytesOf(content: unknown): number {
+  if (content instanceof Base64Content) return content.content.length;
+  return typeof content === 'string' ? Math.ceil((content.length * 3) / 4) : 0;
 }
 
 function decodedBytes(text: string): number {
@@ -165,6 +170,7 @@ function readContent(value: unknown, field: string, problems: Problems): Buffer 
     problems.report(field, 'required', 'Required.');
     return undefined;
   }
+  if (value instanceof Base64Content) return value.content;
   const content = typeof value === 'string' ? decodeBase64Strict(stripWhiteSpace(value)) : undefined;
   if (content === undefined) problems.report(field, 'invalid', 'Not base64 (RFC 4648 §4, with padding).');
   if (content?.length === 0) problems.report(field, 'empty', 'The attachment is empty.');
