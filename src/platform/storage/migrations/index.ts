@@ -28,6 +28,7 @@ import { keyRequestsMigration } from './0083-key-requests.ts';
 import { directoryChangeTimesMigration } from './0084-directory-change-times.ts';
 import { failedSearchMigration } from './0085-failed-search.ts';
 import { passkeyNamesMigration } from './0086-passkey-names.ts';
+import { incompleteRecipientsMigration } from './0087-incomplete-recipients.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -58,4 +59,5 @@ export const migrations: readonly Migration[] = [
   directoryChangeTimesMigration,
   failedSearchMigration,
   passkeyNamesMigration,
+  incompleteRecipientsMigration,
 ];
