@@ -189,8 +189,8 @@ describe('Decision 0010: attachments and limits', () => {
       assert.equal((await send(attachment({ attachmentContent }))).status, 400, attachmentContent);
   });
 
-  test('M15: 25 MiB of attachments pass; more is 413', async () => {
-    const limit = 25 * 1024 * 1024;
+  test('M15: 25 MB of attachments pass; more is 413', async () => {
+    const limit = 25_000_000;
     const sized = (bytes: number) =>
       send(
         attachment({

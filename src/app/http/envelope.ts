@@ -20,9 +20,10 @@ export const problemSchema = Type.Object(
 const errorEnvelope = Type.Object(
   {
     status: Type.Literal('Error'),
-    code: Type.Integer({ description: 'The HTTP status again.' }),
+    code: Type.Integer({ description: 'The HTTP status.' }),
     message: Type.String({
-      description: 'The response key of the directory specification, or the name of the status.',
+      description:
+        'The text that the directory specification gives for the status, else the name of the status.',
     }),
     errors: Type.Array(problemSchema),
     requestId: Type.String({ description: 'The X-Request-Id of the answer.' }),

@@ -51,8 +51,8 @@ export function healthRoutes({
 
 const liveSchema = {
   operationId: 'getLiveness',
-  summary: 'Is the process alive?',
-  description: 'Always answered, also under overload.',
+  summary: 'Check that the process runs',
+  description: 'Answers even under overload.',
   tags: ['operation'],
   security: [],
   response: {
@@ -63,15 +63,16 @@ const liveSchema = {
 
 const readySchema = {
   operationId: 'getReadiness',
-  summary: 'Can it serve?',
-  description: 'Runs every check. Impaired parts are listed in `degraded`; the status is still 200.',
+  summary: 'Check that the service can serve',
+  description:
+    '200 if every check succeeds; 503 names the checks that fail. `degraded` lists parts that are impaired without making the service unready.',
   tags: ['operation'],
   security: [],
   response: {
     200: Type.Object(
       {
         status: Type.Literal('OK'),
-        checks: Type.Array(Type.String()),
+        checks: Type.Array(Type.String(), { description: 'Names of the checks.' }),
         degraded: Type.Optional(
           Type.Array(
             Type.Object({ part: Type.String(), detail: Type.String() }, { title: 'DegradedComponent' }),

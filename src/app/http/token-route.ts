@@ -171,12 +171,12 @@ const tokenSchema = {
 const revokeSchema = {
   body: revokeForm,
   operationId: 'revokeToken',
-  summary: 'End a token',
+  summary: 'Revoke an access token',
   description: 'RFC 7009: form field `token`. The answer is 200 whether or not the token was known.',
   tags: ['oauth'],
   consumes: ['application/x-www-form-urlencoded'],
   security: [{ client: [] }],
-  response: { 200: answer('The token is not valid any more.', Type.Object({})), ...oauthRefusals },
+  response: { 200: answer('The token is not valid anymore.', Type.Object({})), ...oauthRefusals },
 };
 
 // The service judges the content type itself, because the answer to a wrong one is an OAuth error, too.

@@ -89,8 +89,8 @@ const radius: ControlParameter = {
   kind: 'radius',
   type: 'integer',
   description:
-    `Miles round a center: org_zip, or org_city together with org_state. At most ${maxRadiusMiles}, which also ` +
-    'stands for an empty value.',
+    `Radius in miles around a center: org_zip, or org_city together with org_state. At most ${maxRadiusMiles}, which also ` +
+    'applies if the value is empty.',
   isSortable: true,
 };
 

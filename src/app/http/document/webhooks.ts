@@ -15,13 +15,17 @@ const header = (name: string, description: string, example: string): JsonObject 
 const signatureHeaders: readonly JsonObject[] = [
   header(
     'webhook-id',
-    'The same in every attempt: skip what you have already processed.',
+    'The id of the event, the same in every attempt: ignore events that you have already processed.',
     '0c6f3a52-4d0e-4d7f-8c3b-0a5e8f7b9d11',
   ),
-  header('webhook-timestamp', 'Seconds since 1970. Refuse what is older than five minutes.', '1795334400'),
+  header(
+    'webhook-timestamp',
+    'Time of the attempt in seconds since 1970. Refuse a notification that is older than five minutes.',
+    '1795334400',
+  ),
   header(
     'webhook-signature',
-    'For each secret `v1,` and the base64 HMAC-SHA-256 of `id.timestamp.body`, separated by blanks. The key is the base64 after `whsec_`.',
+    'One signature per secret, separated by blanks: `v1,` and the base64 HMAC-SHA-256 of `id.timestamp.body`. The key is the decoded base64 after `whsec_`.',
     'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
   ),
 ];
@@ -29,7 +33,7 @@ const signatureHeaders: readonly JsonObject[] = [
 const answers: JsonObject = {
   '2XX': { description: 'Accepted. For an inbound webhook this acknowledges the message.' },
   '410': { description: 'Gone: the webhook is disabled.' },
-  '4XX': { description: 'Any other status is retried for about one day.' },
+  '4XX': { description: 'Any other status: the notification is retried for about one day.' },
   '5XX': { description: 'The notification is retried for about one day.' },
 };
 
@@ -40,13 +44,14 @@ export function describeWebhooks(): JsonObject {
       operationId: 'onStatus',
       summary: "A recipient's status has changed, or a message was received",
       description:
-        'To webhooks of the kind `status`. Addresses, ids and status only, nothing of the patient. At least once, in no promised order. Answer within 15 seconds.',
+        'Sent to webhooks of the kind `status`: addresses, ids and status, no patient data. Delivered at least once, in any order. Answer within 15 seconds.',
       schema: toJson(notification),
     }),
     inbound: post({
       operationId: 'onInboundMessage',
       summary: 'A complete received message',
-      description: 'To webhooks of the kind `inbound`. A 2xx answer acknowledges the message.',
+      description:
+        'Sent to webhooks of the kind `inbound`. A 2xx answer acknowledges the message. Answer within 15 seconds.',
       schema: toJson(inboundPayload),
     }),
   };

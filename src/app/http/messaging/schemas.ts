@@ -65,13 +65,13 @@ export function sendBody(limits: SendLimits): TObject {
       ),
       messageId: Type.Optional(
         messageUrn(
-          'Message identifier, made here if absent. It is also the idempotency key: the same id with the same body answers the same and sends nothing; with another body it is refused (409).',
+          'Message identifier: `urn:uuid:<uuid>`; created if absent. It is also the idempotency key: a repeated request with the same body gets the same answer and sends nothing; another body with the same id is refused (409).',
         ),
       ),
       emailAttachmentList: Type.Optional(
         Type.Array(attachment, {
           maxItems: limits.attachments,
-          description: `At most ${limits.attachments} attachments of ${limits.attachmentBytes} decoded bytes together.`,
+          description: `At most ${limits.attachments} attachments, together at most ${limits.attachmentBytes} bytes when decoded.`,
         }),
       ),
       ...Object.fromEntries([...texts, ...flags]),
@@ -119,13 +119,13 @@ const attachment = Type.Object(
 export const sendAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
-    messageId: messageUrn('The given or a new identifier.'),
+    messageId: messageUrn('The identifier of the request, or the created one.'),
     result: Type.Array(
       Type.Object(
         {
           toDirectAddress: Type.String(),
           status: recipientStatus,
-          statusTime: time('When the status was entered.'),
+          statusTime: time('Time of the last change of the status.'),
         },
         { title: 'AcceptedRecipient' },
       ),
@@ -155,14 +155,16 @@ const historyEntry = Type.Object(
     event: Type.String({
       description: 'accepted, sent, refused, processed, dispatched, failure-reported or window-closed.',
     }),
-    time: time('When it happened.'),
+    time: time('Time of the event.'),
     status: recipientStatus,
     late: Type.Boolean({
       description: 'True if the status was already final; the event then changed nothing.',
     }),
-    reason: Type.String(),
-    statusCode: Type.String(),
-    diagnostic: Type.String({ description: 'The text that the far side sent.' }),
+    reason: Type.String({ description: 'The reason of a failure, as in RecipientStatus; otherwise empty.' }),
+    statusCode: Type.String({ description: 'Enhanced status code (RFC 3463); may be empty.' }),
+    diagnostic: Type.String({
+      description: 'The text in the SMTP reply, MDN or DSN of the receiving service; may be empty.',
+    }),
   },
   { title: 'HistoryEntry' },
 );
@@ -174,22 +176,22 @@ const recipientReport = Type.Object(
   {
     toDirectAddress: Type.String(),
     status: recipientStatus,
-    statusTime: time('When the status was entered.'),
-    final: Type.Boolean({ description: 'True if the status cannot change any more.' }),
+    statusTime: time('Time of the last change of the status.'),
+    final: Type.Boolean({ description: 'True if the status cannot change anymore.' }),
     reason: Type.String({
       description: `The reason of the failure or, while the status is queued, of the last failed attempt. ${reasonText}`,
     }),
-    statusCode: Type.String({ description: 'Enhanced status code (RFC 3463).' }),
-    statusText: Type.String(),
+    statusCode: Type.String({ description: 'Enhanced status code (RFC 3463); may be empty.' }),
+    statusText: Type.String({ description: 'The status or the reason as a sentence for people.' }),
     attempts: Type.Optional(
       Type.Integer({ description: 'While the status is queued: the number of failed attempts.' }),
     ),
     nextAttemptTime: Type.Optional(
       time(
-        'While the status is queued: when it is tried next. Absent while an attempt is under way or the operator holds the destination.',
+        'While the status is queued: time of the next attempt. Absent while an attempt is in progress or the operator holds the destination.',
       ),
     ),
-    history: Type.Array(historyEntry),
+    history: Type.Array(historyEntry, { description: 'The events of this recipient, oldest first.' }),
   },
   { title: 'RecipientStatus' },
 );
@@ -199,13 +201,16 @@ const reportMembers = {
   messageStatus: words([...recipientStates, 'partial'], {
     title: 'MessageState',
     description:
-      'While anything is open, the status of the recipient that is least far; then the common one, `failed` if nobody has the message, else `partial`.',
+      'While the status of a recipient is not final: the earliest such status in the order queued, sent, processed. When all are final: the status that all share; otherwise `failed` if no recipient has the message, else `partial`.',
   }),
   fromDirectAddress: Type.String(),
   acceptedTime: time('When the message was stored.'),
-  xdm: Type.Boolean(),
-  asmEnabled: Type.Boolean({ description: 'The value of the request; it has no effect.' }),
-  requestFinalDelivery: Type.Boolean(),
+  xdm: Type.Boolean({ description: 'The value in the request.' }),
+  asmEnabled: Type.Boolean({ description: 'The value in the request; it has no effect.' }),
+  requestFinalDelivery: Type.Boolean({
+    description:
+      'True if the dispatched state was requested, by the request or by the settings of the client.',
+  }),
   result: Type.Array(recipientReport, { description: 'One entry per recipient, in the order given.' }),
 };
 
@@ -254,12 +259,12 @@ export const statusListAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
     result: Type.Array(Type.Object(reportMembers, { title: 'MessageStatus' })),
-    unknown: Type.Array(Type.String(), { description: 'Ids that are not ids of messages of this client.' }),
+    unknown: Type.Array(Type.String(), { description: 'Ids for which you have no sent message.' }),
   },
   { title: 'StatusListAnswer', examples: [{ status: 'OK', result: [exampleReport], unknown: [] }] },
 );
 
-const sha256 = (description: string) => Type.String({ description: `${description} SHA-256, hex.` });
+const sha256 = (description: string) => Type.String({ description: `SHA-256, hex, ${description}` });
 
 /** The payload of evidence, version 1; clients decode it from `SignedEvidence`. */
 const evidence = Type.Object(
@@ -276,24 +281,24 @@ const evidence = Type.Object(
         {
           toDirectAddress: Type.String(),
           status: recipientStatus,
-          statusTime: time('When the status was entered.'),
+          statusTime: time('Time of the last change of the status.'),
           reason: Type.String({ description: reasonText }),
           statusCode: Type.String(),
           history: Type.Array(historyEntry),
           attempts: Type.Array(
             Type.Object(
               {
-                time: time('When the attempt began.'),
-                durationMs: Type.Integer(),
+                time: time('Start of the attempt.'),
+                durationMs: Type.Integer({ description: 'Duration in milliseconds.' }),
                 host: Type.String({ description: 'Mail server; empty if none was reached.' }),
                 address: Type.String({ description: 'Its IP address.' }),
                 tls: Type.String({ description: 'TLS version; empty for plain text.' }),
                 reply: Type.String({ description: 'The last SMTP reply, or a description of the error.' }),
                 outcome: words(['sent', 'partial', 'deferred', 'failed']),
                 code: Type.String({
-                  description: 'Why the message was not sent to some recipients; otherwise empty.',
+                  description: 'Reason why the message was not sent to some recipients; otherwise empty.',
                 }),
-                sentSha256: sha256('Of the signed and encrypted bytes that were sent; empty if none were.'),
+                sentSha256: sha256('of the signed and encrypted bytes that were sent; empty if none were.'),
                 certificates: Type.Array(Type.Unknown(), {
                   description:
                     "The recipient's certificates, each with its fingerprint and its anchor or refusal.",
@@ -306,12 +311,12 @@ const evidence = Type.Object(
             Type.Object(
               {
                 receivedTime: time('When the MDN was received.'),
-                signerPath: Type.Array(sha256("Of a certificate on the signer's validated path."), {
+                signerPath: Type.Array(sha256("of a certificate on the signer's validated path."), {
                   description: 'From the signer to the anchor.',
                 }),
                 signerCertificates: Type.Array(Type.String(), {
                   description:
-                    'The certificates of that path in the same order: DER, base64. Empty for one received before they were kept.',
+                    'The certificates of that path in the same order: DER, base64. Empty for an MDN that was received before they were stored.',
                 }),
                 signedMdn: Type.String({ description: 'The signed MIME entity as received, base64.' }),
               },
@@ -363,7 +368,7 @@ export const inboxQuery = Type.Object(
   {
     toDirectAddress: Type.Optional(Type.String({ description: 'One of your addresses; default: all.' })),
     limit: Type.Optional(Type.Integer({ description: 'Entries on the page: 25 by default, 100 at most.' })),
-    cursor: Type.Optional(Type.String({ description: '`nextCursor` of the page before.' })),
+    cursor: Type.Optional(Type.String({ description: '`nextCursor` of the previous page.' })),
   },
   { additionalProperties: false },
 );
@@ -373,17 +378,19 @@ export const inboxAnswer = Type.Object(
     result: Type.Array(
       Type.Object(
         {
-          messageId: messageUrn("This recipient's copy; used in the addresses below."),
+          messageId: messageUrn("Id of this recipient's copy, to fetch and acknowledge it."),
           fromDirectAddress: Type.String(),
           toDirectAddress: Type.String(),
           receivedTime: time('When it was received.'),
-          attachmentCount: Type.Integer(),
-          sizeBytes: Type.Integer(),
+          attachmentCount: Type.Integer({ description: 'Number of attachments.' }),
+          sizeBytes: Type.Integer({ description: 'Size of the received message in bytes.' }),
         },
         { title: 'InboxEntry' },
       ),
     ),
-    nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
+    nextCursor: Type.Optional(
+      Type.String({ description: 'The `cursor` of the next page; absent on the last page.' }),
+    ),
   },
   {
     title: 'InboxPage',
@@ -412,7 +419,7 @@ export const inboundPayload = Type.Object(
       {
         fromDirectAddress: Type.String(),
         toDirectAddress: Type.Array(Type.String()),
-        messageId: messageUrn("This recipient's copy."),
+        messageId: messageUrn("Id of this recipient's copy."),
         transitTime: time('When it was received.'),
         wireMessageId: Type.String({ description: "The sender's Message-ID; empty if there was none." }),
       },
@@ -425,13 +432,17 @@ export const inboundPayload = Type.Object(
       Type.Object(
         {
           attachmentClass: Type.String(),
-          attachmentContent: Type.String({ description: 'Base64.' }),
+          attachmentContent: Type.String({ description: 'Base64-encoded content.' }),
           attachmentFileName: Type.String(),
           attachmentTitle: Type.String(),
-          attachmentSize: Type.String({ description: 'Bytes, as text.' }),
+          attachmentSize: Type.String({ description: 'Size in bytes, as a decimal string.' }),
           attachmentHash: Type.String({ description: 'SHA-256 of the bytes, hex.' }),
-          attachmentTypeCode: Type.String({ description: 'From the XDM metadata; empty if there is none.' }),
-          attachmentTypeCodeText: Type.String(),
+          attachmentTypeCode: Type.String({
+            description: 'Type code (LOINC) from the XDM metadata; empty if there is none.',
+          }),
+          attachmentTypeCodeText: Type.String({
+            description: 'Display name of the type code; may be empty.',
+          }),
         },
         { title: 'InboundAttachment' },
       ),
@@ -468,8 +479,8 @@ export const inboundPayload = Type.Object(
 export const acknowledgeAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
-    messageId: messageUrn('The message.'),
-    acknowledgedTime: time('When it was acknowledged first.'),
+    messageId: messageUrn('The acknowledged message.'),
+    acknowledgedTime: time('Time of the first acknowledgement.'),
   },
   { title: 'AcknowledgeAnswer' },
 );
@@ -477,10 +488,10 @@ export const acknowledgeAnswer = Type.Object(
 export const validateBody = Type.Object(
   {
     fromDirectAddress: Type.String({
-      description: "One of your addresses; its domain's anchors are used.",
+      description: 'One of your addresses. Trust is judged by the anchors of its domain.',
     }),
     toDirectAddress: Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 100 })], {
-      description: 'At most 100 addresses.',
+      description: 'At most 100 addresses: one, a list joined by commas or semicolons, or a JSON array.',
     }),
     verification: Type.Optional(
       Type.Boolean({
@@ -503,14 +514,15 @@ export const validateAnswer = Type.Object(
       Type.Object(
         {
           directAddress: Type.String(),
-          syntax: Type.Boolean({ description: 'It is well-formed.' }),
-          certificate: verdict('A certificate was found; null if unknown.'),
-          trusted: verdict('A found certificate is trusted; null if unknown.'),
-          listed: verdict('The directory lists it; null if unknown.'),
+          syntax: Type.Boolean({ description: 'True if the address is well-formed.' }),
+          certificate: verdict('True if a certificate was found; null if unknown.'),
+          trusted: verdict('True if a certificate that was found is trusted; null if unknown.'),
+          listed: verdict('True if the directory lists the address; null if unknown.'),
           reason: Type.String({
-            description: 'Empty, or the reason why the address cannot receive messages.',
+            description:
+              'Empty, or why a send would fail: invalid (not a Direct address), undecided (no result in time; ask again), or a reason of RecipientStatus.',
           }),
-          statusCode: Type.String(),
+          statusCode: Type.String({ description: 'Enhanced status code (RFC 3463); may be empty.' }),
           verification: Type.Optional(addressVerification),
         },
         { title: 'AddressCheck' },

@@ -49,7 +49,7 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
           operationId: 'getDeliveryEvidence',
           summary: 'Evidence of the delivery of a sent message',
           description:
-            "For whoever must prove delivery: for each recipient the history, every attempt with the SHA-256 of what was sent, and the signed MDNs as received. A JWS (RFC 7515, flattened JSON) signed with the key of the sender's domain, whose certificate is in `x5c`. Of your own messages only; `openhisp evidence verify FILE` checks it offline. With `Accept: text/html` the same as a page to print.",
+            "Proof of delivery: for each recipient the history, every attempt with the SHA-256 of the bytes sent, and the signed MDNs as received. A JWS (RFC 7515, flattened JSON) signed with the key of the sender's domain, whose certificate is in `x5c`. Only for your own messages. `openhisp evidence verify FILE` checks it offline. With `Accept: text/html` a page to print.",
           tags: ['messaging'],
           params: messageIdParameter,
           response: {

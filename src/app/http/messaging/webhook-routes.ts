@@ -34,7 +34,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
           operationId: 'createWebhook',
           summary: 'Register a webhook',
           description:
-            'Notifications are signed as Standard Webhooks does, under the secret that is shown here once. They come at least once and in no promised order.',
+            'Notifications are signed by the rules of Standard Webhooks with the secret in this answer, which is shown only once. They are delivered at least once, in any order.',
           tags,
           body: webhookCreateBody,
           response: { 201: webhookCreatedAnswer, ...errorResponses(401, 403, 409, 413, 415) },
@@ -152,7 +152,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
           operationId: 'listWebhookDeadLetters',
           summary: 'List notifications that could not be delivered',
           description:
-            'Newest first, without content. They are kept for 90 days unless the operator says otherwise.',
+            'The oldest 200, oldest first, without content. By default they are deleted after 90 days.',
           tags,
           params: webhookParameter,
           response: { 200: deadLetterListAnswer, ...errorResponses(401, 403, 404) },
@@ -173,7 +173,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         schema: {
           operationId: 'replayWebhookDeadLetters',
           summary: 'Send undelivered notifications again',
-          description: 'All of them, or the listed ones; the body may be omitted.',
+          description: 'Retries the named dead letters, or all of them if the body is omitted.',
           tags,
           params: webhookParameter,
           body: replayBody,

@@ -66,13 +66,16 @@ const webhookMembers = {
   url: Type.String(),
   description: Type.String(),
   eventTypes: Type.Array(eventType),
-  xdm: Type.Boolean(),
-  enabled: Type.Boolean(),
+  xdm: Type.Boolean({ description: 'For `inbound`: true if XDM packages are sent.' }),
+  enabled: Type.Boolean({ description: 'False if the webhook is disabled; its notifications are held.' }),
   disabledReason: Type.String({
-    description: 'Empty, `client`, `gone` (the target answered 410) or `failing` (three days of failure).',
+    description:
+      'Empty, `client` (disabled by you), `gone` (the target answered 410) or `failing` (all attempts failed for three days, by default).',
   }),
   basicAuth: Type.Boolean({ description: 'True if Basic credentials are stored.' }),
-  failingSince: Type.Optional(Type.String({ format: 'date-time' })),
+  failingSince: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Time of the first of the present failures.' }),
+  ),
   createdTime: Type.String({ format: 'date-time' }),
 };
 
@@ -130,9 +133,9 @@ export const deadLetterListAnswer = Type.Object(
           messageId: Type.String(),
           attempts: Type.Integer(),
           lastStatus: Type.Optional(
-            Type.Integer({ description: 'HTTP status of the last attempt, if there was one.' }),
+            Type.Integer({ description: 'HTTP status of the last attempt; absent if there was no answer.' }),
           ),
-          lastError: Type.String(),
+          lastError: Type.String({ description: 'Error of the last attempt; empty if there was none.' }),
           createdTime: Type.String({ format: 'date-time' }),
         },
         { title: 'DeadLetter' },
@@ -145,13 +148,16 @@ export const deadLetterListAnswer = Type.Object(
 export const replayBody = Type.Object(
   {
     eventIds: Type.Optional(
-      Type.Array(Type.String(), { maxItems: 200, description: 'The event ids; default: all.' }),
+      Type.Array(Type.String(), { maxItems: 200, description: 'Ids of the events; default: all.' }),
     ),
   },
   { title: 'Replay', additionalProperties: false, examples: [{}] },
 );
 export const replayAnswer = Type.Object(
-  { status: Type.Literal('OK'), replayed: Type.Integer() },
+  {
+    status: Type.Literal('OK'),
+    replayed: Type.Integer({ description: 'Number of notifications that are sent again.' }),
+  },
   { title: 'ReplayAnswer' },
 );
 

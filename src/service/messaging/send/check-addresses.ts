@@ -91,12 +91,16 @@ function readQuestion(body: unknown): Question {
     : typeof asked === 'string'
       ? asked.split(/[,;]/)
       : [];
-  if (texts.length === 0) problems.report('toDirectAddress', 'required', 'Must be a list of addresses.');
+  if (texts.length === 0) problems.report('toDirectAddress', 'required', 'At least one address is required.');
   if (texts.length > maxValidateAddresses)
     problems.report('toDirectAddress', 'too_many', `At most ${maxValidateAddresses} addresses are allowed.`);
   for (const [index, text] of texts.slice(0, maxValidateAddresses).entries()) {
     if (typeof text !== 'string' || text.length > maxTextLength)
-      problems.report(`toDirectAddress[${index}]`, 'invalid', 'Must be a short text.');
+      problems.report(
+        `toDirectAddress[${index}]`,
+        'invalid',
+        `Must be a string of at most ${maxTextLength} characters.`,
+      );
   }
   problems.refuseIfAny();
   return {
