@@ -31,7 +31,7 @@ export {
   type Reservation,
 } from './budget.ts';
 export { networkOf } from './address-network.ts';
-export { createByteCollector, type ByteCollector } from './byte-collector.ts';
+export { createByteCollector, releaseBytes, type ByteCollector } from './byte-collector.ts';
 export { createRateWatch, type RateWatch, type RateWatchOptions } from './rate-watch.ts';
 export {
   concatBytes,

@@ -272,7 +272,7 @@ function createPlainAgent(sealed: { recipients: readonly string[] }[]): Agent {
       if (Buffer.from(message).includes('unsealable'))
         throw new AgentError('AGENT_NO_SIGNING_KEY', 'no key to sign with');
       sealed.push({ recipients: recipients.map(({ address }) => address) });
-      return message;
+      return Buffer.from(message);
     },
     openIncoming: () => Promise.reject(new Error('not used')),
     close: async () => {},

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createSecretKey, KeyObject, randomFillSync } from 'node:crypto';
+import { releaseBytes } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 
 /** AES-256-GCM (NIST SP 800-38D) with 96-bit random nonces and 128-bit tags. */
@@ -26,7 +27,9 @@ export function encryptAead(
   const body = cipher.update(plain);
   // In GCM mode, `final` returns no more bytes.
   cipher.final();
-  return Buffer.concat([head, nonce, body, cipher.getAuthTag()]);
+  const box = Buffer.concat([head, nonce, body, cipher.getAuthTag()]);
+  releaseBytes(body);
+  return box;
 }
 
 /** Throws PLATFORM_SEAL_BROKEN unless the value was encrypted with this key for this context and is unchanged. */

@@ -100,6 +100,8 @@ export interface OpenOptions {
    * sender's CA are fetched all the same. Default true.
    */
   readonly allowFetch?: boolean;
+  /** True if the caller needs the message's memory afterwards. Default false: the agent takes over that of a large message. */
+  readonly keepsMessage?: boolean;
   /**
    * True if the message will not be opened again: of our domains, those that trust the sender get it although another domain could not
    * decide now. Default false: an undecided domain refuses the message as transient for all.

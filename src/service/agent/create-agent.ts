@@ -107,7 +107,7 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
     return keys.some(({ certificate }) => findValidityFault(readCertificate(certificate), now) === undefined);
   }
 
-  async function open(envelope: IncomingEnvelope): Promise<OpenedMessage> {
+  async function open(envelope: IncomingEnvelope, keepsMessage: boolean): Promise<OpenedMessage> {
     const keys = await trust.findDecryptionKeys(envelope.recipients);
     if (keys.length === 0)
       throw new AgentError('AGENT_NO_DECRYPTION_KEY', 'none of the recipients has a key here');
@@ -117,7 +117,7 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
       keys,
       ...(options.messagePolicy && { policy: options.messagePolicy }),
     };
-    const result = await tasks.run(task);
+    const result = await tasks.run(task, { keepsMessage });
     if (result.kind !== 'open') throw new TypeError('the answer is for another task');
     return result.opened;
   }
@@ -169,8 +169,8 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
       if (result.kind !== 'seal') throw new TypeError('the answer is for another task');
       return result.sealed.message;
     },
-    async openIncoming(envelope, { allowFetch = true, isLastAttempt = false } = {}) {
-      const opened = await open(envelope);
+    async openIncoming(envelope, { allowFetch = true, isLastAttempt = false, keepsMessage = false } = {}) {
+      const opened = await open(envelope, keepsMessage);
       const recipients = await findEntitled(envelope, opened);
       // One budget for all of our domains: the cost of a message must not grow with the number of its recipients.
       const budget = createValidationBudget();

@@ -32,6 +32,22 @@ test('small messages are worked on here, large ones in a thread', async () => {
   assert.deepEqual(places, ['here', 'thread']);
 });
 
+test('a thread takes over the memory of a message, unless its owner keeps it', async () => {
+  const moved: number[] = [];
+  const tasks = createTaskRunner(
+    {
+      run: async (_task, buffers = []) => {
+        moved.push(buffers.length);
+        return answer;
+      },
+    },
+    () => answer,
+  );
+  await tasks.run(taskOf(300_000));
+  await tasks.run(taskOf(300_000), { keepsMessage: true });
+  assert.deepEqual(moved, [1, 0]);
+});
+
 test('of many small messages at once some go to threads, and those here leave turns to the event loop', async () => {
   const { tasks, places } = start();
   let turns = 0;

@@ -9,10 +9,15 @@ const maxInlineBytes = 256 * 1024;
 /** Small messages that may wait for their turn here; more than these go to threads, which use the other processors. */
 const maxInlineWaiting = 8;
 
+export interface TaskOptions {
+  /** False (default): a thread takes over the message's memory. */
+  readonly keepsMessage?: boolean;
+}
+
 /** Runs the agent's processor work: small messages in the calling thread, one per turn of the event loop, others in threads. */
 export interface TaskRunner {
   /** Throws a DirectError, or an Error for an internal fault. */
-  run(task: AgentTask): Promise<AgentResult>;
+  run(task: AgentTask, options?: TaskOptions): Promise<AgentResult>;
 }
 
 export function createTaskRunner(
@@ -41,11 +46,11 @@ export function createTaskRunner(
   }
 
   return {
-    run(task) {
+    run(task, { keepsMessage = false } = {}) {
       const isSmall = task.message.length <= maxInlineBytes;
       return isSmall && waiting < maxInlineWaiting
         ? runInTurn(task)
-        : pool.run(task, listMoved([task.message]));
+        : pool.run(task, keepsMessage ? [] : listMoved([task.message]));
     },
   };
 }

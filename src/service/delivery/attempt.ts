@@ -1,4 +1,4 @@
-import { hashInSlices, type Clock, type Log } from '../../core/index.ts';
+import { hashInSlices, releaseBytes, type Clock, type Log } from '../../core/index.ts';
 import {
   SmtpError,
   requirePublicHosts,
@@ -153,7 +153,10 @@ async function carry(
     return failAll(recipients, readFailure(error), {});
   }
   const findings = await askHosts(item, { recipients, message: share.sealed, hosts }, deps);
-  return findings.sent.length === 0 ? findings : { ...findings, sentHash: await hashInSlices(share.sealed) };
+  if (findings.sent.length === 0) return findings;
+  const sentHash = await hashInSlices(share.sealed);
+  if (share.isOnlyShare === true) releaseBytes(share.sealed);
+  return { ...findings, sentHash };
 }
 
 /** The mail hosts of a domain, in order of preference. */

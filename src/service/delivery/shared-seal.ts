@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { releaseBytes } from '../../core/index.ts';
 import type { Agent, RefusedRecipient, ResolvedRecipients, UsableRecipient } from '../agent/index.ts';
 import type { ClaimedDestination, DeliveryQueue } from './queue.ts';
 
@@ -9,6 +10,8 @@ export interface SealedShare {
   readonly refused: readonly RefusedRecipient[];
   /** For the usable ones; undefined if there is none. */
   readonly sealed: Uint8Array | undefined;
+  /** No other destination gets the same bytes. */
+  readonly isOnlyShare?: boolean;
 }
 
 export interface SharedSeals {
@@ -61,12 +64,15 @@ export function createSharedSeals(
       cached.delete(item.deliveryId);
       return undefined;
     }
-    return agent.seal(item.sender, await open(item.deliveryId), usable);
+    const message = await open(item.deliveryId);
+    const sealed = await agent.seal(item.sender, message, usable);
+    releaseBytes(message);
+    return sealed;
   }
 
   async function sealAlone(item: ClaimedDestination): Promise<SealedShare> {
     const resolved = await agent.resolveRecipients(item.sender, item.recipients);
-    return { ...resolved, sealed: await seal(item, resolved.usable) };
+    return { ...resolved, sealed: await seal(item, resolved.usable), isOnlyShare: true };
   }
 
   async function begin(item: ClaimedDestination): Promise<Round> {

@@ -1,4 +1,4 @@
-import { viewAsBuffer, type Closable } from '../../../core/index.ts';
+import { releaseBytes, viewAsBuffer, type Closable } from '../../../core/index.ts';
 import { listMoved, threadScript, createTaskThreads } from '../../../core/threads/index.ts';
 import { collectParts, parseEntity } from '../../../lib/mime/index.ts';
 import type { ComposeInput } from './compose-input.ts';
@@ -67,6 +67,7 @@ export function createWorkerPool(): WorkerPool {
         { kind: 'read', json: body.bytes, ...task },
         body.bytes.length > largeBytes,
       );
+      releaseBytes(body.bytes);
       const attachments = read.request.attachments.map(asBuffer);
       return { ...read, request: { ...read.request, attachments } };
     },

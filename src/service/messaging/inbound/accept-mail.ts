@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { errorCode } from '../../../core/index.ts';
+import { errorCode, releaseBytes } from '../../../core/index.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 import { judgeMail, type Verdict } from './judge-mail.ts';
@@ -46,7 +46,7 @@ export interface Intake {
   /**
    * Accepts mail: durable when fulfilled, so that the SMTP edge may say 250. Small mail that needs no network to be judged is
    * processed at once, with one transaction; the rest is spooled. Returns the id of the mail that waits in the spool, if it does.
-   * Throws MESSAGING_SPOOL_FULL.
+   * Throws MESSAGING_SPOOL_FULL. The memory of a large message is given away.
    */
   accept(mail: IncomingMail, network: string): Promise<string | undefined>;
 }
@@ -75,9 +75,9 @@ export function createIntake(deps: MessagingDependencies, { spool, direct, worke
     inProgress.set(party, (inProgress.get(party) ?? 0) + 1);
     total++;
     try {
-      // The agent takes the memory over, and the spool may need it afterwards.
-      const copy = Buffer.from(mail.message);
-      const judging = judgeMail(deps, envelope, async () => copy, { allowFetch: false });
+      // The spool may need the message afterwards.
+      const options = { allowFetch: false, keepsMessage: true };
+      const judging = judgeMail(deps, envelope, async () => mail.message, options);
       const verdict = await within(direct.budgetMs, judging);
       if (verdict === undefined) {
         noteSlow(party);
@@ -121,7 +121,10 @@ export function createIntake(deps: MessagingDependencies, { spool, direct, worke
     const { mailFrom, recipients } = mail;
     const envelope: MailEnvelope = { id, mailFrom, recipients, receivedAt: deps.clock.now() };
     const facts = isDirect(party, mail) ? await tryDirect(party, mail, envelope) : { needsFetch: false };
-    if (facts === undefined) return undefined;
+    if (facts === undefined) {
+      releaseBytes(mail.message);
+      return undefined;
+    }
     place.wait(senderDomain, facts.needsFetch);
     return spoolMail(deps, mail, { ...facts, id, network }, workers()?.lane(facts.needsFetch));
   }

@@ -23,7 +23,8 @@ export type Verdict =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
- * Opens and judges mail (AS-70 to AS-79). Never throws because of the mail's content. Takes ownership of a large message's memory.
+ * Opens and judges mail (AS-70 to AS-79). Never throws because of the mail's content. Takes ownership of a large message's memory unless the
+ * options say otherwise.
  */
 export async function judgeMail(
   deps: MessagingDependencies,
