@@ -33,6 +33,7 @@ const filesAtOnce = os.availableParallelism() + 1;
 /** Begin first, the longest in front, so that none of them runs alone at the end. A file missing here costs only time. */
 const longFiles = [
   'test/system/kills.int.test.ts',
+  'test/system/database-faults.int.test.ts',
   'test/system/faults.int.test.ts',
   'test/system/two-nodes.int.test.ts',
   'test/system/power-loss.int.test.ts',

@@ -10,6 +10,8 @@ import { createTemporaryFolder, findProgram, freePort } from './processes.ts';
 export interface RunningPostgres {
   /** Address of the administrator's database, without a password. */
   readonly url: string;
+  /** Its data folder. */
+  readonly data: string;
   /** Address of another database of this server. */
   urlOf(database: string): string;
   readonly pid: number;
@@ -50,7 +52,11 @@ const durable = { fsync: 'on', full_page_writes: 'on' } as const;
 
 /** Starts a server. Its default collation is that of American English, so that a forgotten `C` shows. */
 export async function startPostgres(
-  options: { readonly isDurable?: boolean } = {},
+  options: {
+    readonly isDurable?: boolean;
+    /** The environment of the server, by its data folder; over this process's own. */
+    readonly env?: (data: string) => Readonly<Record<string, string>>;
+  } = {},
 ): Promise<RunningPostgres> {
   const folder = await createTemporaryFolder('postgres');
   const user = serverUser();
@@ -76,6 +82,7 @@ export async function startPostgres(
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`);
   const port = await freePort();
   const urlOf = (database: string): string => `postgres://openhisp@127.0.0.1:${port}/${database}`;
+  const env = { ...process.env, ...options.env?.(data) };
   let child = await launch();
 
   async function launch(): Promise<ChildProcess> {
@@ -85,6 +92,7 @@ export async function startPostgres(
     const started = spawn(findProgram('postgres') ?? 'postgres', ['-D', data, '-k', folder.path, ...flags], {
       ...user,
       cwd: folder.path,
+      env,
       stdio: 'ignore',
     });
     // A test file ends with its last test; its server is killed then.
@@ -103,6 +111,7 @@ export async function startPostgres(
 
   return {
     url: urlOf('postgres'),
+    data,
     urlOf,
     get pid() {
       return child.pid ?? 0;
