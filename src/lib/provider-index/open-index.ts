@@ -2,7 +2,8 @@ import type { IndexContext } from './index-context.ts';
 import { LRUCache } from 'lru-cache';
 import { createArrayReader } from './arrays.ts';
 import { wordCount } from './bits.ts';
-import { columnNames, type ColumnName } from './columns.ts';
+import type { TextField } from '../provider-record/index.ts';
+import { columnNames, columnsOf, type ColumnName } from './columns.ts';
 import {
   lastChangeOf,
   selectChangedEntities,
@@ -89,6 +90,7 @@ export function openSubIndex(
     writeRecords: createRecordWriter(context),
     paintRecords: createRecordPainting(context),
     rowsOfPerson: (row) => rowsOfPerson(row, context),
+    haveSameTexts: (rows, fields) => haveSameTexts(rows, fields, context),
     changedAt: (row, distinct) => lastChangeOf(row, distinct, context),
     times,
     estimateCost(query) {
@@ -281,6 +283,17 @@ function rowsOfPerson(row: number, { columns }: IndexContext): Uint32Array {
   const rows = new Uint32Array((starts[group + 1] as number) - start);
   for (let index = 0; index < rows.length; index++) rows[index] = start + index;
   return rows;
+}
+
+function haveSameTexts(rows: Uint32Array, fields: readonly TextField[], { columns }: IndexContext): boolean {
+  const [first = 0] = rows;
+  for (const field of fields)
+    for (const name of columnsOf(field)) {
+      const column = columns.get(name) as TextColumn;
+      for (let index = 1; index < rows.length; index++)
+        if (!column.isSameText(first, rows[index] as number)) return false;
+    }
+  return true;
 }
 
 function findByNpi(npi: string, { columns }: IndexContext): Uint32Array {

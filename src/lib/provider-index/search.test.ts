@@ -1,4 +1,4 @@
-import type { ProviderRecord } from '../provider-record/index.ts';
+import { textFields, type ProviderRecord, type TextField } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { searchPlainly } from '../../../test/support/plain-directory.ts';
@@ -60,3 +60,20 @@ for (const [recordCount, queryCount, shortResult] of shapes) {
     }
   });
 }
+
+test('rows with the same texts are recognised field by field', () => {
+  const records = randomDirectory(7, 300);
+  const index = buildIndex(records);
+  const random = seededRandom(8);
+  let sameCount = 0;
+  for (let count = 0; count < 3000; count++) {
+    const rows = Uint32Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
+      Math.floor(random() * records.length),
+    );
+    const field = textFields[count % textFields.length] as TextField;
+    const texts = new Set(Array.from(rows, (row) => index.record(row)[field]));
+    assert.equal(index.haveSameTexts(rows, [field]), texts.size === 1, `${field} of ${rows.join(', ')}`);
+    if (texts.size === 1 && rows.length > 1) sameCount++;
+  }
+  assert.ok(sameCount > 100, String(sameCount));
+});

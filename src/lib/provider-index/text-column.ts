@@ -20,6 +20,8 @@ export interface TextColumn {
    * At most `locatedRows` rows.
    */
   locate(rows: Uint32Array, span: Uint32Array): number;
+  /** True if both rows have the same text, spelled alike. */
+  isSameText(row: number, other: number): boolean;
   /** Reads a little of the texts of some groups, so that they are near when each is looked at: many such reads continue at once. */
   approach(groups: Uint32Array): void;
   /** Puts the folded text of a group into `scratch` and returns its length. */
@@ -107,6 +109,8 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
       }
       return spanValues(values, offsets, rows.length, span);
     },
+    isSameText: (row, other) =>
+      codes[row] === codes[other] && (variants === undefined || variants[row] === variants[other]),
     approach(groups) {
       let touched = 0;
       for (let index = 0; index < groups.length; index++) {

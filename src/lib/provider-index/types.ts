@@ -218,6 +218,8 @@ export interface ProviderIndex {
   paintRecords(rows: Uint32Array, painter: RecordPainter, envelope?: Envelope): Uint8Array;
   /** For a row all rows of the same NPI, by id; itself alone without one. */
   rowsOfPerson(row: number): Uint32Array;
+  /** True if the texts of these rows are known to be the same in each of the fields; cheaper than reading them. */
+  haveSameTexts(rows: Uint32Array, fields: readonly TextField[]): boolean;
   /** Time of the last change of a row's record, or of its person, organization or place: seconds since 1970. */
   changedAt(row: number, distinct?: Distinct): number;
   readonly times: IndexTimes;

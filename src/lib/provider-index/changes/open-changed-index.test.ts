@@ -127,6 +127,9 @@ test('the records of an NPI are those of an index built again', () => {
       writeJson(index, { rows: index.findByNpi(npi) }),
     );
     assert.equal(found, expected);
+    const rows = merged.findByNpi(npi);
+    const names = new Set(Array.from(rows, (row) => merged.record(row).lastName));
+    if (merged.haveSameTexts(rows, ['lastName'])) assert.ok(names.size < 2, npi);
   }
 });
 

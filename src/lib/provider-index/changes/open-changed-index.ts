@@ -47,6 +47,9 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
       const { npi } = recordOf(row);
       return npi === '' ? Uint32Array.of(row) : findByNpi(npi, indexes);
     },
+    // Texts of several indexes are not compared.
+    haveSameTexts: (rows, fields) =>
+      rows.every((row) => row < rowCount) && base.index.haveSameTexts(rows, fields),
     changedAt(row, about) {
       if (about !== undefined) return distinct.changedAt(row, about);
       return row < rowCount ? base.index.changedAt(row) : added.index.changedAt(row - rowCount);

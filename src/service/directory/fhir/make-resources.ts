@@ -33,7 +33,7 @@ export interface ResourceContext {
 export interface Beyond {
   /** When the resource last changed: seconds since 1970. */
   readonly changedAt: number;
-  /** For a person with several records: all that have a last name. */
+  /** For a person whose records differ in a field of `personFields`: all that have a last name. */
   readonly records?: readonly JsonRecord[] | undefined;
   /** For an address: its verification state, if it was requested. */
   readonly state?: AddressState | undefined;
@@ -130,7 +130,6 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
         pen.put('"}]');
       }
       pen.put(',"active":true,"name":[');
-      // Most persons with several records have one name and one specialty.
       if (!areSame(records, nameFields))
         pen.putText(unique(records.map((one) => textOf(one, seed, putName))));
       else putName(pen);
@@ -266,6 +265,8 @@ function putReference(pen: RecordPen, target: ResourceType, [opening, closing]: 
 }
 
 const nameFields = ['lastName', 'firstName', 'middleName', 'suffix'] as const;
+/** What a person's resource takes from several records. */
+export const personFields: readonly TextField[] = [...nameFields, 'specialty'];
 
 function areSame(records: readonly JsonRecord[], fields: readonly TextField[]): boolean {
   const [first, ...others] = records;

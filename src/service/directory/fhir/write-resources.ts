@@ -8,7 +8,7 @@ import type {
 } from '../../../lib/provider-index/index.ts';
 import type { AddressState, AddressStates } from '../verification/address-states.ts';
 import { partsOfResources, plainText, readJsonRecords, type JsonRecord } from './json-records.ts';
-import type { Resource, ResourceMaker } from './make-resources.ts';
+import { personFields, type Resource, type ResourceMaker } from './make-resources.ts';
 import type { FoundResources } from './run-search.ts';
 import { resourceTypes, type ResourceType } from './vocabulary.ts';
 
@@ -82,12 +82,15 @@ function timesOf(index: ProviderIndex, rows: Uint32Array, distinct: Page['distin
   return rows.map((row) => index.changedAt(row, distinct));
 }
 
-/** For persons with several records: all that have a last name, keyed by the id of the record that was found. */
+/**
+ * For persons whose records name them differently: all that have a last name, keyed by the id of the record that was found. Most
+ * persons with several records have one name and one specialty.
+ */
 function readPersons(index: ProviderIndex, rows: Uint32Array): Map<number, JsonRecord[]> {
   const several: (readonly [row: number, all: Uint32Array])[] = [];
   for (const row of rows) {
     const all = index.rowsOfPerson(row);
-    if (all.length > 1) several.push([row, all]);
+    if (all.length > 1 && !index.haveSameTexts(all, personFields)) several.push([row, all]);
   }
   const records = readJsonRecords(
     index,
