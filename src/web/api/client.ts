@@ -1,4 +1,4 @@
-import { visibleText } from './visible-text.ts';
+import { parseVisible, visibleText } from './visible-text.ts';
 import type { ErrorAnswer, Problem } from '../../app/console/contract/index.ts';
 
 type Envelope = Partial<ErrorAnswer>;
@@ -95,11 +95,11 @@ export async function* postForLines<T>(path: string, body: unknown, signal: Abor
   for (;;) {
     const { value, done } = await reader.read();
     if (done) break;
-    const lines = (rest + visibleText(value)).split('\n');
+    const lines = (rest + value).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as T;
+    for (const line of lines) if (line.trim() !== '') yield parseVisible<T>(line);
   }
-  if (rest.trim() !== '') yield JSON.parse(rest) as T;
+  if (rest.trim() !== '') yield parseVisible<T>(rest);
 }
 
 async function send(
@@ -159,6 +159,6 @@ function sentenceFor(response: Response, envelope: Envelope, problems: readonly 
 }
 
 async function readBody<T>(response: Response): Promise<T> {
-  const text = visibleText(await response.text());
-  return (text === '' ? undefined : JSON.parse(text)) as T;
+  const text = await response.text();
+  return text === '' ? (undefined as T) : parseVisible<T>(text);
 }

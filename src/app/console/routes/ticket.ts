@@ -18,8 +18,11 @@ export function writeTicket(
     '',
     `${config.smtp.hostname}, openhisp ${version}; times in UTC.`,
   ];
-  return `${lines.join('\n')}\n`;
+  return `${lines.map((line) => line.replaceAll(unprintable, '\uFFFD')).join('\n')}\n`;
 }
+
+/** Replies of others must not begin a line, reorder one, or hide in it. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 function writeRecipient(one: RecipientDetails): string[] {
   return [
@@ -36,7 +39,7 @@ function writeRecipient(one: RecipientDetails): string[] {
       .slice(-maxAttempts)
       .map(
         ({ at, outcome, host, address, tls, code, reply, durationMs }) =>
-          `Attempt     ${at} ${outcome} ${host === '' ? 'no server reached' : `${host} [${address}]`} ${tls} ${code} ${reply} ${Math.round(durationMs)} ms`,
+          `Attempt     ${at} ${outcome} ${host === '' ? 'no server reached' : `${host} [${address}]`} ${tls} ${reply.startsWith(code) ? '' : `${code} `}${reply} ${Math.round(durationMs)} ms`,
       ),
     ...(one.nextAttemptAt === null ? [] : [`Next        ${one.nextAttemptAt}`]),
   ];

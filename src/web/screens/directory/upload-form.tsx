@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId, useState, type FormEvent, type ReactNode } from 'react';
 import type { LoadEvent, UploadAnswer, Level } from '../../../app/console/contract/index.ts';
 import { upload } from '../../api/client.ts';
+import { visibleText } from '../../api/visible-text.ts';
 import { subscribeLoads } from '../../api/live.ts';
 import { Section } from '../../components/screen.tsx';
 import { ErrorState, StateMark } from '../../components/states.tsx';
@@ -153,7 +154,7 @@ function Progress({
       <p>
         <StateMark tone={tone}>{text}</StateMark>{' '}
         <span className="faint">
-          {file.name}, {formatBytes(file.size)}
+          {visibleText(file.name)}, {formatBytes(file.size)}
           {event !== undefined && event.rowsRead > 0 && `, ${formatNumber(event.rowsRead)} rows read`}
         </span>
       </p>

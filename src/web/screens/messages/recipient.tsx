@@ -187,7 +187,11 @@ const attemptColumns: readonly Column<Attempt>[] = [
     isPlain: true,
     cell: ({ host, address, destination, tls }) => (
       <>
-        {host === '' ? <span className="muted">no server reached</span> : host}
+        {host === '' ? (
+          <span className="muted">no server reached</span>
+        ) : (
+          <span className="breakable">{host}</span>
+        )}
         <span className="sub">
           {[address, host === '' ? destination : '', tls].filter((text) => text !== '').join(' · ')}
         </span>
@@ -200,7 +204,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
     cell: ({ outcome, level, reply }) => (
       <>
         <StateMark tone={level}>{outcome}</StateMark>
-        <span className="sub narrow-only">{reply}</span>
+        <span className="sub narrow-only breakable">{reply}</span>
       </>
     ),
   },
@@ -209,7 +213,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
     from: 'medium',
     cell: ({ reply, code }) => (
       <>
-        <code>{reply}</code>
+        <code className="breakable">{reply}</code>
         {code !== '' && !reply.startsWith(code) && <span className="sub">{code}</span>}
       </>
     ),
@@ -239,7 +243,7 @@ const historyColumns: readonly Column<HistoryEntry>[] = [
     isFlexible: true,
     cell: ({ text, reason, statusCode, isLate }) => (
       <>
-        {text.replace(/^(?:smtp|x-[\w-]+);\s*/i, '')}
+        <span className="breakable">{text.replace(/^(?:smtp|x-[\w-]+);\s*/i, '')}</span>
         <span className="sub">
           {[reason, statusCode.startsWith('2') ? '' : statusCode, isLate ? 'arrived too late' : '']
             .filter((word) => word !== '')

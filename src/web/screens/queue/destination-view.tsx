@@ -35,7 +35,7 @@ const columns: readonly Column<QueuedDelivery>[] = [
         <StateMark tone={isOnHold ? 'warning' : level}>
           {isOnHold ? 'on hold' : text || 'waiting for the first attempt'}
         </StateMark>
-        {lastError !== '' && <code className="sub">{lastError}</code>}
+        {lastError !== '' && <code className="sub breakable">{lastError}</code>}
       </>
     ),
   },

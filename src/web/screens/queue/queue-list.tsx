@@ -33,7 +33,11 @@ const columns: readonly Column<QueueDestination>[] = [
     cell: ({ level, text, whatToDo, hold }) => (
       <>
         <StateMark tone={hold === null ? level : 'warning'}>
-          {hold === null ? text || 'waiting for the first attempt' : `on hold: ${hold.reason}`}
+          {hold === null ? (
+            text || 'waiting for the first attempt'
+          ) : (
+            <span className="breakable">on hold: {hold.reason}</span>
+          )}
         </StateMark>
         {whatToDo !== '' && hold === null && <span className="sub">{whatToDo}</span>}
       </>
