@@ -52,5 +52,5 @@ export {
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
 export { createTimedUuid } from './timed-uuid.ts';
 export { createTurns } from './turns.ts';
-export { foldText, hasLineBreaker } from './text.ts';
+export { countOf, foldText, hasLineBreaker } from './text.ts';
 export { findJsonProblem } from './json-problems.ts';

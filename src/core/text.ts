@@ -25,3 +25,8 @@ const lineBreakers = /[\r\n\0]/;
 export function hasLineBreaker(text: string): boolean {
   return lineBreakers.test(text);
 }
+
+/** `1 message`, `3 messages`. */
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

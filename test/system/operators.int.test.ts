@@ -171,6 +171,18 @@ describe('an operator of the running service', () => {
     assert.match((await readWaiting())?.statusText ?? '', /Not sent yet/);
     assert.equal((await run('queue', 'release', downDomain)).exitCode, undefined);
     assert.equal((await run('queue', 'release', downDomain)).exitCode, 1);
+    const none = await run('queue', 'retry', 'other.example');
+    assert.deepEqual(
+      [none.out, none.exitCode],
+      ['no delivery to other.example waits; list the destinations: openhisp queue list\n', 1],
+    );
+    const delivering = await run('message', 'retry', delivered);
+    assert.match(delivering.out, /^no delivery of the message waits; see its state: openhisp message show /);
+    assert.equal((await run('message', 'fail', delivered)).out, delivering.out);
+    assert.match(
+      (await run('message', 'show', 'none')).note,
+      /no sent message has the id none\. Search: openhisp message find --address ADDRESS/,
+    );
     const ended = await waitFor(
       () => run('message', 'fail', waiting, '--json'),
       ({ json }) => Number(json['failed']) === 1,

@@ -186,11 +186,11 @@ async function withAudit(
 
 function readLimit(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('a number from 1 on');
+  throw new InvalidArgumentError('It must be a number from 1.');
 }
 
 function readTime(text: string): Date {
   const time = new Date(text);
   if (/^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(time.getTime())) return time;
-  throw new InvalidArgumentError('a date or a time such as 2026-05-01T08:00:00Z');
+  throw new InvalidArgumentError('It must be a date or a time such as 2026-05-01T08:00:00Z.');
 }

@@ -119,7 +119,7 @@ function collectLimit(text: string, limits: Record<string, number> = {}): Record
   const [name = '', value = ''] = text.split('=', 2);
   const number = Number(value);
   if (name === '' || value === '' || Number.isNaN(number))
-    throw new InvalidArgumentError('write name=number');
+    throw new InvalidArgumentError('It must have the form name=number.');
   return { ...limits, [name]: number };
 }
 

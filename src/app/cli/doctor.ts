@@ -19,7 +19,7 @@ import { withInstallation } from './with-installation.ts';
 interface DoctorFlags {
   readonly json?: true;
   readonly all?: true;
-  readonly timeServer: { readonly host: string; readonly port: number };
+  readonly timeServer?: { readonly host: string; readonly port: number };
   readonly smtpPort?: number;
   readonly dnsPort?: number;
   readonly timeout: number;
@@ -34,7 +34,11 @@ export function addDoctorCommand(program: Command, context: CliContext): void {
     )
     .option('--json', 'all findings as JSON')
     .option('--all', 'also list checks that passed')
-    .option('--time-server <host[:port]>', 'compare the clock with it by SNTP', readServer, usualTimeServer)
+    .option(
+      '--time-server <host[:port]>',
+      `compare the clock with it by SNTP (default: ${usualTimeServer.host})`,
+      readServer,
+    )
     .option('--smtp-port <port>', 'the port to which other HISPs deliver mail (default: 25)', readPort)
     .option('--dns-port <port>', 'the port of the public name servers (default: 53)', readPort)
     .option('--timeout <seconds>', 'timeout of one answer', readSeconds, 10)
@@ -92,7 +96,7 @@ async function examineInstallation({
         createDnsResolver({ servers: [server], timeoutMs, attempts: 1, cache: false }),
       domain,
       worldPorts: { smtp: flags.smtpPort ?? worldPorts.smtp, dns: flags.dnsPort ?? worldPorts.dns },
-      timeServer: flags.timeServer,
+      timeServer: flags.timeServer ?? usualTimeServer,
       timeoutMs,
     });
   } finally {
@@ -157,18 +161,18 @@ function printReport(context: CliContext, findings: readonly Finding[], showsAll
 function readPort(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535) return port;
-  throw new InvalidArgumentError('a port from 1 to 65535');
+  throw new InvalidArgumentError('It must be a port from 1 to 65535.');
 }
 
 function readSeconds(text: string): number {
   const seconds = Number(text);
   if (seconds >= 0.1 && seconds <= 300) return seconds;
-  throw new InvalidArgumentError('seconds from 0.1 to 300');
+  throw new InvalidArgumentError('It must be a number of seconds from 0.1 to 300.');
 }
 
 function readServer(text: string): { host: string; port: number } {
   const [, host = '', port] = /^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::(\d{1,5}))?$/.exec(text) ?? [];
-  if (host === '') throw new InvalidArgumentError('host or host:port');
+  if (host === '') throw new InvalidArgumentError('It must be host or host:port.');
   return {
     host: host.replace(/^\[|\]$/g, ''),
     port: port === undefined ? usualTimeServer.port : readPort(port),

@@ -88,7 +88,11 @@ describe('the installation that commands work on', () => {
     assert.equal((await run(['init', '--exist-ok', '--data-dir', dataDir])).code, 0);
 
     const added = await run(['--data-dir', 'one', 'domain', 'add', 'direct.example.org']);
-    assert.deepEqual([added.code, added.note], [0, `Installation: ${dataDir}\n`]);
+    assert.equal(added.code, 0);
+    assert.match(
+      added.note,
+      /^Installation: .*one\nNext: openhisp key csr direct\.example\.org, then key import/,
+    );
     writeFileSync(path.join(folder, 'hisp.json'), JSON.stringify({ dataDir: 'one' }));
     const elsewhere = { OPENHISP_DATA_DIR: path.join(folder, 'elsewhere') };
     for (const [words, env] of [

@@ -70,13 +70,13 @@ function addList(operator: Command, context: CliContext): void {
 function addChanges(operator: Command, context: CliContext): void {
   operator
     .command('disable <name>')
-    .description('end the sessions, tokens and links of an operator at once, and let them in no more')
+    .description('end the sessions, tokens and links of an operator at once, and refuse further sign-ins')
     .action((name: string) =>
       withOperators(context, async ({ operators }) => void (await operators.store.disable(name))),
     );
   operator
     .command('enable <name>')
-    .description('let a disabled operator in again, with the passkeys of before')
+    .description('allow a disabled operator to sign in again, with the existing passkeys')
     .action((name: string) =>
       withOperators(context, async ({ operators }) => void (await operators.store.enable(name))),
     );
@@ -131,7 +131,7 @@ function addPasskeyCommands(operator: Command, context: CliContext): void {
   operator
     .command('remove-passkey <name> <passkeyId>')
     .description(
-      'end a passkey, such as one of a lost device; end its sessions with "operator sessions --end"',
+      'remove a passkey, such as one of a lost device; end its sessions with "operator sessions --end"',
     )
     .action((name: string, passkeyId: string) =>
       withOperators(context, async ({ operators }) => {
@@ -177,7 +177,7 @@ function addTokenCommands(operator: Command, context: CliContext): void {
     );
   operator
     .command('revoke-token <name> <tokenId>')
-    .description('end a bearer token')
+    .description('revoke a bearer token')
     .action((name: string, tokenId: string) =>
       withOperators(context, async ({ operators }) => {
         if (await operators.tokens.revoke(await operators.store.get(name), tokenId)) return;
@@ -249,5 +249,5 @@ function formatLine(one: OperatorEntry): string {
 function readDays(text: string): number {
   const days = Number(text);
   if (/^\d{1,3}$/.test(text) && days >= 1 && days <= maxTokenDays) return days;
-  throw new InvalidArgumentError(`a number from 1 to ${maxTokenDays}`);
+  throw new InvalidArgumentError(`It must be a number from 1 to ${maxTokenDays}.`);
 }

@@ -33,7 +33,14 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
   domain
     .command('add <domain>')
     .description('host a domain')
-    .action((name: string) => withTrust((trust) => trust.addDomain(name)));
+    .action((name: string) =>
+      withTrust(async (trust) => {
+        await trust.addDomain(name);
+        context.note(
+          `Next: openhisp key csr ${name}, then key import, anchor add, address add, domain records.`,
+        );
+      }),
+    );
   domain
     .command('records <domain>')
     .description('print the DNS records of a hosted domain, for its zone file')

@@ -1,8 +1,8 @@
 /** Checks evidence of delivery offline: no installation, no network. */
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { errorText } from '../../../core/index.ts';
 import type { CliContext } from '../context.ts';
+import { describeError } from '../describe-error.ts';
 import { verifyEvidence, type VerifiedEvidence } from './verify-evidence.ts';
 
 /** Adds `evidence verify`. */
@@ -21,7 +21,7 @@ export function addEvidenceCommands(program: Command, context: CliContext): void
         else formatPage(verified).forEach((line) => context.print(line));
         if (verified.problems.length > 0) context.setExitCode(1);
       } catch (error) {
-        context.note(errorText(error));
+        context.note(describeError(error));
         context.setExitCode(1);
       }
     });
@@ -36,7 +36,7 @@ function formatPage({ document, signer, recipients, problems }: VerifiedEvidence
     `Message-ID   ${document.wireMessageId}`,
     `From         ${document.fromDirectAddress}`,
     `Accepted     ${document.acceptedTime}`,
-    `Stated       ${document.createdTime}`,
+    `Created      ${document.createdTime}`,
     `Signed by    ${signer.subject}`,
     `Fingerprint  ${signer.fingerprint} (SHA-256)`,
     ...recipients.flatMap((recipient) => [

@@ -74,7 +74,10 @@ function readSigned(
   const jws = readObject(text, 'the file');
   const [head, payload, signature] = ['protected', 'payload', 'signature'].map((name) => {
     const value = jws[name];
-    if (typeof value !== 'string' || !/^[\w-]+$/.test(value)) throw new SyntaxError(`${name}: not base64url`);
+    if (typeof value !== 'string' || !/^[\w-]+$/.test(value))
+      throw new SyntaxError(
+        `${name} is missing or not base64url: not a document of "openhisp message evidence"`,
+      );
     return value;
   }) as [string, string, string];
   const header = readObject(Buffer.from(head, 'base64url').toString(), 'protected');

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { countOf } from '../../../core/index.ts';
 import type { Attempt, FoundMessage, MessageDetails } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
 import {
@@ -64,7 +65,11 @@ export function addMessage(program: Command, context: CliContext): void {
       withOperator(context, async (operator) => {
         const retried = await operator.retry(id);
         context.print(
-          options.json === true ? JSON.stringify({ retried }) : `${retried} destinations will be retried now`,
+          options.json === true
+            ? JSON.stringify({ retried })
+            : retried === 0
+              ? `no delivery of the message waits; see its state: openhisp message show ${id}`
+              : `${countOf(retried, 'destination')} will be retried now`,
         );
         if (retried === 0) context.setExitCode(1);
       }),
@@ -78,7 +83,7 @@ export function addMessage(program: Command, context: CliContext): void {
     .action((id: string, options: JsonOption) =>
       withOperator(context, async (operator) => {
         const result = await operator.fail(id);
-        const text = `${result.failed} recipients failed, ${result.running} destinations are being tried`;
+        const text = describeFail(id, result);
         context.print(options.json === true ? JSON.stringify(result) : text);
         if (result.failed === 0) context.setExitCode(1);
       }),
@@ -91,7 +96,12 @@ export function addMessage(program: Command, context: CliContext): void {
       withOperator(context, async (operator) => {
         const text = JSON.stringify(await operator.getEvidence(id), undefined, 2);
         if (options.out === undefined) context.print(text);
-        else await writeFile(options.out, `${text}\n`, { flag: 'wx', mode: 0o600 });
+        else {
+          await writeFile(options.out, `${text}\n`, { flag: 'wx', mode: 0o600 });
+          context.note(
+            `Written to ${options.out}. Check it offline: openhisp evidence verify ${options.out}`,
+          );
+        }
       }),
     );
 }
@@ -106,6 +116,15 @@ function formatFound(found: FoundMessage): readonly string[] {
     found.reason === '' ? found.state : `${found.state}: ${found.reason}`,
     found.statusCode,
   ];
+}
+
+function describeFail(id: string, { failed, running }: { failed: number; running: number }): string {
+  const recipients = `${countOf(failed, 'recipient')} failed`;
+  if (running > 0)
+    return `${recipients}; ${countOf(running, 'destination')} with an attempt in progress: run the command again when it has ended`;
+  return failed > 0
+    ? recipients
+    : `no delivery of the message waits; see its state: openhisp message show ${id}`;
 }
 
 function formatDetails({ report, clientId, wireId, requestId, waiting, attempts }: MessageDetails): string[] {

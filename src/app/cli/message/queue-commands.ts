@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { countOf } from '../../../core/index.ts';
 import type { CliContext } from '../context.ts';
 import { printPage, withOperator, withPaging, type JsonOption, type PageOptions } from './with-operator.ts';
 
@@ -45,7 +46,11 @@ export function addQueue(program: Command, context: CliContext): void {
     .action((domain: string, options: JsonOption) =>
       withOperator(context, async (operator) => {
         const retried = await operator.retryDestination(domain);
-        context.print(options.json === true ? JSON.stringify({ retried }) : `${retried} will be retried now`);
+        const text =
+          retried === 0
+            ? `no delivery to ${domain} waits; list the destinations: openhisp queue list`
+            : `${countOf(retried, 'message')} to ${domain} will be retried now`;
+        context.print(options.json === true ? JSON.stringify({ retried }) : text);
         if (retried === 0) context.setExitCode(1);
       }),
     );

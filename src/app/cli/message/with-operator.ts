@@ -1,9 +1,10 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { errorText, silentLog, systemClock } from '../../../core/index.ts';
+import { silentLog, systemClock } from '../../../core/index.ts';
 import { createMessagingOperator, type MessagingOperator } from '../../../service/messaging/index.ts';
 import { createTrust } from '../../../service/trust/index.ts';
 import { createWebhooks } from '../../../service/webhook/index.ts';
 import type { CliContext } from '../context.ts';
+import { describeError } from '../describe-error.ts';
 import { withInstallation } from '../with-installation.ts';
 
 export interface JsonOption {
@@ -36,7 +37,7 @@ export async function withOperator(
       }
     });
   } catch (error) {
-    context.note(errorText(error));
+    context.note(describeError(error));
     context.setExitCode(1);
   }
 }
@@ -51,7 +52,7 @@ export function withPaging(command: Command): Command {
 function readLimit(text: string): number {
   const limit = Number(text);
   if (/^\d{1,3}$/.test(text) && limit >= 1 && limit <= 500) return limit;
-  throw new InvalidArgumentError('a number from 1 to 500');
+  throw new InvalidArgumentError('It must be a number from 1 to 500.');
 }
 
 /** A date, a date with time, or how long ago: `30m`, `12h`, `7d`. */
@@ -63,7 +64,9 @@ export function readTime(text: string): Date {
   }
   const at = new Date(text);
   if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(at.getTime())) return at;
-  throw new InvalidArgumentError('a date such as 2026-11-21 or 2026-11-21T08:00:00Z, or 30m, 12h, 7d ago');
+  throw new InvalidArgumentError(
+    'It must be a date such as 2026-11-21 or 2026-11-21T08:00:00Z, or a time ago: 30m, 12h, 7d.',
+  );
 }
 
 /** Prints a page: one line for each item, and how to get the next page. */

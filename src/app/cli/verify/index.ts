@@ -79,5 +79,5 @@ function unusable(error: unknown): VerifyFinding {
 function readRow(text: string): { table: string; row: string } {
   const at = text.indexOf(':');
   if (at > 0) return { table: text.slice(0, at), row: text.slice(at + 1) };
-  throw new InvalidArgumentError('TABLE:ROW, as "openhisp verify" prints it');
+  throw new InvalidArgumentError('It must be TABLE:ROW, as "openhisp verify" prints it.');
 }

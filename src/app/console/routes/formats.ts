@@ -44,10 +44,7 @@ export function toCertificatePath({ nodes, ...path }: FoundPath): CertificatePat
   };
 }
 
-/** `1 message`, `3 messages`. */
-export function countOf(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
+export { countOf } from '../../../core/index.ts';
 /** Milliseconds in the largest suitable unit: `40 s`, `12 min`, `5 h`, `3 days`. */
 export function spanOf(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1000));

@@ -139,7 +139,7 @@ export async function showInbound(
     .where('id', '=', id)
     .executeTakeFirst();
   if (row === undefined)
-    throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', `no incoming mail has the id ${id}`);
+    throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', `no inbound mail has the id ${id}`);
   return {
     id: row.id,
     state: row.state,

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { TrustError } from '../../service/trust/index.ts';
+import { describeError, isExpected } from './describe-error.ts';
+
+function errorOf(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+test('an error names the file, the fault and the next step, without the names of system calls', (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-errors-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const missing = path.join(folder, 'none.pem');
+  const missingError = errorOf(() => readFileSync(missing));
+  assert.equal(describeError(missingError), `${missing}: not found. Check the path and its folders.`);
+  const existing = path.join(folder, 'here.pem');
+  writeFileSync(existing, '');
+  const existingError = errorOf(() => writeFileSync(existing, '', { flag: 'wx' }));
+  assert.match(describeError(existingError), /here\.pem: exists already and is not overwritten/);
+  assert.match(describeError(errorOf(() => readFileSync(folder))), /is a folder|EISDIR/);
+  assert.ok(isExpected(missingError) && !isExpected(new TypeError('a fault')));
+});
+
+test('a known error says the next step after its text', () => {
+  assert.equal(
+    describeError(new TrustError('TRUST_DOMAIN_UNKNOWN', 'x.example is not a hosted domain')),
+    'x.example is not a hosted domain. List the hosted domains: openhisp domain list. Host one: openhisp domain add DOMAIN.',
+  );
+  assert.equal(describeError(new TypeError('a fault')), 'a fault');
+});
+
+test('the program prints it on standard error and exits with 1', () => {
+  const main = path.join(import.meta.dirname, 'main.ts');
+  const words = ['evidence', 'verify', '/no/such/evidence.json'];
+  const { status, stderr } = spawnSync(process.execPath, [main, ...words], { encoding: 'utf8' });
+  assert.deepEqual(
+    [status, stderr],
+    [1, '/no/such/evidence.json: not found. Check the path and its folders.\n'],
+  );
+});

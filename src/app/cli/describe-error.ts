@@ -1,0 +1,46 @@
+import { CodedError, errorText } from '../../core/index.ts';
+
+/** The next step after an error, by its code. */
+const nextSteps: Readonly<Record<string, string>> = {
+  TRUST_DOMAIN_UNKNOWN:
+    'List the hosted domains: openhisp domain list. Host one: openhisp domain add DOMAIN.',
+  MESSAGING_MESSAGE_NOT_FOUND: 'Search: openhisp message find --address ADDRESS, or openhisp inbound list.',
+  TRUST_KEY_UNKNOWN: 'List the key pairs: openhisp key list DOMAIN.',
+  OAUTH_CLIENT_UNKNOWN: 'List the clients: openhisp client list.',
+  OPERATORS_UNKNOWN: 'List the operators: openhisp operator list.',
+  TRUST_ANCHOR_UNKNOWN: 'List the anchors of a domain: openhisp anchor list DOMAIN.',
+  TRUST_BUNDLE_UNKNOWN: 'List the bundles: openhisp bundle list.',
+  PKI_CERTIFICATE_MALFORMED: 'The file must contain one X.509 certificate, PEM or DER.',
+  PKI_KEY_MALFORMED: 'The file must contain one private key that is not encrypted, PEM or DER (PKCS #8).',
+};
+
+const fileFaults: Readonly<Record<string, string>> = {
+  ENOENT: 'not found. Check the path and its folders.',
+  EEXIST: 'exists already and is not overwritten. Name a new file.',
+  EACCES: 'no permission. Run the command as the user of the service, or change the permissions.',
+  EISDIR: 'is a folder. Name a file.',
+  ENOTDIR: 'a part of the path is not a folder. Check the path.',
+  ENOSPC: 'the disk is full. Free some space and run the command again.',
+  EROFS: 'the file system is read-only. Name a file elsewhere.',
+};
+
+/** An error for the operator at the terminal: the text and, where there is one, the next step. */
+export function describeError(error: unknown): string {
+  const file = describeFileError(error);
+  if (file !== undefined) return file;
+  const text = errorText(error);
+  const step = error instanceof CodedError ? nextSteps[error.code] : undefined;
+  if (step === undefined) return text;
+  return `${/[.!?]$/.test(text) ? text : `${text}.`} ${step}`;
+}
+
+/** True for errors that an operator can cause and correct, as opposed to faults of the program. */
+export function isExpected(error: unknown): boolean {
+  return error instanceof CodedError || describeFileError(error) !== undefined;
+}
+
+function describeFileError(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || !('path' in error)) return undefined;
+  const fault = fileFaults[String(error.code)];
+  return fault === undefined ? undefined : `${String(error.path)}: ${fault}`;
+}
