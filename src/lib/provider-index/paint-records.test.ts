@@ -90,3 +90,28 @@ test('an envelope surrounds a page of one index, of an index with changes, and a
     assert.deepEqual(JSON.parse(text), { all: wanted });
   }
 });
+
+test('a derived text follows from the field, for more texts than are kept and for blank ones', () => {
+  const records = many.map((record, at) => (at % 11 === 0 ? { ...record, organization: '' } : record));
+  const index = openIndex(build(records));
+  const lengthOf = (text: string): string => `"length":${text.length}}`;
+  const deriving: RecordPainter = {
+    fields: ['organization'],
+    seed,
+    paint(pen) {
+      pen.put('{"text":"');
+      pen.putField('organization');
+      pen.put('",');
+      pen.putDerived('organization', lengthOf);
+    },
+  };
+  const { rows } = index.search({ filters: [], sort: [], offset: 0, limit: records.length });
+  for (const page of [rows, rows.toReversed()]) {
+    const painted = JSON.parse(`[${Buffer.from(index.paintRecords(page, deriving)).toString()}]`) as object[];
+    const expected = Array.from(page, (row) => {
+      const text = index.record(row).organization;
+      return { text, length: JSON.stringify(text).length - 2 };
+    });
+    assert.deepEqual(painted, expected);
+  }
+});

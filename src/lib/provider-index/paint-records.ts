@@ -17,6 +17,8 @@ const comma = 0x2c;
 const numberBytes = 32;
 // Constants of a painter that are kept as bytes.
 const maxConstants = 256;
+// Texts from which one function derived others.
+const maxDerived = 4096;
 const hexDigits = Buffer.from('0123456789abcdef');
 
 interface PaintedColumn {
@@ -55,6 +57,7 @@ function compilePainter(
   );
   const all = [...painted.values()].flat();
   const constants = new Map<string, ByteText>();
+  const derived = new Map<(text: string) => string, Map<number, ByteText>>();
   const output = new JsonOutput(1 << 16);
   // The row of the chunk that is written.
   let at = 0;
@@ -135,6 +138,21 @@ function compilePainter(
         output.reserve(end - start);
         output.put(values, start, end);
       }
+    },
+    putDerived(field, derive) {
+      const [{ span }] = partsOf(field) as [PaintedColumn];
+      let known = derived.get(derive);
+      if (known === undefined) derived.set(derive, (known = new Map()));
+      // The text's first byte among the values identifies it.
+      const start = span[at * 2] as number;
+      let text = known.get(start);
+      if (text === undefined) {
+        text = constantText(derive(pen.text(field)));
+        if (known.size >= maxDerived) known.clear();
+        known.set(start, text);
+      }
+      output.reserve(text.length);
+      output.put(text, 0, text.length);
     },
     putId() {
       output.reserve(numberBytes);

@@ -142,6 +142,8 @@ export interface RecordPen {
   /** One of a few constant texts of ASCII. */
   put(constant: string): void;
   putField(field: TextField): void;
+  /** Text that follows from a field alone; `derive`, one of a few functions, is called about once per text of the field. */
+  putDerived(field: Exclude<TextField, 'directAddress'>, derive: (text: string) => string): void;
   putId(): void;
   /** Degrees, as JavaScript writes numbers. */
   putDegrees(degrees: number): void;

@@ -73,10 +73,13 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
     return concept;
   }
 
+  const specialtyOf = (text: string): string => `,"specialty":[${conceptOf(text)}]`;
+  const qualificationOf = (text: string): string => `,"qualification":[{"code":${conceptOf(text)}}]`;
+
   // Most resources changed with one of a few loads.
   const instants = new Map<number, string>();
 
-  /** The elements up to and with `meta`. */
+  /** The elements up to and with `meta`, without its closing brace: a pen writes one long constant faster than two. */
   function putStart(type: ResourceType, pen: RecordPen, changedAt: number, tag = ''): void {
     let meta = instants.get(changedAt);
     if (meta === undefined) {
@@ -89,12 +92,13 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
     // A pen keeps few constants.
     if (instants.size <= maxConstantInstants) pen.put(meta);
     else pen.putText(meta);
-    pen.put(tag === '' ? '}' : tag);
+    if (tag !== '') pen.put(tag);
   }
 
   const putters: Readonly<Record<ResourceType, (pen: RecordPen, beyond: Beyond) => void>> = {
     Endpoint(pen, { state, changedAt }) {
       putStart('Endpoint', pen, changedAt);
+      pen.put('}');
       if (state !== undefined && isKnown(state)) pen.putText(extensionOf(state));
       pen.put(endpointStart);
       // A practitioner with an NPI is reached through the role; the address of a department belongs to the organization.
@@ -105,13 +109,11 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
     },
     PractitionerRole(pen, { changedAt }) {
       putStart('PractitionerRole', pen, changedAt);
-      pen.put(',"active":true');
+      pen.put('},"active":true');
       putReference(pen, 'Practitioner', practitionerOfRole);
       putReference(pen, 'Organization', organizationOfRole);
       if (!pen.isBlank('specialty')) {
-        pen.put(',"specialty":[');
-        pen.put(conceptOf(pen.text('specialty')));
-        pen.put(']');
+        pen.putDerived('specialty', specialtyOf);
       }
       putReference(pen, 'Location', locationOfRole);
       if (!pen.isBlank('phone')) {
@@ -124,12 +126,12 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
     },
     Practitioner(pen, { records = [], changedAt }) {
       putStart('Practitioner', pen, changedAt);
-      if (!pen.isBlank('npi')) {
+      if (pen.isBlank('npi')) pen.put('},"active":true,"name":[');
+      else {
         pen.put(identifierStart);
         pen.putField('npi');
-        pen.put('"}]');
+        pen.put('"}],"active":true,"name":[');
       }
-      pen.put(',"active":true,"name":[');
       if (!areSame(records, nameFields))
         pen.putText(unique(records.map((one) => textOf(one, seed, putName))));
       else putName(pen);
@@ -139,9 +141,7 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
         if (texts.length > 0)
           pen.putText(`,"qualification":[${unique(texts.map((text) => `{"code":${conceptOf(text)}}`))}]`);
       } else if (!pen.isBlank('specialty')) {
-        pen.put(',"qualification":[{"code":');
-        pen.put(conceptOf(pen.text('specialty')));
-        pen.put('}]');
+        pen.putDerived('specialty', qualificationOf);
       }
       pen.put('}');
     },
@@ -161,11 +161,9 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       const { latitude, longitude } = pen;
       const hasPosition = latitude !== undefined && longitude !== undefined;
       putStart('Location', pen, changedAt, hasPosition && isFromGazetteer(pen) ? gazetteerMeta : '');
-      pen.put(',"status":"active"');
-      pen.put(',"name":"');
+      pen.put('},"status":"active","name":"');
       putPlaceName(pen);
-      pen.put('"');
-      pen.put(',"mode":"instance","address":');
+      pen.put('","mode":"instance","address":');
       putAddress(pen);
       if (hasPosition) {
         pen.put(',"position":{"longitude":');
@@ -276,30 +274,32 @@ function areSame(records: readonly JsonRecord[], fields: readonly TextField[]): 
 function putName(pen: RecordPen): void {
   pen.put('{"family":"');
   pen.putField('lastName');
-  pen.put('"');
-  const [hasFirst, hasMiddle] = [!pen.isBlank('firstName'), !pen.isBlank('middleName')];
-  if (hasFirst || hasMiddle) {
-    pen.put(',"given":["');
+  const hasFirst = !pen.isBlank('firstName');
+  const hasMiddle = !pen.isBlank('middleName');
+  const hasGiven = hasFirst || hasMiddle;
+  if (hasGiven) {
+    pen.put('","given":["');
     if (hasFirst) pen.putField('firstName');
     if (hasFirst && hasMiddle) pen.put('","');
     if (hasMiddle) pen.putField('middleName');
-    pen.put('"]');
   }
-  if (!pen.isBlank('suffix')) {
-    pen.put(',"suffix":["');
+  if (pen.isBlank('suffix')) pen.put(hasGiven ? '"]}' : '"}');
+  else {
+    pen.put(hasGiven ? '"],"suffix":["' : '","suffix":["');
     pen.putField('suffix');
-    pen.put('"]');
+    pen.put('"]}');
   }
-  pen.put('}');
 }
 
 const addressFields = ['street', 'city', 'state', 'zip'] as const;
+// What is written before a field if it is the first one, and if it comes after the street or after another one.
 const addressElements = {
-  street: ['"line":["', '"]'],
-  city: ['"city":"', '"'],
-  state: ['"state":"', '"'],
-  zip: ['"postalCode":"', '"'],
+  street: ['{"line":["', '', ''],
+  city: ['{"city":"', '"],"city":"', ''],
+  state: ['{"state":"', '"],"state":"', '","state":"'],
+  zip: ['{"postalCode":"', '"],"postalCode":"', '","postalCode":"'],
 } as const;
+const addressEnds = ['{}', '"]}', '"}'] as const;
 
 /** The street or, without one, the known parts of the place: `Boston, MA 02114`. */
 function putPlaceName(pen: RecordPen): void {
@@ -317,17 +317,14 @@ function putPlaceName(pen: RecordPen): void {
 }
 
 function putAddress(pen: RecordPen): void {
-  let before = '{';
+  let before = 0;
   for (const field of addressFields) {
     if (pen.isBlank(field)) continue;
-    const [opening, closing] = addressElements[field];
-    pen.put(before);
-    pen.put(opening);
+    pen.put(addressElements[field][before] as string);
     pen.putField(field);
-    pen.put(closing);
-    before = ',';
+    before = field === 'street' ? 1 : 2;
   }
-  pen.put('}');
+  pen.put(addressEnds[before] as string);
 }
 
 function isKnown({ state, processedMonth }: AddressState): boolean {
@@ -343,7 +340,7 @@ function extensionOf({ state, reason, checkedAt, processedMonth }: AddressState)
   return `,"extension":[${JSON.stringify({ extension: parts, url: verificationExtension })}]`;
 }
 
-const identifierStart = `,"identifier":[{"system":"${npiSystem}","value":"`;
+const identifierStart = `},"identifier":[{"system":"${npiSystem}","value":"`;
 const endpointStart =
   `,"status":"active","connectionType":{"system":"${connectionTypeSystem}","code":"${directProject}"},` +
   '"name":"Direct address"';
@@ -351,9 +348,9 @@ const endpointEnd =
   ',"payloadType":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/data-absent-reason",' +
   '"code":"not-applicable"}]}],"address":"';
 const organizationStart =
-  ',"active":true,"type":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/organization-type",' +
+  '},"active":true,"type":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/organization-type",' +
   '"code":"prov"}]}],"name":"';
-const gazetteerMeta = `,"tag":[${JSON.stringify(gazetteerTag)}]}`;
+const gazetteerMeta = `,"tag":[${JSON.stringify(gazetteerTag)}]`;
 
 // `<code-system-OID>:<code-system-name>:<code>:<display text>` (Directory spec: Provider record).
 const codedText = /^([0-2](?:\.(?:0|[1-9][0-9]*))+):([^:]*):([^:\s]+):(.*)$/s;

@@ -20,6 +20,7 @@ export function createTextPen(record: JsonRecord, seed: EntitySeed): TextPen {
     entity: (kind) => hashOfEntity(record, kind, seed, plainText),
     put,
     putField: (field) => put(record[field]),
+    putDerived: (field, derive) => put(derive(record[field])),
     putId: () => put(String(record.id)),
     putDegrees: (degrees) => put(String(degrees)),
     putHash: ({ high, low }) => put([high, low].map((half) => half.toString(16).padStart(8, '0')).join('')),
