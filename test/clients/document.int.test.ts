@@ -105,6 +105,16 @@ describe('the API document', () => {
     ]);
   });
 
+  it('describes every answer', () => {
+    for (const [place, item] of Object.entries(world.document.paths))
+      for (const [method, { responses }] of Object.entries(item))
+        for (const [status, response] of Object.entries(responses)) {
+          const { description } = response as { readonly description?: string };
+          if ('$ref' in (response as object)) continue;
+          assert.ok(description && description !== 'Default Response', `${method} ${place} ${status}`);
+        }
+  });
+
   it('has the answers to another method and to headers that are too large, as they are given', async () => {
     const { components, paths } = world.document;
     for (const item of Object.values(paths))

@@ -35,9 +35,9 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
         bodyLimit: maxBodyBytes,
         config: { permission: 'public' },
         schema: {
-          summary: 'Sign in or begin to enrol by link',
+          summary: 'Sign in or begin to enroll by link',
           description:
-            'The token of a link. A sign-in link starts a session; an enrolment link returns the operator whose passkey is to be registered.',
+            'The token of a link. A sign-in link starts a session; an enrollment link returns the operator whose passkey is to be registered.',
           body: linkRequest,
           response: { 200: linkAnswer },
         },

@@ -49,7 +49,14 @@ function completeOperation(operation: JsonObject, refusals: Map<string, JsonObje
     if (status === '431' && !('content' in response)) return [status, response];
     const headers = headersOf(Number(status), hasLimits);
     const own = isObject(response['headers']) ? response['headers'] : {};
-    const whole = { ...response, headers: { ...referTo(headers), ...own } };
+    // The framework's text for an answer without a description.
+    const isPlain = response['description'] === 'Default Response';
+    const description = isPlain ? (STATUS_CODES[status] ?? status) : response['description'];
+    const whole = {
+      ...response,
+      description: description ?? status,
+      headers: { ...referTo(headers), ...own },
+    };
     if (titleOf(response) !== 'Error') return [status, whole];
     const name = `${nameOf(Number(status))}${hasLimits && status === '429' ? 'Limited' : ''}`;
     refusals.set(name, { ...whole, content: exampleContent(whole, Number(status)) });
