@@ -10,7 +10,7 @@ import {
 import { ByteText, constantText, JsonOutput } from './json-output.ts';
 import { locatedRows, type TextColumn } from './text-column.ts';
 import type { EntityKind, Envelope, ProviderIndex, RecordPainter, RecordPen } from './types.ts';
-import { putDegrees, putId, type JsonContext } from './write-records.ts';
+import { putDecimalNumber, putId, type JsonContext } from './write-records.ts';
 
 const comma = 0x2c;
 // Bytes of a number at most.
@@ -160,7 +160,7 @@ function compilePainter(
     },
     putDegrees(degrees) {
       output.reserve(numberBytes);
-      putDegrees(output, degrees);
+      putDecimalNumber(output, degrees);
     },
     putHash(hash) {
       output.reserve(16);

@@ -68,6 +68,7 @@ function compileWriter({ values, distance, after }: RecordFormat, context: JsonC
     chunkIds: new Float64Array(locatedRows),
     chunkPoints: new Uint32Array(locatedRows),
   };
+  const beforeDistance = constantText(distance);
   const output = new JsonOutput(1 << 16);
   return ({ rows, distances }, envelope) => {
     for (let start = 0; start < rows.length; start += locatedRows) {
@@ -76,8 +77,10 @@ function compileWriter({ values, distance, after }: RecordFormat, context: JsonC
       for (let index = 0; index < chunk.length; index++) {
         if (start + index > 0) output.putByte(comma);
         putRecord(output, writing, index);
-        if (distances !== undefined)
-          output.putAscii(distance + roundUpMiles(distances[start + index] as number));
+        if (distances !== undefined) {
+          output.put(beforeDistance, 0, beforeDistance.length);
+          putDecimalNumber(output, roundUpMiles(distances[start + index] as number));
+        }
         output.put(writing.after, 0, writing.after.length);
       }
     }
@@ -136,8 +139,8 @@ export function putId(output: JsonOutput, id: number): void {
   else output.putAscii(String(id));
 }
 
-// Decimal places of coordinates that are written digit by digit; making a text of a number costs ten times as much.
-const degreeParts = 1e6;
+// Decimal places of coordinates and distances that are written digit by digit; making a text of a number costs ten times as much.
+const decimalParts = 1e6;
 
 // A record without coordinates has none to show: null, as the specification calls only the distance non-null.
 function putCoordinate(
@@ -150,24 +153,24 @@ function putCoordinate(
     output.putAscii('null');
     return;
   }
-  putDegrees(output, (value === 'latitude' ? latitudes : longitudes)[point] as number);
+  putDecimalNumber(output, (value === 'latitude' ? latitudes : longitudes)[point] as number);
 }
 
 /** As JavaScript writes the number. */
-export function putDegrees(output: JsonOutput, degrees: number): void {
-  const parts = Math.round(Math.abs(degrees) * degreeParts);
-  if (parts === 0 || parts / degreeParts !== Math.abs(degrees)) output.putAscii(String(degrees));
-  else putDecimal(output, degrees < 0, parts);
+export function putDecimalNumber(output: JsonOutput, value: number): void {
+  const parts = Math.round(Math.abs(value) * decimalParts);
+  if (parts === 0 || parts / decimalParts !== Math.abs(value)) output.putAscii(String(value));
+  else putDecimal(output, value < 0, parts);
 }
 
 function putDecimal(output: JsonOutput, isNegative: boolean, parts: number): void {
   if (isNegative) output.putByte(minus);
-  const whole = Math.floor(parts / degreeParts);
+  const whole = Math.floor(parts / decimalParts);
   output.putDigits(whole);
-  let rest = parts - whole * degreeParts;
+  let rest = parts - whole * decimalParts;
   if (rest === 0) return;
   output.putByte(point);
-  for (let unit = degreeParts / 10; rest > 0; unit /= 10) {
+  for (let unit = decimalParts / 10; rest > 0; unit /= 10) {
     const digit = Math.floor(rest / unit);
     output.putByte(zero + digit);
     rest -= digit * unit;
