@@ -27,7 +27,10 @@ export interface ReadTask {
   readonly options: ReadOptions;
 }
 
-/** A checked send request, and its hash for telling a repetition from another message (Decision 0009: M2). */
+/**
+ * A checked send request, and its hash for telling a repetition from another message (Decision 0009: M2); empty for a request without a
+ * message id, which nothing can repeat.
+ */
 export interface ReadResult {
   readonly request: SendRequest;
   readonly requestHash: string;
@@ -54,7 +57,9 @@ export async function readSend(
   { clientId, options }: Omit<ReadTask, 'json'>,
 ): Promise<ReadResult> {
   const request = readSendRequest(body, options);
-  return { request, requestHash: await hashRequest(clientId, body) };
+  // A repetition names the message by the id of its first request, which is part of what is compared.
+  const requestHash = request.messageId === undefined ? '' : await hashRequest(clientId, body);
+  return { request, requestHash };
 }
 
 /** The JSON of an `InboundPayload`. */

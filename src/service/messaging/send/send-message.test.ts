@@ -199,6 +199,11 @@ describe('Decision 0009: idempotency', () => {
     }
     assert.equal(world.deliveries.length, 1);
   });
+  it('a made-up id cannot be used again, not even with the same fields', async () => {
+    const { messageId } = await send();
+    assert.equal((await refusal({ messageId })).code, 'MESSAGING_ID_REUSED');
+    assert.equal(world.deliveries.length, 1);
+  });
   it('two equal requests at once make one message', async () => {
     const body = sendBody({ messageId: newUrn() });
     const answers = await Promise.all(
