@@ -24,6 +24,7 @@ import { passkeyRoutes } from './passkey-routes.ts';
 import { publicAddressOf, type PublicAddress } from './public-address.ts';
 import { refuseForeignRequests } from './refuse-foreign.ts';
 import { createScreenRoutes } from './routes/index.ts';
+import { lazySerializers } from './lazy-serializers.ts';
 import { createSignInTools } from './sign-in-tools.ts';
 import { addStaticFiles } from './static-files.ts';
 import type { ConsoleApp, ConsoleServices } from './types.ts';
@@ -107,6 +108,7 @@ function serverOptions({ config, log }: ConsoleServices): FastifyServerOptions {
     requestTimeout: requestTimeoutMs,
     return503OnClosing: true,
     forceCloseConnections: 'idle',
+    schemaController: { compilersFactory: { buildSerializer: lazySerializers } },
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
     frameworkErrors: (error, request, reply) => {
       void sendRefusal(error, request, reply, log);
