@@ -199,7 +199,11 @@ async function start(
   const { storage } = world;
   const outcomes: DeliveryOutcome[] = [];
   const dns = createDnsResolver({ servers: [{ host: '127.0.0.1', port: dnsPort }], cache: false });
-  const smtp = createSmtpClient({ hostname: 'mx.own.example', timeoutMs: smtpTimeoutMs });
+  const smtp = createSmtpClient({
+    hostname: 'mx.own.example',
+    timeoutMs: smtpTimeoutMs,
+    messageReplyTimeoutMs: smtpTimeoutMs,
+  });
   const delivery = await createDelivery({
     storage,
     vault,

@@ -21,6 +21,7 @@ test('the limits of lib/smtp are the defaults of the settings', () => {
       minBytesPerSecond: settings.minBytesPerSecond,
       rateWindowMs: settings.rateWindowSeconds * 1000,
       idleMs: settings.idleTimeoutMs,
+      messageReplyMs: settings.messageReplyTimeoutMs,
     },
     {
       maxMessageBytes: smtp.maxMessageBytes,
@@ -33,6 +34,7 @@ test('the limits of lib/smtp are the defaults of the settings', () => {
       minBytesPerSecond: smtp.minBytesPerSecond,
       rateWindowMs: smtp.rateWindowMs,
       idleMs: smtp.serverIdleMs,
+      messageReplyMs: smtp.defaultMessageReplyMs,
     },
   );
 });

@@ -12,10 +12,16 @@ export interface OutgoingMail {
 
 /** Throws PLATFORM_CONFIG_INVALID if a file of the relay cannot be used. */
 export function createOutgoingMail({ smtp: settings }: Config): OutgoingMail {
-  const { hostname, timeoutMs, peerPort, relayHost, relayPort } = settings;
-  if (relayHost === undefined) return { smtp: createSmtpClient({ hostname, timeoutMs }), port: peerPort };
+  const { hostname, timeoutMs, messageReplyTimeoutMs, peerPort, relayHost, relayPort } = settings;
+  const timeouts = { timeoutMs, messageReplyTimeoutMs };
+  if (relayHost === undefined) return { smtp: createSmtpClient({ hostname, ...timeouts }), port: peerPort };
   const auth = readRelayAuth(settings);
-  const smtp = createSmtpClient({ hostname, timeoutMs, tls: readRelayTls(settings), ...(auth && { auth }) });
+  const smtp = createSmtpClient({
+    hostname,
+    ...timeouts,
+    tls: readRelayTls(settings),
+    ...(auth && { auth }),
+  });
   return { smtp, port: relayPort, relayHost };
 }
 

@@ -3,6 +3,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import tls from 'node:tls';
 import fc from 'fast-check';
+import { waitUntil } from '../../../test/support/processes.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import { createSmtpClient, sendMail, type SmtpClientOptions } from './client.ts';
 import { SmtpError } from './errors.ts';
@@ -281,6 +282,60 @@ test('SEC-11: a server that answers in drops is aborted in the end', async (t) =
     line.startsWith('EHLO') ? '250 ok' : drip(socket),
   );
   await assert.rejects(client.send({ ...envelope, port: sending.port, message }), { code: 'SMTP_TIMEOUT' });
+});
+
+test('a server may take longer to accept a message than for any other reply, and is still left in the end', async (t) => {
+  const server = (afterMs: number) =>
+    startScripted(t, '220 x\r\n', (line, socket) => {
+      if (line === 'DATA') return '354 go';
+      if (/^(EHLO|MAIL|RCPT)/.test(line)) return '250 ok';
+      if (line === '.') setTimeout(() => socket.write('250 2.0.0 taken\r\n'), afterMs);
+      return '';
+    });
+  const timeouts = { ...options, timeoutMs: 300 };
+  const slow = await server(1_000);
+  const sent = await sendMail({ ...envelope, ...timeouts, port: slow.port, message });
+  assert.deepEqual(sent.accepted, envelope.recipients);
+  await assert.rejects(
+    sendMail({ ...envelope, ...timeouts, messageReplyTimeoutMs: 500, port: slow.port, message }),
+    (error: { code?: string; fields?: { hasSentData?: boolean } }) =>
+      error.code === 'SMTP_TIMEOUT' && error.fields?.hasSentData === true,
+  );
+  // On a connection that is kept for the next message the usual silence holds again.
+  let messages = 0;
+  const second = await startScripted(t, '220 x\r\n', (line) => {
+    if (line.startsWith('MAIL') && messages > 0) return '';
+    if (line === '.') messages++;
+    return line === 'DATA' ? '354 go' : /^(EHLO|MAIL|RCPT|\.)/.test(line) ? '250 ok' : '';
+  });
+  const client = clientFor(t, { timeoutMs: 300 });
+  await client.send({ ...envelope, port: second.port, message });
+  const startedAt = performance.now();
+  await assert.rejects(client.send({ ...envelope, port: second.port, message }), { code: 'SMTP_TIMEOUT' });
+  assert.ok(performance.now() - startedAt < 5_000);
+});
+
+test('closing ends what waits for a server: the opening of a connection, and the reply to a message', async (t) => {
+  const silent = await startScripted(t, '', () => '');
+  const taking = await startScripted(t, '220 x\r\n', (line) =>
+    line === 'DATA' ? '354 go' : /^(EHLO|MAIL|RCPT)/.test(line) ? '250 ok' : '',
+  );
+  const client = createSmtpClient({ ...options, timeoutMs: 60_000 });
+  const results = Promise.allSettled(
+    [silent, taking].map(({ port }) => client.send({ ...envelope, port, message })),
+  );
+  await waitUntil(() => taking.lines.includes('.'), { what: 'the end of the message' });
+  const closedAt = performance.now();
+  await client.close();
+  const [opening, sending] = (await results).map((one) =>
+    one.status === 'rejected' ? one.reason : undefined,
+  );
+  assert.ok(performance.now() - closedAt < 5_000);
+  assert.deepEqual([opening?.code, opening?.fields.hasSentData], ['SMTP_UNREACHABLE', undefined]);
+  assert.deepEqual([sending?.code, sending?.fields.hasSentData], ['SMTP_UNREACHABLE', true]);
+  await assert.rejects(client.send({ ...envelope, port: taking.port, message }), {
+    code: 'SMTP_UNREACHABLE',
+  });
 });
 
 test('SEC-12: input that could smuggle commands is refused before anything is sent', async (t) => {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
 import type { Closable } from '../../core/index.ts';
 import { checkEnvelope, checkHostname } from './address.ts';
@@ -9,6 +10,7 @@ import {
   type TransactionReplies,
 } from './connection.ts';
 import { SmtpError } from './errors.ts';
+import { defaultMessageReplyMs } from './limits.ts';
 import { isTransientReply } from './reply.ts';
 
 export interface RejectedRecipient {
@@ -49,8 +51,13 @@ export interface Delivery {
 export interface SmtpClientOptions {
   /** Our name in EHLO. */
   readonly hostname: string;
-  /** Longest silence of a server. Default 60 s. RFC 5321 §4.5.3.2 would wait for up to ten minutes after the data. */
+  /** Longest silence of a server. Default 60 s. */
   readonly timeoutMs?: number;
+  /**
+   * Longest wait for the reply to a whole message; at least `timeoutMs`. Default 10 minutes (RFC 5321 §4.5.3.2.6): who gives up earlier
+   * sends a second copy of what a slow server accepts.
+   */
+  readonly messageReplyTimeoutMs?: number;
   /** Longest time for opening a connection, and for one message. Default 15 minutes. */
   readonly totalTimeoutMs?: number;
   readonly tls?: ClientTls;
@@ -76,6 +83,8 @@ export interface SmtpClient extends Closable {
   send(delivery: Delivery): Promise<SendOutcome>;
   /** Opens a session as for sending, with TLS and authentication, and closes it. Throws {@link SmtpError}. */
   check(server: { readonly host: string; readonly port: number }): Promise<void>;
+  /** Also ends what is in progress: it rejects as if the server were unreachable. */
+  close(): Promise<void>;
 }
 
 interface IdleConnection {
@@ -94,10 +103,14 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
   const {
     hostname,
     timeoutMs = 60_000,
+    messageReplyTimeoutMs = defaultMessageReplyMs,
     totalTimeoutMs = 15 * 60_000,
     maxMessagesPerConnection = 100,
   } = options;
   const idle = createIdleConnections(options);
+  const closing = new AbortController();
+  // One listener for each connection that opens or sends.
+  setMaxListeners(0, closing.signal);
   const tlsSessions = new LRUCache<string, Buffer>({ max: maxTlsSessions });
 
   function open(
@@ -112,7 +125,9 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       port,
       hostname,
       timeoutMs: silenceMs,
+      messageReplyTimeoutMs: Math.max(messageReplyTimeoutMs, timeoutMs),
       totalTimeoutMs,
+      signal: closing.signal,
       ...(options.tls && { tls: options.tls }),
       ...(options.auth && { auth: options.auth }),
       ...(tlsSession && { tlsSession }),
@@ -156,7 +171,10 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       const waitMs = Math.min(timeoutMs, checkTimeoutMs);
       (await open(host, port, `${host}:${port}`, waitMs)).close();
     },
-    close: async () => idle.close(),
+    async close() {
+      idle.close();
+      closing.abort();
+    },
   };
 }
 
@@ -217,13 +235,20 @@ function createIdleConnections({
 export interface SendMailOptions extends Delivery {
   readonly hostname: string;
   readonly timeoutMs: number;
+  readonly messageReplyTimeoutMs?: number;
   readonly tls?: ClientTls;
 }
 
 /** Sends one message over its own connection; see {@link SmtpClient.send}. */
 export async function sendMail(options: SendMailOptions): Promise<SendOutcome> {
-  const { hostname, timeoutMs, tls } = options;
-  const client = createSmtpClient({ hostname, timeoutMs, maxIdlePerServer: 0, ...(tls && { tls }) });
+  const { hostname, timeoutMs, messageReplyTimeoutMs = defaultMessageReplyMs, tls } = options;
+  const client = createSmtpClient({
+    hostname,
+    timeoutMs,
+    messageReplyTimeoutMs,
+    maxIdlePerServer: 0,
+    ...(tls && { tls }),
+  });
   return client.send(options);
 }
 

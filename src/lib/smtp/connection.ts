@@ -25,8 +25,12 @@ export interface ConnectOptions {
   readonly hostname: string;
   /** Longest silence: connecting, waiting for a reply, handing over data. */
   readonly timeoutMs: number;
+  /** Longest silence after the end of a message. */
+  readonly messageReplyTimeoutMs: number;
   /** Longest time for opening, and for one message, however busy the server looks. */
   readonly totalTimeoutMs: number;
+  /** Ends the opening and any message in progress. */
+  readonly signal: AbortSignal;
   readonly tls?: ClientTls;
   readonly auth?: ClientAuth;
   /** Of an earlier connection to the same server; the handshake is shorter if the server remembers it, too. */
@@ -120,6 +124,7 @@ class TlsFailure extends Error {
 }
 
 async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<SmtpClientConnection> {
+  if (options.signal.aborted) throw translate(abortError(), options);
   const { host, port, hostname, timeoutMs, tls, auth } = options;
   const isRequired = mode === 'required' || mode === 'implicit';
   const connection = new QuickConnection({
@@ -160,6 +165,8 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
   };
   connection.connect((error) => (error ? fail(error) : logIn()));
   const timer = setTimeout(() => fail(lateError()), options.totalTimeoutMs);
+  const onAbort = (): void => fail(abortError());
+  options.signal.addEventListener('abort', onAbort, { once: true });
   try {
     await promise;
   } catch (error) {
@@ -167,6 +174,7 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
     throw error;
   } finally {
     clearTimeout(timer);
+    options.signal.removeEventListener('abort', onAbort);
   }
   return wrap(connection, options);
 }
@@ -174,6 +182,12 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
 /** Internals of the library. */
 interface WithSocket {
   readonly _socket?: TLSSocket | Socket | false;
+}
+
+/** The library ends a connection that is silent for longer. */
+function setSilence(connection: SMTPConnection, ms: number): void {
+  const socket = (connection as unknown as WithSocket)._socket;
+  if (socket) socket.setTimeout(ms);
 }
 
 function tlsSocketOf(connection: SMTPConnection): TLSSocket | undefined {
@@ -200,15 +214,15 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
       messages++;
       connection.isSmall = message.length <= sendChunkBytes;
       let refusal: { readonly error: unknown } | undefined;
-      const source = Readable.from(
-        chunksOf(message, async () => {
-          await beforeData?.().catch((error: unknown) => {
-            refusal = { error };
-            throw error;
-          });
-          hasSentData = true;
-        }),
-      );
+      const onStart = async (): Promise<void> => {
+        await beforeData?.().catch((error: unknown) => {
+          refusal = { error };
+          throw error;
+        });
+        hasSentData = true;
+      };
+      const onEnd = (): void => setSilence(connection, options.messageReplyTimeoutMs);
+      const source = Readable.from(chunksOf(message, onStart, onEnd));
       try {
         const sending = { ...envelope, size: message.length, is8Bit: !isAscii(message), source };
         const replies = await send(connection, sending, options);
@@ -217,6 +231,8 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
         return replies;
       } catch (error) {
         throw refusal === undefined ? error : refusal.error;
+      } finally {
+        setSilence(connection, options.timeoutMs);
       }
     },
     // In the middle of the data, QUIT would be part of the message.
@@ -235,6 +251,10 @@ function lateError(): LibraryError {
   return Object.assign(new Error('The server takes too long in all'), { code: 'ETIMEDOUT' });
 }
 
+function abortError(): LibraryError {
+  return Object.assign(new Error('The client was closed'), { code: 'ECONNECTION' });
+}
+
 /** The library keeps the state of recipients in the object passed to it. */
 interface TrackedEnvelope {
   readonly from: string;
@@ -250,13 +270,22 @@ function send(
   options: ConnectOptions,
 ): Promise<TransactionReplies> {
   const { promise, resolve, reject } = Promise.withResolvers<TransactionReplies>();
-  const timer = setTimeout(() => {
-    reject(translate(lateError(), options));
+  const end = (error: LibraryError): void => {
+    settled();
+    reject(translate(error, options));
     connection.close();
-  }, options.totalTimeoutMs);
+  };
+  const timer = setTimeout(() => end(lateError()), options.totalTimeoutMs);
+  const onAbort = (): void => end(abortError());
+  options.signal.addEventListener('abort', onAbort, { once: true });
+  // Also here: the library calls nobody back once it is closed.
+  function settled(): void {
+    clearTimeout(timer);
+    options.signal.removeEventListener('abort', onAbort);
+  }
   const envelope: TrackedEnvelope = { from: mailFrom, to: [...recipients], size, use8BitMime: is8Bit };
   connection.send(envelope, source, (error, info) => {
-    clearTimeout(timer);
+    settled();
     try {
       // If the sender was refused, pipelined recipients (RFC 2920) only get the reply that MAIL is missing.
       const own = error?.command === 'MAIL FROM' ? [] : (envelope.rejectedErrors ?? []);
@@ -277,7 +306,11 @@ function send(
  * The library reads the first piece when the server is ready for the data, not before. A fast peer takes one piece
  * after the other, so the event loop gets its turn in between.
  */
-async function* chunksOf(message: Uint8Array, onStart: () => Promise<void>): AsyncGenerator<Buffer> {
+async function* chunksOf(
+  message: Uint8Array,
+  onStart: () => Promise<void>,
+  onEnd: () => void,
+): AsyncGenerator<Buffer> {
   await onStart();
   let isFirst = true;
   for (const chunk of slicesOf(message, sendChunkBytes)) {
@@ -285,6 +318,7 @@ async function* chunksOf(message: Uint8Array, onStart: () => Promise<void>): Asy
     isFirst = false;
     yield chunk;
   }
+  onEnd();
 }
 
 function cleanReply(response: string): string {

@@ -42,3 +42,5 @@ export const maxMailHosts = 10;
 export const maxAddressesPerHost = 4;
 /** The message goes to the socket in pieces, so that a large one does not hold up the event loop. */
 export const sendChunkBytes = 64 * 1024;
+/** RFC 5321 §4.5.3.2.6: a client waits ten minutes for the reply to a message. */
+export const defaultMessageReplyMs = 10 * 60_000;

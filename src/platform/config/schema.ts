@@ -227,6 +227,11 @@ const smtp = section('Mail between HISPs', {
     100,
   ),
   timeoutMs: count(60_000, 'Longest silence of a peer on an outgoing connection.', 100),
+  messageReplyTimeoutMs: count(
+    600_000,
+    'Longest wait for the reply to a whole message on an outgoing connection; RFC 5321 §4.5.3.2.6 names ten minutes. A slow peer may accept a message of which a second copy is sent after a shorter wait.',
+    100,
+  ),
 });
 
 const delivery = section('Outbound mail', {

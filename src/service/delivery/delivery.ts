@@ -82,6 +82,8 @@ export interface Delivery extends Closable, DeliveryAdmin {
 
 /** Interval of checking overdue destinations, holds of other nodes and old attempts. */
 const sweepEveryMs = 30_000;
+/** Wait at the end for replies of peers; less than a service manager waits before it kills (deploy/openhisp.service). */
+const closeGraceMs = 8_000;
 const overdueBatch = 100;
 /** Memory for larger messages that are worked on at the same time: each is there plain and sealed (base64). */
 const maxLargeBytes = 384 * 1024 * 1024;
@@ -257,7 +259,9 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     async close() {
       isClosing.abort();
       stopListening();
+      const ending = setTimeout(() => void options.smtp.close(), closeGraceMs).unref();
       await Promise.all([worker.close(), sweeper.close(), outages.close()]);
+      clearTimeout(ending);
       holds.close();
     },
   };
