@@ -1,4 +1,5 @@
 /** Messages in both directions between two HISPs, each accounted for in the end. */
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEdgeClient, type EdgeClient } from '../../src/app/dev/index.ts';
@@ -45,6 +46,20 @@ export const faultsOf = ({ others, lost, doubled, unreported, contradicted, repo
   contradicted,
   reportedAgain,
 });
+
+/** Every accepted message was processed, and nothing was lost, doubled or contradicted. */
+export function requireNoFaults(account: Account): void {
+  const expected: ReturnType<typeof faultsOf> = {
+    others: [],
+    lost: [],
+    doubled: [],
+    unreported: [],
+    contradicted: [],
+    reportedAgain: [],
+  };
+  const { processed } = account;
+  assert.deepEqual({ ...faultsOf(account), processed }, { ...expected, processed: account.accepted });
+}
 
 export interface Traffic {
   /** Sends accepted until now. */
