@@ -422,6 +422,21 @@ describe('actions of operators on the queue', () => {
       assert.equal(await run.delivery.release('a.example'), false);
     }));
 
+  it('a hold by another process counts within seconds, for new messages too', () =>
+    withRun(async (id) => {
+      const at = world.clock.now().getTime();
+      await world.db
+        .insertInto('delivery_hold')
+        .values({ domain: 'a.example', reason: 'test', created_at: at })
+        .execute();
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      await run.enqueue(id, ['x@a.example', 'y@b.example']);
+      await hasOutcomes(1);
+      assert.equal(run.outcomes[0]?.recipient, 'y@b.example');
+      await world.db.deleteFrom('delivery_hold').execute();
+      await hasOutcomes(2);
+    }));
+
   it('what is on hold for longer than a delivery may last fails, and leaves the queue', async () => {
     const id = newId();
     await withRun(async () => {

@@ -27,6 +27,9 @@ async function findHeld(storage: Storage): Promise<ReadonlySet<string>> {
   return new Set(rows.map(({ domain }) => domain));
 }
 
+/** A command is another process, whose announcements do not reach this one on SQLite. */
+const refreshMs = 1_000;
+
 export async function createHolds(storage: Storage, log: Log): Promise<Holds> {
   let held: ReadonlySet<string> = new Set();
 
@@ -35,10 +38,23 @@ export async function createHolds(storage: Storage, log: Log): Promise<Holds> {
   }
 
   await refresh();
-  const close = storage.onAnnounced(holdTopic, () => {
+  let isReading = false;
+  const timer = setInterval(() => {
+    if (isReading) return;
+    isReading = true;
+    // A database that is away is reported by all that needs it more.
+    refresh()
+      .catch(() => {})
+      .finally(() => (isReading = false));
+  }, refreshMs).unref();
+  const stopListening = storage.onAnnounced(holdTopic, () => {
     refresh().catch((error: unknown) =>
       log.warn({ code: errorCode(error), error }, 'destinations on hold could not be read'),
     );
   });
+  const close = (): void => {
+    clearInterval(timer);
+    stopListening();
+  };
   return { has: (domain) => held.has(domain), refresh, close };
 }
