@@ -377,7 +377,7 @@ describe('hostile text on the screens', { skip }, () => {
     assert.equal(ticket[1], 'nosniff');
     assert.match(ticket[2], /^Attempt .*window\.hostile='reply'/m);
     assert.doesNotMatch(ticket[2], misleading);
-    // Each line begins with a word of ours, so that no reply makes a line of its own.
+    // The service writes the beginning of each line: a reply cannot add a line.
     assert.doesNotMatch(ticket[2], /^(?:=|"|<)/m);
   });
 

@@ -26,7 +26,10 @@ import { createDirectory, formatState, type Directory } from '../../service/dire
 import {
   createMessaging,
   isInboundMailDue,
-  maxTextCharacters,
+  checkLimitsOf,
+  retentionOf,
+  sendLimitsOf,
+  spoolLimitsOf,
   type Messaging,
 } from '../../service/messaging/index.ts';
 import {
@@ -241,36 +244,11 @@ async function buildMessaging(
       },
     },
     ...(settings.deniedMediaTypes.length > 0 && { deniedMediaTypes: new Set(settings.deniedMediaTypes) }),
-    limits: {
-      attachmentBytes: settings.maxAttachmentBytes,
-      attachments: settings.maxAttachments,
-      recipients: settings.maxRecipients,
-      subjectLength: settings.maxSubjectCharacters,
-      textLength: maxTextCharacters,
-    },
+    limits: sendLimitsOf(settings),
     sendRate: { ratePerSecond: settings.sendsPerSecond, burst: settings.sendsBurst },
-    checkLimits: {
-      addresses: config.admission.maxCheckedAddresses,
-      addressesPerClient: config.admission.maxCheckedAddressesPerClient,
-      atOnce: config.admission.addressChecks,
-      atOncePerClient: config.admission.addressChecksPerClient,
-    },
-    spoolLimits: {
-      mails: config.admission.maxWaitingMails,
-      mailsPerNetwork: config.admission.maxWaitingMailsPerNetwork,
-      bytes: config.admission.maxWaitingMailBytes,
-      bytesPerNetwork: config.admission.maxWaitingMailBytesPerNetwork,
-      mailsPerSenderDomain: settings.maxWaitingPerSenderDomain,
-      undecidedPerNetwork: settings.maxUndecidedPerNetwork,
-    },
-    retention: {
-      warnUnacknowledgedMs: settings.inboxDays * dayMs,
-      keepAcknowledgedMs: settings.acknowledgedDays * dayMs,
-      keepDetailsMs: settings.detailsDays * dayMs,
-      keepMessagesMs: settings.messageDays * dayMs,
-      keepRegisterMs: settings.registerDays * dayMs,
-      keepDeadLettersMs: settings.deadLetterDays * dayMs,
-    },
+    checkLimits: checkLimitsOf(config.admission),
+    spoolLimits: spoolLimitsOf(config),
+    retention: retentionOf(settings),
     mailDates: {
       maxAgeMs: settings.maxMailAgeDays * dayMs,
       maxAheadMs: settings.maxMailAheadHours * 3_600_000,

@@ -80,7 +80,7 @@ export interface Delivery extends Closable, DeliveryAdmin {
   enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void>;
 }
 
-/** Interval of checking overdue destinations, holds of other nodes and old attempts. */
+/** Interval of checking overdue destinations and old attempts. */
 const sweepEveryMs = 30_000;
 /** Wait at the end for replies of peers; less than a service manager waits before it kills (deploy/openhisp.service). */
 const closeGraceMs = 8_000;
@@ -215,7 +215,6 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   }
 
   async function sweep(): Promise<void> {
-    await holds.refresh();
     for (;;) {
       const items = await queue.claimOverdue(overdueBatch);
       for (const item of items) await settleOverdue(item);
@@ -320,13 +319,13 @@ function heldProblem({ party }: ClaimedDestination): DeliveryProblem {
   return { reason: 'cancelled', text: `an operator of this service holds all mail to ${party}` };
 }
 
-/** Retries are exhausted: the last problem is the reason. */
 function describeLifetime(lifetimeMs: number): string {
   const hours = Math.round(lifetimeMs / hourMs);
   if (hours < 1) return `${Math.round(lifetimeMs / 60_000)} min`;
   return hours === 1 ? '1 hour' : `${hours} hours`;
 }
 
+/** Retries are exhausted: the last problem is the reason. */
 function failExpired(
   item: ClaimedDestination,
   recipients: ClaimedDestination['recipients'],

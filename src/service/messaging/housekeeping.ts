@@ -1,7 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { certificateUseMs } from './evidence/keep-mdn.ts';
-import { defaultSettings, referenceBytes, startWorker, type Worker } from '../../platform/index.ts';
+import {
+  defaultSettings,
+  referenceBytes,
+  startWorker,
+  type Config,
+  type Worker,
+} from '../../platform/index.ts';
 import type { MessagingDependencies } from './ports.ts';
 import type { MessagingTables } from './tables.ts';
 
@@ -22,15 +28,19 @@ export interface Retention {
 }
 
 const dayMs = 86_400_000;
-const { messaging } = defaultSettings;
-export const defaultRetention: Retention = {
-  warnUnacknowledgedMs: messaging.inboxDays * dayMs,
-  keepAcknowledgedMs: messaging.acknowledgedDays * dayMs,
-  keepDetailsMs: messaging.detailsDays * dayMs,
-  keepMessagesMs: messaging.messageDays * dayMs,
-  keepRegisterMs: messaging.registerDays * dayMs,
-  keepDeadLettersMs: messaging.deadLetterDays * dayMs,
-};
+
+export function retentionOf(settings: Config['messaging']): Retention {
+  return {
+    warnUnacknowledgedMs: settings.inboxDays * dayMs,
+    keepAcknowledgedMs: settings.acknowledgedDays * dayMs,
+    keepDetailsMs: settings.detailsDays * dayMs,
+    keepMessagesMs: settings.messageDays * dayMs,
+    keepRegisterMs: settings.registerDays * dayMs,
+    keepDeadLettersMs: settings.deadLetterDays * dayMs,
+  };
+}
+
+export const defaultRetention: Retention = retentionOf(defaultSettings.messaging);
 
 /** A sender that asked for final delivery usually waits an hour; after half of it the operator learns of it (MDN-14). */
 const warnUndispatchedMs = 30 * 60_000;

@@ -11,9 +11,10 @@
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.ts';
 export type { AddressCheck } from './send/check-addresses.ts';
 export type { HistoryEntry, MessageStatus, RecipientStatus, StatusReport } from './status/find-status.ts';
-export { type Retention } from './housekeeping.ts';
+export { retentionOf, type Retention } from './housekeeping.ts';
+export { spoolLimitsOf } from './inbound/spool-room.ts';
 export type { InboundAttachmentPayload, InboundPayload } from './contents/inbound-payload.ts';
-export { maxBodyBytes, maxTextCharacters, type SendLimits } from './limits.ts';
+export { checkLimitsOf, maxBodyBytes, sendLimitsOf, type SendLimits } from './limits.ts';
 export type { InboxPage, InboxQuery, InboxSummary } from './inbox/list-inbox.ts';
 export type { InboundDocument } from './contents/inbound-document.ts';
 export {

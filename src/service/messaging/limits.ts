@@ -1,6 +1,4 @@
-import { defaultSettings } from '../../platform/index.ts';
-
-const { admission, messaging } = defaultSettings;
+import { defaultSettings, type Config } from '../../platform/index.ts';
 
 /** Limits of one message (Decision 0010). */
 export interface SendLimits {
@@ -14,15 +12,19 @@ export interface SendLimits {
 }
 
 /** Longest text of one message; the other limits are settings. */
-export const maxTextCharacters = 1_000_000;
+const maxTextCharacters = 1_000_000;
 
-export const defaultSendLimits: SendLimits = {
-  attachmentBytes: messaging.maxAttachmentBytes,
-  attachments: messaging.maxAttachments,
-  recipients: messaging.maxRecipients,
-  subjectLength: messaging.maxSubjectCharacters,
-  textLength: maxTextCharacters,
-};
+export function sendLimitsOf(settings: Config['messaging']): SendLimits {
+  return {
+    attachmentBytes: settings.maxAttachmentBytes,
+    attachments: settings.maxAttachments,
+    recipients: settings.maxRecipients,
+    subjectLength: settings.maxSubjectCharacters,
+    textLength: maxTextCharacters,
+  };
+}
+
+export const defaultSendLimits: SendLimits = sendLimitsOf(defaultSettings.messaging);
 
 /**
  * Bytes of the JSON body that hold a message at the limit: base64 takes four characters for three bytes, line breaks
@@ -47,12 +49,16 @@ export interface CheckLimits {
   readonly atOncePerClient: number;
 }
 
-export const defaultCheckLimits: CheckLimits = {
-  addresses: admission.maxCheckedAddresses,
-  addressesPerClient: admission.maxCheckedAddressesPerClient,
-  atOnce: admission.addressChecks,
-  atOncePerClient: admission.addressChecksPerClient,
-};
+export function checkLimitsOf(settings: Config['admission']): CheckLimits {
+  return {
+    addresses: settings.maxCheckedAddresses,
+    addressesPerClient: settings.maxCheckedAddressesPerClient,
+    atOnce: settings.addressChecks,
+    atOncePerClient: settings.addressChecksPerClient,
+  };
+}
+
+export const defaultCheckLimits: CheckLimits = checkLimitsOf(defaultSettings.admission);
 /** Entries on one page of the inbox. */
 export const maxInboxPage = 100;
 export const defaultInboxPage = 25;

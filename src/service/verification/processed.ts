@@ -57,7 +57,7 @@ export function createProcessedNotes({
     }
     if (changed_at - cleanedAt < cleanEveryMs) return;
     cleanedAt = changed_at;
-    await deleteOld(changed_at - keepMs);
+    await storage.tryRunExclusive('verification-processed', () => deleteOld(changed_at - keepMs));
   }
 
   async function deleteOld(beforeMs: number): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { createBudget, type Budget, type Reservation } from '../../../core/index.ts';
-import { defaultSettings } from '../../../platform/index.ts';
+import { defaultSettings, type Config } from '../../../platform/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { MessagingTables } from '../tables.ts';
 
@@ -16,16 +16,21 @@ export interface SpoolLimits {
   readonly undecidedPerNetwork: number;
 }
 
-const { admission, messaging } = defaultSettings;
+export function spoolLimitsOf({
+  admission,
+  messaging,
+}: Pick<Config, 'admission' | 'messaging'>): SpoolLimits {
+  return {
+    mails: admission.maxWaitingMails,
+    mailsPerNetwork: admission.maxWaitingMailsPerNetwork,
+    bytes: admission.maxWaitingMailBytes,
+    bytesPerNetwork: admission.maxWaitingMailBytesPerNetwork,
+    mailsPerSenderDomain: messaging.maxWaitingPerSenderDomain,
+    undecidedPerNetwork: messaging.maxUndecidedPerNetwork,
+  };
+}
 
-export const defaultSpoolLimits: SpoolLimits = {
-  mails: admission.maxWaitingMails,
-  mailsPerNetwork: admission.maxWaitingMailsPerNetwork,
-  bytes: admission.maxWaitingMailBytes,
-  bytesPerNetwork: admission.maxWaitingMailBytesPerNetwork,
-  mailsPerSenderDomain: messaging.maxWaitingPerSenderDomain,
-  undecidedPerNetwork: messaging.maxUndecidedPerNetwork,
-};
+export const defaultSpoolLimits: SpoolLimits = spoolLimitsOf(defaultSettings);
 
 /** Origin and size of a mail. */
 export interface MailOrigin {
