@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { errorCode, type Clock, type Closable, type Log } from '../../core/index.ts';
+import { countOf, errorCode, type Clock, type Closable, type Log } from '../../core/index.ts';
 import type { DnsResolver } from '../../lib/dns/index.ts';
 import type { SmtpClient } from '../../lib/smtp/index.ts';
 import {
@@ -320,9 +320,10 @@ function heldProblem({ party }: ClaimedDestination): DeliveryProblem {
 }
 
 function describeLifetime(lifetimeMs: number): string {
-  const hours = Math.round(lifetimeMs / hourMs);
-  if (hours < 1) return `${Math.round(lifetimeMs / 60_000)} min`;
-  return hours === 1 ? '1 hour' : `${hours} hours`;
+  // Not rounded to hours: a message kept for 90 minutes was not kept for two hours.
+  return lifetimeMs % hourMs === 0
+    ? countOf(lifetimeMs / hourMs, 'hour')
+    : `${Math.round(lifetimeMs / 60_000)} min`;
 }
 
 /** Retries are exhausted: the last problem is the reason. */
