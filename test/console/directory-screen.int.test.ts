@@ -63,6 +63,27 @@ describe('the directory', { skip }, () => {
     await page.locator('.directory-place').waitFor();
   });
 
+  it('keeps the results in their place when the map comes later', async () => {
+    const narrow = await world.openPage({ width: 390 });
+    const asked = Promise.withResolvers<void>();
+    const given = Promise.withResolvers<void>();
+    await narrow.route(/us-map-[^/]*\.js$/, async (route) => {
+      asked.resolve();
+      await given.promise;
+      await route.continue();
+    });
+    const topOfFirstRow = async (): Promise<number | undefined> =>
+      (await narrow.locator('.directory-table tbody tr').first().boundingBox())?.y;
+    await world.show(narrow, '/directory?org_zip=60601&radius=40');
+    await asked.promise;
+    const before = await topOfFirstRow();
+    assert.equal(await narrow.locator('.us-map-circle').count(), 0);
+    given.resolve();
+    await narrow.locator('.us-map-circle path').first().waitFor();
+    assert.equal(await topOfFirstRow(), before);
+    await narrow.context().close();
+  });
+
   it('reports an empty result and an invalid field', async () => {
     await world.show(page, '/directory?prov_last_name=zzzzzz');
     await page.getByText('No matching record').waitFor();

@@ -9,6 +9,7 @@ import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { labelOf, nameOf, placeOf, specialtyOf } from './search-fields.ts';
+import { WaitingMap } from './waiting-map.tsx';
 import { verificationTone } from './verification.ts';
 
 const UsMap = lazy(async () => ({ default: (await import('./us-map.tsx')).UsMap }));
@@ -133,7 +134,7 @@ function Card({ record }: { readonly record: DirectoryRecord }): ReactNode {
         </div>
         {point !== undefined && (
           <div className="record-map">
-            <Suspense fallback={<div className="us-map-waiting" />}>
+            <Suspense fallback={<WaitingMap summary={placeOf({ values })} />}>
               <UsMap
                 points={[point]}
                 circle={undefined}

@@ -8,6 +8,7 @@ import { formatNumber } from '../../components/time.tsx';
 import { ResultsTable } from './results-table.tsx';
 import { describeSearch, nameOf, pageSize, placeOf, readSearch, type Search } from './search-fields.ts';
 import { SearchForm } from './search-form.tsx';
+import { WaitingMap } from './waiting-map.tsx';
 
 const UsMap = lazy(async () => ({ default: (await import('./us-map.tsx')).UsMap }));
 
@@ -114,7 +115,7 @@ function Results({ page, search, form, onSearch }: ResultsProps): ReactNode {
         </p>
       </EmptyState>
     );
-  const missing = page.providers.length - points.length;
+  const summary = summarize(page.providers, points.length);
   return (
     <section className="directory-results" aria-label="Results">
       <p className="directory-count" role="status">
@@ -123,14 +124,8 @@ function Results({ page, search, form, onSearch }: ResultsProps): ReactNode {
         <span className="faint"> · {formatNumber(page.tookMs)} ms</span>
       </p>
       <div className="directory-map">
-        <Suspense fallback={<div className="us-map-waiting" />}>
-          <UsMap
-            points={points}
-            circle={circle}
-            selected={selected}
-            onSelect={showPlace}
-            summary={summarize(page.providers, points.length, missing)}
-          />
+        <Suspense fallback={<WaitingMap summary={summary} />}>
+          <UsMap points={points} circle={circle} selected={selected} onSelect={showPlace} summary={summary} />
         </Suspense>
       </div>
       <div className="directory-list">
@@ -197,7 +192,8 @@ function toPoint(provider: Provider) {
 }
 
 /** The map as text: `50 records in 3 states: IL 40, IN 8, WI 2. 1 without a known place.` */
-function summarize(providers: readonly Provider[], placed: number, missing: number): string {
+function summarize(providers: readonly Provider[], placed: number): string {
+  const missing = providers.length - placed;
   const counts = new Map<string, number>();
   for (const { values } of providers) {
     const state = values['org_state'] || '?';
