@@ -40,6 +40,9 @@ const limits: FairLimits = {
   maxRestMs: 1000,
 };
 
+/** On a busy machine a commit may take a second; its party must not turn slow by that. */
+const longerThanACommit = 2000;
+
 interface World {
   readonly storage: Storage;
   add(...parties: readonly string[]): Promise<readonly string[]>;
@@ -51,12 +54,20 @@ interface World {
   finish(item: FairItem): Promise<void>;
   left(): Promise<readonly string[]>;
   until(condition: () => boolean | Promise<boolean>): Promise<void>;
+  /** Holds attempts until it is opened. It opens at the latest when the test ends, so that a failed test closes its workers. */
+  gate(): Gate;
+}
+
+interface Gate {
+  readonly opened: Promise<void>;
+  open(): void;
 }
 
 async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
   const storage = await openTestStorage({ migrations: [table] });
   const db = storage.tables<Tables>();
   const workers: FairWorker<FairItem>[] = [];
+  const gates: Gate[] = [];
   let ids = 0;
   try {
     await work({
@@ -126,8 +137,15 @@ async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
           await sleep(5);
         }
       },
+      gate() {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const gate = { opened: promise, open: resolve };
+        gates.push(gate);
+        return gate;
+      },
     });
   } finally {
+    for (const gate of gates) gate.open();
     await Promise.all(workers.map((worker) => worker.close()));
     await storage.close();
   }
@@ -157,45 +175,48 @@ test('serves parties in turn, and one party never holds more than its share', ()
   }));
 
 test('a party whose attempts take long moves to the slow slots while they are still running', () =>
-  withWorld(async ({ add, start, finish, left, until }) => {
+  withWorld(async ({ add, start, finish, left, until, gate }) => {
     await add('slow', 'slow', 'slow', 'dull', 'dull', 'dull');
     const done: string[] = [];
-    const gate = Promise.withResolvers<void>();
-    const worker = start(async (item) => {
-      if (item.party !== 'quick') await gate.promise;
-      done.push(item.party);
-      await finish(item);
-      return 'ok';
-    });
+    const held = gate();
+    const worker = start(
+      async (item) => {
+        if (item.party !== 'quick') await held.opened;
+        done.push(item.party);
+        await finish(item);
+        return 'ok';
+      },
+      { slowAfterMs: longerThanACommit },
+    );
     await until(() => worker.held >= 4);
     await add('quick', 'quick', 'quick', 'quick', 'quick');
     worker.wake();
     await until(() => done.length === 5);
     assert.deepEqual([...new Set(done)], ['quick']);
-    gate.resolve();
+    held.open();
     await until(async () => (await left()).length === 0);
   }));
 
 test('many parties that turn slow at once leave room in memory for the others', () =>
-  withWorld(async ({ add, start, finish, left, until }) => {
+  withWorld(async ({ add, start, finish, left, until, gate }) => {
     await add(...Array.from({ length: 120 }, (_, index) => `slow-${index % 15}`));
-    const gate = Promise.withResolvers<void>();
+    const held = gate();
     const done: string[] = [];
     const worker = start(
       async (item) => {
-        if (item.party !== 'quick') await gate.promise;
+        if (item.party !== 'quick') await held.opened;
         done.push(item.party);
         await finish(item);
         return 'ok';
       },
-      { slots: 15, waiting: 40 },
+      { slots: 15, waiting: 40, slowAfterMs: longerThanACommit },
     );
     await until(() => worker.held >= 20);
     await add('quick', 'quick', 'quick');
     worker.wake();
     await until(() => done.length === 3);
     assert.deepEqual([...new Set(done)], ['quick']);
-    gate.resolve();
+    held.open();
     await until(async () => (await left()).length === 0);
   }));
 
@@ -302,12 +323,12 @@ test('a restarted node immediately takes back the rows of its previous run, and 
 });
 
 test('releases the items that wait in memory when the worker closes', () =>
-  withWorld(async ({ add, start, storage, until, finish }) => {
+  withWorld(async ({ add, start, storage, until, finish, gate }) => {
     await add('a', 'a', 'a', 'a');
-    const gate = Promise.withResolvers<void>();
+    const held = gate();
     const worker = start(
       async (item) => {
-        await gate.promise;
+        await held.opened;
         await finish(item);
         return 'ok';
       },
@@ -315,7 +336,7 @@ test('releases the items that wait in memory when the worker closes', () =>
     );
     await until(() => worker.held === 4);
     const closed = worker.close();
-    gate.resolve();
+    held.open();
     await closed;
     const rows = await storage.tables<Tables>().selectFrom('work').selectAll().execute();
     assert.deepEqual(
